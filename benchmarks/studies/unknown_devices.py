@@ -22,8 +22,8 @@ from benchmarks.studies import stored
 from ldpstats.devices import cards as deck
 from ldpstats.devices import flip, opposite, question, truth, unknown
 from ldpstats.estimators.parametric import climb, wide_bounds
-from ldpstats.inference.profiles import likelihood_ratio
 from ldpstats.likelihood.parametric import ParametricLikelihood
+from ldpstats.models.parameters import DeviceGroups
 
 STORED = Path(__file__).with_suffix(".csv")
 SURVEYS, ALPHA = 4_000, 0.05
@@ -125,10 +125,23 @@ def drawn(setting, R, rng):
 def likelihood_of(setting, counts):
     """The likelihood of many surveys."""
     mechanisms = SETTINGS[setting][0]
-    model = ldp.models.parameters.DeviceGroups(
-        tuple(m.counts(np.ones(m.n_outputs, dtype=int)) for m in mechanisms)
-    )
+    model = DeviceGroups(tuple(m.counts(np.ones(m.n_outputs, dtype=int)) for m in mechanisms))
     return ParametricLikelihood(model.likelihood.matrices, tuple(c.astype(float) for c in counts))
+
+
+def likelihood_ratio(likelihood, top, index, value):
+    """Twice the fall of the continued likelihoods of R surveys where an entry has a value, (R,)."""
+    k = likelihood.k
+    lower, upper = wide_bounds(k, likelihood.m)
+    free = climb(likelihood, top, lower, upper, barrier=1e-8).x
+    fixed = np.zeros(top.shape, dtype=bool)
+    fixed[:, index] = True
+    start = top.copy()
+    if index < k:  # other frequencies share the difference evenly
+        start[:, :k] += ((top[:, index] - value) / (k - 1))[:, None]
+    start[:, index] = value
+    bound = climb(likelihood, start, lower, upper, fixed, barrier=1e-8).x
+    return 2.0 * (likelihood.loglike(free) - likelihood.loglike(bound))
 
 
 def held(likelihood, true):

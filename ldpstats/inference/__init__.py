@@ -2,15 +2,36 @@
 
 Leading axes are surveys, so that a simulation calls these functions once.
 
-- `information`: Fisher information, and the covariance of a maximum likelihood estimate.
-- `intervals`: Wald, Scheffe, score, exact, Wilson, profile and percentile intervals.
-- `tests`: `TestResult`, z, Wald and exact binomial tests; `pearson`: chi-square tests.
+- `intervals`: Wald, Scheffe, score, exact, Wilson, profile and percentile intervals;
+  `boundary`: the same within [0, 1], and tests of few reports.
+- `tests`: `TestResult`, z, Wald and exact binomial tests; Bonferroni, Holm and
+  Benjamini-Hochberg; intervals after selection; Fisher information, and the covariance of a
+  maximum likelihood estimate.
+- `goodness`: tests of the channel itself, and chi-square tests of one distribution or several.
 - `tables`: tests of association by moments, permutation or an estimated table; conditional
   probabilities, risk differences and ratios, odds ratios, Cramer's V.
-- `goodness`: tests of the channel itself.
-- `multiplicity`: Bonferroni, Holm and Benjamini-Hochberg.
-- `skewness`, `selection`: intervals from skewed laws, and after selection.
-- `tails`: critical values and p-values.
+- `tails`: critical values and p-values, and intervals from skewed laws.
+- `profiles`, `regression`, `chains`, `designs`: what models with parameters, regressions,
+  posteriors and complex samples are computed with.
 
 Import the module that you need, for example ``from ldpstats.inference import intervals``.
 """
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import ModuleType
+
+_HOMES = {  # modules of version 0.2.0: where their functions are now
+    "information": "tests",
+    "multiplicity": "tests",
+    "pearson": "goodness",
+    "selection": "tests",
+    "skewness": "tails",
+}
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name in _HOMES:
+        return import_module(f"{__name__}.{_HOMES[name]}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,10 +1,26 @@
-"""Intervals intersected with [0, 1], with CLs limits where they lie outside."""
+"""At the boundary of the simplex, and with few reports, where chi-square and normal laws fail.
+
+First intervals intersected with [0, 1], with CLs limits where they lie outside. Then chi-square
+statistics of few reports, whose law is that of a quadratic form with known moments: the statistic
+is the squared norm of a sum of coordinates, one vector a report. With many reports its law is
+chi-square; with few, or few that tell of a rare category, it has larger variance and skewness: a
+report with an expected count of c adds 1/c to the fourth cumulant. Where the law of a report is
+known, so are the moments of the statistic, for any number of reports. With S the covariance of the
+sum, k3, k4 and k6 its cumulants contracted over pairs of indices, and v the third cumulants
+contracted over one pair, the mean is tr S, the variance ``2 tr S^2 + k4`` and the third cumulant
+``8 tr S^3 + 12 tr(k4 S) + 6 |v|^2 + 4 |k3|^2 + k6``; cumulants add up over reports. The tail is
+that of Pearson's type III law, as for permutations (`inference.tables.permutation`).
+
+References
+----------
+Haldane (1937), Biometrika 29, 133-143, for Pearson's statistic. McCullagh (1987), Tensor Methods
+in Statistics, chapter 3, for cumulants of polynomials.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -125,13 +141,7 @@ def edge_range(
     reach: tuple[float, float],
     alpha: float = 0.05,
 ) -> Array:
-    """`edge_normal` for quantities that lie in `reach`, from the least to the most possible.
-
-    Examples
-    --------
-    >>> edge_range([[-1.4, 0.2]], [-0.6], [0.4], (-1.0, 1.0))
-    array([[-1. ,  0.2]])
-    """
+    """`edge_normal` for quantities that lie in `reach`, from the least to the most possible."""
     least, width = reach[0], reach[1] - reach[0]
     if width == 0.0:
         return np.full(np.shape(interval), least)
@@ -176,28 +186,15 @@ def edge_binomial(
             # a low estimate has a low tally, or a high one if slope < 0
             below = (slope[at] > 0) == bool(side)
             count = np.where(below, t[at], n[at] - t[at])
-            law = partial(_mirrored, base[at], slope[at], below)
-            ends[at, side] = _edge(count, n[at], law, 1.0 - side, log_half)
+            terms = base[at], slope[at], below, count, n[at]
+            near, far = np.full(at.size, 1.0 - side), np.full(at.size, float(side))
+            goal = log_half + _log_tail(near, *terms)
+            for _ in range(_STEPS):
+                middle = 0.5 * (near + far)
+                more = _log_tail(middle, *terms) > goal
+                near, far = np.where(more, middle, near), np.where(more, far, middle)
+            ends[at, side] = far
     return ends
-
-
-def _mirrored(base: Array, slope: Array, below: Array, v: Array) -> Array:
-    """Probability of what is counted, or of its complement, at frequencies v."""
-    m = np.clip(base + slope * v, 0.0, 1.0)
-    return np.where(below, m, 1.0 - m)
-
-
-def _edge(
-    count: Array, n: Array, law: Callable[[Array], Array], edge: float, log_share: float
-) -> Array:
-    """The v at which P(Bin(n, law(v)) <= count) is `exp(log_share)` times that at v = edge."""
-    near, far = np.full(count.size, edge), np.full(count.size, 1.0 - edge)
-    goal = log_share + _log_binomial(count, n, law(near))
-    for _ in range(_STEPS):
-        middle = 0.5 * (near + far)
-        held = _log_binomial(count, n, law(middle)) > goal
-        near, far = np.where(held, middle, near), np.where(held, far, middle)
-    return far
 
 
 def _outside(interval: npt.ArrayLike) -> list[tuple[int, npt.NDArray[np.bool_], float]]:
@@ -206,10 +203,15 @@ def _outside(interval: npt.ArrayLike) -> list[tuple[int, npt.NDArray[np.bool_], 
     return [(1, high <= 0.0, -1.0), (0, low >= 1.0, 1.0)]
 
 
-def _log_binomial(t: Array, n: Array, m: Array) -> Array:
-    """ln P(Bin(n, m) <= t); far in the tail by the signed root of the deviance."""
+def _log_tail(v: Array, base: Array, slope: Array, below: Any, t: Array, n: Array) -> Array:
+    """ln P(Bin(n, m) <= t) of frequencies v; far in the tail by the signed root of the deviance.
+
+    m is base + slope v, or its complement where the tally is not `below`, so that t counts others.
+    """
     from scipy.special import betainc, log_ndtr, xlogy
 
+    m = np.clip(base + slope * v, 0.0, 1.0)
+    m = np.where(below, m, 1.0 - m)
     tail = np.where(t >= n, 1.0, betainc(np.maximum(n - t, 1), t + 1, 1 - m))
     with np.errstate(divide="ignore"):
         deviance = xlogy(t, t / (n * m)) + xlogy(n - t, (n - t) / (n * (1 - m)))
@@ -220,25 +222,10 @@ def _log_binomial(t: Array, n: Array, m: Array) -> Array:
         )
 
 
-# -- Chi-square statistics of few reports: laws of quadratic forms, from their first three moments -
-# A chi-square statistic is the squared norm of a sum of coordinates, one vector a report. With many
-# reports its law is chi-square; with few, or few that tell of a rare category, it has larger
-# variance and skewness: a report with an expected count of c adds 1/c to the fourth cumulant.
-# Where the law of a report is known, so are the moments of the statistic, for any number of
-# reports. The tail is that of Pearson's type III law, as for permutations
-# (`inference.tables.permutation_moments`).
-#
-# References
-# ----------
-# Haldane (1937), Biometrika 29, 133-143, for Pearson's statistic. McCullagh (1987), Tensor Methods
-# in Statistics, chapter 3, for cumulants of polynomials.
+# -- Chi-square statistics of few reports ---------------------------------------------------------
 
 
-Array_quadratic = npt.NDArray[Any]
-
-Part = tuple[
-    int, Array_quadratic, Array_quadratic
-]  # reports, coordinates of each, (u, r), and their law, (u,)
+Part = tuple[int, Array, Array]  # reports, coordinates of each, (u, r), and their law, (u,)
 
 _WORK = 2e9  # most multiplications for the third moments: about a second
 _KNOWN = 1e-10  # variance, relative to the largest, of a contrast that is known under the null
@@ -251,54 +238,22 @@ def is_feasible(n_rows: int, r: int) -> bool:
 
 
 def form_cumulants(parts: Sequence[Part]) -> Cumulants:
-    """Of ``|sum_i z_i|^2``, over independent reports i with coordinates z_i of mean zero.
-
-    Parameters
-    ----------
-    parts : sequence of (n, z, m)
-        Of each source the number of reports, the coordinates of every possible report, shape (u,
-        r), and their probabilities, (u,). Coordinates are centred here.
-
-    Returns
-    -------
-    Cumulants
-        Exact, but for rounding.
-
-    Notes
-    -----
-    With S the covariance of the sum, k3, k4 and k6 its cumulants contracted over pairs of indices,
-    and v the third cumulants contracted over one pair, the mean is tr S, the variance ``2 tr S^2 +
-    k4`` and the third cumulant ``8 tr S^3 + 12 tr(k4 S) + 6 |v|^2 + 4 |k3|^2 + k6``. Cumulants add
-    up over reports.
-
-    Examples
-    --------
-    Pearson's statistic of 10 reports of two labels, one of which is rare; Haldane's variance is
-    ``2 df + (sum 1/m - l^2 - 2 l + 2) / n``:
-
-    >>> m = np.array([0.9, 0.1])
-    >>> law = form_cumulants([(10, np.diag(1 / np.sqrt(10 * m)), m)])
-    >>> round(law.mean, 6), round(law.variance, 6), round(2 + (1 / 0.9 + 1 / 0.1 - 6) / 10, 6)
-    (1.0, 2.511111, 2.511111)
-    """
+    """Cumulants of ``|sum_i z_i|^2`` over independent reports i with coordinates z_i."""
     centred = [(n, z - m @ z, m) for n, z, m in parts]
     r = centred[0][1].shape[1]
     zero, unit = np.zeros(r), np.eye(r)
 
-    def blocks() -> Any:
-        return ((z, n * m) for n, z, m in centred)
-
-    total = Spread.of(blocks, zero, unit)
+    total = Spread.of(lambda: ((z, n * m) for n, z, m in centred), zero, unit)
     S = np.sum([n * (z.T * m) @ z for n, z, m in centred], axis=0)
     k4, k4S, k6 = total.s2, total.r, 0.0
     for n, z, m in centred:
-        own = Spread.of(blocks_of(z, m), zero, unit)
+        each = Spread.of(blocks_of(z, m), zero, unit)
         S1 = (z.T * m) @ z
-        k4 -= n * (own.t1**2 + 2.0 * own.t2)
-        k4S -= n * (own.t1 * float(np.sum(S1 * S)) + 2.0 * float(np.sum((S1 @ S1) * S)))
-        of_square = own.s3 - 3.0 * own.t1 * own.s2 + 2.0 * own.t1**3
-        inner = own.r - own.t1 * own.t2 - 2.0 * own.t3
-        k6 += n * (of_square - 8.0 * own.t3 - 12.0 * inner - 6.0 * own.b - 4.0 * own.u)
+        k4 -= n * (each.t1**2 + 2.0 * each.t2)
+        k4S -= n * (each.t1 * float(np.sum(S1 * S)) + 2.0 * float(np.sum((S1 @ S1) * S)))
+        square = each.s3 - 3.0 * each.t1 * each.s2 + 2.0 * each.t1**3
+        inner = each.r - each.t1 * each.t2 - 2.0 * each.t3
+        k6 += n * (square - 8.0 * each.t3 - 12.0 * inner - 6.0 * each.b - 4.0 * each.u)
     third = 8.0 * total.t3 + 12.0 * k4S + 6.0 * total.b + 4.0 * total.u + k6
     return Cumulants(total.t1, 2.0 * total.t2 + k4, third)
 
@@ -313,7 +268,7 @@ class ReportSums:
         Of the contrasts.
     parts : sequence of (array, array, int)
         Of each source: what each report counts for, (q, l), the probabilities of the reports, (l,),
-        and their number. Empty where only the covariance is known.
+        and their number. Empty where only the covariance is kneach.
 
     Examples
     --------
@@ -327,10 +282,10 @@ class ReportSums:
     (9.05, 2, 0.022)
     """
 
-    covariance: Array_quadratic
-    parts: Sequence[tuple[Array_quadratic, Array_quadratic, int]] = ()
+    covariance: Array
+    parts: Sequence[tuple[Array, Array, int]] = ()
 
-    def test(self, gap: Array_quadratic) -> tuple[float, int, float]:
+    def test(self, gap: Array) -> tuple[float, int, float]:
         """Statistic, degrees of freedom and p-value of contrasts that are off by `gap`, (q,).
 
         A contrast without variance under the null is not tested where it is as the null says; else
@@ -343,21 +298,18 @@ class ReportSums:
             return np.inf, gap.size, 0.0
         whitened = directions[:, varies].T / np.sqrt(variances[varies])[:, None]
         statistic = float(np.sum((whitened @ gap) ** 2))
-        law, limit = self._cumulants(whitened), float(chi2_pvalue(statistic, df))
-        # where next to no report of a kind is expected, three moments put all of the law at its
-        # lower end: few reports make tails heavier than chi-square, never lighter
-        return statistic, df, limit if law is None else max(limit, law.pvalue(statistic))
-
-    def _cumulants(self, whitened: Array_quadratic) -> Cumulants | None:
-        """Cumulants of ``|s|^2``; None where reports are unknown or too many."""
+        limit = float(chi2_pvalue(statistic, df))
         parts = [(n, (whitened @ u[:, m > 0.0] / n).T, m[m > 0.0]) for u, m, n in self.parts]
         kinds = sum(m.size for _, _, m in parts)
-        if not kinds or not whitened.size or not is_feasible(kinds, len(whitened)):
-            return None
+        if not kinds or not df or not is_feasible(kinds, df):
+            return statistic, df, limit
         # the identity where all reports are listed; near it where a sample stands for them
         S = sum(n * np.atleast_2d(np.cov(z.T, aweights=m, ddof=0)) for n, z, m in parts)
         spread = np.linalg.eigvalsh(S)
         if spread[0] < 0.5 or spread[-1] > 2.0:
-            return None
+            return statistic, df, limit
         root = np.linalg.inv(np.linalg.cholesky(S))
-        return form_cumulants([(n, z @ root.T, m) for n, z, m in parts])
+        law = form_cumulants([(n, z @ root.T, m) for n, z, m in parts])
+        # where next to no report of a kind is expected, three moments put all of the law at its
+        # lower end: few reports make tails heavier than chi-square, never lighter
+        return statistic, df, max(limit, law.pvalue(statistic))

@@ -1,8 +1,16 @@
-"""Goodness of fit of the channel itself, for any p.
+"""Goodness of fit: of the channel itself, for any p, of a distribution, and of several samples.
 
 If the analyst's mechanism differs from the client's, estimates are wrong and their standard errors
-small. These tests use what the law of the reports satisfies for every p. Chi-square statistics come
-as (statistic, df), normal ones as (z, p-value).
+small. Tests of the channel use what the law of the reports satisfies for every p. Tests of counts
+use the counts of reports, never n times an estimate, with which Pearson's statistic almost always
+rejects a true hypothesis. Chi-square statistics come as (statistic, df), normal ones as (z,
+p-value).
+
+Whether estimates tell more of shares than that they are shares (`is_fine`): if their variances add
+up to more than the `spread` of shares that are drawn evenly from the simplex, the guess that all
+are equal has, on average over such shares, a smaller mean square error than the estimates. For two
+categories the limit is the standard error of a uniform guess on [0, 1], .29; for many it is about
+1/k, the average share.
 """
 
 from __future__ import annotations
@@ -16,7 +24,6 @@ from ldpstats.arguments import positive_integer, probability
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.boundary import form_cumulants
 from ldpstats.inference.tails import chi2_pvalue, normal_pvalue, skewed_pvalue, two_sided
-from ldpstats.inference.tests import Array as Array_tests
 from ldpstats.inference.tests import (
     binomial_excess,
     count_array,
@@ -28,12 +35,26 @@ from ldpstats.likelihood.covariance import Covariance, finite_array, probabiliti
 
 __all__ = [
     "SMALLEST_EXPECTED",
+    "any_answers_fit",
+    "bit_total_fit",
+    "channel_distance",
+    "channel_fit",
+    "given_distribution",
     "group_sums",
     "is_fine",
+    "negative_estimates",
+    "pearson_given",
+    "popcount_fit",
+    "popcount_law",
+    "popcount_pvalue",
     "rare_groups",
     "reports_needed",
+    "several_samples_pearson",
+    "several_samples_wald",
     "spread",
     "stands_out",
+    "two_sample_pearson",
+    "two_sample_wald",
 ]
 
 
@@ -281,7 +302,7 @@ def any_answers_fit(
         return 1.0
     ends = min(absent, present), max(absent, present)
     extremes = cells.min(axis=1), cells.max(axis=1)  # the smallest tails of each cohort
-    found = [
+    pvalues = [
         float(binomial_excess(extreme, n, end, sign).min())
         for extreme, end, sign in zip(extremes, ends, (-1.0, 1.0), strict=True)
     ]
@@ -291,9 +312,9 @@ def any_answers_fit(
         bits = [np.repeat([present, absent], [h, cells.shape[1] - h]) for h in (1, most)]
         few, many = sorted(bits, key=lambda laws: float(laws.sum()))
         total = cells.sum()
-        found += [_sum_tail(total, n.sum(), many, 1.0), _sum_tail(total, n.sum(), few, -1.0)]
+        pvalues += [_sum_tail(total, n.sum(), many, 1.0), _sum_tail(total, n.sum(), few, -1.0)]
         tests += 2
-    return min(1.0, tests * min(found))
+    return min(1.0, tests * min(pvalues))
 
 
 def _sum_tail(total: float, n: float, laws: Array, sign: float) -> float:
@@ -312,7 +333,7 @@ def _sum_tail(total: float, n: float, laws: Array, sign: float) -> float:
 
 def given_distribution(
     estimate: npt.ArrayLike, null_covariance: Covariance, p0: npt.ArrayLike
-) -> tuple[Array_tests, int]:
+) -> tuple[Array, int]:
     """Test p = p0 with the covariance of the unconstrained estimate under the null.
 
     For k-RR it equals Pearson's X^2 of the counts of reports, with m0 = p0 Q (`pearson_given`).
@@ -352,7 +373,7 @@ def given_distribution(
     return quadratic(estimates - null, null_covariance)
 
 
-def pearson_given(counts: npt.ArrayLike, m0: npt.ArrayLike) -> tuple[Array_tests, int]:
+def pearson_given(counts: npt.ArrayLike, m0: npt.ArrayLike) -> tuple[Array, int]:
     """Pearson's X^2 of report counts against their law under the null, m0 = p0 Q.
 
     Parameters
@@ -392,7 +413,7 @@ def pearson_given(counts: npt.ArrayLike, m0: npt.ArrayLike) -> tuple[Array_tests
 
 def two_sample_pearson(
     counts_a: npt.ArrayLike, counts_b: npt.ArrayLike
-) -> tuple[Array_tests, npt.NDArray[np.int64]]:
+) -> tuple[Array, npt.NDArray[np.int64]]:
     """Pearson's X^2 of two samples of reports from the same mechanism, a 2 x l table.
 
     As `several_samples_pearson`, for counts of shape (..., l) of two samples.
@@ -414,7 +435,7 @@ def two_sample_pearson(
     return several_samples_pearson(np.stack(np.broadcast_arrays(a, b), axis=-2))
 
 
-def several_samples_pearson(counts: npt.ArrayLike) -> tuple[Array_tests, npt.NDArray[np.int64]]:
+def several_samples_pearson(counts: npt.ArrayLike) -> tuple[Array, npt.NDArray[np.int64]]:
     """Pearson's X^2 of g samples of reports from the same mechanism, a g x l table.
 
     If all samples have the same p, their reports have the same law, so the test is valid for every
@@ -453,7 +474,7 @@ def several_samples_pearson(counts: npt.ArrayLike) -> tuple[Array_tests, npt.NDA
 
 def two_sample_wald(
     est_a: npt.ArrayLike, est_b: npt.ArrayLike, cov_a: Covariance, cov_b: Covariance
-) -> tuple[Array_tests, int]:
+) -> tuple[Array, int]:
     """Wald test that two samples have the same p; mechanisms and epsilons may differ.
 
     Parameters
@@ -491,7 +512,7 @@ def two_sample_wald(
 
 def several_samples_wald(
     estimates: Sequence[npt.ArrayLike], covariances: Sequence[Covariance]
-) -> tuple[Array_tests, int]:
+) -> tuple[Array, int]:
     """Wald test that g samples have the same p; mechanisms and epsilons may differ.
 
     The samples are compared one after the other, each with the precision-weighted mean of those
@@ -545,72 +566,23 @@ _LEVEL = 0.05  # family-wise, at which a category stands out
 
 
 def spread(k: int) -> float:
-    """Summed variance of k shares that are drawn evenly from the simplex, (k - 1) / (k (k + 1)).
-
-    That of a single share, which leaves the others open, is 1/12.
-
-    Examples
-    --------
-    >>> round(spread(2), 6), round(spread(100), 6)
-    (0.166667, 0.009802)
-    """
+    """Summed variance of k shares that are drawn evenly from the simplex; of a single one 1/12."""
     return (k - 1.0) / (k * (k + 1.0)) if k > 1 else 1.0 / 12.0
 
 
 def is_fine(variances: npt.ArrayLike) -> bool:
-    """Whether estimates tell more of shares than that they are shares.
-
-    Whether their variances add up to at most the `spread` of shares that are drawn evenly from the
-    simplex. Otherwise, on average over such shares, the guess that all are equal has a smaller mean
-    square error than the estimates. For two categories the limit is the standard error of a uniform
-    guess on [0, 1], .29; for many it is about 1/k, the average share.
-
-    Parameters
-    ----------
-    variances : array_like, shape (k,)
-        Of the unconstrained estimates.
-
-    Examples
-    --------
-    >>> is_fine([0.08, 0.08]), is_fine([0.1, 0.1])
-    (True, False)
-    """
+    """Whether estimates with these variances, (k,), tell more of shares than the simplex does."""
     total = np.asarray(variances, dtype=np.float64)
     return bool(total.sum() <= spread(total.size))
 
 
 def stands_out(pvalues: npt.ArrayLike) -> bool:
-    """Whether some category stands out from the noise, by Bonferroni's rule at .05.
-
-    Then the reports say something of shares, large as their variances may be.
-
-    Parameters
-    ----------
-    pvalues : array_like, shape (k,)
-        Of p = 0 against p > 0, not adjusted.
-
-    Examples
-    --------
-    >>> stands_out([0.3, 0.2]), stands_out([0.3, 0.01])
-    (False, True)
-    """
+    """Whether some category stands out: p-values, (k,), of p = 0, by Bonferroni's rule at .05."""
     return bool(reject(pvalues, _LEVEL).any())
 
 
 def reports_needed(variances: npt.ArrayLike, nobs: int) -> float:
-    """Reports with which the variances add up to the `spread` of the simplex.
-
-    Parameters
-    ----------
-    variances : array_like, shape (k,)
-        Of the unconstrained estimates from `nobs` reports.
-    nobs : int
-
-    Examples
-    --------
-    >>> round(reports_needed([0.5, 0.5], nobs=20))
-    120
-    """
+    """Reports with which variances, (k,), now of `nobs` reports, add up to the `spread`."""
     total = np.asarray(variances, dtype=np.float64)
     return float(nobs * total.sum() / spread(total.size))
 

@@ -1,6 +1,18 @@
 """Confidence intervals: functions of arrays that return (..., k, 2), low then high.
 
-Intervals are not clipped: an end may lie outside [0, 1]. `clip_unit` intersects them with [0, 1].
+Intervals are not clipped: an end may lie outside [0, 1]. `clip_unit` intersects them with [0, 1],
+`edge_normal` and `edge_binomial` (`inference.boundary`) give those outside a limit of their own.
+`exact_binomial` and `wilson` stand with the tests of tallies (`inference.tests`).
+
+At the end stand differences of two independent frequencies, whose estimates have variances and
+third cumulants that are polynomials in their own frequency (`CellLaw`). At a difference d the
+frequencies are those that solve the score equation under it,
+
+    (t1 - d - v) / V1(v + d) + (t2 - v) / V2(v) = 0,
+
+with v the second one, as in Miettinen and Nurminen (1985), whose interval this is where two counts
+are seen without noise, but for the skewness. At v the difference of the estimates is compared with
+Pearson's type III law with its own variance V1 + V2 and third cumulant K1 - K2.
 """
 
 from __future__ import annotations
@@ -13,7 +25,7 @@ import numpy.typing as npt
 
 from ldpstats.arguments import level, one_of, positive_integer
 from ldpstats.errors import InvalidArgument
-from ldpstats.inference.boundary import edge_range
+from ldpstats.inference.boundary import clip_unit, edge_binomial, edge_normal, edge_range
 from ldpstats.inference.tails import (
     CellLaw,
     chi2_critical,
@@ -22,8 +34,24 @@ from ldpstats.inference.tails import (
     skewed_pvalue,
     two_sided,
 )
+from ldpstats.inference.tests import exact_binomial, wilson
 
-__all__ = ["Difference", "fewest_draws", "inverted", "wald"]
+__all__ = [
+    "Difference",
+    "clip_unit",
+    "edge_binomial",
+    "edge_normal",
+    "exact_binomial",
+    "fewest_draws",
+    "inverted",
+    "percentile",
+    "profile",
+    "scheffe",
+    "simultaneous_alpha",
+    "skewed",
+    "wald",
+    "wilson",
+]
 
 
 Array = npt.NDArray[np.float64]
@@ -121,11 +149,8 @@ def profile(
 def _newton_end(
     steep: Callable[[float], tuple[float, float]], estimate: float, limit: float, first: float
 ) -> float:
-    """Where a function that is negative at the estimate becomes zero on the way to a limit.
-
-    The limit itself where it does not. `steep` gives the function, which grows that way and is
-    nearly linear, and its slope. The limit is looked at only if a step leads there.
-    """
+    """Where a nearly linear function that is negative at the estimate is 0; else the limit."""
+    # the limit is looked at only if a step leads there
     inside, outside, seen = estimate, limit, False
     v = first if min(estimate, limit) < first < max(estimate, limit) else limit
     while abs(outside - inside) > _XTOL:
@@ -402,16 +427,14 @@ def inverted(
             middle = 0.5 * (inside + outside)
             se, skewness = law(np.clip(middle, *span))[:2]
             step = se * continuity(skewness)
-            held = _tail(sign * (x - middle) - step, se, sign * skewness) > half
-            inside, outside = np.where(held, middle, inside), np.where(held, outside, middle)
+            excess = sign * (x - middle) - step
+            z = np.divide(excess, se, out=np.zeros(excess.shape), where=se > 0)
+            certain = np.where(excess > 0, 0.0, 1.0)
+            accepted = np.where(se > 0, skewed_pvalue(z, sign * skewness), certain) > half
+            inside = np.where(accepted, middle, inside)
+            outside = np.where(accepted, outside, middle)
         ends.append(inside)
     return np.stack(ends, axis=-1)
-
-
-def _tail(excess: Array, se: Array, skewness: Array) -> Array:
-    """P(Z > excess/se); if se = 0, 1 for an excess up to 0 and 0 beyond."""
-    z = np.divide(excess, se, out=np.zeros(excess.shape), where=se > 0)
-    return np.where(se > 0, skewed_pvalue(z, skewness), np.where(excess > 0, 0.0, 1.0))
 
 
 def _around(estimate: npt.ArrayLike, se: npt.ArrayLike, critical: float) -> Array:
@@ -425,34 +448,16 @@ def _around(estimate: npt.ArrayLike, se: npt.ArrayLike, critical: float) -> Arra
 
 
 # -- Score intervals and p-values of the difference of two independent frequencies ----------------
-# Both estimates have variances and third cumulants that are polynomials in their own frequency
-# (`CellLaw`). At a difference d the frequencies are those that solve the score equation under it,
-#
-#     (t1 - d - v) / V1(v + d) + (t2 - v) / V2(v) = 0,
-#
-# with v the second one, as in Miettinen and Nurminen (1985), whose interval this is where two
-# counts are seen without noise, but for the skewness. At v the difference of the estimates is
-# compared with Pearson's type III law with its own variance V1 + V2 and third cumulant K1 - K2.
 
 
-_STEPS_differences = 40  # of Newton, who needs a few, or of bisection: accurate to 1e-12 at worst
+_NEWTON_STEPS = 40  # of Newton, who needs a few, or of bisection: accurate to 1e-12 at worst
 
 
 @dataclass(frozen=True, eq=False)
 class Difference:
     """Differences of k pairs of independent estimates.
 
-    Parameters
-    ----------
-    first, second : array, shape (k,)
-        Unbiased estimates.
-    first_law, second_law : CellLaw
-        Their cumulants, as polynomials in their frequencies.
-
-    Raises
-    ------
-    InvalidArgument
-        If an estimate is not a number, or shapes disagree.
+    `first` and `second` are unbiased estimates, shape (k,), the laws their cumulants.
 
     References
     ----------
@@ -498,18 +503,8 @@ class Difference:
 
     def law(self, gap: Array) -> tuple[Array, Array]:
         """Standard error and skewness of the estimates if the differences are `gap`, (k,)."""
-        v = self._restricted(gap)
-        (s1, g1), (s2, g2) = self.first_law.at(v + gap), self.second_law.at(v)
-        se = np.hypot(s1, s2)
-        third = g1 * s1**3 - g2 * s2**3
-        return se, np.where(se > 0.0, third, 0.0) / np.where(se > 0.0, se, 1.0) ** 3
-
-    def _restricted(self, gap: Array) -> Array:
-        """The second frequency, (k,), that solves the score equation where they differ by `gap`.
-
-        Variances are quadratic, so that the equation, times both, is a cubic one. Newton's steps
-        find its root, or bisection where they leave the bracket.
-        """
+        # the second frequency, by the score equation: variances are quadratic, so that it, times
+        # both, is cubic; Newton's steps find its root, or bisection where they leave the bracket
         a, b, c = self.first_law.variance.T
         moved = np.array([a + gap * (b + gap * c), b + 2.0 * gap * c, c])  # V1 in powers of v
         other = self.second_law.variance.T
@@ -519,14 +514,17 @@ class Difference:
             cubic[1:] -= V
         low, high = np.maximum(0.0, -gap), np.minimum(1.0, 1.0 - gap)
         v = 0.5 * (low + high)
-        for _ in range(_STEPS_differences):
+        for _ in range(_NEWTON_STEPS):
             value = cubic[0] + v * (cubic[1] + v * (cubic[2] + v * cubic[3]))
             slope = cubic[1] + v * (2.0 * cubic[2] + 3.0 * v * cubic[3])
             low, high = np.where(value > 0.0, v, low), np.where(value > 0.0, high, v)
             step = v - np.divide(value, slope, out=np.full(v.shape, np.inf), where=slope != 0.0)
             inside = (step > low) & (step < high)
             v = np.where(inside, step, 0.5 * (low + high))
-        return np.asarray(v)
+        (s1, g1), (s2, g2) = self.first_law.at(v + gap), self.second_law.at(v)
+        se = np.hypot(s1, s2)
+        third = g1 * s1**3 - g2 * s2**3
+        return se, np.where(se > 0.0, third, 0.0) / np.where(se > 0.0, se, 1.0) ** 3
 
     def interval(self, alpha: float = 0.05) -> Array:
         """All differences that neither one-sided test of level alpha/2 rejects, shape (k, 2).

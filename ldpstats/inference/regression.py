@@ -6,13 +6,22 @@ score totals vary by ``K_g - K_g K_g`` and not by ``K_g``, if the model holds. T
 sandwich (CR2) takes ``(I - K_g)^(-1/2)`` times each total, which makes it unbiased there; what it
 takes a variance from has the moments of a chi-square variable, whose degrees of freedom follow
 (Satterthwaite). Of least squares and single respondents these are HC2 and the degrees of freedom of
-Bell and McCaffrey.
+Bell and McCaffrey (Survey Methodology 2002). Of several contrasts the degrees of freedom are those
+of the Wishart matrix with the same total variance: "HTZ" of J. E. Pustejovsky and E. Tipton,
+Small-sample methods for cluster-robust variance estimation, Journal of Business & Economic
+Statistics 2018.
+
+Then averages of functions of the linear predictors, with derivatives by all parameters. With
+private predictors an average is also one over their configurations, whose law given the public
+covariates has parameters of its own; the derivatives include those. At the end chi-square
+statistics of what was reported against what a regression expects.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -54,41 +63,16 @@ _NORMAL = 1000.0  # degrees of freedom from which on a bound of them does
 
 @dataclass(frozen=True, eq=False)
 class InformationShares:
-    """How the information on parameters is spread over clusters, or respondents.
+    """How the information on parameters is spread over clusters, or respondents."""
 
-    Parameters
-    ----------
-    basis : array, shape (P, p)
-        Parameters from units in which the information of all clusters is the identity.
-    values : array, shape (G, r)
-        Eigenvalues of the share of each cluster in these units, from 0 to 1.
-    vectors : array, shape (G, p, r)
-        Its eigenvectors.
-    times : array, shape (G,)
-        How many clusters, alike in all, each stands for.
-
-    References
-    ----------
-    R. M. Bell and D. F. McCaffrey, Bias reduction in standard errors for linear regression with
-    multi-stage samples, Survey Methodology 2002. J. E. Pustejovsky and E. Tipton, Small-sample
-    methods for cluster-robust variance estimation, Journal of Business & Economic Statistics 2018.
-    """
-
-    basis: Array
-    values: Array
-    vectors: Array
-    times: Array
+    basis: Array  # (P, p): parameters from units in which the information of all is the identity
+    values: Array  # (G, r): eigenvalues of the share of each cluster in these units, from 0 to 1
+    vectors: Array  # (G, p, r): its eigenvectors
+    times: Array  # (G,): how many clusters, alike in all, each stands for
 
     @classmethod
     def of_clusters(cls, information: Array, inverse: Array) -> InformationShares:
-        """Those of clusters by their information, (G, p, p).
-
-        Parameters
-        ----------
-        information : array, shape (G, p, p)
-        inverse : array, shape (p, p)
-            Takes scores to parameters: the inverse of the information of all.
-        """
+        """Those of clusters by their information, (G, p, p); `inverse`, (p, p), is that of all."""
         total = information.sum(axis=0)
         scale = np.sqrt(np.diagonal(total))
         scale = np.where(scale > 0.0, scale, 1.0)
@@ -121,23 +105,21 @@ class InformationShares:
         return np.asarray(rows.T @ rows)
 
     def among(self, free: npt.NDArray[np.bool_]) -> InformationShares:
-        """The same with rows of the basis for others than the `free` parameters, (P,), too."""
+        """With rows of the basis for others than the `free` parameters, (P,), too."""
         basis = np.zeros((free.size, self.basis.shape[1]))
         basis[free] = self.basis
         return replace(self, basis=basis)
 
     def _kept(self, some: slice) -> tuple[Array, Array]:
         """Shares, zero where they are all of something, and what they leave, one there."""
-        own = self.values[some]
-        kept = own < 1.0 - _ALL
-        return np.where(kept, own, 0.0), np.where(kept, 1.0 - own, 1.0)
+        share = self.values[some]
+        partial = share < 1.0 - _ALL
+        return np.where(partial, share, 0.0), np.where(partial, 1.0 - share, 1.0)
 
     def degrees(self, L: Array) -> float:
         """Degrees of freedom of the variance of L times the first parameters, L of shape (q, m).
 
-        Of several contrasts those of the Wishart matrix with the same total variance (Pustejovsky
-        and Tipton's "HTZ"); nan where single clusters determine more than half of a contrast, so
-        that its variance cannot be estimated.
+        nan where single clusters determine over half of a contrast: its variance is unknown.
         """
         ell = (L @ self.basis[: L.shape[1]]).T
         q, size = ell.shape[1], ell.size
@@ -156,16 +138,11 @@ class InformationShares:
             return float("nan")
         if q == 1 and known[0, 0] >= _NORMAL * largest:
             return float(known[0, 0] / largest)  # a bound from below
-        return float(q * (q + 1.0) / self._variance(ell @ (axes / np.sqrt(wide))))
-
-    def _variance(self, ell: Array) -> float:
-        """Sum of the variances of the entries of the estimated covariance of contrasts, (p, q).
-
-        The scores are normal, and the covariance is the identity on average.
-        """
-        p, q = ell.shape
-        own, T = 0.0, np.zeros((ell.size, ell.size))
-        for some in self._blocks(ell.size):
+        # summed variances of the entries of the estimated covariance of contrasts, which is the
+        # identity on average, of normal scores
+        ell = ell @ (axes / np.sqrt(wide))
+        variance, T = 0.0, np.zeros((size, size))
+        for some in self._blocks(size):
             share, left = self._kept(some)
             vectors, times = self.vectors[some], self.times[some]
             c = np.einsum("gpr,pq->grq", vectors, ell)
@@ -174,11 +151,12 @@ class InformationShares:
             UU = np.einsum("gpq,gps->gqs", U, U)
             a, u = (np.einsum("gqq->g", one) for one in (A, UU))
             squares = np.einsum("gqs,gqs->g", A, A - 2.0 * UU)
-            own += float(times @ (a * (a - 2.0 * u) + squares))
+            variance += float(times @ (a * (a - 2.0 * u) + squares))
             flat = U.reshape(len(U), -1)
             T += (flat * times[:, None]).T @ flat
-        pairs = T.reshape(p, q, p, q)
-        return own + float((T**2).sum() + np.einsum("asbt,atbs->", pairs, pairs))
+        pairs = T.reshape(-1, q, len(ell), q)
+        variance += float((T**2).sum() + np.einsum("asbt,atbs->", pairs, pairs))
+        return float(q * (q + 1.0) / variance)
 
     def _blocks(self, width: int) -> Iterator[slice]:
         step = max(1, _BLOCK // max(width, 1))
@@ -203,19 +181,10 @@ def cluster_sandwich(
 ) -> tuple[Array, InformationShares | None]:
     """Covariance by clusters of parameters, (p, p), and shares if it is the bias-reduced one.
 
-    Parameters
-    ----------
-    rows : scores (u, p), place (n,), weights (n,) and groups (n,)
-        Scores of each kind of row; the kind, weight and cluster, from 0, of each respondent.
-    inverse : array, shape (p, p)
-        Takes scores to parameters.
-    n : float
-        Respondents.
-    correct : bool or None
-        Whether there is a factor for few clusters; None for the bias-reduced covariance.
-    information : array, shape (G, p, p), optional
-        Of the clusters; by default the products of the scores of their rows.
+    `rows`: scores of kinds of rows, (u, p); of respondents, (n,), kind, weight and cluster.
     """
+    # `correct` says whether there is a factor for few clusters, None for the bias-reduced
+    # covariance; the information of clusters is by default the products of the scores of their rows
     scores, place, weights, groups = rows
     n_groups, p = int(groups.max()) + 1, scores.shape[1]
     totals = _totals(scores, place, weights, groups, n_groups)
@@ -231,17 +200,9 @@ def cluster_sandwich(
 
 
 def design_meat(sample: Sample, scores: Array, at: Codes) -> Array:
-    """Covariance of the weighted score totals under the design of a sample, (p, p).
+    """Covariance under a design of the weighted totals of scores, (u, p); cell i has score at[i].
 
     Finite population corrections are not used: coefficients describe a law, not a population.
-
-    Parameters
-    ----------
-    sample : Sample
-        Of c cells.
-    scores : array, shape (u, p)
-    at : array of int64, shape (c,)
-        The score of each cell; -1 for none.
     """
     none = np.zeros((scores.shape[1], scores.shape[1]))
     free = sample.without_corrections()
@@ -250,25 +211,17 @@ def design_meat(sample: Sample, scores: Array, at: Codes) -> Array:
     return totals.covariance_of(Ratios(np.eye(scores.shape[1])))
 
 
-# -- Averages of functions of a regression's linear predictors, with derivatives by all parameters -
-# With private predictors an average is also one over their configurations, whose law given the
-# public covariates has parameters of its own; the derivatives include those.
+# -- Averages of functions of the linear predictors, with derivatives by all parameters -----------
 
 
 Function = Callable[[Array], tuple[Array, Array]]
 
-_BLOCK_margins = 1 << 20
+_CACHED = 1 << 20  # numbers of arrays that fit in the cache
 
 
 @dataclass(frozen=True, eq=False)
 class Average:
-    """Numbers and their derivatives by all parameters.
-
-    Parameters
-    ----------
-    value : array, shape (m,)
-    gradient : array, shape (m, size)
-    """
+    """Numbers, (m,), and their derivatives by all parameters, (m, size)."""
 
     value: Array
     gradient: Array
@@ -363,7 +316,7 @@ class Points:
 
     def blocks(self, width: int) -> Iterator[tuple[slice, Points]]:
         """Parts whose arrays of so many numbers a row fit in the cache."""
-        step = max(256, _BLOCK_margins // max(width, 1))
+        step = max(256, _CACHED // max(width, 1))
         for start in range(0, self.n, step):
             rows = slice(start, min(start + step, self.n))
             yield rows, self if step >= self.n else self.take(rows)
@@ -376,23 +329,9 @@ def average(
     chosen: Sequence[int] | None = None,
     factor: Sequence[Array] | None = None,
 ) -> Average:
-    """The weighted sum of functions of the linear predictors over rows and configurations.
+    """The weighted sum of functions of the linear predictors over rows and chosen configurations.
 
-    Parameters
-    ----------
-    points : Points
-        Weights that sum to one make the sum an average.
-    theta : array, shape (size,)
-    of : callable
-        Maps eta, (n, q), to values, (n, m), and their derivatives, (n, m, q).
-    chosen : sequence of int, optional
-        Configurations that the sum takes in; all by default.
-    factor : sequence of array, each (n,), optional
-        Multiplies the weights in each configuration.
-
-    Returns
-    -------
-    Average
+    `of` maps eta, (n, q), to values, (n, m), and derivatives; `factor` multiplies the weights.
     """
     m = points.n_outcome
     beta, gamma = theta[:m], theta[m:]
@@ -408,14 +347,14 @@ def average(
             values, first = of(part.designs[c].eta(beta))
             u = w * law[:, c]
             value = value + u @ values
-            own = np.zeros((values.shape[1], points.size))
+            slopes = np.zeros((values.shape[1], points.size))
             for a in range(values.shape[1]):
-                own[a, :m] = part.designs[c].adjoint(beta, u[:, None] * first[:, a])
+                slopes[a, :m] = part.designs[c].adjoint(beta, u[:, None] * first[:, a])
                 if bend is not None:
                     assert part.marginal is not None
                     away = (w * values[:, a])[:, None] * bend[:, c]
-                    own[a, m:] = part.marginal.adjoint(gamma, away)
-            gradient = gradient + own
+                    slopes[a, m:] = part.marginal.adjoint(gamma, away)
+            gradient = gradient + slopes
     return Average(value, gradient)
 
 
@@ -436,32 +375,16 @@ def ones(eta: Array) -> tuple[Array, Array]:
     return np.ones((len(eta), 1)), np.zeros((len(eta), 1, eta.shape[1]))
 
 
-def _rates(outcome: Outcome, logarithm: bool) -> Function:
-    """Derivatives of the mean, or of its logarithm, by the predictors: (n, k q)."""
-
-    def of(eta: Array) -> tuple[Array, Array]:
-        first, second = outcome.jacobian(eta), outcome.curvature(eta)
-        if logarithm:
-            mean = outcome.mean(eta)
-            first = first / mean[:, :, None]
-            second = second / mean[:, :, None, None]
-            second = second - first[:, :, :, None] * first[:, :, None, :]
-        n, k, q = first.shape
-        return first.reshape(n, k * q), second.reshape(n, k * q, q)
-
-    return of
-
-
-def _slopes(design: Predictors, theta: Array) -> Array:
-    """Derivatives of the predictors by the covariates, (p, q)."""
-    at, zero = _units(design)
-    return np.asarray(at.eta(theta) - zero.eta(theta))
-
-
-def _slope_adjoint(design: Predictors, theta: Array, G: Array) -> Array:
-    """Derivative of ``sum(G * _slopes)``, G of shape (p, q)."""
-    at, zero = _units(design)
-    return np.asarray(at.adjoint(theta, G) - zero.adjoint(theta, G))
+def _rates(outcome: Outcome, logarithm: bool, eta: Array) -> tuple[Array, Array]:
+    """Derivatives of the mean, or of its logarithm, by the predictors, (n, k q), and of these."""
+    first, second = outcome.jacobian(eta), outcome.curvature(eta)
+    if logarithm:
+        mean = outcome.mean(eta)
+        first = first / mean[:, :, None]
+        second = second / mean[:, :, None, None]
+        second = second - first[:, :, :, None] * first[:, :, None, :]
+    n, k, q = first.shape
+    return first.reshape(n, k * q), second.reshape(n, k * q, q)
 
 
 def _units(design: Predictors) -> tuple[Predictors, Predictors]:
@@ -474,26 +397,15 @@ def _units(design: Predictors) -> tuple[Predictors, Predictors]:
 def marginal_effects(
     points: Points, theta: Array, columns: Sequence[int], method: str = "dydx"
 ) -> Average:
-    """Average derivatives of the mean by covariates.
+    """Average derivatives of the mean by covariates, (k m,); `method` as in statsmodels.
 
-    Parameters
-    ----------
-    points : Points
-    theta : array, shape (size,)
-    columns : sequence of int, length m
-    method : {"dydx", "dyex", "eydx", "eyex"}
-        As in statsmodels: "ey" for derivatives of the logarithm of the mean, "ex" for derivatives
-        by the logarithm of the covariate.
-
-    Returns
-    -------
-    Average
-        Of (k m,) numbers, the effects on the first category first.
+    "ey" for derivatives of the logarithm of the mean, "ex" by the logarithm of the covariate.
     """
     outcome, m = points.outcome, points.n_outcome
-    of = _rates(outcome, method.startswith("ey"))
+    of = partial(_rates, outcome, method.startswith("ey"))
     design, q = points.designs[0], outcome.q
-    slopes = _slopes(design, theta[:m])
+    at, zero = _units(design)
+    slopes = np.asarray(at.eta(theta[:m]) - zero.eta(theta[:m]))  # by the covariates, (p, q)
     plain = None if method.endswith("ex") else average(points, theta, of)
     values, gradients = [], []
     for j in columns:
@@ -505,7 +417,7 @@ def marginal_effects(
         for a in range(k):
             G = np.zeros(slopes.shape)
             G[j] = mean[a]
-            gradient[a, :m] += _slope_adjoint(design, theta[:m], G)
+            gradient[a, :m] += at.adjoint(theta[:m], G) - zero.adjoint(theta[:m], G)
         gradients.append(gradient)
     if not values:
         return Average(np.zeros(0), np.zeros((0, points.size)))
@@ -518,33 +430,20 @@ def effects_of_rows(
 ) -> Array:
     """The derivatives of `marginal_effects` in each row, (n, k, m)."""
     m, some = points.n_outcome, list(columns)
-    found: Any = 0.0
+    effects: Any = 0.0
     law = points.law(theta)[0]
-    slopes = _slopes(points.designs[0], theta[:m])[some]
-    of = _rates(points.outcome, method.startswith("ey"))
+    at, zero = _units(points.designs[0])
+    slopes = np.asarray(at.eta(theta[:m]) - zero.eta(theta[:m]))[some]
+    of = partial(_rates, points.outcome, method.startswith("ey"))
     for c, design in enumerate(points.designs):
         first = of(design.eta(theta[:m]))[0].reshape(points.n, -1, points.outcome.q)
-        own = np.einsum("n,nkq,mq->nkm", law[:, c], first, slopes, optimize=True)
-        found = found + (own * design.X[:, None, some] if method.endswith("ex") else own)
-    return np.asarray(found)
+        each = np.einsum("n,nkq,mq->nkm", law[:, c], first, slopes, optimize=True)
+        effects = effects + (each * design.X[:, None, some] if method.endswith("ex") else each)
+    return np.asarray(effects)
 
 
 def row_means(points: Points, theta: Array, V: Array | None = None) -> tuple[Array, Array | None]:
-    """The mean of each row, over the configurations, and its variance.
-
-    Parameters
-    ----------
-    points : Points
-        Weights are not used.
-    theta : array, shape (size,)
-    V : array, shape (size, size), optional
-        Covariance of the parameters.
-
-    Returns
-    -------
-    values : array, shape (n, k)
-    variances : array, shape (n, k), or None without V
-    """
+    """Means of each row over the configurations, (n, k), and with V, (size, size), variances."""
     m = points.n_outcome
     beta, gamma = theta[:m], theta[m:]
     if not points.n:
@@ -559,24 +458,20 @@ def row_means(points: Points, theta: Array, V: Array | None = None) -> tuple[Arr
         if V is None:
             continue
         first = [points.outcome.jacobian(eta) for eta in etas]
-        own = np.empty(values[-1].shape)
-        for a in range(own.shape[1]):
+        variance = np.empty(values[-1].shape)
+        for a in range(variance.shape[1]):
             G = np.zeros((part.n, points.size))
             for c, design in enumerate(part.designs):
                 G[:, :m] += design.rows(beta, law[:, c, None] * first[c][:, a])
                 if bend is not None:
                     assert part.marginal is not None
                     G[:, m:] += part.marginal.rows(gamma, each[c][:, a, None] * bend[:, c])
-            own[:, a] = _forms(G, V)
-        variances.append(own)
+            # parameters by which nothing changes need no variance
+            forms = np.einsum("np,np->n", G @ np.where(np.isnan(V), 0.0, V), G)
+            lost = G[:, np.isnan(np.diagonal(V))].any(axis=1)
+            variance[:, a] = np.where(lost, np.nan, forms)
+        variances.append(variance)
     return np.vstack(values), np.vstack(variances) if V is not None else None
-
-
-def _forms(G: Array, V: Array) -> Array:
-    """``g' V g`` of each row; parameters by which nothing changes need no variance."""
-    none = np.isnan(np.diagonal(V))
-    found = np.einsum("np,np->n", G @ np.where(np.isnan(V), 0.0, V), G)
-    return np.where(G[:, none].any(axis=1), np.nan, found)
 
 
 # -- Chi-square statistics of what was reported against what a regression expects -----------------
@@ -588,20 +483,11 @@ _KNOWN = 0.02  # variance of a direction, as a share of what it had with known p
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Sums of what was reported in groups of respondents, less what is expected.
+    """Sums of what was reported in groups of respondents, less what is expected."""
 
-    Parameters
-    ----------
-    gaps : array, shape (m,)
-    spread : array, shape (m, m)
-        Covariance of the sums if the parameters were known.
-    slopes : array, shape (m, size)
-        Derivatives of the expected sums by the parameters.
-    """
-
-    gaps: Array
-    spread: Array
-    slopes: Array
+    gaps: Array  # (m,)
+    spread: Array  # (m, m): covariance of the sums if the parameters were known
+    slopes: Array  # (m, size): derivatives of the expected sums by the parameters
 
 
 def enough_in_each(expected: Array) -> bool:
@@ -615,32 +501,22 @@ def pearson(observed: Array, expected: Array) -> float:
 
 
 def quadratic_form(gaps: Array, V: Array, spread: Array) -> tuple[float, int]:
-    """The chi-square statistic of gaps with covariance V, and its degrees of freedom.
-
-    Directions in which fitted parameters leave hardly any variance are left out, as rounding and
-    terms of higher order are all that is there.
-
-    Parameters
-    ----------
-    gaps : array, shape (m,)
-    V : array, shape (m, m)
-        Their covariance, parameters being estimated.
-    spread : array, shape (m, m)
-        Their covariance if the parameters were known.
-    """
+    """Chi-square statistic of gaps, (m,), with covariance V, (m, m), and its degrees of freedom."""
+    # directions in which fitted parameters leave hardly any of the spread that there would be with
+    # known ones are left out: rounding and terms of higher order are all that is there
     size, axes = np.linalg.eigh(spread)
     there = size > 1e-10 * size.max(initial=1e-300)
     root = axes[:, there] / np.sqrt(size[there])
     share, directions = np.linalg.eigh(root.T @ V @ root)
-    kept = share > _KNOWN
-    along = directions[:, kept].T @ (root.T @ gaps)
-    return float(np.sum(along**2 / share[kept])), int(kept.sum())
+    varies = share > _KNOWN
+    along = directions[:, varies].T @ (root.T @ gaps)
+    return float(np.sum(along**2 / share[varies])), int(varies.sum())
 
 
 def score_groups(score: Array, weights: Array, groups: int) -> Codes:
     """Groups of about equal weight by a score, equal scores together, numbered from 0."""
     values, place = np.unique(np.round(score, 12), return_inverse=True)
-    own = np.bincount(place, weights, len(values))
-    middle = np.cumsum(own) - own / 2.0
-    found = np.minimum((groups * middle / own.sum()).astype(np.int64), groups - 1)
-    return np.asarray(np.unique(found, return_inverse=True)[1][place], dtype=np.int64)
+    sizes = np.bincount(place, weights, len(values))
+    middle = np.cumsum(sizes) - sizes / 2.0
+    group = np.minimum((groups * middle / sizes.sum()).astype(np.int64), groups - 1)
+    return np.asarray(np.unique(group, return_inverse=True)[1][place], dtype=np.int64)

@@ -1,7 +1,13 @@
-"""Tail probabilities and critical values of the normal and chi-square laws, without cancellation.
+"""Tail probabilities and critical values without cancellation, and intervals from skewed laws.
 
 p-values are upper tails and critical values inverse upper tails, so both stay accurate however
 small they are. They call the kernels of scipy.special, which load much faster than scipy.stats.
+
+A linear estimate is a mean of features of the reports, whose moments are linear in the distribution
+p. Along ``p(theta) = theta e + (1 - theta) q``, with q the law of the other categories, the
+variance of the estimate is therefore quadratic in the frequency theta, and its third cumulant cubic
+(`path_cumulants`). At each theta the estimate is compared with Pearson's type III law with these
+cumulants (`CellLaw`); beyond [0, 1] with the law at the nearer end.
 """
 
 from __future__ import annotations
@@ -251,11 +257,6 @@ def chi2_pvalue(statistic: npt.ArrayLike, df: npt.ArrayLike) -> Array:
 
 
 # -- Score intervals of linear estimates whose variance and skewness depend on the frequency ------
-# A linear estimate is a mean of features of the reports, whose moments are linear in the
-# distribution p. Along ``p(theta) = theta e + (1 - theta) q``, with q the law of the other
-# categories, the variance of the estimate is therefore quadratic in the frequency theta, and its
-# third cumulant cubic. At each theta the estimate is compared with Pearson's type III law with
-# these cumulants (`tails.skewed_pvalue`); beyond [0, 1] with the law at the nearer end.
 
 
 _WIDEST = 1e3  # factor by which Student's law may reach farther
@@ -313,8 +314,11 @@ class CellLaw:
 
     def at(self, theta: npt.ArrayLike) -> tuple[Array, Array]:
         """Standard deviation and skewness of each estimate if its frequency is theta, (k,)."""
+        from numpy.polynomial.polynomial import polyval
+
         t = np.clip(np.asarray(theta, dtype=np.float64), 0.0, 1.0)
-        variance, third = _polynomial(self.variance, t), _polynomial(self.third, t)
+        variance = polyval(t, self.variance.T, tensor=False)
+        third = polyval(t, self.third.T, tensor=False)
         least = _KNOWN * np.abs(self.variance).max(axis=1, initial=0.0)
         known = variance <= least
         variance = np.where(known, least, variance)
@@ -330,10 +334,7 @@ class CellLaw:
         # an estimate without variance is at its mean, or impossible
         certain = np.where(gap > 0.0, np.inf, -np.inf)
         z = np.divide(gap, sd, out=certain, where=sd > 0.0)
-        return skewed_pvalue(self._normal(z, sd, theta), side * skewness)
-
-    def _normal(self, z: Array, sd: Array, theta: npt.ArrayLike) -> Array:
-        """Student's t to normal scores by Wallace's formula, with Satterthwaite's df."""
+        # Student's t to normal scores by Wallace's formula, with Satterthwaite's df
         t = np.clip(np.asarray(theta, dtype=np.float64), 0.0, 1.0)
         doubt = (1.0 - t) ** 2 * self.doubt
         known = ~np.isfinite(z) | (doubt <= 0.0)
@@ -341,7 +342,8 @@ class CellLaw:
         df = np.where(known, 1.0, np.maximum(df, _LEAST_DF))
         w = np.where(known, 0.0, z)
         normal = (8.0 * df + 1.0) / (8.0 * df + 3.0) * np.sqrt(df * np.log1p(w**2 / df))
-        return np.where(known, z, np.copysign(normal, z))
+        z = np.where(known, z, np.copysign(normal, z))
+        return skewed_pvalue(z, side * skewness)
 
     def interval(self, estimate: Array, alpha: float = 0.05) -> Array:
         """All theta that neither one-sided test of level alpha/2 rejects, shape (k, 2)."""
@@ -358,15 +360,15 @@ class CellLaw:
             inside, outside = np.zeros(start.size), reach * 0.5**_HALVINGS
             for halvings in range(_HALVINGS, 0, -1):
                 farther = reach * 0.5 ** (halvings - 1)
-                kept = self.tail(start, start + side * outside, upper) > half
-                inside = np.where(kept, outside, inside)
+                accepted = self.tail(start, start + side * outside, upper) > half
+                inside = np.where(accepted, outside, inside)
                 outside = farther
             outside = np.where(inside > 0.0, 2.0 * inside, reach * 0.5**_HALVINGS)
             for _ in range(_STEPS):
                 middle = (inside + outside) / 2.0
-                kept = self.tail(start, start + side * middle, upper) > half
-                inside = np.where(kept, middle, inside)
-                outside = np.where(kept, outside, middle)
+                accepted = self.tail(start, start + side * middle, upper) > half
+                inside = np.where(accepted, middle, inside)
+                outside = np.where(accepted, outside, middle)
             ends.append(start + side * inside)
         return np.stack(ends, axis=-1)
 
@@ -381,8 +383,8 @@ class CellLaw:
     def effective(self, theta: npt.ArrayLike) -> Array:
         """Effective count behind each estimate, skewness^-2 at theta; infinite without skewness."""
         skewness = self.at(theta)[1]
-        found = np.full(skewness.shape, np.inf)
-        return np.asarray(np.divide(1.0, skewness**2, out=found, where=skewness != 0.0))
+        counts = np.full(skewness.shape, np.inf)
+        return np.asarray(np.divide(1.0, skewness**2, out=counts, where=skewness != 0.0))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
@@ -392,8 +394,8 @@ class CellLaw:
     def from_dict(cls, document: Mapping[str, Any]) -> CellLaw:
         """Inverse of `to_dict`."""
         width = {"variance": (-1, 3), "third": (-1, 4), "step": (-1,), "doubt": (-1,)}
-        given = {name: array_from_json(document[name]) for name in width}
-        return cls(**{name: values.reshape(width[name]) for name, values in given.items()})
+        arrays = {name: array_from_json(document[name]) for name in width}
+        return cls(**{name: values.reshape(width[name]) for name, values in arrays.items()})
 
 
 def path_cumulants(own: Array, rest: Array, nobs: float) -> tuple[Array, Array]:
@@ -430,11 +432,3 @@ def path_cumulants(own: Array, rest: Array, nobs: float) -> tuple[Array, Array]:
         2.0 * a1**3,
     ]
     return np.stack(variance, axis=1) / nobs, np.stack(third, axis=1) / nobs**2
-
-
-def _polynomial(coefficients: Array, t: Array) -> Array:
-    """Values of polynomials, a row each, at t of shape (k,)."""
-    value = np.zeros(len(coefficients))
-    for column in coefficients.T[::-1]:
-        value = value * t + column
-    return np.asarray(value)

@@ -1,10 +1,18 @@
-"""Tests of hypotheses about one or two distributions, from estimates or from privatised counts.
+"""Tests of hypotheses from estimates and from binomial counts, and what they rest on.
 
 Chi-square statistics come as (statistic, df), normal ones as (z, p-value); leading axes are
-surveys. `TestResult` carries one test to the reader, with its null hypothesis in words.
+surveys. `TestResult` carries one test to the reader, with its null hypothesis in words. Then tests
+of many hypotheses and intervals after selection; exact tests and intervals of a tally; and the
+Fisher information of a survey.
 
-Tests of counts use the counts of reports, never n times an estimate, with which Pearson's statistic
-almost always rejects a true hypothesis.
+Of information, Q[x, y] = P(report y | value x), rows sum to one; m = p Q is the law of a report; n
+is the number of reports; J is the Fisher information of all n reports about p. Since J = n Q
+diag(1/m) Q' has J p = n 1, J^-1 1 = p / n: the inverse of J restricted to the tangent space of the
+simplex (directions that sum to zero) is J^-1 - p p'/n.
+
+Rank check before every inverse: rows and columns are scaled by the square root of the diagonal, as
+it was before cancellation. The matrix is singular if the scaled one has no Cholesky factor, or if
+the 1-norm of its inverse exceeds 1/(10 k 2.2e-16).
 """
 
 from __future__ import annotations
@@ -24,7 +32,6 @@ from ldpstats.likelihood.covariance import Covariance, finite_array, positive, p
 
 __all__ = [
     "METHODS",
-    "Array",
     "TestResult",
     "adjust",
     "adjusted_differences",
@@ -36,6 +43,7 @@ __all__ = [
     "exact_binomial",
     "expected_information",
     "fpe16",
+    "independent",
     "observed_tangent_inverse",
     "quadratic",
     "reject",
@@ -152,10 +160,9 @@ def wald(
 def independent(
     R: npt.ArrayLike, value: npt.ArrayLike, estimate: npt.ArrayLike, covariance: Covariance
 ) -> tuple[Array, Array]:
-    """Uncorrelated contrasts C of unit variance that say the same as R p = value, and their gaps.
+    """Uncorrelated contrasts, (df, k), of unit variance that say R p = value, and gaps, (df,).
 
-    C has the shape (df, k) and the gaps, their estimates less their values, (df,). Arguments,
-    errors and what is known are as for `wald`, whose statistic is the sum of the squared gaps.
+    Arguments and errors are those of `wald`, whose statistic is the sum of the squared gaps.
     """
     rows, b = finite_array("R", R, 2), finite_array("value", value, 1)
     p = finite_array("estimate", estimate, 1)
@@ -399,12 +406,12 @@ class TestResult:
         names = {item.name for item in fields(cls)}
         if not isinstance(document, Mapping) or set(document) - {"note"} != names - {"note"}:
             raise InvalidArgument("document", document, remedy)
-        given = dict(document)
-        if given["statistic"] in ("inf", "-inf"):
-            given["statistic"] = float(given["statistic"])
-        if isinstance(given["df"], list):
-            given["df"] = tuple(given["df"])
-        return cls(**given)
+        values = dict(document)
+        if values["statistic"] in ("inf", "-inf"):
+            values["statistic"] = float(values["statistic"])
+        if isinstance(values["df"], list):
+            values["df"] = tuple(values["df"])
+        return cls(**values)
 
 
 # -- Many tests at once: adjusted p-values and rejections -----------------------------------------
@@ -465,7 +472,13 @@ def adjust(
         raise InvalidArgument("pvalues", p, "must lie in [0, 1], without NaN")
     k = p.shape[-1]
     if shares is not None:
-        return np.asarray(np.minimum(p / _checked(shares, k, method), 1.0), dtype=np.float64)
+        if method != "bonferroni":
+            raise InvalidArgument("shares", shares, f'need method="bonferroni", not {method!r}')
+        w = np.asarray(shares, dtype=np.float64)
+        if w.shape != (k,) or not np.all(w > 0.0) or abs(w.sum() - 1.0) > 1e-9:
+            remedy = f"must be {k} positive numbers that add up to 1"
+            raise InvalidArgument("shares", shares, remedy)
+        return np.asarray(np.minimum(p / w, 1.0), dtype=np.float64)
     if method == "bonferroni":
         return np.asarray(np.minimum(k * p, 1.0), dtype=np.float64)
     if method == "bh":
@@ -482,41 +495,13 @@ def adjust(
 
 
 def adjusted_differences(estimates: Array, pvalues: Array, k: int) -> Array:
-    """Holm's adjustment for all differences between groups, k categories for each comparison.
-
-    Of two categories whose frequencies add up to one, a group has more of one by as much as it has
-    less of the other: both rows test one hypothesis, which counts once.
-
-    Parameters
-    ----------
-    estimates, pvalues : ndarray, shape (r,)
-        Comparison by comparison, category by category.
-    k : int
-
-    Returns
-    -------
-    ndarray, shape (r,)
-
-    Examples
-    --------
-    >>> adjusted_differences(np.array([-0.2, 0.2, 0.1, -0.1]), np.array([0.01, 0.01, 0.3, 0.3]), 2)
-    array([0.02, 0.02, 0.3 , 0.3 ])
-    >>> adjusted_differences(np.array([-0.2, 0.1]), np.array([0.01, 0.3]), 2)
-    array([0.02, 0.3 ])
-    """
+    """Holm's adjustment of all differences between groups, (r,), k categories a comparison."""
+    # of two categories whose frequencies add up to one, a group has more of one by as much as it
+    # has less of the other: both rows test one hypothesis, which counts once
     pairs = estimates.reshape(-1, 2) if k == 2 and estimates.size % 2 == 0 else None
     if pairs is None or not np.allclose(pairs.sum(axis=1), 0.0, rtol=0.0, atol=1e-12):
         return adjust(pvalues, "holm")
     return adjust(pvalues.reshape(-1, 2).max(axis=1), "holm").repeat(2)
-
-
-def _checked(shares: npt.ArrayLike, k: int, method: str) -> Array:
-    if method != "bonferroni":
-        raise InvalidArgument("shares", shares, f'need method="bonferroni", not {method!r}')
-    w = np.asarray(shares, dtype=np.float64)
-    if w.shape != (k,) or not np.all(w > 0.0) or abs(w.sum() - 1.0) > 1e-9:
-        raise InvalidArgument("shares", shares, f"must be {k} positive numbers that add up to 1")
-    return w
 
 
 def reject(
@@ -558,15 +543,11 @@ def reject(
 # -- Confidence intervals after selection of large estimates --------------------------------------
 
 
-Array_selection = npt.NDArray[Any]
-
 _STEPS = 80  # of bisection: the width of a double
 _CLOSEST = 1e-3  # standard errors above the bound, below which the ends hardly change
 
 
-def selected_intervals(
-    estimate: Array_selection, se: Array_selection, least: Array_selection, alpha: float
-) -> Array_selection:
+def selected_intervals(estimate: Array, se: Array, least: Array, alpha: float) -> Array:
     """Confidence intervals of means whose estimates were selected because they exceed `least`.
 
     A selected estimate x of mean mu has the law N(mu, se^2) truncated at `least`:
@@ -783,15 +764,6 @@ def checked_tallies(tally: npt.ArrayLike, nobs: npt.ArrayLike) -> tuple[Array, A
 
 
 # -- From the Fisher information of a survey to the covariance of its maximum likelihood estimate --
-# Q[x, y] = P(report y | value x), rows sum to one; m = p Q is the law of a report; n is the number
-# of reports; J is the Fisher information of all n reports about p.
-#
-# Since J = n Q diag(1/m) Q' has J p = n 1, J^-1 1 = p / n: the inverse of J restricted to the
-# tangent space of the simplex (directions that sum to zero) is J^-1 - p p'/n.
-#
-# Rank check before every inverse: rows and columns are scaled by the square root of the diagonal,
-# as it was before cancellation. The matrix is singular if the scaled one has no Cholesky factor,
-# or if the 1-norm of its inverse exceeds 1/(10 k 2.2e-16).
 
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -971,11 +943,7 @@ def fpe16(J: npt.ArrayLike) -> Covariance:
 
 
 def checked_inverse(M: Array, where: str, magnitude: Array | None = None) -> Array:
-    """Inverse of a positive definite (k, k) matrix, after the rank check of the module's docstring.
-
-    `where` follows "the matrix" in the error; `magnitude`, (k,), is the diagonal of M as it would
-    be without cancellation.
-    """
+    """Inverse of a positive definite M, (k, k), after the rank check of the head of the module."""
     if M.size == 0:
         return M
     squares = np.diagonal(M) if magnitude is None else magnitude

@@ -11,9 +11,7 @@ import pytest
 from shared.bad_values import Refusal, refuses, said
 from shared.refusals import NO_PROBABILITY, refusals
 
-from ldpstats.inference import goodness, intervals, tails, tests
-from ldpstats.inference import goodness as pearson
-from ldpstats.inference import tests as multiplicity
+from ldpstats.inference import boundary, goodness, intervals, tails, tests
 from ldpstats.likelihood.covariance import multinomial
 
 HALVES = [0.5, 0.5]
@@ -44,20 +42,21 @@ MORE: dict[Callable[..., Any], dict[str, Any]] = {  # good arguments that depend
         "estimate": HALVES,
         "covariance": multinomial(HALVES, 5),
     },
-    pearson.given_distribution: {
+    goodness.given_distribution: {
         "estimate": HALVES,
         "null_covariance": multinomial(HALVES, 5),
         "p0": HALVES,
     },
-    pearson.pearson_given: {"counts": [5, 5], "m0": HALVES},
-    pearson.two_sample_pearson: {"counts_a": [5, 5], "counts_b": [4, 6]},
-    pearson.two_sample_wald: {
+    goodness.pearson_given: {"counts": [5, 5], "m0": HALVES},
+    goodness.two_sample_pearson: {"counts_a": [5, 5], "counts_b": [4, 6]},
+    goodness.two_sample_wald: {
         "est_a": HALVES,
         "est_b": HALVES,
         "cov_a": multinomial(HALVES, 5),
         "cov_b": multinomial(HALVES, 5),
     },
     goodness.bit_total_fit: {"total_ones": 10},
+    goodness.popcount_pvalue: {"statistic": 1.0, "nobs": 1000},
 }
 NO_TALLY = [[1.5], [-1], [11], [np.nan]]
 BAD: dict[str, Any] = {
@@ -97,13 +96,15 @@ MORE_BAD: dict[Callable[..., Any], dict[str, Any]] = {  # in place of the above
     tails.continuity: {"skewness": []},  # of numbers that are checked
     tails.normal_pvalue: {"z": []},
     tails.chi2_pvalue: {"df": []},
-    pearson.given_distribution: {"p0": [[1.0], [0.5, 0.6]], "estimate": []},
+    goodness.given_distribution: {"p0": [[1.0], [0.5, 0.6]], "estimate": []},
+    goodness.spread: {"k": []},  # of a model
+    goodness.popcount_pvalue: {"statistic": [], "nobs": []},  # of `popcount_fit`, which checks
     tests.wald: {"estimate": []},
 }
 
 
 def functions() -> Iterator[Callable[..., Any]]:
-    for module in (intervals, tests, pearson, goodness, multiplicity, tails):
+    for module in (intervals, boundary, tests, goodness, tails):
         for name, function in vars(module).items():
             own = inspect.isfunction(function) and function.__module__ == module.__name__
             if own and not name.startswith("_"):
@@ -131,12 +132,12 @@ CASES = [
     ),
     *refuses(
         "m0",
-        lambda m0: pearson.pearson_given([1, 1, 1], m0),
+        lambda m0: goodness.pearson_given([1, 1, 1], m0),
         {"two of three": said(HALVES, "3 entries")},
     ),
     *refuses(
         "counts_b",
-        lambda counts_b: pearson.two_sample_pearson([1, 1], counts_b),
+        lambda counts_b: goodness.two_sample_pearson([1, 1], counts_b),
         {"three of two": said([1, 1, 1], "2 outputs")},
     ),
     *refuses(
@@ -146,7 +147,7 @@ CASES = [
     ),
     *refuses(
         "shares",
-        lambda shares: multiplicity.adjust([0.1, 0.2], "bh", shares),
+        lambda shares: tests.adjust([0.1, 0.2], "bh", shares),
         {"shares of Benjamini and Hochberg": HALVES},
     ),
 ]

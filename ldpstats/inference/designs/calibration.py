@@ -1,7 +1,14 @@
 """Weights that reproduce known population totals (Deville and Saerndal 1992, JASA 87, 376-382).
 
 The totals are those of categories: every respondent is in one category of each margin. All who are
-in the same ones, a *margin cell*, get the same factor of their weights.
+in the same ones, a *margin cell*, get the same factor of their weights. Minimising a distance
+between the weights d and d g, given totals of X, makes ``g = F(X lambda)``. F grows, and the
+multipliers minimise the convex ``sum d P(X lambda) - t'lambda``, P' = F.
+
+A total under the weights w g varies as that of ``g (z - x'B)`` under w, with B the regression of
+the scores z on the categories by the weights w (equation 3.4; any distance has the same residuals
+in large samples): residuals take the place of scores. Those are the scores that an earlier step
+calibrated. Replicates are calibrated to the same population totals anew.
 """
 
 from __future__ import annotations
@@ -9,7 +16,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -46,42 +53,25 @@ _SHOWN = 5  # categories that an error names
 
 @dataclass(frozen=True, eq=False)
 class Margins:
-    """Categories of M margin cells in k margins, with population totals.
+    """Categories of M margin cells in k margins, with population totals."""
 
-    Parameters
-    ----------
-    codes : array of int64, shape (M, k)
-        The category of each cell in each margin.
-    totals : tuple of arrays
-        Population totals of the categories of each margin.
-    names : tuple of str
-        The margins, for messages.
-    labels : tuple of sequences of str
-        Their categories, for messages.
-    """
-
-    codes: Codes
-    totals: tuple[Array, ...]
-    names: tuple[str, ...]
-    labels: tuple[Sequence[str], ...]
+    codes: Codes  # (M, k): the category of each cell in each margin
+    totals: tuple[Array, ...]  # of the categories of each margin
+    names: tuple[str, ...]  # the margins, for messages
+    labels: tuple[Sequence[str], ...]  # their categories, for messages
 
     @cached_property
     def targets(self) -> Array:
         """All totals, shape (q,)."""
         return np.concatenate(self.totals)
 
-    @property
-    def population(self) -> float:
-        """Its size, which all margins sum to."""
-        return float(self.totals[0].sum())
-
     @cached_property
     def words(self) -> list[str]:
         """All categories with their margin."""
         return [
             f"{name} {label}"
-            for name, own in zip(self.names, self.labels, strict=True)
-            for label in own
+            for name, labels in zip(self.names, self.labels, strict=True)
+            for label in labels
         ]
 
     @cached_property
@@ -98,26 +88,11 @@ class Margins:
 
     def check(self, weights: Array) -> None:
         """Refuse totals that no weights can reach: of empty categories, or contradictory."""
-        self._check_positive()
-        self._check_population()
-        if np.any(weights < 0.0):
-            remedy = "some weights are negative after an earlier calibration: give it bounds="
-            raise InvalidArgument("weights", float(weights.min()), remedy)
-        sums = self.indicators.T @ weights
-        empty = np.flatnonzero(sums <= 0.0)
-        if empty.size:
-            remedy = "has no respondent with a weight above zero: join it with another category"
-            raise InvalidArgument("margins", self._shown(empty), remedy)
-
-    def _check_positive(self) -> None:
         bad = np.flatnonzero(~(np.isfinite(self.targets) & (self.targets > 0.0)))
         if bad.size:
             remedy = "must be positive finite totals; leave out respondents of a category that the "
             remedy += "population does not have"
             raise InvalidArgument("margins", self._shown(bad, self.targets), remedy)
-
-    def _check_population(self) -> None:
-        """Refuse margins of populations of different sizes."""
         sizes = [float(total.sum()) for total in self.totals]
         if max(sizes) - min(sizes) > TOLERANCE * max(sizes):
             shown = {
@@ -126,6 +101,14 @@ class Margins:
             remedy = "the totals of the margins add up to different populations: multiply those of "
             remedy += "all but one by the ratio of the sums"
             raise InvalidArgument("margins", shown, remedy)
+        if np.any(weights < 0.0):
+            remedy = "some weights are negative after an earlier calibration: give it bounds="
+            raise InvalidArgument("weights", float(weights.min()), remedy)
+        sums = self.indicators.T @ weights
+        empty = np.flatnonzero(sums <= 0.0)
+        if empty.size:
+            remedy = "has no respondent with a weight above zero: join it with another category"
+            raise InvalidArgument("margins", self._shown(empty), remedy)
 
     def _shown(self, places: Codes, values: Array | None = None) -> Any:
         """The first of some categories, with a value each."""
@@ -137,63 +120,73 @@ class Margins:
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """Factors of the weights of margin cells.
+    """Factors of the weights of margin cells."""
 
-    Parameters
-    ----------
-    factors : array, shape (M,)
-    multipliers : array, shape (q,)
-        Of the categories, from which other weights can start.
-    iterations : int
-    deviation : float
-        Largest relative deviation from a target.
-    """
-
-    factors: Array
-    multipliers: Array
+    factors: Array  # (M,)
+    multipliers: Array  # (q,): of the categories, from which other weights can start
     iterations: int
+    deviation: float  # largest relative deviation from a target
+
+
+@dataclass(frozen=True, eq=False)
+class _Point:
+    """Multipliers, ``u = X at``, and what the convex function is there."""
+
+    at: Array
+    u: Array
+    value: float
+    gradient: Array
     deviation: float
+    worst: int
 
 
 def calibrate(
     weights: Array, margins: Margins, distance: Distance, start: Array | None = None
 ) -> Solved:
-    """Factors with which weights reproduce the totals of all margins, closest to one.
+    """Factors closest to one with which weights, (M,), reproduce the totals of all margins.
 
-    Parameters
-    ----------
-    weights : array, shape (M,)
-        Sum of the weights of each margin cell, before calibration.
-    margins : Margins
-    distance : Distance
-    start : array, shape (q,), optional
-        Multipliers to start from.
-
-    Raises
-    ------
-    InvalidArgument
-        For totals that cannot be reached: of categories without respondents, of margins that
-        contradict each other, or not within the bounds.
-    NotConverged
-        If the largest relative deviation stays above 1e-12.
+    The largest relative deviation is at most 1e-12; `start` are multipliers, (q,), to start from.
     """
     margins.check(weights)
-    size = margins.population
+    size = float(margins.totals[0].sum())
     ratio = size / float(weights.sum())
-    _refuse_ratio(ratio, size, distance)
+    if not distance.lower <= ratio <= distance.upper:
+        remedy = f"the weights sum to {size / ratio:.6g} and the population to {size:.6g}, "
+        remedy += f"{ratio:.6g} times as much, which is outside: multiply the weights first, or "
+        remedy += "widen the bounds"
+        raise InvalidArgument("bounds", (distance.lower, distance.upper), remedy)
     near, ratio = distance.centred(ratio)
-    dual = _Dual(margins.indicators, weights * (ratio / size), margins.targets / size, near)
-    point = dual.at(np.zeros(len(dual.t)) if start is None else start)
+    X, d, t = margins.indicators, weights * (ratio / size), margins.targets / size  # shares
+
+    def dual(at: Array) -> _Point:  # sum d P(X lambda) - t'lambda
+        u = X @ at
+        gradient = X.T @ (d * near.factors(u)) - t
+        apart = np.abs(gradient) / t
+        value = float(d @ near.potential(u) - t @ at)
+        return _Point(at, u, value, gradient, float(apart.max()), int(apart.argmax()))
+
+    point = dual(np.zeros(len(t)) if start is None else start)
     for iteration in range(_MOST_STEPS):
         if point.deviation <= TOLERANCE:
             return Solved(ratio * near.factors(point.u), point.at, iteration, point.deviation)
-        moved = dual.moved(point)
-        if moved is None:
+        # where bounds leave no curvature, a little that vanishes at the solution
+        least = min(point.deviation, 1.0) * _DAMPING
+        slopes = np.maximum(near.slopes(point.u), least)
+        step = -solved_equations(X, d * slopes, point.gradient)
+        descent, part, lower = float(point.gradient @ step), 1.0, None
+        while lower is None and descent < 0.0 and part > _SHORTEST:
+            tried = dual(point.at + part * step)
+            if (
+                tried.value <= point.value + 1e-4 * part * descent
+                or tried.deviation <= point.deviation / 2.0
+            ):
+                lower = tried
+            part /= 2.0
+        if lower is None:
             break
-        point = moved
-    refuse_unreachable(
-        dual.X, weights, margins.targets, margins.words, (distance.least, distance.upper)
-    )
+        point = lower
+    bounds = (distance.least, distance.upper)
+    refuse_unreachable(X, weights, margins.targets, margins.words, bounds)
     raise NotConverged(
         f"calibration stopped after {iteration + 1} iterations with a relative deviation of "
         f"{point.deviation:.2g} from the target of {margins.words[point.worst]}: join categories, "
@@ -201,29 +194,10 @@ def calibrate(
     )
 
 
-def _refuse_ratio(ratio: float, population: float, distance: Distance) -> None:
-    """Refuse bounds that exclude what all weights together need."""
-    if not distance.lower <= ratio <= distance.upper:
-        remedy = f"the weights sum to {population / ratio:.6g} and the population to "
-        remedy += f"{population:.6g}, {ratio:.6g} times as much, which is outside: multiply the "
-        remedy += "weights first, or widen the bounds"
-        raise InvalidArgument("bounds", (distance.lower, distance.upper), remedy)
-
-
 def calibrate_replicates(
     weights: Array, margins: Margins, distance: Distance, start: Array
 ) -> Array:
-    """Factors of the weights of every replicate, each calibrated anew; shape (M, R).
-
-    Parameters
-    ----------
-    weights : array, shape (M, R)
-        Sum of the weights of each margin cell in each replicate.
-    margins, distance
-        As for `calibrate`.
-    start : array, shape (q,)
-        Multipliers of the whole sample, which those of replicates are close to.
-    """
+    """Factors of the weights of R replicates, (M, R), calibrated anew from multipliers `start`."""
     found = np.empty(weights.shape)
     for r in range(weights.shape[1]):
         try:
@@ -252,61 +226,13 @@ def solved_equations(X: Any, weights: Array, right: Array) -> Array:
         return np.asarray(scale**2 * right)
     scaled = H.toarray() * scale.reshape(-1) * scale.reshape(-1, 1)
     factor, order, rank, _ = dpstrf(scaled, tol=_RANK)
-    kept = order[:rank] - 1
-    found = np.zeros(right.shape)
-    found[kept] = cho_solve((factor[:rank, :rank], False), (scale * right)[kept])
-    return np.asarray(scale * found)
-
-
-@dataclass(frozen=True, eq=False)
-class _Point:
-    """Multipliers, ``u = X at``, and what the convex function is there."""
-
-    at: Array
-    u: Array
-    value: float
-    gradient: Array
-    deviation: float
-    worst: int
-
-
-@dataclass(frozen=True, eq=False)
-class _Dual:
-    """The convex function ``sum d P(X lambda) - t'lambda``; d and t are shares."""
-
-    X: Any
-    d: Array
-    t: Array
-    distance: Distance
-
-    def at(self, at: Array) -> _Point:
-        """The function at some multipliers."""
-        u = self.X @ at
-        gradient = self.X.T @ (self.d * self.distance.factors(u)) - self.t
-        apart = np.abs(gradient) / self.t
-        value = float(self.d @ self.distance.potential(u) - self.t @ at)
-        return _Point(at, u, value, gradient, float(apart.max()), int(apart.argmax()))
-
-    def moved(self, point: _Point) -> _Point | None:
-        """The point after a Newton step; None where none leads downwards."""
-        # where bounds leave no curvature, a little that vanishes at the solution
-        least = min(point.deviation, 1.0) * _DAMPING
-        slopes = np.maximum(self.distance.slopes(point.u), least)
-        step = -solved_equations(self.X, self.d * slopes, point.gradient)
-        descent = float(point.gradient @ step)
-        part = 1.0
-        while descent < 0.0 and part > _SHORTEST:
-            found = self.at(point.at + part * step)
-            lower = found.value <= point.value + 1e-4 * part * descent
-            if lower or found.deviation <= point.deviation / 2.0:
-                return found
-            part /= 2.0
-        return None
+    free = order[:rank] - 1
+    solution = np.zeros(right.shape)
+    solution[free] = cho_solve((factor[:rank, :rank], False), (scale * right)[free])
+    return np.asarray(scale * solution)
 
 
 # -- How far calibration may move weights: the distances of Deville and Saerndal (1992) -----------
-# Minimising a distance between the weights d and d g, given totals of X, makes ``g = F(X lambda)``.
-# F grows, and the multipliers minimise the convex ``sum d P(X lambda) - t'lambda``, P' = F.
 
 
 @dataclass(frozen=True)
@@ -322,11 +248,9 @@ class Distance(ABC):
         return self.lower
 
     def centred(self, ratio: float) -> tuple[Distance, float]:
-        """A distance from d times a factor, and that factor, with the same nearest weights.
-
-        With the sum of the weights given those are the same for ``d * ratio``, where the distance
-        is a sum of (w - d)^2 / d or w log(w / d), and there rounding does least.
-        """
+        """A distance from d times a factor, and that factor, with equal nearest weights."""
+        # with the sum of the weights given they are those of d * ratio, where the distance is a sum
+        # of (w - d)^2 / d or w log(w / d), and there rounding does least
         return replace(self, lower=self.lower / ratio, upper=self.upper / ratio), ratio
 
     @abstractmethod
@@ -420,20 +344,9 @@ _NEGLIGIBLE = 1e-9  # relative deviation that rounding explains
 def refuse_unreachable(
     X: Any, weights: Array, targets: Array, words: Sequence[str], bounds: tuple[float, float]
 ) -> None:
-    """Raise an error that names categories, if no factors within bounds reach all targets.
+    """Raise an error that names categories, if no factors within bounds reach all targets, (q,).
 
     The nearest weights, by the sum of relative deviations, solve a linear programme.
-
-    Parameters
-    ----------
-    X : sparse array, shape (M, q)
-        Indicators of the categories of each cell.
-    weights : array, shape (M,)
-    targets : array, shape (q,)
-    words : sequence of str
-        The categories.
-    bounds : tuple of float
-        What factors of the weights lie between.
     """
     from scipy.optimize import linprog
     from scipy.sparse import eye_array, hstack
@@ -478,31 +391,14 @@ def refuse_unreachable(
 
 @dataclass(frozen=True, eq=False)
 class Recalibrated(Replication):
-    """Replicates whose weights get a factor in each of M margin cells.
+    """Replicates whose weights get a factor in each of M margin cells."""
 
-    Parameters
-    ----------
-    base : Replication
-        That of the weights before calibration.
-    before : Sample
-        The sample with those weights.
-    at : array of int64, shape (c,)
-        The margin cell of each cell.
-    size : int
-        The number M of margin cells.
-    anew : callable
-        The factors, shape (M, R), from the sum of the weights of each margin cell in each
-        replicate, of the same shape.
-    later : array, shape (c,), optional
-        What weights were multiplied by after calibration, as in trimming.
-    """
-
-    base: Replication
-    before: Sample
-    at: Codes
-    size: int
-    anew: Callable[[Array], Array]
-    later: Array | None = None
+    base: Replication  # that of the weights before calibration
+    before: Sample  # with those weights
+    at: Codes  # (c,): the margin cell of each cell
+    size: int  # the number M of margin cells
+    anew: Callable[[Array], Array]  # factors from weights of margin cells in replicates, (M, R)
+    later: Array | None = None  # (c,): what weights were multiplied by later, as in trimming
 
     @property
     def about_estimate(self) -> bool:
@@ -518,11 +414,11 @@ class Recalibrated(Replication):
         factors = self.anew(base.totals(before, Scores(((self.at, np.eye(self.size)),))).T)
         if self.later is not None:
             base, before = base.times(self.later), before.times(self.later)
-        found = np.zeros((factors.shape[1], scores.size))
+        totals = np.zeros((factors.shape[1], scores.size))
         for m in range(self.size):  # so that no weights by cell and replicate are kept
-            own = tuple((np.where(self.at == m, at, -1), table) for at, table in scores.parts)
-            found += factors[m][:, None] * base.totals(before, Scores(own))
-        return found
+            inside = tuple((np.where(self.at == m, at, -1), table) for at, table in scores.parts)
+            totals += factors[m][:, None] * base.totals(before, Scores(inside))
+        return totals
 
     def scales(self, sample: Sample) -> Array:
         return self.base.scales(sample)
@@ -556,36 +452,25 @@ class Step:
         """What the weights of the margin cells were multiplied by, shape (M,)."""
         return self.solved.factors
 
-    def anew(self, weights: Array) -> Array:
-        """Factors of other weights of the margin cells, (M, R), that reach the same totals."""
-        start = self.solved.multipliers
-        return calibrate_replicates(weights, self.margins, self.distance, start)
-
 
 @dataclass(frozen=True, eq=False)
 class Calibrated(Adjustment):
-    """Weights of a sample that were calibrated, perhaps in several steps.
+    """Weights of a sample that were calibrated, perhaps in several steps."""
 
-    Parameters
-    ----------
-    weights : array, shape (c,)
-        Those of the cells of the sample, before.
-    at : array of int64, shape (c,)
-        The margin cell of each.
-    steps : tuple of Step
-    """
+    weights: Array  # (c,): those of the cells of the sample, before
+    at: Codes  # (c,): the margin cell of each
+    steps: tuple[Step, ...]  # in the order of calibration, all of the same margin cells
 
-    weights: Array
-    at: Codes
-    steps: tuple[Step, ...]
+    def anew(self, weights: Array) -> Array:
+        """Factors of the weights of margin cells in replicates, (M, R), of all steps."""
+        factors = np.ones(weights.shape)
+        for step in self.steps:
+            start = step.solved.multipliers
+            factors *= calibrate_replicates(weights * factors, step.margins, step.distance, start)
+        return factors
 
     def residuals(self, scores: Scores) -> Scores:
-        """Scores less their regression on the categories, step by step, the last step first.
-
-        A total under the weights w g varies as that of ``g (z - x'B)`` under w, with B from the
-        weights w (Deville and Saerndal 1992, equation 3.4; any distance has the same residuals in
-        large samples). Those are the scores that an earlier step calibrated.
-        """
+        """Scores less their regression on the categories, step by step, the last step first."""
         factors = np.array([step.factors for step in self.steps])
         before = np.cumprod(np.vstack([np.ones_like(factors[0]), factors[:-1]]), axis=0)
         d = np.bincount(self.at, self.weights, len(factors[0]))
@@ -601,21 +486,7 @@ class Calibrated(Adjustment):
 
 
 def calibrated_sample(sample: Sample, at: Codes, steps: Sequence[Step]) -> Sample:
-    """A sample with calibrated weights.
-
-    Parameters
-    ----------
-    sample : Sample
-    at : array of int64, shape (c,)
-        The margin cell of each cell.
-    steps : sequence of Step
-        In the order of calibration, all of the same margin cells.
-
-    Raises
-    ------
-    InvalidArgument
-        If a second calibration gives weights of zero.
-    """
+    """A sample with weights calibrated in steps; `at`, (c,), is the margin cell of each cell."""
     for step in steps[1:]:
         if np.any(step.factors == 0.0):
             remedy = "gives some respondents the weight zero, which only a first calibration can: "
@@ -623,20 +494,12 @@ def calibrated_sample(sample: Sample, at: Codes, steps: Sequence[Step]) -> Sampl
             raise InvalidArgument("bounds", 0.0, remedy)
     factors = np.prod([step.factors for step in steps], axis=0)
     base = sample.replication
-    anew = partial(_anew, steps=steps)
+    calibration = Calibrated(sample.w, at, tuple(steps))
     return replace(
         sample.times(factors[at]),
-        calibration=Calibrated(sample.w, at, tuple(steps)),
-        replication=base and Recalibrated(base, sample, at, len(factors), anew),
+        calibration=calibration,
+        replication=base and Recalibrated(base, sample, at, len(factors), calibration.anew),
     )
-
-
-def _anew(weights: Array, steps: Sequence[Step]) -> Array:
-    """Factors of the weights of margin cells in replicates, (M, R), of all steps."""
-    found = np.ones(weights.shape)
-    for step in steps:
-        found *= step.anew(weights * found)
-    return found
 
 
 # -- Weights that are cut at bounds while their sum stays -----------------------------------------
@@ -647,47 +510,30 @@ _MOST_PASSES = 1000
 
 
 def trimmed(weights: Array, n: Array, lower: float, upper: float, strict: bool) -> Array:
-    """Weights cut at bounds, what was cut being given to the others in equal shares, (c,).
+    """Weights of one respondent of each cell, (c,), cut at bounds; the others share what was cut.
 
-    Parameters
-    ----------
-    weights : array, shape (c,)
-        Of one respondent of each cell.
-    n : array, shape (c,)
-        Respondents of each cell.
-    lower, upper : float
-    strict : bool
-        Whether this is repeated until no weight is outside; else others may leave the bounds.
-
-    Raises
-    ------
-    InvalidArgument
-        If the mean weight is outside of the bounds, no weight is inside, or one falls to zero.
-    NotConverged
-        If weights are still outside after 1,000 passes.
+    `strict` repeats this until no weight is outside; else others may leave the bounds.
     """
     mean = float(weights @ n / n.sum())
     if not lower < mean:
         raise InvalidArgument("lower", lower, f"must be below the mean weight, {mean:.6g}")
     if not mean < upper:
         raise InvalidArgument("upper", upper, f"must be above the mean weight, {mean:.6g}")
-    found = weights
+    w = weights
     for _ in range(_MOST_PASSES if strict else 1):
-        outside = (found < lower * (1.0 - _ROUNDING)) | (found > upper * (1.0 + _ROUNDING))
+        outside = (w < lower * (1.0 - _ROUNDING)) | (w > upper * (1.0 + _ROUNDING))
         if not outside.any():
             break
         if outside.all():
-            remedy = (
-                f"no weight is between {lower:g} and {upper:g}, to take what is cut: widen these"
-            )
-            raise InvalidArgument("upper", upper, remedy)
-        cut = np.clip(found, lower, upper)
-        excess = float((found - cut)[outside] @ n[outside])
-        found = np.where(outside, cut, found + excess / float(n[~outside].sum()))
+            remedy = f"no weight is between {lower:g} and {upper:g}, to take what is cut: widen "
+            raise InvalidArgument("upper", upper, remedy + "these")
+        cut = np.clip(w, lower, upper)
+        excess = float((w - cut)[outside] @ n[outside])
+        w = np.where(outside, cut, w + excess / float(n[~outside].sum()))
     else:
         if strict:
             raise NotConverged(f"trimming left weights outside after {_MOST_PASSES} passes")
-    if np.any(found <= 0.0):
+    if np.any(w <= 0.0):
         remedy = "takes so much from the other weights that some fall to zero: choose a smaller one"
         raise InvalidArgument("lower", lower, remedy)
-    return np.asarray(found)
+    return np.asarray(w)

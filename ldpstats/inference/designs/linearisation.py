@@ -1,14 +1,23 @@
-"""A complex sample as arrays: cells of respondents, the stages that drew them, their scores.
+"""A complex sample as arrays, estimated totals of its privatised reports, and how they vary.
 
 A cell holds respondents who are alike in all that an estimate depends on: their sampling units, and
 what they reported. Its number of respondents, the sum of their weights and that of the squares are
 all that is needed of them. A table in memory has a cell for each row.
+
+The scores are those of privatised reports: what varies is the sample and the randomisation of every
+respondent, who randomise independently. The variance between units holds both, but for what a
+correction for a finite population takes away of the randomisation: the product of all sampling
+fractions, and all of it where no stage is estimated (`missed_by_design`).
+
+An answer that is not among the candidates owns the same cells in every report. What it adds to them
+by chance is common to all respondents of a cohort, so that no variance between sampling units shows
+it, and it does not shrink as a sample grows. The residuals of the cells do show it (`collisions`).
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -34,18 +43,22 @@ __all__ = [
     "Scores",
     "Stage",
     "Totals",
+    "between_units",
     "checked",
     "collision_covariance",
     "collisions",
     "degrees_in_domains_estimation",
+    "degrees_of_design",
     "degrees_of_freedom_estimation",
     "dense",
     "design_covariance",
     "design_effects",
     "estimated_totals",
     "in_one_unit_estimation",
+    "missed_by_design",
     "missed_noise_estimation",
     "product",
+    "scale_of_strata",
 ]
 
 
@@ -63,29 +76,14 @@ class Stage:
     """One stage of sampling: units were drawn in each of its strata.
 
     Strata of a later stage lie within units of the stage before.
-
-    Parameters
-    ----------
-    unit : array of int64, shape (c,), or None
-        The unit of each cell; None where each respondent is a unit, which ends the stages.
-    strata : array of int64, shape (u,), or (c,) where respondents are the units
-        The stratum of each unit, or of each cell.
-    sampled : array, shape (H,)
-        Units in the whole sample, also those outside of a domain.
-    population : array, shape (H,)
-        Units in the population; inf where no correction is wanted.
-    parent : array of int64, shape (H,)
-        The unit of the stage before that each stratum lies in; zero at the first stage.
-    labels : sequence, length H
-        Names of the strata.
     """
 
-    unit: Codes | None
-    strata: Codes
-    sampled: Array
-    population: Array
-    parent: Codes
-    labels: Sequence[Any]
+    unit: Codes | None  # (c,): of each cell; None where each respondent is one, which ends stages
+    strata: Codes  # (u,): of each unit, or (c,) of each cell where respondents are the units
+    sampled: Array  # (H,): units in the whole sample, also those outside of a domain
+    population: Array  # (H,): units in the population; inf where no correction is wanted
+    parent: Codes  # (H,): unit of the stage before that a stratum lies in; zero at the first stage
+    labels: Sequence[Any]  # (H,): names of the strata
 
     @cached_property
     def fraction(self) -> Array:
@@ -105,33 +103,18 @@ class Stage:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Cells of a complex sample.
+    """Cells of a complex sample."""
 
-    Parameters
-    ----------
-    stages : tuple of Stage
-        At least one; of the later ones only those with a correction for finite populations, as the
-        others add nothing to the variance.
-    n, w, w2 : arrays, shape (c,)
-        Respondents of each cell, the sum of their weights, and of the squares of these.
-    single_unit : str
-        What a stratum with one unit adds, one of `SINGLE_UNIT`.
-    calibration : Adjustment, optional
-        How the weights were calibrated; `w` and `w2` are those after it.
-    replication : Replication, optional
-        What variances are estimated from in place of linearisation.
-    """
-
-    stages: tuple[Stage, ...]
-    n: Array
-    w: Array
-    w2: Array
-    single_unit: str = "fail"
-    replication: Replication | None = None
-    calibration: Adjustment | None = None
+    stages: tuple[Stage, ...]  # after the first only those with a finite population correction
+    n: Array  # (c,): respondents of each cell
+    w: Array  # (c,): the sum of their weights
+    w2: Array  # (c,): and of the squares of these
+    single_unit: str = "fail"  # what a stratum with one unit adds, one of `SINGLE_UNIT`
+    replication: Replication | None = None  # what variances are estimated from, if not linearised
+    calibration: Adjustment | None = None  # how the weights were calibrated; w is after it
 
     def residuals(self, scores: Scores) -> Scores:
-        """The scores whose totals vary as calibrated ones do; without calibration the same."""
+        """The scores whose totals vary as calibrated ones do."""
         return scores if self.calibration is None else self.calibration.residuals(scores)
 
     @cached_property
@@ -162,7 +145,7 @@ class Sample:
                 )
 
     def without_corrections(self) -> Sample:
-        """The same as if units had been drawn with replacement; itself where they were.
+        """As if units had been drawn with replacement; itself where they were.
 
         What a hypothesis about a superpopulation rests on: a finite population never holds it.
         """
@@ -175,7 +158,7 @@ class Sample:
         return replace(self, stages=(free,), single_unit=single)
 
     def times(self, factor: Array) -> Sample:
-        """The same cells with weights multiplied by `factor`, shape (c,)."""
+        """Cells with weights multiplied by `factor`, shape (c,)."""
         replication = None if self.replication is None else self.replication.times(factor)
         return replace(self, w=self.w * factor, w2=self.w2 * factor**2, replication=replication)
 
@@ -223,28 +206,18 @@ class Scores:
     """What a respondent of each cell adds to p estimates, for a unit of weight.
 
     The score of cell i is the sum of rows of tables, ``table[at[i]]``; at -1 nothing.
-
-    Parameters
-    ----------
-    parts : tuple of (at, table)
-        `at` is an array of int64, shape (c,); `table` is dense or a `scipy.sparse` array, (b, p).
-    domain : array of int64, shape (c,), optional
-        Where the estimates are those of g domains, p / g of each in a row: the domain of each cell,
-        -1 outside. By default they are of one, the cells that have a score.
-    n_domains : int
-        The number g of domains.
     """
 
-    parts: tuple[tuple[Codes, Any], ...]
-    domain: Codes | None = None
-    n_domains: int = 1
+    parts: tuple[tuple[Codes, Any], ...]  # at, (c,), and table, dense or sparse, (b, p)
+    domain: Codes | None = None  # (c,): of g domains with p / g estimates each; -1 outside of all
+    n_domains: int = 1  # g
 
     def __add__(self, other: Scores) -> Scores:
         return Scores(self.parts + other.parts)
 
     @property
     def domains(self) -> Codes:
-        """The domain of each cell, -1 outside of all; shape (c,)."""
+        """The domain of each cell, (c,); by default the cells that have a score are one."""
         if self.domain is not None:
             return self.domain
         return np.where(np.any([at >= 0 for at, _ in self.parts], axis=0), 0, -1)
@@ -255,14 +228,7 @@ class Scores:
         return int(self.parts[0][1].shape[1])
 
     def totals(self, weights: Array, groups: Codes | None = None, n_groups: int = 1) -> Any:
-        """Weighted sums of the scores by group of cells, (n_groups, p); sparse if all tables are.
-
-        Parameters
-        ----------
-        weights : array, shape (c,)
-        groups : array of int64, shape (c,), optional
-            The group of each cell; one for all by default.
-        """
+        """Weighted sums of scores by group of cells, (n_groups, p); sparse if all tables are."""
         from scipy.sparse import csr_array
 
         total: Any = None
@@ -272,11 +238,11 @@ class Scores:
             full = isinstance(table, np.ndarray) and n_groups * b <= _FULL * there.size
             if full or groups is None:  # without sorting
                 sums = np.bincount(rows * b + at[there], weights[there], n_groups * b)
-                found = sums.reshape(n_groups, b) @ table
+                group_sums = sums.reshape(n_groups, b) @ table
             else:
                 entries = (weights[there], (rows, at[there]))
-                found = csr_array(entries, shape=(n_groups, b)) @ table
-            total = found if total is None else total + found
+                group_sums = csr_array(entries, shape=(n_groups, b)) @ table
+            total = group_sums if total is None else total + group_sums
         return total
 
     def total(self, weights: Array) -> Array:
@@ -360,10 +326,10 @@ class Ratios:
 
     def value(self, T: Array) -> Array:
         """The functions of totals T, shape (..., m) -> (..., q)."""
-        found = T @ self.A.T
+        values = T @ self.A.T
         if self.B is not None:
-            found = found / (T @ self.B.T)
-        return np.asarray(found if self.R is None else found @ self.R.T)
+            values = values / (T @ self.B.T)
+        return np.asarray(values if self.R is None else values @ self.R.T)
 
     def jacobian(self, T: Array) -> Array:
         """Their derivatives at T, shape (m,) -> (q, m)."""
@@ -429,14 +395,14 @@ class Totals(ABC):
     def from_dict(document: dict[str, Any]) -> Totals:
         """Inverse of `to_dict`."""
         kind: Any = {cls._kind: cls for cls in (LinearTotals, ReplicatedTotals)}[document["kind"]]
-        found: Totals = kind(
+        totals: Totals = kind(
             **{
                 item.name: value if isinstance(value, bool) else array_from_json(value)
                 for item in fields(kind)
                 for value in [document[item.name]]
             }
         )
-        return found
+        return totals
 
 
 @dataclass(frozen=True, eq=False)
@@ -462,42 +428,29 @@ class LinearTotals(Totals):
 
 @dataclass(frozen=True, eq=False)
 class ReplicatedTotals(Totals):
-    """Totals in each of R replicates, in which functions of them are computed anew.
-
-    Parameters
-    ----------
-    replicates : array, shape (R, m)
-    scales : array, shape (R,)
-        What the squared deviation of each replicate counts.
-    about_estimate : bool
-        Whether deviations are from the estimate (the mean squared error) and not from the mean of
-        the replicates.
-    missed : array, shape (m, m)
-        Covariance of the randomisation that the replicates lack, where they are corrected for a
-        finite population.
-    """
+    """Totals in each of R replicates, in which functions of them are computed anew."""
 
     estimate: Array
     noise: Array
-    replicates: Array
-    scales: Array
-    missed: Array
-    about_estimate: bool = False
+    replicates: Array  # (R, m)
+    scales: Array  # (R,): what the squared deviation of each replicate counts
+    missed: Array  # (m, m): covariance of the randomisation that the replicates lack
+    about_estimate: bool = False  # deviations from the estimate, not the mean of the replicates
 
     _kind = "replicated"
 
     def _covariance(self, functions: Ratios, J: Array) -> Array:
         counts = self.scales > 0.0
         with np.errstate(divide="ignore", invalid="ignore"):  # refused below
-            found = functions.value(self.replicates[counts])
-        if not np.isfinite(found).all():
-            number = np.flatnonzero(counts)[~np.isfinite(found).all(axis=1)][0] + 1
+            values = functions.value(self.replicates[counts])
+        if not np.isfinite(values).all():
+            number = np.flatnonzero(counts)[~np.isfinite(values).all(axis=1)][0] + 1
             raise NotAvailable(
                 f"replicate {number} has no weight in some domain, which lies in the units that it "
                 "leaves out: take larger domains, or the survey without replicates"
             )
-        centre = functions.value(self.estimate) if self.about_estimate else found.mean(axis=0)
-        apart = found - centre
+        centre = functions.value(self.estimate) if self.about_estimate else values.mean(axis=0)
+        apart = values - centre
         return np.asarray((apart * self.scales[counts, None]).T @ apart + _sandwich(J, self.missed))
 
     def some(self, at: slice) -> ReplicatedTotals:
@@ -551,9 +504,6 @@ def _thin(matrix: Array) -> Any:
 
 
 # -- Variances of weighted totals under a design, by linearisation --------------------------------
-# The scores are those of privatised reports: what varies is the sample and the randomisation of
-# every respondent, who randomise independently. The variance between units holds both, but for
-# what a correction for a finite population takes away of the randomisation, see `missed_noise`.
 
 
 _FEW = 1 << 16  # places that are marked one by one
@@ -564,23 +514,15 @@ _NO_OTHERS = (
 
 
 def design_covariance(sample: Sample, scores: Scores) -> Array:
-    """Covariance of the weighted totals of scores, shape (p, p).
+    """Covariance of the weighted totals of scores, (p, p), stage by stage.
 
-    The variance between units of each stage, ``(1 - f) n / (n - 1) sum_j (z_j - mean)^2``, summed
-    over strata, times the sampling fractions of the stages before (Saerndal, Swensson, Wretman
-    1992, section 4.4).
-
-    Raises
-    ------
-    InvalidArgument
-        For strata of a single unit, if `single_unit` is "fail"; and if "average" finds no others
-        among those with respondents in the domain.
+    ``(1 - f) n / (n - 1) sum_j (z_j - mean)^2`` over units, times the fractions of stages before.
     """
     sample.refuse_single_units()
-    found = np.zeros((scores.size, scores.size))
+    total = np.zeros((scores.size, scores.size))
     for number in range(len(sample.stages)):
-        found += between_units(sample, number, scores)
-    return (found + found.T) / 2.0
+        total += between_units(sample, number, scores)
+    return (total + total.T) / 2.0
 
 
 def scale_of_strata(sample: Sample, number: int) -> Array:
@@ -589,8 +531,13 @@ def scale_of_strata(sample: Sample, number: int) -> Array:
     n = stage.sampled
     single = n < 2
     scale = factor * (1.0 - stage.fraction) * np.where(single, 1.0, n / np.maximum(n - 1.0, 1.0))
-    if sample.single_unit == "average":
-        return _averaged(scale, stage)
+    if sample.single_unit == "average":  # the mean of the others
+        strata = np.bincount(stage.parent)
+        known = np.bincount(stage.parent, ~stage.is_single, strata.size)
+        if np.any(known[stage.parent] == 0.0):
+            raise InvalidArgument("single_unit", "average", _NO_OTHERS)
+        others = scale * (strata / np.maximum(known, 1.0))[stage.parent]
+        return np.where(stage.is_single, 0.0, others)
     if sample.single_unit == "certainty":
         return np.where(single, 0.0, scale)
     return np.asarray(scale)
@@ -602,34 +549,26 @@ def between_units(sample: Sample, number: int, scores: Scores) -> Array:
     if sample.single_unit != "average" or not np.any(stage.is_single):
         return _squares(sample, number, scores, scale_of_strata(sample, number))
     scale = scale_of_strata(replace(sample, single_unit="certainty"), number)
-    factor = _known_strata(sample, stage, scores, scores.domain is None or number > 0)
-    found = np.zeros((scores.size, scores.size))
-    distinct, which = np.unique(np.sqrt(factor), axis=0, return_inverse=True)
-    for i, root in enumerate(distinct):
-        own = _squares(
-            sample, number, scores, np.where(which.reshape(-1)[stage.parent] == i, scale, 0.0)
-        )
-        found += own * np.outer(*2 * (np.repeat(root, scores.size // root.size),))
-    return found
-
-
-def _known_strata(sample: Sample, stage: Stage, scores: Scores, needed: bool) -> Array:
-    """What "average" makes of the strata with several units, by unit above and domain, (u, g).
-
-    How many strata have respondents in the domain, over those of them that show a variance: strata
-    of one unit are given the mean of the others there. Zero where there are no others, which is
-    refused if they are `needed`.
-    """
-    g, H = scores.n_domains, len(stage.sampled)
-    domain = scores.domains
+    # strata of one unit are given the mean of the others with respondents in the domain: how many
+    # there are over those that show a variance, by unit above and domain, (u, g)
+    g, H, domain = scores.n_domains, len(stage.sampled), scores.domains
     there = np.flatnonzero((domain >= 0) & (sample.n > 0))
-    own, strata = np.divmod(np.unique(domain[there] * H + stage.cell_strata[there]), H)
-    at, shape = stage.parent[strata] * g + own, (int(stage.parent.max()) + 1, g)
+    codes = np.unique(domain[there] * H + stage.cell_strata[there])
+    of_domain, strata = np.divmod(codes, H)
+    at, shape = stage.parent[strata] * g + of_domain, (int(stage.parent.max()) + 1, g)
     every = np.bincount(at, minlength=shape[0] * g).reshape(shape)
     known = np.bincount(at, ~stage.is_single[strata], shape[0] * g).reshape(shape)
+    needed = scores.domain is None or number > 0
     if needed and np.any((known == 0.0) & (every > 0)):
         raise InvalidArgument("single_unit", "average", _NO_OTHERS)
-    return np.divide(every, known, out=np.zeros(shape), where=known > 0.0)
+    factor = np.divide(every, known, out=np.zeros(shape), where=known > 0.0)
+    total = np.zeros((scores.size, scores.size))
+    distinct, which = np.unique(np.sqrt(factor), axis=0, return_inverse=True)
+    for i, root in enumerate(distinct):
+        alike = which.reshape(-1)[stage.parent] == i
+        squares = _squares(sample, number, scores, np.where(alike, scale, 0.0))
+        total += squares * np.outer(*2 * (np.repeat(root, scores.size // root.size),))
+    return total
 
 
 def _squares(sample: Sample, number: int, scores: Scores, scale: Array) -> Array:
@@ -647,95 +586,52 @@ def _squares(sample: Sample, number: int, scores: Scores, scale: Array) -> Array
     return squares - gram(means, centre)
 
 
-def _averaged(scale: Array, stage: Stage) -> Array:
-    """The factor of each stratum where those of one unit are given the mean of the others."""
-    single = stage.is_single
-    strata = np.bincount(stage.parent)
-    known = np.bincount(stage.parent, ~single, strata.size)
-    if np.any(known[stage.parent] == 0.0):
-        raise InvalidArgument("single_unit", "average", _NO_OTHERS)
-    return np.where(single, 0.0, scale * (strata / np.maximum(known, 1.0))[stage.parent])
-
-
-def missed_noise(sample: Sample) -> Array:
+def missed_by_design(sample: Sample) -> Array:
     """Share of the randomisation variance of each cell that `design_covariance` lacks, (c,).
 
-    Stage by stage the covariance holds the shares ``1 - f_1``, ``f_1 (1 - f_2)``, ... of it: what
-    is missing is the product of all sampling fractions, and all of it where no stage is estimated.
+    Stage by stage the covariance holds the shares ``1 - f_1``, ``f_1 (1 - f_2)``, ... of it.
     """
-    held = np.zeros(sample.w.shape)
+    estimated = np.zeros(sample.w.shape)
     for stage, factor in zip(sample.stages, sample.factors, strict=True):
         share = factor * (1.0 - stage.fraction)
         if sample.single_unit == "certainty":
             share = np.where(stage.sampled < 2, 0.0, share)
-        held += share[stage.cell_strata]
-    return 1.0 - held
+        estimated += share[stage.cell_strata]
+    return 1.0 - estimated
 
 
-def degrees_of_freedom(sample: Sample, inside: npt.NDArray[np.bool_]) -> float:
-    """Units of the first stage with respondents `inside`, (c,), less strata that hold them.
-
-    Without strata that were taken whole, see `degrees_in_domains`.
-    """
-    return float(degrees_in_domains(sample, np.where(inside, 0, -1), 1)[0])
-
-
-def degrees_in_domains(sample: Sample, domain: npt.NDArray[np.int64], g: int) -> Array:
-    """`degrees_of_freedom` of g domains, (g,); `domain` is that of each cell, -1 outside.
-
-    Strata of which all units were taken show nothing of the sampling and add none, but where the
-    others have none either. Where a domain has no others, its degrees are those of the next stage,
-    or of respondents, whose noise varies.
-    """
+def degrees_of_design(sample: Sample, domain: Codes, g: int) -> Array:
+    """Units of the first stage in each of g domains less strata that hold them, (g,)."""
+    # strata of which all units were taken show nothing of the sampling and add none, but where the
+    # others have none either; where a domain has no others, its degrees are those of the next
+    # stage, or of respondents, whose noise varies
     stage = sample.stages[0]
     drawn = np.where(stage.fraction[stage.cell_strata] < 1.0, domain, -1)
-    found = _units_less_strata(sample, stage.unit, drawn, g)
-    found = np.where(found < 1.0, _units_less_strata(sample, stage.unit, domain, g), found)
+    degrees = _units_less_strata(sample, stage.unit, drawn, g)
+    degrees = np.where(degrees < 1.0, _units_less_strata(sample, stage.unit, domain, g), degrees)
     whole = np.bincount(drawn[drawn >= 0], minlength=g) == 0
     if not whole.any():
-        return found
+        return degrees
     if len(sample.stages) > 1:
-        rest = degrees_in_domains(replace(sample, stages=sample.stages[1:]), domain, g)
+        rest = degrees_of_design(replace(sample, stages=sample.stages[1:]), domain, g)
     else:
         rest = _units_less_strata(sample, None, domain, g)
-    return np.where(whole, rest, found)
+    return np.where(whole, rest, degrees)
 
 
-def _units_less_strata(
-    sample: Sample, unit: npt.NDArray[np.int64] | None, domain: npt.NDArray[np.int64], g: int
-) -> Array:
+def _units_less_strata(sample: Sample, unit: Codes | None, domain: Codes, g: int) -> Array:
     """Units of g domains, or respondents, less strata of the first stage that hold them, (g,)."""
     stage, there = sample.stages[0], np.flatnonzero((domain >= 0) & (sample.n > 0))
-    own = domain[there]
-    strata = _different(own, stage.cell_strata[there], len(stage.sampled), g)
+    inside = domain[there]
+    strata = _different(inside, stage.cell_strata[there], len(stage.sampled), g)
     if unit is None:
-        return np.asarray(np.bincount(own, sample.n[there], g) - strata)
-    return _different(own, unit[there], len(stage.strata), g) - strata
+        return np.asarray(np.bincount(inside, sample.n[there], g) - strata)
+    return _different(inside, unit[there], len(stage.strata), g) - strata
 
 
-def in_one_unit(sample: Sample, domain: npt.NDArray[np.int64], g: int) -> npt.NDArray[np.bool_]:
-    """Which of g domains one unit of the first stage holds, where not all units were taken, (g,).
-
-    Shares of such a domain do not vary between units, whatever their variance is. Nor is anything
-    known of a domain in strata of one unit each, if these are given the mean of the others.
-    """
-    stage = sample.stages[0]
-    there = np.flatnonzero((domain >= 0) & (sample.n > 0))
-    own, n = domain[there], sample.n[there]
-    units = np.bincount(own, n, g)
-    if stage.unit is not None:
-        units = _different(own, stage.unit[there], len(stage.strata), g)
-    taken = np.bincount(own, n * (stage.fraction[stage.cell_strata[there]] >= 1.0), g)
-    found = (units == 1.0) & (taken == 0.0)
-    if sample.single_unit == "average":
-        several = ~stage.is_single[stage.cell_strata[there]]
-        found |= (units > 0.0) & (np.bincount(own, several, g) == 0.0)
-    return np.asarray(found)
-
-
-def _different(own: npt.NDArray[np.int64], codes: npt.NDArray[np.int64], n: int, g: int) -> Array:
+def _different(domain: Codes, codes: Codes, n: int, g: int) -> Array:
     """How many different codes below n each of g domains has, (g,)."""
-    pairs = own * n + codes
+    pairs = domain * n + codes
     if g * n <= max(_FEW, 4 * pairs.size):  # without sorting
         seen = np.zeros(g * n, dtype=bool)
         seen[pairs] = True
@@ -751,28 +647,18 @@ _MOST_REPLICATED = 5e7  # numbers, 400 MB
 
 
 def estimated_totals(sample: Sample, scores: Scores, noise: Array, missed: Array) -> Totals:
-    """Weighted totals of the scores of privatised reports, and how they vary.
+    """Weighted totals of m scores of privatised reports, and how they vary.
 
-    Parameters
-    ----------
-    sample : Sample
-    scores : Scores
-        Of m totals.
-    noise : array, shape (m, m)
-        Covariance that the randomisation alone has, ``sum w^2 C(r)``.
-    missed : array, shape (m, m)
-        The part of it that the variance between units or replicates lacks, see `missed_noise`.
-
-    Raises
-    ------
-    NotAvailable
-        If the totals of all replicates are too many to be kept.
+    `noise`, ``sum w^2 C(r)``, is of the randomisation, `missed` what designs lack of it, (m, m).
     """
     estimate, replication = scores.total(sample.w), sample.replication
     if replication is None:
         covariance = design_covariance(sample, sample.residuals(scores))
         if sample.calibration is not None:
-            covariance = _without_rounding(covariance, float(np.abs(estimate).max()))
+            # rounding is all that is left of the residuals of totals that population ones determine
+            size = float(np.abs(estimate).max())
+            fixed = np.abs(np.diagonal(covariance)) <= (_DETERMINED * size) ** 2
+            covariance = np.where(fixed[:, None] | fixed, 0.0, covariance)
         return LinearTotals(estimate, covariance + missed, noise)
     scales = replication.scales(sample)
     if len(scales) * scores.size > _MOST_REPLICATED:
@@ -788,45 +674,44 @@ def estimated_totals(sample: Sample, scores: Scores, noise: Array, missed: Array
     return ReplicatedTotals(estimate, noise, replicates, scales, rest, about)
 
 
-def _without_rounding(covariance: Array, size: float) -> Array:
-    """A covariance of totals, zero for those that population totals determine.
-
-    Rounding is all that is left of their residuals; `size` is that of the largest total.
-    """
-    fixed = np.abs(np.diagonal(covariance)) <= (_DETERMINED * size) ** 2
-    return np.where(fixed[:, None] | fixed, 0.0, covariance)
-
-
 def missed_noise_estimation(sample: Sample) -> Array:
     """Share of the randomisation variance of each cell that the variance estimate lacks, (c,)."""
     if sample.replication is None:
-        return missed_noise(sample)
+        return missed_by_design(sample)
     return sample.replication.missed(sample)
 
 
 def degrees_of_freedom_estimation(sample: Sample, inside: npt.NDArray[np.bool_]) -> float:
     """Degrees of freedom of variances in a domain, whose cells are `inside`, shape (c,)."""
     if sample.replication is None:
-        return degrees_of_freedom(sample, inside)
+        return float(degrees_of_design(sample, np.where(inside, 0, -1), 1)[0])
     return sample.replication.degrees_of_freedom(sample, inside)
 
 
 def in_one_unit_estimation(
-    sample: Sample, domain: npt.NDArray[np.int64], varies: npt.NDArray[np.bool_]
+    sample: Sample, domain: Codes, varies: npt.NDArray[np.bool_]
 ) -> npt.NDArray[np.bool_]:
-    """Which of g domains lie in one sampling unit, and do not show how their shares vary, (g,).
-
-    Replicates that were given do not tell their units: there it is where nothing `varies`, (g,).
-    """
+    """Which of g domains lie in one sampling unit, and do not show how their shares vary, (g,)."""
     if sample.replication is not None and not sample.replication.knows_units:
-        return ~varies
-    return in_one_unit(sample, domain, len(varies))
+        return ~varies  # replicates that were given do not tell their units
+    stage, g = sample.stages[0], len(varies)
+    there = np.flatnonzero((domain >= 0) & (sample.n > 0))
+    inside, n = domain[there], sample.n[there]
+    units = np.bincount(inside, n, g)
+    if stage.unit is not None:
+        units = _different(inside, stage.unit[there], len(stage.strata), g)
+    taken = np.bincount(inside, n * (stage.fraction[stage.cell_strata[there]] >= 1.0), g)
+    single = (units == 1.0) & (taken == 0.0)
+    if sample.single_unit == "average":  # strata of one unit are given the mean of the others
+        several = ~stage.is_single[stage.cell_strata[there]]
+        single |= (units > 0.0) & (np.bincount(inside, several, g) == 0.0)
+    return np.asarray(single)
 
 
-def degrees_in_domains_estimation(sample: Sample, domain: npt.NDArray[np.int64], g: int) -> Array:
-    """`degrees_of_freedom` of g domains, (g,); `domain` is that of each cell, -1 outside."""
+def degrees_in_domains_estimation(sample: Sample, domain: Codes, g: int) -> Array:
+    """Degrees of freedom of g domains, (g,); `domain` is that of each cell, -1 outside."""
     if sample.replication is None:
-        return degrees_in_domains(sample, domain, g)
+        return degrees_of_design(sample, domain, g)
     return np.array([degrees_of_freedom_estimation(sample, domain == i) for i in range(g)])
 
 
@@ -835,29 +720,17 @@ def degrees_in_domains_estimation(sample: Sample, domain: npt.NDArray[np.int64],
 
 @dataclass(frozen=True, eq=False)
 class Effects:
-    """The two factors of a design effect and their product, shape (q,); nan where unknown.
+    """The two factors of a design effect and their product, shape (q,); nan where unknown."""
 
-    Parameters
-    ----------
-    design : array
-        Variance without noise over that of a simple random sample of true answers.
-    privacy : array
-        Variance over that without noise.
-    whole : array
-        Variance over that of a simple random sample of true answers.
-    """
-
-    design: Array
-    privacy: Array
-    whole: Array
+    design: Array  # variance without noise over that of a simple random sample of true answers
+    privacy: Array  # variance over that without noise
+    whole: Array  # variance over that of a simple random sample of true answers
 
 
 def design_effects(p: Array, variance: Array, noise: Array, n: Array) -> Effects:
-    """Design effects of shares p, all of shape (q,), each of n respondents.
+    """Design effects of shares p of n respondents each, all of shape (q,).
 
-    The variance of the true answers is estimated by what is left without the `noise`, the variance
-    of the randomisation. Both factors are nan where nothing is left, and all where p is not between
-    0 and 1, as where it is an unbiased estimate that chance has moved out of it.
+    Where chance has moved p out of (0, 1) all are nan; both factors, where all is noise.
     """
     simple = p * (1.0 - p) / np.maximum(n - 1.0, 1.0)
     simple = np.where((simple > 0.0) & (n > 1), simple, np.nan)
@@ -868,9 +741,6 @@ def design_effects(p: Array, variance: Array, noise: Array, n: Array) -> Effects
 
 
 # -- What answers that are not listed do to weighted estimates of candidates ----------------------
-# An answer that is not among the candidates owns the same cells in every report. What it adds to
-# them by chance is common to all respondents of a cohort, so that no variance between sampling
-# units shows it, and it does not shrink as a sample grows. The residuals of the cells do show it.
 
 
 _COLUMNS = 512  # cells whose variances are found at a time
@@ -880,32 +750,22 @@ _SATURATED = 1e-8  # share of their collisions that residuals show where candida
 def collision_covariance(sample: Sample, at: Codes, decoded: CohortDecoding) -> Array:
     """Covariance of the estimated frequencies by chance collisions with other answers, (k, k).
 
-    To be added to that of the design; zero over a closed alphabet. Weights of the cohorts are those
-    of a list that is complete.
-
-    Parameters
-    ----------
-    sample : Sample
-        Of c cells.
-    at : array of int64, shape (c,)
-        The report of each cell, as `decoded` has them; -1 outside the domain.
-    decoded : CohortDecoding
-        Of the reports in the domain.
+    To be added to that of the design; `at`, (c,), is the report of each cell in `decoded`.
     """
-    found, source = collisions(sample, at, decoded), decoded.moments.sources[0]
-    if found <= 0.0:
+    squares, source = collisions(sample, at, decoded), decoded.moments.sources[0]
+    if squares <= 0.0:
         return np.zeros((decoded.k, decoded.k))
     inverse = decoded.moments.inverse
-    return np.asarray(found * inverse @ source.collision_spread() @ inverse)
+    return np.asarray(squares * inverse @ source.collision_spread() @ inverse)
 
 
 def collisions(sample: Sample, at: Codes, decoded: CohortDecoding) -> float:
-    """Sum of the squared frequencies of answers that are not listed, from the residuals.
+    """Moment estimate of the summed squared frequencies of unlisted answers; may be negative."""
+    from scipy.sparse import csr_array
 
-    The moment estimate: squared residuals are on average those that design and randomisation make,
-    less what the candidates follow, and in proportion to this sum those of collisions. The first
-    are estimated as without a correction for finite populations. It may be negative.
-    """
+    # squared residuals are on average those that design and randomisation make, as estimated
+    # without a correction for finite populations, less what the candidates follow, and in
+    # proportion to this sum those of collisions
     problem = decoded.moments
     if not problem.is_open:
         return 0.0
@@ -914,9 +774,22 @@ def collisions(sample: Sample, at: Codes, decoded: CohortDecoding) -> float:
     z = (decoded.phi - decoded.p) / source.reports.sum()
     followed = _variance(free, place, z)
     seen = 0.0
-    for columns, cells in _cells(decoded):
+    distinct, m = decoded.distinct, source.design.n_cells
+    cohort = distinct.cohort
+    assert cohort is not None
+    t = (source.moved + source.offset).reshape(-1, m)
+    step = max(1, _COLUMNS // m)
+    for start in range(0, len(t), step):  # linearised scores of the cells of a few cohorts
+        stop = min(start + step, len(t))
+        rows = np.flatnonzero((cohort >= start) & (cohort < stop))
+        c = cohort[rows]
+        apart = np.where(source.reports[c, None] > 0.0, indicators(distinct[rows]) - t[c], 0.0)
+        apart /= np.maximum(source.reports[c], np.finfo(np.float64).tiny)[:, None]
+        columns = (c - start)[:, None] * m + np.arange(m)
+        entries = (apart.ravel(), (np.repeat(rows, m), columns.ravel()))
+        cells = csr_array(entries, shape=(len(distinct), (stop - start) * m))
         V = _variance(free, place, cells)
-        seen += float(source.weights[columns] @ np.diagonal(V))
+        seen += float(source.weights[start * m : stop * m] @ np.diagonal(V))
     residual = source.moved - source.design.times(decoded.p)
     expected = seen - float(np.vdot(source.design.gram(source.weights), followed))
     every = float(source.collision_variance * source.weights.sum())
@@ -933,24 +806,3 @@ def _variance(sample: Sample, place: Codes, table: Any) -> Array:
         sample, Scores(((place, table),), np.where(place >= 0, 0, -1)), none, none
     )
     return totals.covariance_of(Ratios(np.eye(len(none))))
-
-
-def _cells(decoded: CohortDecoding) -> Iterator[tuple[slice, Any]]:
-    """Linearised scores of the frequencies of cells, (u, b) sparse, for blocks of cohorts."""
-    from scipy.sparse import csr_array
-
-    source, distinct = decoded.moments.sources[0], decoded.distinct
-    m, cohort = source.design.n_cells, distinct.cohort
-    assert cohort is not None
-    t = (source.moved + source.offset).reshape(-1, m)
-    step = max(1, _COLUMNS // m)
-    for start in range(0, len(t), step):
-        stop = min(start + step, len(t))
-        rows = np.flatnonzero((cohort >= start) & (cohort < stop))
-        own = cohort[rows]
-        apart = np.where(source.reports[own, None] > 0.0, indicators(distinct[rows]) - t[own], 0.0)
-        apart /= np.maximum(source.reports[own], np.finfo(np.float64).tiny)[:, None]
-        columns = (own - start)[:, None] * m + np.arange(m)
-        shape = (len(distinct), (stop - start) * m)
-        entries = (apart.ravel(), (np.repeat(rows, m), columns.ravel()))
-        yield slice(start * m, stop * m), csr_array(entries, shape=shape)

@@ -1,9 +1,15 @@
-"""Variances of weighted totals by replicates that are made from the design.
+"""Variances of weighted totals by replicates, made from the design or given as columns of weights.
 
 Randomised reports need no change of the classical methods: a replicate has other weights for the
 same reports, so that replicates vary by the sampling and by the randomisation. Only the share of
 the randomisation that a correction for a finite population takes away is added, as it is to
-linearised variances (`taylor.missed_noise`).
+linearised variances (`linearisation.missed_by_design`).
+
+A jackknife leaves out one unit of the first stage, whose stratum shares its weight: JK1 without
+strata, JKn with strata (Wolter 2007, section 4.5). It is found from totals of units, so that no
+weights by cell and replicate are kept. For the bootstrap see Rao and Wu (1988) and Rao, Wu and Yue
+(1992, section 2); for the scales of given weights Wolter (2007, Introduction to Variance
+Estimation, chapters 3 to 5), for successive differences Fay and Train (1995).
 """
 
 from __future__ import annotations
@@ -16,8 +22,16 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.inference.designs import linearisation as taylor
-from ldpstats.inference.designs.linearisation import Replication, Sample, Scores, dense
+from ldpstats.inference.designs.linearisation import (
+    Replication,
+    Sample,
+    Scores,
+    between_units,
+    degrees_of_design,
+    dense,
+    missed_by_design,
+    scale_of_strata,
+)
 
 __all__ = ["KINDS", "Bootstrap", "GivenWeights", "Jackknife", "bootstrap", "jackknife", "scales_of"]
 
@@ -75,22 +89,18 @@ class FromDesign(Replication):
         return True
 
     def missed(self, sample: Sample) -> Array:
-        return taylor.missed_noise(sample)
+        return missed_by_design(sample)
 
     def rest(self, sample: Sample, scores: Scores) -> Array:
-        found = np.zeros((scores.size, scores.size))
+        total = np.zeros((scores.size, scores.size))
         for number in range(1, len(sample.stages)):
-            found += taylor.between_units(sample, number, scores)
-        return (found + found.T) / 2.0
+            total += between_units(sample, number, scores)
+        return (total + total.T) / 2.0
 
 
 @dataclass(frozen=True, eq=False)
 class Jackknife(FromDesign):
-    """Replicates without one unit of the first stage, whose stratum shares its weight.
-
-    JK1 without strata and JKn with strata (Wolter 2007, section 4.5). Replicates are found from
-    totals of units, so that no weights by cell and replicate are kept.
-    """
+    """Replicates without one unit of the first stage, whose stratum shares its weight."""
 
     about_estimate: bool = False
 
@@ -113,16 +123,14 @@ class Jackknife(FromDesign):
         return np.asarray(np.where(np.abs(found) <= _ROUNDING * size, 0.0, found))
 
     def degrees_of_freedom(self, sample: Sample, inside: npt.NDArray[np.bool_]) -> float:
-        return taylor.degrees_of_freedom(sample, inside)
+        return float(degrees_of_design(sample, np.where(inside, 0, -1), 1)[0])
 
 
 def jackknife(sample: Sample) -> Jackknife:
-    """The jackknife of a sample.
-
-    Deviations are from the mean of the replicates, as in R; but from the estimate where "centered"
-    units are left out and not replaced, so that the replicates' mean is another.
-    """
+    """The jackknife of a sample: deviations are from the mean of the replicates, as in R."""
     first = sample.stages[0]
+    # but from the estimate where "centered" units are left out and not replaced, so that the
+    # replicates' mean is another
     return Jackknife(sample.single_unit == "centered" and bool(np.any(first.is_single)))
 
 
@@ -130,7 +138,7 @@ def _jackknife_scale(sample: Sample) -> Array:
     """What the replicates of each stratum count, ``(1 - f) (n - 1) / n`` as a rule, shape (H,)."""
     n = sample.stages[0].sampled
     share = np.where(n < 2, 1.0, (n - 1.0) / n)
-    return np.asarray(taylor.scale_of_strata(sample, 0) * share**2)
+    return np.asarray(scale_of_strata(sample, 0) * share**2)
 
 
 def _left_out(sample: Sample, units: _Units) -> tuple[Codes, Codes]:
@@ -152,16 +160,10 @@ def _left_out(sample: Sample, units: _Units) -> tuple[Codes, Codes]:
 class Bootstrap(FromDesign):
     """Replicates in which n - 1 of the n units of each stratum were drawn with replacement.
 
-    A unit drawn m times has ``1 + lambda (m n / (n - 1) - 1)`` times its weight, lambda the root of
-    ``1 - f`` (Rao and Wu 1988; Rao, Wu and Yue 1992, section 2).
-
-    Parameters
-    ----------
-    draws : array of unsigned integers, shape (u, R)
-        How often each unit was drawn.
+    A unit drawn m times has ``1 + sqrt(1 - f) (m n / (n - 1) - 1)`` times its weight.
     """
 
-    draws: npt.NDArray[np.unsignedinteger[Any]]
+    draws: npt.NDArray[np.unsignedinteger[Any]]  # (u, R): how often each unit was drawn
     about_estimate = False
 
     def scales(self, sample: Sample) -> Array:
@@ -174,24 +176,19 @@ class Bootstrap(FromDesign):
         part = np.where(n < 2, 0.0, np.sqrt(1.0 - stage.fraction))
         drawn = (part * n / np.maximum(n - 1.0, 1.0))[units.strata]
         X = units.means(sample, scores)
-        kept = scores.total(sample.w * (1.0 - part)[stage.cell_strata])
+        fixed = scores.total(sample.w * (1.0 - part)[stage.cell_strata])
         found = np.empty((self.draws.shape[1], scores.size))
         for block in _blocks(self.draws.shape[1], len(X)):
-            found[block] = kept + self.draws[:, block].T.astype(np.float64) @ (X * drawn[:, None])
+            found[block] = fixed + self.draws[:, block].T.astype(np.float64) @ (X * drawn[:, None])
         return found
 
     def degrees_of_freedom(self, sample: Sample, inside: npt.NDArray[np.bool_]) -> float:
-        return min(float(self.draws.shape[1] - 1), taylor.degrees_of_freedom(sample, inside))
+        degrees = float(degrees_of_design(sample, np.where(inside, 0, -1), 1)[0])
+        return min(float(self.draws.shape[1] - 1), degrees)
 
 
 def bootstrap(sample: Sample, n: int, rng: np.random.Generator) -> Bootstrap:
-    """Draw n replicates of the units of the first stage; the same for the same units and seed.
-
-    Raises
-    ------
-    InvalidArgument
-        For strata of a single unit, if they are not to be taken with certainty.
-    """
+    """Draw n replicates of the units of the first stage; the same for the same units and seed."""
     sample.refuse_single_units()
     stage, units = sample.stages[0], _Units.of(sample)
     if np.any(stage.is_single) and sample.single_unit != "certainty":
@@ -211,8 +208,8 @@ def bootstrap(sample: Sample, n: int, rng: np.random.Generator) -> Bootstrap:
         chances = np.append(units.alike[members], units.absent[h]) / stage.sampled[h]
         for block in _blocks(n, len(chances)):
             size = block.stop - block.start
-            found = rng.multinomial(max(drawn, 0), chances, size)
-            draws[members, block] = found[:, :-1].T
+            counts = rng.multinomial(max(drawn, 0), chances, size)
+            draws[members, block] = counts[:, :-1].T
     return Bootstrap(draws)
 
 
@@ -247,11 +244,7 @@ def scales_of(
     scale: float | None = None,
     rscales: Array | None = None,
 ) -> Array:
-    """What the squared deviation of each of n replicates counts, as R's svrepdesign has it, (n,).
-
-    Wolter (2007, Introduction to Variance Estimation, chapters 3 to 5); for successive differences
-    Fay and Train (1995).
-    """
+    """What the squared deviation of each of n replicates counts, as in R (svrepdesign), (n,)."""
     known = {
         "BRR": 1.0 / n,
         "Fay": 1.0 / (n * (1.0 - (rho or 0.0)) ** 2),
@@ -266,24 +259,12 @@ def scales_of(
 
 @dataclass(frozen=True, eq=False)
 class GivenWeights(Replication):
-    """Replicates whose weights somebody else made.
+    """Replicates whose weights somebody else made."""
 
-    Parameters
-    ----------
-    weights : array, shape (c, R)
-        Sums of the replicate weights of each cell.
-    scale : array, shape (R,)
-        See `scales_of`.
-    about_estimate : bool
-        Whether deviations are from the estimate, not from the mean of the replicates.
-    df : float, optional
-        Degrees of freedom; by default the rank of the weights less one.
-    """
-
-    weights: Array
-    scale: Array
+    weights: Array  # (c, R): sums of the replicate weights of each cell
+    scale: Array  # (R,): see `scales_of`
     about_estimate: bool = False
-    df: float | None = None
+    df: float | None = None  # degrees of freedom; by default the rank of the weights less one
 
     def scales(self, sample: Sample) -> Array:
         return self.scale
@@ -300,7 +281,19 @@ class GivenWeights(Replication):
         return found.T
 
     def degrees_of_freedom(self, sample: Sample, inside: npt.NDArray[np.bool_]) -> float:
-        return _rank(self.weights[inside]) - 1.0 if self.df is None else self.df
+        if self.df is not None:
+            return self.df
+        from scipy.linalg.lapack import dpstrf
+
+        weights = self.weights[inside]
+        products = weights.T @ weights
+        length = np.sqrt(np.diagonal(products))
+        there = np.flatnonzero(length > 0.0)
+        if not there.size:
+            return -1.0
+        cosines = products[np.ix_(there, there)] / np.outer(length[there], length[there])
+        # the rank: columns that do not depend on others, by a pivoted Cholesky decomposition
+        return int(dpstrf(cosines, tol=_DEPENDENT**2)[2]) - 1.0
 
     def missed(self, sample: Sample) -> Array:
         return np.zeros(sample.w.shape)
@@ -310,16 +303,3 @@ class GivenWeights(Replication):
 
     def times(self, factor: Array) -> GivenWeights:
         return replace(self, weights=self.weights * factor[:, None])
-
-
-def _rank(weights: Array) -> int:
-    """Number of columns that do not depend on others, by a pivoted Cholesky decomposition."""
-    from scipy.linalg.lapack import dpstrf
-
-    products = weights.T @ weights
-    length = np.sqrt(np.diagonal(products))
-    there = np.flatnonzero(length > 0.0)
-    if not there.size:
-        return 0
-    cosines = products[np.ix_(there, there)] / np.outer(length[there], length[there])
-    return int(dpstrf(cosines, tol=_DEPENDENT**2)[2])

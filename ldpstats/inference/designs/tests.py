@@ -1,9 +1,45 @@
-"""Tests of tables from complex samples: Pearson's statistic and what the design makes of it.
+"""Tests, maximum likelihood and intervals from complex samples.
 
-The reports of a respondent are decoded to phi, an unbiased estimate of the indicator of the true
-category. Departures from a hypothesis are linear in weighted totals of phi; Pearson's statistic is
-their quadratic form in the metric of a simple random sample. For labels of a square channel it is
-Pearson's chi-square of the weighted table of reports.
+Tests. The reports of a respondent are decoded to phi, an unbiased estimate of the indicator of the
+true category. Departures from a hypothesis are linear in weighted totals of phi; Pearson's
+statistic is their quadratic form in the metric of a simple random sample. For labels of a square
+channel it is Pearson's chi-square of the weighted table of reports. With r and c the margins of the
+estimated table P, of which L_x and L_y are the `metric` under simple random sampling, ``X2 = n
+|L_x' (P - r c') L_y|^2``, and the matrix of design effects is n times the covariance of ``L_x' (P -
+r c') L_y`` under the design. Chance spreads the estimated effects M, which have a Wishart law: ``E
+tr M^2 = (1 + 1/nu) tr M^2 + (tr M)^2 / nu`` and ``E (tr M)^2 = (tr M)^2 + 2 tr M^2 / nu``, which
+are solved for the unbiased dimension ``(tr M)^2 / tr M^2``.
+
+Likelihoods. The pseudo-likelihood ``sum_i w_i log P(r_i; p)`` estimates that of the whole
+population (Skinner 1989; Binder 1983, equation 2.3). Its maximum is p plus, to first order, the sum
+of ``w_i z_i`` with z = V (s - mean s), s the score of a report and V the inverse of the weighted
+information on the tangent space of the simplex. The variance between sampling units of z is the
+sandwich covariance. With W the sum of the weights, ``phi = p + W z``: the weighted mean of phi is p
+exactly, phi - p is its linearised score, and where p is right, phi is unbiased for the indicator of
+the true category.
+
+Intervals are of all values that an estimate does not reject at a critical value t, one for each.
+The share q of the reports that a category is counted by has the variance q (1 - q) / m of m
+respondents of a simple random sample, so that its variance is known at every value, as that of a
+rare category must be. Where nobody, or everybody, made the report m is the number of respondents
+less what weights cost, and it is that at most where the report is rare. Limits of differences are
+combined as if each lay its own quantile from the estimate, towards the other side for the second,
+so that they keep their skewness; where both are symmetric they are those of the t law with the
+standard error of the difference.
+
+References
+----------
+J. N. K. Rao, A. J. Scott (1984), On chi-squared tests for multiway contingency tables with cell
+proportions estimated from survey data, Annals of Statistics 12, 46-60. D. R. Thomas, J. N. K. Rao
+(1987), Small-sample comparisons of level and power for simple goodness-of-fit statistics under
+cluster sampling, JASA 82, 630-636, for the F laws. M. S. Srivastava (2005), Some tests concerning
+the covariance matrix in high dimensional data, Journal of the Japan Statistical Society 35,
+251-272, for the unbiased trace of the squared effects. Korn, E. L. and Graubard, B. I. (1998),
+Survey Methodology 24, 193-201, for the effective sample size. Zou, G. Y. (2007), Toward using
+confidence intervals to compare correlations, Psychological Methods 12, 399-413, for limits of
+estimates that depend on each other. Donner, A. and Zou, G. Y. (2012), Closed-form confidence
+intervals for functions of the normal mean and standard deviation, Statistical Methods in Medical
+Research 21, 347-359; Fieller (1954), for ratios.
 """
 
 from __future__ import annotations
@@ -38,7 +74,7 @@ from ldpstats.inference.tests import TestResult, observed_tangent_inverse
 from ldpstats.likelihood.joint import Decoding, LinearDecoding, distinct_reports, each_once
 from ldpstats.likelihood.problem import Likelihood, Solution
 from ldpstats.likelihood.rows import Rows
-from ldpstats.reports.single import Counts, Reports
+from ldpstats.reports.single import Reports
 
 __all__ = [
     "METHODS",
@@ -79,29 +115,14 @@ _ZERO = 1e-10  # share of the largest eigenvalue below which there is no varianc
 
 @dataclass(frozen=True)
 class RaoScott:
-    """Pearson's statistic of a table from a complex sample, and the effects of the design on it.
+    """Pearson's statistic of a table from a complex sample, and the effects of the design on it."""
 
-    Parameters
-    ----------
-    pearson : float
-        The statistic, chi-square on `d` degrees of freedom under simple random sampling.
-    d : int
-        Dimensions in which the table may depart from the hypothesis.
-    trace, trace2 : float
-        Of the matrix of generalised design effects, and of its square.
-    wald : float
-        Quadratic form of the departures in the inverse of their covariance under the design; nan
-        where that is singular.
-    nu : float
-        Degrees of freedom of the design.
-    """
-
-    pearson: float
-    d: int
-    trace: float
-    trace2: float
-    wald: float
-    nu: float
+    pearson: float  # chi-square on d degrees of freedom under simple random sampling
+    d: int  # dimensions in which the table may depart from the hypothesis
+    trace: float  # of the matrix of generalised design effects
+    trace2: float  # and of its square
+    wald: float  # form of the departures in their inverse covariance; nan where it is singular
+    nu: float  # degrees of freedom of the design
 
     @property
     def is_testable(self) -> bool:
@@ -109,71 +130,40 @@ class RaoScott:
         return self.trace > 0.0 and self.nu > 0.0
 
     def test(self, null: str, method: str = "unbiased") -> TestResult:
-        """The test of the hypothesis that is put in words, by one of `METHODS`.
-
-        Raises
-        ------
-        NotAvailable
-            If the departures have no variance, or the design too few degrees of freedom.
-
-        References
-        ----------
-        J. N. K. Rao, A. J. Scott (1984), On chi-squared tests for multiway contingency tables with
-        cell proportions estimated from survey data, Annals of Statistics 12, 46-60. D. R. Thomas,
-        J. N. K. Rao (1987), Small-sample comparisons of level and power for simple goodness-of-fit
-        statistics under cluster sampling, JASA 82, 630-636, for the F laws. M. S. Srivastava
-        (2005), Some tests concerning the covariance matrix in high dimensional data, Journal of the
-        Japan Statistical Society 35, 251-272, for the unbiased trace of the squared effects.
-        """
+        """The test of the hypothesis that is put in words, by one of `METHODS`."""
         words = METHODS[one_of("method", method, tuple(METHODS))]
+        nu, squared = self.nu, self.trace**2
         if not self.trace > 0.0:
             raise NotAvailable("the departures have no variance: there is nothing to test")
-        if method.startswith("wald"):
-            return self._wald(null, words, method == "wald-adjusted")
-        d = self._dimension(method)
+        if method.startswith("wald") and np.isnan(self.wald):
+            raise NotAvailable(
+                f"the covariance of {self.d} departures from {nu:g} degrees of freedom of the "
+                "design is singular: use method='unbiased'"
+            )
+        if method == "wald":
+            return _f_test(null, self.wald / self.d, self.d, self._freedom, words)
+        if method == "wald-adjusted":  # by the degrees of freedom that the covariance takes
+            rest = self._freedom - self.d + 1.0
+            if rest <= 0.0:
+                raise NotAvailable(
+                    f"the adjusted Wald test of {self.d} departures needs {self.d} degrees of "
+                    f"freedom of the design or more, not {nu:g}: use method='unbiased'"
+                )
+            return _f_test(null, self.wald * rest / (self.d * nu), self.d, rest, words)
+        d = float(self.d)  # of the statistic: less, the more uneven the effects are
+        if method.startswith("second"):
+            d = squared / self.trace2
+        elif method == "unbiased" and nu > 1.0:
+            squares = (self.trace2 - squared / nu) * nu**2 / ((nu + 2.0) * (nu - 1.0))
+            squared -= 2.0 * squares / nu
+            d = max(squared / max(squares, squared / self.d), 1.0)
         if method.endswith("chi2"):
             return TestResult.chi_square(null, self.pearson * d / self.trace, d, words)
         return _f_test(null, self.pearson / self.trace, d, d * self._freedom, words)
 
-    def _dimension(self, method: str) -> float:
-        """Degrees of freedom of the statistic: less than d, the more uneven the effects are."""
-        if method.startswith("first"):
-            return float(self.d)
-        if method.startswith("second"):
-            return self.trace**2 / self.trace2
-        return self._unbiased_dimension()
-
-    def _unbiased_dimension(self) -> float:
-        """``(tr M)^2 / tr M^2`` of the effects M, of which the estimate has a Wishart law.
-
-        Chance spreads the estimated effects: ``E tr M^2 = (1 + 1/nu) tr M^2 + (tr M)^2 / nu`` and
-        ``E (tr M)^2 = (tr M)^2 + 2 tr M^2 / nu``, which are solved for what M has.
-        """
-        nu, squared = self.nu, self.trace**2
-        if nu <= 1.0:
-            return float(self.d)
-        squares = (self.trace2 - squared / nu) * nu**2 / ((nu + 2.0) * (nu - 1.0))
-        squared -= 2.0 * squares / nu
-        return max(squared / max(squares, squared / self.d), 1.0)
-
-    def _wald(self, null: str, words: str, adjusted: bool) -> TestResult:
-        if np.isnan(self.wald):
-            raise NotAvailable(
-                f"the covariance of {self.d} departures from {self.nu:g} degrees of freedom of the "
-                "design is singular: use method='unbiased'"
-            )
-        if not adjusted:
-            return _f_test(null, self.wald / self.d, self.d, self._freedom, words)
-        rest = self._freedom - self.d + 1.0
-        if rest <= 0.0:
-            raise NotAvailable(
-                f"the adjusted Wald test of {self.d} departures needs {self.d} degrees of freedom "
-                f"of the design or more, not {self.nu:g}: use method='unbiased'"
-            )
-        return _f_test(null, self.wald * rest / (self.d * self.nu), self.d, rest, words)
-
     @property
     def _freedom(self) -> float:
+        """Degrees of freedom of the design, of which a test needs some."""
         if self.nu <= 0.0:
             raise NotAvailable("the design has no degrees of freedom: join its strata")
         return self.nu
@@ -185,8 +175,8 @@ class RaoScott:
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> RaoScott:
         """Inverse of `to_dict`."""
-        given: dict[str, Any] = {name: number_from_json(value) for name, value in document.items()}
-        return cls(**given | {"d": int(given["d"])})
+        values: dict[str, Any] = {name: number_from_json(value) for name, value in document.items()}
+        return cls(**values | {"d": int(values["d"])})
 
 
 def _f_test(null: str, statistic: float, d: float, below: float, words: str) -> TestResult:
@@ -198,10 +188,9 @@ def _f_test(null: str, statistic: float, d: float, below: float, words: str) -> 
 
 
 def corrected(departure: Array, effects: Array, V: Array | None, n: float, nu: float) -> RaoScott:
-    """The record of departures whose covariance under simple random sampling is I / n.
+    """The statistic of departures, (d,), whose covariance under simple random sampling is I / n.
 
-    V is that under the design, for Wald's statistic; it may be left out where there are more
-    departures than degrees of freedom nu.
+    V is that under the design, for Wald's statistic; None where there are more departures than nu.
     """
     wald = float("nan")
     if V is not None and departure.size <= nu:  # else V is singular
@@ -213,17 +202,12 @@ def corrected(departure: Array, effects: Array, V: Array | None, n: float, nu: f
 
 
 def metric(S: Array, closed: bool) -> Array:
-    """Directions L in which categories can depart, with ``L'S L = I``, shape (k, d).
+    """Directions L, (k, d), in which categories can depart, with ``L'S L = I``.
 
-    Parameters
-    ----------
-    S : array, shape (k, k)
-        Covariance of the decoded report of one respondent; where decoded reports sum to one, and
-        where a category does not occur, it is singular.
-    closed : bool
-        Whether the categories are all there are, so that departures sum to zero. Decoded reports
-        need not sum to one even so: departures are then estimated by generalised least squares.
+    S, (k, k), is the covariance of a decoded report; departures of `closed` alphabets sum to zero.
     """
+    # decoded reports need not sum to one where categories are all there are: departures are then
+    # estimated by generalised least squares
     k = len(S)
     values, vectors = np.linalg.eigh((S + S.T) / 2.0)
     least = _ZERO * max(float(values[-1]), 0.0)
@@ -243,7 +227,6 @@ def metric(S: Array, closed: bool) -> Array:
 
 
 # -- Departures of weighted shares from a hypothesis, and how the design makes them vary ----------
-# Each function returns Pearson's statistic with the effects of the design, see `RaoScott`.
 
 
 _EMPTY = 1e-13  # share of a cell of reports that is rounding
@@ -260,44 +243,23 @@ def independence(
 ) -> RaoScott:
     """Pearson's statistic of independence, with effects of the design under the hypothesis.
 
-    With r and c the margins of the estimated table P, of which L_x and L_y are the `metrics` under
-    simple random sampling, ``X2 = n |L_x' (P - r c') L_y|^2``, and the matrix of design effects is
-    n times the covariance of ``L_x' (P - r c') L_y`` under the design.
-
-    Parameters
-    ----------
-    totals : Totals
-        Of ``phi_x kron phi_y``, phi_x, phi_y and one: shape (a b + a + b + 1,). The hypothesis is
-        about what the population was drawn from: take the totals of a design without corrections
-        for finite populations.
-    shape : tuple
-        Categories a and b of the two variables.
-    metrics : tuple of array
-        See `metric`, shapes (a, d_x) and (b, d_y).
-    n : float
-        Respondents.
-    nu : float
-        Degrees of freedom of the design.
-    forms : array, shape (a b + a + b + 1, m), optional
-        These totals as linear forms of m others, which `totals` are then.
-
-    Raises
-    ------
-    NotAvailable
-        If a variable has one category only.
+    `totals` are of phi_x kron phi_y, phi_x, phi_y and one, or those of which these are the `forms`.
     """
-    table = _Table(totals, shape, np.eye(len(totals.estimate)) if forms is None else forms)
+    forms = np.eye(len(totals.estimate)) if forms is None else forms
+    N, P, r, c, shares = _table(totals, shape, forms)
     if min(L.shape[1] for L in metrics) == 0:
         raise NotAvailable("a variable has one category only in this sample: nothing can depend")
-    expected = np.outer(table.r, table.c)
-    departure = _rotated((table.P - expected).reshape(-1, 1), metrics)[:, 0]
-    apart = totals.covariance_of(table.shares.combined(table.moved))
+    expected = np.outer(r, c)
+    departure = _rotated((P - expected).reshape(-1, 1), metrics)[:, 0]
+    rows, columns = np.kron(np.eye(shape[0]), c[:, None]), np.kron(r[:, None], np.eye(shape[1]))
+    moved = np.hstack([np.eye(P.size), -rows, -columns])  # derivatives of P - r c'
+    apart = totals.covariance_of(shares.combined(moved))
     effects = n * _rotated(_rotated(apart, metrics).T, metrics)
     V = None
     if departure.size <= nu:  # else it is singular
         # with the covariance of totals, not of shares, as the survey package of R has it
-        sums = product(np.hstack([table.moved, expected.reshape(-1, 1)]), table.forms)
-        apart = totals.covariance_of(Ratios(sums / table.N))
+        sums = product(np.hstack([moved, expected.reshape(-1, 1)]), forms)
+        apart = totals.covariance_of(Ratios(sums / N))
         V = _rotated(_rotated(apart, metrics).T, metrics)
     return corrected(departure, effects, V, n, nu)
 
@@ -310,116 +272,48 @@ def _rotated(M: Array, metrics: tuple[Array, Array]) -> Array:
     return np.asarray(whole.reshape(-1, M.shape[1]))
 
 
-@dataclass(frozen=True, eq=False)
-class _Table:
-    """A two-way table of shares, and its margins."""
-
-    totals: Totals
-    shape: tuple[int, int]
-    forms: Array
-
-    @cached_property
-    def N(self) -> float:
-        return float(self.forms[-1] @ self.totals.estimate)
-
-    @property
-    def shares(self) -> Ratios:
-        """Cells and both margins."""
-        return Ratios(self.forms[:-1], np.repeat(self.forms[-1:], len(self.forms) - 1, axis=0))
-
-    @cached_property
-    def _values(self) -> list[Array]:
-        a, b = self.shape
-        return np.split(self.forms[:-1] @ self.totals.estimate / self.N, [a * b, a * b + a])
-
-    @property
-    def P(self) -> Array:
-        return self._values[0].reshape(self.shape)
-
-    @property
-    def r(self) -> Array:
-        return self._values[1]
-
-    @property
-    def c(self) -> Array:
-        return self._values[2]
-
-    @property
-    def moved(self) -> Array:
-        """Derivatives of ``P - r c'`` by cells and both margins."""
-        a, b = self.shape
-        rows, columns = np.kron(np.eye(a), self.c[:, None]), np.kron(self.r[:, None], np.eye(b))
-        return np.hstack([np.eye(a * b), -rows, -columns])
+def _table(
+    totals: Totals, shape: tuple[int, int], forms: Array
+) -> tuple[float, Array, Array, Array, Ratios]:
+    """N, shares P, (a, b), margins r and c, and all of these as functions of the totals."""
+    N = float(forms[-1] @ totals.estimate)
+    a, b = shape
+    P, r, c = np.split(forms[:-1] @ totals.estimate / N, [a * b, a * b + a])
+    shares = Ratios(forms[:-1], np.repeat(forms[-1:], len(forms) - 1, axis=0))
+    return N, P.reshape(shape), r, c, shares
 
 
 def at_observed(
-    found: RaoScott, totals: Totals, channels: tuple[Array, Array], n: float
+    statistic: RaoScott, totals: Totals, channels: tuple[Array, Array], n: float
 ) -> RaoScott:
-    """The same with design effects at the table of reports as observed, as R's svychisq has them.
-
-    The matrix is ``(C' D^-1 C)^-1 n C' D^-1 V D^-1 C``, with V the covariance of the table of
-    reports, D its diagonal and C the contrasts of interaction; nothing is divided by the share of
-    an empty cell. In sparse tables its tests reject too often.
-
-    Parameters
-    ----------
-    found : RaoScott
-    totals : Totals
-        As for `independence`.
-    channels : tuple of array
-        Of both variables, (a, a) and (b, b), rows sum to one; for labels only.
-    n : float
-        Respondents.
-
-    Raises
-    ------
-    NotAvailable
-        If too many cells are empty.
-    """
+    """The statistic with effects of the design at the table of reports as observed, as in R."""
+    # (C' D^-1 C)^-1 n C' D^-1 V D^-1 C, with V the covariance of the table of reports, D its
+    # diagonal and C the contrasts of interaction, as svychisq has them; nothing is divided by the
+    # share of an empty cell; in sparse tables its tests reject too often
     (a, b), m = (len(Q) for Q in channels), len(totals.estimate)
-    table = _Table(totals, (a, b), np.eye(m))
+    _, P, _, _, shares = _table(totals, (a, b), np.eye(m))
     back = np.kron(channels[0].T, channels[1].T)
-    P = channels[0].T @ table.P @ channels[1]
-    V = totals.covariance_of(table.shares.combined(np.hstack([back, np.zeros((a * b, a + b))])))
+    P = channels[0].T @ P @ channels[1]
+    V = totals.covariance_of(shares.combined(np.hstack([back, np.zeros((a * b, a + b))])))
     P = np.where(P > _EMPTY, P, 0.0)
     rows, columns = P.any(axis=1), P.any(axis=0)
     here = np.outer(rows, columns).reshape(-1)
     p = P.reshape(-1)[here]
-    C = np.kron(_contrasts(int(rows.sum())), _contrasts(int(columns.sum())))
+    sizes = int(rows.sum()), int(columns.sum())  # contrasts: orthonormal, and orthogonal to ones
+    C = np.kron(*(np.linalg.svd(np.ones((1, k)))[2][1:].T for k in sizes))
     C_D = C * np.divide(1.0, p, out=np.zeros_like(p), where=p > 0.0)[:, None]
     simple = C_D.T @ C
     if np.linalg.matrix_rank(simple, hermitian=True) < len(simple):
         raise NotAvailable("so many cells are empty that their effects are not determined: merge")
     effects = np.linalg.solve(simple, n * C_D.T @ V[np.ix_(here, here)] @ C_D)
     trace2 = float(np.sum(effects * effects.T))
-    return replace(found, trace=float(np.trace(effects)), trace2=trace2)
-
-
-def _contrasts(k: int) -> Array:
-    """An orthonormal basis of the vectors that sum to zero, (k, k - 1)."""
-    return np.asarray(np.linalg.svd(np.ones((1, k)))[2][1:].T)
+    return replace(statistic, trace=float(np.trace(effects)), trace2=trace2)
 
 
 def fit_to(totals: Totals, p0: Array, L: Array, n: float, nu: float) -> RaoScott:
-    """Pearson's statistic of the fit of weighted shares to p0.
+    """Pearson's statistic of the fit to p0, (k,), ``n |L' (p - p0)|^2`` with L its `metric`.
 
-    ``X2 = n |L' (p - p0)|^2``; the design effects are of ``w (phi - (p + p0) / 2)``, as those of
-    svygofchisq in R's survey.
-
-    Parameters
-    ----------
-    totals : Totals
-        Of phi and one, shape (k + 1,), of a design without corrections, see `independence`.
-    p0 : array, shape (k,)
-        The distribution under the hypothesis.
-    L : array, shape (k, d)
-        The `metric` at p0.
-    n, nu : float
-        Respondents, and degrees of freedom of the design.
-
-    Notes
-    -----
-    The statistic is infinite where reports that need no noise contradict a zero of p0.
+    `totals` are of phi and one; infinite where reports without noise contradict a zero of p0.
     """
     N = totals.estimate[-1]
     p = totals.estimate[:-1] / N
@@ -429,6 +323,7 @@ def fit_to(totals: Totals, p0: Array, L: Array, n: float, nu: float) -> RaoScott
     if np.any(certain & (np.abs(p - p0) > _APART)):
         return RaoScott(np.inf, max(L.shape[1], 1), 1.0, 1.0, np.inf, nu)
     departure = L.T @ (p - p0)
+    # the effects are of w (phi - (p + p0) / 2), as those of svygofchisq in R's survey
     scores = L.T @ np.column_stack([np.eye(k), -(p + p0) / 2.0]) / N
     V = totals.covariance_of(Ratios(scores))
     return corrected(departure, n * V, V, n, nu)
@@ -437,18 +332,7 @@ def fit_to(totals: Totals, p0: Array, L: Array, n: float, nu: float) -> RaoScott
 def homogeneity(totals: Totals, g: int, S: Array, closed: bool, n: float, nu: float) -> RaoScott:
     """Pearson's statistic that g domains have one distribution: independence of domain and answer.
 
-    Parameters
-    ----------
-    totals : Totals
-        In each domain those of phi, (k,), and of one: shape (g (k + 1),); without corrections, see
-        `independence`.
-    g : int
-    S : array, shape (k, k)
-        Covariance of phi under simple random sampling of all domains together.
-    closed : bool
-        See `metric`.
-    n, nu : float
-        Respondents of all domains, and degrees of freedom of the design.
+    `totals` are in each domain those of phi, (k,), and of one; S is as in `metric`, of all domains.
     """
     k = len(S)
     cell, person = np.eye(k + 1)[:k], np.eye(k + 1)[k:]
@@ -462,11 +346,6 @@ def homogeneity(totals: Totals, g: int, S: Array, closed: bool, n: float, nu: fl
 
 
 # -- Weighted likelihoods of privatised reports: their maximum, and its linearised score ----------
-# The pseudo-likelihood ``sum_i w_i log P(r_i; p)`` estimates that of the whole population (Skinner
-# 1989; Binder 1983, equation 2.3). Its maximum is p plus, to first order, the sum of ``w_i z_i``
-# with z = V (s - mean s), s the score of a report and V the inverse of the weighted information on
-# the tangent space of the simplex. The variance between sampling units of z is the sandwich
-# covariance.
 
 
 Codes = npt.NDArray[np.int64]
@@ -477,31 +356,13 @@ _LARGEST = 2048  # categories up to which an information matrix is formed
 
 @dataclass(frozen=True, eq=False)
 class PseudoLikelihood(Decoding):
-    """The maximum of a weighted likelihood, and reports decoded around it.
+    """The maximum of a weighted likelihood, and reports decoded around it."""
 
-    With W the sum of the weights, ``phi = p + W z``, z as above. So the weighted mean of phi is p
-    exactly, phi - p is its linearised score, and where p is right, phi is unbiased for the
-    indicator of the true category, as every `Decoding` is.
-
-    Parameters
-    ----------
-    solution : Solution
-        Its gap is that of the weighted likelihood, per report.
-    llf : float
-        Log-likelihood in nats, with weights that sum to the number of respondents.
-    rows : Rows
-        Likelihood of each distinct report, (u, k).
-    shares : array, shape (u,)
-        Weighted share of each distinct report.
-    has_errors : bool
-        Whether the scores are known; where not, `phi` is nan.
-    """
-
-    solution: Solution
-    llf: float
-    rows: Rows
-    shares: Array
-    has_errors: bool = True
+    solution: Solution  # its gap is that of the weighted likelihood, per report
+    llf: float  # in nats, with weights that sum to the number of respondents
+    rows: Rows  # (u, k): likelihood of each distinct report
+    shares: Array  # (u,): weighted share of each distinct report
+    has_errors: bool = True  # whether the scores are known; where not, `phi` is nan
 
     @property
     def is_fixed(self) -> bool:
@@ -535,31 +396,9 @@ def pseudo_likelihood(
     candidates: Any = None,
     constraints: Any = None,
 ) -> PseudoLikelihood:
-    """Maximise the weighted likelihood of the reports of one variable in one domain.
+    """Maximise the weighted likelihood of the reports, (n,), of one variable in one domain.
 
-    Parameters
-    ----------
-    reports : Reports
-        Of n respondents, or of n groups of respondents with equal reports.
-    weights : array, shape (n,)
-        Of each, at least zero; zero outside the domain.
-    nobs : float
-        Respondents in the domain, which the weights are made to sum to: tolerances are about
-        them.
-    candidates : sequence of str, optional
-        Where any string is an answer; the likelihood takes them for all answers.
-    constraints : callable, optional
-        As for `MLE`; a constrained estimate has no scores.
-
-    Raises
-    ------
-    InvalidArgument
-        If no p meets the constraints, or no weight is positive.
-
-    Warns
-    -----
-    ConvergenceWarning
-        Where the gap of the weighted likelihood was not reached.
+    Weights are zero outside, and made to sum to its respondents `nobs`, which tolerances are about.
     """
     distinct, place = distinct_reports(reports)
     total = np.bincount(place, weights, len(distinct))
@@ -571,8 +410,15 @@ def pseudo_likelihood(
     solution = MLE(constraints=constraints).solve(problem)
     z = None
     if constraints is None:
-        free = _free(once, problem.W, candidates, solution.p)
-        z = _influence(problem, solution.p, free)
+        mechanism, p = reports.mechanism, solution.p
+        # what can vary: a category that a report of probability zero would reveal is known to be
+        # absent, to first order
+        free = ~(problem.W.pinned(p) | mechanism.moments(once, candidates).pinned(p))
+        if mechanism.n_outputs and not mechanism.n_cohorts:
+            Q = mechanism.channel().matrix()
+            never = (p @ Q <= 0.0) & Q.any(axis=0)
+            free &= ~Q[:, never].any(axis=1)
+        z = _influence(problem, p, np.asarray(free))
     phi = np.full(problem.W.shape, np.nan) if z is None else solution.p + z
     llf, shares = problem.loglike(solution.p), total / total.sum()
     return PseudoLikelihood(phi, place, solution, llf, rows, shares, z is not None)
@@ -580,18 +426,10 @@ def pseudo_likelihood(
 
 @dataclass(frozen=True, eq=False)
 class Maxima:
-    """The maxima of the weighted likelihoods of g domains, and how they vary together.
+    """The maxima of the weighted likelihoods of g domains, and how they vary together."""
 
-    Parameters
-    ----------
-    domains : tuple of PseudoLikelihood
-        Their `place` is that of the domain's cells.
-    covariance : array, shape (g k, g k), or None
-        Sandwich covariance under the design; None where a domain has no scores.
-    """
-
-    domains: tuple[PseudoLikelihood, ...]
-    covariance: Array | None
+    domains: tuple[PseudoLikelihood, ...]  # `place` of each is that of the domain's cells
+    covariance: Array | None  # (g k, g k): sandwich; None where a domain has no scores
 
     @property
     def p(self) -> Array:
@@ -606,9 +444,9 @@ class Maxima:
     @property
     def solution(self) -> Solution:
         """All of them, with the certificate of the worst."""
-        found = [one.solution for one in self.domains]
-        worst = max(found, key=lambda one: (not one.converged, one.gap))
-        return replace(worst, p=self.p, n_iter=max(one.n_iter for one in found))
+        solutions = [one.solution for one in self.domains]
+        worst = max(solutions, key=lambda one: (not one.converged, one.gap))
+        return replace(worst, p=self.p, n_iter=max(one.n_iter for one in solutions))
 
 
 def maxima(
@@ -621,59 +459,41 @@ def maxima(
 ) -> Maxima:
     """Maximise the weighted likelihood in every domain, under a design.
 
-    Parameters
-    ----------
-    sample : Sample
-        Of c cells.
-    reports : Reports
-        Those that cells have.
-    at, domain : array of int64, shape (c,)
-        The report and the domain of each cell; -1 for none. Each domain has a report.
-    candidates, constraints : optional
-        As for `pseudo_likelihood`, where the errors and warnings are too.
+    `at` and `domain`, (c,), are the report and the domain of each cell, -1 for none.
     """
-    distinct, place = distinct_reports(reports)
-    at = np.append(place, -1)[at]
-    cells = [np.flatnonzero((domain == g) & (at >= 0)) for g in range(int(domain.max()) + 1)]
-    found = []
-    for own in cells:
-        seen, mine = np.unique(at[own], return_inverse=True)  # distinct reports keep their order
-        weights, nobs = np.bincount(mine, sample.w[own]), float(sample.n[own].sum())
-        one = pseudo_likelihood(distinct[seen], weights, nobs, candidates, constraints)
-        found.append(replace(one, place=mine))
-    covariance = None
-    if all(one.has_errors for one in found):
-        covariance = _joint_covariance(sample, cells, found)
-    return Maxima(tuple(found), covariance)
-
-
-def _joint_covariance(sample: Sample, cells: list[Codes], found: list[PseudoLikelihood]) -> Array:
-    """Covariance of the maxima of all domains, of some cells each, from their linearised scores."""
     from scipy.linalg import block_diag
     from scipy.sparse import block_diag as sparse_diag
 
+    distinct, place = distinct_reports(reports)
+    at = np.append(place, -1)[at]
+    cells = [np.flatnonzero((domain == g) & (at >= 0)) for g in range(int(domain.max()) + 1)]
+    domains = []
+    for inside in cells:
+        seen, rows = np.unique(at[inside], return_inverse=True)  # distinct reports keep their order
+        weights, nobs = np.bincount(rows, sample.w[inside]), float(sample.n[inside].sum())
+        one = pseudo_likelihood(distinct[seen], weights, nobs, candidates, constraints)
+        domains.append(replace(one, place=rows))
+    if not all(one.has_errors for one in domains):
+        return Maxima(tuple(domains), None)
+    # the covariance, from the linearised scores of each domain
     place, missed = np.full(sample.w.shape, -1), sample.w2 * missed_noise_estimation(sample)
-    domain = np.full(sample.w.shape, -1)
-    parts, before = [], 0
+    where, tables, before = np.full(sample.w.shape, -1), [], 0
     noise: list[Array] = []
     lost: list[Array] = []
-    for i, (own, one) in enumerate(zip(cells, found, strict=True)):
-        domain[own] = i
-        rows, total = one.place, sample.w[own].sum()
-        place[own] = before + rows
+    for i, (inside, one) in enumerate(zip(cells, domains, strict=True)):
+        where[inside] = i
+        total = sample.w[inside].sum()
+        place[inside] = before + one.place
         before += len(one.phi)
-        parts.append((one.phi - one.solution.p) / total)
-        for v, kept in ((sample.w2, noise), (missed, lost)):
-            t = np.bincount(rows, v[own], len(one.phi)) @ one.phi
-            kept.append(one.noise(t) / total**2)
-    table = parts[0] if len(parts) == 1 else sparse_diag(parts, format="csr")
-    totals = estimated_totals(
-        sample,
-        Scores(((place, table),), domain, len(found)),
-        block_diag(*noise),
-        block_diag(*lost),
-    )
-    return totals.covariance_of(Ratios(np.eye(len(found) * found[0].k)))
+        tables.append((one.phi - one.solution.p) / total)
+        for v, covariances in ((sample.w2, noise), (missed, lost)):
+            t = np.bincount(one.place, v[inside], len(one.phi)) @ one.phi
+            covariances.append(one.noise(t) / total**2)
+    table = tables[0] if len(tables) == 1 else sparse_diag(tables, format="csr")
+    scores = Scores(((place, table),), where, len(domains))
+    totals = estimated_totals(sample, scores, block_diag(*noise), block_diag(*lost))
+    covariance = totals.covariance_of(Ratios(np.eye(len(domains) * domains[0].k)))
+    return Maxima(tuple(domains), covariance)
 
 
 def _influence(problem: Likelihood, p: Array, free: Mask) -> Array | None:
@@ -688,27 +508,12 @@ def _influence(problem: Likelihood, p: Array, free: Mask) -> Array | None:
         return None
     d = np.where(seen, problem.W.mix(p), 1.0)
     scores = problem.W.dense()[:, free] / d[:, None] - problem.score(p)[free] / total
-    found = np.zeros(problem.W.shape)
-    found[:, free] = np.where(seen[:, None], scores, 0.0) @ V
-    return found
-
-
-def _free(once: Counts, W: Rows, candidates: Any, p: Array) -> Mask:
-    """Categories whose estimate can vary, as in the covariance of unweighted estimates.
-
-    One that some report with probability zero would reveal is known to be absent, to first order.
-    """
-    mechanism = once.mechanism
-    free = ~(W.pinned(p) | mechanism.moments(once, candidates).pinned(p))
-    if mechanism.n_outputs and not mechanism.n_cohorts:
-        Q = mechanism.channel().matrix()
-        never = (p @ Q <= 0.0) & Q.any(axis=0)
-        free &= ~Q[:, never].any(axis=1)
-    return np.asarray(free)
+    influence = np.zeros(problem.W.shape)
+    influence[:, free] = np.where(seen[:, None], scores, 0.0) @ V
+    return influence
 
 
 # -- Intervals of weighted shares, their ratios and differences -----------------------------------
-# Each is of all values that an estimate does not reject at a critical value t, one for each.
 
 
 _ALIKE = 1e-12  # scales of different categories
@@ -721,10 +526,9 @@ _STEPS = 48  # of bisection of logarithms between two of these
 
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """What share of the respondents makes the report that a category is counted by.
+    """The share of respondents who make the report that a category is counted by: offset + scale p.
 
-    ``q_j = offset_j + scale_j p_j``, shape (k,) both; nan where a category has no report, or bit,
-    of its own.
+    Shape (k,) both; nan where a category has no report, or bit, of its own.
     """
 
     offset: Array
@@ -756,27 +560,22 @@ class Counted:
         return Counted(self.offset[at], self.scale[at])
 
     def joined(self, members: Array, disjoint: bool) -> Counted:
-        """The reports that sets of categories are counted by, (r, k) of zeros and ones -> (r,).
-
-        Of several categories there are such where reports are `disjoint`, so that each respondent
-        makes that of one category at most, and alike. Reports that are sets, which hold more than
-        one category on average, are not.
-        """
+        """The reports that sets of categories are counted by, (r, k) of zeros and ones -> (r,)."""
+        # of several categories there are such where reports are disjoint, so that each respondent
+        # makes that of one category at most, and alike; reports that are sets are not
         offset, scale = np.full((2, len(members)), np.nan)
-        for i, own in enumerate(members > 0.0):
-            one = self.some(own)
+        for i, inside in enumerate(members > 0.0):
+            one = self.some(inside)
             single = self.offset.sum() + one.scale[0] <= 1.0 + _ALIKE * self.offset.size
             alike = disjoint and single and np.ptp(one.scale) <= _ALIKE
-            if own.sum() == 1 or alike:
+            if inside.sum() == 1 or alike:
                 offset[i], scale[i] = one.offset.sum(), one.scale[0]
         return Counted(offset, scale)
 
     def crossed(self, other: Counted, rows: Array, columns: Array) -> Counted:
-        """The pairs of reports that cells of two variables are counted by, row-major, (a b,).
-
-        Others who make a pair depend on the shares of `rows`, (a,), and `columns`, (b,), which are
-        taken as known; the variance of a cell holds what they add to it.
-        """
+        """The pairs of reports that cells of two variables are counted by, row-major, (a b,)."""
+        # others who make a pair depend on the margins, which are taken as known; the variance of a
+        # cell holds what they add to it
         first, second = (np.clip(margin, 0.0, 1.0) for margin in (rows, columns))
         mixed = np.outer(self.offset, other.offset + other.scale * second)
         offset = mixed + np.outer(self.scale * first, other.offset)
@@ -812,16 +611,7 @@ def t_bounds(estimate: Array, se: Array, t: Array) -> Array:
 def score_bounds(estimate: Array, se: Array, t: Array, counted: Counted, n: Array) -> Array:
     """Score intervals of shares (Wilson's, with an effective sample size), (q, 2).
 
-    The share q of the reports that a category is counted by has the variance q (1 - q) / m of m
-    respondents of a simple random sample, so that its variance is known at every value, as that of
-    a rare category must be: the interval is all values that the estimate does not reject. Where
-    nobody, or everybody, made the report m is `n`, the respondents less what weights cost, and it
-    is `n` at most where the report is rare. As `t_bounds` where a category has no such report.
-
-    References
-    ----------
-    Korn, E. L. and Graubard, B. I. (1998), Survey Methodology 24, 193-201, for the effective
-    sample size.
+    As `t_bounds` where a category has no report that it is counted by.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         q = counted.offset + counted.scale * estimate
@@ -844,16 +634,9 @@ def score_bounds(estimate: Array, se: Array, t: Array, counted: Counted, n: Arra
 def ratio_bounds(
     above: Array, below: Array, covariance: Array, limits: Array, limits_below: Array
 ) -> Array:
-    """Limits of ratios of shares from the limits of both, (q, 2) each; they may be infinite.
+    """Limits of ratios of shares, (q, 2), from the limits of both; they may be infinite.
 
-    All ratios r at which ``above - r below`` does not differ from zero, its limits being those of
-    `Differences`; Fieller's set (1954) where limits are symmetric. `covariance` holds variances of
-    `above` and `below`, and their covariance, (3, q).
-
-    References
-    ----------
-    Donner, A. and Zou, G. Y. (2012), Closed-form confidence intervals for functions of the normal
-    mean and standard deviation, Statistical Methods in Medical Research 21, 347-359.
+    All r at which ``above - r below`` does not differ from zero; `covariance` is as in `paired`.
     """
     r, ratio = _correlation(covariance), np.full((len(above), 2), [-np.inf, np.inf])
     reach, reach_below = np.abs(limits - above[:, None]), np.abs(limits_below - below[:, None])
@@ -876,30 +659,12 @@ def ratio_bounds(
 
 @dataclass(frozen=True, eq=False)
 class Differences:
-    """Differences of pairs of estimates, first minus second, from the limits of each.
+    """Differences of pairs of estimates, first minus second, from the limits of each."""
 
-    Limits of both are combined as if each lay its own quantile from the estimate, towards the other
-    side for the second, so that they keep their skewness; where both are symmetric they are those
-    of the t law with the standard error of the difference.
-
-    Parameters
-    ----------
-    first, second : array, shape (r,)
-    covariance : array, shape (3, r)
-        Variances of first and second, and their covariance.
-    limits : callable
-        Limits of first and of second at critical values t, (r,) -> (r, 2) both.
-
-    References
-    ----------
-    Zou, G. Y. (2007), Toward using confidence intervals to compare correlations, Psychological
-    Methods 12, 399-413, for limits of estimates that depend on each other.
-    """
-
-    first: Array
-    second: Array
-    covariance: Array
-    limits: Callable[[Array], tuple[Array, Array]]
+    first: Array  # (r,)
+    second: Array  # (r,)
+    covariance: Array  # (3, r): see `paired`
+    limits: Callable[[Array], tuple[Array, Array]]  # of both at critical values t, (r,) -> (r, 2)
 
     @property
     def estimate(self) -> Array:
@@ -908,6 +673,7 @@ class Differences:
 
     @cached_property
     def _r(self) -> Array:
+        """Correlations of first and second, (r,)."""
         return _correlation(self.covariance)
 
     @property
@@ -918,15 +684,13 @@ class Differences:
         return np.sqrt(np.where(variance <= _ROUNDING * (first + second), 0.0, variance))
 
     def bounds(self, t: Array) -> Array:
-        """Limits of the differences, (r, 2); infinite where those of one are.
-
-        They are the farthest up to t: of estimates that go together those of a difference draw in
-        again where the limits of one have come to their end, and those of the other have not.
-        """
-        found = self._reaches(t)
+        """Limits of the differences, (r, 2); infinite where those of one are."""
+        reach = self._reaches(t)
+        # the farthest up to t: of estimates that go together limits draw in again where those of
+        # one have come to their end, and those of the other have not
         for least in _GRID[_GRID < t.max(initial=0.0)]:
-            found = np.maximum(found, self._reaches(np.minimum(t, least)))
-        return np.asarray(self.estimate[:, None] + found * [-1.0, 1.0])
+            reach = np.maximum(reach, self._reaches(np.minimum(t, least)))
+        return np.asarray(self.estimate[:, None] + reach * [-1.0, 1.0])
 
     def pvalues(self, df: Array) -> Array:
         """Two-sided p-values, (r,), of differences of zero: at the least t whose limits hold it."""

@@ -10,6 +10,9 @@ cover .93 to .97, except .92 if a cell has about ten reports or fewer, and up to
 of a difference or ratio lie within two standard errors of 0; most of these sets are unbounded. Odds
 ratios have other sets if cells are weak, and so has Cramer's V of tables larger than 2 x 2 if
 margins are; see their notes.
+
+`Spread` holds sums over W_ij = z_i . z_j, with z_i the centred coordinates of report i of one
+variable, so that the rows of W sum to zero (`inference.tables.permutation`).
 """
 
 from __future__ import annotations
@@ -17,6 +20,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -25,14 +30,10 @@ import pandas as pd
 
 from ldpstats.arguments import level
 from ldpstats.errors import InvalidArgument
-from ldpstats.inference.tables.independence import (
-    EstimatedTable,
-    LinearForms,
-    axis_number,
-)
+from ldpstats.inference.tables.independence import axis_number
 from ldpstats.inference.tables.ratio import Effect, Kind, fieller_within, odds_profile
 from ldpstats.inference.tails import chi2_pvalue, normal_critical, normal_pvalue, skewed_pvalue
-from ldpstats.likelihood.covariance import Covariance
+from ldpstats.likelihood.covariance import Covariance, finite_array
 
 __all__ = [
     "Blocks",
@@ -201,692 +202,6 @@ def _two_rows(
     return linear.values, linear, words
 
 
-# -- Cramer's V, and departures from independence -------------------------------------------------
-
-
-Rate = Callable[[Array, Array, Array, Array], Array]
-
-_LEAST, _MOST = 1e-300, 1.0 - 1e-9  # p-values
-_FADES = 4  # power by which the p-value of a test counts less further from independence
-_CLEAR = 4.0  # standard errors that are added to weak margins
-_LARGE = 2000.0  # noncentrality from which the normal law with skewness takes over
-_RIDGE = 1e-9  # relative variance added to a singular covariance
-_SUM = 1e4  # weight of the sum of the cells, over that of the largest
-_GRID, _ROUNDS = 21, 6  # points of a side, and rounds, of a search on a square
-
-
-def cramers_v(
-    P: pd.DataFrame | npt.ArrayLike,
-    covariance: Covariance,
-    alpha: float = 0.05,
-    pvalue: float | None = None,
-) -> Effect:
-    """Cramer's V = sqrt(phi^2 / (min(k1, k2) - 1)), corrected for bias.
-
-    phi^2 = ||z||^2 with z_ij = (p_ij - r_i c_j) / sqrt(r_i c_j), r and c the margins. Noise of
-    covariance S adds tr S, which is subtracted. The interval inverts a test of independence: its
-    lower end is above 0 exactly where the test rejects at level `alpha`.
-
-    Parameters
-    ----------
-    P : DataFrame or array_like, shape (k1, k2)
-        Unconstrained estimate of the joint distribution, rescaled to sum to one.
-    covariance : Covariance
-        Of P.ravel().
-    alpha : float
-        One minus the confidence level.
-    pvalue : float, optional
-        Of a test of independence from the same reports; by default, of the estimate itself.
-
-    Returns
-    -------
-    Effect
-        If a margin of a table larger than 2 x 2 does not exceed four standard errors, the estimate
-        is nan, and the upper end a bound from the table with its weak categories merged; see the
-        notes.
-
-    Raises
-    ------
-    InvalidArgument
-        If shapes disagree, or the table has one row or column.
-
-    Notes
-    -----
-    Let a normal deviate of mean d and variance 1 have the absolute value y. ``|d| = v`` has the
-    p-value ``P(||N| - v| >= |y - v|)``, which is the two-sided one at v = 0. The set of all v whose
-    p-value is above alpha says, at the y that goes with `pvalue`, how far both ends are from y, and
-    which shares of alpha are beyond them.
-
-    2 x 2: both ends are those of the tables p >= 0 that are as far from the estimate, in standard
-    errors. No margin need be clear of 0. Larger tables: ``||z||^2`` has a noncentral chi-square law
-    of mean tr S + phi^2 and variance 2 tr S^2 + 4 phi^2 w, w = z'Sz / z'z, and both ends have these
-    shares beyond them. Where independence is further from the estimate than the test says, or less
-    far, the lower end moves in proportion; the further it is from 0, the less.
-
-    Merging categories never raises phi^2 (a chi-square divergence). Let R and C be the sums of the
-    weak rows and columns. The whole table exceeds the merged one by at most R / min c + C / min r,
-    minima over the other margins, plus the smaller number of weak categories of the two variables.
-    Bonferroni's rule shares the confidence among these bounds, so the upper end is high. The lower
-    end is the larger of that of the merged table and that of the whole one with weak margins taken
-    to be four standard errors larger than estimated, which lowers V.
-
-    Examples
-    --------
-    >>> from ldpstats.likelihood.covariance import multinomial
-    >>> P = [[0.3, 0.2], [0.1, 0.4]]
-    >>> print(cramers_v(P, multinomial(np.ravel(P), n=400)))
-    Cramer's V of X and Y: 0.4055, 95% interval [0.3198, 0.4965]
-    """
-    table, alpha = EstimatedTable.of(P, covariance), level(alpha)
-    if min(table.p.shape) < 2:
-        raise InvalidArgument("P", table.p.shape, "must have at least two rows and two columns")
-    name = "Cramer's V of {} and {}".format(*(str(label.name) for label in table.labels))
-    at = [(axis, place) for axis in (0, 1) for place in range(table.p.shape[axis])]
-    margins, words = table.linear([table.margin(*where) for where in at]), ""
-    weak = margins.weak([f"P({table.says(*where)})" for where in at])
-    if table.p.shape == (2, 2):
-        estimate, low, high = _Fourfold.of(table).interval(alpha, pvalue)
-        if not weak:
-            estimate = _Norm.of(*standardised(table.p, covariance)).unbiased
-    elif weak:
-        estimate, (low, high) = math.nan, _bounded_phi2(table, alpha, pvalue)
-        words = f"bound from merged categories, as {weak}"
-    else:
-        norm = _Norm.of(*standardised(table.p, covariance))
-        estimate, (low, high) = norm.unbiased, norm.interval(alpha, pvalue)
-        if norm.is_small(alpha):
-            words = "the table is closer to independence than noise allows"
-    scale = min(table.p.shape) - 1
-    low, high = (math.sqrt(min(v / scale, 1.0)) for v in (low, high))
-    if not math.isnan(estimate):
-        estimate = min(max(math.sqrt(max(estimate / scale, 0.0)), low), high)
-    kind: Kind = "bounded" if high < 1.0 else "unbounded"
-    return Effect(name, estimate, low, high, alpha, kind, words)
-
-
-# -- the absolute value of a normal deviate ----------------------------------------------------
-
-
-def _folded(pvalue: float, alpha: float) -> tuple[float, float, float]:
-    """y with this two-sided p-value, and the ends of the set of ``|d|`` for N(d, 1)."""
-    from scipy.optimize import brentq
-
-    y = normal_critical(min(max(pvalue, _LEAST), _MOST))
-    reach = y + normal_critical(alpha) + 1.0
-
-    def above(v: float) -> float:  # v is further from 0 than y
-        tails = normal_pvalue([v - y, v + y, 3.0 * v - y], "larger")
-        return float(tails @ [2.0, -1.0, 1.0]) - alpha
-
-    def below(v: float) -> float:
-        tails = normal_pvalue([y - v, y + v, 3.0 * v - y], "larger")
-        return float(tails[0] + tails[1] + max(tails[0] - tails[2], 0.0)) - alpha
-
-    upper = float(brentq(above, y, reach))
-    return y, float(brentq(below, 0.0, y)) if pvalue < alpha else 0.0, upper
-
-
-def _moved(root: float, target: float, goal: float) -> float:
-    """The r below `root` that is `goal` on a scale on which `root` is `target`, above the goal."""
-    from scipy.optimize import brentq
-
-    def excess(r: float) -> float:
-        return r + (target - root) * (r / root) ** _FADES - goal
-
-    return float(brentq(excess, 0.0, root)) if root > 0.0 else 0.0
-
-
-# -- 2 x 2 tables ------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class _Fourfold:
-    """Estimates x of the first row r, the first column c and the first cell a, and their law.
-
-    Given r and c, the estimate of a has the mean ``a + along (x - (r, c))`` and the variance
-    `rest`; `precision` is that of r and c.
-    """
-
-    x: Array
-    covariance: Array
-    precision: Array
-    along: Array
-    rest: float
-
-    @classmethod
-    def of(cls, table: EstimatedTable) -> _Fourfold:
-        s = table.p.sum()
-        reads = np.array([table.margin(0, 0), table.margin(1, 0), table.cell(0, 0)]).reshape(3, 4)
-        x = reads @ table.p.ravel() / s
-        S = table.covariance.transform((reads - x[:, None]) / s)
-        S += _RIDGE * max(float(np.trace(S)), 1e-300) * np.eye(3)
-        precision = np.linalg.inv(S[:2, :2])
-        along = precision @ S[:2, 2]
-        return cls(x, S, precision, along, float(S[2, 2] - along @ S[:2, 2]))
-
-    def nearest(self) -> tuple[Array, float]:
-        """r, c and a of the nearest table without negative cells, and its squared distance."""
-        from scipy.optimize import nnls
-
-        white = np.linalg.inv(np.linalg.cholesky(self.covariance))
-        cells = np.array([[1.0, 1.0, 0.0, 0.0], [1.0, 0.0, 1.0, 0.0], [1.0, 0.0, 0.0, 0.0]])
-        weight = _SUM * float(np.abs(white).max())
-        system = np.vstack([white @ cells, np.full(4, weight)])
-        p = nnls(system, np.r_[white @ self.x, weight])[0]
-        at = cells @ (p / p.sum())
-        return at, float(np.sum((white @ (at - self.x)) ** 2))
-
-    def _margins(self, r: Array, c: Array) -> tuple[Array, Array]:
-        """Squared distances of margins, and the best first cell given these."""
-        apart = np.stack([r - self.x[0], c - self.x[1]], axis=-1)
-        return np.sum(apart @ self.precision * apart, axis=-1), self.x[2] + apart @ self.along
-
-    def independence(self) -> float:
-        """Squared distance of the nearest table in which rows and columns are independent."""
-
-        def distance(r: Array, c: Array) -> Array:
-            apart, a = self._margins(r, c)
-            return np.asarray(apart + (a - r * c) ** 2 / self.rest)
-
-        start = np.clip(self.x[:2], 0.0, 1.0)
-        reach = math.sqrt(float(distance(*start)))
-        return -_highest(lambda r, c: -distance(r, c), start, *self._box(reach))
-
-    def phi(self, squared: float, side: float, start: Array) -> float:
-        """The largest phi, or the least (side -1), of the tables within a squared distance."""
-
-        def within(r: Array, c: Array) -> Array:
-            apart, a = self._margins(r, c)
-            half = np.sqrt(np.maximum((squared - apart) * self.rest, 0.0))
-            low, high = np.maximum(0.0, r + c - 1.0), np.minimum(r, c)
-            first, last = np.maximum(low, a - half), np.minimum(high, a + half)
-            there = (apart <= squared) & (first <= last)
-            return np.where(there, side * _phi(r, c, last if side > 0.0 else first), -np.inf)
-
-        found = _highest(within, start[:2], *self._box(math.sqrt(squared)))
-        return side * max(found, side * float(_phi(*start)))
-
-    def _box(self, reach: float) -> tuple[Array, Array]:
-        """Ends of both margins within so many standard errors."""
-        se = np.sqrt(np.diagonal(self.covariance))[:2]
-        return np.clip(self.x[:2] - reach * se, 0, 1), np.clip(self.x[:2] + reach * se, 0, 1)
-
-    def interval(self, alpha: float, pvalue: float | None) -> tuple[float, float, float]:
-        """phi^2 of the nearest table, and the ends of its interval."""
-        start, least = self.nearest()
-        root = math.sqrt(max(self.independence() - least, 0.0))
-        p = float(normal_pvalue(root)) if pvalue is None else pvalue
-        y, lower, upper = _folded(p, alpha)
-        ends = [self.phi(least + (upper - y) ** 2, side, start) for side in (1.0, -1.0)]
-        high, estimate = max(ends[0], -ends[1]), float(_phi(*start))
-        low = 0.0
-        if p < alpha:
-            side = math.copysign(1.0, estimate)
-            squared = least + _moved(root, y, y - lower) ** 2
-            low = side * self.phi(squared, -side, start)
-            if low <= 0.0:  # the estimate has no association; phi is at least four times p11 - r c
-                step = np.array([-self.x[1], -self.x[0], 1.0])
-                low = min(4.0 * lower * math.sqrt(step @ self.covariance @ step), high)
-        return estimate**2, low**2, high**2
-
-
-def _phi(r: Array, c: Array, a: Array) -> Array:
-    """phi of 2 x 2 tables, 0 where a row or column is empty."""
-    square = np.maximum(np.asarray(r * (1.0 - r) * c * (1.0 - c)), 0.0)
-    found = np.divide(a - r * c, np.sqrt(square), out=np.zeros_like(square), where=square > 0.0)
-    return np.asarray(found)
-
-
-def _highest(f: Callable[[Array, Array], Array], start: Array, low: Array, high: Array) -> float:
-    """The maximum of a function on a rectangle, on grids about the best point so far."""
-    best, at, ends = -math.inf, start, (low, high)
-    for _ in range(_ROUNDS):
-        u, v = (np.linspace(*pair, _GRID) for pair in zip(*ends, strict=True))
-        values = f(*np.meshgrid(u, v, indexing="ij"))
-        i, j = np.unravel_index(int(values.argmax()), values.shape)
-        if values[i, j] > best:
-            best, at = float(values[i, j]), np.array([u[i], v[j]])
-        step = 1.5 * (ends[1] - ends[0]) / (_GRID - 1)
-        ends = np.maximum(at - step, low), np.minimum(at + step, high)
-    return best
-
-
-# -- larger tables -----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Norm:
-    """``||z||^2`` of an estimate z of covariance S, whose mean has the squared norm phi^2.
-
-    `trace` and `squares` are those of S and of S^2, `along` is the variance along z.
-    """
-
-    value: float
-    trace: float
-    squares: float
-    along: float
-
-    @classmethod
-    def of(cls, z: Array, S: Covariance) -> _Norm:
-        value = float(z @ z)
-        trace, squares, along = _sums(S, z)
-        usual = squares / trace if trace > 0.0 else 0.0  # of a z that is noise
-        least = _RIDGE * usual  # where z, by rounding, has none
-        return cls(value, trace, squares, max(along / value, least) if value > 0.0 else usual)
-
-    @property
-    def unbiased(self) -> float:
-        """phi^2 without bias."""
-        return self.value - self.trace
-
-    def tail(self, phi2: float, value: float, upper: bool) -> float:
-        """Probability of so large a squared norm, or so small a one."""
-        from scipy.special import chdtr, chndtr
-
-        mean, variance = self.trace + phi2, 2.0 * self.squares + 4.0 * phi2 * self.along
-        beyond = phi2 / self.along
-        unit = variance / (mean + math.sqrt(mean**2 + 2.0 * beyond * variance))
-        nu = max(mean / unit - beyond, 1e-6)
-        if beyond > _LARGE:
-            sign, sd = 1.0 if upper else -1.0, math.sqrt(variance)
-            skewness = unit**3 * (8.0 * nu + 24.0 * beyond) / sd**3
-            return float(skewed_pvalue(sign * (value - mean) / sd, sign * skewness))
-        if upper and beyond == 0.0:
-            return float(chi2_pvalue(value / unit, nu))
-        below = chndtr(value / unit, nu, beyond) if beyond > 0.0 else chdtr(nu, value / unit)
-        return float(1.0 - below if upper else below)
-
-    def least(self, alpha: float) -> float:
-        """The squared norm that is exceeded by all but alpha / 2 under independence."""
-        from scipy.special import chdtri
-
-        if self.trace <= 0.0:
-            return 0.0
-        unit = self.squares / self.trace
-        return unit * float(chdtri(self.trace / unit, 1.0 - alpha / 2.0))
-
-    def is_small(self, alpha: float) -> bool:
-        """Whether it is smaller than noise leaves it."""
-        return self.value < self.least(alpha)
-
-    def interval(self, alpha: float, pvalue: float | None) -> tuple[float, float]:
-        """Ends of the interval of phi^2."""
-        if self.trace <= 0.0:  # a variable does not vary
-            return 0.0, math.inf
-        own = max(self.tail(0.0, self.value, True), _LEAST)
-        p = min(max(own if pvalue is None else pvalue, _LEAST), _MOST)
-        y, lower, upper = _folded(p, alpha)
-        value = max(self.value, self.least(alpha))
-        below, beyond = normal_pvalue([upper - y, upper + y], "larger")
-        share = (below - beyond) / (1.0 - p) * self.tail(0.0, value, False)
-        high = self._where(lambda t: share - self.tail(t, value, False))
-        if p >= alpha:
-            return 0.0, high
-        goal = -math.log(float(np.sum(normal_pvalue([y - lower, y + lower], "larger"))))
-        goal = math.exp(-_moved(-math.log(min(own, _MOST)), -math.log(p), goal))
-        low = self._where(lambda t: self.tail(t, self.value, True) - goal)
-        return max(low, 1e-12 * self.trace), high
-
-    def _where(self, excess: Callable[[float], float]) -> float:
-        """The phi^2 at which a rising function is zero."""
-        from scipy.optimize import brentq
-
-        if excess(0.0) >= 0.0:
-            return 0.0
-        end = self.value + self.trace
-        while excess(end) < 0.0:
-            end *= 2.0
-        return float(brentq(excess, 0.0, end, xtol=1e-12 * end))
-
-
-def _sums(S: Covariance, z: Array) -> tuple[float, float, float]:
-    """tr S, tr S^2 and z' S z."""
-    if S.factors is None:
-        C = S.core
-        return float(np.trace(C)), float(np.sum(C**2)), float(z @ C @ z)
-    d, v, F = S.diagonal, S.variances(), S.factors
-    shared = S.core @ (F.T @ F)  # tr S^2 = sum d^2 + 2 sum d (v - d) + tr (C F'F)^2
-    squares = float(d @ (2.0 * v - d)) + float(np.sum(shared * shared.T))
-    return float(v.sum()), squares, float(z @ S.times(z))
-
-
-def _bounded_phi2(table: EstimatedTable, alpha: float, pvalue: float | None) -> tuple[float, float]:
-    """Ends of the interval of phi^2 where some margin is weak; see the notes of `cramers_v`."""
-    groups = [table.strong(axis) for axis in (0, 1)]
-    wide = [_widened(table, axis, strong) for axis, strong in enumerate(groups)]
-    low = _Norm.of(*standardised(table.p, table.covariance, wide)).interval(alpha, pvalue)[0]
-    maps = [_merging(size, strong) for size, strong in zip(table.p.shape, groups, strict=True)]
-    p = maps[0] @ table.p @ maps[1].T
-    if min(p.shape) < 2 or not all(groups):
-        return low, math.inf  # one row or column is left
-    merged = _Norm.of(*standardised(p, _merged(table.covariance, maps)))
-    low = max(low, merged.interval(alpha, pvalue)[0])
-    high = merged.interval(alpha / 2.0, None)[1]
-    weak = [size - len(strong) for strong, size in zip(groups, table.p.shape, strict=True)]
-    limits = sum(len(strong) + 1 for strong in groups)
-    z = normal_critical(alpha / (2.0 * limits))
-    for axis in (0, 1):
-        if not weak[axis]:
-            continue
-        rare = np.sum(
-            [table.margin(axis, i) for i in range(table.p.shape[axis]) if i not in groups[axis]],
-            axis=0,
-        )
-        others = [table.margin(1 - axis, j) for j in groups[1 - axis]]
-        linear = table.linear([rare, *others])
-        se = np.sqrt(np.maximum(np.diagonal(linear.covariance), 0.0))
-        largest = max(float(linear.values[0] + z * se[0]), 0.0)
-        smallest = float(np.min(linear.values[1:] - z * se[1:]))
-        high += largest / smallest if smallest > 0.0 else math.inf
-    return low, max(high + min(weak), low)
-
-
-def _widened(table: EstimatedTable, axis: int, strong: Sequence[int]) -> Array:
-    """A margin whose weak categories are four standard errors larger than estimated."""
-    size = table.p.shape[axis]
-    linear = table.linear([table.margin(axis, place) for place in range(size)])
-    se = np.sqrt(np.maximum(np.diagonal(linear.covariance), 0.0))
-    weak = ~np.isin(np.arange(size), strong)
-    return np.where(weak, np.maximum(linear.values, 0.0) + _CLEAR * se, linear.values)
-
-
-def _merging(size: int, strong: Sequence[int]) -> Array:
-    """The map, shape (m, size), that keeps the strong categories and sums the others."""
-    rows = np.eye(size)[list(strong)]
-    rest = 1.0 - rows.sum(axis=0)
-    return np.vstack([rows, rest]) if rest.any() else rows
-
-
-def _merged(V: Covariance, maps: Sequence[Array]) -> Covariance:
-    """The covariance of the cells of a table whose categories are merged."""
-    if V.factors is None:
-        return Covariance.dense(V.transform(np.kron(*maps)))
-    rows, columns = (kept.argmax(axis=0) for kept in maps)
-    return V.merged((rows[:, None] * len(maps[1]) + columns).ravel())
-
-
-def departures(P: pd.DataFrame | npt.ArrayLike, covariance: Covariance) -> tuple[Array, Array]:
-    """Departures from independence, p_ij - r_i c_j, and their standard errors.
-
-    Parameters
-    ----------
-    P : DataFrame or array_like, shape (k1, k2)
-        Unconstrained estimate of the joint distribution. With a sum s other than 1, the departure
-        is p_ij - r_i c_j / s.
-    covariance : Covariance
-        Of P.ravel().
-
-    Returns
-    -------
-    departure, se : ndarray, shape (k1, k2)
-        By the delta method; their ratio is approximately standard normal under independence.
-
-    Raises
-    ------
-    InvalidArgument
-        If shapes disagree.
-
-    Examples
-    --------
-    >>> from ldpstats.likelihood.covariance import multinomial
-    >>> P = [[0.3, 0.2], [0.1, 0.4]]
-    >>> departure, se = departures(P, multinomial(np.ravel(P), n=400))
-    >>> departure.round(4), se.round(4)
-    (array([[ 0.1, -0.1],
-           [-0.1,  0.1]]), array([[0.0112, 0.0112],
-           [0.0112, 0.0112]]))
-    """
-    p = EstimatedTable.of(P, covariance).p
-
-    def rate(D: Array, dr: Array, dc: Array, ds: Array) -> Array:
-        return _departure_rate(p, D, dr, dc, ds)
-
-    spread = _congruence(rate, covariance, p.shape)
-    expected = np.outer(p.sum(axis=1), p.sum(axis=0)) / p.sum()
-    exact = np.diagonal(spread.core) if spread.factors is None else spread.variances()
-    variance = np.maximum(exact, 0.0)  # below 0 by rounding only
-    return p - expected, np.sqrt(variance).reshape(p.shape)
-
-
-def _departure_rate(p: Array, D: Array, dr: Array, dc: Array, ds: Array) -> Array:
-    """Derivative of p - r c' / s along tangents D, (k1, k2, m), with the sums dr, dc and ds."""
-    s, r, c = p.sum(), p.sum(axis=1)[:, None, None], p.sum(axis=0)[None, :, None]
-    return np.asarray(D - (dr[:, None] * c + r * dc[None]) / s + r * c * ds / s**2)
-
-
-def standardised(
-    p: Array, covariance: Covariance, known: Sequence[Array] | None = None
-) -> tuple[Array, Covariance]:
-    """z = (p - r c' / s) / sqrt(r c') as a vector, and its covariance by the delta method.
-
-    `known` are margins to divide by instead; where they are not those of p, they are no estimates.
-    """
-    own = p.sum(axis=1), p.sum(axis=0)
-    r, c = own if known is None else known
-    # a category without any report or noise departs from nothing
-    below = [np.where(m > 0.0, m, np.inf) for m in (r, c)]
-    inverse = [
-        np.where(m == mine, 1.0 / other, 0.0)
-        for m, mine, other in zip((r, c), own, below, strict=True)
-    ]
-    root = np.sqrt(below[0][:, None] * below[1][None])
-    z = (p - np.outer(*own) / p.sum()) / root
-
-    def rate(D: Array, dr: Array, dc: Array, ds: Array) -> Array:
-        relative = dr[:, None] * inverse[0][:, None, None] + dc[None] * inverse[1][None, :, None]
-        moved = _departure_rate(p, D, dr, dc, ds)
-        return np.asarray(moved / root[..., None] - z[..., None] * relative / 2)
-
-    return z.ravel(), _congruence(rate, covariance, p.shape)
-
-
-def _congruence(rate: Rate, V: Covariance, shape: tuple[int, int]) -> Covariance:
-    """G V G' of a derivative G, given by its action on tangents, (k1, k2, m), and their sums.
-
-    G is a diagonal g and what the sums R' of rows and columns add, L R'. With V = diag(d) + F C F'
-    the result is one of these too, with the factors L, g d R and G F.
-    """
-
-    def along(D: Array) -> Array:
-        D = D.reshape(*shape, -1)
-        sums = D.sum(axis=1), D.sum(axis=0), D.sum(axis=(0, 1))
-        return rate(D, *sums).reshape(V.size, -1)
-
-    if V.factors is None:
-        spread = along(along(V.matrix()).T)
-        return Covariance.dense((spread + spread.T) / 2)
-    k1, k2 = shape
-    none, ones = np.zeros((1, 1, 1)), np.ones(k1)
-    by_row = rate(none, np.eye(k1), np.zeros((k2, k1)), ones)
-    by_column = rate(none, np.zeros((k1, k2)), np.eye(k2), np.zeros(k2))
-    L = np.concatenate([by_row, by_column], axis=2).reshape(V.size, -1)
-    apart = rate(np.ones((*shape, 1)), np.zeros((k1, 1)), np.zeros((k2, 1)), np.zeros(1)).ravel()
-    R = np.hstack([np.kron(np.eye(k1), np.ones((k2, 1))), np.tile(np.eye(k2), (k1, 1))])
-    q, r = k1 + k2, len(V.core)
-    core = np.zeros((2 * q + r,) * 2)
-    core[:q, :q] = (R.T * V.diagonal) @ R
-    core[:q, q : 2 * q] = core[q : 2 * q, :q] = np.eye(q)
-    core[2 * q :, 2 * q :] = V.core
-    factors = np.hstack([L, (apart * V.diagonal)[:, None] * R, along(V.factors)])
-    return Covariance(apart**2 * V.diagonal, core, factors)
-
-
-# -- Sums over the coordinates of one variable that determine its permutation moments -------------
-# W_ij = z_i . z_j, with z_i the centred coordinates of report i, so the rows of W sum to zero.
-
-
-Blocks = Callable[[], Iterator[tuple[Array, Array]]]  # features (b, k) and their counts (b,)
-
-_WORK = 1e10  # most multiplications for third moments of all coordinates
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Spread:
-    """Sums over W that determine the permutation moments of one variable.
-
-    Parameters
-    ----------
-    n : int
-        Number of respondents.
-    t1, t2, t3 : float
-        Traces of W, W^2 and W^3.
-    s2, s3 : float
-        Sums of w_ii^2 and of w_ii^3.
-    u : float
-        Sum of w_ij^3 over all i and j.
-    r : float
-        Sum of w_ii (W^2)_ii.
-    lean : ndarray
-        Sum of w_ii z_i, whose squared norm is the sum of w_ii w_ij w_jj.
-
-    Examples
-    --------
-    Three respondents with one label and three with the other: W is a projection of rank one.
-
-    >>> spread = Spread.of(blocks_of(np.eye(2), [3, 3]), np.full(2, 0.5), np.eye(2) / 3**0.5)
-    >>> spread.n, round(spread.t1, 6), round(spread.s2, 6)
-    (6, 1.0, 0.166667)
-    """
-
-    n: int
-    t1: float
-    t2: float
-    t3: float
-    s2: float
-    s3: float
-    u: float
-    r: float
-    lean: Array
-
-    @classmethod
-    def of(cls, blocks: Blocks, mean: Array, L: Array) -> Spread:
-        """Of the coordinates z = L (a - mean), L of shape (r, k).
-
-        `blocks()` yields features a, shape (b, k), with the number of respondents of each row,
-        (b,). The sum of w_ij^3 is the squared norm of the third moments, r^3/3 multiplications per
-        row, or a sum over pairs of rows if that costs less. If both exceed 1e10, moments of three
-        different coordinates are left out, after a rotation to coordinates of few features.
-        """
-        n_rows = sum(len(n) for _, n in blocks())
-        r = len(L)
-        by_pairs = n_rows < r * r / 3
-        if not by_pairs and n_rows * r**3 / 3 > _WORK:
-            L = np.linalg.qr(L)[0].T @ L
-        sums = _Sums(r, full=n_rows * r**3 / 3 <= _WORK and not by_pairs)
-        kept = []
-        for features, n in blocks():
-            z = (features - mean) @ L.T
-            sums.add(z, n)
-            if by_pairs:
-                kept.append((z, n))
-        u = _cubes(kept) if by_pairs else sums.cubes()
-        G, D = sums.gram, sums.leaning
-        t2, t3 = float(np.sum(G * G)), float(np.sum((G @ G) * G))
-        n_respondents = round(sums.n)
-        return cls(
-            n_respondents, float(np.trace(G)), t2, t3, sums.s2, sums.s3, u, float(np.sum(G * D)),
-            sums.lean,
-        )  # fmt: skip
-
-    @classmethod
-    def of_labels(cls, counts: npt.ArrayLike) -> Spread:
-        """Of all functions of labels with these counts, in white coordinates.
-
-        W is the projection onto the centred indicators of the labels: 1/n_x - 1/N for two
-        respondents with label x, and -1/N for two with different labels.
-
-        Examples
-        --------
-        >>> spread = Spread.of_labels([8, 2])
-        >>> round(spread.t1, 6), round(spread.s2, 6), round(spread.u, 6)
-        (1.0, 0.325, 0.225)
-        """
-        n = np.asarray(counts, dtype=np.float64)
-        n = n[n > 0.0]
-        N, rank = float(n.sum()), float(n.size - 1)
-        d = 1.0 / n - 1.0 / N
-        s2, s3 = float(n @ d**2), float(n @ d**3)
-        u = float(n**2 @ (d**3 + N**-3.0)) - 1.0 / N
-        lean = np.array([math.sqrt(max(s2 - rank**2 / N, 0.0))])
-        return cls(round(N), rank, rank, rank, s2, s3, u, s2, lean)
-
-    def scaled(self, factor: float) -> Spread:
-        """Of coordinates times the root of `factor`, which multiplies W."""
-        f = float(factor)
-        return Spread(
-            self.n, f * self.t1, f**2 * self.t2, f**3 * self.t3, f**2 * self.s2, f**3 * self.s3,
-            f**3 * self.u, f**3 * self.r, f**1.5 * self.lean,
-        )  # fmt: skip
-
-    @property
-    def b(self) -> float:
-        """Sum of w_ii w_ij w_jj over all i and j."""
-        return float(self.lean @ self.lean)
-
-    def kinds(self, order: int) -> Array:
-        """The sums over the slots of `order` factors, in the order of `slots._KINDS`."""
-        if order == 1:
-            return np.array([self.t1])
-        if order == 2:
-            return np.array([self.s2, self.t1**2, self.t2])
-        t1 = self.t1
-        return np.array(
-            [self.s3, self.u, self.b, t1 * self.s2, self.r, t1**3, t1 * self.t2, self.t3]
-        )
-
-
-class _Sums:
-    """Running sums over rows of coordinates."""
-
-    def __init__(self, r: int, full: bool) -> None:
-        self.n = self.s2 = self.s3 = 0.0
-        self.gram, self.leaning, self.lean = np.zeros((r, r)), np.zeros((r, r)), np.zeros(r)
-        self.pairs, self.third = np.zeros((r, r)), None
-        if full:
-            self.third = [np.zeros((r - a, r - a)) for a in range(r)]
-
-    def add(self, z: Array, n: Array) -> None:
-        d = np.einsum("ij,ij->i", z, z)
-        self.n += float(n.sum())
-        self.s2 += float(n @ d**2)
-        self.s3 += float(n @ d**3)
-        weighted = z.T * n
-        self.gram += weighted @ z
-        self.lean += weighted @ d
-        self.leaning += (weighted * d) @ z
-        if self.third is None:
-            self.pairs += weighted @ z**2
-            return
-        for a, found in enumerate(self.third):
-            found += (weighted[a:] * z[:, a]) @ z[:, a:]
-
-    def cubes(self) -> float:
-        """Sum over a, b and c of the squared third moments m_abc."""
-        if self.third is None:  # of at most two different coordinates
-            return float(3.0 * np.sum(self.pairs**2) - 2.0 * np.sum(np.diagonal(self.pairs) ** 2))
-        total = 0.0
-        for found in self.third:  # a the smallest index: alone, twice, or three times
-            same, twice = found[0, 0] ** 2, np.sum(found[0, 1:] ** 2)
-            total += float(same + 3.0 * twice + 3.0 * np.sum(found[1:, 1:] ** 2))
-        return total
-
-
-def _cubes(kept: Sequence[tuple[Array, Array]]) -> float:
-    """Sum of w_ij^3, pair by pair of rows."""
-    z, n = (np.concatenate(parts) for parts in zip(*kept, strict=True))
-    total = 0.0
-    for start in range(0, len(z), 1024):
-        block = slice(start, start + 1024)
-        total += float(n[block] @ (z[block] @ z.T) ** 3 @ n)
-    return total
-
-
-def blocks_of(features: npt.ArrayLike, counts: npt.ArrayLike) -> Blocks:
-    """Blocks of one array of features, shape (u, k), with the counts of its rows."""
-    rows, n = np.asarray(features, dtype=np.float64), np.asarray(counts, dtype=np.float64)
-    return lambda: iter([(rows, n)])
-
-
 # -- Conditional probabilities of an estimated table, with Fieller's sets -------------------------
 
 
@@ -988,9 +303,11 @@ def conditionals(
     """
     table = EstimatedTable.of(P, covariance)
     if axis_number("axis", axis):
-        found = conditionals(table.p.T, table.transposed(), 0, alpha, cumulative)
-        estimate, lower, upper, unbounded = (values.T for values in found)
+        cells = np.arange(table.p.size).reshape(table.p.shape).T.ravel()
+        transposed = conditionals(table.p.T, covariance.take(cells), 0, alpha, cumulative)
+        estimate, lower, upper, unbounded = (values.T for values in transposed)
         return estimate, lower, upper, unbounded
+    alpha = level(alpha)
     total = table.p.sum(axis=1, keepdims=True)
     part = np.cumsum(table.p, axis=1) if cumulative else table.p
     variance, with_total = _within_rows(covariance, table.p.shape, cumulative)
@@ -1001,7 +318,7 @@ def conditionals(
     for at in np.ndindex(part.shape):
         num, den, *moments = (float(values[at]) for values in arguments)
         low, high, kind, _ = fieller_within(
-            num, den, moments[0], moments[1], moments[2], (0.0, 1.0), level(alpha)
+            num, den, moments[0], moments[1], moments[2], (0.0, 1.0), alpha
         )
         lower[at], upper[at] = (0.0, 1.0) if kind == "complement" else (low, high)
         unbounded[at] = kind != "bounded"
@@ -1030,3 +347,737 @@ def _within_rows(V: Covariance, shape: tuple[int, ...], cumulative: bool) -> tup
         F, d = F.cumsum(axis=1), d.cumsum(axis=1)
     variances = Covariance(d.ravel(), V.core, F.reshape(k1 * k2, -1)).variances()
     return variances.reshape(k1, k2), d + np.einsum("ijr,ir->ij", F, loaded)
+
+
+# -- An estimated two-way table with its labels, and linear forms of its cells --------------------
+
+
+_CLEAR = 4.0  # standard errors that a cell or margin in a denominator must exceed
+_NAMED = 4  # weak cells or margins named in a message
+_REMEDY = "merge rare categories, or collect more reports"
+
+
+@dataclass(frozen=True, eq=False)
+class LinearForms:
+    """Values of a few linear functionals of the table, shape (q,), and their covariance."""
+
+    values: Array
+    covariance: Array
+
+    def ratio(
+        self,
+        name: str,
+        numerator: float,
+        denominator: float,
+        numerator_rates: tuple[float, ...],
+        denominator_rates: tuple[float, ...],
+        possible: tuple[float, float],
+        alpha: float,
+    ) -> Effect:
+        """Ratio of two functions of the values with these derivatives."""
+        rates = np.array([numerator_rates, denominator_rates])
+        V = rates @ self.covariance @ rates.T
+        moments = float(V[0, 0]), float(V[1, 1]), float(V[0, 1])
+        low, high, kind, message = fieller_within(
+            numerator, denominator, *moments, possible, level(alpha)
+        )
+        estimate = numerator / denominator if denominator > 0 else math.nan
+        return Effect(name, float(estimate), low, high, alpha, kind, message)
+
+    def weak(self, words: Sequence[str]) -> str:
+        """Message that names the values below four standard errors, with the remedy."""
+        se = np.sqrt(np.maximum(np.diagonal(self.covariance), 0.0))
+        named = [
+            f"{name} = {value:.4g} is {value / error if error else 0.0:.1f} standard errors from 0"
+            for name, value, error in zip(words, self.values, se, strict=True)
+            if value <= _CLEAR * error
+        ]
+        if not named:
+            return ""
+        if len(named) > _NAMED:
+            named = [*named[:_NAMED], f"so are {len(named) - _NAMED} others"]
+        return f"{' and '.join(named)}, fewer than {_CLEAR:g}: {_REMEDY}"
+
+
+@dataclass(frozen=True, eq=False)
+class EstimatedTable:
+    """A checked table with its labels, and linear forms of its cells."""
+
+    p: Array
+    covariance: Covariance
+    labels: tuple[pd.Index[Any], pd.Index[Any]]
+
+    @classmethod
+    def of(cls, P: pd.DataFrame | npt.ArrayLike, covariance: Covariance) -> EstimatedTable:
+        p = finite_array("P", P, 2)
+        if covariance.size != p.size:
+            raise InvalidArgument("covariance", covariance.size, f"must have {p.size} rows, as P")
+        frame = P if isinstance(P, pd.DataFrame) else pd.DataFrame(p)
+        names = (
+            "X" if frame.index.name is None else frame.index.name,
+            "Y" if frame.columns.name is None else frame.columns.name,
+        )
+        return cls(p, covariance, (frame.index.rename(names[0]), frame.columns.rename(names[1])))
+
+    def position(self, name: str, value: Any, axis: int) -> int:
+        count = self.p.shape[axis]
+        whole = isinstance(value, Integral) and not isinstance(value, bool | np.timedelta64)
+        place = int(value) if whole else -1
+        if not 0 <= place < count:
+            raise InvalidArgument(name, value, f"must be a position from 0 to {count - 1}")
+        return place
+
+    def pair(self, name: str, value: Sequence[int], axis: int) -> tuple[int, int]:
+        places = [self.position(name, place, axis) for place in value]
+        if len(places) != 2 or places[0] == places[1]:
+            raise InvalidArgument(name, value, "must be two different positions, such as (0, 1)")
+        return places[0], places[1]
+
+    def says(self, axis: int, place: int) -> str:
+        return f"{self.labels[axis].name} = {self.labels[axis][place]}"
+
+    def cell(self, i: int, j: int) -> Array:
+        """Indicator of one cell."""
+        reads = np.zeros(self.p.shape)
+        reads[i, j] = 1.0
+        return reads
+
+    def margin(self, axis: int, place: int) -> Array:
+        """Indicator of one row (axis 0) or column (axis 1)."""
+        reads = np.zeros(self.p.shape)
+        np.moveaxis(reads, axis, 0)[place] = 1.0
+        return reads
+
+    def linear(self, functionals: list[Array]) -> LinearForms:
+        R = np.array([reads.ravel() for reads in functionals])
+        return LinearForms(R @ self.p.ravel(), self.covariance.transform(R))
+
+    def strong(self, axis: int) -> list[int]:
+        """Categories that exceed four standard errors, the sum of the others exceeding them too."""
+        size = self.p.shape[axis]
+        margins = self.linear([self.margin(axis, place) for place in range(size)])
+        se = np.sqrt(np.maximum(np.diagonal(margins.covariance), 0.0))
+        order = np.argsort(-(margins.values - _CLEAR * se), kind="stable")
+        strong = [int(i) for i in order if margins.values[i] > _CLEAR * se[i]]
+        while strong and len(strong) < size:
+            rest = np.isin(np.arange(size), strong, invert=True).astype(float)
+            spread = math.sqrt(max(float(rest @ margins.covariance @ rest), 0.0))
+            if rest @ margins.values > _CLEAR * spread:
+                break
+            strong.pop()
+        return sorted(strong)
+
+
+# -- Cramer's V, and departures from independence -------------------------------------------------
+
+
+Rate = Callable[[Array, Array, Array, Array], Array]
+
+_LEAST, _MOST = 1e-300, 1.0 - 1e-9  # p-values
+_FADES = 4  # power by which the p-value of a test counts less further from independence
+_LARGE = 2000.0  # noncentrality from which the normal law with skewness takes over
+_RIDGE = 1e-9  # relative variance added to a singular covariance
+_SUM = 1e4  # weight of the sum of the cells, over that of the largest
+_GRID, _ROUNDS = 21, 6  # points of a side, and rounds, of a search on a square
+
+
+def cramers_v(
+    P: pd.DataFrame | npt.ArrayLike,
+    covariance: Covariance,
+    alpha: float = 0.05,
+    pvalue: float | None = None,
+) -> Effect:
+    """Cramer's V = sqrt(phi^2 / (min(k1, k2) - 1)), corrected for bias.
+
+    phi^2 = ||z||^2 with z_ij = (p_ij - r_i c_j) / sqrt(r_i c_j), r and c the margins. Noise of
+    covariance S adds tr S, which is subtracted. The interval inverts a test of independence: its
+    lower end is above 0 exactly where the test rejects at level `alpha`.
+
+    Parameters
+    ----------
+    P : DataFrame or array_like, shape (k1, k2)
+        Unconstrained estimate of the joint distribution, rescaled to sum to one.
+    covariance : Covariance
+        Of P.ravel().
+    alpha : float
+        One minus the confidence level.
+    pvalue : float, optional
+        Of a test of independence from the same reports; by default, of the estimate itself.
+
+    Returns
+    -------
+    Effect
+        If a margin of a table larger than 2 x 2 does not exceed four standard errors, the estimate
+        is nan, and the upper end a bound from the table with its weak categories merged; see the
+        notes.
+
+    Raises
+    ------
+    InvalidArgument
+        If shapes disagree, or the table has one row or column.
+
+    Notes
+    -----
+    Let a normal deviate of mean d and variance 1 have the absolute value y. ``|d| = v`` has the
+    p-value ``P(||N| - v| >= |y - v|)``, which is the two-sided one at v = 0. The set of all v whose
+    p-value is above alpha says, at the y that goes with `pvalue`, how far both ends are from y, and
+    which shares of alpha are beyond them.
+
+    2 x 2: both ends are those of the tables p >= 0 that are as far from the estimate, in standard
+    errors. No margin need be clear of 0. Larger tables: ``||z||^2`` has a noncentral chi-square law
+    of mean tr S + phi^2 and variance 2 tr S^2 + 4 phi^2 w, w = z'Sz / z'z, and both ends have these
+    shares beyond them. Where independence is further from the estimate than the test says, or less
+    far, the lower end moves in proportion; the further it is from 0, the less.
+
+    Merging categories never raises phi^2 (a chi-square divergence). Let R and C be the sums of the
+    weak rows and columns. The whole table exceeds the merged one by at most R / min c + C / min r,
+    minima over the other margins, plus the smaller number of weak categories of the two variables.
+    Bonferroni's rule shares the confidence among these bounds, so the upper end is high. The lower
+    end is the larger of that of the merged table and that of the whole one with weak margins taken
+    to be four standard errors larger than estimated, which lowers V.
+
+    Examples
+    --------
+    >>> from ldpstats.likelihood.covariance import multinomial
+    >>> P = [[0.3, 0.2], [0.1, 0.4]]
+    >>> print(cramers_v(P, multinomial(np.ravel(P), n=400)))
+    Cramer's V of X and Y: 0.4055, 95% interval [0.3198, 0.4965]
+    """
+    table, alpha = EstimatedTable.of(P, covariance), level(alpha)
+    if min(table.p.shape) < 2:
+        raise InvalidArgument("P", table.p.shape, "must have at least two rows and two columns")
+    name = "Cramer's V of {} and {}".format(*(str(label.name) for label in table.labels))
+    at = [(axis, place) for axis in (0, 1) for place in range(table.p.shape[axis])]
+    margins, words = table.linear([table.margin(*where) for where in at]), ""
+    weak = margins.weak([f"P({table.says(*where)})" for where in at])
+    if table.p.shape == (2, 2):
+        estimate, low, high = _Fourfold.of(table).interval(alpha, pvalue)
+        if not weak:
+            norm = _Norm.of(*standardised(table.p, covariance))
+            estimate = norm.value - norm.trace
+    elif weak:
+        estimate, (low, high) = math.nan, _bounded_phi2(table, alpha, pvalue)
+        words = f"bound from merged categories, as {weak}"
+    else:
+        norm = _Norm.of(*standardised(table.p, covariance))
+        estimate, (low, high) = norm.value - norm.trace, norm.interval(alpha, pvalue)
+        if norm.value < norm.least(alpha):
+            words = "the table is closer to independence than noise allows"
+    scale = min(table.p.shape) - 1
+    low, high = (math.sqrt(min(v / scale, 1.0)) for v in (low, high))
+    if not math.isnan(estimate):
+        estimate = min(max(math.sqrt(max(estimate / scale, 0.0)), low), high)
+    kind: Kind = "bounded" if high < 1.0 else "unbounded"
+    return Effect(name, estimate, low, high, alpha, kind, words)
+
+
+def _folded(pvalue: float, alpha: float) -> tuple[float, float, float]:
+    """y with this two-sided p-value, and the ends of the set of ``|d|`` for N(d, 1)."""
+    from scipy.optimize import brentq
+
+    y = normal_critical(min(max(pvalue, _LEAST), _MOST))
+    reach = y + normal_critical(alpha) + 1.0
+
+    def above(v: float) -> float:  # v is further from 0 than y
+        tails = normal_pvalue([v - y, v + y, 3.0 * v - y], "larger")
+        return float(tails @ [2.0, -1.0, 1.0]) - alpha
+
+    def below(v: float) -> float:
+        tails = normal_pvalue([y - v, y + v, 3.0 * v - y], "larger")
+        return float(tails[0] + tails[1] + max(tails[0] - tails[2], 0.0)) - alpha
+
+    upper = float(brentq(above, y, reach))
+    return y, float(brentq(below, 0.0, y)) if pvalue < alpha else 0.0, upper
+
+
+def _moved(root: float, target: float, goal: float) -> float:
+    """The r below `root` that is `goal` on a scale on which `root` is `target`, above the goal."""
+    from scipy.optimize import brentq
+
+    def excess(r: float) -> float:
+        return r + (target - root) * (r / root) ** _FADES - goal
+
+    return float(brentq(excess, 0.0, root)) if root > 0.0 else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class _Fourfold:
+    """Estimates x of the first row r, column c and cell a of a 2 x 2 table, and their law.
+
+    Given r and c, a has the mean ``a + along (x - (r, c))`` and variance `rest`;
+    `precision` is that of r and c.
+    """
+
+    x: Array
+    covariance: Array
+    precision: Array
+    along: Array
+    rest: float
+
+    @classmethod
+    def of(cls, table: EstimatedTable) -> _Fourfold:
+        s = table.p.sum()
+        reads = np.array([table.margin(0, 0), table.margin(1, 0), table.cell(0, 0)]).reshape(3, 4)
+        x = reads @ table.p.ravel() / s
+        S = table.covariance.transform((reads - x[:, None]) / s)
+        S += _RIDGE * max(float(np.trace(S)), 1e-300) * np.eye(3)
+        precision = np.linalg.inv(S[:2, :2])
+        along = precision @ S[:2, 2]
+        return cls(x, S, precision, along, float(S[2, 2] - along @ S[:2, 2]))
+
+    def _margins(self, r: Array, c: Array) -> tuple[Array, Array]:
+        """Squared distances of margins, and the best first cell given these."""
+        apart = np.stack([r - self.x[0], c - self.x[1]], axis=-1)
+        return np.sum(apart @ self.precision * apart, axis=-1), self.x[2] + apart @ self.along
+
+    def phi(self, squared: float, side: float, start: Array) -> float:
+        """The largest phi, or the least (side -1), of the tables within a squared distance."""
+
+        def within(r: Array, c: Array) -> Array:
+            apart, a = self._margins(r, c)
+            half = np.sqrt(np.maximum((squared - apart) * self.rest, 0.0))
+            low, high = np.maximum(0.0, r + c - 1.0), np.minimum(r, c)
+            first, last = np.maximum(low, a - half), np.minimum(high, a + half)
+            there = (apart <= squared) & (first <= last)
+            return np.where(there, side * _phi(r, c, last if side > 0.0 else first), -np.inf)
+
+        largest = _highest(within, start[:2], *self._box(math.sqrt(squared)))
+        return side * max(largest, side * float(_phi(*start)))
+
+    def _box(self, reach: float) -> tuple[Array, Array]:
+        """Ends of both margins within so many standard errors."""
+        se = np.sqrt(np.diagonal(self.covariance))[:2]
+        return np.clip(self.x[:2] - reach * se, 0, 1), np.clip(self.x[:2] + reach * se, 0, 1)
+
+    def interval(self, alpha: float, pvalue: float | None) -> tuple[float, float, float]:
+        """phi^2 of the nearest table, and the ends of its interval."""
+        from scipy.optimize import nnls
+
+        # r, c and a of the nearest table without negative cells, and its squared distance
+        white = np.linalg.inv(np.linalg.cholesky(self.covariance))
+        cells = np.array([[1.0, 1.0, 0.0, 0.0], [1.0, 0.0, 1.0, 0.0], [1.0, 0.0, 0.0, 0.0]])
+        weight = _SUM * float(np.abs(white).max())
+        system = np.vstack([white @ cells, np.full(4, weight)])
+        nearest = nnls(system, np.r_[white @ self.x, weight])[0]
+        start = cells @ (nearest / nearest.sum())
+        least = float(np.sum((white @ (start - self.x)) ** 2))
+
+        def closeness(r: Array, c: Array) -> Array:  # of tables with independent rows and columns
+            apart, a = self._margins(r, c)
+            return np.asarray(-(apart + (a - r * c) ** 2 / self.rest))
+
+        margins = np.clip(self.x[:2], 0.0, 1.0)
+        reach = math.sqrt(-float(closeness(*margins)))
+        independent = -_highest(closeness, margins, *self._box(reach))
+        root = math.sqrt(max(independent - least, 0.0))
+        p = float(normal_pvalue(root)) if pvalue is None else pvalue
+        y, lower, upper = _folded(p, alpha)
+        ends = [self.phi(least + (upper - y) ** 2, side, start) for side in (1.0, -1.0)]
+        high, estimate = max(ends[0], -ends[1]), float(_phi(*start))
+        low = 0.0
+        if p < alpha:
+            side = math.copysign(1.0, estimate)
+            squared = least + _moved(root, y, y - lower) ** 2
+            low = side * self.phi(squared, -side, start)
+            if low <= 0.0:  # the estimate has no association; phi is at least four times p11 - r c
+                step = np.array([-self.x[1], -self.x[0], 1.0])
+                low = min(4.0 * lower * math.sqrt(step @ self.covariance @ step), high)
+        return estimate**2, low**2, high**2
+
+
+def _phi(r: Array, c: Array, a: Array) -> Array:
+    """phi of 2 x 2 tables, 0 where a row or column is empty."""
+    square = np.maximum(np.asarray(r * (1.0 - r) * c * (1.0 - c)), 0.0)
+    phi = np.divide(a - r * c, np.sqrt(square), out=np.zeros_like(square), where=square > 0.0)
+    return np.asarray(phi)
+
+
+def _highest(f: Callable[[Array, Array], Array], start: Array, low: Array, high: Array) -> float:
+    """The maximum of a function on a rectangle, on grids about the best point so far."""
+    best, at, ends = -math.inf, start, (low, high)
+    for _ in range(_ROUNDS):
+        u, v = (np.linspace(*pair, _GRID) for pair in zip(*ends, strict=True))
+        values = f(*np.meshgrid(u, v, indexing="ij"))
+        i, j = np.unravel_index(int(values.argmax()), values.shape)
+        if values[i, j] > best:
+            best, at = float(values[i, j]), np.array([u[i], v[j]])
+        step = 1.5 * (ends[1] - ends[0]) / (_GRID - 1)
+        ends = np.maximum(at - step, low), np.minimum(at + step, high)
+    return best
+
+
+@dataclass(frozen=True, slots=True)
+class _Norm:
+    """``||z||^2`` of an estimate z of covariance S, whose mean has the squared norm phi^2.
+
+    `trace` and `squares` are those of S and of S^2, `along` is the variance along z.
+    """
+
+    value: float
+    trace: float
+    squares: float
+    along: float
+
+    @classmethod
+    def of(cls, z: Array, S: Covariance) -> _Norm:
+        value = float(z @ z)
+        if S.factors is None:
+            C = S.core
+            trace, squares, along = float(np.trace(C)), float(np.sum(C**2)), float(z @ C @ z)
+        else:
+            d, v, F = S.diagonal, S.variances(), S.factors
+            shared = S.core @ (F.T @ F)  # tr S^2 = sum d^2 + 2 sum d (v - d) + tr (C F'F)^2
+            squares = float(d @ (2.0 * v - d)) + float(np.sum(shared * shared.T))
+            trace, along = float(v.sum()), float(z @ S.times(z))
+        usual = squares / trace if trace > 0.0 else 0.0  # of a z that is noise
+        least = _RIDGE * usual  # where z, by rounding, has none
+        return cls(value, trace, squares, max(along / value, least) if value > 0.0 else usual)
+
+    def tail(self, phi2: float, value: float, upper: bool) -> float:
+        """Probability of so large a squared norm, or so small a one."""
+        from scipy.special import chdtr, chndtr
+
+        mean, variance = self.trace + phi2, 2.0 * self.squares + 4.0 * phi2 * self.along
+        beyond = phi2 / self.along
+        unit = variance / (mean + math.sqrt(mean**2 + 2.0 * beyond * variance))
+        nu = max(mean / unit - beyond, 1e-6)
+        if beyond > _LARGE:
+            sign, sd = 1.0 if upper else -1.0, math.sqrt(variance)
+            skewness = unit**3 * (8.0 * nu + 24.0 * beyond) / sd**3
+            return float(skewed_pvalue(sign * (value - mean) / sd, sign * skewness))
+        if upper and beyond == 0.0:
+            return float(chi2_pvalue(value / unit, nu))
+        below = chndtr(value / unit, nu, beyond) if beyond > 0.0 else chdtr(nu, value / unit)
+        return float(1.0 - below if upper else below)
+
+    def least(self, alpha: float) -> float:
+        """The squared norm that is exceeded by all but alpha / 2 under independence."""
+        from scipy.special import chdtri
+
+        if self.trace <= 0.0:
+            return 0.0
+        unit = self.squares / self.trace
+        return unit * float(chdtri(self.trace / unit, 1.0 - alpha / 2.0))
+
+    def interval(self, alpha: float, pvalue: float | None) -> tuple[float, float]:
+        """Ends of the interval of phi^2."""
+        if self.trace <= 0.0:  # a variable does not vary
+            return 0.0, math.inf
+        tail = max(self.tail(0.0, self.value, True), _LEAST)
+        p = min(max(tail if pvalue is None else pvalue, _LEAST), _MOST)
+        y, lower, upper = _folded(p, alpha)
+        value = max(self.value, self.least(alpha))
+        below, beyond = normal_pvalue([upper - y, upper + y], "larger")
+        share = (below - beyond) / (1.0 - p) * self.tail(0.0, value, False)
+        high = self._where(lambda t: share - self.tail(t, value, False))
+        if p >= alpha:
+            return 0.0, high
+        goal = -math.log(float(np.sum(normal_pvalue([y - lower, y + lower], "larger"))))
+        goal = math.exp(-_moved(-math.log(min(tail, _MOST)), -math.log(p), goal))
+        low = self._where(lambda t: self.tail(t, self.value, True) - goal)
+        return max(low, 1e-12 * self.trace), high
+
+    def _where(self, excess: Callable[[float], float]) -> float:
+        """The phi^2 at which a rising function is zero."""
+        from scipy.optimize import brentq
+
+        if excess(0.0) >= 0.0:
+            return 0.0
+        end = self.value + self.trace
+        while excess(end) < 0.0:
+            end *= 2.0
+        return float(brentq(excess, 0.0, end, xtol=1e-12 * end))
+
+
+def _bounded_phi2(table: EstimatedTable, alpha: float, pvalue: float | None) -> tuple[float, float]:
+    """Ends of the interval of phi^2 where some margin is weak; see the notes of `cramers_v`."""
+    groups, wide, maps = [table.strong(axis) for axis in (0, 1)], [], []
+    for axis, (size, strong) in enumerate(zip(table.p.shape, groups, strict=True)):
+        # weak categories are four standard errors larger than estimated
+        linear = table.linear([table.margin(axis, place) for place in range(size)])
+        se = np.sqrt(np.maximum(np.diagonal(linear.covariance), 0.0))
+        larger = np.maximum(linear.values, 0.0) + _CLEAR * se
+        wide.append(np.where(np.isin(np.arange(size), strong), linear.values, larger))
+        # the map, (m, size), that keeps the strong categories and sums the others
+        rows = np.eye(size)[strong]
+        rest = 1.0 - rows.sum(axis=0)
+        maps.append(np.vstack([rows, rest]) if rest.any() else rows)
+    low = _Norm.of(*standardised(table.p, table.covariance, wide)).interval(alpha, pvalue)[0]
+    p = maps[0] @ table.p @ maps[1].T
+    if min(p.shape) < 2 or not all(groups):
+        return low, math.inf  # one row or column is left
+    V = table.covariance
+    if V.factors is None:
+        V = Covariance.dense(V.transform(np.kron(*maps)))
+    else:
+        first, second = (kept.argmax(axis=0) for kept in maps)
+        V = V.merged((first[:, None] * len(maps[1]) + second).ravel())
+    merged = _Norm.of(*standardised(p, V))
+    low = max(low, merged.interval(alpha, pvalue)[0])
+    high = merged.interval(alpha / 2.0, None)[1]
+    weak = [size - len(strong) for strong, size in zip(groups, table.p.shape, strict=True)]
+    limits = sum(len(strong) + 1 for strong in groups)
+    z = normal_critical(alpha / (2.0 * limits))
+    for axis in (0, 1):
+        if not weak[axis]:
+            continue
+        rare = np.sum(
+            [table.margin(axis, i) for i in range(table.p.shape[axis]) if i not in groups[axis]],
+            axis=0,
+        )
+        others = [table.margin(1 - axis, j) for j in groups[1 - axis]]
+        linear = table.linear([rare, *others])
+        se = np.sqrt(np.maximum(np.diagonal(linear.covariance), 0.0))
+        largest = max(float(linear.values[0] + z * se[0]), 0.0)
+        smallest = float(np.min(linear.values[1:] - z * se[1:]))
+        high += largest / smallest if smallest > 0.0 else math.inf
+    return low, max(high + min(weak), low)
+
+
+def departures(P: pd.DataFrame | npt.ArrayLike, covariance: Covariance) -> tuple[Array, Array]:
+    """Departures from independence, p_ij - r_i c_j, and their standard errors.
+
+    Parameters
+    ----------
+    P : DataFrame or array_like, shape (k1, k2)
+        Unconstrained estimate of the joint distribution. With a sum s other than 1, the departure
+        is p_ij - r_i c_j / s.
+    covariance : Covariance
+        Of P.ravel().
+
+    Returns
+    -------
+    departure, se : ndarray, shape (k1, k2)
+        By the delta method; their ratio is approximately standard normal under independence.
+
+    Raises
+    ------
+    InvalidArgument
+        If shapes disagree.
+
+    Examples
+    --------
+    >>> from ldpstats.likelihood.covariance import multinomial
+    >>> P = [[0.3, 0.2], [0.1, 0.4]]
+    >>> departure, se = departures(P, multinomial(np.ravel(P), n=400))
+    >>> departure.round(4), se.round(4)
+    (array([[ 0.1, -0.1],
+           [-0.1,  0.1]]), array([[0.0112, 0.0112],
+           [0.0112, 0.0112]]))
+    """
+    p = EstimatedTable.of(P, covariance).p
+    spread = _congruence(partial(_departure_rate, p), covariance, p.shape)
+    expected = np.outer(p.sum(axis=1), p.sum(axis=0)) / p.sum()
+    exact = np.diagonal(spread.core) if spread.factors is None else spread.variances()
+    variance = np.maximum(exact, 0.0)  # below 0 by rounding only
+    return p - expected, np.sqrt(variance).reshape(p.shape)
+
+
+def _departure_rate(p: Array, D: Array, dr: Array, dc: Array, ds: Array) -> Array:
+    """Derivative of p - r c' / s along tangents D, (k1, k2, m), with the sums dr, dc and ds."""
+    s, r, c = p.sum(), p.sum(axis=1)[:, None, None], p.sum(axis=0)[None, :, None]
+    return np.asarray(D - (dr[:, None] * c + r * dc[None]) / s + r * c * ds / s**2)
+
+
+def standardised(
+    p: Array, covariance: Covariance, known: Sequence[Array] | None = None
+) -> tuple[Array, Covariance]:
+    """z = (p - r c' / s) / sqrt(r c') as a vector, and its covariance by the delta method.
+
+    `known` are margins to divide by instead; where they are not those of p, they are no estimates.
+    """
+    margins = p.sum(axis=1), p.sum(axis=0)
+    r, c = margins if known is None else known
+    # a category without any report or noise departs from nothing
+    below = [np.where(m > 0.0, m, np.inf) for m in (r, c)]
+    inverse = [
+        np.where(m == margin, 1.0 / other, 0.0)
+        for m, margin, other in zip((r, c), margins, below, strict=True)
+    ]
+    root = np.sqrt(below[0][:, None] * below[1][None])
+    z = (p - np.outer(*margins) / p.sum()) / root
+
+    def rate(D: Array, dr: Array, dc: Array, ds: Array) -> Array:
+        relative = dr[:, None] * inverse[0][:, None, None] + dc[None] * inverse[1][None, :, None]
+        moved = _departure_rate(p, D, dr, dc, ds)
+        return np.asarray(moved / root[..., None] - z[..., None] * relative / 2)
+
+    return z.ravel(), _congruence(rate, covariance, p.shape)
+
+
+def _congruence(rate: Rate, V: Covariance, shape: tuple[int, int]) -> Covariance:
+    """G V G' of a derivative G, given by its action on tangents, (k1, k2, m), and their sums."""
+
+    # G is a diagonal g and what the sums R' of rows and columns add, L R'; with V = diag(d) + F C
+    # F' the result is one of these too, with the factors L, g d R and G F
+    def along(D: Array) -> Array:
+        D = D.reshape(*shape, -1)
+        sums = D.sum(axis=1), D.sum(axis=0), D.sum(axis=(0, 1))
+        return rate(D, *sums).reshape(V.size, -1)
+
+    if V.factors is None:
+        spread = along(along(V.matrix()).T)
+        return Covariance.dense((spread + spread.T) / 2)
+    k1, k2 = shape
+    none, ones = np.zeros((1, 1, 1)), np.ones(k1)
+    by_row = rate(none, np.eye(k1), np.zeros((k2, k1)), ones)
+    by_column = rate(none, np.zeros((k1, k2)), np.eye(k2), np.zeros(k2))
+    L = np.concatenate([by_row, by_column], axis=2).reshape(V.size, -1)
+    apart = rate(np.ones((*shape, 1)), np.zeros((k1, 1)), np.zeros((k2, 1)), np.zeros(1)).ravel()
+    R = np.hstack([np.kron(np.eye(k1), np.ones((k2, 1))), np.tile(np.eye(k2), (k1, 1))])
+    q, r = k1 + k2, len(V.core)
+    core = np.zeros((2 * q + r,) * 2)
+    core[:q, :q] = (R.T * V.diagonal) @ R
+    core[:q, q : 2 * q] = core[q : 2 * q, :q] = np.eye(q)
+    core[2 * q :, 2 * q :] = V.core
+    factors = np.hstack([L, (apart * V.diagonal)[:, None] * R, along(V.factors)])
+    return Covariance(apart**2 * V.diagonal, core, factors)
+
+
+# -- Sums over the coordinates of one variable that determine its permutation moments -------------
+
+
+Blocks = Callable[[], Iterator[tuple[Array, Array]]]  # features (b, k) and their counts (b,)
+
+_WORK = 1e10  # most multiplications for third moments of all coordinates
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Spread:
+    """Sums over W that determine the permutation moments of one variable.
+
+    Parameters
+    ----------
+    n : int
+        Number of respondents.
+    t1, t2, t3 : float
+        Traces of W, W^2 and W^3.
+    s2, s3 : float
+        Sums of w_ii^2 and of w_ii^3.
+    u : float
+        Sum of w_ij^3 over all i and j.
+    r : float
+        Sum of w_ii (W^2)_ii.
+    lean : ndarray
+        Sum of w_ii z_i, whose squared norm is the sum of w_ii w_ij w_jj.
+
+    Examples
+    --------
+    Three respondents with one label and three with the other: W is a projection of rank one.
+
+    >>> spread = Spread.of(blocks_of(np.eye(2), [3, 3]), np.full(2, 0.5), np.eye(2) / 3**0.5)
+    >>> spread.n, round(spread.t1, 6), round(spread.s2, 6)
+    (6, 1.0, 0.166667)
+    """
+
+    n: int
+    t1: float
+    t2: float
+    t3: float
+    s2: float
+    s3: float
+    u: float
+    r: float
+    lean: Array
+
+    @classmethod
+    def of(cls, blocks: Blocks, mean: Array, L: Array) -> Spread:
+        """Of the coordinates z = L (a - mean), L of shape (r, k).
+
+        `blocks()` yields features a, shape (b, k), with the number of respondents of each row,
+        (b,). The sum of w_ij^3 is the squared norm of the third moments, r^3/3 multiplications per
+        row, or a sum over pairs of rows if that costs less. If both exceed 1e10, moments of three
+        different coordinates are left out, after a rotation to coordinates of few features.
+        """
+        n_rows = sum(len(n) for _, n in blocks())
+        r = len(L)
+        by_pairs = n_rows < r * r / 3
+        if not by_pairs and n_rows * r**3 / 3 > _WORK:
+            L = np.linalg.qr(L)[0].T @ L
+        third = None  # moments of three coordinates, by the smallest index
+        if n_rows * r**3 / 3 <= _WORK and not by_pairs:
+            third = [np.zeros((r - a, r - a)) for a in range(r)]
+        total = s2 = s3 = u = 0.0
+        gram, leaning, pairs, lean = *np.zeros((3, r, r)), np.zeros(r)
+        rows = []
+        for features, n in blocks():
+            z = (features - mean) @ L.T
+            d = np.einsum("ij,ij->i", z, z)
+            total += float(n.sum())
+            s2 += float(n @ d**2)
+            s3 += float(n @ d**3)
+            weighted = z.T * n
+            gram += weighted @ z
+            lean += weighted @ d
+            leaning += (weighted * d) @ z
+            if by_pairs:
+                rows.append((z, n))
+            elif third is None:
+                pairs += weighted @ z**2
+            for a, moments in enumerate(third or ()):
+                moments += (weighted[a:] * z[:, a]) @ z[:, a:]
+        if by_pairs:  # pair by pair of rows
+            z, n = (np.concatenate(arrays) for arrays in zip(*rows, strict=True))
+            for start in range(0, len(z), 1024):
+                block = slice(start, start + 1024)
+                u += float(n[block] @ (z[block] @ z.T) ** 3 @ n)
+        elif third is None:  # of at most two different coordinates
+            u = float(3.0 * np.sum(pairs**2) - 2.0 * np.sum(np.diagonal(pairs) ** 2))
+        for moments in third or ():  # the smallest index alone, twice, or three times
+            same, twice = moments[0, 0] ** 2, np.sum(moments[0, 1:] ** 2)
+            u += float(same + 3.0 * twice + 3.0 * np.sum(moments[1:, 1:] ** 2))
+        t1, t2 = float(np.trace(gram)), float(np.sum(gram * gram))
+        t3 = float(np.sum((gram @ gram) * gram))
+        return cls(round(total), t1, t2, t3, s2, s3, u, float(np.sum(gram * leaning)), lean)
+
+    @classmethod
+    def of_labels(cls, counts: npt.ArrayLike) -> Spread:
+        """Of all functions of labels with these counts, in white coordinates.
+
+        W is the projection onto the centred indicators of the labels: 1/n_x - 1/N for two
+        respondents with label x, and -1/N for two with different labels.
+
+        Examples
+        --------
+        >>> spread = Spread.of_labels([8, 2])
+        >>> round(spread.t1, 6), round(spread.s2, 6), round(spread.u, 6)
+        (1.0, 0.325, 0.225)
+        """
+        n = np.asarray(counts, dtype=np.float64)
+        n = n[n > 0.0]
+        N, rank = float(n.sum()), float(n.size - 1)
+        d = 1.0 / n - 1.0 / N
+        s2, s3 = float(n @ d**2), float(n @ d**3)
+        u = float(n**2 @ (d**3 + N**-3.0)) - 1.0 / N
+        lean = np.array([math.sqrt(max(s2 - rank**2 / N, 0.0))])
+        return cls(round(N), rank, rank, rank, s2, s3, u, s2, lean)
+
+    def scaled(self, factor: float) -> Spread:
+        """Of coordinates times the root of `factor`, which multiplies W."""
+        f = float(factor)
+        return Spread(
+            self.n, f * self.t1, f**2 * self.t2, f**3 * self.t3, f**2 * self.s2, f**3 * self.s3,
+            f**3 * self.u, f**3 * self.r, f**1.5 * self.lean,
+        )  # fmt: skip
+
+    @property
+    def b(self) -> float:
+        """Sum of w_ii w_ij w_jj over all i and j."""
+        return float(self.lean @ self.lean)
+
+    def kinds(self, order: int) -> Array:
+        """The sums over the slots of `order` factors, in the order of `slots._KINDS`."""
+        if order == 1:
+            return np.array([self.t1])
+        if order == 2:
+            return np.array([self.s2, self.t1**2, self.t2])
+        t1 = self.t1
+        return np.array(
+            [self.s3, self.u, self.b, t1 * self.s2, self.r, t1**3, t1 * self.t2, self.t3]
+        )
+
+
+def blocks_of(features: npt.ArrayLike, counts: npt.ArrayLike) -> Blocks:
+    """Blocks of one array of features, shape (u, k), with the counts of its rows."""
+    rows, n = np.asarray(features, dtype=np.float64), np.asarray(counts, dtype=np.float64)
+    return lambda: iter([(rows, n)])

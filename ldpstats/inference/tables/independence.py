@@ -1,4 +1,4 @@
-"""Tests of association of two privatised variables, from their reports.
+"""Tests of association of two privatised variables, from their reports or an estimated table.
 
 If X and Y are independent and their mechanisms act independently, the reports are independent too,
 so features a(x') and b(y') of a report each are uncorrelated. The score test uses a_i =
@@ -6,9 +6,18 @@ Q(x'|i)/(p Q)(x'), the likelihood of category i over that of the marginal fit; f
 Pearson's X^2 of the table of reports. No joint distribution is fitted, so no boundary matters.
 
 If both reports of a respondent share a cohort, or a group with its own mechanisms, they are
-independent only within these strata, and the tests centre within strata. `permutation_moments`
-gives p-values for sparse tables, `permutation` exact ones for small n, and `wald` tests from an
-estimated table.
+independent only within these strata, and the tests centre within strata. `tables.permutation` gives
+p-values for sparse tables, and exact ones for small n.
+
+Estimated tables are vectorised row-major: cell (i, j) of a k1 x k2 table is entry i k2 + j of a
+vector and of its covariance. The Wald tests use the unconstrained estimate, which may have negative
+cells.
+
+A feature is a function of one report, a(x') or b(y'). A stratum is what the reports of both
+variables share, a cohort or a group with its own mechanisms; otherwise all respondents are one.
+Rank of generalised inverses (`Whitening`): a feature whose variance is below 1e-10 of its mean
+square is constant; eigenvalues of the correlation matrix below max(1e-9, k 1e-14 g) of the largest
+count as 0, with g the largest ratio of mean square to variance, by which rounding errors grow.
 """
 
 from __future__ import annotations
@@ -18,36 +27,38 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from ldpstats.arguments import level, positive_integer
 from ldpstats.errors import BoundaryWarning, InvalidArgument, NotAvailable, NotIdentified
-from ldpstats.inference.tables.ratio import Effect, fieller_within
 from ldpstats.inference.tails import chi2_pvalue, normal_critical
 from ldpstats.inference.tests import checked_inverse, count_array
 from ldpstats.likelihood.covariance import Covariance, finite_array
 
 __all__ = [
     "CrossMoments",
-    "EstimatedTable",
-    "LinearForms",
     "Whitening",
     "allow_for_unseen",
     "axis_number",
+    "centred_scores",
+    "conditional_independence",
     "count_table",
     "fitted_conditionals",
     "fitted_cramers_v",
+    "fpe16",
+    "homogeneity",
     "linear_trend",
     "pearson",
     "score",
     "slots",
     "smallest_expected",
+    "trend_moments",
     "unvarying",
+    "wald_independence",
+    "wald_nonlinear",
 ]
 
 
@@ -56,25 +67,13 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class ScoreTest:
-    """Outcome of `score`.
-
-    Parameters
-    ----------
-    statistic : float
-    df : int
-    pvalue : float
-        Of the chi-square law.
-    ranks : tuple of int
-        Ranks of the features of the two variables.
-    note : str
-        A warning if `df` is not as expected.
-    """
+    """Outcome of `score`."""
 
     statistic: float
     df: int
-    pvalue: float
-    ranks: tuple[int, int]
-    note: str = ""
+    pvalue: float  # of the chi-square law
+    ranks: tuple[int, int]  # of the features of the two variables
+    note: str = ""  # a warning if `df` is not as expected
 
 
 def score(
@@ -210,7 +209,15 @@ def centred_scores(
     shares = _shares(parts)
     p = weighted([part.mean_x for part in parts], shares)
     q = weighted([part.mean_y for part in parts], shares)
-    return _centred("u", u, p), _centred("v", v, q)
+    centred = []
+    for name, scores, mean in (("u", u, p), ("v", v, q)):  # estimates need not sum to one
+        array = finite_array(name, scores, 1)
+        if array.size != mean.size:
+            raise InvalidArgument(name, array, f"must hold {mean.size} scores, one per category")
+        if not np.ptp(array) > 0:
+            raise InvalidArgument(name, array, "must hold scores that differ, for example 1, 2, 3")
+        centred.append(array - (mean @ array) / mean.sum())
+    return centred[0], centred[1]
 
 
 def trend_moments(part: CrossMoments, u: Array, v: Array) -> CrossMoments:
@@ -288,19 +295,7 @@ def _shares(parts: Sequence[CrossMoments]) -> Array:
     return np.asarray(sizes / sizes.sum())
 
 
-def _centred(name: str, scores: npt.ArrayLike, p: Array) -> Array:
-    """Scores less their mean under the estimate p, which need not sum to one."""
-    array = finite_array(name, scores, 1)
-    if array.size != p.size:
-        raise InvalidArgument(name, array, f"must hold {p.size} scores, one per category")
-    if not np.ptp(array) > 0:
-        raise InvalidArgument(name, array, "must hold scores that differ, for example 1, 2, 3")
-    return np.asarray(array - (p @ array) / p.sum())
-
-
 # -- Tests of association from an estimated joint table and its covariance ------------------------
-# Tables are vectorised row-major: cell (i, j) of a k1 x k2 table is entry i k2 + j of a vector and
-# of its covariance. The tests use the unconstrained estimate, which may have negative cells.
 
 
 _ZERO = 1e-9  # a cell of a fit below this is on the boundary
@@ -596,21 +591,17 @@ def _table(name: str, value: npt.ArrayLike, ndim: int, covariance: Covariance) -
     return table
 
 
-# -- An estimated two-way table with its labels, and linear forms of its cells --------------------
+# -- Effects in a table of nonnegative frequencies, such as a maximum likelihood estimate ---------
 
 
-_CLEAR = 4.0  # standard errors that a cell or margin in a denominator must exceed
 _SEEN = 1e-3  # of 1 / n^2: a cell that was seen once has more variance
-_NAMED = 4  # weak cells or margins named in a message
-_REMEDY = "merge rare categories, or collect more reports"
+_NOTHING = 1e-10  # share below which a condition is empty
 
 
 def allow_for_unseen(covariance: Covariance, nobs: int, alpha: float) -> Covariance:
-    """Give a variance to cells that have none: never seen, of variables without noise.
+    """Give cells that were never seen, of variables without noise, the variance z^2 / n^2.
 
-    The plug-in variance of a count of zero is zero, as if the cell were known to be empty. Such a
-    cell gets z^2 / n^2, at which a normal interval ends where the score interval (Wilson) of zero
-    out of n does, but for terms of order 1 / n^2.
+    There normal intervals end where Wilson's of zero out of n does, but for terms in 1 / n^2.
     """
     unseen = covariance.variances() < _SEEN / nobs**2
     if not unseen.any():
@@ -619,131 +610,10 @@ def allow_for_unseen(covariance: Covariance, nobs: int, alpha: float) -> Covaria
     return replace(covariance, diagonal=covariance.diagonal + spread)
 
 
-@dataclass(frozen=True, eq=False)
-class LinearForms:
-    """Values of a few linear functionals of the table, shape (q,), and their covariance."""
-
-    values: Array
-    covariance: Array
-
-    def ratio(
-        self,
-        name: str,
-        numerator: float,
-        denominator: float,
-        numerator_rates: tuple[float, ...],
-        denominator_rates: tuple[float, ...],
-        possible: tuple[float, float],
-        alpha: float,
-    ) -> Effect:
-        """Ratio of two functions of the values with these derivatives."""
-        rates = np.array([numerator_rates, denominator_rates])
-        V = rates @ self.covariance @ rates.T
-        moments = float(V[0, 0]), float(V[1, 1]), float(V[0, 1])
-        low, high, kind, message = fieller_within(
-            numerator, denominator, *moments, possible, level(alpha)
-        )
-        estimate = numerator / denominator if denominator > 0 else math.nan
-        return Effect(name, float(estimate), low, high, alpha, kind, message)
-
-    def weak(self, words: Sequence[str]) -> str:
-        """Message that names the values below four standard errors, with the remedy."""
-        se = np.sqrt(np.maximum(np.diagonal(self.covariance), 0.0))
-        named = [
-            f"{name} = {value:.4g} is {value / error if error else 0.0:.1f} standard errors from 0"
-            for name, value, error in zip(words, self.values, se, strict=True)
-            if value <= _CLEAR * error
-        ]
-        if not named:
-            return ""
-        if len(named) > _NAMED:
-            named = [*named[:_NAMED], f"so are {len(named) - _NAMED} others"]
-        return f"{' and '.join(named)}, fewer than {_CLEAR:g}: {_REMEDY}"
-
-
-@dataclass(frozen=True, eq=False)
-class EstimatedTable:
-    """A checked table with its labels."""
-
-    p: Array
-    covariance: Covariance
-    labels: tuple[pd.Index[Any], pd.Index[Any]]
-
-    @classmethod
-    def of(cls, P: pd.DataFrame | npt.ArrayLike, covariance: Covariance) -> EstimatedTable:
-        p = finite_array("P", P, 2)
-        if covariance.size != p.size:
-            raise InvalidArgument("covariance", covariance.size, f"must have {p.size} rows, as P")
-        frame = P if isinstance(P, pd.DataFrame) else pd.DataFrame(p)
-        names = (
-            "X" if frame.index.name is None else frame.index.name,
-            "Y" if frame.columns.name is None else frame.columns.name,
-        )
-        return cls(p, covariance, (frame.index.rename(names[0]), frame.columns.rename(names[1])))
-
-    def position(self, name: str, value: Any, axis: int) -> int:
-        count = self.p.shape[axis]
-        whole = isinstance(value, Integral) and not isinstance(value, bool | np.timedelta64)
-        place = int(value) if whole else -1
-        if not 0 <= place < count:
-            raise InvalidArgument(name, value, f"must be a position from 0 to {count - 1}")
-        return place
-
-    def pair(self, name: str, value: Sequence[int], axis: int) -> tuple[int, int]:
-        places = [self.position(name, place, axis) for place in value]
-        if len(places) != 2 or places[0] == places[1]:
-            raise InvalidArgument(name, value, "must be two different positions, such as (0, 1)")
-        return places[0], places[1]
-
-    def says(self, axis: int, place: int) -> str:
-        return f"{self.labels[axis].name} = {self.labels[axis][place]}"
-
-    def cell(self, i: int, j: int) -> Array:
-        """Indicator of one cell."""
-        reads = np.zeros(self.p.shape)
-        reads[i, j] = 1.0
-        return reads
-
-    def margin(self, axis: int, place: int) -> Array:
-        """Indicator of one row (axis 0) or column (axis 1)."""
-        reads = np.zeros(self.p.shape)
-        np.moveaxis(reads, axis, 0)[place] = 1.0
-        return reads
-
-    def linear(self, functionals: list[Array]) -> LinearForms:
-        R = np.array([reads.ravel() for reads in functionals])
-        return LinearForms(R @ self.p.ravel(), self.covariance.transform(R))
-
-    def strong(self, axis: int) -> list[int]:
-        """Categories that exceed four standard errors, the sum of the others exceeding them too."""
-        size = self.p.shape[axis]
-        margins = self.linear([self.margin(axis, place) for place in range(size)])
-        se = np.sqrt(np.maximum(np.diagonal(margins.covariance), 0.0))
-        order = np.argsort(-(margins.values - _CLEAR * se), kind="stable")
-        strong = [int(i) for i in order if margins.values[i] > _CLEAR * se[i]]
-        while strong and len(strong) < size:
-            rest = np.isin(np.arange(size), strong, invert=True).astype(float)
-            spread = math.sqrt(max(float(rest @ margins.covariance @ rest), 0.0))
-            if rest @ margins.values > _CLEAR * spread:
-                break
-            strong.pop()
-        return sorted(strong)
-
-    def transposed(self) -> Covariance:
-        """The covariance of the transposed table."""
-        return self.covariance.take(np.arange(self.p.size).reshape(self.p.shape).T.ravel())
-
-
 def axis_number(name: str, value: object) -> int:
     if value not in (0, 1) or isinstance(value, bool | np.bool_):
         raise InvalidArgument(name, value, "must be 0 for the rows or 1 for the columns")
     return int(value)
-
-
-# -- Effects in a table of nonnegative frequencies, such as a maximum likelihood estimate ---------
-
-
-_NOTHING = 1e-10  # share below which a condition is empty
 
 
 def fitted_conditionals(P: npt.ArrayLike, axis: int = 0) -> tuple[Array, npt.NDArray[np.bool_]]:
@@ -801,62 +671,60 @@ def fitted_cramers_v(P: npt.ArrayLike) -> float:
 # nonzero sums over the slots of one, two and three factors (no block of one slot)
 _KINDS = {1: ("t1",), 2: ("s2", "t1t1", "t2")}
 _KINDS[3] = ("s3", "u", "b", "t1s2", "r", "t1t1t1", "t1t2", "t3")
+# by the sizes of blocks, the vertices of a graph, and its loops; factors are its edges
+_GRAPHS = {
+    ((2,), 1): "t1",
+    ((4,), 2): "s2",
+    ((2, 2), 2): "t1t1",
+    ((2, 2), 0): "t2",
+    ((6,), 3): "s3",
+    ((3, 3), 0): "u",
+    ((3, 3), 2): "b",
+    ((2, 4), 3): "t1s2",
+    ((2, 4), 1): "r",
+    ((2, 2, 2), 3): "t1t1t1",
+    ((2, 2, 2), 1): "t1t2",
+    ((2, 2, 2), 0): "t3",
+}
 
 
 @cache
 def slots(order: int) -> tuple[Array, dict[tuple[int, ...], tuple[Array, Array]]]:
-    """Numbers of blocks of the partitions of 2 order slots, (P,), and their restrictions.
+    """Numbers of blocks of the partitions of 2 order slots, (P,), and of their restrictions.
 
-    For each subset of factors: the numbers of blocks left, and the coefficients of `_KINDS` in the
-    sum over different respondents, one per block.
+    By factors: blocks left, and coefficients of `_KINDS` in sums over different respondents.
     """
     every = list(_partitions(2 * order))
     blocks = np.array([max(p) + 1 for p in every])
     restricted = {}
     for code in range(1, 2**order):
         factors = tuple(e for e in range(order) if code >> e & 1)
-        left = [_renumbered([p[s] for e in factors for s in (2 * e, 2 * e + 1)]) for p in every]
-        found = {p: _over_different(p) for p in set(left)}
+        left = []
+        for p in every:  # the blocks of these slots, numbered again in order of appearance
+            inside = [p[s] for e in factors for s in (2 * e, 2 * e + 1)]
+            order_of = {block: i for i, block in enumerate(dict.fromkeys(inside))}
+            left.append(tuple(order_of[block] for block in inside))
+        coefficients = {p: _over_different(p) for p in set(left)}
         parts = np.array([max(p) + 1 for p in left])
-        restricted[factors] = parts, np.array([found[p] for p in left], dtype=np.float64)
+        restricted[factors] = parts, np.array([coefficients[p] for p in left], dtype=np.float64)
     return blocks, restricted
 
 
 def _over_different(p: tuple[int, ...]) -> list[int]:
     """Coefficients of `_KINDS` in the sum over different respondents, one per block of p."""
     kinds = _KINDS[len(p) // 2]
-    found = [0] * len(kinds)
+    coefficients = [0] * len(kinds)
     for merging in _partitions(max(p) + 1):
-        kind = _kind([merging[block] for block in p])
-        if kind:
-            sizes = [merging.count(block) for block in set(merging)]
-            found[kinds.index(kind)] += math.prod(
-                (-1) ** (size - 1) * math.factorial(size - 1) for size in sizes
-            )
-    return found
-
-
-def _kind(q: Sequence[int]) -> str:
-    """The sum over W of a partition of slots, empty if zero: blocks are vertices, factors edges."""
-    sizes = sorted(q.count(block) for block in set(q))
-    if sizes[0] == 1:
-        return ""
-    loops = sum(a == b for a, b in zip(q[::2], q[1::2], strict=True))
-    names = {
-        ((2,), 1): "t1",
-        ((4,), 2): "s2",
-        ((2, 2), 2): "t1t1",
-        ((2, 2), 0): "t2",
-        ((6,), 3): "s3",
-        ((3, 3), 0): "u",
-        ((3, 3), 2): "b",
-        ((2, 4), 3): "t1s2",
-        ((2, 4), 1): "r",
-        ((2, 2, 2), 3): "t1t1t1",
-        ((2, 2, 2), 1): "t1t2",
-        ((2, 2, 2), 0): "t3",
-    }
-    return names[tuple(sizes), loops]
+        q = [merging[block] for block in p]
+        sizes = sorted(q.count(block) for block in set(q))
+        if sizes[0] == 1:
+            continue
+        loops = sum(a == b for a, b in zip(q[::2], q[1::2], strict=True))
+        merged = [merging.count(block) for block in set(merging)]
+        coefficients[kinds.index(_GRAPHS[tuple(sizes), loops])] += math.prod(
+            (-1) ** (size - 1) * math.factorial(size - 1) for size in merged
+        )
+    return coefficients
 
 
 def _partitions(size: int) -> Iterator[tuple[int, ...]]:
@@ -869,18 +737,7 @@ def _partitions(size: int) -> Iterator[tuple[int, ...]]:
             yield (*p, block)
 
 
-def _renumbered(blocks: Sequence[int]) -> tuple[int, ...]:
-    order = {block: i for i, block in enumerate(dict.fromkeys(blocks))}
-    return tuple(order[block] for block in blocks)
-
-
 # -- Moments of the features of pairs of reports, and coordinates that whiten them ----------------
-# A feature is a function of one report, a(x') or b(y'). A stratum is what the reports of both
-# variables share, a cohort or a group with its own mechanisms; otherwise all respondents are one.
-#
-# Rank of generalised inverses: a feature whose variance is below 1e-10 of its mean square is
-# constant; eigenvalues of the correlation matrix below max(1e-9, k 1e-14 g) of the largest count as
-# 0, with g the largest ratio of mean square to variance, by which rounding errors grow.
 
 
 _CONSTANT = 1e-10  # variance over mean square below which a feature is constant
@@ -998,31 +855,25 @@ class CrossMoments:
 
 @dataclass(frozen=True, eq=False)
 class Whitening:
-    """Coordinates in which features are uncorrelated with unit variance under independence.
+    """Coordinates in which features are uncorrelated with unit variance under independence."""
 
-    Parameters
-    ----------
-    n : int
-        Number of respondents in all strata.
-    x, y : ndarray, shapes (r1, k1) and (r2, k2)
-        Maps from the features of either variable to its coordinates.
-    joint : ndarray of shape (df, r1 r2), or None
-        Whitens the products of coordinates, vectorised row-major; None in one stratum, where they
-        are white already.
-    """
-
-    n: int
-    x: Array
-    y: Array
-    joint: Array | None = None
+    n: int  # respondents in all strata
+    x: Array  # (r1, k1): from the features of the first variable to its coordinates
+    y: Array  # (r2, k2): and of the second
+    joint: Array | None = None  # (df, r1 r2): whitens their products; None in one stratum
 
     @classmethod
     def of(cls, parts: Sequence[CrossMoments]) -> Whitening:
-        """The coordinates for strata `parts`; errors are those of `independence.score`."""
+        """The coordinates for strata `parts`; errors are those of `score`."""
         if not parts or any(part.cross.shape != parts[0].cross.shape for part in parts):
             shapes = [part.cross.shape for part in parts]
             raise InvalidArgument("parts", shapes, "must be strata with the same features")
-        n, weights = _weights(parts)
+        sizes = np.array([part.n for part in parts], dtype=np.float64)
+        n, weights = int(sizes.sum()), np.ones(1)
+        if len(parts) > 1:  # w_c of `score`; strata of one respondent have weight 0
+            several = sizes > 1
+            factor = np.where(several, sizes / np.where(several, sizes - 1, 1.0), 0.0)
+            weights = sizes / n * factor * (n - 1) / n
         x = _whiten(
             weighted([part.covariance_x() for part in parts], weights),
             weighted([np.diagonal(part.gram_x) for part in parts], weights),
@@ -1068,17 +919,6 @@ def count_table(table: npt.ArrayLike) -> Array:
     """A two-way table of counts as float64, after a check that it is not empty."""
     counts = finite_array("table", table, 2)
     return count_array("table", counts.ravel()).reshape(counts.shape)
-
-
-def _weights(parts: Sequence[CrossMoments]) -> tuple[int, Array]:
-    """N, and the weights w_c of `independence.score`; strata of one respondent have weight 0."""
-    sizes = np.array([part.n for part in parts], dtype=np.float64)
-    n = int(sizes.sum())
-    if len(parts) == 1:
-        return n, np.ones(1)
-    several = sizes > 1
-    factor = np.where(several, sizes / np.where(several, sizes - 1, 1.0), 0.0)
-    return n, sizes / n * factor * (n - 1) / n
 
 
 def weighted(arrays: Sequence[Array], weights: Array) -> Array:

@@ -2,6 +2,26 @@
 
 Under independence every order of the reports of Y, within strata, is equally likely. A permutation
 changes only the mean cross-product of features, at the cost of a small matrix product.
+
+The law of a statistic also follows from its first three moments. Let z_i be the centred coordinates
+of report i of one variable and W_ij = z_i . z_j. The statistics are sums over pairs of respondents
+of products of such matrices, one per variable. The m-th moment of a statistic is then a sum over 2m
+slots (2e and 2e + 1 are the two respondents of the e-th factor), sorted by the set partition of the
+slots into those with the same respondent. Sums over different respondents follow by Moebius
+inversion from sums over all, of which few kinds occur, because the rows of W sum to zero
+(`Spread`). The moments are exact for any number of respondents.
+
+The tail is that of Pearson's type III law with these moments (`ldpstats.inference.tails`). It
+includes the chi-square law, and is close to the permutation law on sparse tables: with margins
+(.93, .05, .01, .006, .004) and (.7, .2, .05, .03, .01, .006, .003, .001), k-RR of epsilon 4 and 200
+respondents, chi-square tests of levels .05, .01 and .001 have sizes .156, .095 and .051, these
+.048, .011 and .001.
+
+References
+----------
+Kazi-Aoual, Hitier, Sabatier and Lebreton (1995), Computational Statistics and Data Analysis 20,
+643-656, for the three moments of two variables. Leonov and Shiryaev (1959), Theory of Probability
+and its Applications 4, 319-329, for the cumulants of a sum over strata.
 """
 
 from __future__ import annotations
@@ -247,13 +267,12 @@ def all_table_scores(
         if free > _FREE and counts.sum() > _ORDERS:
             return None
         r, c = counts.sum(axis=1).astype(np.int64), counts.sum(axis=0).astype(np.int64)
-        found = list(itertools.islice(_tables(tuple(r), tuple(c)), most // len(cross) + 1))
-        if len(found) * len(cross) > most:
+        possible = list(itertools.islice(_tables(tuple(r), tuple(c)), most // len(cross) + 1))
+        if len(possible) * len(cross) > most:
             return None
-        every = np.array(found, dtype=np.float64)
+        every = np.array(possible, dtype=np.float64)
         left, right = _centred(a, r) @ space.x.T / space.n, _centred(b, c) @ space.y.T
-        own = left.T @ every @ right
-        cross = (cross[:, None] + own).reshape(-1, *cross.shape[1:])
+        cross = (cross[:, None] + left.T @ every @ right).reshape(-1, *cross.shape[1:])
         log_p = (log_p[:, None] + log_probability(every)).reshape(-1)
     return space.statistic(cross), np.exp(log_p)
 
@@ -310,31 +329,9 @@ def _same_strata(x: Sequence[npt.ArrayLike], y: Sequence[npt.ArrayLike]) -> None
 
 
 # -- Permutation laws of tests of association, from their first three moments ---------------------
-# Let z_i be the centred coordinates of report i of one variable and W_ij = z_i . z_j. The
-# statistics are sums over pairs of respondents of products of such matrices, one per variable.
-# Under independence every order of the reports is equally likely. The m-th moment of a statistic
-# is then a sum over 2m slots (2e and 2e + 1 are the two respondents of the e-th factor), sorted by
-# the set partition of the slots into those with the same respondent. Sums over different
-# respondents follow by Moebius inversion from sums over all, of which few kinds occur, because the
-# rows of W sum to zero (`Spread`). The moments are exact for any number of respondents.
-#
-# The tail is that of Pearson's type III law with these moments (`ldpstats.inference.tails`). It
-# includes the chi-square law, and is close to the permutation law on sparse tables: with margins
-# (.93, .05, .01, .006, .004) and (.7, .2, .05, .03, .01, .006, .003, .001), k-RR of epsilon 4 and
-# 200 respondents, chi-square tests of levels .05, .01 and .001 have sizes .156, .095 and .051,
-# these .048, .011 and .001.
-#
-# References
-# ----------
-# Kazi-Aoual, Hitier, Sabatier and Lebreton (1995), Computational Statistics and Data Analysis 20,
-# 643-656, for the three moments of two variables. Leonov and Shiryaev (1959), Theory of Probability
-# and its Applications 4, 319-329, for the cumulants of a sum over strata.
 
 
 _FIXED = 1e-12  # variance of a statistic, over its squared mean, that counts as zero
-
-
-# -- exact moments ---------------------------------------------------------------------------
 
 
 def moments(spreads: Sequence[Spread]) -> tuple[float, float, float]:
@@ -357,6 +354,7 @@ def moments(spreads: Sequence[Spread]) -> tuple[float, float, float]:
     --------
     Two labels of three respondents each. N W_ij V_ij is 6 in 2 of 20 tables, 2/3 in the others:
 
+    >>> from ldpstats.inference.tables.effects import blocks_of
     >>> spread = Spread.of(blocks_of(np.eye(2), [3, 3]), np.full(2, 0.5), np.eye(2) / 3**0.5)
     >>> [round(value, 6) for value in moments([spread, spread.scaled(6)])]
     [1.2, 4.0, 21.866667]
@@ -367,8 +365,7 @@ def moments(spreads: Sequence[Spread]) -> tuple[float, float, float]:
 def _moment(spreads: Sequence[Spread], order: int) -> float:
     """E[T^order], over partitions of slots and assignments of two or more variables to each factor.
 
-    The state of the recursion is the number of variables in each factor, 0, 1 or more, as digits of
-    base three.
+    The state is the number of variables in each factor, 0, 1 or more, as digits of base three.
     """
     n = spreads[0].n
     blocks, restricted = slots(order)
@@ -381,23 +378,12 @@ def _moment(spreads: Sequence[Spread], order: int) -> float:
         for factors, (part, coefficients) in restricted.items():
             if len(spreads) == 2 and len(factors) < order:
                 continue  # both are in every factor
-            own = coefficients[possible] @ spread.kinds(len(factors))
-            chosen = own / ways[part[possible]]
+            chosen = coefficients[possible] @ spread.kinds(len(factors)) / ways[part[possible]]
             for state in np.flatnonzero(states.any(axis=1)):
-                new[_joined(int(state), factors)] += states[state] * chosen
+                more = sum(3**factor for factor in factors if state // 3**factor % 3 < 2)
+                new[state + more] += states[state] * chosen
         states = new
     return float(states[-1] @ ways[blocks[possible]])
-
-
-def _joined(state: int, factors: Sequence[int]) -> int:
-    """The state after one more variable in these factors."""
-    for factor in factors:
-        if state // 3**factor % 3 < 2:
-            state += 3**factor
-    return state
-
-
-# -- cumulants and the tail ------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -473,6 +459,7 @@ def score_cumulants(
 
     Examples
     --------
+    >>> from ldpstats.inference.tables.effects import blocks_of
     >>> part = CrossMoments.of_table([[8, 2], [4, 6]], np.eye(2), np.eye(2))
     >>> rows, columns = blocks_of(np.eye(2), [10, 10]), blocks_of(np.eye(2), [12, 8])
     >>> law = score_cumulants(Whitening.of([part]), [part], [rows], [columns])
@@ -489,11 +476,30 @@ def score_cumulants(
     total, apart = np.zeros(space.df), 0.0
     k4 = k33 = k6 = 0.0
     for part, rows, columns in zip(parts, x, y, strict=True):
-        own = _stratum(space, metric, part, rows, columns) if part.n > 1 else None
-        if own is None:
+        n = part.n
+        if n < 2:
             continue
-        k4, k33, k6 = k4 + own.k4, k33 + own.k33, k6 + own.k6
-        total, apart = total + own.v, apart + float(own.v @ own.v)
+        # cumulants of the part of the stratum beyond its covariance
+        Sx = space.x @ part.covariance_x() @ space.x.T
+        Sy = space.y @ part.covariance_y() @ space.y.T
+        for_x, for_y = np.einsum("abcd,bd->ac", metric, Sy), np.einsum("abcd,ac->bd", metric, Sx)
+        trace = float(np.sum(for_x * Sx))
+        if trace <= _FIXED:  # a variable is constant here
+            continue
+        Rx, Ry = _root(for_x), _root(for_y)
+        first = Spread.of(rows, part.mean_x, Rx @ space.x)
+        second = Spread.of(columns, part.mean_y, Ry @ space.y).scaled(1.0 / (N * trace))
+        law = Cumulants.of_moments(*moments([first, second]))
+        square = first.t2 * second.t2 / (n - 1) ** 2
+        k4_c = law.variance - 2.0 * square
+        c = n / ((n - 1) * (n - 2)) if n > 2 else 0.0
+        k33_c, vv_c = c**2 * first.u * second.u, c**2 * first.b * second.b
+        cube = first.t3 * second.t3 / (n - 1) ** 3
+        k6_c = law.third - 8.0 * cube - 12.0 * k4_c * square / law.mean - 6.0 * vv_c - 4.0 * k33_c
+        lean = np.outer(np.linalg.pinv(Rx) @ first.lean, np.linalg.pinv(Ry) @ second.lean)
+        v = c * math.sqrt(trace) * (space.joint @ lean.reshape(-1))
+        k4, k33, k6 = k4 + k4_c, k33 + k33_c, k6 + k6_c
+        total, apart = total + v, apart + float(v @ v)
     vv = float(total @ total)
     agreement = vv / apart if apart > 0.0 else 1.0
     s, df = N / (N - 1), space.df
@@ -507,41 +513,6 @@ def _projection(blocks: Blocks, mean: Array, L: Array, N: int) -> Spread:
     if np.count_nonzero(counts) == len(L) + 1:
         return Spread.of_labels(counts)
     return Spread.of(blocks, mean, L / math.sqrt(N))
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class _Stratum:
-    """Cumulants of the part y_c of one stratum beyond its covariance (see `score_cumulants`)."""
-
-    k4: float
-    k33: float
-    k6: float
-    v: Array
-
-
-def _stratum(
-    space: Whitening, metric: Array, part: CrossMoments, x: Blocks, y: Blocks
-) -> _Stratum | None:
-    n, joint = part.n, space.joint
-    assert joint is not None
-    Sx = space.x @ part.covariance_x() @ space.x.T
-    Sy = space.y @ part.covariance_y() @ space.y.T
-    for_x, for_y = np.einsum("abcd,bd->ac", metric, Sy), np.einsum("abcd,ac->bd", metric, Sx)
-    trace = float(np.sum(for_x * Sx))
-    if trace <= _FIXED:  # a variable is constant here
-        return None
-    Rx, Ry = _root(for_x), _root(for_y)
-    first = Spread.of(x, part.mean_x, Rx @ space.x)
-    second = Spread.of(y, part.mean_y, Ry @ space.y).scaled(1.0 / (space.n * trace))
-    own = Cumulants.of_moments(*moments([first, second]))
-    square = first.t2 * second.t2 / (n - 1) ** 2
-    k4 = own.variance - 2.0 * square
-    c = n / ((n - 1) * (n - 2)) if n > 2 else 0.0
-    k33, vv = c**2 * first.u * second.u, c**2 * first.b * second.b
-    cube = first.t3 * second.t3 / (n - 1) ** 3
-    k6 = own.third - 8.0 * cube - 12.0 * k4 * square / own.mean - 6.0 * vv - 4.0 * k33
-    lean = np.outer(np.linalg.pinv(Rx) @ first.lean, np.linalg.pinv(Ry) @ second.lean)
-    return _Stratum(k4, k33, k6, c * math.sqrt(trace) * (joint @ lean.reshape(-1)))
 
 
 def _root(A: Array) -> Array:

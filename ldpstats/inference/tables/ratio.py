@@ -1,4 +1,4 @@
-"""An effect size with its confidence set."""
+"""Effect sizes with confidence sets of ratios: Fieller's, and a profile set of an odds ratio."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def beside(effect: Effect, ml: float) -> Effect:
     return replace(effect, estimate=estimate, message=message, ml=ml)
 
 
-# -- Confidence sets of ratios: Fieller's, of p_i / p_j, and a profile set of an odds ratio -------
+# -- Confidence sets of ratios, and of odds ratios ------------------------------------------------
 
 
 Array = npt.NDArray[Any]
@@ -242,8 +242,14 @@ def fieller(
         raise InvalidArgument("cov", cov, "with var_num and var_den must be a covariance matrix")
     # the set is A r^2 - 2 B r + C <= 0
     A, B, C = den**2 - z2 * var_den, num * den - z2 * cov, num**2 - z2 * var_num
-    if A == 0:
-        return _fieller_half_line(B, C)
+    if A == 0 and B == 0:
+        if C > 0:
+            raise InvalidArgument("den", 0.0, "is 0 without variance: the ratio is undefined")
+        return FiellerInterval(-np.inf, np.inf, "unbounded")
+    if A == 0:  # C <= 2 B r, a half line
+        end = C / (2 * B)
+        low, high = (end, np.inf) if B > 0 else (-np.inf, end)
+        return FiellerInterval(low, high, "unbounded")
     discriminant = B**2 - A * C
     if discriminant <= 0 and A < 0:
         return FiellerInterval(-np.inf, np.inf, "unbounded")
@@ -253,17 +259,6 @@ def fieller(
     roots = (far / A, C / far) if far != 0 else (0.0, 0.0)
     kind: Literal["bounded", "complement"] = "bounded" if A > 0 else "complement"
     return FiellerInterval(float(min(roots)), float(max(roots)), kind)
-
-
-def _fieller_half_line(B: float, C: float) -> FiellerInterval:
-    """The set C <= 2 B r, for a quadratic term of exactly zero."""
-    if B == 0:
-        if C > 0:
-            raise InvalidArgument("den", 0.0, "is 0 without variance: the ratio is undefined")
-        return FiellerInterval(-np.inf, np.inf, "unbounded")
-    end = C / (2 * B)
-    low, high = (end, np.inf) if B > 0 else (-np.inf, end)
-    return FiellerInterval(low, high, "unbounded")
 
 
 def fieller_within(
@@ -292,12 +287,12 @@ def fieller_within(
     >>> [round(v, 3) for v in fieller_within(-0.03, 0.2, 1e-4, 1e-4, 0.0, (0.0, 1.0))[:2]]
     [0.0, 0.049]
     """
-    found = fieller(num, den, var_num, var_den, cov, alpha)
+    ratios = fieller(num, den, var_num, var_den, cov, alpha)
     floor, ceiling = possible
-    message = "" if found.kind == "bounded" else "the denominator is not distinguishable from 0"
-    parts = [(found.low, found.high)]
-    if found.kind == "complement":
-        parts = [(-math.inf, found.low), (found.high, math.inf)]
+    message = "" if ratios.kind == "bounded" else "the denominator is not distinguishable from 0"
+    parts = [(ratios.low, ratios.high)]
+    if ratios.kind == "complement":
+        parts = [(-math.inf, ratios.low), (ratios.high, math.inf)]
     inside = [(max(low, floor), min(high, ceiling)) for low, high in parts]
     inside = [part for part in inside if part[0] < part[1]]
     if len(inside) == 2:
@@ -307,27 +302,21 @@ def fieller_within(
         return *inside[0], kind, message
     if message or den <= 0.0:  # every possible ratio is contradicted: uninformative
         return floor, ceiling, "unbounded", message or "the denominator is not positive"
-    below = found.high <= floor
+    below = ratios.high <= floor
     end, side = (floor, 1.0) if below else (ceiling, -1.0)
     beyond, moved = side * (num - end * den), cov - end * var_den
     square = max(var_num - 2.0 * end * cov + end**2 * var_den, 0.0)
-    width = _least_width(beyond, den, square, var_den, side * moved, alpha)
+    width = 0.0
+    if square > 0.0:
+        from scipy.special import log_ndtr, ndtr, ndtri_exp
+
+        z = ndtri_exp(math.log(alpha / 2.0) + log_ndtr(beyond / math.sqrt(square)))
+        level = max(2.0 * float(ndtr(z)), _LEAST)
+        limit = fieller(beyond, den, square, var_den, side * moved, level)
+        width = limit.high if limit.kind == "bounded" else math.inf
     words = f"the interval lay wholly {'below' if below else 'above'} {end:g} before the cut"
     ends = sorted((end, min(max(end + side * width, floor), ceiling)))
     return ends[0], ends[1], "bounded", words
-
-
-def _least_width(
-    num: float, den: float, var_num: float, var_den: float, cov: float, alpha: float
-) -> float:
-    """The ratio r >= 0 at which a numerator below 0 is alpha/2 times as probable as at r = 0."""
-    from scipy.special import log_ndtr, ndtr, ndtri_exp
-
-    if var_num <= 0.0:
-        return 0.0
-    z = ndtri_exp(math.log(alpha / 2.0) + log_ndtr(num / math.sqrt(var_num)))
-    found = fieller(num, den, var_num, var_den, cov, max(2.0 * float(ndtr(z)), _LEAST))
-    return found.high if found.kind == "bounded" else math.inf
 
 
 def odds_profile(
@@ -366,13 +355,17 @@ def odds_profile(
         raise InvalidArgument("cells", x.shape, "must be four, with a covariance of (4, 4)")
     critical = normal_critical(alpha) ** 2
     spread = float(np.trace(V)) / 4.0
+    nearest = np.maximum(x, 0.0)
+    if spread > 0.0:
+        white = np.linalg.inv(np.linalg.cholesky(V + _RIDGE * spread * np.eye(4)))
+        target = white @ x
+        nearest, distance = nnls(white, target)
+    a, d, b, c = nearest.tolist()
+    estimate = math.inf if a * d > 0.0 else math.nan
+    if b * c > 0.0:
+        estimate = a * d / (b * c)
     if spread <= 0.0:  # the cells are known
-        estimate = _odds(*np.maximum(x, 0.0).tolist())
         return (estimate, 0.0, math.inf) if math.isnan(estimate) else (estimate,) * 3
-    white = np.linalg.inv(np.linalg.cholesky(V + _RIDGE * spread * np.eye(4)))
-    target = white @ x
-    nearest, distance = nnls(white, target)
-    estimate = _odds(*nearest.tolist())
 
     def excess(log_odds: Array) -> Array:
         return np.asarray(_distances(white, target, log_odds) - distance**2 - critical)
@@ -381,8 +374,8 @@ def odds_profile(
     grid = np.linspace(-reach, reach, 2 * int(_DECADES) * _PER_DECADE[0] + 1)
     if 0.0 < estimate < math.inf:
         grid = np.unique(np.append(grid, np.clip(math.log(estimate), -reach, reach)))
-    kept = np.flatnonzero(excess(grid) <= 0.0)
-    if not kept.size:  # all of the set is beyond the grid
+    inside_grid = np.flatnonzero(excess(grid) <= 0.0)
+    if not inside_grid.size:  # all of the set is beyond the grid
         end = math.exp(reach)
         return (estimate, end, math.inf) if estimate > 1.0 else (estimate, 0.0, 1.0 / end)
     ends = []
@@ -392,7 +385,7 @@ def odds_profile(
         if min(nnls(part, target)[1] for part in without) ** 2 <= distance**2 + critical:
             ends.append(limit)
             continue
-        at = kept[-1] if side else kept[0]
+        at = inside_grid[-1] if side else inside_grid[0]
         if at in (0, grid.size - 1):
             ends.append(limit)  # beyond the grid
             continue
@@ -405,22 +398,14 @@ def odds_profile(
     return estimate, ends[0], ends[1]
 
 
-def _odds(a: float, d: float, b: float, c: float) -> float:
-    if b * c > 0.0:
-        return a * d / (b * c)
-    return math.inf if a * d > 0.0 else math.nan
-
-
 def _distances(white: Array, target: Array, log_odds: Array) -> Array:
-    """Squared distance of the estimate from the cells >= 0 of each odds ratio, shape (m,).
-
-    Cells (a, d, b, c) = (v1, psi rho v2, v2, rho v1) have the odds ratio psi. The best v >= 0 has a
-    closed form for each rho; a grid and golden sections find the best rho.
-    """
+    """Squared distance of the estimate from the cells >= 0 of each odds ratio, shape (m,)."""
+    # cells (a, d, b, c) = (v1, psi rho v2, v2, rho v1) have the odds ratio psi; the best v >= 0 has
+    # a closed form for each rho; a grid and golden sections find the best rho
     reach = _CELLS * math.log(10.0)
     grid = np.linspace(-reach, reach, 2 * int(_CELLS) * _PER_DECADE[1] + 1)
-    found = _least_squares(white, target, log_odds[:, None], grid[None, :])
-    best = found.argmin(axis=1)
+    distances = _least_squares(white, target, log_odds[:, None], grid[None, :])
+    best = distances.argmin(axis=1)
     step = grid[1] - grid[0]
     low, high = grid[best] - step, grid[best] + step
     for _ in range(_REFINE):
@@ -428,7 +413,7 @@ def _distances(white: Array, target: Array, log_odds: Array) -> Array:
         left, right = (_least_squares(white, target, log_odds, at) for at in (inner, outer))
         low, high = np.where(left > right, inner, low), np.where(left > right, high, outer)
     refined = _least_squares(white, target, log_odds, (low + high) / 2.0)
-    return np.asarray(np.minimum(refined, found.min(axis=1)))
+    return np.asarray(np.minimum(refined, distances.min(axis=1)))
 
 
 def _least_squares(white: Array, target: Array, log_odds: Array, log_rho: Array) -> Array:

@@ -9,7 +9,8 @@ import numpy.typing as npt
 import pytest
 
 import ldpstats as ldp
-from ldpstats.inference.boundary import ReportSums
+from ldpstats.inference.boundary import ReportSums, form_cumulants
+from ldpstats.inference.tails import chi2_pvalue
 from ldpstats.models.frequency.results import FrequencyResults
 from tests.simulate import at_least, at_most
 
@@ -64,19 +65,21 @@ def test_sizes(name: str, replications: Callable[..., int]) -> None:
 def test_moments_are_those_of_all_samples() -> None:
     """Of all 3^5 samples of five reports with three labels, listed one by one."""
     m, u, n = np.array([0.7, 0.25, 0.05]), np.array([[0.0, 1.0, 0.5], [1.0, -0.3, 2.0]]), 5
-    law = ReportSums((u * m) @ u.T / n - np.outer(u @ m, u @ m) / n, [(u, m, n)])
-    values, vectors = np.linalg.eigh(law.covariance)
+    sums = ReportSums((u * m) @ u.T / n - np.outer(u @ m, u @ m) / n, [(u, m, n)])
+    values, vectors = np.linalg.eigh(sums.covariance)
     whitened = vectors.T / np.sqrt(values)[:, None]
     samples = np.stack(np.meshgrid(*[np.arange(3)] * n), axis=-1).reshape(-1, n)
     chance = m[samples].prod(axis=1)
     gap = u[:, samples].mean(axis=2) - (u @ m)[:, None]
     T = np.sum((whitened @ gap) ** 2, axis=0)
     mean = chance @ T
-    found = law._cumulants(whitened)
-    assert found is not None
-    assert found.mean == pytest.approx(mean)
-    assert found.variance == pytest.approx(chance @ (T - mean) ** 2)
-    assert found.third == pytest.approx(chance @ (T - mean) ** 3)
+    law = form_cumulants([(n, (whitened @ u / n).T, m)])
+    assert law.mean == pytest.approx(mean)
+    assert law.variance == pytest.approx(chance @ (T - mean) ** 2)
+    assert law.third == pytest.approx(chance @ (T - mean) ** 3)
+    for i in (0, 100, -1):
+        expected = max(float(chi2_pvalue(T[i], 2)), law.pvalue(T[i]))
+        assert sums.test(gap[:, i]) == pytest.approx((T[i], 2, expected))
 
 
 @pytest.mark.parametrize("name", ["projective", "oue", "krr"])
@@ -98,8 +101,6 @@ def test_one_restriction_is_tested_as_by_t_test() -> None:
 
 
 def test_with_many_reports_the_law_is_chi_square() -> None:
-    from ldpstats.inference.tails import chi2_pvalue
-
     rng = np.random.default_rng(1)
     results = survey(ldp.KRAPPOR(CATEGORIES, epsilon=2.0), 20_000, rng, np.full(6, 1 / 6))
     test = results.wald_test("a = b, b = c, c = d")
