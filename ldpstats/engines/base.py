@@ -1,4 +1,4 @@
-"""What an engine does, and what a query rests on."""
+"""What an engine does, and what a query rests on; its errors, and one form of its results."""
 
 from __future__ import annotations
 
@@ -130,6 +130,8 @@ class Source(ABC):
     name: str  # of the argument, for errors
     engine: Engine
     ordered: bool  # whether the rows have an order
+    files: Sequence[str] = ()  # Parquet files that it reads
+    left_out: tuple[tuple[str, str], ...] = ()  # files that are not counted, and why
 
     @cached_property
     def schema(self) -> Mapping[str, Any]:
@@ -158,16 +160,6 @@ class Source(ABC):
     def levels(self, name: str) -> tuple[Any, ...] | None:
         """The values of a column of ordered categories, in order; None for any other column."""
         return None
-
-    @property
-    def files(self) -> Sequence[str]:
-        """Parquet files that it reads."""
-        return ()
-
-    @property
-    def left_out(self) -> tuple[tuple[str, str], ...]:
-        """Files that are not counted, and why."""
-        return ()
 
     @property
     @abstractmethod
@@ -306,10 +298,7 @@ def reason(error: BaseException) -> str:
 
 @contextmanager
 def running(name: str, shown: str) -> Iterator[None]:
-    """Turn errors of engines into one that shows the argument `name` as `shown`.
-
-    What was raised by this package, here or in a worker of Spark, says enough and stays as it is.
-    """
+    """Turn errors of engines, not of this package, into one that shows `name` as `shown`."""
     try:
         yield
     except LDPError:
@@ -318,7 +307,7 @@ def running(name: str, shown: str) -> Iterator[None]:
         panic = type(error).__module__ == _PANIC
         if not panic and not (isinstance(error, Exception) and of_engine(error)):
             raise
-        raise _named(name, shown, engine_of(error), error) from None
+        raise _failure(name, shown, engine_of(error), error) from None
 
 
 @contextmanager
@@ -334,12 +323,19 @@ def needed(engine: str, requirement: str) -> Iterator[None]:
     raise InvalidArgument("engine", engine, remedy) from None
 
 
-def _named(name: str, shown: str, engine: str, error: BaseException) -> LDPError:
+def _failure(name: str, shown: str, engine: str, error: BaseException) -> LDPError:
+    """What the user reads where an engine stopped."""
     # without the calls of Java, which name parts of Spark that have not failed
     text = "\n".join(line for line in str(error).splitlines() if not line.startswith("\tat "))
     own = _OWN.findall(text)
     if own:  # raised in a worker, whose trace ends with it
-        return _again(*own[-1])
+        kind, message = own[-1]
+        made: type[LDPError] = getattr(errors, kind, LDPError)
+        if not issubclass(made, InvalidArgument):
+            return made(message)
+        argument, _, rest = message.partition("=")
+        value, _, remedy = rest.partition(": ")
+        return made(argument, _Shown(value), remedy)
     if engine == "Spark" and isinstance(error, AssertionError):  # a session that was stopped
         error = RuntimeError("there is no SparkContext")
     low = f"{reason(error)} {text}".lower()
@@ -350,21 +346,11 @@ def _named(name: str, shown: str, engine: str, error: BaseException) -> LDPError
     return EngineFailure(name, _Shown(shown), f"{what}: {remedy or 'see its message'}")
 
 
-def _again(kind: str, message: str) -> LDPError:
-    """An error of this package from its name and its message."""
-    found: type[LDPError] = getattr(errors, kind, LDPError)
-    if not issubclass(found, InvalidArgument):
-        return found(message)
-    name, _, rest = message.partition("=")
-    value, _, remedy = rest.partition(": ")
-    return found(name, _Shown(value), remedy)
-
-
+@dataclass(frozen=True, repr=False)
 class _Shown:
     """Text that stands in a message without quotes."""
 
-    def __init__(self, text: str) -> None:
-        self.text = text
+    text: str
 
     def __repr__(self) -> str:
         return self.text
@@ -374,11 +360,9 @@ class _Shown:
 
 
 def plain(table: Any) -> Any:
-    """A table of Arrow with one type for each kind of value.
-
-    Whole numbers become int64 (columns with larger ones stay as they are), others double; text
-    string, bytes binary, dictionaries their values, moments timestamps in microseconds.
-    """
+    """A table of Arrow with one type for each kind of value."""
+    # whole numbers int64 (columns with larger ones stay as they are), others double; text string,
+    # bytes binary, dictionaries their values, moments timestamps in microseconds
     import pyarrow
 
     arrays = [_plain(table.column(i)) for i in range(table.num_columns)]
@@ -419,11 +403,9 @@ def _plain(column: Any) -> Any:
 
 
 def sorted_cells(table: Any) -> Any:
-    """Distinct rows of `table`, its last column their number, in the order of the columns.
-
-    Missing values come last, NaN before them. Values that engines tell apart, but one type of Arrow
-    does not (0.0 and -0.0, moments a nanosecond apart), are added up.
-    """
+    """Distinct rows in the order of the columns, missing ones last; the last is their number."""
+    # values that engines tell apart, but one type of Arrow does not, are added up: 0.0 and -0.0,
+    # moments a nanosecond apart
     import pyarrow
     from pyarrow import types
 
@@ -434,19 +416,15 @@ def sorted_cells(table: Any) -> Any:
         cells = cells.group_by(names).aggregate([("n", "sum")]).select([*names, "n_sum"])
     order = []
     for i, name in enumerate(names):
-        _check_sortable(table.column_names[i], cells.schema.field(name).type)
-        if not types.is_null(cells.schema.field(name).type):
+        kind = cells.schema.field(name).type
+        if types.is_nested(kind) or types.is_interval(kind):
+            remedy = f"is of the type {kind}, which has no order: cast it"
+            raise InvalidArgument("column", table.column_names[i], remedy)
+        if not types.is_null(kind):
             order.append((name, "ascending"))
     if order:
         cells = cells.sort_by(order)
     return cells.rename_columns([*table.column_names[:-1], "n"])
-
-
-def _check_sortable(name: str, kind: Any) -> None:
-    from pyarrow import types
-
-    if types.is_nested(kind) or types.is_interval(kind):
-        raise InvalidArgument("column", name, f"is of the type {kind}, which has no order: cast it")
 
 
 # -- How far a query has come ---------------------------------------------------------------------

@@ -1,4 +1,9 @@
-"""Sums of bits where the reports are: partial sums of batches of rows, which add up."""
+"""Sums of bits where the reports are: partial sums of batches of rows, which add up.
+
+Groups are numbered in the order of the domains, the last column fastest; a row with a missing value
+that is not in the domain is in group -1. Partial sums have the columns group and cohort, from 0 (-1
+for rows without a group and for missing reports), reports, their number, and ones, int64 as bytes.
+"""
 
 from __future__ import annotations
 
@@ -30,34 +35,15 @@ _ROW = re.compile(r", row [0-9]+$|\[[0-9]+\]$")
 
 @dataclass(frozen=True, eq=False)
 class BitSums:
-    """What `Query.partial` runs to sum bits: a function from batches of rows to one batch of sums.
-
-    It holds no data and can be pickled.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-        One whose reports are bits.
-    column, cohort : str
-        The columns of reports and, where those do not have them, of cohorts.
-    by : tuple of str
-        Columns whose combinations of values are groups.
-    domains : tuple of pyarrow.Array
-        The values of each of them. Groups are numbered in their order, the last column fastest; a
-        row with a missing value, unless that is in the domain, is in group -1.
-    count : str, optional
-        Column of whole counts, where a row stands for several equal reports.
-    where : str
-        What to call the reports in an error.
-    """
+    """What `Query.partial` runs to sum bits: from batches of rows to one of sums; it is pickled."""
 
     mechanism: Mechanism
-    column: str
-    cohort: str | None = None
-    by: tuple[str, ...] = ()
-    domains: tuple[Any, ...] = ()
-    count: str | None = None
-    where: str = "reports"
+    column: str  # of reports
+    cohort: str | None = None  # the column of cohorts, where reports do not have them
+    by: tuple[str, ...] = ()  # columns whose combinations of values are groups
+    domains: tuple[Any, ...] = ()  # arrays of Arrow, the values of each of them
+    count: str | None = None  # column of whole counts, where a row stands for several reports
+    where: str = "reports"  # what an error calls them
 
     def __post_init__(self) -> None:
         if not self.mechanism.n_bits:
@@ -92,11 +78,7 @@ class BitSums:
 
     @property
     def schema(self) -> Any:
-        """The columns of partial sums.
-
-        group and cohort, from 0, and -1 for rows without a group and for missing reports; the
-        number of reports; and the sums of bits, int64, as bytes.
-        """
+        """The columns of partial sums."""
         import pyarrow
 
         numbers = [pyarrow.field(name, pyarrow.int64()) for name in ("group", "cohort", "reports")]
@@ -130,11 +112,23 @@ class _Sums:
             if what.count is not None:
                 n = whole_counts(f"column {what.count!r}", in_pandas(batch.column(what.count)), 0)
         except InvalidArgument as error:  # rows of a batch have no number of their own
-            raise _unplaced(error) from None
-        cell: Any = self._groups(batch) if what.by else None
+            name = _ROW.sub("", error.name)
+            error.args = (name + str(error).removeprefix(error.name),)
+            error.name = name
+            raise error from None
+        cell: Any = None  # the group of each row, and its cohort
+        if what.by:
+            cell = np.zeros(batch.num_rows, dtype=np.int64)
+            nowhere = np.zeros(batch.num_rows, dtype=bool)
+            for name, domain in zip(what.by, what.domains, strict=True):
+                code = _codes(name, batch.column(name), domain)
+                nowhere |= code < 0
+                cell = cell * len(domain) + code
+            cell[nowhere] = what.n_groups
         if absent.any():
             lost = np.zeros(absent.size, dtype=np.int64) if cell is None else cell
-            self.missing += _totals(lost[absent], _some(n, absent), self.missing.size)
+            counted = np.bincount(lost[absent], _some(n, absent), self.missing.size)
+            self.missing += counted.astype(np.int64)
             cell, n = _some(cell, ~absent), _some(n, ~absent)
         if cohort is not None:
             cell = cohort if cell is None else cell * self.shape[1] + cohort
@@ -142,7 +136,7 @@ class _Sums:
             self.bits.add(packed, cell)
         else:
             cell = np.zeros(len(packed), dtype=np.int64) if cell is None else cell
-            self.reports += _totals(cell, n, self.reports.size)
+            self.reports += np.bincount(cell, n, self.reports.size).astype(np.int64)
             table = BitFormat(what.mechanism.n_bits)  # as packed bits stand in tables
             sums = table.sum_bits(packed, n, cell, self.reports.size)
             self.repeated = sums if self.repeated is None else self.repeated + sums
@@ -173,17 +167,6 @@ class _Sums:
                 return np.asarray(values)
         return cohorts_in(f"{self.what.where}, cohort", mechanism, in_pandas(column), absent)
 
-    def _groups(self, batch: Any) -> npt.NDArray[np.int64]:
-        """The group of each row."""
-        group = np.zeros(batch.num_rows, dtype=np.int64)
-        nowhere = np.zeros(batch.num_rows, dtype=bool)
-        for name, domain in zip(self.what.by, self.what.domains, strict=True):
-            code = _codes(name, batch.column(name), domain)
-            nowhere |= code < 0
-            group = group * len(domain) + code
-        group[nowhere] = self.what.n_groups
-        return group
-
     def record(self) -> Any:
         """The sums as a record batch; see `BitSums.schema`."""
         import pyarrow
@@ -211,11 +194,6 @@ def _some(n: Array | None, rows: Array) -> Array | None:
     return None if n is None else n[rows]
 
 
-def _totals(cell: Array, n: Array | None, n_cells: int) -> npt.NDArray[np.int64]:
-    """How many of n, (r,), each (None: one), are in each cell."""
-    return np.bincount(cell, n, n_cells).astype(np.int64)
-
-
 def _codes(name: str, column: Any, domain: Any) -> npt.NDArray[np.int64]:
     """Positions of a column's values in a domain, -1 where missing."""
     import pyarrow
@@ -234,14 +212,6 @@ def _codes(name: str, column: Any, domain: Any) -> npt.NDArray[np.int64]:
         raise InvalidArgument(f"column {name!r}", value, remedy)
     codes: npt.NDArray[np.int64] = found.fill_null(-1).to_numpy().astype(np.int64)
     return codes
-
-
-def _unplaced(error: InvalidArgument) -> InvalidArgument:
-    """An error without the number of a row."""
-    name = _ROW.sub("", error.name)
-    error.args = (name + str(error).removeprefix(error.name),)
-    error.name = name
-    return error
 
 
 def add_up(partials: Iterable[Any], what: BitSums) -> dict[int, BitCounts]:

@@ -34,30 +34,34 @@ class DuckDB(Engine):
     def seen(self, native: Any) -> Any:
         kinds = dict(zip(native.columns, map(str, native.types), strict=True))
         if {"DOUBLE", "FLOAT"} & {*kinds.values()}:
-            columns = (_unbounded(name, kind) for name, kind in kinds.items())
+            # without bounds: those in Parquet files are of the numbers only, of which DuckDB 2.0
+            # infers that there is no NaN
+            columns = []
+            for name, kind in kinds.items():
+                column = _quoted(name)
+                if kind in ("DOUBLE", "FLOAT"):
+                    column = f"CASE WHEN random() >= 0 THEN {column} END AS {column}"
+                columns.append(column)
             native = native.project(", ".join(columns))
         return super().seen(native)
 
     def table(self, frame: Any, most_bytes: int | None = None) -> Any:
-        with _interrupts():
-            return self._table(frame, most_bytes)
-
-    def _table(self, frame: Any, most_bytes: int | None) -> Any:
-        if most_bytes is None:
-            return super().table(frame)
         import pyarrow
 
-        parts, size = [], 0
-        reader = _reader(frame, 1 << 20)
-        try:
-            for batch in reader:
-                parts.append(batch)
-                size += batch.nbytes
-                if size > most_bytes:
-                    return None
-            return pyarrow.Table.from_batches(parts, schema=reader.schema)
-        finally:
-            reader.close()
+        with _interrupts():
+            if most_bytes is None:
+                return super().table(frame)
+            parts, size = [], 0
+            reader = _reader(frame, 1 << 20)
+            try:
+                for batch in reader:
+                    parts.append(batch)
+                    size += batch.nbytes
+                    if size > most_bytes:
+                        return None
+                return pyarrow.Table.from_batches(parts, schema=reader.schema)
+            finally:
+                reader.close()
 
     def batches(self, frame: Any, rows: int) -> Iterator[Any]:
         with _interrupts():
@@ -87,51 +91,41 @@ def _reader(frame: Any, rows: int) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Embedded(DuckDB):
-    """A database of our own in memory, which begins with the first query of a process.
+    """A database of our own in memory, which begins with the first query of a process."""
 
-    Beside `databases`, which somebody else made, it reads no other file than `files`: their views
-    would read any.
-    """
-
-    databases: tuple[Path, ...] = ()
-    files: tuple[str, ...] = ()
+    databases: tuple[Path, ...] = ()  # that somebody else made, with views that would read any file
+    files: tuple[str, ...] = ()  # that it may read beside them
     _open: dict[int, Any] = field(default_factory=dict, init=False, repr=False)
 
     def session(self) -> Session:
+        import duckdb
+
         process = os.getpid()  # a fork has the memory of a connection, but not its threads
         if process not in self._open:
-            self._open[process] = self._connected()
-        return Session(_quiet(self._open[process].cursor()))
+            folder = tempfile.mkdtemp(prefix="ldpstats-")
+            settings: dict[str, Any] = {
+                "memory_limit": MEMORY,
+                "temp_directory": folder,
+                "autoinstall_known_extensions": "false",
+            }
+            connection = duckdb.connect(":memory:", config=settings)
+            weakref.finalize(self, _end, connection, folder, os.getpid())
+            for path in self.databases:
+                file = _escaped(str(path))
+                connection.execute(f"ATTACH '{file}' AS {_name(path)} (READ_ONLY)")
+            if self.databases:
+                names = {name for file in self.files for name in (file, _literal(file))}
+                allowed = ", ".join(f"'{_escaped(name)}'" for name in sorted(names))
+                connection.execute(f"SET allowed_paths = [{allowed}]")
+                connection.execute("SET enable_external_access = false")
+            self._open[process] = connection
+        cursor = self._open[process].cursor()
+        cursor.execute("SET enable_progress_bar = false")
+        return Session(cursor)
 
     def __reduce__(self) -> Any:
         # a copy, here or in another process, has a database of its own
         return Embedded, (self.databases, self.files)
-
-    def _connected(self) -> Any:
-        import duckdb
-
-        folder = tempfile.mkdtemp(prefix="ldpstats-")
-        settings: dict[str, Any] = {
-            "memory_limit": MEMORY,
-            "temp_directory": folder,
-            "autoinstall_known_extensions": "false",
-        }
-        connection = duckdb.connect(":memory:", config=settings)
-        weakref.finalize(self, _end, connection, folder, os.getpid())
-        for path in self.databases:
-            file = _escaped(str(path))
-            connection.execute(f"ATTACH '{file}' AS {_name(path)} (READ_ONLY)")
-        if self.databases:
-            names = {name for file in self.files for name in (file, _literal(file))}
-            allowed = ", ".join(f"'{_escaped(name)}'" for name in sorted(names))
-            connection.execute(f"SET allowed_paths = [{allowed}]")
-            connection.execute("SET enable_external_access = false")
-        return connection
-
-
-def _quiet(connection: Any) -> Any:
-    connection.execute("SET enable_progress_bar = false")
-    return connection
 
 
 def _end(connection: Any, folder: str, process: int) -> None:
@@ -157,33 +151,13 @@ class Session(DuckDB):
         names = [_literal(file) for file in files]
         return self.seen(self.connection.read_parquet(names, union_by_name=bool(widths), **how))
 
-    def located(self, files: Sequence[str], widths: Mapping[str, str]) -> Any:
-        """`scan`, with the columns "filename" and "file_row_number"."""
-        return self.scan(files, widths, filename=True, file_row_number=True)
-
-    def stored_table(self, path: Path, schema: str, table: str) -> Any:
-        """A table of a database file."""
-        where = f"{_name(path)}.{_quoted(schema)}.{_quoted(table)}"
-        return self.seen(self.connection.sql(f"SELECT * FROM {where}"))
-
 
 def _literal(file: str) -> str:
     return "".join(f"[{sign}]" if sign in "*?[" else sign for sign in file)
 
 
 def _quoted(name: str) -> str:
-    doubled = name.replace('"', '""')
-    return f'"{doubled}"'
-
-
-def _unbounded(name: str, kind: str) -> str:
-    """A column in SQL, of whose numbers DuckDB knows no bounds.
-
-    The bounds in Parquet files are of the numbers only, and DuckDB 2.0 infers that there is no NaN.
-    """
-    column = _quoted(name)
-    floats = kind in ("DOUBLE", "FLOAT")
-    return f"CASE WHEN random() >= 0 THEN {column} END AS {column}" if floats else column
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _escaped(file: str) -> str:
@@ -212,7 +186,8 @@ class Database(Source):
     def root(self, session: Engine) -> Any:
         if not isinstance(session, Session):
             raise NotAvailable(other_engine(self, session))
-        return session.stored_table(self.path, *self.table)
+        names = ".".join(map(_quoted, self.table))
+        return session.seen(session.connection.sql(f"SELECT * FROM {_name(self.path)}.{names}"))
 
 
 def database(name: str, path: Path, table: str | None) -> Database:
@@ -230,11 +205,6 @@ def database(name: str, path: Path, table: str | None) -> Database:
             "SELECT schema_name, view_name FROM duckdb_views() "
             f"WHERE database_name = '{where}' AND NOT internal ORDER BY ALL"
         ).fetchall()
-    return Database(name, path, _chosen(path, found, table), engine)
-
-
-def _chosen(path: Path, found: list[tuple[str, str]], table: str | None) -> tuple[str, str]:
-    """The one table that is meant."""
     if not found:
         raise InvalidArgument("path", str(path), "this database holds no table: check the name")
     names = [name if schema == "main" else f"{schema}.{name}" for schema, name in found]
@@ -247,4 +217,4 @@ def _chosen(path: Path, found: list[tuple[str, str]], table: str | None) -> tupl
         remedy = f"must be one table of the database, which has {shown}"
     if len(fits) != 1:
         raise InvalidArgument("table", table, remedy)
-    return fits[0]
+    return Database(name, path, fits[0], engine)

@@ -12,7 +12,7 @@ from typing import Any
 from ldpstats.arguments import one_of
 from ldpstats.engines.base import Engine, Frame, Partial, needed, stacked
 from ldpstats.engines.database import SUFFIXES, DuckDB, Embedded, database
-from ldpstats.engines.parquet import Found, found_files, is_files, parquet
+from ldpstats.engines.parquet import found_files, is_files, parquet
 from ldpstats.engines.query import Query
 from ldpstats.errors import InvalidArgument
 from ldpstats.io.storage import checked_path, refusal
@@ -65,21 +65,20 @@ class Spark(Engine):
         with needed("spark", "ldpstats[spark]"):
             from pyspark.sql import SparkSession
         session = SparkSession.builder.getOrCreate()
-        names = [_literal(file) for file in files]
+        names = []  # none of their signs is a pattern to Spark
+        for file in files:
+            path = Path(file).absolute()
+            if ":" in path.name:
+                remedy = "Spark reads no file with a colon in its name: rename it"
+                raise refusal(file, remedy)
+            if path.name[0] in "._":
+                remedy = "Spark takes this name for a hidden file, without rows: rename it"
+                raise refusal(file, remedy)
+            names.append("file://" + re.sub(r"([*?\[\]{}\\])", r"\\\1", path.as_posix()))
         read = session.read.parquet
         if not widths:
             return narwhals.from_native(read(*names))
         return stacked([narwhals.from_native(read(name)) for name in names], widths)
-
-
-def _literal(file: str) -> str:
-    """The name of a file, none of whose signs is a pattern to Spark."""
-    path = Path(file).absolute()
-    if ":" in path.name:
-        raise refusal(file, "Spark reads no file with a colon in its name: rename it")
-    if path.name[0] in "._":
-        raise refusal(file, "Spark takes this name for a hidden file, without rows: rename it")
-    return "file://" + re.sub(r"([*?\[\]{}\\])", r"\\\1", path.as_posix())
 
 
 ENGINES = {"duckdb": Embedded, "spark": Spark, "polars": Polars}  # what reads Parquet files
@@ -92,38 +91,22 @@ def opened(
     engine: str | None = None,
     on_error: str = "raise",
 ) -> Query | None:
-    """A query over a table that an engine holds; None for what is read into memory.
-
-    Parameters
-    ----------
-    data : Parquet files, a database file, or a lazy frame
-        Files are a name, a list of names, a pattern or a folder. Frames are those of DuckDB, Spark,
-        Polars (LazyFrame) and what Narwhals takes as lazy.
-    name : str
-        The argument, for errors.
-    table : str, optional
-        Which table of a database file; may be left out where there is one.
-    engine : {"duckdb", "spark", "polars"}, optional
-        What reads Parquet files; DuckDB if it is not given.
-    on_error : {"raise", "report"}
-        With "report", files that are missing, damaged, listed twice or of other columns are left
-        out, with a warning for each.
-
-    Raises
-    ------
-    InvalidArgument
-        For files that cannot be read, naming them, and for arguments that do not go together.
-    """
+    """A query over a table that an engine holds, see `Survey`; None for what memory takes."""
     if engine is not None:
         engine = one_of("engine", engine, tuple(ENGINES))
     if table is not None and not isinstance(table, str):
         raise InvalidArgument("table", table, "must be text, the name of a table")
     report = one_of("on_error", on_error, ("raise", "report")) == "report"
     if not is_files(data):
-        _refuse_for_frames(engine, table, report)
+        if engine is not None:
+            raise InvalidArgument("engine", engine, "goes with Parquet files: a frame has its own")
+        if table is not None:
+            raise InvalidArgument("table", table, f"goes with a database ({', '.join(SUFFIXES)})")
+        if report:
+            raise InvalidArgument("on_error", "report", "goes with lists of files")
         frame = _frame(data, name)
         return None if frame is None else Query(frame)
-    if not isinstance(data, list | tuple) and _is_database(data):
+    if not isinstance(data, list | tuple) and checked_path(data).name.lower().endswith(SUFFIXES):
         if engine not in (None, "duckdb"):
             raise InvalidArgument("engine", engine, "a DuckDB database is read by DuckDB alone")
         if report:
@@ -132,7 +115,8 @@ def opened(
     if table is not None:
         raise InvalidArgument("table", table, f"goes with a database ({', '.join(SUFFIXES)})")
     found = found_files(data, report)
-    if not _are_parquet(found):
+    names = [str(file) for file in found.files] or [name for name, _ in found.refused]
+    if not all(name.lower().endswith(".parquet") for name in names):
         if engine is not None:
             remedy = "goes with Parquet files: convert these, for others are read into memory"
             raise InvalidArgument("engine", engine, remedy)
@@ -143,26 +127,7 @@ def opened(
     return Query(parquet(name, found, made, report))
 
 
-def _is_database(path: object) -> bool:
-    return checked_path(path).name.lower().endswith(SUFFIXES)
-
-
-def _are_parquet(found: Found) -> bool:
-    names = [str(file) for file in found.files] or [name for name, _ in found.refused]
-    return all(name.lower().endswith(".parquet") for name in names)
-
-
-def _refuse_for_frames(engine: object, table: object, report: bool) -> None:
-    """Refuse arguments that say how files are opened."""
-    if engine is not None:
-        raise InvalidArgument("engine", engine, "goes with Parquet files: a frame has its own")
-    if table is not None:
-        raise InvalidArgument("table", table, f"goes with a database ({', '.join(SUFFIXES)})")
-    if report:
-        raise InvalidArgument("on_error", "report", "goes with lists of files")
-
-
-def _frame(data: object, name: str) -> Frame | None:
+def _frame(data: Any, name: str) -> Frame | None:
     """A lazy frame; None for anything else."""
     kind = type(data)
     package = kind.__module__.partition(".")[0]
@@ -174,15 +139,10 @@ def _frame(data: object, name: str) -> Frame | None:
         return Frame(name, data, Spark()) if kind.__name__ == "DataFrame" else None
     if package in ("builtins", "numpy", "pandas", "pyarrow", "ldpstats"):
         return None
-    return _other(data, name)
-
-
-def _other(data: Any, name: str) -> Frame | None:
-    """What Narwhals takes as lazy, of other packages."""
     import narwhals
 
-    found = narwhals.from_native(data, pass_through=True)
-    if not isinstance(found, narwhals.LazyFrame):
+    lazy: Any = narwhals.from_native(data, pass_through=True)  # of another package
+    if not isinstance(lazy, narwhals.LazyFrame):
         return None
-    native = found.to_native()
+    native = lazy.to_native()
     return Frame(name, native, Engine()) if native is data else _frame(native, name)

@@ -6,12 +6,12 @@ import glob
 import json
 import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from ldpstats.arguments import listed
 from ldpstats.engines.base import (
@@ -63,7 +63,7 @@ class Files(Source):
         return next(iter(self.footers)) if len(self.footers) == 1 else f"{len(self.footers)} files"
 
     @property
-    def left_out(self) -> tuple[tuple[str, str], ...]:
+    def left_out(self) -> tuple[tuple[str, str], ...]:  # type: ignore[override]
         return (*self.refused, *self.damaged.items())
 
     @property
@@ -71,14 +71,19 @@ class Files(Source):
         return next(iter(self.footers.values())).columns
 
     @property
-    def files(self) -> list[str]:
+    def files(self) -> list[str]:  # type: ignore[override]
         """Those that are counted."""
         return [file for file in self.footers if file not in self.damaged]
 
     @property
     def widths(self) -> dict[str, str]:
         """The columns that files hold in several types, with what they hold in all."""
-        return widths(list(self.footers.values()))
+        found = {}
+        for name in self.columns:
+            kinds = {_value_type(held.schema.field(name).type) for held in self.footers.values()}
+            if len(kinds) > 1:
+                found[name] = min(map(_kind, kinds), key=lambda kind: kind == "null")
+        return found
 
     def root(self, session: Engine) -> Any:
         return session.scan(self.files, self.widths)
@@ -88,36 +93,54 @@ class Files(Source):
         return not is_of_bytes(kind) and super().is_text(name)  # for bytes no database is opened
 
     def stored(self, name: str) -> Mapping[bytes, bytes]:
-        return combined([self.footers[file].stored(name) for file in self.files])
+        notes: dict[bytes, bytes] = {}
+        for file in self.files:  # each key as the first file that has it
+            notes = {**self.footers[file].stored(name), **notes}
+        return notes
 
     def levels(self, name: str) -> tuple[Any, ...] | None:
-        return levels({file: self.footers[file] for file in self.files}, name)
+        from pyarrow import types
+
+        known: list[Any] = []
+        for file in self.files:
+            held = self.footers[file]
+            kind = held.schema.field(name).type
+            if not types.is_dictionary(kind) or not kind.ordered:
+                return None
+            for values in _dictionaries(file, held, name):
+                place = {value: i for i, value in enumerate(known)}
+                order = [place[value] for value in values if value in place]
+                if order != sorted(order):
+                    remedy = f"orders the categories of column {name!r} in another way: convert one"
+                    raise refusal(file, remedy)
+                known += [value for value in values if value not in place]
+        return tuple(known)
 
     # -- damage --------------------------------------------------------------------------------
 
     def tried(self, action: Callable[[], T]) -> T:
         while True:
-            self._refused_changed()
+            self.refused_changed(self.files)
             try:
                 with running(self.name, self.shown):
                     found = action()
             except EngineFailure:
-                if not (self._refused_changed() or self._refused_damaged()):
+                if not (self.refused_changed(self.files) or self.refused_damaged(self.files)):
                     raise
             else:
-                if not self._refused_changed():
+                if not self.refused_changed(self.files):
                     return found
 
     def streamed(self, batches: Callable[[], Iterator[Any]]) -> Iterator[Any]:
-        self._refused_changed()
+        self.refused_changed(self.files)
         if self.report:  # read whole before: what was handed on cannot be taken back
-            self._refused_damaged()
+            self.refused_damaged(self.files)
         try:
             yield from super().streamed(batches)
         except EngineFailure:
             self._check_unchanged()
             if not self.report:
-                self._refused_damaged()
+                self.refused_damaged(self.files)
             raise
         self._check_unchanged()
 
@@ -136,49 +159,42 @@ class Files(Source):
         if not self.files:
             raise refusal(file, f"{why}; no other file is left")
 
-    def _refused_changed(self) -> bool:
-        """Refuse files that are not those that were opened; return whether there are any."""
-        return any([self.refused_changed(file) for file in self.files])
+    def refused_changed(self, files: Sequence[str]) -> bool:
+        """Refuse those of some files that are not the ones that were opened; are there any?"""
+        found = False
+        for file in files:
+            if not self.footers[file].unchanged(file):
+                self._refuse(file, _CHANGED)
+                found = True
+        return found
 
-    def refused_changed(self, file: str) -> bool:
-        """Refuse a file that is not the one that was opened, and return whether it is not."""
-        if self.footers[file].unchanged(file):
-            return False
-        self._refuse(file, _CHANGED)
-        return True
+    def refused_damaged(self, files: Sequence[str]) -> bool:
+        """Read each of some files alone; refuse those that fail; are there any?"""
+        import pyarrow.parquet
 
-    def _refused_damaged(self) -> bool:
-        """Read each file alone; refuse those that fail, and return whether there are any."""
-        return any([self.refused_damaged(file) for file in self.files])
-
-    def refused_damaged(self, file: str) -> bool:
-        """Read a file alone; refuse it if that fails, and return whether it did."""
-        why = self._damage(file)
-        if why:
+        found = False
+        for file in files:
+            session = self._checker.session()
+            try:
+                for _ in session.batches(session.scan([file], {}), BATCH_ROWS):
+                    pass
+                with pyarrow.parquet.ParquetFile(file) as opened:  # which reads bits
+                    for _ in opened.iter_batches():
+                        pass
+            except Exception as error:
+                if not of_engine(error):
+                    raise
+                why = f"cannot be read ({reason(error)}): it may be damaged or cut off"
+            else:
+                continue
             self._refuse(file, why)
-        return bool(why)
+            found = True
+        return found
 
     @cached_property
     def _checker(self) -> Embedded:
         """DuckDB, whatever engine counts; kept, as what it opens ends with it."""
         return self.engine if isinstance(self.engine, Embedded) else Embedded()
-
-    def _damage(self, file: str) -> str:
-        """Why a file cannot be read by DuckDB, or by Arrow, which reads bits; "" if it can."""
-        import pyarrow.parquet
-
-        session = self._checker.session()
-        try:
-            for _ in session.batches(session.scan([file], {}), BATCH_ROWS):
-                pass
-            with pyarrow.parquet.ParquetFile(file) as opened:
-                for _ in opened.iter_batches():
-                    pass
-        except Exception as error:
-            if not of_engine(error):
-                raise
-            return f"cannot be read ({reason(error)}): it may be damaged or cut off"
-        return ""
 
     # -- parts ---------------------------------------------------------------------------------
 
@@ -198,7 +214,7 @@ class Files(Source):
 
             yield from self.tried(collected)
             return
-        self._refused_changed()
+        self.refused_changed(self.files)
         yield from shares(self, frame, function, names, whole)
 
     def first(self, found: Callable[[Any], Any]) -> str | None:
@@ -209,7 +225,8 @@ class Files(Source):
 
         def run() -> Any:
             session = self._checker.session()
-            rows = found(session.located(self.files, self.widths)).select(*sorted(places))
+            table = session.scan(self.files, self.widths, **dict.fromkeys(places, True))
+            rows = found(table).select(*sorted(places))
             number = narwhals.col("file_row_number").min()
             return session.table(rows.group_by("filename").agg(number))
 
@@ -224,10 +241,8 @@ def _warn(file: str, why: str) -> None:
 
 
 def _copies(footers: dict[str, Footer]) -> list[tuple[str, str]]:
-    """Leave out what other files hold too: batches that a collector merged, and copies, with why.
-
-    A collector that merges files removes them when the whole is there: sheets count once meanwhile.
-    """
+    """Leave out what other files hold too: batches that a collector merged, and copies, and why."""
+    # a collector removes files that it merges when the whole is there: sheets count once meanwhile
     merged = frozenset[str]().union(*(held.merged for held in footers.values()))
     known: dict[str, str] = {}
     copies = []
@@ -337,19 +352,16 @@ def footer(path: Path) -> Footer:
         with pyarrow.parquet.ParquetFile(path) as file:
             held, schema = file.metadata, file.schema_arrow
             groups = tuple(held.row_group(i).num_rows for i in range(held.num_row_groups))
-            _check_names(path, schema.names)
+            if not schema.names:
+                raise refusal(path, "has no columns: leave it out")
+            known: dict[str, str] = {}
+            for name in schema.names:
+                other = known.setdefault(name.casefold(), name)
+                if other is not name:
+                    remedy = f"has the columns {other!r} and {name!r}: rename one, for engines "
+                    remedy += "ignore case"
+                    raise refusal(path, remedy)
             return Footer(schema, int(held.num_rows), groups, state)
-
-
-def _check_names(path: Path, names: list[str]) -> None:
-    if not names:
-        raise refusal(path, "has no columns: leave it out")
-    known: dict[str, str] = {}
-    for name in names:
-        other = known.setdefault(name.casefold(), name)
-        if other is not name:
-            remedy = f"has the columns {other!r} and {name!r}: rename one, for engines ignore case"
-            raise refusal(path, remedy)
 
 
 def _value_type(kind: Any) -> Any:
@@ -373,10 +385,7 @@ def _kind(kind: Any) -> str:
 
 
 def difference(first: Footer, path: str, other: Footer) -> str:
-    """How the columns of a file differ from those of the first, at `path`; "" if they agree.
-
-    Widths of numbers may differ, and a column without any value fits all.
-    """
+    """How columns differ from those of the first file, at `path`, but for the widths of numbers."""
     lacks = [name for name in first.columns if name not in other.columns]
     more = [name for name in other.columns if name not in first.columns]
     for names, verb in ((lacks, "has no column"), (more, "has the column")):
@@ -397,43 +406,6 @@ def difference(first: Footer, path: str, other: Footer) -> str:
     return ""
 
 
-def widths(footers: Sequence[Footer]) -> dict[str, str]:
-    """The columns that files hold in several types, with the kind of their values."""
-    found = {}
-    for name in footers[0].columns:
-        kinds = {_value_type(held.schema.field(name).type) for held in footers}
-        if len(kinds) > 1:
-            found[name] = min(map(_kind, kinds), key=lambda kind: kind == "null")
-    return found
-
-
-def combined(notes: Sequence[Mapping[bytes, bytes]]) -> dict[bytes, bytes]:
-    """What all files store, each key as the first that has it."""
-    found: dict[bytes, bytes] = {}
-    for some in notes:
-        found = {**some, **found}
-    return found
-
-
-def levels(files: Mapping[str, Footer], name: str) -> tuple[Any, ...] | None:
-    """Ordered categories of a column as the files hold them; None for any other column."""
-    from pyarrow import types
-
-    known: list[Any] = []
-    for file, held in files.items():
-        kind = held.schema.field(name).type
-        if not types.is_dictionary(kind) or not kind.ordered:
-            return None
-        for values in _dictionaries(file, held, name):
-            place = {value: i for i, value in enumerate(known)}
-            order = [place[value] for value in values if value in place]
-            if order != sorted(order):
-                remedy = f"orders the categories of column {name!r} in another way: convert one"
-                raise refusal(file, remedy)
-            known += [value for value in values if value not in place]
-    return tuple(known)
-
-
 def _dictionaries(file: str, held: Footer, name: str) -> list[list[Any]]:
     """The categories of each row group."""
     import pyarrow
@@ -451,6 +423,8 @@ def _dictionaries(file: str, held: Footer, name: str) -> list[list[Any]]:
 
 
 # -- Names of files: one, a list, a pattern or a folder -------------------------------------------
+# A pattern such as "part-*.parquet" stands for all that match, in the order of their names, and a
+# folder for all tables in it. A folder that is named like a table is one, as Spark writes them.
 
 
 _KINDS = (".csv", ".csv.gz", ".parquet")
@@ -473,18 +447,7 @@ class Found:
 
 
 def found_files(data: object, report: bool = False) -> Found:
-    """The files that `data` names, each once.
-
-    A pattern such as "part-*.parquet" stands for all that match, in the order of their names, and a
-    folder for all tables in it. A folder that is named like a table is one, as Spark writes them.
-    A name that leads to no file, or to one that was named before, is an error; with `report` it is
-    among `refused`.
-
-    Raises
-    ------
-    InvalidArgument
-        For anything but names of files, and files of several kinds.
-    """
+    """The files that `data` names, each once; with `report` names without one are `refused`."""
     items = data if isinstance(data, list | tuple) else [data]
     files: list[Path] = []
     refused: list[tuple[str, str]] = []
@@ -492,7 +455,12 @@ def found_files(data: object, report: bool = False) -> Found:
     for item in listed("data", items, "must be a list of files"):
         if not os.fspath(item):  # which would mean the current folder
             raise InvalidArgument("path", item, "must be the name of a file")
-        for file, fault in _readable(checked_path(item)):
+        path = checked_path(item)
+        try:
+            expanded = list(_expanded(path))
+        except OSError as error:
+            expanded = [(path, f"cannot be read ({error.strerror})")]
+        for file, fault in expanded:
             fault = fault or _twice(file, known)
             if not fault:
                 files.append(file)
@@ -500,16 +468,14 @@ def found_files(data: object, report: bool = False) -> Found:
                 refused.append((str(file), fault))
             else:
                 raise refusal(file, fault)
-    _check_kinds(files)
+    kinds: dict[bool, Path] = {}
+    for file in files:
+        file_format(file)
+        kinds.setdefault(file.name.lower().endswith(".parquet"), file)
+    if len(kinds) > 1:
+        remedy = f"is of another kind than {kinds[True]}: convert one of them"
+        raise InvalidArgument("path", str(kinds[False]), remedy)
     return Found(tuple(files), tuple(refused))
-
-
-def _readable(path: Path) -> list[tuple[Path, str]]:
-    """`_expanded`, with the reason where the system refuses a name or a folder."""
-    try:
-        return list(_expanded(path))
-    except OSError as error:
-        return [(path, f"cannot be read ({error.strerror})")]
 
 
 def _expanded(path: Path) -> Iterator[tuple[Path, str]]:
@@ -531,7 +497,7 @@ def _expanded(path: Path) -> Iterator[tuple[Path, str]]:
 
 def _inside(folder: Path) -> Iterator[tuple[Path, str]]:
     """The tables in a folder."""
-    inside = sorted(file for file in folder.iterdir() if _names_table(file))
+    inside = sorted(file for file in folder.iterdir() if file.name.lower().endswith(_KINDS))
     shown = [file for file in inside if file.name[0] not in "._"]  # others belong to programs
     for file in shown:
         yield from _matched(file)
@@ -543,12 +509,8 @@ def _matched(path: Path) -> Iterator[tuple[Path, str]]:
     """A file; the tables in a folder that is named like one, as Spark writes them; else nothing."""
     if not path.is_dir():
         yield path, ""
-    elif _names_table(path):
+    elif path.name.lower().endswith(_KINDS):
         yield from _inside(path)
-
-
-def _names_table(path: Path) -> bool:
-    return path.name.lower().endswith(_KINDS)
 
 
 def _twice(file: Path, known: dict[tuple[int, int], Path]) -> str:
@@ -569,50 +531,14 @@ def _twice(file: Path, known: dict[tuple[int, int], Path]) -> str:
     )
 
 
-def _check_kinds(files: list[Path]) -> None:
-    """Refuse files that are no tables, such as _SUCCESS, or tables of several kinds."""
-    kinds: dict[bool, Path] = {}
-    for file in files:
-        file_format(file)
-        kinds.setdefault(file.name.lower().endswith(".parquet"), file)
-    if len(kinds) > 1:
-        remedy = f"is of another kind than {kinds[True]}: convert one of them"
-        raise InvalidArgument("path", str(kinds[False]), remedy)
-
-
 # -- Shares of Parquet files, worked on by threads ------------------------------------------------
 
 
 SHARE_ROWS = 1 << 20
 
 
-class _Files(Protocol):
-    """Parquet files, as far as shares need them."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def engine(self) -> Engine: ...
-    @property
-    def files(self) -> list[str]: ...
-    @property
-    def footers(self) -> Any: ...
-    @property
-    def widths(self) -> dict[str, str]: ...
-    def refused_damaged(self, file: str) -> bool: ...
-    def refused_changed(self, file: str) -> bool: ...
-
-
-@dataclass(frozen=True)
-class _Share:
-    """Row groups of a file; all rows that a query selects where they are None."""
-
-    file: str
-    groups: tuple[int, ...] | None
-
-
 def shares(
-    source: _Files,
+    source: Files,
     frame: Callable[[Any], Any],
     function: Partial,
     names: Sequence[str],
@@ -620,63 +546,58 @@ def shares(
 ) -> Iterator[Any]:
     """What `function` makes of the shares of all files; nothing of a file that is left out."""
 
-    def work(share: _Share) -> list[Any]:
-        with running(source.name, share.file):
-            return list(function(_batches(source, share, frame, names)))
+    def batches(file: str, groups: list[int] | None) -> Iterator[Any]:
+        if groups is None:
+            session = source.engine.session()
+            yield from session.batches(frame(session.scan([file], source.widths)), BATCH_ROWS)
+            return
+        import pyarrow.parquet
+
+        with pyarrow.parquet.ParquetFile(file) as opened:
+            read = opened.iter_batches(
+                BATCH_ROWS, row_groups=groups, columns=list(names), use_threads=False
+            )
+            for batch in read:  # in the order of the file, and "a" would bring "a.b" with it
+                yield batch.select(list(names))
+
+    def work(file: str, groups: list[int] | None) -> list[Any]:
+        with running(source.name, file):
+            return list(function(batches(file, groups)))
+
+    def results(file: str, futures: list[Future[list[Any]]]) -> list[Any]:
+        """All of a file; none if it is left out."""
+        try:
+            found = [batch for future in futures for batch in future.result()]
+        except EngineFailure:
+            if not (source.refused_changed([file]) or source.refused_damaged([file])):
+                raise
+            return []
+        return [] if source.refused_changed([file]) else found  # before any of it is handed on
 
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        begun = [
-            (file, [pool.submit(work, share) for share in _cut(file, source.footers[file], whole)])
-            for file in source.files
-        ]
+        begun = []
+        for file in source.files:
+            cut: Iterable[list[int] | None] = [None]
+            if whole:
+                cut = _small_groups(source.footers[file])
+            begun.append((file, [pool.submit(work, file, groups) for groups in cut]))
         done, everything = 0, sum(len(futures) for _, futures in begun)
         try:
             for file, futures in begun:
-                yield from _of_file(source, file, futures)
+                yield from results(file, futures)
                 done += len(futures)
                 tell(done / max(1, everything))
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _of_file(source: _Files, file: str, futures: list[Future[list[Any]]]) -> list[Any]:
-    """All results of a file; none if it is left out."""
-    try:
-        found = [batch for future in futures for batch in future.result()]
-    except EngineFailure:
-        if not (source.refused_changed(file) or source.refused_damaged(file)):
-            raise
-        return []
-    return [] if source.refused_changed(file) else found  # before any of it is handed on
-
-
-def _cut(file: str, footer: Footer, whole: bool) -> Iterator[_Share]:
-    """Row groups together as far as they are small; a query takes a file as it is."""
-    if not whole:
-        yield _Share(file, None)
-        return
+def _small_groups(footer: Footer) -> Iterator[list[int]]:
+    """Row groups of a file, together as far as they are small."""
     groups: list[int] = []
     rows = 0
     for group, n in enumerate(footer.groups):
         groups.append(group)
         rows += n
         if rows >= SHARE_ROWS or group == len(footer.groups) - 1:
-            yield _Share(file, tuple(groups))
+            yield groups
             groups, rows = [], 0
-
-
-def _batches(
-    source: _Files, share: _Share, frame: Callable[[Any], Any], names: Sequence[str]
-) -> Iterator[Any]:
-    if share.groups is None:
-        session = source.engine.session()
-        yield from session.batches(frame(session.scan([share.file], source.widths)), BATCH_ROWS)
-        return
-    import pyarrow.parquet
-
-    with pyarrow.parquet.ParquetFile(share.file) as opened:
-        batches = opened.iter_batches(
-            BATCH_ROWS, row_groups=list(share.groups), columns=list(names), use_threads=False
-        )
-        for batch in batches:  # in the order of the file, and "a" would bring "a.b" with it
-            yield batch.select(list(names))

@@ -1,4 +1,9 @@
-"""A table that is asked rather than read: filters, distinct rows and joins where the data are."""
+"""A table that is asked rather than read: filters, distinct rows and joins where the data are.
+
+Tables of Arrow that a query returns are the same from every engine: one type for each kind of value
+(`plain`), and cells in one order, a missing value being one of them. Only the order in which an
+engine adds numbers is its own: sums of weights agree to a relative 1e-12, and have no order.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from operator import and_, or_
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from ldpstats.engines.base import (
     BATCH_ROWS,
@@ -21,6 +26,7 @@ from ldpstats.engines.base import (
 )
 from ldpstats.engines.database import Embedded
 from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.io.tables import columns_shown
 
 __all__ = ["LEAST_WEIGHT", "MOST_BYTES", "MOST_WEIGHT", "Query", "faults"]
 
@@ -30,11 +36,7 @@ MOST_BYTES = 1 << 31  # of distinct rows that a query returns
 
 @dataclass(frozen=True, eq=False)
 class Query:
-    """Rows of a table that an engine holds; nothing is read until something is asked.
-
-    Tables of Arrow that it returns are the same from every engine: one type for each kind of value
-    (`canonical.plain`), and cells in one order.
-    """
+    """Rows of a table that an engine holds; nothing is read until something is asked."""
 
     source: Source
     filters: tuple[Any, ...] = ()  # expressions of Narwhals that must be true
@@ -91,40 +93,32 @@ class Query:
     def cells(
         self, names: Sequence[str], count: str | None = None, most_bytes: int = MOST_BYTES
     ) -> Any:
-        """The distinct combinations of some columns, by one grouped query.
-
-        Before it, another checks the column `count`, if that is given.
-
-        Parameters
-        ----------
-        names : sequence of str
-        count : str, optional
-            A column of whole numbers: how many respondents each row stands for.
-        most_bytes : int
-            Most bytes of the result.
-
-        Returns
-        -------
-        pyarrow.Table, one row a combination
-            The columns, of which a missing value is one value, and as the last "n", int64: the
-            number of rows, or the sum of `count`. Sorted by the columns in order, missing last.
-
-        Raises
-        ------
-        InvalidArgument
-            If a column does not exist or has no order, or `count` holds anything but whole numbers.
-        NotAvailable
-            If the combinations take more than `most_bytes`.
-        """
+        """Distinct rows of some columns, sorted, and "n": their number, or the sum of `count`."""
         import narwhals
+        import pyarrow
 
         names = list(dict.fromkeys(names))
         given = [*names, *([count] if count is not None else [])]
         self._check(given)
         if count is not None:
-            self._check_count(count)
+            kind, column = self.type(count), narwhals.col(count)
+            if not kind.is_numeric():
+                raise InvalidArgument("count", count, f"holds {kind}: it must hold whole numbers")
+            bad = column.is_null() | (column < 0)
+            if not kind.is_integer():
+                bad = bad | (column != column.round())
+            if kind.is_float():
+                bad = bad | column.is_nan() | (column.abs() > 2.0**53)
+            if found := self._some(count, bad):
+                remedy = f"holds {found[0]!r}: it must hold whole numbers, none of them negative"
+                raise InvalidArgument("count", count, remedy)
         if not names:
-            return _number(len(self) if count is None else self._sum(count))
+            n = len(self)
+            if count is not None:
+                total = narwhals.col(count).sum().alias("n")
+                table = self._collected(lambda frame: frame.select(total))
+                n = int(table.column(0)[0].as_py() or 0)
+            return pyarrow.table({"n": pyarrow.array([n], pyarrow.int64())})
         keys = [f"c{i}" for i in range(len(names))]
         number = narwhals.len() if count is None else narwhals.col("v").sum()
 
@@ -148,40 +142,7 @@ class Query:
         factors: bool = False,
         most_bytes: int = MOST_BYTES,
     ) -> tuple[Any, Any]:
-        """The distinct combinations of some columns with sums of weights, by one grouped query.
-
-        The order in which an engine adds numbers is its own: sums of equal tables agree to a
-        relative 1e-12, not to the last digit. Combinations have no order either.
-
-        Parameters
-        ----------
-        names : sequence of str
-        weights : sequence of str
-            Columns of numbers, which are added up.
-        domain : sequence of expressions of Narwhals
-            Rows for which all are true are told apart from others.
-        factors : bool
-            Whether all columns of weights but the first are factors of it.
-        most_bytes : int
-            Most bytes of the result.
-
-        Returns
-        -------
-        keys : pyarrow.Table, one row a combination
-            The columns, of which a missing value is one value.
-        sums : pyarrow.Table, of the same rows
-            "inside", whether they are in the domain; "n", the number of rows, int64; "bad", how
-            many have a weight that is missing, infinite, negative or, in the first column, zero;
-            "w0", "w1", ..., the sums of the columns of weights, and "w0w0", that of the squares of
-            the first.
-
-        Raises
-        ------
-        InvalidArgument
-            If a column does not exist, or weights are no numbers.
-        NotAvailable
-            If the combinations take more than `most_bytes`.
-        """
+        """Distinct rows of some columns, and sums of weights; see the end of this module."""
         names = list(dict.fromkeys(names))
         self._check([*names, *weights])
         for i, weight in enumerate(weights):
@@ -227,24 +188,9 @@ class Query:
         yield from self.source.streamed(run)
 
     def partial(self, names: Sequence[str], function: Partial, schema: Any) -> Iterator[Any]:
-        """Run a function of record batches where the data are; its results add up.
-
-        Parameters
-        ----------
-        names : sequence of str
-            The columns that it needs. Their types are those of the source: bytes may come as
-            binary or fixed-size binary, text as string, large_string or dictionaries.
-        function : callable, from an iterator of pyarrow.RecordBatch to another
-            It is called once for each share of the rows, in threads or on workers, and is pickled
-            on the way there. What it returns for all shares must add up to the result.
-        schema : pyarrow.Schema
-            Of what it returns.
-
-        Yields
-        ------
-        pyarrow.RecordBatch
-            All that it returned; the rows of each file exactly once.
-        """
+        """Run a function of record batches where the data are; its results add up."""
+        # once for each share of the rows, in threads or on workers, where it comes pickled; types
+        # are those of the source: bytes as binary or fixed-size binary, text also as dictionaries
         self._check(names)
 
         def chosen(root: Any) -> Any:
@@ -254,17 +200,17 @@ class Query:
         yield from self.source.partial(chosen, function, schema, list(names), whole)
 
     def joined(self, other: Query, id: str, suffixes: tuple[str, str]) -> Query:
-        """Rows of both that agree in the column `id`; a suffix distinguishes other columns.
-
-        Raises
-        ------
-        NotAvailable
-            If the two are not on the same engine and connection.
-        """
+        """Rows of both that agree in the column `id`; a suffix distinguishes other columns."""
         self._check([id, *self.columns])
         other._check([id, *other.columns])
         both = Joined(self.source.name, self, other, id, suffixes)
-        both.check()
+        try:
+            _ = both.schema
+        except EngineFailure as error:
+            if "different connections" not in str(error):
+                raise
+            remedy = "are on different connections: make both on one, or read both into memory"
+            raise NotAvailable(f"{both.shown}: {remedy}") from None
         return Query(both)
 
     def commonest(self, name: str) -> tuple[Any, int]:
@@ -304,7 +250,7 @@ class Query:
         """The rows, as a lazy frame of Narwhals that runs in this session."""
         return self._filtered(self.source.root(session))
 
-    # -- parts ---------------------------------------------------------------------------------
+    # -- inside --------------------------------------------------------------------------------
 
     def _filtered(self, frame: Any) -> Any:
         for expression in self.filters:
@@ -324,47 +270,17 @@ class Query:
         engine = self.source.engine
         for name in names:
             if name not in self.columns:
-                shown = ", ".join(map(repr, self.columns[:20]))
-                more = ", ..." * (len(self.columns) > 20)
-                remedy = f"no such column; the table has {shown}{more}"
+                remedy = f"no such column; the table has {columns_shown(self.columns)}"
                 raise InvalidArgument("column", name, remedy)
             if re.fullmatch(engine.misread, name, re.DOTALL):
                 remedy = f"is a pattern or a field to {engine.title}, not a name: rename it"
                 raise InvalidArgument("column", name, remedy)
-
-    def _check_count(self, count: str) -> None:
-        """Refuse a column that counts no respondents."""
-        import narwhals
-
-        kind, column = self.type(count), narwhals.col(count)
-        if not kind.is_numeric():
-            raise InvalidArgument("count", count, f"holds {kind}: it must hold whole numbers")
-        bad = column.is_null() | (column < 0)
-        if not kind.is_integer():
-            bad = bad | (column != column.round())
-        if kind.is_float():
-            bad = bad | column.is_nan() | (column.abs() > 2.0**53)
-        if found := self._some(count, bad):
-            remedy = f"holds {found[0]!r}: it must hold whole numbers, none of them negative"
-            raise InvalidArgument("count", count, remedy)
 
     def _some(self, name: str, test: Any) -> list[Any]:
         """A value of a column in the rows for which an expression is true; none without them."""
         table = self._collected(lambda frame: picked(frame.filter(test), [name]).head(1))
         found: list[Any] = table.column(0).to_pylist()
         return found
-
-    def _sum(self, count: str) -> int:
-        import narwhals
-
-        table = self._collected(lambda frame: frame.select(narwhals.col(count).sum().alias("n")))
-        return int(table.column(0)[0].as_py() or 0)
-
-
-def _number(n: int) -> Any:
-    import pyarrow
-
-    return pyarrow.table({"n": pyarrow.array([n], pyarrow.int64())})
 
 
 # -- Two tables side by side, row by row of the same identifier -----------------------------------
@@ -373,22 +289,13 @@ def _number(n: int) -> Any:
 T = TypeVar("T")
 
 
-class _Side(Protocol):
-    """A query, as far as a join needs it."""
-
-    @property
-    def source(self) -> Source: ...
-
-    def frame(self, session: Engine) -> Any: ...
-
-
 @dataclass(frozen=True, eq=False)
 class Joined(Source):
     """An inner join; every column but the identifier has the suffix of its side."""
 
     name: str
-    left: _Side
-    right: _Side
+    left: Query
+    right: Query
     id: str
     suffixes: tuple[str, str]
 
@@ -412,7 +319,7 @@ class Joined(Source):
         return both[0]
 
     @property
-    def files(self) -> Sequence[str]:
+    def files(self) -> Sequence[str]:  # type: ignore[override]
         return [*self.left.source.files, *self.right.source.files]
 
     @property
@@ -457,7 +364,7 @@ class Joined(Source):
         return source.levels(old)
 
     @property
-    def left_out(self) -> tuple[tuple[str, str], ...]:
+    def left_out(self) -> tuple[tuple[str, str], ...]:  # type: ignore[override]
         return (*self.left.source.left_out, *self.right.source.left_out)
 
     def tried(self, action: Callable[[], T]) -> T:
@@ -466,18 +373,12 @@ class Joined(Source):
     def streamed(self, batches: Callable[[], Iterator[Any]]) -> Iterator[Any]:
         return self.left.source.streamed(lambda: self.right.source.streamed(batches))
 
-    def check(self) -> None:
-        """Refuse relations of DuckDB on different connections."""
-        try:
-            _ = self.schema
-        except EngineFailure as error:
-            if "different connections" not in str(error):
-                raise
-            remedy = "are on different connections: make both on one, or read both into memory"
-            raise NotAvailable(f"{self.shown}: {remedy}") from None
-
 
 # -- Sums of weights by group, as an expression that every engine evaluates where its rows are ----
+# Beside the distinct combinations of the columns c0, c1, ... stand "inside": whether they are in
+# the domain, where all expressions of Narwhals are true; "n", the number of rows; "w0", "w1", ...,
+# sums of the columns of weights (with `factors` of products with the first), "w0w0" of squares of
+# the first, and "bad": how many have a weight that is missing, infinite, negative or, first, zero.
 
 
 # products of weights and squares of their sums stay far from the ends of what a number can be
@@ -506,21 +407,16 @@ def added(
         )
         made["w0w0"] = first * first
         sums = [*sums, "w0w0"]
-        bad = [unusable(number, positive=not i) for i, number in enumerate(numbers)]
+        bad = []
+        for i, number in enumerate(numbers):
+            # all engines sort NaN after every number, or find no comparison with it true
+            low = number >= (0.0 if i else LEAST_WEIGHT)
+            bad.append(number.is_null() | ~(low & (number <= MOST_WEIGHT)))
         made["bad"] = reduce(or_, bad).cast(narwhals.Int64)
         sums = [*sums, "bad"]
     chosen = frame.select(*(expression.alias(name) for name, expression in made.items()))
     totals = [narwhals.len().alias("n"), *(narwhals.col(name).sum() for name in sums)]
     return chosen.group_by(*keys, "inside").agg(*totals).select(*keys, "inside", "n", *sums)
-
-
-def unusable(number: Any, positive: bool) -> Any:
-    """Where a number is missing, infinite, negative or, if it is to be positive, zero or tiny.
-
-    All engines sort NaN after every number, or find no comparison with it true.
-    """
-    low = number >= (LEAST_WEIGHT if positive else 0.0)
-    return number.is_null() | ~(low & (number <= MOST_WEIGHT))
 
 
 def faults(name: str, positive: bool) -> dict[str, Any]:

@@ -1,4 +1,9 @@
-"""Maximum likelihood over a convex set of distributions: sequential quadratic programming."""
+"""Maximum likelihood and least squares over convex sets of p.
+
+Maximum likelihood under a user's constraints by sequential quadratic programming; non-negative
+least squares and the non-negative Lasso on a hashed design; a likelihood less a quadratic penalty;
+and the likelihood through products with W alone, where its Hessian is far from diagonal.
+"""
 
 from __future__ import annotations
 
@@ -54,8 +59,7 @@ def constrained_maximum(
 
     Each iteration minimises the quadratic model over the set, in coordinates scaled by the size of
     the last step, so that the solver's tolerances are relative to it, and searches the line to
-    there exactly. The gap is ``max_q score.q / N - 1`` over the q of the set, found by its own
-    optimisation; beyond `target`, the step must leave one below 1e-3 standard errors.
+    there exactly. Beyond a gap of `target`, the step must leave one below 1e-3 standard errors.
     """
     total, k = float(n.sum()), W.shape[1]
     if k > _LARGEST_K:
@@ -63,7 +67,7 @@ def constrained_maximum(
             f"constraints are handled up to {_LARGEST_K} categories, not {k}; merge categories"
         )
     require_possible(W)
-    p = _inside(W, lambda q: _checked(constraints, q))
+    p = _feasible_point(W, lambda q: _check_convex(constraints, q))
     best, best_at, scale, step_size = Ascent(p, np.inf, 0, False), 0, 1.0, np.inf
     for i in range(max_iter + 1):
         d = W.mix(p)
@@ -85,7 +89,7 @@ def constrained_maximum(
     return best
 
 
-def _inside(W: Rows, constraints: Constraints) -> Array:
+def _feasible_point(W: Rows, constraints: Constraints) -> Array:
     """A point of the set where every observed report is possible."""
     import cvxpy
 
@@ -108,9 +112,9 @@ def _inside(W: Rows, constraints: Constraints) -> Array:
                 problem.status,
                 "no distribution meets them all, with p >= 0 and sum(p) = 1; relax or remove some",
             )
-        found = np.maximum(p.value, 0.0)
-        if W.mix(found).min() > 0.0:
-            return np.asarray(found)
+        point = np.maximum(p.value, 0.0)
+        if W.mix(point).min() > 0.0:
+            return np.asarray(point)
     raise InvalidArgument(
         "constraints",
         "too tight",
@@ -119,7 +123,7 @@ def _inside(W: Rows, constraints: Constraints) -> Array:
     )
 
 
-def _checked(constraints: Constraints, p: Any) -> list[Any]:
+def _check_convex(constraints: Constraints, p: Any) -> list[Any]:
     """The user's constraints on p, once they are known to define a convex set."""
     import cvxpy
 
@@ -189,50 +193,33 @@ def _model_step(H: Array, g: Array, p: Array, scale: float, constraints: Constra
 
 
 def _optimise(problem: Any) -> None:
-    """Solve, linear problems by HiGHS, others by CLARABEL, to tighter tolerances than usual.
+    """Solve to tighter tolerances than usual, linear problems by HiGHS, others by CLARABEL.
 
-    A solver that does not quite reach them still leaves its best point, which is judged by our own
-    gap; so its warning, and its status, say nothing that matters here.
+    A best point that does not reach them is judged by our own gap, so warnings say nothing.
     """
     import cvxpy
 
     cp: Any = cvxpy  # its annotations are incomplete
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Solution may be inaccurate")
-        try:
-            if _linear(problem):
-                _highs(problem)
-            else:
-                _clarabel(problem)
-        except cp.SolverError:
-            return
-
-
-def _highs(problem: Any) -> None:
-    import cvxpy
-
-    cp: Any = cvxpy  # its annotations are incomplete
+    cones = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
     tight: dict[str, Any] = {
         "primal_feasibility_tolerance": 1e-10,
         "dual_feasibility_tolerance": 1e-10,
     }
-    if "HIGHS" in cp.installed_solvers():
-        problem.solve(solver="HIGHS", **tight)
-        return
-    try:  # scipy has HiGHS too, but refuses infinite bounds
-        problem.solve(solver="SCIPY", scipy_options=tight | {"method": "highs"})
-    except ValueError:
-        _clarabel(problem)
-
-
-def _clarabel(problem: Any) -> None:
-    tight = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
-    problem.solve(solver="CLARABEL", **tight)
-
-
-def _linear(problem: Any) -> bool:
-    """Whether a problem is a linear program; `Problem.is_lp` needs a newer cvxpy than we do."""
-    return bool(problem.is_qp() and problem.objective.expr.is_pwl())
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Solution may be inaccurate")
+        try:
+            # `Problem.is_lp` needs a newer cvxpy than we do
+            if not (problem.is_qp() and problem.objective.expr.is_pwl()):
+                problem.solve(solver="CLARABEL", **cones)
+            elif "HIGHS" in cp.installed_solvers():
+                problem.solve(solver="HIGHS", **tight)
+            else:
+                try:  # scipy has HiGHS too, but refuses infinite bounds
+                    problem.solve(solver="SCIPY", scipy_options=tight | {"method": "highs"})
+                except ValueError:
+                    problem.solve(solver="CLARABEL", **cones)
+        except cp.SolverError:
+            return
 
 
 # -- Non-negative least squares and the non-negative Lasso on a hashed design ---------------------
@@ -254,8 +241,8 @@ class NonnegativeFit:
     """A minimiser p, shape (S,), over p >= 0, with the certificate that it is one.
 
     `gap` is ``max_x |t_x| ||A_x|| / ||rhs||``, in the norm ``||v||^2 = v' D v``, where t_x is the
-    change of p_x that minimises over this coordinate alone: zero only at a minimum. So no candidate
-    can improve the fit by more than this share of the data. `n_iter` counts sweeps.
+    change of p_x that minimises over this coordinate alone: no candidate can improve the fit by
+    more than this share of the data. `n_iter` counts sweeps.
     """
 
     p: Array
@@ -277,16 +264,14 @@ def nonnegative_lasso(
     """Minimise ``1/2 (A p - rhs)' D (A p - rhs) + penalty' p`` over p >= 0 (EPK14 section 4).
 
     A is the design, (C m, S); D weighs every cell of cohort c by ``weights[c] >= 0``. The penalty,
-    a number or (S,), is in the units of the gradient A' D rhs; see
-    `estimators.lasso.penalty_level`. Let the background be near the mean of H, as for mass that no
-    candidate explains: a penalty shrinks the sum of p, and without a background the mass that it
-    takes away lifts every cell, and so presses all absent candidates to join. Coordinate descent:
-    Friedman, Hastie and Tibshirani (2010), J. Stat. Softw. 33(1); conjugate gradients on a face:
-    More and Toraldo (1991), SIAM J. Optim. 1.
+    a number or (S,), is in the units of the gradient A' D rhs; see `penalty_level`. Let the
+    background be near the mean of H, as for mass that no candidate explains: a penalty shrinks the
+    sum of p, and without a background the mass that it takes away lifts every cell, and so presses
+    all absent candidates to join. Coordinate descent: Friedman, Hastie and Tibshirani (2010), J.
+    Stat. Softw. 33(1); conjugate gradients on a face: More and Toraldo (1991), SIAM J. Optim. 1.
     """
     problem = _problem(design, weights, rhs, penalty)
-    p = _started(problem, start)
-    _check_limits(tol, max_iter)
+    p = np.zeros(design.shape[1]) if start is None else np.array(start, dtype=np.float64)
     n_iter = 0
     while True:
         residual = problem.residual(p)
@@ -294,19 +279,36 @@ def nonnegative_lasso(
         gap = float(moves.max(initial=0.0))
         if gap <= tol or n_iter >= max_iter:
             return NonnegativeFit(p, gap, n_iter, gap <= tol)
-        chosen = _in_play(p, moves, tol)
+        # As many may join as are above zero, so that few visit in vain and few passes are needed.
+        positive = p > 0.0
+        joining = np.flatnonzero(~positive & (moves > tol))
+        most = max(_NEWCOMERS, int(np.count_nonzero(positive)))
+        if joining.size > most:
+            joining = joining[np.argpartition(-moves[joining], most)[:most]]
+        chosen = np.sort(np.concatenate([np.flatnonzero(positive), joining]))
         # The others wait, so the chosen need not be settled much better than these.
         target = max(0.3 * tol, 0.05 * gap)
-        p[chosen], done = _settled(problem.narrowed(chosen), p[chosen], residual, target)
-        n_iter += done
+        inner = problem.narrowed(chosen)
+        run: Callable[..., float] = sweep
+        if inner.design.cells.size > _SMALL:  # a smaller design does not repay compilation
+            from ldpstats.kernels.nonnegative import sweep as run
+        arguments = _sweep_arguments(inner, p[chosen].copy(), residual)
+        values = arguments[-1]
+        for _ in range(_SWEEPS):
+            n_iter += 1
+            if run(*arguments) <= target * inner.scale:
+                break
+        else:
+            face = np.flatnonzero(values)
+            values[face] = _face_step(inner.narrowed(face), values[face])
+        p[chosen] = values
 
 
 @dataclass(frozen=True, eq=False)
 class _Problem:
     """What `nonnegative_lasso` minimises, for all candidates or for those in play.
 
-    ``weights`` is the diagonal of D, (C m,); ``counts``, (S,), the weight of the cells that a
-    candidate owns; ``squares``, (S,), its ``A_x' D A_x``; ``scale`` the norm of the data.
+    `weights` is D, (C m,), `counts` H' D 1 and `squares` the A_x' D A_x, (S,), `scale` ||rhs||.
     """
 
     design: HashDesign
@@ -343,72 +345,11 @@ class _Problem:
 
 
 def _problem(design: HashDesign, weights: Array, rhs: Array, penalty: Array | float) -> _Problem:
-    """Check the arguments and take the norms of the columns."""
-    rows, S = design.shape
-    w = _checked_nonnegative("weights", weights, (design.n_cohorts,))
-    if not w.any():
-        raise InvalidArgument("weights", weights, "must be positive for at least one cohort")
-    data = _checked_nonnegative("rhs", rhs, (rows,), signed=True)
-    level = penalty if np.ndim(penalty) else np.full(S, penalty, dtype=np.float64)
-    level = _checked_nonnegative("penalty", level, (S,))
-    D = np.repeat(w, design.n_cells)
-    scale = math.sqrt(float(D @ np.square(data))) or 1.0  # nothing to fit: any scale will do
-    return _Problem(design, D, data, level, design.owners(D), design.normal_diagonal(D), scale)
-
-
-def _checked_nonnegative(name: str, value: Any, shape: tuple[int], signed: bool = False) -> Array:
-    """`value` as float64, if it has that shape, is finite and, unless `signed`, at least zero."""
-    array = np.asarray(value, dtype=np.float64)
-    if array.shape != shape:
-        raise InvalidArgument(name, value, f"must have shape {shape}, not {array.shape}")
-    if not np.isfinite(array).all():
-        raise InvalidArgument(name, value, "must be finite")
-    if not signed and (array < 0.0).any():
-        raise InvalidArgument(name, value, "must not be negative")
-    return array
-
-
-def _started(problem: _Problem, start: Array | None) -> Array:
-    """A copy of the start, or zeros."""
-    S = problem.counts.size
-    return np.zeros(S) if start is None else _checked_nonnegative("start", start, (S,)).copy()
-
-
-def _check_limits(tol: float, max_iter: int) -> None:
-    if not tol > 0.0:
-        raise InvalidArgument("tol", tol, "must be positive, for example 1e-9")
-    if not max_iter >= 0:
-        raise InvalidArgument("max_iter", max_iter, "must not be negative")
-
-
-def _in_play(p: Array, moves: Array, tol: float) -> Array:
-    """Increasing positions of the candidates above zero and of those that press most to join.
-
-    As many may join as are above zero, so that few visit in vain and few passes are needed.
-    """
-    positive = p > 0.0
-    joining = np.flatnonzero(~positive & (moves > tol))
-    most = max(_NEWCOMERS, int(np.count_nonzero(positive)))
-    if joining.size > most:
-        joining = joining[np.argpartition(-moves[joining], most)[:most]]
-    return np.sort(np.concatenate([np.flatnonzero(positive), joining]))
-
-
-def _settled(problem: _Problem, p: Array, residual: Array, target: float) -> tuple[Array, int]:
-    """Lower the objective over the candidates in play: p, shape (S,), and the sweeps it took.
-
-    Coordinate descent until moves are below `target`; else conjugate gradients on the face of the
-    positive ones.
-    """
-    run = _sweeper(problem.design.cells.size)
-    arguments = _sweep_arguments(problem, p.copy(), residual)
-    p = arguments[-1]
-    for done in range(1, _SWEEPS + 1):
-        if run(*arguments) <= target * problem.scale:
-            return p, done
-    face = np.flatnonzero(p)
-    p[face] = _face_step(problem.narrowed(face), p[face])
-    return p, _SWEEPS
+    """The problem, with the norms of its columns."""
+    D = np.repeat(np.asarray(weights, dtype=np.float64), design.n_cells)
+    level = np.broadcast_to(np.asarray(penalty, dtype=np.float64), design.shape[1:])
+    scale = math.sqrt(float(D @ np.square(rhs))) or 1.0  # nothing to fit: any scale will do
+    return _Problem(design, D, rhs, level, design.owners(D), design.normal_diagonal(D), scale)
 
 
 def _sweep_arguments(problem: _Problem, p: Array, residual: Array) -> tuple[Any, ...]:
@@ -426,15 +367,6 @@ def _sweep_arguments(problem: _Problem, p: Array, residual: Array) -> tuple[Any,
     return cells, D[:, 0].copy(), columns, shared, pull, sums, p
 
 
-def _sweeper(size: int) -> Callable[..., float]:
-    """`sweep` for a design of `size` cells: compiled, unless it is too small for that to pay."""
-    if size <= _SMALL:
-        return sweep
-    from ldpstats.kernels import nonnegative as nonnegative_kernels
-
-    return nonnegative_kernels.sweep
-
-
 def sweep(
     cells: Array,
     weights: Array,
@@ -444,14 +376,13 @@ def sweep(
     sums: Array,
     p: Array,
 ) -> float:
-    """Minimise over one coordinate after another, in place: `pull`, `sums` and `p` are updated.
+    """Minimise over one coordinate after another, in place; largest ``|change of p_x| ||A_x||``.
 
     The weighted residual is ``pull + slope background sum(p) weights``: the first part, ``D (rhs -
     slope H p)`` with a last column of zeros, (C, m + 1), changes in the cells of a coordinate
     alone; `sums` holds sum(p) and the sum of `pull`. `cells`, (S, C, h), has m for none. `columns`,
     (S, 3), is the weight of a candidate's cells, its ``A_x' D A_x`` and its penalty; `shared` is
-    slope, background and the weight of all cells. Returns the largest ``|change of p_x| sqrt(A_x' D
-    A_x)``.
+    slope, background and the weight of all cells.
     """
     slope, background, weight = shared
     C, width = pull.shape
@@ -494,8 +425,7 @@ def _face_step(problem: _Problem, p: Array) -> Array:
 def _conjugate_gradients(problem: _Problem, descent: Array) -> Array:
     """Solve ``A' D A step = descent`` to about a hundredth, preconditioned by the diagonal.
 
-    Columns that depend on one another may leave no solution; the iteration then ends at the first
-    direction along which the objective is a straight line.
+    Ends early at a direction along which the objective is a straight line.
     """
     step, left = np.zeros(descent.size), descent
     scaled = left / problem.squares
@@ -571,9 +501,9 @@ def penalised_maximum(f: Penalised, target: float, max_iter: int) -> tuple[Ascen
     """The minimum of f by a primal-dual interior point method, and its effective parameters.
 
     Every step solves ``(H + diag(z / p)) dp + dy 1 = tau / p - g - y 1`` with ``1'dp = 0`` for the
-    multipliers z of p >= 0 and y of the sum (Boyd and Vandenberghe 2004, section 11.7). It starts
-    at the uniform p and uses no random number. The effective parameters are the trace of
-    ``(J + K + diag(z / p))^-1 J`` with J the information, restricted to changes that sum to zero.
+    multipliers z of p >= 0 and y of the sum (Boyd and Vandenberghe 2004, section 11.7), from the
+    uniform p. The effective parameters are the trace of ``(J + K + diag(z / p))^-1 J`` with J the
+    information, restricted to changes that sum to zero.
     """
     k = len(f.K)
     p = np.full(k, 1.0 / k)
@@ -589,8 +519,12 @@ def penalised_maximum(f: Penalised, target: float, max_iter: int) -> tuple[Ascen
         if gap <= 0.1 * goal or i == max_iter:
             break
         tau = _SHRINK * float(p @ z) / k
-        dp, dz, dy = _direction(f.information(p) + f.K, p, z, g + y, tau)
-        t = min(_longest(p, dp), _longest(z, dz))
+        factor = _factor(f.information(p) + f.K + np.diag(z / p))
+        step, ones = _solve(factor, np.column_stack([tau / p - (g + y), np.ones(k)])).T
+        dy = float(step.sum() / ones.sum())
+        dp = step - dy * ones
+        dz = tau / p - z - z / p * dp
+        t = min(1.0, _STAY * _longest(p, dp), _STAY * _longest(z, dz))
         least = _residual(p, z, g + y, tau)
         while t > _LEAST_STEP:
             at = p + t * dp
@@ -603,8 +537,14 @@ def penalised_maximum(f: Penalised, target: float, max_iter: int) -> tuple[Ascen
             break
         p, z, y = at / at.sum(), z + t * dz, y + t * dy
         g = f.gradient(p)
-    df = _effective(f, p, z)
-    p = _without_traces(f, p, goal)
+    J = f.information(p)
+    factor = _factor(J + f.K + np.diag(z / p))
+    ones = _solve(factor, np.ones(k))
+    df = float(np.trace(_solve(factor, J)) - ones @ J @ ones / ones.sum())
+    # entries that the barrier alone keeps from zero are set to zero, if the gap stays small
+    kept = np.where(p * k < _NEVER, 0.0, p)
+    kept /= kept.sum()
+    p = kept if f.gap(kept) <= max(goal, f.gap(p)) else p
     gap = f.gap(p)
     return Ascent(p, gap, i, gap <= goal), df
 
@@ -621,21 +561,10 @@ def _solve(factor: Any, right: Array) -> Array:
     return np.asarray(cho_solve(factor, right, check_finite=False))
 
 
-def _direction(
-    H: Array, p: Array, z: Array, slope: Array, tau: float
-) -> tuple[Array, Array, float]:
-    """Newton step of p, z and y for the barrier tau; `slope` is the gradient plus y."""
-    factor = _factor(H + np.diag(z / p))
-    step, ones = _solve(factor, np.column_stack([tau / p - slope, np.ones(p.size)])).T
-    dy = float(step.sum() / ones.sum())
-    dp = step - dy * ones
-    return dp, tau / p - z - z / p * dp, dy
-
-
 def _longest(x: Array, change: Array) -> float:
-    """The longest step of at most one that keeps x positive."""
+    """The largest t for which x + t change >= 0, for positive x."""
     falls = change < 0.0
-    return min(1.0, _STAY * float(np.min(-x[falls] / change[falls], initial=np.inf)))
+    return float(np.min(-x[falls] / change[falls], initial=np.inf))
 
 
 def _residual(p: Array, z: Array, slope: Array, tau: float) -> float:
@@ -643,27 +572,13 @@ def _residual(p: Array, z: Array, slope: Array, tau: float) -> float:
     return float(np.sqrt(((slope - z) ** 2).sum() + ((p * z - tau) ** 2).sum()))
 
 
-def _effective(f: Penalised, p: Array, z: Array) -> float:
-    J = f.information(p)
-    factor = _factor(J + f.K + np.diag(z / p))
-    ones = _solve(factor, np.ones(p.size))
-    return float(np.trace(_solve(factor, J)) - ones @ J @ ones / ones.sum())
-
-
-def _without_traces(f: Penalised, p: Array, goal: float) -> Array:
-    """p with entries that the barrier alone keeps from zero set to zero, if its gap stays small."""
-    kept = np.where(p * p.size < _NEVER, 0.0, p)
-    kept /= kept.sum()
-    return kept if f.gap(kept) <= max(goal, f.gap(p)) else p
-
-
 # -- Maximise a likelihood through products with W alone, where its Hessian is far from diagonal ---
 
 
-_STAY_interior = 0.995  # share of the way to the boundary that a step may take
+_STAY_NEWTON = 0.995  # share of the way to the boundary that a step may take
 _FORCING = 1e-2  # relative error of a Newton step, in its own norm
 _MOST_PRODUCTS = 2000  # of the Hessian with a vector, for one step
-_PATIENCE_interior = 8  # iterations without a smaller gap before giving up
+_PATIENCE_NEWTON = 8  # iterations without a smaller gap before giving up
 
 
 def interior_newton(
@@ -681,8 +596,7 @@ def interior_newton(
     gradients: two products with W for each, and no matrix of k x k. The preconditioner is the
     diagonal plus rank one Hessian of `DiagonalModel`, exact where p_x is on its way to zero. It
     stops at a gap of `target` after a step below `max_step` standard errors: as the barrier falls
-    tenfold from step to step, what is left is shorter. All reports must be possible under `start`,
-    shape (k,).
+    tenfold from step to step, what is left is shorter. All reports must be possible under `start`.
     """
     total, k = float(n.sum()), W.shape[1]
     p = 0.9 * start + 0.1 / k
@@ -705,14 +619,20 @@ def interior_newton(
             fresh = certified_gap(W, n, q) if W.mix(q).min() > 0.0 else np.inf
             if fresh <= target:
                 return Ascent(q, fresh, i, True)
-        if i - best_at > _PATIENCE_interior:
+        if i - best_at > _PATIENCE_NEWTON:
             break
         mu = _SHRINK * float(p @ z) / k
         x, change = _newton_step(W, weight / d, z / p, g - mu / p)
         dz = mu / p - z - z / p * x
-        t = _damped(n / total, p, d, x, change, mu)
+        # the whole step, unless it leaves p > 0 or raises the objective
+        t = min(1.0, _STAY_NEWTON * _longest(p, x), _STAY_NEWTON * _longest(d, change))
+        for _ in range(30):
+            rise = n / total @ np.log1p(t * change / d)
+            if rise - t * x.sum() + mu * np.log1p(t * x / p).sum() >= -1e-14:
+                break
+            t /= 2.0
         size = np.sqrt(total * float((weight / d) @ change**2)) if t == 1.0 else np.inf
-        z = z + min(1.0, _STAY_interior * _longest_interior(z, dz)) * dz
+        z = z + min(1.0, _STAY_NEWTON * _longest(z, dz)) * dz
         p, d = p + t * x, d + t * change
         weight = n / (d * total)
         g = 1.0 - W.adjoint(weight)
@@ -745,23 +665,3 @@ def _newton_step(W: Rows, v: Array, barrier: Array, g: Array) -> tuple[Array, Ar
         rho, last = float(r @ y), rho
         step = y + (rho / last) * step
     return x, Wx
-
-
-def _damped(share: Array, p: Array, d: Array, x: Array, change: Array, mu: float) -> float:
-    """How far to go along x: the whole step, unless it leaves p > 0 or raises the objective."""
-    far = min(
-        _STAY_interior * _longest_interior(p, x), _STAY_interior * _longest_interior(d, change)
-    )
-    t = 1.0 if far >= 1.0 else far
-    for _ in range(30):
-        fall = share @ np.log1p(t * change / d) - t * x.sum() + mu * np.log1p(t * x / p).sum()
-        if fall >= -1e-14:
-            break
-        t /= 2.0
-    return t
-
-
-def _longest_interior(p: Array, x: Array) -> float:
-    """The largest t for which p + t x >= 0, for positive p."""
-    down = x < 0.0
-    return float(np.min(p[down] / -x[down], initial=1e3))

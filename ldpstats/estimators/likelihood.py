@@ -1,4 +1,4 @@
-"""The exact maximum likelihood estimate, by the solver that suits the channel."""
+"""Estimators by a likelihood: exact, by EM, by cones, penalised for roughness, and composite."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class MLE(LikelihoodEstimator):
     ----------
     constraints : callable or None
         Takes the (k,) cvxpy expression of p and returns a list of cvxpy constraints that define a
-        convex set; p >= 0 and sum(p) = 1 are added. See `ldpstats.estimators.moments`.
+        convex set; p >= 0 and sum(p) = 1 are added. See `ldpstats.estimators.constraints`.
     tol : float or None
         Gap per report to reach. None for 1e-3 nats over all reports, and an estimated Newton step
         below 1e-3 standard errors; then dense problems of up to 64 categories go on to 1e-12.
@@ -128,13 +128,13 @@ class MLE(LikelihoodEstimator):
         W, n = observed(problem)
         target = gap_target(problem.nobs, self.tol)
         if self.constraints is None:
-            found, how = maximise(W, n, target, self.tol is None, self.max_iter)
+            ascent, how = maximise(W, n, target, self.tol is None, self.max_iter)
         else:
             from ldpstats.estimators.constrained import constrained_maximum
 
-            found = constrained_maximum(W.prepared(), n, self.constraints, target, self.max_iter)
-            how = f"sequential quadratic programming, {found.n_iter} iterations"
-        return report(found, problem.nobs, how, target)
+            ascent = constrained_maximum(W.prepared(), n, self.constraints, target, self.max_iter)
+            how = f"sequential quadratic programming, {ascent.n_iter} iterations"
+        return report(ascent, problem.nobs, how, target)
 
 
 def refitted(W: Rows, n: Array, start: Array | None, model: DenseModel | None = None) -> Solution:
@@ -147,13 +147,13 @@ def refitted(W: Rows, n: Array, start: Array | None, model: DenseModel | None = 
     target = gap_target(nobs, None)
     if start is not None and model is not None:
         rows, shared = W.prepared(), lambda *_: model
-        found = proximal_newton(rows, n, start, target, STEP, _PROXIMAL, shared, np.inf)
-        if found.converged:
-            how = f"Newton with the Hessian of other reports, {found.n_iter} iterations"
-            return report(found, nobs, how, target)
-        start = found.p
-    found, how = maximise(W, n, target, True, start=start)
-    return report(found, nobs, how, target)
+        ascent = proximal_newton(rows, n, start, target, STEP, _PROXIMAL, shared, np.inf)
+        if ascent.converged:
+            how = f"Newton with the Hessian of other reports, {ascent.n_iter} iterations"
+            return report(ascent, nobs, how, target)
+        start = ascent.p
+    ascent, how = maximise(W, n, target, True, start=start)
+    return report(ascent, nobs, how, target)
 
 
 def model_of_refits(W: Rows, n: Array, p: Array) -> DenseModel | None:
@@ -175,44 +175,35 @@ def maximise(
     """Maximise ``sum_i n_i log(W p)_i`` over the simplex, for counts n > 0, and say how.
 
     It stops at a gap of `target` per report; with `by_step` the next step must also be below 1e-3
-    standard errors, and small problems are polished. `start`, shape (k,), is a point of the simplex
-    to begin at, instead of each solver's own; closed forms are then not used.
+    standard errors, and small problems are polished. From `start`, (k,), if given; closed forms
+    are then not used. Products go first where W has structure; Newton takes over where k is small
+    enough for its Hessian: to close the gap, and to polish.
     """
+
+    def solve(W: Rows, n: Array) -> tuple[Ascent, str]:
+        k = W.shape[1]
+        small = by_step and k <= _POLISH_K
+        last = LAST_STEP if by_step else np.inf
+        goal = min(target, 1e-12) if small else target
+        if not W.is_structured or (_is_sampled(W) and has_few_reports(W)):
+            ascent = newton(W, n, goal, start, last, max_iter)
+            how = f"Newton, {ascent.n_iter} iterations"
+            return replace(ascent, converged=ascent.gap <= target), how
+        W = W.prepared()
+        first, how = _by_products(W, n, target, by_step, max_iter, start)
+        if (first.converged and not small) or k > _DENSE_K:
+            return first, how
+        ascent = newton(W, n, goal, first.p, last, max_iter)
+        how += f"; Newton, {ascent.n_iter} iterations"
+        return Ascent(ascent.p, ascent.gap, first.n_iter + ascent.n_iter, ascent.gap <= target), how
+
     if start is not None:
-        return _iterated(W, n, target, by_step, max_iter, start)
+        return solve(W, n)
     known = W.closed_form(n)
     if known is not None:
         how = "water-filling in closed form"
         return Ascent(known, certified_gap(W, n, known), 0, True), how
-
-    def solve(rows: Rows, counts: Array) -> tuple[Ascent, str]:
-        return _iterated(rows, counts, target, by_step, max_iter, None)
-
     return maximise_reduced(W, n, target, solve)
-
-
-def _iterated(
-    W: Rows, n: Array, target: float, by_step: bool, max_iter: int, begin: Array | None
-) -> tuple[Ascent, str]:
-    """`maximise`, by cheap products first where W has structure, then by Newton where needed.
-
-    Newton takes over where k is small enough for its Hessian: to close the gap, and to polish.
-    """
-    k = W.shape[1]
-    small = by_step and k <= _POLISH_K
-    last = LAST_STEP if by_step else np.inf
-    goal = min(target, 1e-12) if small else target
-    newton_alone = not W.is_structured or (_is_sampled(W) and has_few_reports(W))
-    if newton_alone:
-        found = newton(W, n, goal, begin, last, max_iter)
-        return replace(found, converged=found.gap <= target), f"Newton, {found.n_iter} iterations"
-    W = W.prepared()
-    first, how = _by_products(W, n, target, by_step, max_iter, begin)
-    if (first.converged and not small) or k > _DENSE_K:
-        return first, how
-    found = newton(W, n, goal, first.p, last, max_iter)
-    how += f"; Newton, {found.n_iter} iterations"
-    return Ascent(found.p, found.gap, first.n_iter + found.n_iter, found.gap <= target), how
 
 
 def _by_products(
@@ -229,14 +220,14 @@ def _by_products(
         model_at = LowRankModel.at
     stale = np.inf if joint or table else STALE  # models of joint reports are costly
     begin = starting_point(W, n) if begin is None else begin
-    found = proximal_newton(W, n, begin, target, last, tries, model_at, stale)
+    ascent = proximal_newton(W, n, begin, target, last, tries, model_at, stale)
     name = "Newton with a sampled Hessian" if joint else "proximal Newton"
-    how = f"{name}, {found.n_iter} iterations"
-    if not table or found.converged:
-        return found, how
-    inner = interior_newton(W, n, found.p, target, last, max_iter)
+    how = f"{name}, {ascent.n_iter} iterations"
+    if not table or ascent.converged:
+        return ascent, how
+    inner = interior_newton(W, n, ascent.p, target, last, max_iter)
     how += f"; interior point method, {inner.n_iter} iterations"
-    return replace(inner, n_iter=found.n_iter + inner.n_iter), how
+    return replace(inner, n_iter=ascent.n_iter + inner.n_iter), how
 
 
 def _is_large_table(W: Rows) -> bool:
@@ -256,14 +247,7 @@ _TINY = 1e-30  # subnormal numbers are slow; the certificate guards what is flus
 
 
 def em_step(problem: Likelihood, p: Array) -> Array:
-    """One plain EM step, ``p_x <- p_x score_x / n`` (FPE16 section III-A, MK19 section 2.5).
-
-    Examples
-    --------
-    >>> problem = Likelihood(np.array([[0.75, 0.25], [0.25, 0.75]]), np.array([60, 40]))
-    >>> em_step(problem, np.array([0.5, 0.5]))
-    array([0.55, 0.45])
-    """
+    """One plain EM step, ``p_x <- p_x score_x / n`` (FPE16 section III-A, MK19 section 2.5)."""
     return np.asarray(p * problem.score(p) / problem.nobs)
 
 
@@ -315,11 +299,11 @@ class EM(LikelihoodEstimator):
         last = STEP if self.tol is None else np.inf
 
         def solve(rows: Rows, counts: Array) -> tuple[Ascent, str]:
-            found = squarem(rows.prepared(), counts, target, self.max_iter, last)
-            return found, f"EM, {found.n_iter} steps"
+            ascent = squarem(rows.prepared(), counts, target, self.max_iter, last)
+            return ascent, f"EM, {ascent.n_iter} steps"
 
-        found, how = maximise_reduced(W, n, target, solve)
-        return report(found, problem.nobs, how, target)
+        ascent, how = maximise_reduced(W, n, target, solve)
+        return report(ascent, problem.nobs, how, target)
 
 
 def squarem(W: Rows, n: Array, target: float, max_iter: int, max_step: float = np.inf) -> Ascent:
@@ -478,12 +462,12 @@ class CvxpyMLE(LikelihoodEstimator):
         p, status, n_iter = _by_cones(W, n)
         gap = certified_gap(W, n, p) if W.mix(p).min() > 0.0 else np.inf
         how = f"CLARABEL, {status}, gap {gap:.1e}"
-        found = Ascent(p, gap, n_iter, gap <= target)
-        if self.tol is None or not found.converged:
+        ascent = Ascent(p, gap, n_iter, gap <= target)
+        if self.tol is None or not ascent.converged:
             polished, steps = maximise(W, n, target, self.tol is None, start=p)
-            found = Ascent(polished.p, polished.gap, n_iter + polished.n_iter, polished.converged)
+            ascent = Ascent(polished.p, polished.gap, n_iter + polished.n_iter, polished.converged)
             how += f"; polished by {steps}"
-        return report(found, problem.nobs, how, target)
+        return report(ascent, problem.nobs, how, target)
 
 
 def _by_cones(W: Rows, n: Array) -> tuple[Array, str, int]:
@@ -521,7 +505,7 @@ def _by_cones(W: Rows, n: Array) -> tuple[Array, str, int]:
 _PENALTIES = (0.0, *(10.0**power for power in range(-15, 0)))  # from which one is chosen
 _COARSE = 64  # bins on which it is chosen, at most
 _COST = 2.0  # nats for each effective parameter: twice AIC's
-_LARGEST_smoothed = 2500  # bins for which k x k matrices are formed
+_MOST_BINS = 2500  # bins for which k x k matrices are formed
 
 
 @dataclass(frozen=True)
@@ -611,9 +595,9 @@ class Smoothed(LikelihoodEstimator):
         k = W.shape[1]
         if W.is_joint:
             raise NotAvailable("joint frequencies have no single order: smooth one variable alone")
-        if k > _LARGEST_smoothed:
+        if k > _MOST_BINS:
             raise NotAvailable(
-                f"{k} bins are too many to smooth; merge them to {_LARGEST_smoothed} or less"
+                f"{k} bins are too many to smooth; merge them to {_MOST_BINS} or less"
             )
         edges = np.linspace(0.0, 1.0, k + 1) if self.edges is None else np.array(self.edges)
         if edges.size != k + 1:
@@ -621,10 +605,10 @@ class Smoothed(LikelihoodEstimator):
             raise InvalidArgument("edges", self.edges, remedy)
         W = W.prepared()
         penalty = self._chosen(W, n, edges) if self.penalty is None else float(self.penalty)
-        found, df, target = self._at(W, n, edges, penalty)
+        ascent, df, target = self._at(W, n, edges, penalty)
         how = f"penalty {penalty:.3g}" + (" (chosen)" if self.penalty is None else "")
-        how = f"likelihood with {how}, {df:.1f} effective parameters, {found.n_iter} Newton steps"
-        return report(found, problem.nobs, how, target)
+        how = f"likelihood with {how}, {df:.1f} effective parameters, {ascent.n_iter} Newton steps"
+        return report(ascent, problem.nobs, how, target)
 
     def _at(self, W: Rows, n: Array, edges: Array, penalty: float) -> tuple[Ascent, float, float]:
         f = Penalised(W, n, penalty * roughness(edges))
@@ -640,9 +624,9 @@ class Smoothed(LikelihoodEstimator):
             W, edges = DenseRows(merged / np.diff(edges[starts]), W.log_scale), edges[starts]
         best, chosen = -np.inf, 0.0
         for penalty in _PENALTIES:
-            found, df, _ = self._at(W, n, edges, penalty)
-            value = float(n @ np.log(W.mix(found.p))) - _COST * df
-            if found.converged and value >= best:
+            ascent, df, _ = self._at(W, n, edges, penalty)
+            value = float(n @ np.log(W.mix(ascent.p))) - _COST * df
+            if ascent.converged and value >= best:
                 best, chosen = value, penalty
         return chosen
 
@@ -652,15 +636,7 @@ def roughness(edges: Array) -> Array:
 
     The density f is p over the widths of the bins, on the range of the edges taken as [0, 1]. At
     bin x its second derivative is the difference of the slopes to the bins beside it, over the mean
-    distance of the midpoints, which is also its weight in the integral. Linear densities have none
-    if bins are even.
-
-    Examples
-    --------
-    >>> K = roughness(np.linspace(0, 1, 4))
-    >>> p = np.array([1.0, 2.0, 4.0]) / 7            # one second difference, 3 (1 - 4 + 4) / 7
-    >>> bool(np.isclose(p @ K @ p, (9 * 3 / 7) ** 2 / 3))
-    True
+    distance of the midpoints, which is also its weight in the integral.
     """
     u = (edges - edges[0]) / (edges[-1] - edges[0])
     k, width, middle = u.size - 1, np.diff(u), (u[1:] + u[:-1]) / 2.0
@@ -709,13 +685,25 @@ class Composite(MomentsEstimator):
             Where the reports are not unary: one independent bit per category.
         """
         t, A, offset = _bits(problem)
-        nu = _multiplier(t, A, offset)
-        p = _given(nu, t, A, offset)
+        from scipy.optimize import brentq
+
+        def excess(nu: float) -> float:
+            return float(_root(nu, t, A, offset).sum()) - 1.0
+
+        sign = 1.0 if excess(0.0) > 0.0 else -1.0
+        edge = sign
+        while sign * excess(edge) > 0.0:
+            edge *= 2.0
+        nu = float(brentq(excess, min(0.0, edge), max(0.0, edge), xtol=1e-15, rtol=1e-15))
+        p = _root(nu, t, A, offset)
         total = float(p.sum())
         p = p / total
+        m = offset + A * p
+        slack = t - m - nu * m * (1.0 - m)  # at most zero, and zero where p > 0
+        violation = float(np.max(np.where(p > 0.0, np.abs(slack), np.maximum(slack, 0.0))))
         message = (
             f"KKT conditions of the composite likelihood solved for their multiplier {nu:.6g}: "
-            f"residual {_residual(p, nu, t, A, offset):.1e}"
+            f"residual {violation:.1e}"
         )
         return Solution(p, np.nan, 0, True, message)
 
@@ -741,31 +729,10 @@ def _bits(problem: Moments) -> tuple[Array, float, Array]:
     return problem.t, problem.A, np.asarray(problem.offset, dtype=np.float64)
 
 
-def _given(nu: float, t: Array, A: float, offset: Array) -> Array:
+def _root(nu: float, t: Array, A: float, offset: Array) -> Array:
     """p for the multiplier nu: the root m in [0, 1] of ``t - m = nu m (1 - m)``, then p >= 0."""
     half = 1.0 + nu
     root = np.sqrt(np.maximum(half * half - 4.0 * nu * t, 0.0))
     # the two forms of the same root, each where it does not cancel
     m = 2.0 * t / (half + root) if half > 0.0 else (half - root) / (2.0 * nu)
     return np.maximum(np.asarray((m - offset) / A), 0.0)
-
-
-def _multiplier(t: Array, A: float, offset: Array) -> float:
-    """The nu at which p sums to one."""
-    from scipy.optimize import brentq
-
-    def excess(nu: float) -> float:
-        return float(_given(nu, t, A, offset).sum()) - 1.0
-
-    sign = 1.0 if excess(0.0) > 0.0 else -1.0
-    edge = sign
-    while sign * excess(edge) > 0.0:
-        edge *= 2.0
-    return float(brentq(excess, min(0.0, edge), max(0.0, edge), xtol=1e-15, rtol=1e-15))
-
-
-def _residual(p: Array, nu: float, t: Array, A: float, offset: Array) -> float:
-    """Largest violation of ``t - m - nu m (1 - m) <= 0``, with equality where p > 0."""
-    m = offset + A * p
-    slack = t - m - nu * m * (1.0 - m)
-    return float(np.max(np.where(p > 0.0, np.abs(slack), np.maximum(slack, 0.0))))

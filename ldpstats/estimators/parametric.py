@@ -26,20 +26,9 @@ WIDTH = 1.0  # by which the continued likelihood leaves [0, 1] on either side
 
 @dataclass(frozen=True, eq=False)
 class Maximum:
-    """The largest maximum that was found.
+    """The largest maximum x, (k + m,), of all `starts`, and `inner`: x strictly within its bounds.
 
-    Parameters
-    ----------
-    x : array, shape (k + m,)
-        Frequencies, then parameters; exactly 0 or 1 where a bound holds them.
-    inner : array, shape (k + m,)
-        The same, strictly between its bounds.
-    rivals : array, shape (r, k + m)
-        Other points at which the likelihood is as large.
-    rounds : int
-        Steps of the longest climb.
-    starts : int
-        Number of starts.
+    `rivals`, (r, k + m), are as large, `rounds` the steps of the longest climb.
     """
 
     x: Array
@@ -53,7 +42,7 @@ def maximum(likelihood: ParametricLikelihood) -> Maximum:
     """Maximise a likelihood over frequencies on the simplex and parameters in [0, 1]."""
     k, m = likelihood.k, likelihood.m
     lower, upper = np.zeros(k + m), np.r_[np.full(k, 2.0), np.ones(m)]
-    begun = starts(k, m)
+    begun = starting_points(k, m)
     center = climb(likelihood, begun[:1], lower, upper)
     others = climb(likelihood, begun[1:], lower, upper, barrier=1e-3)
     ends = np.concatenate([center.x, others.x])
@@ -62,7 +51,7 @@ def maximum(likelihood: ParametricLikelihood) -> Maximum:
     near = values[best] - values <= 1e-6 + 1e-9 * float(likelihood.nobs)
     apart = np.abs(ends - ends[best]).max(axis=1) > _SAME
     return Maximum(
-        x=_polished(likelihood, ends[best]),
+        x=_polish(likelihood, ends[best]),
         inner=ends[best],
         rivals=ends[near & apart],
         rounds=max(center.rounds, others.rounds),
@@ -70,43 +59,31 @@ def maximum(likelihood: ParametricLikelihood) -> Maximum:
     )
 
 
-def starts(k: int, m: int) -> Array:
-    """Points from which maxima are looked for, shape (s, k + m); the first is the centre.
-
-    Examples
-    --------
-    >>> starts(2, 1)[:2]
-    array([[0.5, 0.5, 0.5],
-           [0.9, 0.1, 0.5]])
-    """
+def starting_points(k: int, m: int) -> Array:
+    """Points from which maxima are looked for, shape (s, k + m); the first is the centre."""
     uniform = np.full(k, 1.0 / k)
     tilted = [0.8 * np.eye(k)[x] + 0.2 * uniform for x in range(min(k, 3))]
-    values = _scattered(m) if k + m <= _MANY else _scattered(m)[:3]
+    values = [np.full(m, 0.5)]  # all over (0, 1)^m
+    if m:
+        count = min(4 + 4 * m, 20)
+        grid = (np.arange(count) + 0.5) / count
+        step = [1, 3, 7, 9, 11, 13, 17, 19]  # another order of the same values for each parameter
+        at = np.array([(np.arange(count) * step[j % 8] + j) % count for j in range(m)])
+        values += [*grid[at].T]
+    values = values if k + m <= _MANY else values[:3]
     pairs = [np.r_[p, theta] for theta in values for p in (uniform, *tilted)]
     return np.array(pairs)
 
 
-def _scattered(m: int) -> list[Array]:
-    """Parameters all over (0, 1)^m, the centre first."""
-    if not m:
-        return [np.empty(0)]
-    found = [np.full(m, 0.5)]
-    count = min(4 + 4 * m, 20)
-    grid = (np.arange(count) + 0.5) / count
-    step = [1, 3, 7, 9, 11, 13, 17, 19]  # another order of the same values for each parameter
-    at = np.array([(np.arange(count) * step[j % 8] + j) % count for j in range(m)])
-    return [*found, *grid[at].T]
-
-
-def _polished(likelihood: ParametricLikelihood, x: Array) -> Array:
-    """The same point to rounding: what its bounds hold is set to them, the rest by Newton."""
+def _polish(likelihood: ParametricLikelihood, x: Array) -> Array:
+    """x to rounding: what its bounds hold is set to them, the rest by Newton."""
     k, total = likelihood.k, float(likelihood.nobs)
     upper = np.r_[np.full(k, np.inf), np.ones(likelihood.m)]
     point = np.where(x < _ACTIVE, 0.0, np.where(upper - x < _ACTIVE, upper, x))
     held = point != x
     point[:k] = np.where(held[:k], point[:k], point[:k] / point[:k][~held[:k]].sum())
     for _ in range(30):
-        step = _newton(likelihood, point, held)
+        step = _free_step(likelihood, point, held)
         if step is None:
             return x
         point = point + step
@@ -119,7 +96,7 @@ def _polished(likelihood: ParametricLikelihood, x: Array) -> Array:
     return x if worse else point
 
 
-def _newton(likelihood: ParametricLikelihood, point: Array, held: Array) -> Array | None:
+def _free_step(likelihood: ParametricLikelihood, point: Array, held: Array) -> Array | None:
     """A Newton step of what is not held; None where a report that was seen is impossible.
 
     A step by the expected or the outer product's information would converge slowly, or not at all,
@@ -156,22 +133,15 @@ def wide_bounds(k: int, m: int) -> tuple[Array, Array]:
 
 
 def continued(likelihood: ParametricLikelihood, x: Array) -> tuple[Array, bool]:
-    """The maximum nearest to x where frequencies and parameters may leave [0, 1].
+    """The maximum nearest to x where all may leave [0, 1], and whether it is within -1 and 2.
 
     The likelihood is continued as far as every report stays possible. Where the maximum is inside,
     it is the same; beyond, its distances keep the law that they have inside.
-
-    Returns
-    -------
-    array, shape (k + m,)
-        The maximum.
-    bool
-        Whether there is one within -1 and 2.
     """
     lower, upper = wide_bounds(likelihood.k, likelihood.m)
-    found = climb(likelihood, x[None], lower, upper, barrier=1e-6).x[0]
-    inside = bool(np.all((found > lower + 1e-3) & (found < upper - 1e-3)))
-    return found, inside
+    x_max = climb(likelihood, x[None], lower, upper, barrier=1e-6).x[0]
+    inside = bool(np.all((x_max > lower + 1e-3) & (x_max < upper - 1e-3)))
+    return x_max, inside
 
 
 # -- An interior-point method for many small likelihoods at once, with bounds and fixed entries ---
@@ -188,15 +158,9 @@ _FLAT = 1e-9  # least curvature of a Newton step, relative to the largest
 
 @dataclass(frozen=True, eq=False)
 class Climb:
-    """Where many climbs ended.
+    """Where B climbs ended, x of shape (B, k + m), and the Newton steps of the longest.
 
-    Parameters
-    ----------
-    x : array, shape (B, k + m)
-    residual : array, shape (B,)
-        The largest entry of the gradient of the log-likelihood per report that no bound holds back.
-    rounds : int
-        Newton steps of the longest climb.
+    `residual`, (B,), is the largest entry of the gradient per report that no bound holds back.
     """
 
     x: Array
@@ -229,24 +193,18 @@ def climb(
 
     Newton steps on the likelihood with a logarithmic barrier before each bound, which falls to
     1e-13 a report (a primal-dual method); scoring steps where it is not concave. A report that
-    nobody made counts as one that is seen so often.
-
-    Parameters
-    ----------
-    likelihood : ParametricLikelihood
-        Counts of shape (l_g,) are those of every climb, of shape (B, l_g) one survey a climb.
-    start : array, shape (B, k + m)
-        Strictly between the bounds, where every report is possible.
-    lower, upper : arrays, shape (k + m,)
-    fixed : array of bool, shape (B, k + m), optional
-        What stays as it is at the start; it may lie on a bound.
-    barrier : float
-        Where the barrier begins; small where the start is close to the maximum.
+    nobody made counts as one that is seen so often. Counts of shape (l_g,) are those of every
+    climb, of shape (B, l_g) one survey a climb. The `start`, (B, k + m), is strictly between the
+    bounds, where every report is possible; what is `fixed` stays there, and may lie on a bound.
+    `barrier` is where the barrier begins: small where the start is close to the maximum.
     """
     B, d = start.shape
     held = np.zeros((B, d), dtype=bool) if fixed is None else fixed
-    weights = [np.broadcast_to(n / n_all, (B, n.shape[-1])) for n, n_all in _shares(likelihood)]
-    state = _State(start.copy(), *_multipliers(start, lower, upper, held, barrier))
+    total = np.asarray(likelihood.nobs, dtype=np.float64)[..., None]
+    weights = [np.broadcast_to(n / total, (B, n.shape[-1])) for n in likelihood.counts]
+    below = np.where(held, 0.0, barrier / np.where(held, 1.0, start - lower))
+    above = np.where(held, 0.0, barrier / np.where(held, 1.0, upper - start))
+    state = _State(start.copy(), below, above, np.full(B, barrier))
     final, left, rounds = state.rows(slice(None)), np.full(B, np.inf), 0
     active = np.arange(B)
     while rounds < _ROUNDS:
@@ -258,19 +216,6 @@ def climb(
             break
         active, state = active[~finished], state.rows(~finished)
     return Climb(final.x, left, rounds)
-
-
-def _shares(likelihood: ParametricLikelihood) -> list[tuple[Array, Array]]:
-    total = np.asarray(likelihood.nobs, dtype=np.float64)[..., None]
-    return [(n, total) for n in likelihood.counts]
-
-
-def _multipliers(
-    x: Array, lower: Array, upper: Array, held: Array, barrier: float
-) -> tuple[Array, Array, Array]:
-    below = np.where(held, 0.0, barrier / np.where(held, 1.0, x - lower))
-    above = np.where(held, 0.0, barrier / np.where(held, 1.0, upper - x))
-    return below, above, np.full(len(x), barrier)
 
 
 def _round(
@@ -285,33 +230,39 @@ def _round(
     x, free, k = state.x, ~held, likelihood.k
     low, high = np.where(held, 1.0, x - lower), np.where(held, 1.0, upper - x)
     gradient, scoring, newton = _derivatives(likelihood, weights, x, state.barrier)
-    residual, error = _residuals(gradient, state, low, high, held, k)
+    # what is left of the gradient, and with it how far bounds are from complementary
+    total = np.where(held, 0.0, gradient + state.below - state.above)
+    mean = (total[:, :k] * free[:, :k]).sum(axis=1) / np.maximum(free[:, :k].sum(axis=1), 1)
+    total[:, :k] -= np.where(free[:, :k], mean[:, None], 0.0)
+    residual = np.abs(total).max(axis=1)
+    apart = np.where(held, 0.0, np.maximum(state.below * low, state.above * high))
+    error = np.maximum(residual, apart.max(axis=1))
     finished = (state.barrier <= _LAST) & (error < _EXACT)
-    barrier = np.where(error < 10.0 * state.barrier, _lowered(state.barrier), state.barrier)
+    barrier = np.where(error < 10.0 * state.barrier, _lower_barrier(state.barrier), state.barrier)
     push = np.where(free, gradient + barrier[:, None] * (1.0 / low - 1.0 / high), 0.0)
     hold = np.where(free, state.below / low + state.above / high, 0.0)
     concave = _is_concave(newton, hold, held, k)
     curvature = np.where(concave[:, None, None], newton, scoring)
-    step = _newton_interior(curvature, hold, push, held, k)
+    step = _barrier_step(curvature, hold, push, held, k)
     gain = np.einsum("bd,bd->b", push, step)  # twice what the step promises
-    length = np.minimum(_largest(low, step), _largest(high, -step))
+    length = np.minimum(_share_of_step(low, step), _share_of_step(high, -step))
     bounds = lower, upper, barrier, gain, held
-    length = _searched(likelihood, weights, x, step, length, bounds)
+    length = _step_lengths(likelihood, weights, x, step, length, bounds)
     moved = x + length[:, None] * step
     below = np.where(free, barrier[:, None] / low - state.below - state.below / low * step, 0.0)
     above = np.where(free, barrier[:, None] / high - state.above + state.above / high * step, 0.0)
-    dual = np.minimum(_largest(state.below, below), _largest(state.above, above))[:, None]
+    dual = np.minimum(_share_of_step(state.below, below), _share_of_step(state.above, above))
     low, high = np.where(held, 1.0, moved - lower), np.where(held, 1.0, upper - moved)
     new = _State(
         moved,
-        _safe(state.below + dual * below, barrier, low, held),
-        _safe(state.above + dual * above, barrier, high, held),
-        np.where(gain < 0.1 * barrier, _lowered(barrier), barrier),
+        _near_central(state.below + dual[:, None] * below, barrier, low, held),
+        _near_central(state.above + dual[:, None] * above, barrier, high, held),
+        np.where(gain < 0.1 * barrier, _lower_barrier(barrier), barrier),
     )
     return new, residual, finished | ((barrier <= _LAST) & (gain < _NOTHING))
 
 
-def _lowered(barrier: Array) -> Array:
+def _lower_barrier(barrier: Array) -> Array:
     return np.maximum(_LAST, np.minimum(0.1 * barrier, barrier**1.5))
 
 
@@ -345,20 +296,7 @@ def _is_concave(curvature: Array, hold: Array, held: Array, k: int) -> npt.NDArr
     return np.asarray(np.linalg.eigvalsh(M)[:, 0] > _FLAT * size)
 
 
-def _residuals(
-    gradient: Array, state: _State, low: Array, high: Array, held: Array, k: int
-) -> tuple[Array, Array]:
-    """What is left of the gradient, and with it how far bounds are from complementary."""
-    total = np.where(held, 0.0, gradient + state.below - state.above)
-    free = ~held[:, :k]
-    mean = (total[:, :k] * free).sum(axis=1) / np.maximum(free.sum(axis=1), 1)
-    total[:, :k] -= np.where(free, mean[:, None], 0.0)
-    residual = np.abs(total).max(axis=1)
-    apart = np.where(held, 0.0, np.maximum(state.below * low, state.above * high))
-    return residual, np.maximum(residual, apart.max(axis=1))
-
-
-def _newton_interior(curvature: Array, hold: Array, push: Array, held: Array, k: int) -> Array:
+def _barrier_step(curvature: Array, hold: Array, push: Array, held: Array, k: int) -> Array:
     """Steps, (B, d), that keep the sum of the frequencies and what is held."""
     B, d = push.shape
     free = ~held
@@ -376,14 +314,14 @@ def _newton_interior(curvature: Array, hold: Array, push: Array, held: Array, k:
     return np.asarray(np.linalg.solve(M, right[..., None])[:, :d, 0])
 
 
-def _largest(room: Array, step: Array) -> Array:
+def _share_of_step(room: Array, step: Array) -> Array:
     """Share of a step, at most 1, after which room is left, shape (B,)."""
     shrinks = step < 0.0
     share = np.where(shrinks, -_REACH * room / np.where(shrinks, step, 1.0), 1.0)
     return np.asarray(np.minimum(1.0, share.min(axis=1)))
 
 
-def _searched(
+def _step_lengths(
     likelihood: ParametricLikelihood,
     weights: list[Array],
     x: Array,
@@ -428,7 +366,7 @@ def _value(
     return np.asarray(total)
 
 
-def _safe(multiplier: Array, barrier: Array, room: Array, held: Array) -> Array:
+def _near_central(multiplier: Array, barrier: Array, room: Array, held: Array) -> Array:
     """Multipliers kept within a factor of what the barrier asks for."""
     central = barrier[:, None] / room
     return np.where(held, 0.0, np.clip(multiplier, 1e-10 * central, 1e10 * central))

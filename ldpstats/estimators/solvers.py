@@ -1,15 +1,22 @@
-"""What every maximiser of a `Likelihood` shares: its target, its line search, its report."""
+"""Maximisers of a likelihood over the simplex: what they share, Newton, and proximal Newton.
+
+All minimise ``f(p) = -sum_i n_i log(W p)_i / N + sum(p)`` over p >= 0, whose solution sums to one
+by itself: the penalty leaves the maximum where it is, and p >= 0 is the only constraint. Each
+iteration minimises a quadratic model of f exactly, of a dense Hessian, of diagonal plus low rank,
+or from a sample of the reports, and searches the line to there.
+"""
 
 from __future__ import annotations
 
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import reduce
 from math import log
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -105,20 +112,17 @@ def certified_gap(W: Rows, n: Array, p: Array) -> float:
 def maximise_reduced(
     W: Rows, n: Array, target: float, solve: Callable[[Rows, Array], tuple[Ascent, str]]
 ) -> tuple[Ascent, str]:
-    """Maximise by `solve`, in fewer categories where `Rows.reduced` has a smaller problem.
-
-    `solve` takes rows and their counts, and returns the maximum and how it was found.
-    """
+    """Maximise by `solve`, in fewer categories where `Rows.reduced` has a smaller problem."""
     small = W.reduced(n)
     if small is None:
         return solve(W, n)
     if small.W.shape[1] == 1:
         p = small.expanded(np.ones(1))
         return Ascent(p, certified_gap(small.whole, n, p), 0, True), "counts of revealed answers"
-    found, how = solve(small.W, small.n)
-    p = small.expanded(found.p)
+    ascent, how = solve(small.W, small.n)
+    p = small.expanded(ascent.p)
     gap = certified_gap(small.whole, n, p)
-    return replace(found, p=p, gap=gap, converged=found.converged and gap <= target), how
+    return replace(ascent, p=p, gap=gap, converged=ascent.converged and gap <= target), how
 
 
 def line_search(d: Array, change: Array, n: Array, cost: float, longest: float) -> float:
@@ -159,85 +163,41 @@ def search(W: Rows, n: Array, p: Array, d: Array, step: Array) -> tuple[float, A
     return line_search(d, change, n, float(step.sum()), longest), change
 
 
-def report(found: Ascent, nobs: int, how: str, wanted: float) -> Solution:
+def report(ascent: Ascent, nobs: int, how: str, wanted: float) -> Solution:
     """Turn an `Ascent` into a `Solution`; warn where its gap was not reached."""
-    nats = nats_to_gain(nobs, found.gap)
-    message = f"{how}: gap {found.gap:.1e} per report, {nats:.1e} nats in all"
-    if not found.converged:
+    nats = nats_to_gain(nobs, ascent.gap)
+    message = f"{how}: gap {ascent.gap:.1e} per report, {nats:.1e} nats in all"
+    if not ascent.converged:
         message += f"; not converged, {wanted:.1e} per report was wanted"
         warnings.warn(message, ConvergenceWarning, stacklevel=3)
-    return Solution(found.p, found.gap, found.n_iter, found.converged, message)
+    return Solution(ascent.p, ascent.gap, ascent.n_iter, ascent.converged, message)
 
 
-# -- Newton's method for a likelihood with an explicit matrix W -----------------------------------
-
-
-_WARM_UP = 10  # EM steps before the first quadratic model
-_PATIENCE = 20  # iterations without a smaller gap before giving up
-_TINY = 1e-30  # EM sends probabilities here on their way to zero
-
-
-def newton(
-    W: Rows,
-    n: Array,
-    target: float,
-    start: Array | None = None,
-    max_step: float = np.inf,
-    max_iter: int = 100,
-) -> Ascent:
-    """Maximise ``sum_i n_i log(W p)_i`` over the simplex, with the k x k Hessian.
-
-    The problem is the minimisation of ``f(p) = -sum_i n_i log(W p)_i / N + sum(p)`` over p >= 0,
-    whose solution sums to one by itself. Each iteration minimises the quadratic model of f over p
-    >= 0, exactly (`DenseModel`), and searches the line to the model's minimum exactly. It starts at
-    `start`, or after a few EM steps from the uniform p, and stops at a gap of `target` after a step
-    below `max_step` standard errors: as f is self-concordant, a step of s < 1 leaves one of at most
-    ``(s / (1 - s))^2``.
-    """
-    total, k = float(n.sum()), W.shape[1]
-    p = np.full(k, 1.0 / k) if start is None else start
-    d = W.mix(p)
-    if not d.min() > 0.0:
-        require_possible(W)
-        p = 0.5 * p + 0.5 / k
-        d = W.mix(p)
-    for _ in range(_WARM_UP if start is None else 0):
-        p = p * W.adjoint(n / (d * total))
-        d = W.mix(p)
-    p = np.where(p < _TINY, 0.0, p)
-    best, best_at, step_size = Ascent(p, np.inf, 0, False), 0, np.inf
-    for i in range(max_iter + 1):
-        p = p / p.sum()
-        d = W.mix(p)
-        score = W.adjoint(n / (d * total))
-        gap = max(float(score.max()) - 1.0, 0.0)
-        tell(gap, target)
-        if gap < best.gap:
-            best, best_at = Ascent(p, gap, i, False), i
-        if (gap <= target and step_size <= max_step) or i - best_at >= _PATIENCE:
-            break
-        v, g = n / (d * d * total), 1.0 - score
-        step = DenseModel(W.gram(v)).step(p, g)
-        t, change = search(W, n, p, d, step)
-        if t == 0.0:  # columns so alike that rounding hides the way up; a diagonal model finds it
-            step = DiagonalModel.at(W, v).step(p, g)
-            t, change = search(W, n, p, d, step)
-        step_size = float(np.sqrt(n @ (change / d) ** 2))
-        if t == 0.0:
-            break
-        p = np.maximum(p + t * step, 0.0)
-    fresh = certified_gap(W, n, best.p)
-    return Ascent(best.p, fresh, i, fresh <= target and step_size <= max_step)
-
-
-# -- Quadratic models of a likelihood by a dense Hessian, minimised exactly over p >= 0 -----------
+# -- Quadratic models of a likelihood, minimised exactly over p >= 0 -----------------------------
 
 
 _PIVOTS = 3  # exchanges of many entries that may fail to reduce the number of wrong ones
 _MOST_PIVOTS = 60
+_PASSES = 100  # far more than a piecewise linear equation needs
 
 
-class DenseModel:
+class Model(ABC):
+    """A positive definite model H of the Hessian of ``-sum_i n_i log(W p)_i / N``."""
+
+    @abstractmethod
+    def times(self, x: Array) -> Array:
+        """H x."""
+
+    @abstractmethod
+    def step(self, p: Array, g: Array) -> Array:
+        """The x >= -p that minimises ``g.x + x'H x / 2``."""
+
+    def size(self, x: Array) -> float:
+        """The length ``sqrt(x'H x)`` of a step; times sqrt(N) it counts standard errors."""
+        return float(np.sqrt(x @ self.times(x)))
+
+
+class DenseModel(Model):
     """A dense model H, shape (k, k), of the Hessian of ``-sum_i n_i log(W p)_i / N``.
 
     Where H is singular, because columns of W coincide or nearly do, a ridge far below any curvature
@@ -250,38 +210,32 @@ class DenseModel:
         self._free = np.ones(len(H), dtype=bool)
 
     def times(self, x: Array) -> Array:
-        """H x."""
         return np.asarray(self.H @ x)
 
-    def size(self, x: Array) -> float:
-        """The length ``sqrt(x'H x)`` of a step; times sqrt(N) it counts standard errors."""
-        return float(np.sqrt(x @ self.times(x)))
-
     def step(self, p: Array, g: Array) -> Array:
-        """The x >= -p that minimises ``g.x + x'H x / 2``."""
         x = self.pivoted(p, g)
         return self.least_squares(p, g) if x is None else x
 
     def pivoted(self, p: Array, g: Array) -> Array | None:
-        """`step` by block principal pivoting (Judice & Pires 1994), warm: a few linear systems.
+        """`step` by principal pivoting (Judice & Pires 1994); None if rounding makes it cycle.
 
-        Entries are at -p or free to solve their equations; all that violate their sign change
-        sides, and one at a time where that does not reduce their number. None where rounding makes
-        it cycle.
+        Entries that violate their sign change sides, one by one if their number does not fall.
         """
         free, fewest, patience = (p > 0.0) | (g < 0.0), p.size + 1, _PIVOTS
         for _ in range(_MOST_PIVOTS):
             x = self._solved(p, g, free)
             slope = g + self.H @ x
             wrong = np.where(free, x < -p, slope < -1e-12 * np.abs(g).max())
-            found = int(wrong.sum())
-            if found == 0:
+            n_wrong = int(wrong.sum())
+            if n_wrong == 0:
                 return x
-            if found < fewest:
-                fewest, patience = found, _PIVOTS
+            if n_wrong < fewest:
+                fewest, patience = n_wrong, _PIVOTS
             else:
                 patience -= 1
-            free = free ^ (wrong if patience >= 0 else _last(wrong))
+            if patience < 0:  # the last of them alone
+                wrong = np.arange(wrong.size) == np.flatnonzero(wrong)[-1]
+            free = free ^ wrong
         return None
 
     def least_squares(self, p: Array, g: Array) -> Array:
@@ -320,11 +274,6 @@ class DenseModel:
         return x
 
 
-def _last(wrong: Array) -> Array:
-    """The last of the entries alone, as a mask."""
-    return np.asarray(np.arange(wrong.size) == np.flatnonzero(wrong)[-1])
-
-
 def _definite(H: Array) -> tuple[Array, Array]:
     """H with the smallest ridge, from 1e-14 of its largest diagonal entry, that has a factor."""
     scale = float(H.diagonal().max())
@@ -338,27 +287,59 @@ def _definite(H: Array) -> tuple[Array, Array]:
     raise FloatingPointError("the Hessian of the log-likelihood is not finite")
 
 
-# -- A Hessian model for reports of several mechanisms: diagonal, plus rank one for each of them ---
+@dataclass(frozen=True, eq=False)
+class DiagonalModel(Model):
+    """Hessian model H = diag(D) + u u' of ``-sum_i n_i log(W p)_i / N``; D, u of shape (k,).
 
+    With v = n / (W p)^2 / N the Hessian is W' diag(v) W. Its part u u', u = W'v / sqrt(1'v), comes
+    from the means of the columns under the weights v; D holds their variances. What is left out are
+    the covariances of different columns, which are small where the outputs that different
+    categories produce are nearly independent, as with bits, or mutually exclusive, as with k-RR.
+    Reports that reveal their category have an entry in one column only, which adds to D: where
+    there are such, means are over the other, protected ones.
+    """
 
-_PASSES = 100  # far more than a piecewise linear equation needs
+    D: Array
+    u: Array
+
+    @classmethod
+    def at(cls, W: Rows, v: Array) -> DiagonalModel:
+        first, second = W.adjoints(v)
+        first, total = W.noise(v, first)
+        # The floors keep the step finite for a category that all reports are equally likely under.
+        D = np.maximum(second - first**2 / total, 1e-8 * second.max())
+        return cls(D, np.maximum(first, 1e-8 * first.max()) / np.sqrt(total))
+
+    def times(self, x: Array) -> Array:
+        return np.asarray(self.D * x + self.u * (self.u @ x))
+
+    def step(self, p: Array, g: Array) -> Array:
+        """By one sort: ``x = max(-p, -(g + u s)/D)`` with s = u.x.
+
+        Category i stays positive as long as s is below the level ``(D p - g)_i / u_i``.
+        """
+        D, u = self.D, self.u
+        level = (D * p - g) / u
+        order = np.argsort(-level)
+        mass = (u * p)[order]
+        outside = mass.sum() - np.cumsum(mass)
+        s = -(np.cumsum((u * g / D)[order]) + outside) / (1.0 + np.cumsum((u * u / D)[order]))
+        last = np.flatnonzero(level[order] > s)
+        free = np.zeros(p.size, dtype=bool)
+        free[order[: last[-1] + 1 if last.size else 1]] = True
+        # Once more on the final set, without the cancellation in the running sums.
+        fixed = u[~free] @ p[~free] + (u * g / D)[free].sum()
+        exact = -fixed / (1.0 + (u[free] ** 2 / D[free]).sum())
+        return np.where(free, np.maximum(-(g + u * exact) / D, -p), -p)
 
 
 @dataclass(frozen=True, eq=False)
-class LowRankModel:
+class LowRankModel(Model):
     """Hessian model H = diag(D) + U U' of ``-sum_i n_i log(W p)_i / N``; D (k,), U (k, G).
 
     It is the sum of the `DiagonalModel` of each of the G groups of reports in W (`Rows.groups`).
     One for all of them would miss how they differ: where a mechanism protects some categories
     only, a noisy report raises the likelihood of all of these together.
-
-    Examples
-    --------
-    >>> model = LowRankModel(np.array([1.0, 2.0]), np.array([[1.0, 0.0], [1.0, 2.0]]))
-    >>> g = np.array([1.0, -1.0])
-    >>> x = model.step(np.array([0.5, 0.5]), g)
-    >>> x.round(4), (g + model.times(x)).round(4)   # p + x is zero, or its slope is
-    (array([-0.5   ,  0.2143]), array([0.2143, 0.    ]))
     """
 
     D: Array
@@ -373,12 +354,8 @@ class LowRankModel:
     def times(self, x: Array) -> Array:
         return np.asarray(self.D * x + self.U @ (x @ self.U))
 
-    def size(self, x: Array) -> float:
-        """The length ``sqrt(x'H x)`` of a step; times sqrt(N) it counts standard errors."""
-        return float(np.sqrt(x @ self.times(x)))
-
     def step(self, p: Array, g: Array) -> Array:
-        """The x >= -p that minimises ``g.x + x'H x / 2``.
+        """`Model.step`, a piecewise linear equation of G unknowns.
 
         Stationarity is ``x(s) = max(-p, -(g + U s)/D)`` with s = U'x(s): G equations, piecewise
         linear, whose left side s - U'x(s) is the gradient of a convex function of s. Newton's
@@ -417,12 +394,69 @@ class LowRankModel:
         return t, x, found
 
 
+# -- Newton's method for a likelihood with an explicit matrix W -----------------------------------
+
+
+_WARM_UP = 10  # EM steps before the first quadratic model
+_PATIENCE = 20  # iterations without a smaller gap before giving up
+_TINY = 1e-30  # EM sends probabilities here on their way to zero
+
+
+def newton(
+    W: Rows,
+    n: Array,
+    target: float,
+    start: Array | None = None,
+    max_step: float = np.inf,
+    max_iter: int = 100,
+) -> Ascent:
+    """Maximise ``sum_i n_i log(W p)_i`` over the simplex, with the k x k Hessian (`DenseModel`).
+
+    From `start`, or after a few EM steps, to a gap of `target` after a step below `max_step`
+    standard errors: as f is self-concordant, a step s < 1 leaves at most ``(s / (1 - s))^2``.
+    """
+    total, k = float(n.sum()), W.shape[1]
+    p = np.full(k, 1.0 / k) if start is None else start
+    d = W.mix(p)
+    if not d.min() > 0.0:
+        require_possible(W)
+        p = 0.5 * p + 0.5 / k
+        d = W.mix(p)
+    for _ in range(_WARM_UP if start is None else 0):
+        p = p * W.adjoint(n / (d * total))
+        d = W.mix(p)
+    p = np.where(p < _TINY, 0.0, p)
+    best, best_at, step_size = Ascent(p, np.inf, 0, False), 0, np.inf
+    for i in range(max_iter + 1):
+        p = p / p.sum()
+        d = W.mix(p)
+        score = W.adjoint(n / (d * total))
+        gap = max(float(score.max()) - 1.0, 0.0)
+        tell(gap, target)
+        if gap < best.gap:
+            best, best_at = Ascent(p, gap, i, False), i
+        if (gap <= target and step_size <= max_step) or i - best_at >= _PATIENCE:
+            break
+        v, g = n / (d * d * total), 1.0 - score
+        step = DenseModel(W.gram(v)).step(p, g)
+        t, change = search(W, n, p, d, step)
+        if t == 0.0:  # columns so alike that rounding hides the way up; a diagonal model finds it
+            step = DiagonalModel.at(W, v).step(p, g)
+            t, change = search(W, n, p, d, step)
+        step_size = float(np.sqrt(n @ (change / d) ** 2))
+        if t == 0.0:
+            break
+        p = np.maximum(p + t * step, 0.0)
+    fresh = certified_gap(W, n, best.p)
+    return Ascent(best.p, fresh, i, fresh <= target and step_size <= max_step)
+
+
 # -- The Hessian of a likelihood of very many reports, and where to start, from a sample of them ---
 
 
 SAMPLE = 20_000  # draws of reports for a Hessian; gradient and likelihood are of all reports
 _GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
-_FLOOR_sampled = 1e-8  # least curvature, relative to the largest, that counts
+_LEAST_CURVATURE = 1e-8  # least curvature, relative to the largest, that counts
 _EVEN = 0.5  # share of the sample that is spread evenly over the respondents
 _ROUGH = 1e-3  # gap per report at which a start is good enough
 
@@ -440,19 +474,19 @@ def sampled(W: Rows, n: Array) -> Callable[[Rows, Array], DenseModel]:
     that say most: those with a large ``sum_x v_i W_ix^2 / D_x``, their share in the diagonal D of
     the Hessian. Without them, what identifies a rare category would be left to chance. Each drawn
     report is weighted by the inverse of its probability, and the matrix scaled to the diagonal D.
-    Nothing is random: positions are spread out by a fixed sequence.
+    Positions are spread out by a fixed sequence.
     """
 
     def at(_: Rows, v: Array) -> DenseModel:
         D = W.adjoints(v)[1]
-        D = np.maximum(D, _FLOOR_sampled * D.max())
+        D = np.maximum(D, _LEAST_CURVATURE * D.max())
         share = v * W.mix_squares(1.0 / D)
         chance = _EVEN * n / n.sum() + (1.0 - _EVEN) * share / share.sum()
-        found, times = np.unique(spread_out(chance, SAMPLE), return_counts=True)
+        drawn, times = np.unique(spread_out(chance, SAMPLE), return_counts=True)
         keep = np.zeros(n.size, dtype=bool)
-        keep[found] = True
-        H = W.select(keep).rough_gram(times * v[found] / (SAMPLE * chance[found]))
-        H[np.diag_indices_from(H)] += _FLOOR_sampled * D
+        keep[drawn] = True
+        H = W.select(keep).rough_gram(times * v[drawn] / (SAMPLE * chance[drawn]))
+        H[np.diag_indices_from(H)] += _LEAST_CURVATURE * D
         scale = np.sqrt(D / H.diagonal())
         H *= scale
         H *= scale[:, None]
@@ -468,19 +502,18 @@ def spread_out(weights: Array, m: int) -> Array:
     """
     ends = np.cumsum(weights)
     place = np.arange(m) + np.modf(np.arange(m) * _GOLDEN)[0]
-    found = np.searchsorted(ends, place * (ends[-1] / m), side="right")
-    return np.asarray(np.minimum(found, weights.size - 1))
+    places = np.searchsorted(ends, place * (ends[-1] / m), side="right")
+    return np.asarray(np.minimum(places, weights.size - 1))
 
 
 def starting_point(W: Rows, n: Array) -> Array:
     """Where to start, shape (k,): `Rows.start`, but for joint reports the variables independent."""
-    starts = [_start(part, m) * (m.sum() / n.sum()) for part, m in W.groups(n)]
+    starts = []
+    for part, m in W.groups(n):
+        margins = [_rough(*margin) for margin in part.margins(m)]
+        start = reduce(np.kron, margins) if margins else part.start(m)
+        starts.append(start * (m.sum() / n.sum()))
     return np.asarray(np.sum(starts, axis=0))
-
-
-def _start(W: Rows, n: Array) -> Array:
-    margins = W.margins(n)
-    return reduce(np.kron, [_rough(*margin) for margin in margins]) if margins else W.start(n)
 
 
 def _rough(W: Array, n: Array) -> Array:
@@ -533,71 +566,7 @@ def tell(gap: float, target: float) -> None:
 
 STALE = 0.1  # relative change of an entry of W p beyond which curvature is recomputed
 _REFRESH = 1e-2  # root mean square relative change beyond which it is
-_PATIENCE_proximal = 25  # iterations without a smaller gap before giving up
-
-
-class Model(Protocol):
-    """A positive definite model H of the Hessian of ``-sum_i n_i log(W p)_i / N``."""
-
-    def times(self, x: Array) -> Array:
-        """H x."""
-
-    def size(self, x: Array) -> float:
-        """The length ``sqrt(x'H x)`` of a step; times sqrt(N) it counts standard errors."""
-
-    def step(self, p: Array, g: Array) -> Array:
-        """The x >= -p that minimises ``g.x + x'H x / 2``."""
-
-
-@dataclass(frozen=True, eq=False)
-class DiagonalModel:
-    """Hessian model H = diag(D) + u u' of ``-sum_i n_i log(W p)_i / N``; D, u of shape (k,).
-
-    With v = n / (W p)^2 / N the Hessian is W' diag(v) W. Its part u u', u = W'v / sqrt(1'v), comes
-    from the means of the columns under the weights v; D holds their variances. What is left out are
-    the covariances of different columns, which are small where the outputs that different
-    categories produce are nearly independent, as with bits, or mutually exclusive, as with k-RR.
-    Reports that reveal their category have an entry in one column only, which adds to D: where
-    there are such, means are over the other, protected ones.
-    """
-
-    D: Array
-    u: Array
-
-    @classmethod
-    def at(cls, W: Rows, v: Array) -> DiagonalModel:
-        first, second = W.adjoints(v)
-        first, total = W.noise(v, first)
-        # The floors keep the step finite for a category that all reports are equally likely under.
-        D = np.maximum(second - first**2 / total, 1e-8 * second.max())
-        return cls(D, np.maximum(first, 1e-8 * first.max()) / np.sqrt(total))
-
-    def times(self, x: Array) -> Array:
-        return np.asarray(self.D * x + self.u * (self.u @ x))
-
-    def size(self, x: Array) -> float:
-        """The length ``sqrt(x'H x)`` of a step; times sqrt(N) it counts standard errors."""
-        return float(np.sqrt(x @ self.times(x)))
-
-    def step(self, p: Array, g: Array) -> Array:
-        """The x >= -p that minimises ``g.x + x'H x / 2``, by one sort.
-
-        Stationarity is ``x = max(-p, -(g + u s)/D)`` with s = u.x; category i stays positive as
-        long as s is below the level ``(D p - g)_i / u_i``.
-        """
-        D, u = self.D, self.u
-        level = (D * p - g) / u
-        order = np.argsort(-level)
-        mass = (u * p)[order]
-        outside = mass.sum() - np.cumsum(mass)
-        s = -(np.cumsum((u * g / D)[order]) + outside) / (1.0 + np.cumsum((u * u / D)[order]))
-        last = np.flatnonzero(level[order] > s)
-        free = np.zeros(p.size, dtype=bool)
-        free[order[: last[-1] + 1 if last.size else 1]] = True
-        # Once more on the final set, without the cancellation in the running sums.
-        fixed = u[~free] @ p[~free] + (u * g / D)[free].sum()
-        exact = -fixed / (1.0 + (u[free] ** 2 / D[free]).sum())
-        return np.where(free, np.maximum(-(g + u * exact) / D, -p), -p)
+_PATIENCE_PROXIMAL = 25  # iterations without a smaller gap before giving up
 
 
 def proximal_newton(
@@ -646,7 +615,7 @@ def proximal_newton(
             fresh = certified_gap(W, n, q)
             if fresh <= target:
                 return Ascent(q, fresh, i, True)
-        if i - best_at > _PATIENCE_proximal:
+        if i - best_at > _PATIENCE_PROXIMAL:
             break
         step = _conjugate(model, p, g, x, last)
         t, change = search(W, n, p, d, step)

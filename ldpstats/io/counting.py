@@ -1,4 +1,4 @@
-"""Files of reports made into counts."""
+"""Files of reports made into counts, of one variable or of several together."""
 
 from __future__ import annotations
 
@@ -139,11 +139,7 @@ def counts_of(
 
 
 class Sum:
-    """A running sum of counts, from `empty`, in at most `most_bytes` of memory.
-
-    Parts of about the same size are merged, as in a binary counter: each report is copied about
-    log2(number of chunks) times.
-    """
+    """A running sum of counts, merged as in a binary counter: log2(chunks) copies of a report."""
 
     def __init__(self, empty: Any, most_bytes: int, remedy: str) -> None:
         self.parts: list[Any] = [empty]
@@ -152,15 +148,12 @@ class Sum:
     def add(self, part: Any) -> None:
         self.parts.append(part)
         while len(self.parts) > 1 and size_of(self.parts[-1]) >= size_of(self.parts[-2]):
-            self._merge()
+            self.parts[-2:] = [self.parts[-2] + self.parts[-1]]
         refuse_more(sum(map(size_of, self.parts)), self.most_bytes, self.remedy)
-
-    def _merge(self) -> None:
-        self.parts[-2:] = [self.parts[-2] + self.parts[-1]]
 
     def value(self) -> Any:
         while len(self.parts) > 1:
-            self._merge()
+            self.parts[-2:] = [self.parts[-2] + self.parts[-1]]
         return self.parts[0]
 
 
@@ -264,16 +257,37 @@ def read_joint_counts(
     >>> [part.n_missing for part in counts.reports]
     [1, 1]
     """
-    variables = _variables(path, mechanisms, columns, cohorts, missing, na)
+    if not isinstance(mechanisms, list | tuple) or len(mechanisms) < 2:
+        remedy = "must be two or more, one for each variable; read_counts is for one"
+        raise InvalidArgument("mechanisms", mechanisms, remedy)
+    d = len(mechanisms)
+    paths = path if isinstance(path, list | tuple) else [path] * d
+    groups = [None] * d if cohorts is None else cohorts
+    for name, given in (("path", paths), ("columns", columns), ("cohorts", groups)):
+        if not isinstance(given, list | tuple) or len(given) != d:
+            raise InvalidArgument(name, given, f"must be {d}, one for each of the mechanisms")
+    variables = [
+        ReportColumn(*each, missing, na)
+        for each in zip(paths, mechanisms, columns, groups, strict=True)
+    ]
+    taken: set[tuple[str, str | None]] = set()
+    for part in variables:
+        key = (os.path.realpath(part.path), part.column)
+        if key in taken:
+            raise InvalidArgument("columns", part.column, "is named twice: name each column once")
+        taken.add(key)
     for name, other in (("count", count), ("id", id)):
-        _check_roles(variables, name, other)
+        for part in variables:
+            if (os.path.realpath(part.path), part.cohort) in taken:
+                raise InvalidArgument("cohorts", part.cohort, "is a column of reports")
+            if other is not None and names(name, [other])[0] in part.columns:
+                raise InvalidArgument(name, other, "is a column of reports or of cohorts")
     most_bytes = positive_integer("most_bytes", most_bytes)
     if id is not None:
         if count is not None:
             raise InvalidArgument(
                 "count", count, "cannot be combined with id: a respondent is counted once"
             )
-        d = len(variables)
         tables = [
             _read_table(variable, id, most_bytes // d, chunk_rows, _share(advance, v, d))
             for v, variable in enumerate(variables)
@@ -285,40 +299,6 @@ def read_joint_counts(
         )
         raise InvalidArgument("id", None, remedy)
     return _streamed(variables, count, most_bytes, chunk_rows, advance)
-
-
-def _variables(
-    path: Any, mechanisms: Any, columns: Any, cohorts: Any, missing: str, na: Sequence[str]
-) -> list[ReportColumn]:
-    """The column of reports of each variable."""
-    if not isinstance(mechanisms, list | tuple) or len(mechanisms) < 2:
-        remedy = "must be two or more, one for each variable; read_counts is for one"
-        raise InvalidArgument("mechanisms", mechanisms, remedy)
-    d = len(mechanisms)
-    paths = path if isinstance(path, list | tuple) else [path] * d
-    groups = [None] * d if cohorts is None else cohorts
-    for name, given in (("path", paths), ("columns", columns), ("cohorts", groups)):
-        if not isinstance(given, list | tuple) or len(given) != d:
-            raise InvalidArgument(name, given, f"must be {d}, one for each of the mechanisms")
-    return [
-        ReportColumn(*each, missing, na)
-        for each in zip(paths, mechanisms, columns, groups, strict=True)
-    ]
-
-
-def _check_roles(variables: Sequence[ReportColumn], name: str, other: str | None) -> None:
-    """Refuse a column with two roles; `other` is that of counts or identifiers."""
-    taken: set[tuple[str, str | None]] = set()
-    for part in variables:
-        key = (os.path.realpath(part.path), part.column)
-        if key in taken:
-            raise InvalidArgument("columns", part.column, "is named twice: name each column once")
-        taken.add(key)
-    for part in variables:
-        if (os.path.realpath(part.path), part.cohort) in taken:
-            raise InvalidArgument("cohorts", part.cohort, "is a column of reports")
-        if other is not None and names(name, [other])[0] in part.columns:
-            raise InvalidArgument(name, other, "is a column of reports or of cohorts")
 
 
 def _share(advance: Advance | None, v: int, d: int) -> Advance | None:
@@ -396,7 +376,17 @@ def _read_table(
         done += len(frame)
     every = np.concatenate([np.empty(0, dtype=object), *ids])
     there = ~np.concatenate([np.empty(0, dtype=bool), *absences])
-    return _Table(where, every, np.where(there, np.cumsum(there) - 1, -1), _joined(variable, parts))
+    empty = variable.mechanism.no_counts()
+    cohort = None
+    if empty.cohort is not None:
+        cohort = np.concatenate([empty.cohort, *(part.cohort for part in parts)])
+    y = np.concatenate([empty.y, *(part.y for part in parts)])
+    return _Table(
+        where,
+        every,
+        np.where(there, np.cumsum(there) - 1, -1),
+        Reports(y, variable.mechanism, 0, cohort),
+    )
 
 
 def _identifiers(
@@ -413,23 +403,20 @@ def _identifiers(
     return np.array([plain(value) for value in values.tolist()], dtype=object)
 
 
-def _joined(variable: ReportColumn, parts: Sequence[Reports]) -> Reports:
-    """The reports of all chunks."""
-    empty = variable.mechanism.no_counts()
-    cohort = None
-    if empty.cohort is not None:
-        cohort = np.concatenate([empty.cohort, *(part.cohort for part in parts)])
-    y = np.concatenate([empty.y, *(part.y for part in parts)])
-    return Reports(y, variable.mechanism, 0, cohort)
-
-
 def _matched(tables: Sequence[_Table], strict: bool) -> JointCounts:
     """Counts of the respondents who are in all tables with a report."""
     codes, everyone = pd.factorize(np.concatenate([table.ids for table in tables]))
     rows = np.full((len(tables), len(everyone)), -1)  # of each respondent in each table
     ends = np.cumsum([len(table.ids) for table in tables])[:-1]
     for table, own, row in zip(tables, np.split(codes, ends), rows, strict=True):
-        _refuse_twice(table, own)
+        again = np.flatnonzero(pd.Series(own).duplicated())
+        if again.size:
+            first = int(np.argmax(own == own[again[0]])) + 1
+            raise InvalidArgument(
+                f"{table.where}, row {again[0] + 1}",
+                table.ids[again[0]],
+                f"is also the respondent of row {first}: keep one report of each respondent",
+            )
         row[own] = np.arange(own.size)
     if strict:
         _refuse_strangers(tables, everyone, rows)
@@ -439,18 +426,6 @@ def _matched(tables: Sequence[_Table], strict: bool) -> JointCounts:
     lost = len(everyone) - int(kept.sum())
     parts = [_taken(t.reports, at[kept], lost) for t, at in zip(tables, place, strict=True)]
     return JointCounts(parts, ids=[np.flatnonzero(kept)] * len(parts)).tally()
-
-
-def _refuse_twice(table: _Table, codes: Array) -> None:
-    """Refuse repeated respondents; the error names the first repetition."""
-    again = np.flatnonzero(pd.Series(codes).duplicated())
-    if again.size:
-        first = int(np.argmax(codes == codes[again[0]]))
-        raise InvalidArgument(
-            f"{table.where}, row {again[0] + 1}",
-            table.ids[again[0]],
-            f"is also the respondent of row {first + 1}: keep one report of each respondent",
-        )
 
 
 def _refuse_strangers(tables: Sequence[_Table], everyone: Array, rows: Array) -> None:

@@ -1,4 +1,4 @@
-"""Files of a dictionary survey's reports."""
+"""Files of a dictionary survey's reports: read, written, and made from files of strings."""
 
 from __future__ import annotations
 
@@ -192,7 +192,17 @@ class DictionaryTable:
         a, no_a = self._positions(self.columns[0], frame, done)
         b, no_b = self._positions(self.columns[2], frame, done)
         (first, no_1), (second, no_2), (string, no_3) = [p.read(frame, done) for p in self.parts]
-        absent = self._empty(np.array([no_a, no_1, no_b, no_2, no_3]), done)
+        blank = np.array([no_a, no_1, no_b, no_2, no_3])  # fields, (5, n)
+        absent = np.asarray(blank.all(axis=0))
+        partly = blank.any(axis=0) & ~absent
+        if partly.any():
+            i = int(np.argmax(partly))
+            column = self.columns[int(np.argmax(blank[:, i]))]
+            raise InvalidArgument(
+                f"{self.path}, column {column!r}, row {done + i + 1}",
+                None,
+                "is missing, but other fields of the row are not: a report has all five",
+            )
         if (same := np.flatnonzero(a == b)).size:
             row = done + int(np.flatnonzero(~absent)[same[0]]) + 1
             raise InvalidArgument(
@@ -222,20 +232,6 @@ class DictionaryTable:
                 f"is not the start of a gram: grams of the survey start at {shown}",
             )
         return positions, absent
-
-    def _empty(self, absent: Array, done: int) -> Array:
-        """Which rows are empty, (n,), from the empty fields, (5, n); refuse partly empty rows."""
-        rows = np.asarray(absent.all(axis=0))
-        partly = absent.any(axis=0) & ~rows
-        if partly.any():
-            i = int(np.argmax(partly))
-            column = self.columns[int(np.argmax(absent[:, i]))]
-            raise InvalidArgument(
-                f"{self.path}, column {column!r}, row {done + i + 1}",
-                None,
-                "is missing, but other fields of the row are not: a report has all five",
-            )
-        return rows
 
 
 # -- Files of strings made into files of a dictionary survey's reports ----------------------------
@@ -374,8 +370,13 @@ def privatize_strings(
     answers = Answers(kept, None, missing, na, specification)
     how: dict[str, Any] = {"chunk_rows": chunk_rows, "advance": advance}
     columns = partial(_columns, path=target)
+    remedy = (
+        f"must be a string, not empty, of the {len(client.survey.alphabet)} characters of the "
+        "alphabet: change such strings, or let replace= put a character of the alphabet for all "
+        "others"
+    )
     _write(
-        answers.privatized(client, _remedy(client.survey), columns, totals, **how),
+        answers.privatized(client, remedy, columns, totals, **how),
         client.survey,
         target,
         kept.stored,
@@ -384,14 +385,6 @@ def privatize_strings(
         spreadsheet_safe=spreadsheet_safe,
     )
     return totals[0], totals[1]
-
-
-def _remedy(survey: DictionarySurvey) -> str:
-    """What to do about a string that the survey refuses, without showing it."""
-    return (
-        f"must be a string, not empty, of the {len(survey.alphabet)} characters of the alphabet: "
-        "change such strings, or let replace= put a character of the alphabet for all others"
-    )
 
 
 def _columns(

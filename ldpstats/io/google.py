@@ -194,11 +194,12 @@ def read_rappor_map(path: FilePath, rappor: RAPPOR) -> CandidateMap:
             [7, 1]]])
     """
     rappor = _check_hashed(rappor)
-    shape = (rappor.n_cohorts, rappor.n_hashes)
-    what = f"a candidate and {shape[1]} positions in each of {shape[0]} cohorts"
+    k, h, C = rappor.n_bits, rappor.n_hashes, rappor.n_cohorts
+    what = f"a candidate and {h} positions in each of {C} cohorts"
     rows: dict[str, int] = {}
     cells = []
-    for row, (label, *fields) in rows_of(path, 1 + shape[0] * shape[1], what):
+    cohort = np.repeat(np.arange(C), h)
+    for row, (label, *fields) in rows_of(path, 1 + C * h, what):
         first = rows.setdefault(label, row)
         if first != row:
             raise InvalidArgument(
@@ -206,7 +207,22 @@ def read_rappor_map(path: FilePath, rappor: RAPPOR) -> CandidateMap:
                 label,
                 f"is also the candidate of row {first}: remove one of the rows",
             )
-        cells.append(_own_cells(path, row, fields, rappor).reshape(shape))
+        given = len(fields)
+        while given and not fields[given - 1]:
+            given -= 1
+        position = np.array(wholes(path, row, fields[:given], 2), dtype=np.int64)
+        if given < len(fields):
+            position = _repeated(path, row, position, rappor)
+        wrong = np.flatnonzero((position - 1) // k != cohort)
+        if wrong.size:
+            i = int(wrong[0])
+            low = int(cohort[i]) * k
+            raise InvalidArgument(
+                f"{path}, row {row}, field {i + 2}",
+                int(position[i]),
+                f"is outside cohort {cohort[i]}, which has positions {low + 1} to {low + k}",
+            )
+        cells.append(np.asarray((position - 1) % k).reshape(C, h))
     return CandidateMap(tuple(rows), np.stack(cells, axis=1))
 
 
@@ -217,28 +233,6 @@ def _check_hashed(given: RAPPOR) -> RAPPOR:
         remedy = "has no map: its answers are known, and the counts or reports are all it needs"
         raise InvalidArgument("rappor", rappor, remedy)
     return rappor
-
-
-def _own_cells(path: FilePath, row: int, fields: list[str], rappor: RAPPOR) -> Array:
-    """Cells of a candidate, shape (C h,), from its positions."""
-    k, h, C = rappor.n_bits, rappor.n_hashes, rappor.n_cohorts
-    given = len(fields)
-    while given and not fields[given - 1]:
-        given -= 1
-    position = np.array(wholes(path, row, fields[:given], 2), dtype=np.int64)
-    if given < len(fields):
-        position = _repeated(path, row, position, rappor)
-    cohort = np.repeat(np.arange(C), h)
-    wrong = np.flatnonzero((position - 1) // k != cohort)
-    if wrong.size:
-        i = int(wrong[0])
-        low = int(cohort[i]) * k
-        raise InvalidArgument(
-            f"{path}, row {row}, field {i + 2}",
-            int(position[i]),
-            f"is outside cohort {cohort[i]}, which has positions {low + 1} to {low + k}",
-        )
-    return np.asarray((position - 1) % k)
 
 
 def _repeated(path: FilePath, row: int, position: Array, rappor: RAPPOR) -> Array:
@@ -288,7 +282,10 @@ def write_rappor_map(
     rappor = _check_hashed(rappor)
     labels = rappor.labels(candidates)
     rappor.cells(candidates)  # refuses cells that do not fit
-    cells = _cells(candidates, labels, rappor).astype(np.int64)
+    if isinstance(candidates, CandidateMap):
+        cells = candidates.cells.astype(np.int64)  # of all hashes, (C, S, h), repetitions included
+    else:
+        cells = rappor.answer_hash.table("candidates", labels).astype(np.int64)
     first = 1 + np.arange(rappor.n_cohorts) * rappor.n_bits
     positions = (cells + first[:, None, None]).transpose(1, 0, 2).reshape(len(labels), -1)
     write_rows(
@@ -296,22 +293,12 @@ def write_rappor_map(
     )
 
 
-def _cells(candidates: Any, labels: Any, rappor: RAPPOR) -> Array:
-    """Cells of all hashes, shape (C, S, h), repetitions included."""
-    if isinstance(candidates, CandidateMap):
-        return candidates.cells
-    return rappor.answer_hash.table("candidates", labels)
-
-
-# -- Counts and reports of google/rappor; `specification` describes its files ---------------------
+# -- counts and reports ----------------------------------------------------------------------------
 
 
 _HEADER = ("client", "cohort", "bloom", "prr", "irr")
 _REPORT_COLUMNS = ("irr", "rappor")  # what the column of reports is called, and once was
 _BLOCK_ROWS = 1 << 16
-
-
-# -- counts ----------------------------------------------------------------------------------------
 
 
 def read_rappor_counts(path: FilePath, rappor: RAPPOR | BooleanRAPPOR) -> Counts | BitCounts:
@@ -407,9 +394,6 @@ def write_rappor_counts(counts: Counts | BitCounts, path: FilePath, *, force: bo
     sums = counts.bit_counts()
     table = np.column_stack([sums.reports, sums.ones])
     write_rows(path, table.tolist(), force)
-
-
-# -- reports ---------------------------------------------------------------------------------------
 
 
 def read_rappor_reports(

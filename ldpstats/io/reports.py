@@ -1,4 +1,4 @@
-"""Files of true answers made into files of reports."""
+"""Files of reports: written, made from files of true answers, and read column by column."""
 
 from __future__ import annotations
 
@@ -29,7 +29,6 @@ from ldpstats.io.tables import (
     Advance,
     LabelOf,
     answers_in,
-    check_guarded,
     check_mechanism,
     check_spreadsheet_safe,
     coded,
@@ -278,23 +277,19 @@ class _Columns:
     def of(self, reports: Reports, absent: npt.NDArray[np.bool_]) -> dict[str, pd.Series[Any]]:
         """A chunk of reports, empty where `absent`, (n,); in CSV with fingerprints."""
         parquet = file_format(self.path) == ".parquet"
-        if parquet and not isinstance(self.mechanism, Enumerated):
-            return stored_columns(self.name, reports, absent)
-        found = {self.name: self._cells(reports, absent)}
+        if parquet:
+            if not isinstance(self.mechanism, Enumerated):
+                return stored_columns(self.name, reports, absent)
+            if cell_type(self.mechanism) is str:  # from codes, not from Python's objects
+                codes = np.full(absent.size, -1, dtype=np.int64)
+                codes[~absent] = reports.y
+                column = taken(codes, self.mechanism.outputs.tolist())
+                return {self.name: pd.Series(column, dtype=pd.ArrowDtype(column.type))}
+        columns = {self.name: filled(self.mechanism.report_labels(reports), absent)}
         if not parquet:
             digits = constant(self.mechanism.fingerprint, absent.size)
-            found[fingerprint_column(self.name)] = digits
-        return found
-
-    def _cells(self, reports: Reports, absent: npt.NDArray[np.bool_]) -> pd.Series[Any]:
-        """The column of reports; text of Parquet from its codes, not from Python's objects."""
-        mechanism = reports.mechanism
-        if file_format(self.path) != ".parquet" or cell_type(mechanism) is not str:
-            return filled(mechanism.report_labels(reports), absent)
-        codes = np.full(absent.size, -1, dtype=np.int64)
-        codes[~absent] = reports.y
-        column = taken(codes, mechanism.outputs.tolist())
-        return pd.Series(column, dtype=pd.ArrowDtype(column.type))
+            columns[fingerprint_column(self.name)] = digits
+        return columns
 
     def write(
         self,
@@ -325,10 +320,7 @@ ARROW_TYPES = {int: "int64", float: "double", bool: "bool"}
 
 
 def cell_type(mechanism: Mechanism) -> type:
-    """The type of a mechanism's reports in a table: of its labels, if they have one, or text.
-
-    Labels of several types are `object`: each keeps its own, where a table can hold them.
-    """
+    """The type of a mechanism's reports in a table: of its labels (several: `object`), or text."""
     if not isinstance(mechanism, Enumerated):
         return str
     if isinstance(mechanism.outputs, pd.RangeIndex):
@@ -350,10 +342,7 @@ def stored_text(stored: Mapping[bytes, bytes], key: bytes) -> str:
 def read_fingerprints(
     path: FilePath, frame: pd.DataFrame, column: str, na: Sequence[str], made_by: Any, done: int
 ) -> None:
-    """Refuse a chunk, `done` rows after the start, with another fingerprint in `column`, if any.
-
-    Missing fields and those with text of `na` are skipped.
-    """
+    """Refuse a chunk, `done` rows after the start, with another fingerprint in `column`, if any."""
     if column not in frame:
         return
     where, text = f"{path}, column {column!r}", coded(frame[column])
@@ -384,12 +373,9 @@ class ReportColumn:
         if self.cohort is not None:
             if self.cohort == self.column:
                 raise InvalidArgument("cohort", self.cohort, "is the column of reports")
-            if not self._has_cohorts:
+            if not (self.mechanism.n_cohorts or self.mechanism.cohort_names):
                 remedy = f"must be left out: {self.mechanism} has no cohorts"
                 raise InvalidArgument("cohort", self.cohort, remedy)
-        self._check_fingerprint()
-
-    def _check_fingerprint(self) -> None:
         stored = stored_text(column_metadata(self.path, self.column), FINGERPRINT)
         if stored and stored != self.mechanism.fingerprint:
             raise MechanismMismatch(
@@ -397,10 +383,6 @@ class ReportColumn:
                 f"not of {self.mechanism} ({self.mechanism.fingerprint}): use the specification "
                 "that the reports were made with"
             )
-
-    @property
-    def _has_cohorts(self) -> bool:
-        return bool(self.mechanism.n_cohorts or self.mechanism.cohort_names)
 
     @property
     def where(self) -> str:
@@ -415,8 +397,9 @@ class ReportColumn:
     @property
     def optional(self) -> list[str]:
         """The columns of fingerprints and of cohorts, which are read if they are there."""
-        beside = self._has_cohorts and self.cohort is None
-        return [fingerprint_column(self.column), *[cohort_column(self.column)] * bool(beside)]
+        known = self.mechanism.n_cohorts or self.mechanism.cohort_names
+        beside = [cohort_column(self.column)] if known and self.cohort is None else []
+        return [fingerprint_column(self.column), *beside]
 
     @cached_property
     def _to_label(self) -> LabelOf | None:
@@ -445,16 +428,21 @@ class ReportColumn:
             if self.mechanism.cohort_names and (apart := self._beside(frame, values)):
                 return self._apart(frame, apart, done)
             return self._labels(values, self.mechanism.outputs, absent, done)
-        cohort = self._cohorts(frame, values, done, absent)
-        return parsed(self.where, self.mechanism, values, absent, cohort, done), absent
+        groups = None  # the cohorts of the rows that have a report, if not in the reports' text
+        if (cohort := self._beside(frame, values)) is not None:
+            where = f"{self.path}, column {cohort!r}"
+            groups = cohorts_in(where, self.mechanism, frame[cohort], absent, done)
+        return parsed(self.where, self.mechanism, values, absent, groups, done), absent
 
     def _labels(
         self, values: Any, labels: pd.Index[Any], absent: Any, done: int
     ) -> tuple[Reports, Any]:
         """Reports that are labels; text of blanks alone is missing, unless it is a label."""
-        read = _exactly if self.exact else matched
         with row_named(self.where, done, values, absent):
-            codes = read("reports", values, labels)
+            if self.exact:
+                codes = encode("reports", values, labels)[0]
+            else:
+                codes = matched("reports", values, labels)
         blank = absent.copy()
         blank[np.flatnonzero(~absent)[codes < 0]] = True
         if self.missing == "raise":
@@ -492,28 +480,12 @@ class ReportColumn:
         first = values[0] if len(values) else None
         return cohort_beside(self.column, self.mechanism, frame.columns, first)
 
-    def _cohorts(self, frame: pd.DataFrame, values: Any, done: int, absent: Any) -> Any:
-        """The cohorts of the rows that have a report; None if reports have them in their text."""
-        column = self._beside(frame, values)
-        if column is None:
-            return None
-        where = f"{self.path}, column {column!r}"
-        return cohorts_in(where, self.mechanism, frame[column], absent, done)
-
-
-def _exactly(name: str, values: Any, labels: pd.Index[Any]) -> npt.NDArray[np.int64]:
-    """Codes of values that are labels to the letter."""
-    return encode(name, values, labels)[0]
-
 
 # -- Tables of true answers made into tables of reports: what all kinds of reports share ----------
 
 
 Array = npt.NDArray[Any]
 T = TypeVar("T")
-
-
-# -- reports ---------------------------------------------------------------------------------------
 
 
 def chunks_of(reports: object, kind: type[T], maker: Callable[[T], Any]) -> tuple[Any, Iterator[T]]:
@@ -556,11 +528,13 @@ def check_labels(path: FilePath, mechanism: Mechanism, spreadsheet_safe: bool) -
     """Refuse labels of reports that a file cannot hold or distinguish."""
     if isinstance(mechanism, Enumerated):
         label_of(path, mechanism.outputs, ())
-        if spreadsheet_safe:
-            check_guarded(mechanism.outputs)
-
-
-# -- answers ---------------------------------------------------------------------------------------
+        if spreadsheet_safe and not isinstance(mechanism.outputs, pd.RangeIndex):
+            texts = set(map(str, mechanism.outputs))
+            for text in texts:
+                if guarded(text) != text and guarded(text) in texts:
+                    remedy = f"could not be distinguished from the label {text!r}: leave "
+                    remedy += "spreadsheet_safe out"
+                    raise InvalidArgument("labels", guarded(text), remedy)
 
 
 def check_paths(source: FilePath, target: FilePath, beside: FilePath | None) -> None:
@@ -678,6 +652,7 @@ def read_candidates(path: FilePath) -> list[str]:
 
 
 # -- Columns that are copied beside new reports, and the fingerprints of earlier reports in them ---
+# Earlier reports keep them: a column, or what Parquet stores beside the reports, in CSV a column.
 
 
 ALREADY = (
@@ -694,11 +669,7 @@ def is_of_reports(stored: Mapping[bytes, bytes]) -> bool:
 
 @dataclass(frozen=True)
 class KeptColumns:
-    """The columns of a table of answers that are copied, unchanged, into the table of reports.
-
-    Earlier reports keep their fingerprints: a column, or what Parquet stores beside the reports,
-    which becomes a column in CSV.
-    """
+    """The columns of a table of answers that are copied, unchanged, into the table of reports."""
 
     source: FilePath
     target: FilePath
@@ -775,9 +746,22 @@ class KeptColumns:
     def of(self, frame: pd.DataFrame, done: int) -> dict[str, pd.Series[Any]]:
         """The columns of a chunk, `done` rows after the start, each with its fingerprints."""
         columns: dict[str, pd.Series[Any]] = {}
+        parquet = file_format(self.target) == ".parquet"
         for name in self.names:
-            self._refuse_guarded(frame[name], name, done)
-            self._refuse_bytes(frame[name], name)
+            if parquet and file_format(self.source) != ".parquet":
+                # the apostrophes of `guarded` would stay
+                row = _first(frame[name], lambda field: unguarded(field) != field)
+                if row is not None:
+                    raise InvalidArgument(
+                        f"{self.source}, column {name!r}, row {done + row + 1}",
+                        HIDDEN,
+                        "begins with an apostrophe and one of =, +, - and @, as written with "
+                        "spreadsheet_safe= (--spreadsheet-safe), which Parquet would take for "
+                        "text: write a CSV file, or make the table without it",
+                    )
+            if not parquet and holds_bytes(frame[name]):
+                remedy = "holds bytes, which CSV cannot hold: write a Parquet file"
+                raise InvalidArgument(f"{self.source}, column {name!r}", HIDDEN, remedy)
             columns[name] = frame[name]
             cohort = self._cohorts.get(name, name)
             if cohort in frame and cohort not in self.names:
@@ -801,42 +785,19 @@ class KeptColumns:
         if column in columns or column not in self.optional:
             return
         if column in frame:
-            self._check(frame[column], column, done)
+            # one that is named like fingerprints but holds something else is not copied unasked
+            row = _first(frame[column], lambda field: field != "" and not is_fingerprint(field))
+            if row is not None:
+                raise InvalidArgument(
+                    f"{self.source}, column {column!r}, row {done + row + 1}",
+                    HIDDEN,
+                    "is not a fingerprint, but the column is named like the fingerprints of a kept "
+                    "column: rename it",
+                )
             columns[column] = frame[column]
         elif kind in self.stored[name] and file_format(self.target) != ".parquet":
             digits = stored_text(self.stored[name], kind)
             columns[column] = constant(digits, len(frame))
-
-    def _refuse_guarded(self, column: pd.Series[Any], name: str, done: int) -> None:
-        """Refuse to copy the apostrophes of `guarded` into Parquet, where they would stay."""
-        if file_format(self.source) == ".parquet" or file_format(self.target) != ".parquet":
-            return
-        row = _first(column, lambda field: unguarded(field) != field)
-        if row is not None:
-            raise InvalidArgument(
-                f"{self.source}, column {name!r}, row {done + row + 1}",
-                HIDDEN,
-                "begins with an apostrophe and one of =, +, - and @, as written with "
-                "spreadsheet_safe= (--spreadsheet-safe), which Parquet would take for text: write "
-                "a CSV file, or make the table without it",
-            )
-
-    def _refuse_bytes(self, column: pd.Series[Any], name: str) -> None:
-        """Refuse to copy bytes into CSV, which has none."""
-        if file_format(self.target) != ".parquet" and holds_bytes(column):
-            remedy = "holds bytes, which CSV cannot hold: write a Parquet file"
-            raise InvalidArgument(f"{self.source}, column {name!r}", HIDDEN, remedy)
-
-    def _check(self, column: pd.Series[Any], name: str, done: int) -> None:
-        """Refuse to copy, unasked, a column named like fingerprints that holds something else."""
-        row = _first(column, lambda field: field != "" and not is_fingerprint(field))
-        if row is not None:
-            raise InvalidArgument(
-                f"{self.source}, column {name!r}, row {done + row + 1}",
-                HIDDEN,
-                "is not a fingerprint, but the column is named like the fingerprints of a kept "
-                "column: rename it",
-            )
 
 
 def _first(column: pd.Series[Any], bad: Callable[[Any], bool]) -> int | None:
@@ -881,24 +842,8 @@ def cohort_labels(mechanism: Mechanism) -> pd.Index[Any]:
 def joined_codes(
     mechanism: Mechanism, codes: Codes, cohorts: Codes, named: Callable[[int, str], str]
 ) -> Codes:
-    """Numbers of reports among those of the whole device, (n,), -1 where there is none.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-        A device of cohorts.
-    codes : array of int, shape (n,)
-        Of `cohort_labels`, -1 where a report is missing.
-    cohorts : array of int, shape (n,)
-        Of `mechanism.cohort_names`, -1 where it is missing.
-    named : callable
-        Names the place of report i, and of its cohort, "report" or "cohort", in an error.
-
-    Raises
-    ------
-    InvalidArgument
-        For a report without a cohort, and one that its cohort does not make.
-    """
+    """Numbers of reports in the whole device, (n,), from those in `cohort_labels` and cohorts."""
+    # all are -1 where missing; named(i, "report" or "cohort") is the place of a field in an error
     there = codes >= 0
     alone = there & (cohorts < 0)
     if alone.any():

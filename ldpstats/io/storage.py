@@ -1,4 +1,4 @@
-"""Files that appear complete, together or not at all."""
+"""Files that appear complete, together or not at all, and errors that do not show answers."""
 
 from __future__ import annotations
 
@@ -155,7 +155,11 @@ def replacing_all(
     finally:
         with held():
             for target in targets:
-                end(target.temporary)
+                with suppress(OSError):
+                    os.unlink(target.temporary)
+            for entry in list(_unfinished):
+                if entry[2] in [target.temporary for target in targets]:
+                    _unfinished.discard(entry)
 
 
 @contextmanager
@@ -193,8 +197,13 @@ def _commit(targets: Sequence[_Target], permissions: Sequence[Permissions]) -> N
         for target in targets:
             with suppress(OSError):
                 os.unlink(target.backup)
-    for folder in folders:
-        _flush_folder(folder)
+    for folder in folders:  # write the names in it to the disk, if the system can
+        with suppress(OSError):
+            handle = os.open(folder, os.O_RDONLY)
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)
 
 
 def _undo(begun: Sequence[tuple[_Target, tuple[int, int]]]) -> None:
@@ -225,7 +234,8 @@ class _Target:
 
     def start(self, private: bool) -> Permissions:
         """Make the temporary file, private if it replaces one; return its final permissions."""
-        begin(self.temporary)
+        # registered before it is there: a signal may come between
+        _unfinished.add((os.getpid(), threading.get_ident(), self.temporary))
         mode = 0o666 if self.before is None and not private else 0o600
         handle = os.open(self.temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         try:
@@ -240,7 +250,11 @@ class _Target:
         handle = os.open(self.temporary, os.O_RDWR)
         try:
             allowed.give(handle)
-            _flush(handle)
+            try:
+                os.fsync(handle)
+            except OSError as error:
+                if error.errno not in _NO_FLUSH:
+                    raise
             return _identity(os.fstat(handle))
         finally:
             os.close(handle)
@@ -256,7 +270,12 @@ class _Target:
                     raise refusal(self.given, _EXISTS) from None
         if keep:
             with suppress(FileNotFoundError):
-                _put_aside(self.path, self.backup)
+                try:
+                    os.link(self.path, self.backup)
+                except OSError as error:  # where a file cannot have two names
+                    if error.errno not in _NO_LINKS:
+                        raise
+                    os.rename(self.path, self.backup)
         os.replace(self.temporary, self.path)
 
     def undo(self, identity: tuple[int, int]) -> None:
@@ -317,34 +336,6 @@ def _put_new(temporary: str, path: str) -> None:
             raise
 
 
-def _put_aside(path: str, backup: str) -> None:
-    """Give a file the name `backup` too; or instead, where it cannot have two."""
-    try:
-        os.link(path, backup)
-    except OSError as error:
-        if error.errno not in _NO_LINKS:
-            raise
-        os.rename(path, backup)
-
-
-def _flush(handle: int) -> None:
-    try:
-        os.fsync(handle)
-    except OSError as error:
-        if error.errno not in _NO_FLUSH:
-            raise
-
-
-def _flush_folder(folder: str) -> None:
-    """Write the names in a directory to the disk, if the system can."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-
-
 # -- Names of files, and errors of reading them that name the file and say what to do -------------
 
 
@@ -372,11 +363,7 @@ def checked_path(path: object) -> Path:
 def reading(
     path: FilePath, *others: type[Exception], secret: bool = False, regular: bool = False
 ) -> Iterator[None]:
-    """Turn errors of reading a file, and `others`, into one that names the file.
-
-    For a `secret` file, of true answers, the error shows no byte of it. A pipe or device is refused
-    at once where a `regular` file is needed.
-    """
+    """Turn errors of reading, and `others`, into one that names the file, and shows no `secret`."""
     damage: tuple[type[Exception], ...] = (OSError, EOFError, zlib.error, *others)
     try:
         if checked_path(path).is_dir():
@@ -407,20 +394,6 @@ _HELD = [*_ENDING, signal.SIGINT]
 
 # process, thread and path of each: a fork has its parent's list, but none of its files
 _unfinished: set[tuple[int, int, str]] = set()
-
-
-def begin(path: str) -> None:
-    """Register a file that is about to be written."""
-    _unfinished.add((os.getpid(), threading.get_ident(), path))
-
-
-def end(path: str) -> None:
-    """Remove a file that `begin` registered, if it is still there."""
-    with suppress(OSError):
-        os.unlink(path)
-    for entry in list(_unfinished):
-        if entry[2] == path:
-            _unfinished.discard(entry)
 
 
 def remove_unfinished(everyones: bool = False) -> None:
@@ -460,11 +433,9 @@ def _deliver(came: set[int]) -> None:
 
 @contextmanager
 def cleaning_up() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP remove unfinished files before they end the process.
-
-    The exit status still shows the signal: 143 or 129 in a shell. Signals that are ignored, as
-    under nohup, or handled otherwise are left alone, and all signals outside the main thread.
-    """
+    """Let SIGTERM and SIGHUP remove unfinished files before they end the process."""
+    # the exit status still shows the signal; signals that are ignored, as under nohup, or handled
+    # otherwise are left alone, and all signals outside the main thread
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -492,11 +463,8 @@ _PAUSE = 0.005
 
 @contextmanager
 def alone_in(folders: Iterable[str]) -> Iterator[None]:
-    """Run the block while no other thread or process has one of the directories.
-
-    No lock is taken where the system has none, or another program keeps it for long, such as
-    ``flock FOLDER``.
-    """
+    """Run the block while no other thread or process has one of the directories, if locks work."""
+    # none where the system has none, or another program keeps it for long, as ``flock FOLDER``
     with ExitStack() as stack:
         if sys.platform != "win32":
             handles = {}
@@ -510,7 +478,9 @@ def alone_in(folders: Iterable[str]) -> Iterator[None]:
             for _, handle in sorted(handles.items()):
                 with suppress(OSError):
                     _lock(handle)
-                    stack.callback(_unlock, handle)
+                    # explicitly: a fork that came meanwhile has the directory open too, and
+                    # would keep the lock
+                    stack.callback(fcntl.flock, handle, fcntl.LOCK_UN)
         yield
 
 
@@ -519,18 +489,14 @@ if sys.platform != "win32":
 
     def _lock(handle: int) -> None:
         """Lock an open directory, or raise OSError."""
-        end = time.monotonic() + _PATIENCE
+        deadline = time.monotonic() + _PATIENCE
         while True:
             try:
                 return fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                if time.monotonic() > end:
+                if time.monotonic() > deadline:
                     raise
             time.sleep(_PAUSE)
-
-    def _unlock(handle: int) -> None:
-        # a fork that came meanwhile has the directory open too, and would keep the lock
-        fcntl.flock(handle, fcntl.LOCK_UN)
 
 
 # -- Who may read and write a file, handed on to the file that replaces it ------------------------
@@ -585,34 +551,30 @@ class Permissions:
             os.fchmod(handle, mode)
 
 
-if sys.platform == "linux":
-
-    def _acl(file: str | int) -> bytes | None:
-        try:
-            return os.getxattr(file, _ACL)
-        except OSError as error:
-            if error.errno in _NO_ACL:
-                return None
-            raise
-
-    def _set_acl(handle: int, acl: bytes | None) -> bool:
-        """Give an open file an access control list, or none; return whether it worked."""
-        try:
-            if acl is not None:
-                os.setxattr(handle, _ACL, acl)
-            elif _acl(handle) is not None:  # that of its directory
-                os.removexattr(handle, _ACL)
-        except OSError:
-            return False
-        return True
-
-else:
-
-    def _acl(file: str | int) -> bytes | None:
+def _acl(file: str | int) -> bytes | None:
+    """The access control list of a file, if it has one; on Linux alone."""
+    if sys.platform != "linux":
         return None
+    try:
+        return os.getxattr(file, _ACL)
+    except OSError as error:
+        if error.errno in _NO_ACL:
+            return None
+        raise
 
-    def _set_acl(handle: int, acl: bytes | None) -> bool:
+
+def _set_acl(handle: int, acl: bytes | None) -> bool:
+    """Give an open file an access control list, or none; return whether it worked."""
+    if sys.platform != "linux":
         return True
+    try:
+        if acl is not None:
+            os.setxattr(handle, _ACL, acl)
+        elif _acl(handle) is not None:  # that of its directory
+            os.removexattr(handle, _ACL)
+    except OSError:
+        return False
+    return True
 
 
 # -- Errors that do not show true answers: neither their words nor the frames they passed ---------

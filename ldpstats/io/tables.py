@@ -1,4 +1,4 @@
-"""Tables in CSV and Parquet files, read in chunks."""
+"""Tables in CSV and Parquet files, read and written in chunks, and what their fields say."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ __all__ = [
     "Advance",
     "LabelOf",
     "answers_in",
-    "check_guarded",
     "check_mechanism",
     "check_spreadsheet_safe",
     "coded",
     "cohorts_in",
     "column_metadata",
+    "columns_shown",
     "csv_lines",
     "csv_writer",
     "file_format",
@@ -81,6 +81,11 @@ def file_format(path: FilePath) -> str:
         if name.endswith(suffix):
             return suffix
     raise refusal(path, f"has no known format: the name must end in {', '.join(_FORMATS)}")
+
+
+def columns_shown(columns: Sequence[str]) -> str:
+    """The names of columns for an error, twenty at most."""
+    return ", ".join(map(repr, columns[:20])) + ", ..." * (len(columns) > 20)
 
 
 def names(name: str, given: object) -> list[str]:
@@ -165,13 +170,9 @@ def table_chunks(
     secret: bool = False,
     codes: Sequence[str] = (),
 ) -> Iterator[pd.DataFrame]:
-    """Read several columns, and the `optional` ones that exist, in chunks.
-
-    Text in the columns of `codes` may come as a dictionary of Arrow, which `coded` reads.
-
-    For a `secret` table, of true answers, no error shows what it holds, the first line included: it
-    may be an answer if the header is missing.
-    """
+    """Read several columns, and the `optional` ones that exist, in chunks."""
+    # text in the columns of `codes` may come as a dictionary of Arrow, which `coded` reads; of a
+    # `secret` table no error shows the first line either: it may be an answer, without a header
     chunk_rows = positive_integer("chunk_rows", chunk_rows)
     if advance is not None and not callable(advance):
         raise InvalidArgument("advance", advance, "must be a function of the fraction done")
@@ -195,7 +196,7 @@ class _Wanted:
 
     def places(self, header: list[str]) -> dict[str, int]:
         """Positions of the wanted columns that exist."""
-        there = [name for name in self.optional if _spelling(header, name) in header]
+        there = [name for name in self.optional if name in header or guarded(name) in header]
         every = dict.fromkeys([*self.columns, *there])
         return {name: _position(self.path, header, name, self.secret) for name in every}
 
@@ -217,10 +218,7 @@ def _csv_bytes(path: FilePath, secret: bool) -> Iterator[tuple[Any, Any]]:
 
 
 class _Lines(RawIOBase):
-    """A stream of bytes that ends in an error where a line is longer than any table has.
-
-    A few kilobytes of gzip can hold a line that no memory does.
-    """
+    """Bytes that end in an error at a line that no table has: kilobytes of gzip may hold one."""
 
     def __init__(self, stream: Any) -> None:
         self._stream, self._length = stream, 0
@@ -250,21 +248,17 @@ def _csv_chunks(wanted: _Wanted, chunk_rows: int) -> Iterator[tuple[pd.DataFrame
                 columns = parsed_numbers(block, len(header), at.values())
                 if columns is None:
                     break
-                frame = _of_columns({name: columns[i] for name, i in at.items()}, wanted.codes)
+                cells: dict[str, pd.Series[Any]] = {}
+                for name, i in at.items():
+                    text = pd.Series(columns[i], dtype=pd.ArrowDtype(columns[i].type))
+                    coded_text = name in wanted.codes
+                    cells[name] = text if coded_text else pd.Series(objects(text), dtype=object)
+                frame = pd.DataFrame(cells)
                 done += len(frame)
                 yield frame, raw.tell() / size
             else:
                 return
     yield from _strict_chunks(wanted, chunk_rows, done)
-
-
-def _of_columns(columns: Mapping[str, Any], codes: Sequence[str]) -> pd.DataFrame:
-    """Columns of Arrow as a frame: those of `codes` as they are, others as objects."""
-    found: dict[str, pd.Series[Any]] = {}
-    for name, column in columns.items():
-        text = pd.Series(column, dtype=pd.ArrowDtype(column.type))
-        found[name] = text if name in codes else pd.Series(objects(text), dtype=object)
-    return pd.DataFrame(found)
 
 
 def _strict_chunks(
@@ -316,43 +310,32 @@ def _whole_rows(path: FilePath, lines: Iterable[list[str]], width: int) -> Itera
 
 
 def _parquet_chunks(wanted: _Wanted, chunk_rows: int) -> Iterator[tuple[pd.DataFrame, float]]:
+    """Batches of rows, and the fraction of the file that is read."""
     import pyarrow
     import pyarrow.parquet
 
     path = wanted.path
-    safely = reading(path, pyarrow.ArrowException, secret=wanted.secret, regular=True)
-    with safely, _opened_parquet(wanted) as file:
-        header = file.schema_arrow.names
-        stored = {header[i]: name for name, i in wanted.places(header).items()}
-        done = 0
-        for batch in file.iter_batches(batch_size=chunk_rows, columns=list(stored)):
-            done += batch.num_rows
-            plain = batch.replace_schema_metadata(None)  # pandas's is not used, and may be damaged
-            frame = plain.to_pandas(types_mapper=pd.ArrowDtype, ignore_metadata=True)
-            yield frame.rename(columns=stored), done / max(1, file.metadata.num_rows)
-
-
-def _opened_parquet(wanted: _Wanted) -> Any:
-    """A Parquet file whose text comes as dictionaries, where it is wanted so."""
-    import pyarrow.parquet
-    from pyarrow import types
-
-    file = pyarrow.parquet.ParquetFile(wanted.path)
-    if not wanted.codes:
-        return file
-    with file:
-        text = [field.name for field in file.schema_arrow if types.is_string(field.type)]
-        chosen = [name for name in text if name in wanted.codes]
-        return pyarrow.parquet.ParquetFile(wanted.path, read_dictionary=chosen)
-
-
-def _spelling(header: list[str], column: str) -> str:
-    """How a column is written in a header, perhaps with an apostrophe; see `guarded`."""
-    return guarded(column) if column not in header else column
+    with reading(path, pyarrow.ArrowException, secret=wanted.secret, regular=True):
+        file = pyarrow.parquet.ParquetFile(path)
+        if wanted.codes:  # text comes as dictionaries, where it is wanted so
+            with file:
+                text = [c.name for c in file.schema_arrow if pyarrow.types.is_string(c.type)]
+                chosen = [name for name in text if name in wanted.codes]
+                file = pyarrow.parquet.ParquetFile(path, read_dictionary=chosen)
+        with file:
+            header = file.schema_arrow.names
+            stored = {header[i]: name for name, i in wanted.places(header).items()}
+            done = 0
+            for batch in file.iter_batches(batch_size=chunk_rows, columns=list(stored)):
+                done += batch.num_rows
+                plain = batch.replace_schema_metadata(None)  # is not used, and may be damaged
+                frame = plain.to_pandas(types_mapper=pd.ArrowDtype, ignore_metadata=True)
+                yield frame.rename(columns=stored), done / max(1, file.metadata.num_rows)
 
 
 def _position(path: FilePath, header: list[str], column: str, secret: bool) -> int:
-    spelling = _spelling(header, column)
+    """The place of a column in a header, where it is perhaps `guarded`."""
+    spelling = column if column in header else guarded(column)
     if header.count(spelling) != 1:
         found = "no" if spelling not in header else "more than one"
         rest = f"{len(header)} columns: check the first line" if secret else header
@@ -413,11 +396,7 @@ def reports_in(
     column: pd.Series[Any],
     cohort: pd.Series[Any] | None = None,
 ) -> tuple[Reports, Mask]:
-    """The reports of a column, which are not labels from a list, and which rows have none, (n,).
-
-    `cohort` is the column of cohorts, if they are not in the reports. Errors name `where`, and the
-    row, from 1.
-    """
+    """The reports of a column, not labels from a list, and which rows have none, (n,)."""
     values, absent = _present(where, column)
     groups = None
     if cohort is not None:
@@ -433,10 +412,7 @@ def parsed(
     groups: Array | None,
     done: int = 0,
 ) -> Reports:
-    """Reports of the rows that are not `absent`, (n,), from their values and, if apart, cohorts.
-
-    Errors name the row, from 1, after `done` others.
-    """
+    """Reports of the rows that are not `absent`, (n,), from their values and, if apart, cohorts."""
     with row_named(where, done, values, absent):
         return mechanism.parse("reports", values, groups)
 
@@ -488,15 +464,19 @@ def stored_names(name: str, mechanism: Mechanism) -> tuple[str, ...]:
 
 
 def stored_columns(name: str, reports: Reports, absent: Mask) -> dict[str, pd.Series[Any]]:
-    """The columns of reports in a Parquet file, empty where a respondent is `absent`, (n,).
-
-    For reports that are not labels from a list; see the module.
-    """
+    """The columns of reports, not labels from a list, in Parquet, empty where `absent`, (n,)."""
     import pyarrow
 
     mechanism = reports.mechanism
     if mechanism.n_bits:
-        column = _fixed_size(mechanism.format.to_table(reports.y), absent)
+        packed = mechanism.format.to_table(reports.y)
+        cells, width, valid = np.ascontiguousarray(packed), packed.shape[1], None
+        if absent.any():
+            cells = np.zeros((absent.size, width), dtype=np.uint8)
+            cells[~absent] = packed
+            valid = pyarrow.py_buffer(np.packbits(~absent, bitorder="little"))
+        memory = [valid, pyarrow.py_buffer(cells)]
+        column = pyarrow.Array.from_buffers(pyarrow.binary(width), absent.size, memory)
     else:
         kind = pyarrow.int32() if mechanism.n_outputs <= 1 << 31 else pyarrow.int64()
         column = _numbers(reports.y, absent, kind)
@@ -513,19 +493,6 @@ def _numbers(values: Array, absent: Mask, kind: Any) -> Any:
     cells = np.zeros(absent.size, dtype=np.int64)
     cells[~absent] = values
     return pyarrow.array(cells, mask=absent if absent.any() else None).cast(kind)
-
-
-def _fixed_size(packed: npt.NDArray[np.uint8], absent: Mask) -> Any:
-    """Packed bits as an Arrow array of fixed-size binary, null where `absent`."""
-    import pyarrow
-
-    cells, width, valid = np.ascontiguousarray(packed), packed.shape[1], None
-    if absent.any():
-        cells = np.zeros((absent.size, width), dtype=np.uint8)
-        cells[~absent] = packed
-        valid = pyarrow.py_buffer(np.packbits(~absent, bitorder="little"))
-    memory = [valid, pyarrow.py_buffer(cells)]
-    return pyarrow.Array.from_buffers(pyarrow.binary(width), absent.size, memory)
 
 
 # -- CSV without quotes, read by Arrow where that cannot differ from Python's strict reader -------
@@ -561,10 +528,7 @@ def blocks(stream: Any, rows: int) -> Iterator[bytes]:
 
 
 def parsed_numbers(block: bytes, width: int, places: Iterable[int]) -> dict[int, Any] | None:
-    """Columns of a block of lines with `width` fields each, by place; None if it is not plain.
-
-    Text as dictionaries of Arrow, null where empty.
-    """
+    """Columns of a block of lines of `width` fields, dictionaries of Arrow; None if not plain."""
     if block.startswith(_MARK) or not _is_plain(block, width):
         return None
     import pyarrow.csv
@@ -673,17 +637,15 @@ def _write_csv(
         for number, frame in enumerate(frames):
             columns: list[Any] = [objects(frame[name]) for name in frame.columns]
             header = list(frame.columns)
-            if spreadsheet_safe:
-                columns = [[_guarded_cell(cell) for cell in column] for column in columns]
+            if spreadsheet_safe:  # negative numbers begin with a risky character too
+                columns = [
+                    [None if cell is None else guarded(str(cell)) for cell in column]
+                    for column in columns
+                ]
                 header = [guarded(name) for name in header]
             if number == 0:
                 lines.writerow(header)
             lines.writerows(zip(*columns, strict=True))
-
-
-def _guarded_cell(cell: Any) -> Any:
-    """The text of a cell, guarded; negative numbers begin with a risky character too."""
-    return None if cell is None else guarded(str(cell))
 
 
 def _write_parquet(
@@ -767,10 +729,7 @@ def missing_texts(path: FilePath, na: Sequence[str], labels: Iterable[Any] = ())
 
 
 def refuse_guarded(path: FilePath, texts: Array, named: Callable[[int | None], str]) -> None:
-    """Refuse texts, (n,), of CSV that spreadsheet_safe= seems to have changed; show none.
-
-    Only for open alphabets; `named` gives the name of text i.
-    """
+    """Refuse texts, (n,), of an open alphabet that spreadsheet_safe= seems to have changed."""
     if file_format(path) == ".parquet":  # which has no spreadsheet_safe=
         return
     changed = [unguarded(text) != text for text in texts]
@@ -782,19 +741,6 @@ def refuse_guarded(path: FilePath, texts: Array, named: Callable[[int | None], s
             "(--spreadsheet-safe): keep answers for another run without it; if the apostrophe is "
             "part of the answer, use a Parquet file, which is read as it is",
         )
-
-
-def check_guarded(labels: pd.Index[Any]) -> None:
-    """Refuse labels if one, guarded against spreadsheets, looks like another."""
-    if isinstance(labels, pd.RangeIndex):
-        return
-    texts = set(map(str, labels))
-    for text in texts:
-        if guarded(text) != text and guarded(text) in texts:
-            remedy = (
-                f"could not be distinguished from the label {text!r}: leave spreadsheet_safe out"
-            )
-            raise InvalidArgument("labels", guarded(text), remedy)
 
 
 def present(

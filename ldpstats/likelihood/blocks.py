@@ -1,6 +1,7 @@
 """Designs of blocks: which categories each label of a report stands for.
 
-`base` says what every design answers, `hadamard`, `projective` and `single` are the designs.
+Hadamard response takes its blocks from the rows of Hadamard matrices, projective geometry response
+from points and hyperplanes over a field of q elements; of k-RR each label stands for one category.
 """
 
 from __future__ import annotations
@@ -14,9 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 __all__ = ["BlockDesign", "HadamardDesign", "ProjectiveDesign", "SingleDesign"]
-
-
-# -- What every design of blocks answers ----------------------------------------------------------
 
 
 Array = npt.NDArray[Any]
@@ -134,9 +132,9 @@ class HadamardDesign(BlockDesign):
         full.reshape(-1)[: self.k] = p
         return np.pad(full, ((0, 0), (1, 0)))
 
-    def _rows(self, found: Array) -> Array:
+    def _rows(self, values: Array) -> Array:
         """Inverse of `_spread`."""
-        return np.ascontiguousarray(found[:, 1:]).reshape(-1)[: self.k]
+        return np.ascontiguousarray(values[:, 1:]).reshape(-1)[: self.k]
 
     def document(self) -> dict[str, Any]:
         return {"kind": "hadamard", "order": self.order}
@@ -192,13 +190,7 @@ class HadamardDesign(BlockDesign):
 
 
 def walsh_hadamard(a: Array) -> Array:
-    """Products with the Hadamard matrix of the last axis, whose length is a power of two.
-
-    Examples
-    --------
-    >>> walsh_hadamard(np.array([1, 2, 3, 4]))
-    array([10, -2, -4,  0])
-    """
+    """Products with the Hadamard matrix of the last axis, whose length is a power of two."""
     out, n = np.array(a), np.shape(a)[-1]
     half = 1
     while half < n:
@@ -232,18 +224,7 @@ class ProjectiveDesign(BlockDesign):
     vectors are orthogonal, ``x_1 y_1 + ... + x_t y_t = 0 mod q`` (Feldman, Nelson, Nguyen and
     Talwar 2022, section 3). A point is the vector whose last entry other than zero is 1; with
     that at place j, its number is ``(q^j - 1) / (q - 1) + sum_i x_i q^i`` over i < j, from j = 0.
-
-    Parameters
-    ----------
-    k : int
-        Number of categories, at most ``(q^t - 1) / (q - 1)``.
-    q, t : int
-        A prime, and the length of the vectors, at least 2.
-
-    Examples
-    --------
-    >>> ProjectiveDesign(7, 2, 3).holds(np.arange(7)).sum(axis=0)   # the Fano plane
-    array([3, 3, 3, 3, 3, 3, 3])
+    There are at most ``(q^t - 1) / (q - 1)`` categories.
     """
 
     k: int
@@ -271,8 +252,8 @@ class ProjectiveDesign(BlockDesign):
         return self._orthogonal(full, self.t)
 
     def tallies(self, c: Array) -> Array:
-        found = self._orthogonal(np.asarray(c, dtype=np.float64), self.t)[: self.k]
-        return np.rint(found) if np.asarray(c).dtype.kind in "iu" else found
+        sums = self._orthogonal(np.asarray(c, dtype=np.float64), self.t)[: self.k]
+        return np.rint(sums) if np.asarray(c).dtype.kind in "iu" else sums
 
     def _orthogonal(self, c: Array, t: int) -> Array:
         """Sums of c over the points orthogonal to each point, of vectors of length t.
@@ -295,7 +276,9 @@ class ProjectiveDesign(BlockDesign):
             one += twice * (turned * np.exp(-2j * np.pi * a / q)).real
         inner = self._orthogonal(c[:split], t - 1)
         every = np.append(inner, c[:split].sum())[self._point_of[: q ** (t - 1)]]
-        within = zero.reshape(-1)[self._vectors(t - 1)] / q + inner
+        # numbers sum_i x_i q^i of the vectors of all points of length t - 1
+        vectors = np.concatenate([q**j + np.arange(q**j) for j in range(t - 1)])
+        within = zero.reshape(-1)[vectors] / q + inner
         return np.concatenate([within, one.reshape(-1) / q + every])
 
     @cached_property
@@ -303,23 +286,18 @@ class ProjectiveDesign(BlockDesign):
         """Multiplication table of the field, shape (q, q)."""
         return np.asarray(np.outer(np.arange(self.q), np.arange(self.q)) % self.q)
 
-    def _vectors(self, t: int) -> Array:
-        """Numbers ``sum_i x_i q^i`` of the vectors of all points of length t."""
-        q = self.q
-        return np.concatenate([q**j + np.arange(q**j) for j in range(t)])
-
     @cached_property
     def _point_of(self) -> Array:
         """The point that each vector of length t - 1 is a multiple of, by number; -1 for zero."""
-        q, found = self.q, [np.array([-1])]
+        q, points = self.q, [np.array([-1])]
         inverse = np.array([0] + [pow(d, -1, q) for d in range(1, q)])
         scaled = np.zeros((q, 1), dtype=np.int64)  # numbers of a times each vector of length j
         for j in range(self.t - 1):
-            found += [_points(q, j) + scaled[inverse[d]] for d in range(1, q)]
+            points += [_points(q, j) + scaled[inverse[d]] for d in range(1, q)]
             if j < self.t - 2:
                 top = self._times[:, :, None] * q**j
                 scaled = (top + scaled[:, None, :]).reshape(q, -1)
-        return np.concatenate(found)
+        return np.concatenate(points)
 
     def coordinates(self, points: Array) -> Array:
         """The vectors of points, int64 of shape (n, t)."""
@@ -351,15 +329,12 @@ class ProjectiveDesign(BlockDesign):
 
     def own_label(self, codes: Array, number: Array) -> Array:
         # number points of x's hyperplane by those of the space without x's last place
-        return self._label(codes, self._coordinates_of_space(number, self.t - 1), 0)
+        return self._label(codes, ProjectiveDesign(1, self.q, self.t - 1).coordinates(number), 0)
 
     def other_label(self, codes: Array, number: Array) -> Array:
         # a point off the hyperplane has one multiple whose product with x is one
         digits = number[:, None] // self.q ** np.arange(self.t - 1) % self.q
         return self._label(codes, digits, 1)
-
-    def _coordinates_of_space(self, points: Array, t: int) -> Array:
-        return ProjectiveDesign(1, self.q, t).coordinates(points)
 
     def _label(self, codes: Array, free: Array, product: int) -> Array:
         """The point whose product with x is given, from its entries but that at x's last place."""
@@ -382,13 +357,7 @@ def _points(q: int, t: int) -> int:
 
 @dataclass(frozen=True)
 class SingleDesign(BlockDesign):
-    """A label for each of k categories, its only own one.
-
-    Examples
-    --------
-    >>> SingleDesign(3).tallies(np.array([5, 2, 3]))
-    array([5, 2, 3])
-    """
+    """A label for each of k categories, its only own one."""
 
     k: int
     size = 1

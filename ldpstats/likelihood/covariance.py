@@ -28,7 +28,6 @@ __all__ = [
     "subset_bits",
     "uniformised",
     "uniformised_fpe16",
-    "variances_multinomial",
 ]
 
 
@@ -90,8 +89,8 @@ class Covariance:
     @classmethod
     def dense(cls, matrix: npt.ArrayLike) -> Covariance:
         """Wrap a symmetric (k, k) matrix."""
-        core = finite_array("matrix", matrix, 2)
-        return cls(np.zeros(core.shape[0]), core)
+        core = np.asarray(matrix, dtype=np.float64)
+        return cls(np.zeros(len(core)), core)
 
     @property
     def size(self) -> int:
@@ -147,9 +146,9 @@ class Covariance:
     def forms(self, R: npt.ArrayLike) -> Array:
         """Diagonal of R V R', shape (q,), for R of shape (q, k), in O(q k r)."""
         rows = self._contrasts(R)
-        found = _forms(rows if self.factors is None else rows @ self.factors, self.core)
-        found += np.einsum("ij,ij,j->i", rows, rows, self.diagonal)
-        return found
+        forms = _forms(rows if self.factors is None else rows @ self.factors, self.core)
+        forms += np.einsum("ij,ij,j->i", rows, rows, self.diagonal)
+        return forms
 
     def times(self, x: npt.ArrayLike) -> Array:
         """V x, shape (k,), for x of shape (k,), in O(k r)."""
@@ -266,17 +265,6 @@ def multinomial(m: npt.ArrayLike, n: float) -> Covariance:
     return Covariance(m / n, np.array([[-1.0 / n]]), m[:, None])
 
 
-def variances_multinomial(m: npt.ArrayLike, n: npt.ArrayLike) -> Array:
-    """Variances m (1 - m)/n of frequencies, or of bit means, for many surveys at once."""
-    m = np.asarray(m, dtype=np.float64)
-    n = np.asarray(n, dtype=np.float64)
-    if not np.all((m >= 0) & (m <= 1)):
-        raise InvalidArgument("m", m, "must hold probabilities in [0, 1]")
-    if not np.all(n > 0):
-        raise InvalidArgument("n", n, "must be positive")
-    return np.asarray(m * (1 - m) / n, dtype=np.float64)
-
-
 def independent_bits(
     p: npt.ArrayLike, p1: npt.ArrayLike, p0: npt.ArrayLike, n: float
 ) -> Covariance:
@@ -337,11 +325,7 @@ def uniformised(p: npt.ArrayLike, a: float, b: npt.ArrayLike, n: float) -> Covar
 
 
 def uniformised_fpe16(p: npt.ArrayLike, a: float, b: npt.ArrayLike, n: float) -> Covariance:
-    """J^-1 for the channel Q = a I + 1 b', in O(k): what `fpe16` gives, overstated by p p'/n.
-
-    J^-1 = [diag(m) - b m' - m b' + b b'] / (n a^2) with m = b + a p. Arguments and errors are those
-    of `uniformised`.
-    """
+    """J^-1 = [diag(m) - b m' - m b' + b b'] / (n a^2): what `fpe16` gives, overstated by p p'/n."""
     m = _uniformised_law(p, a, b)
     scale = 1.0 / (positive("n", n) * a**2)
     core = scale * np.array([[1.0, -1.0], [-1.0, 0.0]])

@@ -1,6 +1,25 @@
-"""Hashed candidates: the equations of their cohorts, and the moments these give.
+"""Hashed candidates: the equations of their cohorts, and the moments that these give.
 
-The words of this folder:
+In cohort c a candidate x owns h cells, labels or Bloom bits: ``H[(c, y), x] = 1`` where cell y is
+one of them (KBR16 section 5, EPK14 section 4). H has C m rows and S columns, nearly all of it zero;
+all that a decoder needs are products with it, which only look up cells. The frequency of cell j
+among the n_c respondents of cohort c is on average
+
+    E[t_cj] = offset + slope (H_cj . p - background sum(p)).
+
+Over an open alphabet the answers that are not listed hash anywhere: their share 1 - sum(p) falls on
+every cell with the probability `background` on average, and that is in `offset`. (Without it their
+mass would be spread over the candidates.) Over a closed alphabet the background is zero. Everything
+is conditional on the sizes of cohorts; one without reports gives no equation. Weights are fixed
+before the data are seen, so that estimates are unbiased; where the list is incomplete they depend
+on one estimated number, see `CohortMoments.open_ended`.
+
+An answer u that is not listed owns the same cells in every report. Over random hashes the share of
+the unlisted that own a cell has the variance ``collisions r (1 - r)`` with r the background and
+``collisions = sum_u p_u^2``. Unlike the noise of privacy it does not fall with n_c. Collisions only
+ever add to a cell, so that estimates have a long upper tail: how long, the cubes of residuals show.
+
+Words:
 
 - cell: a label or a Bloom bit of one cohort; cohorts hash differently, and each has m cells.
 - owner: a candidate owns the cells that it hashes to; `owned(p)` is H p, the share of the
@@ -8,8 +27,7 @@ The words of this folder:
 - background: the probability with which an answer that is not listed owns a given cell; the mean
   of H, which is subtracted from it.
 - open: answers may not be among the candidates. `incomplete`: it is known that some are not.
-- collisions: the sum of the squared frequencies of answers that are not listed, that is, the
-  variance which their chance collisions with cells add, over random hashes.
+- collisions: the sum of the squared frequencies of answers that are not listed.
 - open_ended: the equations with that second component of variance in their weights.
 - blind: said of the test of misfit where cohorts are too uneven to show collisions that matter.
 - noise: the randomness of privacy, given which answer owns which cell; `spread` is its covariance
@@ -53,16 +71,9 @@ __all__ = [
     "HashDesign",
     "LabelNoise",
     "Noise",
-    "is_identified",
     "least_squares",
     "undetermined",
 ]
-
-
-# -- The design matrix of hashed candidates: which candidate owns which cell of which cohort ------
-# In cohort c a candidate x owns h cells, labels or Bloom bits: ``H[(c, y), x] = 1`` where cell y is
-# one of them (KBR16 section 5, EPK14 section 4). H has C m rows and S columns, nearly all of it
-# zero; all that a decoder needs are products with it, which only look up cells.
 
 
 Array = npt.NDArray[Any]
@@ -77,42 +88,18 @@ _ADDED = 4.0  # multiplications of a dense product in the time that an addition 
 _FEW = 8.0  # owners that share a candidate's cell, below which they are too few to fill a cache
 _ROWS = 128  # rows, or columns, of a Gram matrix that are filled at a time, where they are many
 _APART = 1e-6  # difference by which an entry of the probe counts as not determined
+_RANK = 1e-10  # pivots of the scaled normal equations below which candidates are not separated
+
+
+# -- The design matrix: which candidate owns which cell of which cohort ---------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class HashDesign:
-    """The matrix ``A = slope (H - background 1 1')`` of shape (C m, S), in O(C S h) memory.
+    """The matrix ``A = slope (H - background 1 1')``, (C m, S), in O(C S h) memory.
 
-    Row c m + y stands for cell y of cohort c.
-
-    Parameters
-    ----------
-    cells : array of uint16 or uint32, shape (C, S, h)
-        The distinct cells that each candidate owns in each cohort, in [0, m]; m stands for no cell,
-        where a hash repeats another. C-contiguous.
-    n_cells : int
-        m, the number of cells of a cohort.
-    slope : float
-        Gain of owning a cell.
-    background : float
-        Subtracted from every entry of H; near the mean of H it makes the columns nearly orthogonal.
-
-    Raises
-    ------
-    InvalidArgument
-        Where `cells` has another form, a cell beyond m, or lists a cell twice.
-
-    Examples
-    --------
-    >>> cells = np.array([[[0], [1], [1]], [[0], [0], [1]]], dtype=np.uint16)
-    >>> design = HashDesign(cells, n_cells=2)   # 2 cohorts, 3 candidates
-    >>> design.matrix()
-    array([[1., 0., 0.],
-           [0., 1., 1.],
-           [1., 1., 0.],
-           [0., 0., 1.]])
-    >>> design.times(np.array([0.5, 0.25, 0.25]))
-    array([0.5 , 0.5 , 0.75, 0.25])
+    Row c m + y is cell y of cohort c. `cells`, uint16 or uint32 of shape (C, S, h), holds the
+    distinct cells that each candidate owns, in [0, m]; m is no cell, where a hash repeats another.
     """
 
     cells: Array
@@ -219,43 +206,33 @@ class HashDesign:
         by_blas = C * self.n_cells * S * S
         pairs = C * (S * h) ** 2 / (2 * self.n_cells)  # as hashes spread candidates evenly
         if by_blas > max(_DENSE, _PAIR * pairs):
-            return self._shared_by_pairs(weights, pairs)
+            from ldpstats.kernels.cells import pair_sums
+
+            members = np.empty((C, S * h), dtype=np.uint16 if S <= 1 << 16 else np.uint32)
+            size = self.owned(np.ones(S)).astype(np.int64)
+            first = np.cumsum(size, axis=1) - size
+            out, step = np.zeros((S, S)), S if pairs < _FEW * self.cells.size else _ROWS
+            pair_sums(self.cells, weights, step, first, first.copy(), members, out)
+            np.fill_diagonal(out, self.owners(weights))
+            return mirror(out)
         out, step = np.zeros((S, S)), max(1, _BLOCK // max(self.n_cells * S, 1))
         for start in range(0, C, step):
-            part = slice(start, start + step)
-            H = self._incidence(part)
-            out += (H * weights[part].reshape(-1, 1)).T @ H
-        return mirrored(out)
+            H = self.incidence(start, step)
+            out += (H * weights[start : start + step].reshape(-1, 1)).T @ H
+        return mirror(out)
 
-    def _shared_by_pairs(self, w: Array, pairs: float) -> Array:
-        from ldpstats.kernels.cells import pair_sums
-
-        C, S, h = self.cells.shape
-        members = np.empty((C, S * h), dtype=np.uint16 if S <= 1 << 16 else np.uint32)
-        size = self.owned(np.ones(S)).astype(np.int64)
-        start = np.cumsum(size, axis=1) - size
-        out, step = np.zeros((S, S)), S if pairs < _FEW * self.cells.size else _ROWS
-        pair_sums(self.cells, w, step, start, start.copy(), members, out)
-        np.fill_diagonal(out, self.owners(w))
-        return mirrored(out)
-
-    def incidence(self, c: int) -> Array:
-        """H_c, shape (m, S): the rows of H that belong to cohort c."""
-        return self._incidence(slice(c, c + 1))
-
-    def _incidence(self, part: slice) -> Array:
-        """The rows of H that belong to some cohorts, m of each."""
-        cells, m = self.cells[part], self.n_cells
+    def incidence(self, c: int, count: int = 1) -> Array:
+        """The rows of H, (count m, S), of cohort c, or of `count` cohorts from there on."""
+        cells, m = self.cells[c : c + count], self.n_cells
         C, S, _ = cells.shape
         out = np.zeros((C, m + 1, S))
         out[np.arange(C)[:, None, None], cells, np.arange(S)[:, None]] = 1.0
         return out[:, :-1].reshape(C * m, S)
 
     def gram_of_pairs(self, diagonal: Array, scale: Array, p: Array) -> Array:
-        """The sum over the cohorts of ``A_c' (diag(d_c) + scale[c] B_c) A_c``, shape (S, S).
+        """Sum over c of ``A_c' (diag(d_c) + scale[c] B_c) A_c``, (S, S); d is zero where scale is.
 
-        `diagonal` is d, shape (C, m), zero where `scale`, (C,), is. B_c, (m, m), is the sum of p
-        over the owners of two different cells j and k of cohort c; its diagonal is zero.
+        B_c, (m, m), sums p over the owners of two different cells of cohort c; zero diagonal.
         """
         C, S, h = self.cells.shape
         if C * self.n_cells * S * S <= max(_DENSE, _ADDED * C * h * S * S):
@@ -270,7 +247,7 @@ class HashDesign:
         used = np.flatnonzero(scale)
         every = pair_gram(self.cells, used, diagonal, scale, p, blocks, reach)
         out = np.concatenate(list(blocks), axis=1)[:, :S]
-        return self._centred(mirrored(out), reach, every)
+        return self._centred(mirror(out), reach, every)
 
     def _centred(self, shared: Array, reach: Array, every: float) -> Array:
         """A' X A from H' X H, its sums `reach` with X 1 and `every`, 1' X 1; in place."""
@@ -281,11 +258,7 @@ class HashDesign:
         return shared
 
     def pair_forms(self, p: Array, rows: Array) -> Array:
-        """Forms of the B_c of `gram_of_pairs`, shape (q + 1, C).
-
-        The sums of B_jk v_j v_k over the cells of a cohort, for q rows v of shape (C, m) each; the
-        last are the sums of B_jk^2.
-        """
+        """Sums of B_jk v_j v_k over cells, for q rows v (C, m); last, of B_jk^2: (q + 1, C)."""
         q, C = len(rows), self.n_cohorts
         out = np.zeros((q + 1, C))
         if self.cells.size < _LARGE:
@@ -349,7 +322,7 @@ class HashDesign:
         return out
 
 
-def mirrored(lower: Array) -> Array:
+def mirror(lower: Array) -> Array:
     """The symmetric matrix with this lower triangle, in place."""
     n, tile = len(lower), 128
     for i in range(0, n, tile):
@@ -362,20 +335,7 @@ def mirrored(lower: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class LeastSquares:
-    """A weighted least squares estimate.
-
-    Parameters
-    ----------
-    p : array, shape (S,)
-        The estimate.
-    n_iter : int
-        Steps of conjugate gradients.
-    residual : float
-        Length of the gradient that is left, relative to the gradient at zero, both measured with
-        the diagonal of the normal equations scaled to one.
-    converged : bool
-        Whether `residual` is at most the tolerance.
-    """
+    """A weighted least squares estimate, (S,), and the relative length of the gradient left."""
 
     p: Array
     n_iter: int
@@ -386,11 +346,9 @@ class LeastSquares:
 def least_squares(
     design: HashDesign, weights: Array, rhs: Array, tol: float = 1e-12, max_iter: int = 1000
 ) -> LeastSquares:
-    """Minimise ``(rhs - A p)' diag(weights) (rhs - A p)`` over p, without forming any matrix.
+    """Minimise ``(rhs - A p)' diag(weights) (rhs - A p)`` by conjugate gradients, scaled; one p.
 
-    Conjugate gradients on the normal equations, scaled by their diagonal. They run again from the
-    true gradient as long as rounding in the first run has left more than `tol`. Where candidates
-    cannot be told apart one of the minimisers is found; see `undetermined`.
+    They run again from the true gradient where rounding has left more than `tol`.
     """
     diagonal = design.normal_diagonal(weights)
     scale = np.divide(1.0, diagonal, out=np.zeros(diagonal.shape), where=diagonal > 0.0)
@@ -444,26 +402,39 @@ def _conjugate_gradients(
 def undetermined(
     design: HashDesign, weights: Array, tol: float = 1e-12, max_iter: int = 1000
 ) -> Array:
-    """Positions of the candidates that the equations do not determine, in rising order.
+    """Positions, rising, of the candidates that the equations do not determine.
 
-    A fixed vector g is recovered from A g by `least_squares`. What differs lies in the null space
-    of the equations, and an entry that it moves is not determined. No matrix is formed, so that
-    this is for candidates too many for a factorisation of the normal equations.
+    A fixed g is recovered from A g by `least_squares`; an entry that differs has a null direction.
     """
     golden = np.arange(design.shape[1]) * (np.sqrt(5.0) - 1.0) / 2.0 % 1.0
     probe = golden * (1.0 + golden) - 5.0 / 6.0  # no two alike, no differences alike, mean zero
-    found = least_squares(design, weights, design.times(probe), tol, max_iter)
-    return np.flatnonzero(np.abs(found.p - probe) > _APART)
+    fit = least_squares(design, weights, design.times(probe), tol, max_iter)
+    return np.flatnonzero(np.abs(fit.p - probe) > _APART)
 
 
-def is_identified(design: HashDesign, weights: Array) -> bool:
-    """Whether the equations determine every candidate; see `undetermined`."""
-    return undetermined(design, weights).size == 0
+def cholesky_inverse(M: Array) -> Array | None:
+    """Inverse by Cholesky of M, shape (S, S), which is overwritten; None where it is singular."""
+    from scipy.linalg import lapack
+
+    diagonal = np.diag(M).copy()
+    if not diagonal.min() > 0.0:
+        return None
+    root = 1.0 / np.sqrt(diagonal)
+    M *= root[:, None]
+    M *= root
+    # LAPACK counts in columns: the upper triangle of the transpose is the lower one of M
+    factor, fault = lapack.dpotrf(M.T, lower=0, overwrite_a=1)
+    if fault or np.diag(factor).min() ** 2 < _RANK:
+        return None
+    inverse, _ = lapack.dpotri(factor, lower=0, overwrite_c=1)
+    inverse = mirror(inverse.T)
+    inverse *= root[:, None]
+    inverse *= root
+    return np.asarray(inverse)
 
 
 # -- The linear estimate of hashed candidates, its covariance, and whether the candidates fit -----
-# The equations are those of `problems.hashed.cohorts`; the normal equations of several mechanisms
-# add up.
+# The normal equations of several mechanisms add up.
 
 
 LARGEST_DENSE = 8192  # candidates up to which (S, S) matrices are formed: 512 MB each
@@ -477,6 +448,7 @@ _BLIND = 0.25  # growth of variances that must not go unnoticed
 _GUARD = 0.12  # share of the variance that residuals show, where that is the larger one
 _KEPT = ("inverse", "_estimate", "_plug_in_noise", "_collision_spread", "_noise_squares", "_misfit")
 _DOUBT = 0.01  # p-value below which candidates do not fit, and the equations allow for others
+_MOST = 1e10  # multiplications for what one report can do in each cohort: a few seconds
 _FEWEST_COHORTS = 8  # from which tests over incomplete lists keep their level
 
 
@@ -511,14 +483,14 @@ class CohortMoments(Moments):
         return int(sum(source.reports.sum() for source in self.sources))
 
     @property
-    def condition(self) -> float:
-        """That of one cohort's labels, or bits; hashes that nearly agree are left to `inverse`."""
-        found = []
+    def condition(self) -> float:  # type: ignore[override]
+        """Of one cohort's labels, or bits; hashes that nearly agree are left to `inverse`."""
+        each = []
         for source in self.sources:
             slope, cells = abs(source.design.slope), source.design.n_cells
             low = source.offset - source.design.slope * source.design.background
-            found.append((slope + cells * low) / slope)
-        return float(min(found))
+            each.append((slope + cells * low) / slope)
+        return float(min(each))
 
     def single(self, what: str) -> CohortSource:
         """The only source; several are refused where an algorithm is not made for them."""
@@ -535,12 +507,16 @@ class CohortMoments(Moments):
         return replace(self, sources=tuple(source.take(index) for source in self.sources))
 
     @property
-    def has_errors(self) -> bool:
+    def has_errors(self) -> bool:  # type: ignore[override]
         return self.k <= LARGEST_DENSE
 
     def merged(self, others: Sequence[Moments]) -> CohortMoments | None:
         hashed = [q for q in others if isinstance(q, CohortMoments)]  # their cohorts add up
-        return merged([self, *hashed]) if len(hashed) == len(others) else None
+        if len(hashed) < len(others):
+            return None
+        every = [self, *hashed]
+        sources = tuple(source for problem in every for source in problem.sources)
+        return CohortMoments(sources, any(problem.is_open for problem in every), self.describe)
 
     def matched(self, other: Moments) -> tuple[Moments, Moments] | None:
         """Both groups with equal weights of their cohorts: those of the difference of two cells.
@@ -578,10 +554,10 @@ class CohortMoments(Moments):
         if self.k > self.n_equations:
             raise NotIdentified(self.describe())
         M = np.asarray(sum(source.design.gram(source.weights) for source in self.sources))
-        found = inverted(M)
-        if found is None:
+        inverse = cholesky_inverse(M)
+        if inverse is None:
             raise NotIdentified(self.describe())
-        return found
+        return inverse
 
     def require_identified(self) -> None:
         """Raise `NotIdentified` if candidates cannot be distinguished."""
@@ -589,7 +565,7 @@ class CohortMoments(Moments):
             _ = self.inverse
             return
         source = self.single("inversion")
-        if self.k > self.n_equations or not is_identified(source.design, source.weights):
+        if self.k > self.n_equations or undetermined(source.design, source.weights).size:
             raise NotIdentified(self.describe())
 
     @cached_property
@@ -670,34 +646,62 @@ class CohortMoments(Moments):
         variance = self._noise_moments[1] * mean / full if full > 0.0 else 0.0
         if mean < _SATURATED * full or variance <= 1e-12 * mean**2:  # or too few reports to tell
             return None
-        per_answer = sum(map(_collisions, self.sources)) * mean / full
+        # weighted squares that one unlisted answer brings to the cells that it owns, and leaves
+        colliding = sum(s.collision_variance * float(s.weights.sum()) for s in self.sources)
+        per_answer = colliding * mean / full
         return Misfit(statistic, mean, variance, per_answer, len(self.sources))
 
     def reach(self, pair: Pair | None = None) -> tuple[Array, Array]:
-        return cohort_reach(self.single("reach"), self._evenly(), pair)
+        """Of reports from cohorts of equal size, each the one that goes furthest there; mean."""
+        source = self.single("reach")
+        C, S, _ = source.design.cells.shape
+        inverse = self._even_inverse(float(C) * source.design.n_cells * S**2)
+        rows = picked(inverse, pair)
+        low, high = np.mean([source.reach(c, rows) for c in range(C)], axis=0)
+        return low, high
 
     def crowded_reach(
         self, p: Array, share: float, pair: Pair | None = None
     ) -> tuple[Array, Array]:
-        """The expected estimate if a share of reports are alike, see `hashed.reach`."""
-        return crowded_reach(self.single("reach"), self._evenly(), p, share, pair)
+        """The expected estimate if a share of all respondents sends one report in one cohort.
 
-    def _evenly(self) -> Array:
+        Others have frequencies p and are spread evenly. The least and the largest over all cohorts
+        and reports, (q,) both. The cohort that is chosen grows, which changes the weights of all.
+        """
+        source = self.single("reach")
+        C, S, _ = source.design.cells.shape
+        inverse = self._even_inverse(float(C) * S**2 * (S + source.design.n_cells))
+        even = np.linalg.inv(inverse)
+        ends = []
+        for c in range(C):
+            block = source.design.block(c)
+            M = (1.0 - share) * even + share * (block.T @ block)
+            crowded = np.linalg.inv(M)
+            honest = picked((1.0 - share) * (crowded @ (even @ p))[:, None], pair)[:, 0]
+            ends.append(honest + share * np.array(source.reach(c, picked(crowded, pair))))
+        return np.min(ends, axis=0)[0], np.max(ends, axis=0)[1]
+
+    def _even_inverse(self, work: float) -> Array:
         """The inverse of the mean over cohorts of A_c' A_c, (S, S), for one report in each."""
-        source = self.sources[0]
-        return self.inverse * (source.precision * source.design.n_cohorts)
+        inverse, source = self.inverse, self.sources[0]
+        if work > _MOST:
+            raise NotAvailable(
+                "the cohorts and candidates are too many for what one report can do in each: give "
+                "fewer candidates"
+            )
+        return inverse * (source.precision * source.design.n_cohorts)
 
     # -- what can be tested ------------------------------------------------------------------
 
     @property
-    def checks(self) -> tuple[Check, ...]:
+    def checks(self) -> tuple[Check, ...]:  # type: ignore[override]
         return (Check.CELLS,)
 
     def cell_bounds(self) -> tuple[CellBounds, ...]:
         return tuple(source.bounds() for source in self.sources) if self.is_open else ()
 
     def information(self, p: Array) -> Array | None:
-        """That of labels at p, if nobody holds anything but the candidates; None for bits."""
+        """Of labels at p, if nobody holds anything but the candidates; None for bits."""
         if not all(source.is_labels for source in self.sources):
             return None
         return np.asarray(sum(source.information(p) for source in self.sources))
@@ -711,15 +715,15 @@ class CohortMoments(Moments):
         size = self.k * sum(source.ones.size for source in self.sources)
         if self.is_open or size > LARGEST_LIST or not all(s.is_labels for s in self.sources):
             return None
-        found = []
+        influences = []
         for source in self.sources:
             design, n = source.design, source.reports
             rows = (design.matrix() @ self.inverse).reshape(*source.ones.shape, self.k)
             law = np.maximum(source.cell_means(p), 0.0)  # of rounding
             for c in np.flatnonzero(n):
                 each = rows[c] * (source.cohort_weights[c] / n[c])
-                found.append((int(n[c]), each, law[c] / law[c].sum()))
-        return found
+                influences.append((int(n[c]), each, law[c] / law[c].sum()))
+        return influences
 
     def labels_under(self, p: Array) -> tuple[Array, Array] | None:
         own = self.own_counts()
@@ -746,8 +750,8 @@ class CohortMoments(Moments):
     def wald_law(self) -> tuple[float, float] | None:
         if not self.collisions:
             return None
-        found = self.misfit()
-        return np.inf if found is None else found.df, self.wald_variance() / (2.0 * self.k)
+        misfit = self.misfit()
+        return np.inf if misfit is None else misfit.df, self.wald_variance() / (2.0 * self.k)
 
     # -- lists that are not complete ---------------------------------------------------------
 
@@ -762,18 +766,13 @@ class CohortMoments(Moments):
         to many tests at once. So they do where cohorts are so uneven, or cells so few, that it
         would miss what matters to one.
         """
-        found = self.misfit()
-        if found is None or not self.is_open:
+        misfit = self.misfit()
+        if misfit is None or not self.is_open:
             return self
-        if incomplete or found.pvalue < _DOUBT or self._leaves_some_over or self.is_blind:
+        if incomplete or misfit.pvalue < _DOUBT:
             return self.open_ended()
-        return self
-
-    @property
-    def _leaves_some_over(self) -> bool:
-        """Whether the candidates do not sum to one, by a one-sided test."""
-        share = self._unexplained(Uncertain(self.estimate()[0], self.covariance()))
-        return share.is_positive(_DOUBT)
+        rest = self._unexplained(Uncertain(self.estimate()[0], self.covariance()))
+        return self.open_ended() if rest.is_positive(_DOUBT) or self.is_blind else self
 
     def unexplained(self, linear: Uncertain) -> Unexplained | None:
         return self._unexplained(linear) if self.is_open else None
@@ -797,7 +796,7 @@ class CohortMoments(Moments):
         return ""
 
     def open_ended(self) -> CohortMoments:
-        """The same equations for a list that is known not to be complete.
+        """These equations for a list that is known not to be complete.
 
         Chance collisions with unlisted answers do not shrink as a cohort grows, as noise does.
         They are a second component of variance (`collisions`), and weights are one over the sum of
@@ -808,15 +807,17 @@ class CohortMoments(Moments):
         # what was computed does not depend on whether the list is complete
         problem.__dict__.update({k: v for k, v in self.__dict__.items() if k in _KEPT})
         for _ in range(_ROUNDS if self.k <= _SMALL else _LONG_ROUNDS):
-            found = problem.collisions
-            sources = tuple(source.reweighted(found) for source in self.sources)
-            if _settled(problem.sources, sources):
+            collisions, now = problem.collisions, problem.sources
+            after = tuple(source.reweighted(collisions) for source in self.sources)
+            old, new = (np.concatenate([s.cohort_weights for s in q]) for q in (now, after))
+            ratio = new[old > 0.0] / old[old > 0.0]
+            if ratio.max() <= (1.0 + _SETTLED) * ratio.min():  # nearly in the same proportions
                 break
-            problem = replace(problem, sources=sources)
+            problem = replace(problem, sources=after)
         return problem
 
     @cached_property
-    def collisions(self) -> float:
+    def collisions(self) -> float:  # type: ignore[override]
         """Sum of the squared frequencies of the answers that are not listed, from the residuals.
 
         The moment estimate: squared residuals are on average those of noise and, in proportion to
@@ -832,12 +833,12 @@ class CohortMoments(Moments):
         return max(0.0, float((statistic - mean) / rate))
 
     @property
-    def dispersion(self) -> float:
+    def dispersion(self) -> float:  # type: ignore[override]
         """How much larger variances are, on average, than those of the reports alone."""
         return self.dispersion_by(self.collisions)
 
     def dispersion_by(self, collisions: float) -> float:
-        """The same with the weights of these equations, for collisions that are known."""
+        """`dispersion` with the weights of these equations, for collisions that are known."""
         if not collisions:
             return 1.0
         noise = float(np.vdot(self.inverse, self._plug_in_noise))
@@ -861,28 +862,20 @@ class CohortMoments(Moments):
 
         It weighs all cells alike, but a cohort counts in the estimates by the square of its weight.
         """
-        found = self.misfit()
-        if found is None:
+        misfit = self.misfit()
+        if misfit is None:
             return True
         w = np.concatenate([source.weights for source in self.sources])
         uneven = np.count_nonzero(w) * float((w**2).sum()) / float(w.sum()) ** 2
-        return bool(2.0 * np.sqrt(found.variance) / found.mean * uneven > _BLIND)
+        return bool(2.0 * np.sqrt(misfit.variance) / misfit.mean * uneven > _BLIND)
 
     @cached_property
-    def _collided(self) -> tuple[Array, Array, float]:
-        """Third cumulants of the estimates by collisions, and what variances cells show, (S,) both.
-
-        And the sum of the cubed frequencies of the unlisted answers.
-
-        Collisions only ever add to a cell, so that estimates have a long upper tail: how long, the
-        cubes of the residuals show. The variances are those of MacKinnon and White (1985, HC3),
-        the squared residuals of each candidate's own influences: they are large where a candidate
-        owes its estimate to few cells.
-        """
-        given = self.sources, self._residuals, self.plug_in(), self.collisions
+    def _collision_moments(self) -> tuple[Array, Array, float]:
+        """`collision_cumulants`, or rough ones where cells and candidates are many."""
+        moments = self.sources, self._residuals, self.plug_in(), self.collisions
         if self._has_influences:
-            return collided(*given, self.inverse)
-        return roughly_collided(*given)
+            return collision_cumulants(*moments, self.inverse)
+        return rough_collision_cumulants(*moments)
 
     @property
     def _has_influences(self) -> bool:
@@ -899,10 +892,16 @@ class CohortMoments(Moments):
         plain = 2.0 * self.k
         if not self.collisions or not self._has_influences:  # so many cells that none matters
             return plain
-        third = self._collided[2]
+        third = self._collision_moments[2]
         spread = self._with_collisions(self._plug_in_noise)
         scale = float(np.vdot(self.inverse, spread)) / self.k
-        fourth = fourth_cumulant(self.sources, self.inverse)
+        fourth = 0.0  # what collisions of equal answers add, but for scales
+        for number, c, leverage, _ in _influences(self.sources, self.inverse):
+            source = self.sources[number]
+            r, weight = source.design.background, float(source.cohort_weights[c])
+            kurtosis = 1.0 - 6.0 * r * (1.0 - r)
+            each = source.design.slope**2 * source.collision_variance * kurtosis
+            fourth += max(each, 0.0) * float(((weight * leverage) ** 2).sum())
         return plain + third**2 / self.collisions * fourth / scale**2
 
     def tally(self, linear: Uncertain, p: Array | None = None) -> Tallies | None:
@@ -916,53 +915,29 @@ class CohortMoments(Moments):
         Of a list that is not complete the residuals show how skewed the noise of answers is that
         are not among the candidates, and whether a candidate owes its estimate to few cells.
         """
-        own = own_cells(self.sources, self.plug_in(), variances)
+        p = self.plug_in()
+        parts = [source.own_cells(p) for source in self.sources]
+        slopes = np.array([source.design.slope for source in self.sources])[:, None]
+        pulls, reports, share = (np.array(part) for part in zip(*parts, strict=True))
+        # one tally with the variance, and its growth, that those of all sources have together
+        weights = slopes**2 * pulls
+        weights /= weights.sum(axis=0)
+        offset, rate = (weights * share).sum(axis=0), (weights**2 / (slopes * reports)).sum(axis=0)
+        own = (weights**2 * share * (1.0 - share) / (slopes**2 * reports)).sum(axis=0)
+        nobs = own / (rate**2 * offset * (1.0 - offset))
+        scale = 1.0 / (rate * nobs)
+        present = offset + scale * p
+        other = variances - present * (1.0 - present) / (scale**2 * nobs)
+        # own tallies are approximate, so that the rest may come out as less than nothing
+        other = np.maximum(other, 0.0)
         excess, guard = np.zeros(self.k), np.zeros(self.k)
         if self.incomplete:
-            excess, shown, _ = self._collided
+            excess, shown, _ = self._collision_moments
             guard = np.maximum(_GUARD * (shown - variances), 0.0)
-        return OwnTally(*own, excess, guard)
+        return OwnTally(nobs, offset, scale, other, excess, guard)
 
 
-def _collisions(source: CohortSource) -> float:
-    """Weighted sum of squares that one answer brings to the cells that it owns, and leaves."""
-    share = source.design.background
-    return float(source.design.slope**2 * share * (1.0 - share) * source.weights.sum())
-
-
-def _settled(now: Sequence[CohortSource], after: Sequence[CohortSource]) -> bool:
-    """Whether new weights are in the same proportions as the present ones, nearly."""
-    old, new = (np.concatenate([s.cohort_weights for s in each]) for each in (now, after))
-    ratio = new[old > 0.0] / old[old > 0.0]
-    return bool(ratio.max() <= (1.0 + _SETTLED) * ratio.min())
-
-
-def merged(problems: Sequence[CohortMoments]) -> CohortMoments:
-    """The equations of several mechanisms over the same candidates."""
-    sources = tuple(source for problem in problems for source in problem.sources)
-    is_open = any(problem.is_open for problem in problems)
-    return CohortMoments(sources, is_open, problems[0].describe)
-
-
-# -- Linear equations of hashed reports: many cohorts, each with its own view of the candidates ---
-# Within cohort c, of n_c respondents, the frequency of label or bit j is on average
-#
-#     E[t_cj] = offset + slope (H_cj . p - background sum(p)),
-#
-# where H_cj marks the candidates that cohort c hashes to j. Over an open alphabet the answers that
-# are not among the candidates hash anywhere: their share 1 - sum(p) falls on every cell with the
-# probability `background` on average, and that is in `offset`. (Without it their mass would be
-# spread over the candidates.) Over a closed alphabet there are none, and the background is zero.
-#
-# Cohort sizes are ancillary: everything is conditional on them, and a cohort without reports gives
-# no equation. All weights are fixed before the data are seen, so that estimates are unbiased;
-# where the list is incomplete they depend on one number that is estimated, see
-# `CohortMoments.open_ended`.
-#
-# An answer u that is not listed owns the same cells in every report. Given the hashes, the cells
-# that it owns are too full: over random hashes the share of the unlisted that own a cell has the
-# variance ``collisions r (1 - r)`` with r the background and ``collisions = sum_u p_u^2``. It does
-# not fall with n_c, as the noise of privacy does.
+# -- The equations of one mechanism: many cohorts, each with its own view of the candidates -------
 
 
 _NEVER = 1e-14  # probability of a label that rounding cannot tell from zero
@@ -978,16 +953,32 @@ class Noise(ABC):
     is_labels: ClassVar[bool] = False  # whether a report sets exactly one cell
 
     @abstractmethod
-    def spread(self, source: CohortSource, p: Array) -> Array:
-        """``A' D V D A`` of shape (S, S): the covariance of the right-hand side ``A' D t``."""
+    def cells(self, source: CohortSource, means: Array) -> tuple[Array, Array]:
+        """The d and l, (C, m), of the covariance diag(d) - l l' of one report's cells."""
 
     @abstractmethod
     def gradient_variances(self, source: CohortSource) -> Array:
         """Variance, shape (S,), of each entry of ``A' D t``, from the cells as observed."""
 
-    @abstractmethod
+    def spread(self, source: CohortSource, p: Array) -> Array:
+        """``A' D V D A`` of shape (S, S): the covariance of the right-hand side ``A' D t``."""
+        diagonal, loading = self.cells(source, source.cell_means(p))
+        scale = source.noise_weights
+        total = source.design.gram((scale[:, None] * diagonal).reshape(-1))
+        mean = source.design.by_cohort(loading.reshape(-1)) * np.sqrt(scale)[:, None]
+        total -= mean.T @ mean
+        return total
+
     def misfit(self, source: CohortSource, p: Array) -> tuple[float, float]:
         """Mean and variance of ``(t - E t)' D (t - E t)`` when the frequencies are p."""
+        means = source.cell_means(p)
+        diagonal, loading = self.cells(source, means)
+        square, tilt = loading**2, 1.0 - 2.0 * means
+        variances = diagonal - square
+        # Z = |N - n m|^2 is a sum over pairs of reports: its first two moments are exact
+        single = (diagonal * tilt**2).sum(axis=1) - (loading * tilt).sum(axis=1) ** 2
+        pairs = _pairs(square) + (variances**2).sum(axis=1)
+        return _moments(source, variances, single, pairs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -1134,6 +1125,13 @@ class CohortSource:
         low = self.offset - self.design.slope * self.design.background
         return np.asarray(low * p.sum() + self.design.slope * self.design.owned(p))
 
+    def reach(self, c: int, rows: Array) -> tuple[Array, Array]:
+        """Least and largest of `rows`, (q, S), times A_c' (t - offset) for one report, (q,)."""
+        weights = rows @ self.design.block(c).T
+        low, high = (label_reach if self.is_labels else bit_reach)(weights)
+        base = self.offset * weights.sum(axis=1)
+        return low - base, high - base
+
     def take(self, index: Array) -> CohortSource:
         """The equations if only some candidates exist."""
         return replace(self, design=self.design.take(index))
@@ -1146,17 +1144,12 @@ class LabelNoise(Noise):
     shared: float = 0.0
     is_labels: ClassVar[bool] = True
 
-    def spread(self, source: CohortSource, p: Array) -> Array:
-        m = source.cell_means(p)
-        return _spread(source, m, m)
+    def cells(self, source: CohortSource, means: Array) -> tuple[Array, Array]:
+        return means, means
 
     def gradient_variances(self, source: CohortSource) -> Array:
         # the centring is the same whichever label is reported
         return np.asarray(source.design.slope**2 * source.cell_noise()[0])
-
-    def misfit(self, source: CohortSource, p: Array) -> tuple[float, float]:
-        m = source.cell_means(p)
-        return _misfit(source, m, m, m)
 
 
 @dataclass(frozen=True)
@@ -1169,15 +1162,16 @@ class BitNoise(Noise):
         """The probability that an answer that is not listed is held and owns two given cells."""
         return max(1.0 - float(p.sum()), 0.0) * self.shared
 
-    def spread(self, source: CohortSource, p: Array) -> Array:
-        """`Noise.spread` from the covariance of the bits j and k of one report in each cohort.
+    def cells(self, source: CohortSource, means: Array) -> tuple[Array, Array]:
+        """Of bits of which an answer owns one."""
+        loading = source.design.slope * _shares(source, means)
+        return means * (1.0 - means) + loading**2, loading
 
-        That is ``slope^2 (P(both owned) - P(j owned) P(k owned))``. Its parts are added up over the
-        cohorts one by one, as few pairs of bits have a common owner.
-        """
+    def spread(self, source: CohortSource, p: Array) -> Array:
+        """From the covariance of two bits, ``slope^2 (P(both owned) - P(j owned) P(k owned))``."""
+        if source.design.cells.shape[2] == 1:
+            return super().spread(source, p)
         design, means = source.design, source.cell_means(p)
-        if design.cells.shape[2] == 1:
-            return _spread(source, *_single_bits(source, means))
         gain, rest, scale = design.slope**2, self._rest(p), source.noise_weights
         own = _shares(source, means)
         diagonal = means * (1.0 - means) + gain * (own**2 - rest)
@@ -1197,25 +1191,19 @@ class BitNoise(Noise):
         return np.asarray(source.design.slope**2 * ((1.0 - 2.0 * r) * own + r**2 * every))
 
     def misfit(self, source: CohortSource, p: Array) -> tuple[float, float]:
-        means = source.cell_means(p)
         if source.design.cells.shape[2] == 1:
-            return _misfit(source, means, *_single_bits(source, means))
-        return self._pair_misfit(source, p, means)
-
-    def _pair_misfit(self, source: CohortSource, p: Array, m: Array) -> tuple[float, float]:
-        """`misfit` of bits of which an answer owns several, for the means m, (C, m), of the cells.
-
-        With V the covariance of one report's bits and u = 1 - 2 m, the squared residuals of n
-        reports have the mean tr V / n and the variance (u'V u + 2 (n - 1) |V|^2) / n^3. V has the
-        entries slope^2 (B_jk + rest - own_j own_k) off its diagonal, with B those of
-        `HashDesign.pair_forms`; all sums over pairs that B has no part in are products.
-        """
-        design, rest = source.design, self._rest(p)
-        own, tilt, variances = _shares(source, m), 1.0 - 2.0 * m, m * (1.0 - m)
+            return super().misfit(source, p)
+        # With V the covariance of one report's bits and u = 1 - 2 m, the squared residuals of n
+        # reports have the mean tr V / n and the variance (u'V u + 2 (n - 1) |V|^2) / n^3. V has the
+        # entries slope^2 (B_jk + rest - own_j own_k) off its diagonal, with B those of
+        # `HashDesign.pair_forms`; all sums over pairs that B has no part in are products.
+        design, rest, means = source.design, self._rest(p), source.cell_means(p)
+        own, tilt = _shares(source, means), 1.0 - 2.0 * means
+        variances = means * (1.0 - means)
         every = np.ones_like(own)
-        held, owned, tilted, squares = design.pair_forms(p, np.array([every, own, tilt]))
+        all_pairs, owned, tilted, squares = design.pair_forms(p, np.array([every, own, tilt]))
         single = tilted + rest * _pairs(tilt) - _pairs(tilt * own)
-        square = squares + 2.0 * (rest * held - owned) + rest**2 * _pairs(every)
+        square = squares + 2.0 * (rest * all_pairs - owned) + rest**2 * _pairs(every)
         square += _pairs(own**2) - 2.0 * rest * _pairs(own)
         gain = design.slope**2
         single = (variances * tilt**2).sum(axis=1) + gain * single
@@ -1228,44 +1216,10 @@ def _shares(source: CohortSource, m: Array) -> Array:
     return np.asarray((m - source.offset) / source.design.slope + source.design.background)
 
 
-def _single_bits(source: CohortSource, means: Array) -> tuple[Array, Array]:
-    """Diagonal and loading, see `_spread`, of bits of which an answer owns one."""
-    loading = source.design.slope * _shares(source, means)
-    return means * (1.0 - means) + loading**2, loading
-
-
-def _spread(source: CohortSource, diagonal: Array, loading: Array) -> Array:
-    """`Noise.spread` where one report's cells have the covariance diag(d) - l l', both (C, m).
-
-    Labels have it, with d = l = m, and bits of which an answer owns one.
-    """
-    scale = source.noise_weights
-    total = source.design.gram((scale[:, None] * diagonal).reshape(-1))
-    mean = source.design.by_cohort(loading.reshape(-1)) * np.sqrt(scale)[:, None]
-    total -= mean.T @ mean
-    return total
-
-
-def _misfit(
-    source: CohortSource, means: Array, diagonal: Array, loading: Array
-) -> tuple[float, float]:
-    """`Noise.misfit` where one report's cells have the covariance diag(d) - l l'; see `_spread`."""
-    square, tilt = loading**2, 1.0 - 2.0 * means
-    variances = diagonal - square
-    # Z = |N - n m|^2 is a sum over pairs of reports: its first two moments are exact
-    single = (diagonal * tilt**2).sum(axis=1) - (loading * tilt).sum(axis=1) ** 2
-    pairs = _pairs(square) + (variances**2).sum(axis=1)
-    return _moments(source, variances, single, pairs)
-
-
 def _moments(
     source: CohortSource, variances: Array, single: Array, pairs: Array
 ) -> tuple[float, float]:
-    """`Noise.misfit` from the variances of one report's cells, (C, m), and two forms, (C,).
-
-    With V the covariance of the cells, these are u'V u with u = 1 - 2 m, and the sum of the squared
-    entries of V.
-    """
+    """`Noise.misfit` from variances of one report's cells, (C, m), u'V u and |V|^2, (C,)."""
     n = source.reports.astype(np.float64)
     variance = n * single + 2.0 * n * (n - 1.0) * pairs
     ratio = np.divide(source.cohort_weights, n, out=np.zeros_like(n), where=n > 0)
@@ -1279,8 +1233,6 @@ def _pairs(x: Array) -> Array:
 
 
 # -- What chance collisions with unlisted answers do to estimates, by the influence of each cell ---
-# Collisions only ever add to a cell, so that estimates have a long upper tail: how long, the cubes
-# of the residuals show.
 
 
 _LEAST_LEFT = 0.05  # of a residual, that least squares is taken to leave
@@ -1289,10 +1241,7 @@ _LEAST_LEFT = 0.05  # of a residual, that least squares is taken to leave
 def _influences(
     sources: Sequence[CohortSource], inverse: Array
 ) -> Iterator[tuple[int, int, Array, Array]]:
-    """Source, cohort, and of its cells the leverage, (m,), and the influences, (m, S).
-
-    The influence of a cell on an estimate is what it changes by as the cell does.
-    """
+    """Source, cohort, and of its cells the leverage, (m,), and influences d p / d t, (m, S)."""
     for number, source in enumerate(sources):
         for c in np.flatnonzero(source.reports):
             A = source.design.block(int(c))
@@ -1300,14 +1249,14 @@ def _influences(
             yield number, int(c), (A * L).sum(axis=1), L
 
 
-def collided(
+def collision_cumulants(
     sources: Sequence[CohortSource],
     residuals: Sequence[Array],
     p: Array,
     collisions: float,
     inverse: Array,
 ) -> tuple[Array, Array, float]:
-    """Third cumulants of the estimates by collisions, and what variances cells show, (S,) both.
+    """Third cumulants of the estimates by collisions, and variances that cells show, (S,) both.
 
     And the sum of the cubed frequencies of the unlisted answers. The variances are those of
     MacKinnon and White (1985, HC3), the squared residuals of each candidate's own influences: they
@@ -1315,181 +1264,55 @@ def collided(
     """
     cubes, squares = np.zeros(p.size), np.zeros(p.size)
     thirds = [source.noise_third(p) for source in sources]
-    found = expected = 0.0
+    observed = expected = 0.0
     for number, c, leverage, L in _influences(sources, inverse):
         source = sources[number]
         r = residuals[number].reshape(source.ones.shape)[c]
         left = 1.0 - np.minimum(leverage, 1.0)
         g = float(source.cohort_weights[c]) ** 1.5
-        found += g * float((_cube(r) - _cube(left) * thirds[number][c]).sum())
+        observed += g * float((_cube(r) - _cube(left) * thirds[number][c]).sum())
         expected += g * source.collision_third * float(_cube(left).sum())
         cubes += source.collision_third * (L * L * L).sum(axis=0)
         squares += (r / np.maximum(left, _LEAST_LEFT)) ** 2 @ (L * L)
-    third = _skewed(found, expected, collisions)
+    third = _cubed_frequencies(observed, expected, collisions)
     return third * cubes, squares, third
 
 
-def roughly_collided(
+def rough_collision_cumulants(
     sources: Sequence[CohortSource], residuals: Sequence[Array], p: Array, collisions: float
 ) -> tuple[Array, Array, float]:
-    """The same where candidates are many, as if only own cells had influence.
+    """`collision_cumulants` for many candidates, as if only own cells had influence.
 
-    Leverages are those of cells that are alike but for their weights: W q / (1 + W q), with q such
-    that their sum is the number of candidates.
+    Leverages are W q / (1 + W q), with q such that their sum is the number of candidates.
     """
     slopes = [source.design.slope for source in sources]
     weights = [s.weights * slope**2 for s, slope in zip(sources, slopes, strict=True)]
     every = np.concatenate(weights)
-    high = _scale_of_leverages(every, p.size)
+    low, high = 1e-12, 1e12  # around q, by bisection of its logarithm
+    for _ in range(60):
+        q = np.sqrt(low * high)
+        w = every / every.max() * q
+        low, high = (q, high) if (w / (1.0 + w)).sum() < p.size else (low, q)
     pulls = [s.design.owners(w) for s, w in zip(sources, weights, strict=True)]
     total = np.sum(pulls, axis=0)
-    cubes, squares, found, expected = np.zeros(p.size), np.zeros(p.size), 0.0, 0.0
+    cubes, squares, observed, expected = np.zeros(p.size), np.zeros(p.size), 0.0, 0.0
     for source, w, slope, r in zip(sources, weights, slopes, residuals, strict=True):
         left = 1.0 / (1.0 + w / every.max() * high)
         g, owners = source.weights**1.5, source.design.owners
         noise = source.noise_third(p).reshape(-1)
-        found += float((g * (_cube(r) - _cube(left) * noise)).sum())
+        observed += float((g * (_cube(r) - _cube(left) * noise)).sum())
         expected += source.collision_third * float((g * _cube(left)).sum())
         cubes += source.collision_third * owners(_cube(w)) / (slope * total) ** 3
         squares += owners((w * r / np.maximum(left, _LEAST_LEFT)) ** 2) / (slope * total) ** 2
-    third = _skewed(found, expected, collisions)
+    third = _cubed_frequencies(observed, expected, collisions)
     return third * cubes, squares, third
 
 
-def _scale_of_leverages(weights: Array, total: int) -> float:
-    """q at which leverages of cells with these weights, the largest taken for one, have a sum."""
-    low, high = 1e-12, 1e12
-    for _ in range(60):
-        q = np.sqrt(low * high)
-        w = weights / weights.max() * q
-        low, high = (q, high) if (w / (1.0 + w)).sum() < total else (low, q)
-    return float(high)
-
-
-def fourth_cumulant(sources: Sequence[CohortSource], inverse: Array) -> float:
-    """What collisions of equal answers add to the variance of a Wald statistic, but for scales."""
-    total = 0.0
-    for number, c, leverage, _ in _influences(sources, inverse):
-        source = sources[number]
-        r, weight = source.design.background, float(source.cohort_weights[c])
-        fourth = source.design.slope**2 * source.collision_variance * (1.0 - 6.0 * r * (1.0 - r))
-        total += max(fourth, 0.0) * float(((weight * leverage) ** 2).sum())
-    return total
-
-
-def _skewed(found: float, expected: float, collisions: float) -> float:
+def _cubed_frequencies(observed: float, expected: float, collisions: float) -> float:
     """Sum of the cubed frequencies of unlisted answers: at most that of a single one."""
-    ratio = found / expected if expected > 0.0 else 0.0
+    ratio = observed / expected if expected > 0.0 else 0.0
     return float(min(max(ratio, 0.0), collisions**1.5))
 
 
 def _cube(x: Array) -> Array:
     return x * x * x  # many times faster than a power
-
-
-# -- The inverse of normal equations --------------------------------------------------------------
-
-
-_RANK = 1e-10  # pivots of the scaled normal equations below which candidates are not separated
-
-
-def inverted(M: npt.NDArray[Any]) -> npt.NDArray[Any] | None:
-    """Inverse by Cholesky of M, shape (S, S), which is overwritten; None where it is singular."""
-    from scipy.linalg import lapack
-
-    diagonal = np.diag(M).copy()
-    if not diagonal.min() > 0.0:
-        return None
-    root = 1.0 / np.sqrt(diagonal)
-    M *= root[:, None]
-    M *= root
-    # LAPACK counts in columns: the upper triangle of the transpose is the lower one of M
-    factor, fault = lapack.dpotrf(M.T, lower=0, overwrite_a=1)
-    if fault or np.diag(factor).min() ** 2 < _RANK:
-        return None
-    inverse, _ = lapack.dpotri(factor, lower=0, overwrite_c=1)
-    inverse = mirrored(inverse.T)
-    inverse *= root[:, None]
-    inverse *= root
-    return np.asarray(inverse)
-
-
-# -- The binomial counts that estimates of hashed candidates rest on, to second order -------------
-
-
-def own_cells(
-    sources: Sequence[CohortSource], p: Array, variances: Array
-) -> tuple[Array, Array, Array, Array]:
-    """`nobs`, `offset`, `scale` and `other` of an `OwnTally`, (S,) each, at the frequencies p.
-
-    One tally with the variance, and its growth, that those of several sources have together; its
-    noise is part of the `variances` of the estimate.
-    """
-    parts = [source.own_cells(p) for source in sources]
-    slopes = np.array([source.design.slope for source in sources])[:, None]
-    pulls, reports, share = (np.array(part) for part in zip(*parts, strict=True))
-    weights = slopes**2 * pulls
-    weights /= weights.sum(axis=0)
-    offset, rate = (weights * share).sum(axis=0), (weights**2 / (slopes * reports)).sum(axis=0)
-    own = (weights**2 * share * (1.0 - share) / (slopes**2 * reports)).sum(axis=0)
-    nobs = own / (rate**2 * offset * (1.0 - offset))
-    scale = 1.0 / (rate * nobs)
-    present = offset + scale * p
-    other = variances - present * (1.0 - present) / (scale**2 * nobs)
-    # own tallies are approximate, so that the rest may come out as less than nothing
-    return nobs, offset, scale, np.maximum(other, 0.0)
-
-
-# -- What a single hashed report can make of the linear estimate of the candidates ----------------
-
-
-_MOST = 1e10  # multiplications: a few seconds
-
-
-def cohort_reach(source: CohortSource, inverse: Array, pair: Pair | None) -> tuple[Array, Array]:
-    """Of reports from cohorts of equal size, each of which sends what goes furthest there.
-
-    `inverse` is that of the mean over cohorts of A_c' A_c. The mean over cohorts, (q,) both.
-    """
-    C, S, _ = source.design.cells.shape
-    _check(float(C) * source.design.n_cells * S**2)
-    rows = picked(inverse, pair)
-    found = [_in_cohort(source, c, rows) for c in range(C)]
-    low, high = np.mean(found, axis=0)
-    return low, high
-
-
-def crowded_reach(
-    source: CohortSource, inverse: Array, p: Array, share: float, pair: Pair | None
-) -> tuple[Array, Array]:
-    """The expected estimate if a share of all respondents sends one report in one cohort.
-
-    Others have frequencies p and are spread evenly. The least and the largest over all cohorts and
-    reports, (q,) both. The cohort that is chosen grows, which changes the weights of all.
-    """
-    C, S, _ = source.design.cells.shape
-    _check(float(C) * S**2 * (S + source.design.n_cells))
-    even = np.linalg.inv(inverse)
-    found = []
-    for c in range(C):
-        block = source.design.block(c)
-        M = (1.0 - share) * even + share * (block.T @ block)
-        crowded = np.linalg.inv(M)
-        honest = picked((1.0 - share) * (crowded @ (even @ p))[:, None], pair)[:, 0]
-        found.append(honest + share * np.array(_in_cohort(source, c, picked(crowded, pair))))
-    return np.min(found, axis=0)[0], np.max(found, axis=0)[1]
-
-
-def _in_cohort(source: CohortSource, c: int, rows: Array) -> tuple[Array, Array]:
-    weights = rows @ source.design.block(c).T
-    low, high = (label_reach if source.is_labels else bit_reach)(weights)
-    base = source.offset * weights.sum(axis=1)
-    return low - base, high - base
-
-
-def _check(work: float) -> None:
-    if work > _MOST:
-        raise NotAvailable(
-            "the cohorts and candidates are too many for what one report can do in each: give "
-            "fewer candidates"
-        )

@@ -1,10 +1,24 @@
-"""Moments of several privatised variables: products of unbiased features of their reports.
+"""Several privatised variables together, and several sources of one: linear estimates.
 
-Reports of different variables are independent given the true values, so that the mean products of
-their features are linear in the joint distribution (see `ldpstats.likelihood.joint`): solving
-them for P is an unbiased estimate in one pass, which adds up over chunks. Where respondents fall
-into strata with features of their own (shared cohorts, groups of mechanisms) the right-hand side is
-the sum over strata.
+Reports of different variables are independent given the true values. A feature map turns a report y
+of variable v into a vector a_v(y) with ``E[a_v | X_v = i] = R_v[:, i]``, its response. Products of
+features then have the means ``E[a_1 (x) a_2] = (R_1 (x) R_2) vec(P)`` whatever the joint
+distribution P is: solving them for P is an unbiased estimate in one pass, which adds up over
+chunks. Where respondents fall into strata with features of their own (shared cohorts, groups of
+mechanisms) the right-hand side is the sum over strata. Two maps matter: the linear estimate of a
+single report, and the likelihood of a report relative to a reference distribution (the dual of the
+likelihood), in `ldpstats.models.association.groups.Scores`.
+
+The unbiased features of k-RR and of unary bits are simple: one entry that belongs to the category,
+times a number, and one number r of the whole report, shared out by a load. Of products of such
+features of two variables only the sums along rows and columns are correlated, so that the
+covariance of k1 k2 cells needs 2 (k1 + k2) + 3 factors, and no matrix of k1 k2 rows is formed.
+
+The decoded report phi of a respondent is unbiased for the indicator of her true category. Weighted
+totals of phi are then unbiased for the weighted totals of the truth, whatever the weights, and what
+her randomisation adds to their variance is the covariance C_x of phi given her category x, which is
+known. ``phi_x kron phi_y`` is unbiased for the indicator of a pair; its covariance, with E_x the
+matrix that has a one at (x, x) alone, is ``C_x kron C_y + E_x kron C_y + C_x kron E_y``.
 """
 
 from __future__ import annotations
@@ -20,9 +34,8 @@ import numpy.typing as npt
 
 from ldpstats.errors import NotAvailable, NotIdentified
 from ldpstats.likelihood.covariance import Covariance, block_diagonal
-from ldpstats.likelihood.hashed import CohortMoments, CohortSource
+from ldpstats.likelihood.hashed import CohortMoments
 from ldpstats.likelihood.joint_rows import JointRows
-from ldpstats.likelihood.moments import Array as Array_moments
 from ldpstats.likelihood.moments import Equations, Moments, OwnCounts
 from ldpstats.likelihood.rows import DenseRows
 from ldpstats.likelihood.tallies import (
@@ -70,13 +83,7 @@ _SINGULAR = 1e-10  # spread of a sum, relative to that of its parts, below which
 class JointMoments(Moments):
     """Equations for a joint distribution from products of features.
 
-    Parameters
-    ----------
-    strata : tuple of Stratum
-    names : tuple of str
-        Names of the variables.
-    complete : bool
-        Whether the frequencies of all cells sum to one.
+    `complete` says whether the frequencies of all cells of the variables `names` sum to one.
     """
 
     strata: tuple[Stratum, ...]
@@ -116,12 +123,8 @@ class JointMoments(Moments):
 
     def estimate(self) -> tuple[Array, str]:
         total = np.sum([stratum.sums for stratum in self.strata], axis=0) / self.nobs
-        return self.solve(total), self._how
-
-    @property
-    def _how(self) -> str:
         strata = "" if len(self.strata) == 1 else f" in {len(self.strata)} strata"
-        return f"products of unbiased features{strata}, solved exactly"
+        return self.solve(total), f"products of unbiased features{strata}, solved exactly"
 
     def plug_in(self) -> Array:
         p = self.estimate()[0]
@@ -146,7 +149,7 @@ class JointMoments(Moments):
         return project_simplex(self.estimate()[0], np.where(variances > least, variances, 0.0))
 
     def summing_to_one(self) -> JointMoments:
-        """The same moments from features that sum to one over the categories of their variable.
+        """These moments from features that sum to one over the categories of their variable.
 
         What a feature x has too much is taken off along a = S 1 / 1'S 1, with S the covariance of
         the features: ``x - a (1'x - 1)`` is as unbiased and varies least.
@@ -171,17 +174,18 @@ class JointMoments(Moments):
             at = self.in_errors if p is None else p
             expected = np.sum([s.expected_spread(at) for s in self.strata], axis=0)
             return without_rounding(self._sandwich(expected), 1.0 / self.nobs)
-        listings = [stratum.listing for stratum in self.strata]
-        laws = [
-            None
-            if listing is None
-            else (listing.plug_in(self.plug_in()) if p is None else listing.channel.mix(p))
-            for listing in listings
-        ]
-        pairs = zip(self.strata, laws, strict=True)
-        spread = np.sum(
-            [s.spread() if law is None else s.spread_at(law) for s, law in pairs], axis=0
-        )
+        spreads = []
+        for stratum in self.strata:
+            listing = stratum.listing
+            if listing is None:
+                mean = stratum.sums / stratum.nobs
+                squares = stratum.observed_squares
+                spreads.append(squares - stratum.nobs * np.outer(mean, mean))
+                continue
+            law = listing.plug_in(self.plug_in()) if p is None else listing.channel.mix(p)
+            mean = listing.features.adjoint(law)
+            spreads.append(stratum.nobs * (listing.features.gram(law) - np.outer(mean, mean)))
+        spread = np.sum(spreads, axis=0)
         squares = np.sum([stratum.observed_squares for stratum in self.strata], axis=0)
         return without_rounding(self._sandwich(spread), np.diagonal(self._sandwich(squares)))
 
@@ -206,15 +210,13 @@ class JointMoments(Moments):
 
         V is the covariance of p, shape (k, k), None where that is too large.
         """
-        found = []
+        moments = []
         for stratum in self.strata:
-            if stratum.alphabets is None:
+            of_paths = stratum.path_moments(p, self.inverses, V) if stratum.alphabets else None
+            if of_paths is None:
                 return None
-            part = stratum.path_moments(p, self.inverses, V)
-            if part is None:
-                return None
-            found.append(part)
-        return found
+            moments.append(of_paths)
+        return moments
 
     def variances(self) -> Array:
         """Variances of the estimate, shape (k,), without their covariances; one stratum."""
@@ -250,9 +252,6 @@ def without_rounding(V: Array, squares: Any) -> Covariance:
 
 
 # -- Respondents whose reports on different variables are independent given their true values -----
-# With the features a_v and responses R_v of `ldpstats.likelihood.joint`, products of features
-# have the means ``E[a_1 (x) a_2] = (R_1 (x) R_2) vec(P)`` within a stratum, whatever the joint
-# distribution P is.
 
 
 _RARE = 10  # times that a report is seen below which its share is no measure of its variance
@@ -262,16 +261,8 @@ _MOST_LISTED = 1 << 22  # combinations of reports times cells, over several stra
 
 @dataclass(frozen=True, eq=False)
 class Listing:
-    """All combinations of reports that respondents of one stratum can make, a row each.
-
-    Parameters
-    ----------
-    features : JointRows
-        Products of their features.
-    channel : JointRows
-        Their probabilities given the true cells.
-    seen : array, shape (u,)
-        How often each was seen.
+    """All combinations of reports of one stratum, a row each: their products of features, their
+    probabilities given the true cells, and how often each was `seen`, (u,).
     """
 
     features: JointRows
@@ -292,15 +283,7 @@ class Listing:
 
 @dataclass(frozen=True, eq=False)
 class Alphabet:
-    """All reports that one variable can make, a row each.
-
-    Parameters
-    ----------
-    features : array, shape (l, f)
-        Their features.
-    channel : array, shape (l, k)
-        Their probabilities given the true category.
-    """
+    """All reports of one variable, a row each: features (l, f), and channel given x (l, k)."""
 
     features: Array
     channel: Array
@@ -343,22 +326,11 @@ class PathMoments:
 class Stratum:
     """Respondents whose reports on different variables are independent given the true values.
 
-    Parameters
-    ----------
-    rows : JointRows, shape (u, f)
-        Products of the features of each combination of reports, up to a factor per row.
-    first, second : array, shape (u,)
-        How often each was seen, times that factor, and times its square.
-    nobs : int
-        Number of respondents.
-    responses : tuple of array, shape (f_v, k_v)
-        Means of each variable's features given its true category.
-    listing : Listing or None
-        All combinations of reports, where these can be listed.
-    alphabets : tuple of Alphabet or None
-        All reports of each variable, where these can be listed.
-    units : tuple of Unit or None
-        The features of each variable once they are unbiased, where they are simple.
+    `rows`, (u, f), has the products of the features of each combination of reports, up to a factor
+    per row; `first` and `second`, (u,), how often each was seen, times that factor, and times its
+    square. `responses` are the R_v, (f_v, k_v). Where all combinations can be listed they are the
+    `listing`, where those of each variable can, the `alphabets`; `units` are the unbiased features
+    of each variable, where they are simple.
     """
 
     rows: JointRows
@@ -403,7 +375,9 @@ class Stratum:
         )
         if self.units is None:
             return changed
-        own = self.units[v].without_excess(load)
+        own = self.units[v]
+        if not np.all(own.rest == 1.0):  # labels lack nothing of a sum of one
+            own = replace(own, load=load)
         return replace(changed, units=(*self.units[:v], own, *self.units[v + 1 :]))
 
     def _changed(self, v: int, change: Callable[[Array], Array], response: Array) -> Stratum:
@@ -429,17 +403,6 @@ class Stratum:
             alphabets=alphabets,
         )
 
-    def spread(self) -> Array:
-        """Covariance of `sums` as the reports show it, shape (f, f)."""
-        mean = self.sums / self.nobs
-        return np.asarray(self.observed_squares - self.nobs * np.outer(mean, mean))
-
-    def spread_at(self, law: Array) -> Array:
-        """Covariance of `sums` if the listed reports have this law."""
-        assert self.listing is not None
-        mean = self.listing.features.adjoint(law)
-        return np.asarray(self.nobs * (self.listing.features.gram(law) - np.outer(mean, mean)))
-
     def expected_spread(self, p: Array) -> Array:
         """Covariance of `sums` if the true cells have law p, from the reports of each variable."""
         assert self.alphabets is not None
@@ -453,10 +416,9 @@ class Stratum:
         return np.asarray(self.nobs * (outer - np.outer(mean, mean)))
 
     def path_moments(self, p: Array, solve: Sequence[Array], V: Array | None) -> PathMoments | None:
-        """Moments along the path of each cell from p; None where reports are too many to list.
+        """Moments along the path of each cell from p, of covariance V; None for too many reports.
 
-        `solve` maps features to unbiased ones: a matrix for each variable, or one for all. V is the
-        covariance of p, shape (k, k).
+        `solve` makes features unbiased: a matrix for each variable, or one for all.
         """
         assert self.alphabets is not None
         features = [alphabet.features for alphabet in self.alphabets]
@@ -483,39 +445,24 @@ class Stratum:
                 )
                 rest[r, alone] = even[alone]
         rest[1] = np.maximum(rest[1], 0.0)  # below 0 by rounding only
-        step, share = _largest_step(maps, p, total[1] - total[0] ** 2)
+        # the largest product of features of each cell, and its part in the variance at p
+        tops = [np.abs(G).argmax(axis=0) for G, _ in maps]
+        largest = list(zip(maps, tops, strict=True))
+        step = reduce(np.kron, [np.abs(G[top, np.arange(G.shape[1])]) for (G, _), top in largest])
+        seen = apply_along(p, [Q[top] for (_, Q), top in largest])
+        part, variance = step**2 * seen * (1.0 - seen), total[1] - total[0] ** 2
+        some = variance > _ROUNDING * step**2
+        share = np.clip(np.divide(part, variance, out=np.ones_like(part), where=some), 0.0, 1.0)
         doubt = np.zeros(p.size)
-        if V is not None:
-            squares = np.array(reduce(np.kron, [(G**2).T @ Q for G, Q in maps]))
-            doubt = np.where(alone, 0.0, _doubt(squares, rest[1], V, np.maximum(others, _ALONE)))
+        if (
+            V is not None
+        ):  # variances of means over all cells but one, within what their range allows
+            rates = np.array(reduce(np.kron, [(G**2).T @ Q for G, Q in maps])) - rest[1][:, None]
+            np.fill_diagonal(rates, 0.0)
+            most = -rates.max(axis=1) * rates.min(axis=1)
+            of_means = np.einsum("ij,ij->i", rates @ V, rates) / np.maximum(others, _ALONE) ** 2
+            doubt = np.where(alone, 0.0, np.clip(of_means, 0.0, most))
         return PathMoments(self.nobs, own, rest, step, share, doubt)
-
-
-def _doubt(given: Array, mean: Array, V: Array, others: Array) -> Array:
-    """Variances of means over all cells but one, shape (k,), if frequencies have covariance V.
-
-    `given` has what is averaged, a row for each cell that is left out; `others` what those that are
-    not add up to. No distribution of them has a mean that varies more than its range allows.
-    """
-    rates = given - mean[:, None]
-    np.fill_diagonal(rates, 0.0)
-    most = -rates.max(axis=1) * rates.min(axis=1)
-    found = np.einsum("ij,ij->i", rates @ V, rates) / others**2
-    return np.asarray(np.clip(found, 0.0, most))
-
-
-def _largest_step(maps: Sequence[tuple[Array, Array]], p: Array, variance: Array) -> Any:
-    """Size of the largest product of features of each cell, and its part in the variance at p.
-
-    `maps` has the unbiased features and the channel of the reports of each variable.
-    """
-    tops = [np.abs(G).argmax(axis=0) for G, _ in maps]
-    pairs = list(zip(maps, tops, strict=True))
-    step = reduce(np.kron, [np.abs(G[top, np.arange(G.shape[1])]) for (G, _), top in pairs])
-    seen = apply_along(p, [Q[top] for (_, Q), top in pairs])
-    own = step**2 * seen * (1.0 - seen)
-    share = np.divide(own, variance, out=np.ones_like(own), where=variance > _ROUNDING * step**2)
-    return step, np.clip(share, 0.0, 1.0)
 
 
 def apply_along(values: Array, matrices: Sequence[Array]) -> Array:
@@ -543,11 +490,7 @@ def unbiased_map(response: Array, name: str) -> Array:
     return np.linalg.inv(response)
 
 
-# -- Features of the single reports of one variable whose mean, given its true category, is known --
-# A feature map turns a report y of variable v into a vector a_v(y) with
-# ``E[a_v | X_v = i] = R_v[:, i]``, its response. Two maps matter: the linear estimate of a single
-# report, below, and the likelihood of a report relative to a reference distribution (the dual of
-# the likelihood), in `ldpstats.models.association.groups.Scores`.
+# -- Features of the single reports of one variable -----------------------------------------------
 
 
 _CHUNK = 1 << 16  # reports whose bits are unpacked at a time
@@ -556,15 +499,9 @@ _LARGE = 1 << 23  # features from which single precision keeps memory in bounds
 
 @dataclass(frozen=True, eq=False)
 class FeatureMap:
-    """Features of one variable's reports.
+    """Features of the distinct reports of one variable, (u, f), and their `response`.
 
-    Parameters
-    ----------
-    values : array, shape (u, f)
-        Features of the distinct reports.
-    response : callable
-        Takes the shares of the cohorts, shape (C,), or None where there are none, and returns the
-        mean of the features given the true category, shape (f, k).
+    That takes the shares of the cohorts, (C,), or None, to the mean given the category, (f, k).
     """
 
     values: Array
@@ -582,8 +519,19 @@ def linear_features(
 ) -> FeatureMap:
     """The linear estimate of each single report, times its precision."""
     if isinstance(moments, CohortMoments):  # one design a cohort, not one for all reports
-        found = _cohort_features(counts, moments)
-        return _with_rest(found) if rest else found
+        features = _cohort_features(counts, moments)
+        if not rest:
+            return features
+        # a constant more, which every answer has, and a category that has only that
+        values = features.values
+        values = np.column_stack([values, np.ones(len(values), values.dtype)])
+
+        def response(shares: Array | None) -> Array:
+            padded = np.pad(features.response(shares), ((0, 1), (0, 1)))
+            padded[-1] = 1.0
+            return padded
+
+        return FeatureMap(values, response)
     k = moments.k
     # the precision matters only where groups of mechanisms are averaged
     precision = float(np.mean(moments.weights)) / moments.nobs
@@ -639,7 +587,11 @@ def _cohort_features(counts: Counts | Reports, moments: CohortMoments) -> Featur
         level = offset * A.sum(axis=0)
         for start in range(ends[c], ends[c + 1], _CHUNK):
             rows = order[start : min(start + _CHUNK, ends[c + 1])]
-            values[rows] = _cells(counts, rows, A) - level
+            if counts.mechanism.n_bits:
+                bits = np.unpackbits(counts.y[rows], axis=1, count=len(A), bitorder="little")
+                values[rows] = bits.astype(np.float64) @ A - level
+            else:
+                values[rows] = A[counts.y[rows]] - level
 
     def response(shares: Array | None) -> Array:
         assert shares is not None
@@ -649,45 +601,15 @@ def _cohort_features(counts: Counts | Reports, moments: CohortMoments) -> Featur
     return FeatureMap(values, response)
 
 
-def _cells(counts: Counts | Reports, rows: Array, A: Array) -> Array:
-    """A' t of the reports in these rows."""
-    if not counts.mechanism.n_bits:
-        return np.asarray(A[counts.y[rows]])
-    bits = np.unpackbits(counts.y[rows], axis=1, count=len(A), bitorder="little")
-    return np.asarray(bits.astype(np.float64) @ A)
-
-
-def _with_rest(found: FeatureMap) -> FeatureMap:
-    """Features with a constant more, which every answer has, and a category that has only that."""
-    values = np.column_stack([found.values, np.ones(len(found.values), found.values.dtype)])
-
-    def response(shares: Array | None) -> Array:
-        padded = np.pad(found.response(shares), ((0, 1), (0, 1)))
-        padded[-1] = 1.0
-        return padded
-
-    return FeatureMap(values, response)
-
-
 # -- Covariances of tables of many cells as a diagonal plus a low rank ----------------------------
-# The unbiased features of k-RR and of unary bits are simple: one entry that belongs to the
-# category, times a number, and one number r of the whole report, shared out by a load. Of products
-# of such features of two variables only the sums along rows and columns are correlated, so that the
-# covariance of k1 k2 cells needs 2 (k1 + k2) + 3 factors, and no matrix of k1 k2 rows is formed.
 
 
 @dataclass(frozen=True, eq=False)
 class Unit:
     """Unbiased features ``scale e_i + load_i r`` of one variable, with E[e_i e_j] = 0, i != j.
 
-    Parameters
-    ----------
-    mean, square, cross : array, shape (k, c)
-        Means of e_i, e_i^2 and e_i r, given each of c states: true categories, or reports.
-    rest, rest_square : array, shape (c,)
-        Means of r and r^2.
-    scale : float
-    load : array, shape (k,)
+    `mean`, `square` and `cross`, (k, c), are the means of e_i, e_i^2 and e_i r given each of c
+    states, true categories or reports; `rest` and `rest_square`, (c,), those of r and r^2.
     """
 
     mean: Array
@@ -714,35 +636,16 @@ class Unit:
         rest = square.sum(axis=0) - 1.0
         return cls(np.eye(k), square, np.eye(k) - square, np.zeros(k), rest, 1.0, np.zeros(k))
 
-    @property
-    def is_label(self) -> bool:
-        """Whether e is the indicator of the report."""
-        return bool(np.all(self.rest == 1.0))
-
     def reported(self) -> Unit:
-        """The same of labels, given the report instead of the category."""
+        """Of labels, with the reports for the states."""
         own = np.eye(len(self.mean))
         return replace(self, mean=own, square=own, cross=own)
 
-    def without_excess(self, load: Array) -> Unit:
-        """What the features lack of a sum of one is shared out by `load`; labels lack nothing."""
-        return self if self.is_label else replace(self, load=load)
-
 
 def product_covariance(one: Unit, other: Unit, law: Array, nobs: int) -> Covariance:
-    """Covariance of the mean products of two variables' features over `nobs` respondents.
+    """Covariance of mean products of two variables' features, of `nobs` states of law (c1, c2).
 
-    Parameters
-    ----------
-    one, other : Unit
-    law : array, shape (c1, c2)
-        Law of the states of both.
-    nobs : int
-
-    Returns
-    -------
-    Covariance
-        Of the k1 k2 cells, first variable in rows: diagonal plus 2 (k1 + k2) + 3 factors.
+    Of the k1 k2 cells, first variable in rows: diagonal plus 2 (k1 + k2) + 3 factors.
     """
     k1, k2 = len(one.mean), len(other.mean)
     square, both = one.square @ law @ other.square.T, one.cross @ law @ other.cross.T
@@ -760,7 +663,17 @@ def product_covariance(one: Unit, other: Unit, law: Array, nobs: int) -> Covaria
     X[:, :, -1] = both
     scale = one.scale * other.scale
     F = J.reshape(k1 * k2, -1)
-    W, mean_w = _shared(one, other, law, both)
+    # the mean outer product, (k1 + k2 + 1,) * 2, and the mean of w
+    W = np.zeros((k1 + k2 + 1,) * 2)
+    W[:k1, :k1] = np.diag(one.square @ law @ other.rest_square)
+    W[k1:-1, k1:-1] = np.diag(one.rest_square @ law @ other.square.T)
+    W[:k1, k1:-1] = both
+    W[:k1, -1] = one.cross @ law @ other.rest_square
+    W[k1:-1, -1] = one.rest_square @ law @ other.cross.T
+    W = np.triu(W) + np.triu(W, 1).T
+    W[-1, -1] = one.rest_square @ law @ other.rest_square
+    of_rows, of_columns = one.mean @ law @ other.rest, one.rest @ law @ other.mean.T
+    mean_w = np.concatenate([of_rows, of_columns, [one.rest @ law @ other.rest]])
     mean = scale * (one.mean @ law @ other.mean.T).ravel() + F @ mean_w
     q = len(W)
     core = np.zeros((2 * q + 1,) * 2)
@@ -771,25 +684,7 @@ def product_covariance(one: Unit, other: Unit, law: Array, nobs: int) -> Covaria
     return Covariance(scale**2 * square.ravel() / nobs, core / nobs, factors)
 
 
-def _shared(one: Unit, other: Unit, law: Array, both: Array) -> tuple[Array, Array]:
-    """Mean outer product, shape (k1 + k2 + 1,) * 2, and mean of w = (e q, r f, r q)."""
-    k1 = len(one.mean)
-    W = np.zeros((len(one.mean) + len(other.mean) + 1,) * 2)
-    W[:k1, :k1] = np.diag(one.square @ law @ other.rest_square)
-    W[k1:-1, k1:-1] = np.diag(one.rest_square @ law @ other.square.T)
-    W[:k1, k1:-1] = both
-    W[:k1, -1] = one.cross @ law @ other.rest_square
-    W[k1:-1, -1] = one.rest_square @ law @ other.cross.T
-    W = np.triu(W) + np.triu(W, 1).T
-    W[-1, -1] = one.rest_square @ law @ other.rest_square
-    means = one.mean @ law @ other.rest, one.rest @ law @ other.mean.T
-    return W, np.concatenate([*means, [one.rest @ law @ other.rest]])
-
-
 # -- Decoded reports of two variables together: their products, and the noise of these ------------
-# Respondents randomise their answers independently, so that ``phi_x kron phi_y`` is unbiased for
-# the indicator of the pair of true categories. Its covariance given these, with E_x the matrix
-# that has a one at (x, x) alone, is ``C_x kron C_y + E_x kron C_y + C_x kron E_y``.
 
 
 def pair_table(first: Array, second: Array) -> Array:
@@ -801,12 +696,7 @@ def pair_table(first: Array, second: Array) -> Array:
 def pair_noise(totals: Array, first: Decoding, second: Decoding) -> Array:
     """Randomisation covariance of totals of `pair_table`, (m, m) with m = ab + a + b + 1.
 
-    Parameters
-    ----------
-    totals : array, shape (m,)
-        Sums of `pair_table` in which each respondent counts by her squared weight.
-    first, second : Decoding
-        Of a and of b categories.
+    In the totals, (m,), each respondent counts by her squared weight.
     """
     a, b = first.k, second.k
     cells = a * b
@@ -816,9 +706,9 @@ def pair_noise(totals: Array, first: Decoding, second: Decoding) -> Array:
         totals[cells + a : -1],
     )
     every = float(totals[-1])
-    found = np.zeros((totals.size, totals.size))
-    whole = found[:cells, :cells].reshape(a, b, a, b)
-    of_rows, of_columns = found[:cells, cells : cells + a], found[:cells, cells + a : -1]
+    noise = np.zeros((totals.size, totals.size))
+    whole = noise[:cells, :cells].reshape(a, b, a, b)
+    of_rows, of_columns = noise[:cells, cells : cells + a], noise[:cells, cells + a : -1]
     crossed, beside = of_rows.reshape(a, b, a), of_columns.reshape(a, b, b)
     for y in range(b):
         own = first.noise(T[:, y], float(columns[y]))
@@ -831,11 +721,11 @@ def pair_noise(totals: Array, first: Decoding, second: Decoding) -> Array:
         if x < a:
             whole[x, :, x, :] += own
             beside[x] = own
-    found[cells : cells + a, :cells] = of_rows.T
-    found[cells + a : -1, :cells] = of_columns.T
-    found[cells : cells + a, cells : cells + a] = first.noise(rows, every)
-    found[cells + a : -1, cells + a : -1] = second.noise(columns, every)
-    return found
+    noise[cells : cells + a, :cells] = of_rows.T
+    noise[cells + a : -1, :cells] = of_columns.T
+    noise[cells : cells + a, cells : cells + a] = first.noise(rows, every)
+    noise[cells + a : -1, cells + a : -1] = second.noise(columns, every)
+    return noise
 
 
 def report_covariance(decoding: Decoding, p: Array) -> Array:
@@ -856,15 +746,7 @@ def joined(problems: Sequence[Moments]) -> Moments:
 
 @dataclass(frozen=True, eq=False)
 class PooledEquations(Equations):
-    """The equations of several sources, which remember what they were pooled from.
-
-    Parameters
-    ----------
-    given : tuple of Moments
-        The sources as they were.
-    equations : tuple of Equations
-        The same as equations that can be stacked, or averaged.
-    """
+    """The equations of several sources, `given`, pooled from the `equations` of each."""
 
     given: tuple[Moments, ...] = ()
     equations: tuple[Equations, ...] = ()
@@ -878,15 +760,15 @@ class PooledEquations(Equations):
         return self.equations
 
     @property
-    def condition(self) -> float:
-        """That of the best source, or of all together, whichever is smaller."""
+    def condition(self) -> float:  # type: ignore[override]
+        """Of the best source, or of all together, whichever is smaller."""
         best = min(problem.condition for problem in self.given)
         return min(best, super().condition) if self.is_dense else best
 
     def own_counts(self) -> OwnCounts | None:
         return None  # sums of counts from several laws are no binomial counts
 
-    def rules_out(self, p: Array_moments) -> bool:
+    def rules_out(self, p: Array) -> bool:
         return any(problem.rules_out(p) for problem in self.given)
 
     def exact_form(self) -> ExactForm | None:
@@ -907,7 +789,7 @@ class PooledEquations(Equations):
             tally, nobs, np.where(noiseless, 0.0, np.nan), np.where(noiseless, scale, np.nan)
         )
 
-    def tally(self, linear: Uncertain, p: Array_moments | None = None) -> Tallies | None:
+    def tally(self, linear: Uncertain, p: Array | None = None) -> Tallies | None:
         """The counts of several sources, if categories have a count of their own in each."""
         counts = [own for q in self.given if (own := q.own_counts()) is not None]
         if len(counts) < len(self.given):
@@ -920,7 +802,7 @@ class PooledEquations(Equations):
             share=precision / precision.sum(axis=0),
         )
 
-    def _weights(self) -> list[Array_moments]:
+    def _weights(self) -> list[Array]:
         if not self.is_dense:
             slopes, precision = precisions(self.equations)
             return list(precision / precision.sum(axis=0) / slopes)
@@ -928,46 +810,7 @@ class PooledEquations(Equations):
         return np.split(np.asarray(self.inverse), ends, axis=1)
 
 
-def _reduced(problem: Moments) -> Equations:
-    """One equation a category: its linear estimate, to be pooled with other mechanisms."""
-    if isinstance(problem, Equations):  # nothing is lost, and they may leave p open
-        return problem
-    estimate = problem.estimate()[0]
-    variances = problem.covariance(np.full(problem.k, 1.0 / problem.k)).variances()
-    return Equations(
-        1.0, 0.0, estimate, problem.covariance, 1.0 / variances, problem.nobs, kind="pooled"
-    )
-
-
-def pool(problems: Sequence[Moments]) -> PooledEquations:
-    """One problem from several independent sources about the same p.
-
-    Sources that each have their own equation per category are averaged, weighted by their
-    precision at the uniform p; otherwise all equations are stacked.
-    """
-    parts = [_reduced(problem) for problem in problems]
-    system = _stacked(parts) if any(part.is_dense for part in parts) else _averaged(parts)
-    return PooledEquations(
-        **system,
-        nobs=sum(problem.nobs for problem in problems),
-        kind="pooled",
-        given=tuple(problems),
-        equations=tuple(parts),
-    )
-
-
-def _stacked(parts: Sequence[Equations]) -> dict[str, Any]:
-    """All equations, one under the other: the A, offset, t, V and weights of `Equations`."""
-    return {
-        "A": np.vstack([part.dense_slopes().T for part in parts]),
-        "offset": np.concatenate([np.broadcast_to(q.offset, q.t.shape) for q in parts]),
-        "t": np.concatenate([part.t for part in parts]),
-        "V": lambda p: block_diagonal([part.V(p) for part in parts]),
-        "weights": np.concatenate([part.weights for part in parts]),
-    }
-
-
-def precisions(problems: Sequence[Equations]) -> tuple[Array_moments, Array_moments]:
+def precisions(problems: Sequence[Equations]) -> tuple[Array, Array]:
     """Slopes of the equations of several sources, and precision of their estimates at uniform p.
 
     Both of shape (sources, k); for sources that each have their own equation per category.
@@ -977,48 +820,62 @@ def precisions(problems: Sequence[Equations]) -> tuple[Array_moments, Array_mome
     return slopes, slopes**2 * [problem.weights for problem in problems]
 
 
-def _averaged(parts: Sequence[Equations]) -> dict[str, Any]:
-    """The mean of the estimates, weighted by their precision, in the terms of `Equations`."""
-    slopes, precision = precisions(parts)
-    factor = precision / precision.sum(axis=0) / slopes  # of each source's t in the average
-
-    def combined(covariances: Sequence[Covariance]) -> Covariance:
-        pairs = zip(covariances, factor, strict=True)
-        return reduce(Covariance.__add__, [v.stretched(c) for v, c in pairs])
-
-    return {
-        "A": 1.0,
-        "offset": 0.0,
-        "t": np.sum([c * (q.t - q.offset) for c, q in zip(factor, parts, strict=True)], axis=0),
-        "V": lambda p: combined([part.V(p) for part in parts]),
-        "weights": precision.sum(axis=0),
-    }
+def pool(problems: Sequence[Moments]) -> PooledEquations:
+    """One problem from several independent sources about the same p: all equations stacked, or, if
+    each source has an equation per category, their mean by precision at the uniform p.
+    """
+    parts: list[Equations] = []
+    for problem in problems:
+        if isinstance(problem, Equations):  # nothing is lost, and they may leave p open
+            parts.append(problem)
+            continue
+        # one equation a category: its linear estimate
+        estimate, V, nobs = problem.estimate()[0], problem.covariance, problem.nobs
+        variances = V(np.full(problem.k, 1.0 / problem.k)).variances()
+        parts.append(Equations(1.0, 0.0, estimate, V, 1.0 / variances, nobs, kind="pooled"))
+    system: dict[str, Any]
+    if any(part.is_dense for part in parts):
+        system = {
+            "A": np.vstack([part.dense_slopes().T for part in parts]),
+            "offset": np.concatenate([np.broadcast_to(q.offset, q.t.shape) for q in parts]),
+            "t": np.concatenate([part.t for part in parts]),
+            "V": lambda p: block_diagonal([part.V(p) for part in parts]),
+            "weights": np.concatenate([part.weights for part in parts]),
+        }
+    else:
+        slopes, precision = precisions(parts)
+        factor = precision / precision.sum(axis=0) / slopes  # of each source's t in the average
+        pairs = list(zip(factor, parts, strict=True))
+        system = {
+            "A": 1.0,
+            "offset": 0.0,
+            "t": np.sum([c * (part.t - part.offset) for c, part in pairs], axis=0),
+            "V": lambda p: reduce(Covariance.__add__, [q.V(p).stretched(c) for c, q in pairs]),
+            "weights": precision.sum(axis=0),
+        }
+    return PooledEquations(
+        **system,
+        nobs=sum(problem.nobs for problem in problems),
+        kind="pooled",
+        given=tuple(problems),
+        equations=tuple(parts),
+    )
 
 
 # -- What single reports say of the true category: the basis of every weighted estimate -----------
-# The decoded report phi of a respondent is unbiased for the indicator of her true category.
-# Weighted totals of phi are then unbiased for the weighted totals of the truth, whatever the
-# weights, and what her randomisation adds to their variance is the covariance C_x of phi given her
-# category x, which is known.
 
 
 Codes = npt.NDArray[np.int64]
 
 _LISTED = 1 << 16  # numbers that keys may have, up to which they are counted and not sorted
-_ROUNDING_decoding = 1e-14  # of a covariance, of which those of the truth were taken away
+_RESIDUE = 1e-14  # of a covariance, of which those of the truth were taken away
 _KEY = 8  # bytes of packed reports up to which equal ones are merged
 
 
 @dataclass(frozen=True, eq=False)
 class Decoding(ABC):
-    """The reports of one variable, each decoded.
-
-    Parameters
-    ----------
-    phi : array, shape (u, k)
-        The estimate that each distinct report is on its own.
-    place : array of int64, shape (n,)
-        Row of `phi` of each report.
+    """The reports of one variable, decoded: `phi`, (u, k), the estimate that each distinct report
+    is on its own, and `place`, (n,), the row of `phi` of each report.
     """
 
     phi: Array
@@ -1041,11 +898,7 @@ class Decoding(ABC):
 
     @property
     def laws(self) -> tuple[tuple[Codes | slice, Decoding], ...]:
-        """The distinct reports whose randomisation has one law: their rows of `phi`, and it.
-
-        `noise` of each holds for respondents with these reports; that of the whole holds for all
-        respondents together.
-        """
+        """Rows of `phi` of the reports whose randomisation has one law, and its `noise`."""
         return ((slice(None), self),)
 
     @abstractmethod
@@ -1058,25 +911,18 @@ class Decoding(ABC):
     def noise(self, t: Array, total: float | None = None) -> Array:
         """``sum_x t_x C_x``, shape (k, k): the randomisation covariance of weighted categories.
 
-        With t the sum of ``v_i phi_i`` this is the unbiased estimate of what the randomisation adds
-        to the variance of a total whose squared weights are v_i.
-
-        Parameters
-        ----------
-        t : array, shape (k,)
-            Of any sign.
-        total : float, optional
-            The sum of the v_i, of use where other answers than those listed are possible: their
-            share is what t lacks of it. By default nobody gave another answer.
+        With t, (k,), the sum of ``v_i phi_i`` it is the unbiased estimate of what the randomisation
+        adds to the variance of a total whose squared weights are v_i. `total` is the sum of the
+        v_i; what t lacks of it is the share of answers that are not listed, by default none.
         """
         rest = total - float(np.sum(t)) if self.is_open and total is not None else 0.0
-        every, found = np.append(t, rest), np.zeros((self.k, self.k))
+        every, noise = np.append(t, rest), np.zeros((self.k, self.k))
         for sign in (1.0, -1.0):
             part = np.maximum(sign * every, 0.0)
             size = float(part.sum())
             if size > 0.0:
-                found += sign * size * self.noise_at(part[:-1] / size)
-        return found
+                noise += sign * size * self.noise_at(part[:-1] / size)
+        return noise
 
 
 @dataclass(frozen=True, eq=False)
@@ -1088,11 +934,10 @@ class LinearDecoding(Decoding):
     def noise_at(self, q: Array) -> Array:
         # the covariance of phi is that of the truth, diag(q) - q q', and the noise
         whole = self.equations.covariance(q).matrix() * self.equations.nobs
-        found = whole - np.diag(q) + np.outer(q, q)
+        noise = whole - np.diag(q) + np.outer(q, q)
         # without noise only rounding is left, which may be negative
-        return np.where(
-            np.abs(found) <= _ROUNDING_decoding * np.abs(whole).max(initial=0.0), 0.0, found
-        )
+        least = _RESIDUE * np.abs(whole).max(initial=0.0)
+        return np.where(np.abs(noise) <= least, 0.0, noise)
 
 
 @dataclass(frozen=True, eq=False)
@@ -1132,8 +977,7 @@ class CohortDecoding(Decoding):
 class GroupedDecoding(Decoding):
     """Reports of a device of cohorts, each decoded by the device of the respondent's own cohort.
 
-    `shares` are the weighted shares of the cohorts, of use for the noise of all together; how many
-    respondents a cohort has says nothing of their answers.
+    The noise of all together is by the weighted shares of the cohorts.
     """
 
     parts: tuple[tuple[Codes, Decoding], ...]
@@ -1148,8 +992,8 @@ class GroupedDecoding(Decoding):
         return self.parts
 
     def noise_at(self, q: Array) -> Array:
-        found = zip(self.shares, self.parts, strict=True)
-        return np.asarray(sum(share * one.noise_at(q) for share, (_, one) in found))
+        pairs = zip(self.shares, self.parts, strict=True)
+        return np.asarray(sum(share * one.noise_at(q) for share, (_, one) in pairs))
 
 
 @dataclass(frozen=True, eq=False)
@@ -1159,15 +1003,8 @@ class PooledDecoding(Decoding):
     As hashed ones they are decoded around the weighted estimate p of all,
     ``phi = p + M^-1 (L_c[:, y] - L_c Q_c' p)`` with L_c the channel Q_c of cohort c over the law of
     its reports at the uniform p, and M the weighted mean of ``L_c Q_c'``. The weighted mean of phi
-    is p.
-
-    Parameters
-    ----------
-    p : array, shape (k,)
-    Q : array, shape (k, l)
-        The probabilities of all reports of the cohorts, times the weighted share of each cohort.
-    off : array, shape (l, k)
-        The phi of each less p.
+    is p. `Q`, (k, l), has the probabilities of all reports, times the weighted share of their
+    cohort, `off`, (l, k), the phi of each less p.
     """
 
     p: Array
@@ -1185,31 +1022,32 @@ class PooledDecoding(Decoding):
 
 
 def decode(reports: Reports, weights: Array | None = None, candidates: Any = None) -> Decoding:
-    """Decode reports of one mechanism.
+    """Decode reports of n respondents, or of n groups of them with equal reports.
 
-    Parameters
-    ----------
-    reports : Reports
-        Of n respondents, or of n groups of respondents with equal reports.
-    weights : array, shape (n,), optional
-        Weight of each, zero outside the domain; they matter for hashed reports only, see
-        `CohortDecoding`. All alike by default.
-    candidates : sequence of str, optional
-        Where any string is an answer.
-
-    Raises
-    ------
-    NotIdentified
-        If the reports do not determine the frequencies.
+    The `weights`, (n,), zero outside the domain, matter for hashed reports: see `CohortDecoding`.
     """
     distinct, place = distinct_reports(reports)
-    given = np.ones(len(reports)) if weights is None else weights
+    weights = np.ones(len(reports)) if weights is None else weights
     if reports.mechanism.cohort_parts:
-        return _by_cohort(distinct, place, np.bincount(place, given, len(distinct)))
+        return _by_cohort(distinct, place, np.bincount(place, weights, len(distinct)))
     moments = reports.mechanism.moments(each_once(distinct), candidates)
     if not isinstance(moments, CohortMoments):
         return LinearDecoding(single_estimates(distinct, moments), place, moments)
-    return _decoded(distinct, place, moments, np.bincount(place, given, len(distinct)))
+    # the equations of weighted frequencies, whose cohorts count by their weights
+    source, cohort = moments.sources[0], distinct.cohort
+    assert cohort is not None
+    weights = np.bincount(place, weights, len(distinct))
+    ones = np.zeros((source.design.n_cohorts, source.design.n_cells))
+    for c in np.unique(cohort):
+        here = np.flatnonzero(cohort == c)
+        ones[c] = weights[here] @ indicators(distinct[here])
+    source = replace(source, ones=ones, reports=np.bincount(cohort, weights, len(ones)))
+    weighted = replace(moments, sources=(source,))
+    p = weighted.estimate()[0]
+    mean = source.design.by_cohort(source.precision * source.design.times(p))
+    scores = linear_features(distinct, weighted).values - mean[cohort]
+    phi = p + scores @ (weighted.inverse * weights.sum())
+    return CohortDecoding(phi, place, distinct, weighted, p)
 
 
 def each_once(distinct: Reports) -> Counts:
@@ -1265,29 +1103,6 @@ def _pooled(distinct: Reports, place: Codes, shares: Array, weights: Array) -> P
     return PooledDecoding(p + off[distinct.y], place, p, Q, off)
 
 
-def _decoded(
-    distinct: Reports, place: Codes, moments: CohortMoments, weights: Array
-) -> CohortDecoding:
-    """`CohortDecoding` from the weights of the distinct reports, (u,)."""
-    weighted = replace(moments, sources=(_weighted(distinct, moments.sources[0], weights),))
-    source, p = weighted.sources[0], weighted.estimate()[0]
-    mean = source.design.by_cohort(source.precision * source.design.times(p))
-    scores = linear_features(distinct, weighted).values - mean[distinct.cohort]
-    phi = p + scores @ (weighted.inverse * weights.sum())
-    return CohortDecoding(phi, place, distinct, weighted, p)
-
-
-def _weighted(distinct: Reports, source: CohortSource, weights: Array) -> CohortSource:
-    """The equations of weighted frequencies, whose cohorts count by their weights."""
-    C, m, cohort = source.design.n_cohorts, source.design.n_cells, distinct.cohort
-    assert cohort is not None
-    ones = np.zeros((C, m))
-    for c in np.unique(cohort):
-        here = np.flatnonzero(cohort == c)
-        ones[c] = weights[here] @ indicators(distinct[here])
-    return replace(source, ones=ones, reports=np.bincount(cohort, weights, C))
-
-
 def distinct_reports(reports: Reports) -> tuple[Reports, Codes]:
     """The distinct reports, one cohort after the other, and which of them each report is, (n,).
 
@@ -1304,17 +1119,11 @@ def distinct_reports(reports: Reports) -> tuple[Reports, Codes]:
         if y.ndim > 1:  # number the patterns first
             keys = np.unique(keys, return_inverse=True)[1].astype(np.int64)
         keys = reports.cohort * (keys.max(initial=0) + 1) + keys
-    first, place = _first_of_each(keys)
-    return replace(reports[first], ids=None), place
-
-
-def _first_of_each(keys: Codes) -> tuple[Codes, Codes]:
-    """Where each distinct key is first, in ascending order, and its number for each key."""
     size = int(keys.max(initial=-1)) + 1
     if keys.min(initial=0) < 0 or size > max(_LISTED, 4 * keys.size):
         _, first, place = np.unique(keys, return_index=True, return_inverse=True)
-        return first, place.astype(np.int64)
+        return replace(reports[first], ids=None), place.astype(np.int64)
     at = np.full(size, -1)  # by counting, which is quicker than sorting
     at[keys[::-1]] = np.arange(keys.size)[::-1]
     there = at >= 0
-    return at[there], (np.cumsum(there) - 1)[keys]
+    return replace(reports[at[there]], ids=None), (np.cumsum(there) - 1)[keys]

@@ -1,38 +1,29 @@
-"""Likelihoods of the reports on several variables together, kept variable by variable.
+"""Likelihoods of the reports on several variables, of several groups, and of hashed reports.
 
 The mechanisms of the variables draw their noise independently, so that the likelihood of a joint
 report is the Kronecker product of its parts: ``W[i, (x, y)] = W1[i, x] W2[i, y]``, cells row-major.
 The products below never form it. Where the distinct reports of the variables are few, as with
 k-RR, they go through the table of all their combinations; else from block to block of reports.
+
+Rows are also made of others: of several groups, with an entry of p held fixed, with one category
+more. Rows of labels and Bloom filters in cohorts have a column a candidate, in memory that does not
+grow with the product of reports and candidates.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from math import prod
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from ldpstats.errors import InvalidArgument
 from ldpstats.likelihood.hashed import HashDesign, least_squares
-from ldpstats.likelihood.rows import (
-    Rows,
-    add_grams,
-    along_each,
-    contracted,
-    contracted_pairs,
-    dense_if_small,
-    gram_of_two,
-    khatri_rao,
-    log_noise,
-    n_pairs,
-    pairs,
-    unpacked,
-)
+from ldpstats.likelihood.rows import Rows, log_noise
 from ldpstats.likelihood.tallies import project_simplex
 
 __all__ = [
@@ -58,44 +49,14 @@ _TABLE = 1 << 25  # combinations of distinct reports (256 MB) up to which they a
 class Factor:
     """One variable's part of joint rows.
 
-    Parameters
-    ----------
-    W : array, shape (u_v, k_v)
-        Likelihoods, up to a factor per row; float64, float32 or integers, negative ones included.
-    index : array of int, shape (u,), or None
-        Row of W that belongs to each joint report; None where W has one row per joint report.
-    scale : array, shape (u_v,), or None
-        Natural logarithm of the factor taken out of each row of W; None for zeros.
-
-    Raises
-    ------
-    InvalidArgument
-        Where a shape is wrong or an index out of range.
-
-    Examples
-    --------
-    >>> Factor(np.array([[3, 1], [1, 3]]), index=np.array([1, 1, 0])).rows(slice(0, 3))
-    array([[1., 3.],
-           [1., 3.],
-           [3., 1.]])
+    `W`, (u_v, k_v), has likelihoods up to a factor per row, whose natural logarithm is `scale`,
+    (u_v,), None for zeros; float64, float32 or integers, negative ones included. `index`, (u,), is
+    the row of W that belongs to each joint report; None where W has one row per joint report.
     """
 
     W: Array
     index: Array | None = None
     scale: Array | None = None
-
-    def __post_init__(self) -> None:
-        if self.W.ndim != 2:
-            raise InvalidArgument("W", self.W.shape, "must have shape (u_v, k_v)")
-        if self.scale is not None and self.scale.shape != self.W.shape[:1]:
-            raise InvalidArgument("scale", self.scale.shape, "must hold one number per row of W")
-        if self.index is not None and not (
-            self.index.ndim == 1
-            and np.issubdtype(self.index.dtype, np.integer)
-            and (self.index.size == 0 or 0 <= self.index.min() <= self.index.max() < len(self.W))
-        ):
-            remedy = f"must be integers from 0 to {len(self.W) - 1}, one per joint report"
-            raise InvalidArgument("index", self.index, remedy)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -123,37 +84,11 @@ class Factor:
 
 @dataclass(frozen=True, eq=False)
 class JointRows(Rows):
-    """Rows whose entries are products over variables: row i is the Kronecker product of theirs.
-
-    Parameters
-    ----------
-    factors : tuple of Factor
-        Two or more, over the same joint reports.
-
-    Raises
-    ------
-    InvalidArgument
-        Where there are fewer than two factors, or their numbers of reports differ.
-
-    Examples
-    --------
-    >>> flip = np.array([[3.0, 1.0], [1.0, 3.0]])
-    >>> rows = JointRows((Factor(flip, np.array([0, 1])), Factor(flip, np.array([0, 0]))))
-    >>> rows.dense()
-    array([[9., 3., 3., 1.],
-           [3., 1., 9., 3.]])
-    >>> rows.mix(np.full(4, 0.25))
-    array([4., 4.])
-    """
+    """Rows whose entries are products over variables: row i is the Kronecker product of theirs."""
 
     factors: tuple[Factor, ...]
-
-    def __post_init__(self) -> None:
-        sizes = [factor.shape[0] for factor in self.factors]
-        if len(sizes) < 2 or len(set(sizes)) > 1:
-            raise InvalidArgument(
-                "factors", sizes, "must be two or more, with the same number of joint reports"
-            )
+    is_structured: ClassVar[bool] = True
+    is_joint: ClassVar[bool] = True
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -165,15 +100,7 @@ class JointRows(Rows):
         return self.factors[0].shape[0], prod(self.sizes)
 
     @property
-    def is_structured(self) -> bool:
-        return True
-
-    @property
-    def is_joint(self) -> bool:
-        return True
-
-    @property
-    def is_table(self) -> bool:
+    def is_table(self) -> bool:  # type: ignore[override]
         return self._table is not None
 
     @cached_property
@@ -182,7 +109,7 @@ class JointRows(Rows):
 
     def mix(self, p: Array) -> Array:
         if self.is_table:
-            return contracted(p.reshape(self.sizes), self._matrices, 1).reshape(-1)[self._table]
+            return contract(p.reshape(self.sizes), self._matrices, 1).reshape(-1)[self._table]
         out, P = np.empty(self.shape[0]), np.ascontiguousarray(p.reshape(self.sizes[0], -1))
         for part, left, right in self._halves():
             out[part] = np.einsum("ij,ij->i", left @ P, right)
@@ -190,7 +117,7 @@ class JointRows(Rows):
 
     def adjoint(self, v: Array) -> Array:
         if self.is_table:
-            return contracted(self._tally(v), self._matrices, 0).reshape(-1)
+            return contract(self._tally(v), self._matrices, 0).reshape(-1)
         total = np.zeros(self._half_sizes)
         for part, left, right in self._halves():
             total += left.T @ (v[part, None] * right)
@@ -199,7 +126,7 @@ class JointRows(Rows):
     def mix_each(self, p: Array) -> Array:
         if not self.is_table:
             return super().mix_each(p)
-        tables: Array = along_each(p.reshape(len(p), *self.sizes), self._matrices, 1)
+        tables: Array = contract_each(p.reshape(len(p), *self.sizes), self._matrices, 1)
         return np.asarray(tables.reshape(len(p), -1)[:, self._table])
 
     def adjoint_each(self, v: Array) -> Array:
@@ -210,12 +137,12 @@ class JointRows(Rows):
         places = self._table + prod(extent) * np.arange(len(v))[:, None]
         tables = np.bincount(places.ravel(), v.ravel(), len(v) * prod(extent))
         tables = tables.reshape(len(v), *extent)
-        return np.asarray(along_each(tables, self._matrices, 0).reshape(len(v), -1))
+        return np.asarray(contract_each(tables, self._matrices, 0).reshape(len(v), -1))
 
     def adjoints(self, v: Array) -> tuple[Array, Array]:
         if self.is_table:
             squares = [W * W for W in self._matrices]
-            return self.adjoint(v), contracted(self._tally(v), squares, 0).reshape(-1)
+            return self.adjoint(v), contract(self._tally(v), squares, 0).reshape(-1)
         first, second = np.zeros(self._half_sizes), np.zeros(self._half_sizes)
         for part, left, right in self._halves():
             weighted = v[part, None] * right
@@ -231,19 +158,33 @@ class JointRows(Rows):
         takes a dense product for each pair of the others.
         """
         if self.is_table:
-            return self._table_gram(self._tally(v))
+            W, lengths = self._matrices, [n_pairs(k) for k in self.sizes]
+            growth = [size / len(rows) for size, rows in zip(lengths, W, strict=True)]
+            *first, last = order = np.argsort(growth, kind="stable").tolist()  # small tables first
+            table = self._tally(v).transpose(order)
+            for axis in first:  # summed along its first axis with `pairs` of W, which are put last
+                total = np.zeros((*table.shape[1:], n_pairs(self.sizes[axis])))
+                step = max(1, _BLOCK // total.shape[-1])
+                for start in range(0, len(W[axis]), step):
+                    rows = slice(start, start + step)
+                    total += np.tensordot(table[rows], pairs(W[axis][rows]), axes=(0, 0))
+                table = total
+            k = self.sizes[last]
+            packed = np.zeros((*table.shape[1:], k, k))
+            add_grams(packed.reshape(-1, k, k), table.reshape(len(table), -1), W[last])
+            return unpack(packed, self.sizes, order)
         sizes = self._half_sizes
         lengths = [n_pairs(size) for size in sizes]
         if sum(lengths) <= _BLOCK // _THIN:
             total = np.zeros(lengths)
             for part, left, right in self._halves(sum(lengths)):
                 total += pairs(left).T @ (pairs(right) * v[part, None])
-            return unpacked(total, sizes, (0, 1))
+            return unpack(total, sizes, (0, 1))
         less, more = np.argsort(sizes, kind="stable").tolist()
         total = np.zeros((lengths[less], sizes[more], sizes[more]))
         for part, *halves in self._halves(lengths[less] + sizes[more]):
-            add_grams(total, pairs(halves[less]) * v[part, None], halves[more], _BLOCK)
-        return unpacked(total, sizes, (less, more))
+            add_grams(total, pairs(halves[less]) * v[part, None], halves[more])
+        return unpack(total, sizes, (less, more))
 
     def rough_gram(self, v: Array) -> Array:
         sizes = self._half_sizes
@@ -260,12 +201,12 @@ class JointRows(Rows):
             )
             weights = v[part, None] * (tops[0] * tops[1]) ** 2
             total += left.T @ (right * weights.astype(np.float32))
-        return unpacked(total, sizes, (0, 1))
+        return unpack(total, sizes, (0, 1))
 
     def mix_squares(self, p: Array) -> Array:
         if self.is_table:
             squares = [W * W for W in self._matrices]
-            return contracted(p.reshape(self.sizes), squares, 1).reshape(-1)[self._table]
+            return contract(p.reshape(self.sizes), squares, 1).reshape(-1)[self._table]
         out, P = np.empty(self.shape[0]), np.ascontiguousarray(p.reshape(self.sizes[0], -1))
         for part, left, right in self._halves():
             out[part] = np.einsum("ij,ij->i", (left * left) @ P, right * right)
@@ -309,19 +250,6 @@ class JointRows(Rows):
         extent = [len(factor.W) for factor in self.factors]
         return np.bincount(self._table, v, prod(extent)).reshape(extent)  # type: ignore[arg-type]
 
-    def _table_gram(self, table: Array) -> Array:
-        """`gram` for the sums of v in each cell of the table."""
-        W, sizes = self._matrices, self.sizes
-        growth = [n_pairs(k) / len(rows) for k, rows in zip(sizes, W, strict=True)]
-        *first, last = order = np.argsort(growth, kind="stable").tolist()  # small tables first
-        table = table.transpose(order)
-        for axis in first:
-            table = contracted_pairs(table, W[axis], _BLOCK)
-        packed = np.zeros((*table.shape[1:], sizes[last], sizes[last]))
-        weights = table.reshape(len(table), -1)
-        add_grams(packed.reshape(-1, sizes[last], sizes[last]), weights, W[last], _BLOCK)
-        return unpacked(packed, sizes, order)
-
     # ---- from block to block of reports
 
     @property
@@ -339,6 +267,75 @@ class JointRows(Rows):
             part = slice(start, min(start + step, self.shape[0]))
             left, *others = (factor.rows(part) for factor in self.factors)
             yield part, left, reduce(khatri_rao, others)
+
+
+# -- Products of the rows of several variables, and of pairs of their categories ------------------
+
+
+def khatri_rao(left: Array, right: Array) -> Array:
+    """Row by row Kronecker products, shape (b, k_1 k_2)."""
+    return (left[:, :, None] * right[:, None, :]).reshape(len(left), left.shape[1] * right.shape[1])
+
+
+def contract(table: Array, matrices: Any, axis: int) -> Array:
+    """The table summed with the given axis of a matrix along each of its own axes."""
+    for W in matrices:  # each takes the first axis and puts its own last: d times restore the order
+        table = np.tensordot(table, W, axes=(0, axis))
+    return table
+
+
+def contract_each(tables: Array, matrices: Any, axis: int) -> Array:
+    """`contract` of several tables at once, shape (c, ...)."""
+    for W in matrices:
+        tables = np.tensordot(tables, W, axes=(1, axis))
+    return tables
+
+
+def pairs(rows: Array) -> Array:
+    """Products of columns i <= s of (b, k) rows, shape (b, k (k + 1) / 2), by i, then s."""
+    k = rows.shape[1]
+    columns = np.ascontiguousarray(rows.T)
+    out = np.empty((n_pairs(k), len(rows)), dtype=rows.dtype)
+    end = 0
+    for i in range(k):
+        start, end = end, end + k - i
+        np.multiply(columns[i], columns[i:], out=out[start:end])
+    return out.T
+
+
+def n_pairs(k: int) -> int:
+    """Columns of `pairs`."""
+    return k * (k + 1) // 2
+
+
+def add_grams(total: Array, weights: Array, W: Array) -> None:
+    """Add ``W' diag(w) W`` for each column w of the weights, (b, m), to the total, (m, k, k)."""
+    b, k = W.shape
+    step = max(1, _BLOCK // (b * k))
+    columns = np.ascontiguousarray(W.T)
+    for start in range(0, len(total), step):
+        some = slice(start, start + step)
+        weighted = weights.T[some, None, :] * columns
+        total[some] += (weighted.reshape(-1, b) @ W).reshape(-1, k, k)
+
+
+def unpack(packed: Array, sizes: Sequence[int], order: Sequence[int]) -> Array:
+    """The (k, k) matrix, k = k_1 ... k_d, of cells in `packed`, whose axes are variables in order.
+
+    Each is a cell per `pairs`; if there is one more axis, the last two are of the last variable.
+    """
+    d, cells = len(sizes), []
+    for axis in order:
+        size = sizes[axis]
+        first, second = np.indices((size, size))
+        low, high = np.minimum(first, second), np.maximum(first, second)
+        whole = packed.ndim > d and axis == order[-1]
+        at = [1] * (2 * d)
+        at[axis] = at[d + axis] = size
+        for cell in (low, high) if whole else (low * (2 * size - low - 1) // 2 + high,):
+            cells.append(cell.reshape(at))
+    k = prod(sizes)
+    return np.asarray(packed[tuple(cells)].reshape(k, k))
 
 
 # -- Rows made of others: of several groups, with an entry of p held fixed, with one category more -
@@ -359,15 +356,15 @@ class StackedRows(Rows):
         return np.concatenate([part.log_scale for part in self.parts])
 
     @property
-    def is_structured(self) -> bool:
+    def is_structured(self) -> bool:  # type: ignore[override]
         return any(part.is_structured for part in self.parts)
 
     @property
-    def is_joint(self) -> bool:
+    def is_joint(self) -> bool:  # type: ignore[override]
         return all(part.is_joint for part in self.parts)
 
     @property
-    def is_table(self) -> bool:
+    def is_table(self) -> bool:  # type: ignore[override]
         return all(part.is_table for part in self.parts)
 
     @cached_property
@@ -385,15 +382,15 @@ class StackedRows(Rows):
 
     def adjoint_each(self, v: Array) -> Array:
         pieces = np.split(v, self._ends[1:-1], axis=1)
-        found = [part.adjoint_each(w) for part, w in zip(self.parts, pieces, strict=True)]
-        return np.asarray(np.sum(found, axis=0))
+        sums = [part.adjoint_each(w) for part, w in zip(self.parts, pieces, strict=True)]
+        return np.asarray(np.sum(sums, axis=0))
 
     def take(self, start: int, stop: int) -> Array:
-        found = []
+        blocks = []
         for part, first, last in zip(self.parts, self._ends[:-1], self._ends[1:], strict=True):
             if first < stop and last > start:
-                found.append(part.take(max(start - first, 0), min(stop, last) - first))
-        return np.concatenate(found) if found else np.empty((0, self.shape[1]))
+                blocks.append(part.take(max(start - first, 0), min(stop, last) - first))
+        return np.concatenate(blocks) if blocks else np.empty((0, self.shape[1]))
 
     def select(self, keep: Array) -> StackedRows:
         return StackedRows(tuple(part.select(w) for part, w in self.groups(keep)))
@@ -423,9 +420,7 @@ class StackedRows(Rows):
 class FixedEntry(Rows):
     """The rows seen by the other k - 1 categories when ``p[index] = value`` is held fixed.
 
-    For r on the simplex of the others, ``mix(r)`` is the base's ``mix`` of the distribution that
-    has `value` at `index` and ``(1 - value) r`` elsewhere: a profile likelihood is then an
-    ordinary one.
+    ``mix(r)`` is the base's of `value` at `index` and ``(1 - value) r`` elsewhere: a profile.
     """
 
     base: Rows
@@ -441,7 +436,7 @@ class FixedEntry(Rows):
         return self.base.log_scale
 
     @property
-    def is_structured(self) -> bool:
+    def is_structured(self) -> bool:  # type: ignore[override]
         return self.base.is_structured
 
     @cached_property
@@ -493,38 +488,10 @@ class FixedEntry(Rows):
 
 @dataclass(frozen=True, eq=False)
 class WithOther(Rows):
-    """Rows with one more category, the last: what its likelihood is, a number a row.
-
-    Parameters
-    ----------
-    base : Rows
-        Likelihoods of the other categories, shape (u, k).
-    other : array, shape (u,)
-        Likelihood of each report under the last category, divided by ``exp(base.log_scale)``.
-
-    Raises
-    ------
-    InvalidArgument
-        Where `other` has another shape, or entries that are negative or not finite.
-
-    Examples
-    --------
-    >>> from ldpstats.likelihood.rows import DenseRows
-    >>> rows = WithOther(DenseRows(np.array([[3.0], [0.5]])), np.ones(2))
-    >>> rows.dense()
-    array([[3. , 1. ],
-           [0.5, 1. ]])
-    """
+    """Rows with one more category, the last, whose likelihood in the base's scale is `other`."""
 
     base: Rows
     other: Array
-
-    def __post_init__(self) -> None:
-        if self.other.shape != self.base.shape[:1]:
-            remedy = f"must be of shape {self.base.shape[:1]}: a number a report"
-            raise InvalidArgument("other", self.other.shape, remedy)
-        if not np.all(np.isfinite(self.other)) or self.other.min(initial=0.0) < 0.0:
-            raise InvalidArgument("other", self.other, "must hold likelihoods: finite, from 0 on")
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -559,8 +526,6 @@ class WithOther(Rows):
 
 
 # -- Likelihoods of hashed reports: labels and Bloom filters in cohorts, over candidate strings ---
-# Both are rows W in the sense of `ldpstats.likelihood.rows`, one a distinct report and a column a
-# candidate, in memory that does not grow with their product.
 
 
 _LARGE = 1 << 21  # likelihoods from which compiled loops repay the import of numba
@@ -572,31 +537,12 @@ _ROUGH = 1e-2  # a start need not be more accurate than the step that follows
 class LabelRows(Rows):
     """Rows ``b + a [y_i is x's label in cohort c_i]``: k-RR of a hashed value (KBR16 section 5.1).
 
-    Parameters
-    ----------
-    cells : array of uint16 or uint32, shape (C, S, 1)
-        Label of each candidate in each cohort.
-    cohort, y : arrays of int, shape (u,)
-        Cohort and label of each report.
-    a : float
-        Probability of the label of one's own value, less b. Not 0.
-    b : float
-        Probability of each other label.
-
-    Raises
-    ------
-    InvalidArgument
-        Where a shape is wrong, a cohort or label out of range, or a is 0.
-
-    Examples
-    --------
-    >>> cells = np.array([[[0], [1], [1]], [[0], [0], [1]]], dtype=np.uint16)
-    >>> rows = LabelRows(cells, cohort=np.array([0, 1]), y=np.array([1, 1]), a=0.5, b=0.25)
-    >>> rows.dense()
-    array([[0.25, 0.75, 0.75],
-           [0.25, 0.25, 0.75]])
+    `cells`, (C, S, 1), has the label of each candidate in each cohort, `cohort` and `y`, (u,), the
+    cohort and label of each report; b is the probability of each label that is not one's own.
     """
 
+    is_structured: ClassVar[bool] = True
+    may_be_dense: ClassVar[bool] = True
     cells: Array
     cohort: Array
     y: Array
@@ -604,21 +550,12 @@ class LabelRows(Rows):
     b: float
 
     def __post_init__(self) -> None:
-        if self.cells.ndim != 3 or self.cells.shape[2] != 1:
-            raise InvalidArgument("cells", self.cells.shape, "must have shape (C, S, 1)")
         if self.a == 0.0:
             raise InvalidArgument("a", self.a, "must not be 0: the reports would say nothing")
-        _check_cohort(self.cohort, self.cells.shape[0])
-        if self.y.shape != self.cohort.shape or (self.y.size and self.y.min() < 0):
-            raise InvalidArgument("y", self.y, "must be labels >= 0, as many as cohorts")
 
     @property
     def shape(self) -> tuple[int, int]:
         return self.y.size, self.cells.shape[1]
-
-    @property
-    def is_structured(self) -> bool:
-        return True
 
     @cached_property
     def design(self) -> HashDesign:
@@ -664,15 +601,12 @@ class LabelRows(Rows):
     def select(self, keep: Array) -> LabelRows:
         return replace(self, cohort=self.cohort[keep], y=self.y[keep])
 
-    def prepared(self) -> Rows:
-        return dense_if_small(self)
-
     def start(self, n: Array) -> Array:
         m = self.design.n_cells
         counts = self.tally(n).reshape(-1, m)
         reports = counts.sum(axis=1)
         owned = (counts / np.maximum(reports, 1.0)[:, None] - self.b) / self.a
-        return _decoded(replace(self.design, slope=1.0, background=1.0 / m), reports, owned)
+        return _decode(replace(self.design, slope=1.0, background=1.0 / m), reports, owned)
 
 
 @dataclass(frozen=True, eq=False)
@@ -683,34 +617,12 @@ class BloomRows(Rows):
     is a product over the distinct bits j that x owns: p1/p0 where report i has the bit set, else
     (1-p1)/(1-p0). It is the exact likelihood of a whole report, however its bits hang together.
 
-    Parameters
-    ----------
-    packed : array of uint8, shape (u, ceil(n_bits/8))
-        Bit j of a report in byte j // 8 at position j % 8.
-    cohort : array of int, shape (u,)
-        Cohort of each report.
-    cells : array of uint16 or uint32, shape (C, S, h)
-        Distinct bits of each candidate in each cohort, n_bits where a hash repeats another.
-    n_bits : int
-        Bits of a report.
-    p1, p0 : float
-        Probabilities, within (0, 1), that a bit of one's own value and that another is reported
-        set.
-
-    Raises
-    ------
-    InvalidArgument
-        Where a shape is wrong, a cohort or bit out of range, or a probability is 0 or 1.
-
-    Examples
-    --------
-    >>> cells = np.array([[[0, 1], [1, 2]]], dtype=np.uint16)   # 1 cohort, 2 candidates, 2 hashes
-    >>> packed = np.array([[0b011], [0b100]], dtype=np.uint8)
-    >>> BloomRows(packed, np.array([0, 0]), cells, n_bits=3, p1=0.75, p0=0.25).dense().round(3)
-    array([[9.   , 1.   ],
-           [0.111, 1.   ]])
+    `packed`, (u, ceil(n_bits / 8)), has bit j of a report in byte j // 8 at position j % 8;
+    `cells`, (C, S, h), the distinct bits of each candidate, n_bits where a hash repeats another.
     """
 
+    is_structured: ClassVar[bool] = True
+    may_be_dense: ClassVar[bool] = True
     packed: npt.NDArray[np.uint8]
     cohort: Array
     cells: Array
@@ -722,19 +634,10 @@ class BloomRows(Rows):
         for name, value in (("p1", self.p1), ("p0", self.p0)):
             if not 0.0 < value < 1.0:
                 raise InvalidArgument(name, value, "must lie in (0, 1), for example 0.25")
-        u, width = self.cohort.size, -(-self.n_bits // 8)
-        if self.packed.shape != (u, width) or self.packed.dtype != np.uint8:
-            form = f"{self.packed.dtype} of shape {self.packed.shape}"
-            raise InvalidArgument("packed", form, f"must be uint8 of shape {(u, width)}")
-        _check_cohort(self.cohort, self.design.n_cohorts)
 
     @property
     def shape(self) -> tuple[int, int]:
         return self.cohort.size, self.cells.shape[1]
-
-    @property
-    def is_structured(self) -> bool:
-        return True
 
     @cached_property
     def design(self) -> HashDesign:
@@ -759,9 +662,7 @@ class BloomRows(Rows):
     def mix(self, p: Array) -> Array:
         out, p = np.empty(self.shape[0]), np.asarray(p, dtype=np.float64).reshape(self.shape[1])
         if out.size * p.size < _LARGE:
-            for part, block in self.blocks():
-                out[part] = block @ p
-            return out
+            return super().mix(p)
         from ldpstats.kernels.cells import bloom_mix, bloom_two_mix
 
         held = np.flatnonzero(p)  # most candidates are absent where a maximum is
@@ -780,28 +681,20 @@ class BloomRows(Rows):
         u, k = self.shape
         if u * k < _LARGE:
             return super().adjoints(v)
-        v = np.asarray(v, dtype=np.float64).reshape(u)
-        if self.cells.shape[2] <= 2:
-            return self._adjoints_of_two(v)
-        from ldpstats.kernels.cells import bloom_sums
+        from ldpstats.kernels.cells import bloom_sums, bloom_two_sums
 
-        first, second, table = np.zeros(k), np.zeros(k), self._table
-        bloom_sums(self.packed, self.cohort, self.cells, self.n_bits, table, v, first, second)
-        return first, second
-
-    def _adjoints_of_two(self, v: Array) -> tuple[Array, Array]:
-        """`adjoints` where a candidate owns at most two bits a and b.
-
-        A likelihood is ``(absent + gain a) (absent + gain b)``, or one such factor: with the sums
-        of v over the reports of a cohort, over those with a set, and over those with both, all sums
-        are known.
-        """
-        from ldpstats.kernels.cells import bloom_two_sums
-
-        C, S, _ = self.cells.shape
-        single, pair, m = np.zeros((C, self.n_bits)), np.zeros(S), self.n_bits
+        v, m = np.asarray(v, dtype=np.float64).reshape(u), self.n_bits
+        first, second = np.zeros(k), np.zeros(k)
+        if self.cells.shape[2] > 2:
+            table = self._table
+            bloom_sums(self.packed, self.cohort, self.cells, m, table, v, first, second)
+            return first, second
+        # Of at most two bits a and b a likelihood is (absent + gain a) (absent + gain b), or one
+        # such factor: with the sums of v over the reports of a cohort, over those with a set, and
+        # over those with both, all sums are known.
+        single, pair = np.zeros((len(self.cells), m)), np.zeros(k)
         bloom_two_sums(self.packed, *self._eights, self._two, m, v, single, pair)
-        totals, first, second = np.bincount(self.cohort, v, C), np.zeros(S), np.zeros(S)
+        totals = np.bincount(self.cohort, v, len(self.cells))
         squares = self.absent**2, self.present**2
         for c, own in enumerate(self._two):
             one = np.append(single[c], 0.0)[own].sum(axis=1)
@@ -817,8 +710,29 @@ class BloomRows(Rows):
         ones = np.bitwise_count(self.packed).sum(dtype=np.int64)
         if u * k < _LARGE or self.cells.shape[2] > 2 or ones > _FEW * u * self.n_bits:
             return super().gram(v)
-        ratios, v = (self.absent, self.present), np.asarray(v, dtype=np.float64)
-        return gram_of_two(self.packed, self.cohort, self._two, self.n_bits, ratios, v)
+        # A likelihood is (absent + gain y_a) (absent + gain y_b): what is linear in the bits,
+        # B'(y, 1), and gain^2 where both are set, which few candidates have. The squares of the
+        # former take the products of all bits of a cohort, the others lists of few.
+        from ldpstats.kernels.two_bits import pair_gram
+
+        v, n_bits, absent = np.asarray(v, dtype=np.float64), self.n_bits, self.absent
+        gain, half, both = self.present - absent, np.zeros((k, k)), np.zeros((k, k))
+        for c, own in enumerate(self._two):
+            products, cross = np.zeros((n_bits + 1,) * 2), np.zeros((k, n_bits + 1))
+            members = np.flatnonzero(self.cohort == c)
+            for rows in np.array_split(members, 1 + members.size * n_bits // _BLOCK):
+                packed, weights = self.packed[rows], v[rows]
+                pair_gram(packed, weights, own, n_bits, both, cross)
+                bits = np.ones((len(packed), n_bits + 1))
+                bits[:, :-1] = np.unpackbits(packed, axis=1, count=n_bits, bitorder="little")
+                products += (bits * weights[:, None]).T @ bits
+            alone, B = own[:, 1] == n_bits, np.zeros((n_bits + 1, k))
+            B[own, np.arange(k)[:, None]] = (gain * np.where(alone, 1.0, absent))[:, None]
+            B[-1] = np.where(alone, absent, absent**2)
+            half += B.T @ (products @ B / 2.0 + gain**2 * cross.T)
+        half += gain**4 * np.triu(both, 1)
+        half[np.diag_indices(k)] += gain**4 * both.diagonal() / 2.0
+        return half + half.T
 
     @cached_property
     def _two(self) -> Array:
@@ -866,9 +780,6 @@ class BloomRows(Rows):
     def select(self, keep: Array) -> Self:
         return replace(self, packed=self.packed[keep], cohort=self.cohort[keep])
 
-    def prepared(self) -> Rows:
-        return dense_if_small(self)
-
     def start(self, n: Array) -> Array:
         if self.p1 == self.p0:
             return super().start(n)
@@ -880,16 +791,11 @@ class BloomRows(Rows):
         packed, counts = np.split(self.packed[order], ends), np.split(n[order], ends)
         ones = [bit_sums(y, c, self.n_bits) for y, c in zip(packed, counts, strict=True)]
         means = np.array(ones) / np.maximum(reports, 1.0)[:, None]
-        return _decoded(self.design, reports, (means - self.p0) / (self.p1 - self.p0))
+        return _decode(self.design, reports, (means - self.p0) / (self.p1 - self.p0))
 
 
-def _decoded(design: HashDesign, reports: Array, owned: Array) -> Array:
+def _decode(design: HashDesign, reports: Array, owned: Array) -> Array:
     """The projected p with H p = `owned`, shape (C, m), by least squares over the cohorts."""
     weights = np.repeat(reports, design.n_cells)
     rhs = owned.reshape(-1) - design.background
     return project_simplex(least_squares(design, weights, rhs, _ROUGH, max_iter=50).p)
-
-
-def _check_cohort(cohort: Array, n_cohorts: int) -> None:
-    if cohort.ndim != 1 or (cohort.size and not 0 <= cohort.min() <= cohort.max() < n_cohorts):
-        raise InvalidArgument("cohort", cohort, f"must be one of 0 to {n_cohorts - 1} per report")

@@ -1,7 +1,9 @@
-"""What every set of linear equations answers, whatever reports it is of.
+"""Linear equations between the frequencies p and those of the reports.
 
-A model asks its equations and never their class: what inference rests on, which laws are known, and
-what can be tested of the reports whatever p is.
+`Moments` is what every set of equations answers, whatever reports it is of: a model asks its
+equations and never their class. It asks what inference rests on, which laws are known, and what can
+be tested of the reports whatever p is. `Equations` are of labels or bits; `BlockEquations` of how
+many reports have a label whose block holds each category.
 """
 
 from __future__ import annotations
@@ -28,11 +30,10 @@ from ldpstats.likelihood.tallies import (
     Tallies,
     Uncertain,
     Unexplained,
-    bit_moments,
+    answer_moments,
     bit_reach,
     label_moments,
     label_reach,
-    own_reach,
     picked,
     project_simplex,
     spectral_norm,
@@ -161,7 +162,18 @@ class Moments(ABC):
     kind: str  # "labels", "bits", "cohorts" or "pooled": what the frequencies are of
     nobs: int  # number of reports
 
+    # what a subclass knows otherwise it has as a property
     is_open: bool = False  # whether answers may not be among the candidates
+    is_dense: bool = False  # whether every report may tell of every category: A is a matrix
+    has_blocks: bool = False  # whether a label tells of several categories at once
+    has_errors: bool = True  # whether the categories are few enough for standard errors
+    checks: tuple[Check, ...] = ()  # what can be tested of the reports, whatever p is
+    collisions: float = 0.0  # sum of the squared frequencies of the answers that are not listed
+    dispersion: float = 1.0  # how much larger variances are than those of the reports alone
+    # Condition number of the map from p to the law of the reports; about, where p is long. What is
+    # wrong in the entries of a channel is multiplied by it in the estimate, and so is the noise of
+    # the reports. One where it is not known.
+    condition: float = 1.0
     linear_method: ClassVar[str] = "inversion"  # what the linear estimate is called
 
     @property
@@ -214,30 +226,6 @@ class Moments(ABC):
             f"what one report can do to estimates of kind {self.kind!r} is not known"
         )
 
-    @property
-    def condition(self) -> float:
-        """Condition number of the map from p to the law of the reports; about, where p is long.
-
-        What is wrong in the entries of a channel is multiplied by it in the estimate, and so is the
-        noise of the reports. One where it is not known.
-        """
-        return 1.0
-
-    @property
-    def is_dense(self) -> bool:
-        """Whether every report may tell of every category, so that a matrix ties p to them."""
-        return False
-
-    @property
-    def has_blocks(self) -> bool:
-        """Whether a label tells of several categories at once."""
-        return False
-
-    @property
-    def has_errors(self) -> bool:
-        """Whether the categories are few enough for standard errors."""
-        return True
-
     # -- several sources ---------------------------------------------------------------------
 
     @property
@@ -261,11 +249,6 @@ class Moments(ABC):
         return Estimable(contrasts, contrasts, self.estimate()[0], self.covariance(p), False)
 
     # -- tests of the reports, and of p --------------------------------------------------------
-
-    @property
-    def checks(self) -> tuple[Check, ...]:
-        """What can be tested of the reports, whatever p is."""
-        return ()
 
     def misfit(self) -> Misfit | None:
         """Goodness of fit of candidates; None where nothing can be tested."""
@@ -324,18 +307,8 @@ class Moments(ABC):
 
     # -- answers that are not listed -----------------------------------------------------------
 
-    @property
-    def collisions(self) -> float:
-        """Sum of the squared frequencies of the answers that are not listed; zero without."""
-        return 0.0
-
-    @property
-    def dispersion(self) -> float:
-        """How much larger variances are, on average, than those of the reports alone."""
-        return 1.0
-
     def dispersion_by(self, collisions: float) -> float:
-        """The same with the weights of these equations, for collisions that are known."""
+        """`dispersion` with the weights of these equations, for collisions that are known."""
         return 1.0
 
     def for_inference(self, incomplete: bool = False) -> Moments:
@@ -379,37 +352,16 @@ _CHECKS = {
 
 @dataclass(frozen=True, eq=False)
 class Equations(Moments):
-    """Linear equations ``E[t] = offset + A p`` with ``Var(t) = V(p)``.
+    """Linear equations ``E[t] = offset + A p`` with ``Var(t) = V(p)`` for t of shape (d,).
 
-    Parameters
-    ----------
-    A : float or array, shape (k,) or (d, k)
-        Design. A float stands for that multiple of the identity (d = k), which k-RR, binary
-        designs and unary reports have and which keeps k = 1e6 cheap; shape (k,) for a diagonal.
-    offset : float or array, shape (d,)
-        Added to the equations.
-    t : array, shape (d,)
-        Observed frequencies, of outputs or of bits.
-    V : callable
-        Covariance of t as a function of p in the simplex, shape (k,) -> `Covariance` of size d.
-    weights : array, shape (d,)
-        Precision of the equations at the uniform p, for least squares: fixed before the data are
-        seen, so that weighting leaves the estimate unbiased.
-    nobs : int
-        Number of reports.
-    kind : {"labels", "bits", "subsets", "blocks", "lumped", "sensitive", "pooled"}
-        Frequencies of labels (they sum to one), of independent bits, of the bits of subsets of one
-        size, of categories in the blocks of labels, of the bits of all categories but the last and
-        then the sum of p, of bits that are noised for sensitive categories only, or of several
-        sources together.
-
-    Examples
-    --------
-    >>> import ldpstats as ldp
-    >>> warner = ldp.Warner(epsilon=np.log(3))
-    >>> problem = warner.moments(warner.counts([60, 40]))   # P(no) = 0.25 + 0.5 p
-    >>> round(problem.A, 12), problem.t
-    (0.5, array([0.6, 0.4]))
+    A float A stands for that multiple of the identity (d = k), which k-RR, binary designs and unary
+    reports have and which keeps k = 1e6 cheap; shape (k,) for a diagonal, else (d, k). `weights`
+    are the precisions of the equations at the uniform p, for least squares: fixed before the data
+    are seen, so that weighting leaves the estimate unbiased. `kind` says what t are frequencies of:
+    of "labels" (they sum to one), of independent "bits", of the bits of "subsets" of one size, of
+    categories in the "blocks" of labels, of the bits of all categories but the last and then the
+    sum of p ("lumped"), of bits that are noised for "sensitive" categories only, or of several
+    sources together ("pooled").
     """
 
     A: float | Array
@@ -425,12 +377,12 @@ class Equations(Moments):
         return int(np.shape(self.A)[1] if np.ndim(self.A) == 2 else self.t.size)
 
     @property
-    def is_dense(self) -> bool:
+    def is_dense(self) -> bool:  # type: ignore[override]
         """Whether A is a matrix, and not one equation a category."""
         return np.ndim(self.A) == 2
 
     @cached_property
-    def condition(self) -> float:
+    def condition(self) -> float:  # type: ignore[override]
         if self.is_dense:
             if self._solved is not None and not np.any(self.offset):
                 return spectral_norm(np.asarray(self.A)) * spectral_norm(self._solved)
@@ -478,11 +430,11 @@ class Equations(Moments):
         G, V = self.inverse, self.V(self.plug_in() if p is None else p)
         if np.ndim(G) < 2:
             return V.stretched(G)
-        G, found = np.asarray(G), V.transform(np.asarray(G))
+        G, spread = np.asarray(G), V.transform(np.asarray(G))
         size = np.abs(G) @ np.sqrt(V.variances())  # standard errors if nothing cancelled
-        known = np.diagonal(found) <= 1e-13 * size**2
-        found[known] = found[:, known] = 0.0  # what is left of them is rounding
-        return Covariance.dense(found)
+        known = np.diagonal(spread) <= 1e-13 * size**2
+        spread[known] = spread[:, known] = 0.0  # what is left of them is rounding
+        return Covariance.dense(spread)
 
     def null_standard_errors(self) -> Array:
         """With one equation a category, variance j depends on p_j alone, so a vertex gives it.
@@ -495,21 +447,17 @@ class Equations(Moments):
             variances = self.V(vertex).variances()
             variances[0] = self.V(np.roll(vertex, 1)).variances()[0]
             return np.asarray(np.sqrt(variances) * np.abs(G))
-        p, found = self.plug_in(), np.empty(k)
+        p, variances = self.plug_in(), np.empty(k)
         for j in range(k):
             absent = np.arange(k) == j
             others = np.where(absent, 0.0, p)
             if others.sum() == 0.0:
                 others = np.where(absent, 0.0, 1.0)
-            found[j] = self._null_variance(np.asarray(G)[j], others / others.sum())
-        return np.sqrt(found)
-
-    def _null_variance(self, g: Array, p: Array) -> float:
-        """Variance of ``g t`` at p; zero where only rounding is left."""
-        V = self.V(p)
-        without_cancellation = float(np.abs(g) @ np.sqrt(V.variances())) ** 2
-        variance = float(V.transform(g[None])[0, 0])
-        return variance if variance > 1e-13 * without_cancellation else 0.0
+            g, V = np.asarray(G)[j], self.V(others / others.sum())
+            without_cancellation = float(np.abs(g) @ np.sqrt(V.variances())) ** 2
+            variance = float(V.transform(g[None])[0, 0])
+            variances[j] = variance if variance > 1e-13 * without_cancellation else 0.0
+        return np.sqrt(variances)
 
     @property
     def features(self) -> tuple[float, float]:
@@ -520,7 +468,14 @@ class Equations(Moments):
         if len(self.sources) > 1:
             return super().reach(pair)
         if not self.is_dense:
-            return own_reach(self.inverse, self.offset, self.k, self.features, pair)
+            # some report has the largest t of any category and the least of any other
+            offset = np.asarray(self.offset)
+            ends = [np.broadcast_to(self.inverse * (b - offset), self.k) for b in self.features]
+            low, high = np.minimum(*ends), np.maximum(*ends)
+            if pair is None:
+                return low, high
+            first, second = pair
+            return low[[first]] - high[[second]], high[[first]] - low[[second]]
         weights = picked(np.asarray(self.inverse), pair)
         base = weights @ np.broadcast_to(self.offset, self.t.shape)
         if self.kind == "lumped":  # the last equation is the same for all reports
@@ -573,11 +528,11 @@ class Equations(Moments):
         if A.ndim < 2 or len(A) < _LARGE or A.shape[1] != len(A) or not np.all(self._root > 0.0):
             return None
         try:
-            found = np.linalg.inv(A)
+            inverse = np.linalg.inv(A)
         except np.linalg.LinAlgError:
             return None
-        bound = np.linalg.norm(self._root[:, None] * A) * np.linalg.norm(found / self._root)
-        return found if bound < _CLEAR else None
+        bound = np.linalg.norm(self._root[:, None] * A) * np.linalg.norm(inverse / self._root)
+        return inverse if bound < _CLEAR else None
 
     # -- what can be tested --------------------------------------------------------------------
 
@@ -587,7 +542,7 @@ class Equations(Moments):
         return (self,)
 
     @property
-    def checks(self) -> tuple[Check, ...]:
+    def checks(self) -> tuple[Check, ...]:  # type: ignore[override]
         if self.kind == "labels" and self.is_dense:
             return (Check.LAWS,)
         return _CHECKS[self.kind]
@@ -614,25 +569,19 @@ class Equations(Moments):
 
     # -- laws of the linear estimate -----------------------------------------------------------
 
-    @property
-    def _tallies(self) -> Array:
-        """How often each output, or bit, was reported; shape (d,)."""
-        return np.asarray(np.rint(self.t * self.nobs).astype(np.int64))
-
     def exact_form(self) -> ExactForm | None:
+        tallies = np.asarray(np.rint(self.t * self.nobs).astype(np.int64))
         if not self.is_dense:
             offset = np.broadcast_to(self.offset, self.t.shape).astype(np.float64)
             scale = np.broadcast_to(self.A, self.t.shape).astype(np.float64)
-            return ExactForm(self._tallies, self.nobs, offset, scale)
+            return ExactForm(tallies, self.nobs, offset, scale)
         if self.kind == "lumped":  # a bit of each category but the last, which none is counted for
             offset, scale = np.array(self.offset), np.diagonal(self.A).copy()
             offset[-1] = scale[-1] = np.nan
-            return ExactForm(self._tallies, self.nobs, offset, scale)
-        return self._two_weights() if self.kind == "labels" else None
-
-    def _two_weights(self) -> ExactForm | None:
-        """The exact form of categories whose estimate weighs all reports with two weights only."""
-        try:
+            return ExactForm(tallies, self.nobs, offset, scale)
+        if self.kind != "labels":
+            return None
+        try:  # categories whose estimate weighs all reports with two weights only
             G = np.asarray(self.inverse)
         except NotIdentified:  # of a source that others complete
             return None
@@ -642,7 +591,7 @@ class Equations(Moments):
         known = np.all(counted | (G - low[:, None] <= tolerance), axis=1) & (high > low)
         scale = np.divide(1.0, high - low, out=np.full(low.shape, np.nan), where=known)
         offset = np.where(np.abs(low) <= tolerance[:, 0], 0.0, -low) * scale
-        return ExactForm(counted @ self._tallies, self.nobs, offset, scale)
+        return ExactForm(counted @ tallies, self.nobs, offset, scale)
 
     def own_counts(self) -> OwnCounts | None:
         if self.is_dense:
@@ -651,10 +600,9 @@ class Equations(Moments):
         return OwnCounts(self.nobs, offset, slope, slope**2 * self.weights)
 
     def report_law(self, p: Array | None = None) -> ReportLaw | None:
-        """The law of the linear estimate; None for bits and hashes, and for very many categories.
+        """None for bits and hashes, and for very many categories.
 
-        Reports have their observed frequencies, or where fewer than ten were seen at least the
-        probability under p: what was not seen is not impossible.
+        Where fewer than ten reports were seen, they have at least the probability under p.
         """
         size = sum(q.t.size * (2 * q.k if self.is_dense else 1) for q in self.sources)
         if any(q.kind != "labels" for q in self.sources) or size > _LARGEST_LAW:
@@ -668,15 +616,15 @@ class Equations(Moments):
         return ReportLaw(tuple(parts))
 
     def influences(self, p: Array) -> list[tuple[int, Array, Array]] | None:
-        found = []
+        influences = []
         for q, weights in zip(self.sources, self._weights(), strict=True):
             kinds = q.kinds_of_reports(p)
             if kinds is None:
                 return None
             t, law = kinds
             each = t * weights if weights.ndim == 1 else t @ weights.T
-            found.append((q.nobs, np.asarray(each / q.nobs), law))
-        return found
+            influences.append((q.nobs, np.asarray(each / q.nobs), law))
+        return influences
 
     def kinds_of_reports(self, p: Array) -> tuple[Array, Array] | None:
         """The t that one report of each kind makes, (u, d), and their law at p; None if too many.
@@ -699,26 +647,25 @@ class Equations(Moments):
         return bits.astype(np.float64), law
 
     def tally(self, linear: Uncertain, p: Array | None = None) -> Tallies | None:
-        """The law along the path of each frequency; where every report may tell of all of them.
-
-        None where each category has an equation of its own, for hashes, and where sources are such
-        that only the covariance is known.
-        """
+        """The law along the path of each frequency, where every report may tell of all of them."""
         if not self.is_dense or any(q.kind not in _LISTED for q in self.sources):
             return None
         if 2 * self.k * sum(q.t.size for q in self.sources) > _LARGEST_LAW:
             return None
         at = self.plug_in() if p is None else p
         pairs = zip(self.sources, self._weights(), strict=True)
-        moments = [q.weight_moments(weights, at) for q, weights in pairs]
+        moments = []  # of the weights of one report of each source
+        for q, weights in pairs:
+            if q.kind == "labels":  # where one category has it all, t is a row of the channel
+                A = q.A if q.is_dense else np.eye(q.k) * q.A
+                Q = (np.reshape(q.offset, (-1, 1)) + A).T
+                moments.append(label_moments(Q, weights, at))
+                continue
+            raw = answer_moments(np.broadcast_to(q.offset, at.shape), q.A, weights)
+            moments.append(
+                (np.array([np.diagonal(m) for m in raw]), np.array([m @ at for m in raw]))
+            )
         return PathLaw.around(at, [q.nobs for q in self.sources], moments)
-
-    def weight_moments(self, weights: Array, p: Array) -> tuple[Array, Array]:
-        """Raw moments of the weights of one report, see `problems.laws`."""
-        if self.kind == "labels":  # where one category has it all, t is a row of the channel
-            A = self.A if self.is_dense else np.eye(self.k) * self.A
-            return label_moments((np.reshape(self.offset, (-1, 1)) + A).T, weights, p)
-        return bit_moments(np.broadcast_to(self.offset, p.shape), self.A, weights, p)
 
     def _weights(self) -> list[Array]:
         """What the estimate makes of the reports of each source, (d,) for a diagonal or (k, d)."""
@@ -751,13 +698,8 @@ class BlockEquations(Equations):
     Where two categories have the same number of labels in common, whichever they are, feature x
     says whether the report holds x: ``n t_x ~ Bin(n, offset + A p_x)`` exactly. Of Hadamard
     matrices side by side it is 1/2 for an own label, -1/2 for another of the same matrix and else
-    0, so that categories of other matrices add nothing.
-
-    Parameters
-    ----------
-    design : BlockDesign
-    low, gain : float
-        Probability of a label under a category outside its block, and what one inside has more.
+    0, so that categories of other matrices add nothing. `low` is the probability of a label under a
+    category outside its block, `gain` what one inside has more.
     """
 
     design: BlockDesign
@@ -770,7 +712,7 @@ class BlockEquations(Equations):
         return self.design.common is None
 
     @property
-    def has_blocks(self) -> bool:
+    def has_blocks(self) -> bool:  # type: ignore[override]
         return self.design.size > 1 or self.signed
 
     @property
@@ -805,7 +747,7 @@ class BlockEquations(Equations):
         return np.asarray(np.sqrt(spread / self.nobs) / np.abs(self.A))
 
     @property
-    def checks(self) -> tuple[Check, ...]:
+    def checks(self) -> tuple[Check, ...]:  # type: ignore[override]
         small = self.k * self.design.n_labels <= _LARGEST_FIT
         return (Check.LAWS,) if small and self.design.n_labels > self.k else (Check.NEGATIVE,)
 
@@ -866,10 +808,10 @@ def block_equations(
 
     def covariance(p: Array) -> Covariance:
         law = finite_array("p", p, 1)
-        held = design.features(np.arange(design.n_labels))
+        rows = design.features(np.arange(design.n_labels))
         m = low + gain * design.masses(law)
         mean = offset + slope * law
-        return Covariance.dense(((held.T * m) @ held - np.outer(mean, mean)) / nobs)
+        return Covariance.dense(((rows.T * m) @ rows - np.outer(mean, mean)) / nobs)
 
     return BlockEquations(
         slope,

@@ -1,4 +1,11 @@
-"""The likelihood of groups of reports whose channels share unknown parameters."""
+"""The likelihood of groups of reports whose channels share unknown parameters.
+
+The entries of their matrices are polynomials in the parameters. Do the laws of the reports
+determine the frequencies and the parameters? The map from (p, theta) to the laws is polynomial:
+where the rank of its Jacobian is full at one point it is full almost everywhere, so that one
+generic point decides. For rational channels the rank is computed without rounding, in the integers
+modulo a prime.
+"""
 
 from __future__ import annotations
 
@@ -29,24 +36,8 @@ class ParametricLikelihood:
     """Reports of several groups: ``sum_g sum_y n_gy log (p Q_g(theta))_y``.
 
     A point x, shape (k + m,), is the frequencies p followed by the parameters theta. Functions take
-    many points at once, shape (..., k + m), as where many surveys are fitted together: counts may
-    then have leading axes too.
-
-    Parameters
-    ----------
-    matrices : tuple of PolynomialMatrix
-        The channel of each group, shape (k, l_g), in the same m parameters.
-    counts : tuple of arrays, shape (..., l_g)
-        How often each report was seen.
-
-    Examples
-    --------
-    >>> known = PolynomialMatrix.constant(np.array([[.8, .2], [.3, .7]]), m=0)
-    >>> survey = ParametricLikelihood((known,), (np.array([60., 40.]),))
-    >>> survey.laws([.6, .4])[0]
-    array([0.6, 0.4])
-    >>> survey.score([.6, .4])
-    array([100., 100.])
+    many points at once, shape (..., k + m), as where many surveys are fitted together: the counts,
+    (..., l_g) of each group, may then have leading axes too.
     """
 
     matrices: tuple[PolynomialMatrix, ...]
@@ -84,32 +75,26 @@ class ParametricLikelihood:
     def jacobians(self, x: npt.ArrayLike) -> list[Array]:
         """Derivatives of the laws by p and theta, each of shape (..., k + m, l_g)."""
         p, theta = self._parts(x)
-        found = []
+        jacobians = []
         for Q in self.matrices:
             by_theta = np.einsum("...k,...jkl->...jl", p, Q.derivatives(theta))
-            found.append(np.concatenate([Q.at(theta), by_theta], axis=-2))
-        return found
+            jacobians.append(np.concatenate([Q.at(theta), by_theta], axis=-2))
+        return jacobians
 
     def bends(self, x: npt.ArrayLike, weights: Sequence[Array]) -> Array:
-        """Second derivatives of the laws, weighted and summed over reports: (..., k + m, k + m).
+        """Second derivatives of the laws, weighted, (..., l_g), and summed: (..., k + m, k + m).
 
         A law is linear in the frequencies, and not in frequencies and parameters together.
-
-        Parameters
-        ----------
-        x : array_like, shape (..., k + m)
-        weights : sequence of array, shape (..., l_g)
-            Of the reports of each group.
         """
         p, theta = self._parts(x)
-        found, k = np.zeros((*p.shape[:-1], self.size, self.size)), self.k
+        bends, k = np.zeros((*p.shape[:-1], self.size, self.size)), self.k
         for w, Q in zip(weights, self.matrices, strict=True):
             mixed = np.einsum("...jkl,...l->...kj", Q.derivatives(theta), w)
-            found[..., :k, k:] += mixed
-            found[..., k:, :k] += np.swapaxes(mixed, -1, -2)
+            bends[..., :k, k:] += mixed
+            bends[..., k:, :k] += np.swapaxes(mixed, -1, -2)
             twice = Q.second_derivatives(theta)
-            found[..., k:, k:] += np.einsum("...ijkl,...k,...l->...ij", twice, p, w)
-        return found
+            bends[..., k:, k:] += np.einsum("...ijkl,...k,...l->...ij", twice, p, w)
+        return bends
 
     def loglike(self, x: npt.ArrayLike) -> Array:
         """Log-likelihood in nats, shape (...); -inf where a report that was seen is impossible."""
@@ -159,10 +144,9 @@ class ParametricLikelihood:
         return np.asarray(total)
 
     def slope(self, x: npt.ArrayLike) -> Array:
-        """What a first step could gain at most, per report: zero only where no step gains.
+        """``max score . (z - x) / nobs`` over all z in [0, 1]: what a first step could gain.
 
-        The largest ``score . (z - x) / nobs`` over all frequencies and parameters z in [0, 1]. The
-        likelihood is not concave, so that this certifies a stationary point and no global maximum.
+        Zero at a stationary point, which need be no global maximum.
         """
         point, score = np.asarray(x, dtype=np.float64), self.score(x)
         by_p, by_theta = score[..., : self.k], score[..., self.k :]
@@ -232,8 +216,8 @@ class PolynomialMatrix:
         slopes = [_slopes(values, self.exponents, j) for j in range(self.exponents.shape[1])]
         if not slopes:
             return np.zeros((*values.shape[:-1], *self.shape))
-        found: Array = np.tensordot(np.stack(slopes, axis=-2), self.coefficients, axes=1)
-        return found
+        derivatives: Array = np.tensordot(np.stack(slopes, axis=-2), self.coefficients, axes=1)
+        return derivatives
 
     def second_derivatives(self, theta: npt.ArrayLike) -> Array:
         """Its second derivatives at parameters of shape (..., m): shape (..., m, m, k, l).
@@ -245,13 +229,15 @@ class PolynomialMatrix:
         array([2.])
         """
         values, m = np.asarray(theta, dtype=np.float64), self.shape[0]
-        found = np.zeros((*values.shape[:-1], m, *self.shape))
+        second = np.zeros((*values.shape[:-1], m, *self.shape))
         for j in range(m):
-            lower = self.exponents.copy()
-            lower[:, j] = np.maximum(lower[:, j] - 1, 0)
-            scaled = self.exponents[:, j, None, None] * self.coefficients
-            found[..., j, :, :, :] = PolynomialMatrix(lower, scaled).derivatives(values)
-        return found
+            second[..., j, :, :, :] = self.derivative(j).derivatives(values)
+        return second
+
+    def derivative(self, j: int) -> PolynomialMatrix:
+        """The derivative by parameter j, as polynomials."""
+        scaled = self.exponents[:, j, None, None] * self.coefficients
+        return PolynomialMatrix(_lower(self.exponents, j), scaled)
 
     def terms(self, theta: Array) -> tuple[Array, Array]:
         """Terms, (c, T), and their derivatives, (c, m, T), at parameters of shape (c, m)."""
@@ -277,15 +263,17 @@ def powers(theta: Array, exponents: Array) -> Array:
 
 def _slopes(theta: Array, exponents: Array, j: int) -> Array:
     """Derivatives of the terms by parameter j, shape (..., T)."""
+    return exponents[:, j] * powers(theta, _lower(exponents, j))
+
+
+def _lower(exponents: Array, j: int) -> Array:
+    """The exponents, (T, m), once parameter j was differentiated by."""
     lower = exponents.copy()
     lower[:, j] = np.maximum(lower[:, j] - 1, 0)
-    return exponents[:, j] * powers(theta, lower)
+    return lower
 
 
-# -- Do the laws of the reports determine the frequencies and the parameters? ----------------------
-# The map from (p, theta) to the laws of the reports is polynomial. Where the rank of its Jacobian
-# is full at one point it is full almost everywhere, so that one generic point decides. For rational
-# channels the rank is computed without rounding, in the integers modulo a prime.
+# -- Do the laws of the reports determine the frequencies and the parameters? ---------------------
 
 
 _PRIME = 2**31 - 1
@@ -293,14 +281,7 @@ _ROUNDING = 1e-9  # singular value, relative to the largest, that counts as zero
 
 
 def generic_point(k: int, m: int) -> tuple[list[Fraction], list[Fraction]]:
-    """Frequencies and parameters between 0 and 1 that no simple equation holds for.
-
-    Examples
-    --------
-    >>> p, theta = generic_point(3, 1)
-    >>> sum(p) == 1, 0 < theta[0] < 1
-    (True, True)
-    """
+    """Frequencies and parameters between 0 and 1 that no simple equation holds for."""
     # remainders of a linear congruential generator: fixed, and without a pattern
     state, drawn = 20_011, []
     for _ in range(k + m):
@@ -313,18 +294,10 @@ def generic_point(k: int, m: int) -> tuple[list[Fraction], list[Fraction]]:
 def unidentified_exactly(
     laws: Sequence[Sequence[Sequence[Fraction]]], k: int
 ) -> npt.NDArray[np.bool_]:
-    """Which frequencies and parameters the laws leave open: exactly, for rational Jacobians.
+    """Which frequencies and parameters, (k + m,), the laws leave open: exactly.
 
-    Parameters
-    ----------
-    laws : sequence of matrices of Fractions, each of shape (k + m, l_g)
-        Derivatives of the law of each group, at a generic point.
-    k : int
-        Number of frequencies, which sum to one.
-
-    Returns
-    -------
-    array of bool, shape (k + m,)
+    `laws` are the derivatives of the law of each group at a generic point, matrices of Fractions of
+    shape (k + m, l_g); the k frequencies sum to one.
 
     Examples
     --------
@@ -335,27 +308,23 @@ def unidentified_exactly(
     [True, True]
     """
     size = len(laws[0])
+
+    def residue(value: Fraction | int) -> int:
+        exact = Fraction(value)
+        return exact.numerator % _PRIME * pow(exact.denominator, -1, _PRIME) % _PRIME
+
     rows = [[1] * k + [0] * (size - k)]
     for law in laws:
-        rows += [[_residue(law[x][y]) for x in range(size)] for y in range(len(law[0]))]
+        rows += [[residue(law[x][y]) for x in range(size)] for y in range(len(law[0]))]
     return _null_pattern(np.array(rows, dtype=np.int64))
 
 
 def unidentified(
     matrices: Sequence[PolynomialMatrix], x: Array | None = None
 ) -> npt.NDArray[np.bool_]:
-    """Which frequencies and parameters the laws leave open, to rounding.
+    """Which frequencies and parameters, (k + m,), the laws leave open, to rounding.
 
-    Parameters
-    ----------
-    matrices : sequence of PolynomialMatrix
-        The channel of each group.
-    x : array, shape (k + m,), optional
-        Where; a generic point by default.
-
-    Returns
-    -------
-    array of bool, shape (k + m,)
+    At x, (k + m,), by default a generic point; `matrices` are the channels of the groups.
     """
     m, k, _ = matrices[0].shape
     if x is None:
@@ -382,25 +351,12 @@ def exact_jacobian(
 
     `coefficients`, nested lists of shape (T, k, l), are Fractions.
     """
-    values = np.array([*theta], dtype=object)
-    parts = [_combined(powers(values, exponents), coefficients)]
+    values, C = np.array([*theta], dtype=object), np.array(coefficients, dtype=object)
+    parts = [np.tensordot(powers(values, exponents), C, axes=1)]
     for j in range(len(theta)):
-        lower = exponents.copy()
-        lower[:, j] = np.maximum(lower[:, j] - 1, 0)
-        slopes = exponents[:, j] * powers(values, lower)
-        parts.append(np.array(p, dtype=object)[None] @ _combined(slopes, coefficients))
+        by_theta = np.tensordot(_slopes(values, exponents, j), C, axes=1)
+        parts.append(np.array(p, dtype=object)[None] @ by_theta)
     return [list(row) for part in parts for row in part]
-
-
-def _combined(terms: Array, coefficients: Sequence[Any]) -> Array:
-    """The sum of terms times coefficients, shape (k, l)."""
-    return np.tensordot(terms, np.array(coefficients, dtype=object), axes=1)
-
-
-def _residue(value: Fraction | int) -> int:
-    """A rational number in the integers modulo the prime."""
-    exact = Fraction(value)
-    return exact.numerator % _PRIME * pow(exact.denominator, -1, _PRIME) % _PRIME
 
 
 def _null_pattern(rows: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:

@@ -1,14 +1,18 @@
-"""The likelihood of a regression whose devices have unknown parameters.
+"""Around the likelihood of a regression: devices with unknown parameters, many points, starts.
 
 Respondent i of group g makes the report y with probability ``f_i = pi_i(beta) Q_g(theta)[:, y]``;
 theta are probabilities, and beta the parameters of the law pi of the true answer. With private
 predictors beta are those of their law too, and ``f_i = sum_c B_ic rho_ic(beta) pi_ic(beta)
-Q_g(theta)[:, y]`` as in `likelihood`.
+Q_g(theta)[:, y]`` as in `ldpstats.likelihood.regression`.
+
+Then: values and scores at many parameter vectors at once; the law of linear predictors under which
+probabilities are uniform; unbiased indicators of the true category, which estimating equations take
+for the answer; where iterations start, and in which units parameters are measured.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import lgamma
@@ -53,15 +57,9 @@ Codes = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class ParametricRegression:
-    """Log-likelihood of x, shape (p + m,): the parameters beta of the regression, then theta.
+    """Log-likelihood of x, (p + m,): beta of `base`, of u distinct rows, and theta of `matrices`.
 
-    Parameters
-    ----------
-    base : RegressionLikelihood
-        Of u distinct rows. The table of `seen` is not used: ``seen.at`` is the report of each row,
-        among those of all groups one after the other.
-    matrices : tuple of PolynomialMatrix
-        The channel of each group, in the same m parameters.
+    The table of `seen` is not used: ``seen.at`` is each row's report among those of all groups.
     """
 
     base: RegressionLikelihood
@@ -90,9 +88,9 @@ class ParametricRegression:
     @cached_property
     def units(self) -> Array:
         """x from standardised coefficients and theta, (p + m, p + m)."""
-        found = np.eye(self.size)
-        found[: self.p, : self.p] = units(self.base)
-        return found
+        whole = np.eye(self.size)
+        whole[: self.p, : self.p] = units(self.base)
+        return whole
 
     @cached_property
     def group(self) -> Codes:
@@ -118,8 +116,8 @@ class ParametricRegression:
     @cached_property
     def _bends(self) -> list[list[PolynomialMatrix]]:
         """Its second derivatives, by pairs of parameters."""
-        first = [_slope(self._whole, a) for a in range(self.m)]
-        return [[_slope(own, b) for b in range(self.m)] for own in first]
+        first = [self._whole.derivative(a) for a in range(self.m)]
+        return [[by_a.derivative(b) for b in range(self.m)] for by_a in first]
 
     def known(self, theta: Array) -> RegressionLikelihood:
         """The likelihood of beta at theta, shape (m,); at (c, m) that of `scores_at` alone."""
@@ -154,7 +152,7 @@ class ParametricRegression:
             hessian[p:, p:] -= (t * w[:, None]).T @ t
             crossed = -(own * w[:, None]).T @ t
             for a, slope in enumerate(slopes):
-                crossed[:, a] += law.adjoint(slope[at] * (w / f)[:, None])
+                crossed[:, a] += law.derivative(slope[at] * (w / f)[:, None], "adjoint")
                 hessian[p + a, p:] += [w @ ((d[at] * law.h).sum(axis=1) / f) for d in bends[a]]
             hessian[:p, p:] += crossed
         hessian[p:, :p] = hessian[:p, p:].T
@@ -167,7 +165,17 @@ class ParametricRegression:
         values, by_beta = scores_at(known, betas)
         by_report = np.zeros((len(xs), *known.seen.table.shape[-2:]))
         for part in known.blocks():
-            h = _answers_at(part, betas)
+            q, outcome = part.n_outcome, part.outcome
+            u = np.ones((len(betas), part.n, 1))
+            if part.marginal is not None:
+                assert part.B is not None
+                law = Multinomial(len(part.designs)).mean(part.marginal.etas(betas[:, q:]))
+                u = part.B[:] * law
+            h: Any = 0.0  # P(category and reports on predictors), (c, n, k)
+            for c, design in enumerate(part.designs):
+                eta = design.etas(betas[:, :q])
+                mean = outcome.mean(eta.reshape(-1, eta.shape[2])).reshape(*eta.shape[:2], -1)
+                h = h + u[:, :, c : c + 1] * mean
             ratio = h * (part.weights / (part.seen[:] * h).sum(axis=2))[:, :, None]
             which = np.zeros((part.n, by_report.shape[1]))
             which[np.arange(part.n), part.seen.at] = 1.0
@@ -197,7 +205,7 @@ class ParametricRegression:
                 f = law.h @ seen
                 if not f.any():
                     continue
-                rows = law.rows(np.broadcast_to(seen, law.h.shape))
+                rows = law.derivative(np.broadcast_to(seen, law.h.shape), "rows")
                 D = np.column_stack([rows, *(law.h @ slope[y] for slope in slopes)])
                 total += (D * (weight / np.maximum(f, 1e-300))[:, None]).T @ D
         return total
@@ -215,46 +223,17 @@ class _Answers:
         pairs = zip(self._u.T, self._means, strict=True)
         self.h = np.asarray(sum(u[:, None] * mean for u, mean in pairs))
 
-    def adjoint(self, G: Array) -> Array:
-        """The sum over rows of the derivative by beta of ``sum_k G[i, k] h[i, k]``, (p,)."""
-        return self._derivative(G, "adjoint")
-
-    def rows(self, G: Array) -> Array:
-        """The derivative of each row, (n, p)."""
-        return self._derivative(G, "rows")
-
-    def _derivative(self, G: Array, how: str) -> Array:
-        part, found = self._part, 0.0
+    def derivative(self, G: Array, how: str) -> Array:
+        """By beta of ``sum_k G[i, k] h[i, k]``: its "rows", (n, p), or their sum, "adjoint"."""
+        part, derivative = self._part, 0.0
         for design, u, jacobian in zip(part.designs, self._u.T, self._jacobians, strict=True):
             by_eta = np.einsum("nk,nkq->nq", G, jacobian) * u[:, None]
-            found = found + getattr(design, how)(self._beta, by_eta)
+            derivative = derivative + getattr(design, how)(self._beta, by_eta)
         if part.marginal is None:
-            return np.asarray(found)
+            return np.asarray(derivative)
         each = self._u * np.einsum("nk,cnk->nc", G, np.stack(self._means))
         away = each[:, 1:] - self._rho[:, 1:] * each.sum(axis=1, keepdims=True)
-        return np.concatenate([found, getattr(part.marginal, how)(self._gamma, away)], axis=-1)
-
-
-def _answers_at(part: RegressionLikelihood, betas: Array) -> Array:
-    """P(category and reports on predictors) of each row at c points, (c, n, k)."""
-    m, outcome = part.n_outcome, part.outcome
-    u = np.ones((len(betas), part.n, 1))
-    if part.marginal is not None:
-        assert part.B is not None
-        u = part.B[:] * Multinomial(len(part.designs)).mean(part.marginal.etas(betas[:, m:]))
-    found: Any = 0.0
-    for c, design in enumerate(part.designs):
-        eta = design.etas(betas[:, :m])
-        mean = outcome.mean(eta.reshape(-1, eta.shape[2])).reshape(*eta.shape[:2], -1)
-        found = found + u[:, :, c : c + 1] * mean
-    return np.asarray(found)
-
-
-def _slope(Q: PolynomialMatrix, a: int) -> PolynomialMatrix:
-    """The derivative of a matrix by parameter a, as polynomials."""
-    lower = Q.exponents.copy()
-    lower[:, a] = np.maximum(lower[:, a] - 1, 0)
-    return PolynomialMatrix(lower, Q.coefficients * Q.exponents[:, a, None, None])
+        return np.concatenate([derivative, getattr(part.marginal, how)(self._gamma, away)], axis=-1)
 
 
 # -- The likelihood of a regression and its score at many parameter vectors at once ---------------
@@ -264,61 +243,27 @@ _BLOCK = 1 << 17  # numbers of the largest array that is made at a time: it stay
 
 
 def scores_at(likelihood: RegressionLikelihood, thetas: Array) -> tuple[Array, Array]:
-    """Log-likelihood and score at c parameter vectors.
+    """Log-likelihood, (c,), and score, (c, size), at c parameter vectors, (c, size).
 
-    Parameters
-    ----------
-    likelihood : RegressionLikelihood
-    thetas : array, shape (c, size)
-
-    Returns
-    -------
-    values : array, shape (c,)
-        Minus infinity, or nan, where the likelihood is not defined.
-    scores : array, shape (c, size)
-
-    Examples
-    --------
-    >>> from ldpstats.likelihood.regression import Seen
-    >>> from ldpstats.likelihood.regression import Binary
-    >>> from ldpstats.likelihood.regression import Separate
-    >>> warner = np.array([[0.75, 0.25], [0.25, 0.75]])
-    >>> seen = Seen(warner, np.array([0, 1, 1]))
-    >>> plain = RegressionLikelihood(Binary(), (Separate(np.ones((3, 1)), 1),), seen, np.ones(3))
-    >>> values, scores = scores_at(plain, np.array([[0.0], [1.0]]))
-    >>> values.round(3)
-    array([-2.079, -1.926])
+    Values are minus infinity, or nan, where the likelihood is not defined.
     """
     values = np.full(len(thetas), likelihood.constant)
     scores = np.zeros((len(thetas), likelihood.size))
-    mixed = likelihood.marginal is not None
-    for part in _blocks(likelihood, len(thetas)):
-        value, score = (_mixed if mixed else _plain)(part, thetas)
-        values += value
-        scores += score
+    width = len(thetas) * len(likelihood.designs) * (likelihood.outcome.q + 1)
+    for part in likelihood.blocks(max(256, _BLOCK // width)):
+        if part.marginal is not None:
+            value, score = _mixed(part, thetas)
+            values, scores = values + value, scores + score
+            continue
+        design, w = part.designs[0], part.weights
+        logarithms, first = part.outcome.slopes(design.etas(thetas), part.seen[:])
+        values += logarithms @ w
+        scores += design.adjoints(thetas, first * w[:, None])
     return values, scores
 
 
-def _blocks(likelihood: RegressionLikelihood, chains: int) -> Iterator[RegressionLikelihood]:
-    """Parts of the rows that fit in the cache."""
-    width = chains * len(likelihood.designs) * (likelihood.outcome.q + 1)
-    step = max(256, _BLOCK // width)
-    if step >= likelihood.n:
-        yield likelihood
-        return
-    for start in range(0, likelihood.n, step):
-        yield likelihood.take(slice(start, start + step))
-
-
-def _plain(likelihood: RegressionLikelihood, thetas: Array) -> tuple[Array, Array]:
-    """Values (c,) and scores (c, size) where no predictor is private."""
-    design, w = likelihood.designs[0], likelihood.weights
-    value, first = likelihood.outcome.slopes(design.etas(thetas), likelihood.seen[:])
-    return value @ w, design.adjoints(thetas, first * w[:, None])
-
-
 def _mixed(likelihood: RegressionLikelihood, thetas: Array) -> tuple[Array, Array]:
-    """The same, summed over the configurations of private predictors."""
+    """`scores_at` over the configurations of private predictors, without the constant."""
     marginal, w, m = likelihood.marginal, likelihood.weights, likelihood.n_outcome
     assert marginal is not None
     assert likelihood.B is not None
@@ -352,15 +297,8 @@ class EvenLevel:
     covariates. The density is that of the parameters: the Jacobian from the probabilities to the
     linear predictors, and from these to the parameters, is included. It is `slope` for two
     categories, the product of the probabilities for a multinomial logit, and the product of
-    logistic densities at the thresholds for ordered categories.
-
-    Parameters
-    ----------
-    outcome : Categorical
-    design : Predictors
-        Of one row: the covariates of the place, such as their means.
-    constant : int, optional
-        The covariate that is the constant; none where thresholds stand for it.
+    logistic densities at the thresholds for ordered categories. `design` has the covariates of the
+    place in one row; `constant` is the one that is constant, None where thresholds stand for it.
     """
 
     outcome: Categorical
@@ -425,19 +363,19 @@ class EvenLevel:
 
     def parameters(self, theta: Array, eta: Array) -> Array:
         """Parameters with the slopes of theta, (m, size), and these linear predictors, (m, q)."""
-        found, p = np.array(theta), self.design.p
+        parameters, p = np.array(theta), self.design.p
         x = self.design.X[0]
         if isinstance(self.design, Parallel):
-            cuts = eta + (found[:, :p] @ x)[:, None]
-            found[:, p] = cuts[:, 0]
-            found[:, p + 1 :] = np.log(np.diff(cuts, axis=1))
-            return found
+            cuts = eta + (parameters[:, :p] @ x)[:, None]
+            parameters[:, p] = cuts[:, 0]
+            parameters[:, p + 1 :] = np.log(np.diff(cuts, axis=1))
+            return parameters
         at = self.constant
         assert at is not None
-        table = found.reshape(len(found), self.design.q, p)
+        table = parameters.reshape(len(parameters), self.design.q, p)
         table[:, :, at] = 0.0
         table[:, :, at] = (eta - table @ x) / x[at]
-        return table.reshape(len(found), -1)
+        return table.reshape(len(parameters), -1)
 
 
 def _logit(eta: Array) -> tuple[Array, Array, Array]:
@@ -469,19 +407,10 @@ _FREE = 1e-9  # variance of a sum of indicators, relative to theirs, from which 
 class Indicators:
     """Decoded reports of one variable.
 
-    Parameters
-    ----------
-    phi : array, shape (u, k)
-        The estimate that each distinct report is on its own; each row sums to one.
-    place : array of int64, shape (n,)
-        Row of `phi` of each report.
-    noise : array, shape (k, k)
-        Estimate of the weighted sum over the reports of the covariances that the randomisation
-        gives to their rows.
-    is_open : bool
-        Whether other answers than those listed are possible. The listed ones are taken to be all.
-    unlisted : float
-        Estimated weighted share of other answers, over its standard error.
+    `phi`, (u, k), is the estimate that each distinct report is on its own, rows summing to one, and
+    `place`, (n,), the row of each report. `noise`, (k, k), estimates the weighted sum over reports
+    of the covariances by randomisation. `is_open` says whether other answers than those listed are
+    possible, which are taken to be all; `unlisted` is their share over its standard error.
     """
 
     phi: Array
@@ -498,53 +427,28 @@ class Indicators:
 def unbiased_indicators(
     reports: Reports, weights: Array | None = None, candidates: Any = None
 ) -> Indicators:
-    """Decode reports of one mechanism.
+    """Decode reports of one mechanism; the `weights`, (n,), are not all zero.
 
     Indicators of a true category sum to one, while those of bits do so on average only. What the
     sum lacks of one is handed out by the covariance of the indicators with their sum: this is the
     unbiased estimate of smallest variance that sums to one, for every score of the categories.
-
-    Parameters
-    ----------
-    reports : Reports
-    weights : array, shape (n,), optional
-        Weights of the reports, not all zero.
-    candidates : sequence of str, optional
-        For mechanisms with an open alphabet; they are taken to be all answers.
-
-    Raises
-    ------
-    NotIdentified
-        If the reports do not determine the answers.
-
-    Examples
-    --------
-    >>> import ldpstats as ldp
-    >>> reports = ldp.KRR(("a", "b", "c"), epsilon=1.0).parse("answer", ["b", "a", "b"])
-    >>> unbiased_indicators(reports).rows()[0].round(3).tolist()
-    [-0.582, 2.164, -0.582]
     """
-    given = np.ones(len(reports)) if weights is None else weights
-    decoded = decode(reports, given, candidates)
-    seen = np.bincount(decoded.place, given, len(decoded.phi))
-    spread: Any = sum(law.noise(seen[rows] @ decoded.phi[rows]) for rows, law in decoded.laws)
+    w = np.ones(len(reports)) if weights is None else weights
+    decoded = decode(reports, w, candidates)
+    seen = np.bincount(decoded.place, w, len(decoded.phi))
+    noise: Any = sum(law.noise(seen[rows] @ decoded.phi[rows]) for rows, law in decoded.laws)
     lacking = 1.0 - decoded.phi.sum(axis=1)[decoded.place]
-    share = float(given @ lacking / given.sum())
-    se = float(np.sqrt(given**2 @ (lacking - share) ** 2) / given.sum())
-    phi, noise = _summed_to_one(np.asarray(decoded.phi, dtype=np.float64), spread)
-    unlisted = share / se if decoded.is_open and se > 0.0 else 0.0
-    return Indicators(phi, decoded.place, noise, decoded.is_open, unlisted)
-
-
-def _summed_to_one(phi: Array, noise: Array) -> tuple[Array, Array]:
-    """Indicators whose rows sum to one, and their covariance."""
+    share = float(w @ lacking / w.sum())
+    se = float(np.sqrt(w**2 @ (lacking - share) ** 2) / w.sum())
+    phi = np.asarray(decoded.phi, dtype=np.float64)
     with_sum = noise.sum(axis=1)
     size = float(with_sum.sum())
-    if size <= _FREE * float(np.trace(noise)):
-        return phi, noise  # they do
-    share = with_sum / size
-    found = phi + np.outer(1.0 - phi.sum(axis=1), share)
-    return found, noise - size * np.outer(share, share)
+    if size > _FREE * float(np.trace(noise)):  # rows do not sum to one
+        load = with_sum / size
+        phi = phi + np.outer(1.0 - phi.sum(axis=1), load)
+        noise = noise - size * np.outer(load, load)
+    unlisted = share / se if decoded.is_open and se > 0.0 else 0.0
+    return Indicators(phi, decoded.place, noise, decoded.is_open, unlisted)
 
 
 def stacked_indicators(
@@ -567,24 +471,6 @@ def stacked_indicators(
         else:
             parts.append(np.zeros((len(group), len(group.mechanism.labels(candidates)))))
     return np.concatenate(parts), np.asarray(noise), is_open
-
-
-def crossed_indicators(each: Sequence[Array]) -> Array:
-    """Indicators of the combinations of variables that were randomised independently.
-
-    Parameters
-    ----------
-    each : sequence of arrays, shape (n, k_v)
-
-    Returns
-    -------
-    array, shape (n, C)
-        Products, the last variable fastest, as `answers.crossed` has them.
-    """
-    found = each[0]
-    for other in each[1:]:
-        found = (found[:, :, None] * other[:, None, :]).reshape(len(found), -1)
-    return found
 
 
 # -- Parameters of a regression: where iterations start, and in which units they are measured -----
@@ -614,11 +500,11 @@ def constant_combination(designs: Sequence[Array]) -> Array | None:
     size = np.where(size > 0.0, size, 1.0)
     gram = np.asarray(sum(X.T @ X for X in designs)) / np.outer(size, size)
     total = np.asarray(sum(X.sum(axis=0) for X in designs)) / size
-    found = np.linalg.lstsq(gram, total, rcond=1e-12)[0]
+    coefficients = np.linalg.lstsq(gram, total, rcond=1e-12)[0]
     length = np.sqrt(sum(len(X) for X in designs))
-    found = np.where(np.abs(found) > _PART * length, found, 0.0) / size
-    off = max(float(np.abs(X @ found - 1.0).max()) for X in designs)
-    return found if off < _PART else None
+    coefficients = np.where(np.abs(coefficients) > _PART * length, coefficients, 0.0) / size
+    off = max(float(np.abs(X @ coefficients - 1.0).max()) for X in designs)
+    return coefficients if off < _PART else None
 
 
 def start(likelihood: RegressionLikelihood) -> Array:
@@ -648,14 +534,14 @@ def start(likelihood: RegressionLikelihood) -> Array:
 
 def units(likelihood: RegressionLikelihood) -> Array:
     """Parameters from standardised ones, (size, size): slopes of standardised covariates."""
-    found = np.zeros((likelihood.size, likelihood.size))
+    whole = np.zeros((likelihood.size, likelihood.size))
     m = likelihood.n_outcome
-    found[:m, :m] = _of(likelihood.designs[0], [one.X for one in likelihood.designs])
+    whole[:m, :m] = _of(likelihood.designs[0], [one.X for one in likelihood.designs])
     if isinstance(likelihood.outcome, Normal):
-        found[: m - 1, : m - 1] *= float(np.std(likelihood.seen)) or 1.0
+        whole[: m - 1, : m - 1] *= float(np.std(likelihood.seen)) or 1.0
     if likelihood.marginal is not None:
-        found[m:, m:] = _of(likelihood.marginal, [likelihood.marginal.X])
-    return found
+        whole[m:, m:] = _of(likelihood.marginal, [likelihood.marginal.X])
+    return whole
 
 
 def _of(design: Predictors, each: Sequence[Array]) -> Array:

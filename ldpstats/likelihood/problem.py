@@ -83,7 +83,7 @@ class Likelihood:
         return round(float(self.n.sum()))  # weights sum to a whole number but for rounding
 
     def prepared(self) -> Likelihood:
-        """The same with the rows in the form whose products are fastest (`Rows.prepared`)."""
+        """With the rows in the form whose products are fastest (`Rows.prepared`)."""
         return Likelihood(self.W.prepared(), self.n)
 
     def loglike(self, p: Array) -> float:

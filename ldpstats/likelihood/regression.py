@@ -3,6 +3,20 @@
 Respondent i has private predictors in one of C configurations (one, if none are private), with
 probability rho_c(z_i; gamma), and reports on them of likelihood B_ic. With f_ic the probability or
 density of what is seen of her outcome, she adds ``w_i log m_i``, ``m_i = sum_c B_ic rho_ic f_ic``.
+Of a categorical outcome is seen a report with likelihood A[y] = P(report | true = y), (n, k), so
+that ``f = sum_y A[y] pi_y(eta)``; of a number, the number itself. The linear predictors eta are
+functions of the parameters: those of each predictor in turn ("separate"), common slopes and
+thresholds ("parallel"), or slopes and the logarithm of a standard deviation ("scaled").
+
+A report of law ``P(r) = sum_y pi_y(eta) Q[y, r]`` has the information ``sum_r d_r d_r' / P(r)`` on
+the linear predictors, d_r the derivative of P(r). Half the logarithm of its determinant is a
+penalty: where a maximum of the likelihood is at infinity the determinant vanishes, so that the
+penalised maximum is finite (Firth 1993; Heinze and Schemper 2002, for answers without noise).
+
+With phi_ic the unbiased indicator that respondent i is in configuration c of the private
+predictors, and a_iy that her outcome is y, the corrected log-likelihood is ``sum_i w_i sum_c phi_ic
+sum_y a_iy log pi_y(eta_ic)``. Given the true answers its mean is their log-likelihood, whatever the
+law of the private predictors. As indicators may be negative it need be neither concave nor bounded.
 """
 
 from __future__ import annotations
@@ -11,7 +25,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -52,13 +66,9 @@ _BLOCK = 1 << 20  # numbers of the largest array that is made at a time: it stay
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """What is seen of categories: the likelihood of each report, as a table of distinct reports.
+    """What is seen of categories: a `table` of the likelihoods of distinct reports.
 
-    Parameters
-    ----------
-    table : array, shape (u, k), or (c, u, k) of c channels
-    at : array of int64, shape (n,)
-        The report of each row.
+    The table is (u, k), or (c, u, k) of c channels; `at`, (n,), is the report of each row.
     """
 
     table: Array
@@ -121,23 +131,24 @@ class RegressionLikelihood:
 
     def take(self, rows: Any, weights: Array | None = None) -> RegressionLikelihood:
         """The likelihood of some rows, without the constant."""
+        seen = self.seen
+        seen = Seen(seen.table, seen.at[rows]) if isinstance(seen, Seen) else seen[rows]
         return replace(
             self,
             designs=tuple(design.take(rows) for design in self.designs),
-            seen=Seen(self.seen.table, self.seen.at[rows])
-            if isinstance(self.seen, Seen)
-            else self.seen[rows],
+            seen=seen,
             weights=self.weights[rows] if weights is None else weights,
             B=None if self.B is None else Seen(self.B.table, self.B.at[rows]),
             marginal=None if self.marginal is None else self.marginal.take(rows),
             constant=0.0,
         )
 
-    def blocks(self) -> Iterator[RegressionLikelihood]:
-        """Parts of the rows that fit in the cache."""
-        q = self.outcome.q
-        width = max(q * q, q * self.designs[0].p, len(self.designs) * (q + 1), 8)
-        step = max(256, _BLOCK // width)
+    def blocks(self, step: int | None = None) -> Iterator[RegressionLikelihood]:
+        """Parts of the rows that fit in the cache, or of `step` rows each."""
+        if step is None:
+            q = self.outcome.q
+            width = max(q * q, q * self.designs[0].p, len(self.designs) * (q + 1), 8)
+            step = max(256, _BLOCK // width)
         if step >= self.n:
             yield self
             return
@@ -159,17 +170,9 @@ class RegressionLikelihood:
         """log m of each row, shape (n,)."""
         if self.marginal is None:
             return self.outcome.logarithm(self.designs[0].eta(theta), self.seen[:])
-        joint, top = self._joint(theta, self._logarithms(theta))
+        joint, top = self._joint(theta)
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(joint.sum(axis=1)) + top)
-
-    def _logarithms(self, theta: Array) -> Array:
-        """log f of all configurations, (n, C)."""
-        beta = theta[: self.n_outcome]
-        seen = self.seen[:]
-        return np.column_stack(
-            [self.outcome.logarithm(design.eta(beta), seen) for design in self.designs]
-        )
 
     def law(self, theta: Array) -> Array:
         """P(configuration | public covariates), shape (n, C)."""
@@ -178,9 +181,13 @@ class RegressionLikelihood:
         gamma = theta[self.n_outcome :]
         return self._configurations.mean(self.marginal.eta(gamma))
 
-    def _joint(self, theta: Array, logarithms: Array) -> tuple[Array, Array]:
-        """B rho f, (n, C), with the largest f of each row taken out, and its logarithm."""
+    def _joint(self, theta: Array, logarithms: Array | None = None) -> tuple[Array, Array]:
+        """B rho f, (n, C), from log f, with the largest f of each row taken out; its logarithm."""
         assert self.B is not None
+        if logarithms is None:
+            beta, seen, logarithm = theta[: self.n_outcome], self.seen[:], self.outcome.logarithm
+            each = [logarithm(design.eta(beta), seen) for design in self.designs]
+            logarithms = np.column_stack(each)
         top = np.nan_to_num(logarithms.max(axis=1), neginf=0.0)
         return self.B[:] * self.law(theta) * np.exp(logarithms - top[:, None]), top
 
@@ -188,7 +195,7 @@ class RegressionLikelihood:
         """P(configuration | all that is seen), shape (n, C)."""
         if self.marginal is None:
             return np.ones((self.n, 1))
-        joint, _ = self._joint(theta, self._logarithms(theta))
+        joint, _ = self._joint(theta)
         return np.asarray(joint / joint.sum(axis=1, keepdims=True))
 
     # -- derivatives ---------------------------------------------------------------------------
@@ -198,41 +205,37 @@ class RegressionLikelihood:
         value, score = self.constant, np.zeros(self.size)
         hessian = np.zeros((self.size, self.size))
         for part in self.blocks():
-            each = part._plain(theta) if part.marginal is None else part._mixed(theta)
-            value += each[0]
-            score += each[1]
-            hessian += each[2]
+            if part.marginal is not None:
+                logarithm, slope, bend = part._mixed(theta)
+                value, score, hessian = value + logarithm, score + slope, hessian + bend
+                continue
+            design, w = part.designs[0], part.weights
+            logarithms, first, second = part.outcome.terms(design.eta(theta), part.seen[:])
+            first = first * w[:, None]
+            value += float(w @ logarithms)
+            score += design.adjoint(theta, first)
+            hessian += design.hessian(theta, second * w[:, None, None], first)
         return value, score, hessian
 
-    def _plain(self, theta: Array) -> tuple[float, Array, Array]:
-        design, w = self.designs[0], self.weights
-        found = self.outcome.terms(design.eta(theta), self.seen[:])
-        first = found.first * w[:, None]
-        second = found.second * w[:, None, None]
-        return (
-            float(w @ found.value),
-            design.adjoint(theta, first),
-            design.hessian(theta, second, first),
-        )
-
     def _mixed(self, theta: Array) -> tuple[float, Array, Array]:
+        """`evaluate` over the configurations of private predictors, without the constant."""
         marginal, w, m = self.marginal, self.weights, self.n_outcome
         assert marginal is not None
         beta, gamma = theta[:m], theta[m:]
-        found = self._all_terms(beta)
-        joint, top = self._joint(theta, np.column_stack([one.value for one in found]))
+        terms = self._all_terms(beta)
+        joint, top = self._joint(theta, np.column_stack([value for value, _, _ in terms]))
         total = joint.sum(axis=1)
         posterior, law = joint / total[:, None], self.law(theta)
         weighted = posterior * w[:, None]
         score, hessian = np.zeros(self.size), np.zeros((self.size, self.size))
         mean = np.zeros((self.n, m))
         cross = np.zeros((m, marginal.size))
-        for c, (design, one) in enumerate(zip(self.designs, found, strict=True)):
+        for c, (design, (_, slope, bend)) in enumerate(zip(self.designs, terms, strict=True)):
             wc = weighted[:, c]
-            first = one.first * wc[:, None]
+            first = slope * wc[:, None]
             score[:m] += design.adjoint(beta, first)
-            hessian[:m, :m] += design.hessian(beta, one.second * wc[:, None, None], first)
-            rows = design.rows(beta, one.first)
+            hessian[:m, :m] += design.hessian(beta, bend * wc[:, None, None], first)
+            rows = design.rows(beta, slope)
             hessian[:m, :m] += (rows * wc[:, None]).T @ rows
             mean += rows * posterior[:, c : c + 1]
             if c:
@@ -254,55 +257,37 @@ class RegressionLikelihood:
 
     def score_obs(self, theta: Array) -> Array:
         """Score of each row, without its weight, shape (n, size)."""
-        return np.vstack([part._score_rows(theta) for part in self.blocks()])
-
-    def _score_rows(self, theta: Array) -> Array:
-        beta = theta[: self.n_outcome]
-        found = self._all_terms(beta)
-        if self.marginal is None:
-            return self.designs[0].rows(beta, found[0].first)
-        joint, _ = self._joint(theta, np.column_stack([one.value for one in found]))
-        posterior = joint / joint.sum(axis=1, keepdims=True)
-        outcome = sum(
-            design.rows(beta, one.first * posterior[:, c : c + 1])
-            for c, (design, one) in enumerate(zip(self.designs, found, strict=True))
-        )
-        gamma = theta[self.n_outcome :]
-        first = posterior[:, 1:] - self.law(theta)[:, 1:]
-        return np.hstack([outcome, self.marginal.rows(gamma, first)])
+        beta, gamma = theta[: self.n_outcome], theta[self.n_outcome :]
+        scores = []
+        for part in self.blocks():
+            terms = part._all_terms(beta)
+            if part.marginal is None:
+                scores.append(part.designs[0].rows(beta, terms[0][1]))
+                continue
+            joint, _ = part._joint(theta, np.column_stack([value for value, _, _ in terms]))
+            posterior = joint / joint.sum(axis=1, keepdims=True)
+            outcome = sum(
+                design.rows(beta, slope * posterior[:, c : c + 1])
+                for c, (design, (_, slope, _)) in enumerate(zip(part.designs, terms, strict=True))
+            )
+            first = posterior[:, 1:] - part.law(theta)[:, 1:]
+            scores.append(np.hstack([outcome, part.marginal.rows(gamma, first)]))
+        return np.vstack(scores)
 
 
 # -- Laws of the true outcome given its linear predictors, and what is seen of it -----------------
-# Of a categorical outcome is seen a report with likelihood A[y] = P(report | true = y), (n, k); the
-# probability of the report is ``f = sum_y A[y] pi_y(eta)``. Of a number, the number itself.
 
 
 _CLEAR = 1e-4  # likelihood of an answer, relative to the other's, below which a report tells it
 
 
-@dataclass(frozen=True, eq=False)
-class Terms:
-    """log f of n rows, and its derivatives by their q linear predictors.
-
-    Parameters
-    ----------
-    value : array, shape (n,)
-    first : array, shape (n, q)
-    second : array, shape (n, q, q)
-    """
-
-    value: Array
-    first: Array
-    second: Array
+Terms = tuple[Array, Array, Array]  # log f of n rows, first (n, q), and second derivatives by eta
 
 
 class Outcome(ABC):
     """A law with q linear predictors eta, shape (n, q)."""
 
-    @property
-    @abstractmethod
-    def q(self) -> int:
-        """Number of linear predictors."""
+    q: ClassVar[int]
 
     @abstractmethod
     def logarithm(self, eta: Array, seen: Array) -> Array:
@@ -310,7 +295,7 @@ class Outcome(ABC):
 
     @abstractmethod
     def terms(self, eta: Array, seen: Array) -> Terms:
-        """log f and its derivatives."""
+        """log f and its derivatives, (n,), (n, q) and (n, q, q)."""
 
     @abstractmethod
     def slopes(self, eta: Array, seen: Array) -> tuple[Array, Array]:
@@ -359,7 +344,7 @@ class _Simple(Categorical):
         with np.errstate(divide="ignore", invalid="ignore"):
             first = d / f[:, None]
             second = h / f[:, None, None] - first[:, :, None] * first[:, None, :]
-            return Terms(np.log(f), first, second)
+            return np.log(f), first, second
 
 
 def _logit(eta: Array) -> tuple[Array, Array, Array, Array]:
@@ -395,19 +380,12 @@ def _logarithmic(f: Array, d: Array) -> tuple[Array, Array]:
 
 @dataclass(frozen=True)
 class Binary(_Simple):
-    """Two categories; the probability of the second, success, is a function of one predictor.
-
-    Parameters
-    ----------
-    link : {"logit", "probit", "cloglog"}
-    """
+    """Two categories; the probability of the second, success, is `link` of one predictor."""
 
     link: str = "logit"
     k: int = field(default=2, init=False)
 
-    @property
-    def q(self) -> int:
-        return 1
+    q: ClassVar[int] = 1
 
     def mean(self, eta: Array) -> Array:
         failure, success, _, _ = LINKS[self.link](eta[:, 0])
@@ -453,7 +431,7 @@ class Multinomial(Categorical):
     k: int
 
     @property
-    def q(self) -> int:
+    def q(self) -> int:  # type: ignore[override]
         return self.k - 1
 
     def mean(self, eta: Array) -> Array:
@@ -474,9 +452,9 @@ class Multinomial(Categorical):
 
     def mean_jacobian(self, eta: Array) -> tuple[Array, Array]:
         p = self.mean(eta)
-        found = -p[:, :, None] * p[:, None, 1:]
-        found[:, range(1, self.k), range(self.q)] += p[:, 1:]
-        return p, found
+        jacobian = -p[:, :, None] * p[:, None, 1:]
+        jacobian[:, range(1, self.k), range(self.q)] += p[:, 1:]
+        return p, jacobian
 
     def bent(self, eta: Array, M: Array) -> Array:
         # of p_y ((1[y=a] - p_a)(1[y=c] - p_c) - (1[a=c] p_a - p_a p_c))
@@ -497,9 +475,9 @@ class Multinomial(Categorical):
 
     def spread(self, p: Array) -> Array:
         """Covariance of the indicators of all categories but the reference, (n, q, q)."""
-        found = -p[:, 1:, None] * p[:, None, 1:]
-        found[:, range(self.q), range(self.q)] += p[:, 1:]
-        return found
+        covariance = -p[:, 1:, None] * p[:, None, 1:]
+        covariance[:, range(self.q), range(self.q)] += p[:, 1:]
+        return covariance
 
     def terms(self, eta: Array, seen: Array) -> Terms:
         p = self.mean(eta)
@@ -509,7 +487,7 @@ class Multinomial(Categorical):
             posterior = joint / f[:, None]
             # differences of the moments of posterior and prior
             second = self.spread(posterior) - self.spread(p)
-            return Terms(np.log(f), posterior[:, 1:] - p[:, 1:], second)
+            return np.log(f), posterior[:, 1:] - p[:, 1:], second
 
 
 @dataclass(frozen=True)
@@ -519,19 +497,19 @@ class Ordered(_Simple):
     k: int
 
     @property
-    def q(self) -> int:
+    def q(self) -> int:  # type: ignore[override]
         return self.k - 1
 
     def mean(self, eta: Array) -> Array:
         from scipy.special import expit
 
         below, above = expit(eta), expit(-eta)
-        found = np.empty((*eta.shape[:-1], self.k))
-        found[..., 0], found[..., -1] = below[..., 0], above[..., -1]
+        mean = np.empty((*eta.shape[:-1], self.k))
+        mean[..., 0], mean[..., -1] = below[..., 0], above[..., -1]
         # the smaller tail keeps the digits of a difference
         up, down = below[..., 1:] - below[..., :-1], above[..., :-1] - above[..., 1:]
-        found[..., 1:-1] = np.where(eta[..., 1:] < 0.0, up, down)
-        return found
+        mean[..., 1:-1] = np.where(eta[..., 1:] < 0.0, up, down)
+        return mean
 
     def slopes(self, eta: Array, seen: Array) -> tuple[Array, Array]:
         gain = seen[..., :-1] - seen[..., 1:]
@@ -542,16 +520,16 @@ class Ordered(_Simple):
         return self._steps(_logit(eta)[2])
 
     def curvature(self, eta: Array) -> Array:
-        found = np.zeros((len(eta), self.k, self.q, self.q))
-        found[..., range(self.q), range(self.q)] = self._steps(_logit(eta)[3])
-        return found
+        curvature = np.zeros((len(eta), self.k, self.q, self.q))
+        curvature[..., range(self.q), range(self.q)] = self._steps(_logit(eta)[3])
+        return curvature
 
     def _steps(self, slope: Array) -> Array:
         """Derivatives of the k probabilities where those of F(eta) are `slope`, (n, k, q)."""
-        found = np.zeros((len(slope), self.k, self.q))
-        found[:, range(self.q), range(self.q)] = slope
-        found[:, range(1, self.k), range(self.q)] = -slope
-        return found
+        steps = np.zeros((len(slope), self.k, self.q))
+        steps[:, range(self.q), range(self.q)] = slope
+        steps[:, range(1, self.k), range(self.q)] = -slope
+        return steps
 
     def mixed(self, eta: Array, seen: Array) -> tuple[Array, Array, Array]:
         _, _, slope, bend = _logit(eta)
@@ -565,9 +543,7 @@ class Ordered(_Simple):
 class Normal(Outcome):
     """A number with a normal law: its mean, and the logarithm of its standard deviation."""
 
-    @property
-    def q(self) -> int:
-        return 2
+    q: ClassVar[int] = 2
 
     def logarithm(self, eta: Array, seen: Array) -> Array:
         return self.slopes(eta, seen)[0]
@@ -587,7 +563,7 @@ class Normal(Outcome):
         second[:, 0, 1] = second[:, 1, 0] = -2.0 * off * precision
         second[:, 1, 1] = -2.0 * square
         first = np.column_stack([off * precision, square - 1.0])
-        return Terms(self.logarithm(eta, seen), first, second)
+        return self.logarithm(eta, seen), first, second
 
     def mean(self, eta: Array) -> Array:
         return eta[:, :1]
@@ -603,9 +579,7 @@ class Normal(Outcome):
 class Poisson(Outcome):
     """A count whose mean is exp(eta)."""
 
-    @property
-    def q(self) -> int:
-        return 1
+    q: ClassVar[int] = 1
 
     def logarithm(self, eta: Array, seen: Array) -> Array:
         from scipy.special import gammaln
@@ -620,7 +594,7 @@ class Poisson(Outcome):
 
     def terms(self, eta: Array, seen: Array) -> Terms:
         rate = np.exp(eta)
-        return Terms(self.logarithm(eta, seen), seen[:, None] - rate, -rate[:, :, None])
+        return self.logarithm(eta, seen), seen[:, None] - rate, -rate[:, :, None]
 
     def mean(self, eta: Array) -> Array:
         return np.exp(eta)
@@ -638,19 +612,7 @@ class Poisson(Outcome):
 def likelihoods(groups: Sequence[Reports], candidates: Any = None) -> tuple[Seen, Array]:
     """Likelihoods ``P(report | true category)`` of the reports of groups, one after the other.
 
-    Parameters
-    ----------
-    groups : sequence of Reports
-        Each of one mechanism; all over the same categories.
-    candidates : sequence of str, optional
-        Where any string is an answer; they are taken to be all answers.
-
-    Returns
-    -------
-    seen : Seen
-        Of n rows. Rows of its table may be scaled.
-    log_scale : array, shape (n,)
-        Logarithm of what was taken out of the likelihood of each row.
+    With the logarithms, (n,), of what was taken out of each row; candidates are all answers.
     """
     tables, places, scales, before = [], [], [], 0
     for reports in groups:
@@ -667,13 +629,13 @@ def likelihoods(groups: Sequence[Reports], candidates: Any = None) -> tuple[Seen
 
 def crossed(each: Sequence[Seen]) -> Seen:
     """Likelihoods over the combinations of several variables' categories, the last one fastest."""
-    found = each[0]
+    joint = each[0]
     for other in each[1:]:
-        pairs, at = np.unique(found.at * len(other.table) + other.at, return_inverse=True)
+        pairs, at = np.unique(joint.at * len(other.table) + other.at, return_inverse=True)
         first, second = np.divmod(pairs, len(other.table))
-        product = found.table[first][:, :, None] * other.table[second][:, None, :]
-        found = Seen(product.reshape(len(pairs), -1), at.astype(np.int64))
-    return found
+        product = joint.table[first][:, :, None] * other.table[second][:, None, :]
+        joint = Seen(product.reshape(len(pairs), -1), at.astype(np.int64))
+    return joint
 
 
 # -- Rows of a regression that are alike, made one ------------------------------------------------
@@ -686,21 +648,11 @@ _FEW = 0.7  # share of distinct ones among them, above which rows are left as th
 
 
 def alike(columns: Sequence[Array]) -> tuple[Codes, Codes] | None:
-    """The first of each kind of rows, and the kind of every row; None if hardly any are alike.
-
-    Parameters
-    ----------
-    columns : sequence of array, each (n,) or (n, p)
-
-    Returns
-    -------
-    first : array of int64, shape (u,)
-    place : array of int64, shape (n,)
-    """
+    """The first of each kind of rows, (u,), and the kind of every row; None if few are alike."""
     n = len(columns[0])
     some = np.linspace(0, n - 1, min(n, _LOOKED_AT)).astype(np.int64)
-    looked = [np.asarray(column)[some] for column in columns]
-    if _kinds(looked).max(initial=0) + 1 > _FEW * some.size and some.size > 1:
+    sample = [np.asarray(column)[some] for column in columns]
+    if _kinds(sample).max(initial=0) + 1 > _FEW * some.size and some.size > 1:
         return None
     place = _kinds(columns)
     u = int(place.max()) + 1
@@ -711,20 +663,16 @@ def alike(columns: Sequence[Array]) -> tuple[Codes, Codes] | None:
 
 def _kinds(columns: Sequence[Array]) -> Codes:
     """The number of the kind of each row, (n,)."""
-    found = np.zeros(len(columns[0]), dtype=np.int64)
+    kind = np.zeros(len(columns[0]), dtype=np.int64)
     for column in columns:
-        for one in np.asarray(column).reshape(len(found), -1).T:
+        for one in np.asarray(column).reshape(len(kind), -1).T:
             code, values = pd.factorize(one)
             if len(values) > 1:
-                found = pd.factorize(found * len(values) + code)[0].astype(np.int64)
-    return found
+                kind = pd.factorize(kind * len(values) + code)[0].astype(np.int64)
+    return kind
 
 
-# -- Expected information of regressions on reports, and the penalty that is half its log determinan
-# A report of law ``P(r) = sum_y pi_y(eta) Q[y, r]`` has the information ``sum_r d_r d_r' / P(r)``
-# on the linear predictors, d_r the derivative of P(r). Where a maximum of the likelihood is at
-# infinity the determinant of the information vanishes, so that the penalised maximum is finite
-# (Firth 1993; Heinze and Schemper 2002, for answers without noise).
+# -- Expected information of regressions on reports, and the penalty of half its log determinant --
 
 
 _TINY = 1e-300  # probabilities below are of reports that do not occur
@@ -732,56 +680,14 @@ _TINY = 1e-300  # probabilities below are of reports that do not occur
 
 @dataclass(frozen=True, eq=False)
 class ReportLaw:
-    """Channels of the reports on a categorical outcome.
-
-    Parameters
-    ----------
-    channels : tuple of array, each (k, l)
-    at : array of int64, shape (n,)
-        The channel of each row.
-    """
+    """Channels, (k, l) each, of the reports on a categorical outcome, and the one of each row."""
 
     channels: tuple[Array, ...]
     at: Codes
 
     def take(self, rows: Any) -> ReportLaw:
-        """The same of some rows."""
+        """The law of some rows."""
         return replace(self, at=self.at[rows])
-
-
-@dataclass(frozen=True, eq=False)
-class _Rows:
-    """Reports of some rows at given predictors: P(r), (n, l), and its derivatives, (n, q, l)."""
-
-    outcome: Outcome
-    eta: Array
-    Q: Array
-    P: Array
-    d: Array
-
-    @classmethod
-    def at(cls, outcome: Outcome, eta: Array, Q: Array) -> _Rows:
-        mean, jacobian = outcome.mean_jacobian(eta)
-        P = np.maximum(mean @ Q, _TINY)
-        return cls(outcome, eta, Q, P, jacobian.transpose(0, 2, 1) @ Q)
-
-    def information(self) -> Array:
-        """Of each row on its predictors, (n, q, q)."""
-        if self.d.shape[1] == 1:
-            return np.asarray((self.d[:, 0] ** 2 / self.P).sum(axis=1)[:, None, None])
-        return np.asarray((self.d / self.P[:, None, :]) @ self.d.transpose(0, 2, 1))
-
-    def slope(self, S: Array) -> Array:
-        """Derivative by the predictors of ``tr(S J)``, S held fixed; (n, q)."""
-        if self.d.shape[1] == 1:
-            share = self.d[:, 0] / self.P
-            bend = self.outcome.curvature(self.eta)[:, :, 0, 0]
-            twice = 2.0 * ((share @ self.Q.T) * bend).sum(axis=1)
-            return np.asarray(S[:, 0] * (twice - (share**2 * self.d[:, 0]).sum(axis=1))[:, None])
-        along = (S @ self.d) / self.P[:, None, :]  # (n, q, l)
-        squares = (along * self.d).sum(axis=1) / self.P
-        twice = 2.0 * self.outcome.bent(self.eta, along @ self.Q.T)
-        return np.asarray(twice - (self.d @ squares[:, :, None])[:, :, 0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -830,18 +736,21 @@ class ExpectedInformation:
                     some = some if isinstance(rows, slice) else rows[some]
                     yield design.take(some), self.weights[some, c], Q
 
-    def _row(self, eta: Array, Q: Array | None) -> tuple[Array, _Rows | None]:
-        """Information of each row on its predictors, (n, q, q)."""
+    def _row(self, eta: Array, Q: Array | None) -> tuple[Array, tuple[Array, Array] | None]:
+        """Information of each row on its predictors, (n, q, q); P(r), (n, l), and d, (n, q, l)."""
         if Q is not None:
-            rows = _Rows.at(self.outcome, eta, Q)
-            return rows.information(), rows
-        found = np.zeros((len(eta), self.outcome.q, self.outcome.q))
+            mean, jacobian = self.outcome.mean_jacobian(eta)
+            P, d = np.maximum(mean @ Q, _TINY), jacobian.transpose(0, 2, 1) @ Q
+            if d.shape[1] == 1:
+                return (d[:, 0] ** 2 / P).sum(axis=1)[:, None, None], (P, d)
+            return (d / P[:, None, :]) @ d.transpose(0, 2, 1), (P, d)
+        information = np.zeros((len(eta), self.outcome.q, self.outcome.q))
         if isinstance(self.outcome, Poisson):
-            found[:, 0, 0] = np.exp(eta[:, 0])
+            information[:, 0, 0] = np.exp(eta[:, 0])
         if isinstance(self.outcome, Normal):
-            found[:, 0, 0] = np.exp(-2.0 * eta[:, 1])
-            found[:, 1, 1] = 2.0
-        return found, None
+            information[:, 0, 0] = np.exp(-2.0 * eta[:, 1])
+            information[:, 1, 1] = 2.0
+        return information, None
 
     def matrix(self, theta: Array) -> Array:
         """The information, shape (size, size)."""
@@ -865,35 +774,40 @@ class ExpectedInformation:
         matrix, kept = np.zeros((self.size, self.size)), []
         for design, w, Q in self._parts():
             eta = design.eta(theta)
-            J, rows = self._row(eta, Q)
+            J, law = self._row(eta, Q)
             matrix += design.hessian(theta, J * w[:, None, None], np.zeros(eta.shape))
-            kept.append((design, w, eta, rows))
+            kept.append((design, w, eta, Q, law))
         sign, size = np.linalg.slogdet(matrix) if np.isfinite(matrix).all() else (0.0, 0.0)
         if sign <= 0 or not np.isfinite(size):
             return -np.inf, np.full(self.size, np.nan)
         inverse = np.linalg.inv(matrix)
         slope = self.designs[0].stretch(theta)[1]
-        for design, w, eta, rows in kept:
+        for design, w, eta, Q, law in kept:
             S = design.quadratic(theta, inverse)
-            found = self._number_slope(eta, S) if rows is None else rows.slope(S)
-            slope = slope + 0.5 * design.adjoint(theta, found * w[:, None])
+            by_eta = np.zeros(eta.shape)  # of tr(S J), S held fixed
+            if law is not None and Q is not None:
+                by_eta = self._row_slope(eta, Q, *law, S)
+            elif isinstance(self.outcome, Poisson):
+                by_eta[:, 0] = np.exp(eta[:, 0]) * S[:, 0, 0]
+            elif isinstance(self.outcome, Normal):
+                by_eta[:, 1] = -2.0 * np.exp(-2.0 * eta[:, 1]) * S[:, 0, 0]
+            slope = slope + 0.5 * design.adjoint(theta, by_eta * w[:, None])
         return 0.5 * float(size), slope
 
-    def _number_slope(self, eta: Array, S: Array) -> Array:
-        """Derivative of ``tr(S J)`` of numbers, (n, q)."""
-        found = np.zeros(eta.shape)
-        if isinstance(self.outcome, Poisson):
-            found[:, 0] = np.exp(eta[:, 0]) * S[:, 0, 0]
-        if isinstance(self.outcome, Normal):
-            found[:, 1] = -2.0 * np.exp(-2.0 * eta[:, 1]) * S[:, 0, 0]
-        return found
+    def _row_slope(self, eta: Array, Q: Array, P: Array, d: Array, S: Array) -> Array:
+        """Derivative by the predictors of ``tr(S J)`` of reports, S held fixed; (n, q)."""
+        if d.shape[1] == 1:
+            share = d[:, 0] / P
+            bend = self.outcome.curvature(eta)[:, :, 0, 0]
+            twice = 2.0 * ((share @ Q.T) * bend).sum(axis=1)
+            return np.asarray(S[:, 0] * (twice - (share**2 * d[:, 0]).sum(axis=1))[:, None])
+        along = (S @ d) / P[:, None, :]  # (n, q, l)
+        squares = (along * d).sum(axis=1) / P
+        twice = 2.0 * self.outcome.bent(eta, along @ Q.T)
+        return np.asarray(twice - (d @ squares[:, :, None])[:, :, 0])
 
 
 # -- The corrected log-likelihood: unbiased for the one that true answers would give --------------
-# With phi_ic the unbiased indicator that respondent i is in configuration c of the private
-# predictors, and a_iy that her outcome is y, it is ``sum_i w_i sum_c phi_ic sum_y a_iy log
-# pi_y(eta_ic)``. Given the true answers its mean is their log-likelihood, whatever the law of the
-# private predictors. As indicators may be negative it need be neither concave nor bounded.
 
 
 _LEAST = 0.02  # share of a configuration in the smoothed indicators, relative to an equal one
@@ -903,16 +817,8 @@ _LEAST = 0.02  # share of a configuration in the smoothed indicators, relative t
 class CorrectedLikelihood:
     """The corrected log-likelihood of the parameters of an outcome.
 
-    Parameters
-    ----------
-    outcome : Outcome
-    designs : tuple of Predictors, length C
-        Those of the outcome in each configuration.
-    phi : array, shape (n, C)
-        Unbiased indicators of the configurations.
-    response : array, shape (n,) or (n, k)
-        Numbers, or unbiased indicators of the categories of the outcome.
-    weights : array, shape (n,)
+    `designs` are those of the outcome in each of C configurations, `phi`, (n, C), unbiased
+    indicators of these; `response` are numbers, (n,), or unbiased indicators of categories, (n, k).
     """
 
     outcome: Outcome
@@ -933,7 +839,7 @@ class CorrectedLikelihood:
         return a.ndim == 1 or bool(np.all((a == 0.0) | (a == 1.0)) and np.all(a.sum(axis=1) == 1.0))
 
     def smoothed(self, t: float) -> CorrectedLikelihood:
-        """The same with indicators ``mean + t (phi - mean)``, of which t = 0 takes all news.
+        """With indicators ``mean + t (phi - mean)``; t = 0 takes all news.
 
         The means of the indicators, cut to be positive, take the place of those that are not.
         """
@@ -950,7 +856,11 @@ class CorrectedLikelihood:
         total = 0.0
         with np.errstate(all="ignore"):
             for c, design in enumerate(self.designs):
-                rows = self._logarithm(design.eta(theta))
+                eta = design.eta(theta)
+                if self.is_seen:
+                    rows = self.outcome.logarithm(eta, self.response)
+                else:
+                    rows = np.einsum("nk,nk->n", self.response, np.log(self.outcome.mean(eta)))
                 total += float((self.weights * self.phi[:, c]) @ rows)
         return total if np.isfinite(total) else -np.inf
 
@@ -960,27 +870,21 @@ class CorrectedLikelihood:
         hessian = np.zeros((self.size, self.size))
         with np.errstate(all="ignore"):
             for c, design in enumerate(self.designs):
-                one, w = self._terms(design.eta(theta)), self.weights * self.phi[:, c]
-                first = one.first * w[:, None]
-                total += float(w @ one.value)
+                value, slope, bend = self._terms(design.eta(theta))
+                w = self.weights * self.phi[:, c]
+                first = slope * w[:, None]
+                total += float(w @ value)
                 score += design.adjoint(theta, first)
-                hessian += design.hessian(theta, one.second * w[:, None, None], first)
+                hessian += design.hessian(theta, bend * w[:, None, None], first)
         return total if np.isfinite(total) else -np.inf, score, hessian
 
     def score_rows(self, theta: Array) -> Array:
         """The corrected score of each respondent, without her weight; shape (n, size)."""
-        found = np.zeros((len(self.weights), self.size))
+        scores = np.zeros((len(self.weights), self.size))
         for c, design in enumerate(self.designs):
-            one = self._terms(design.eta(theta))
-            found += design.rows(theta, one.first * self.phi[:, [c]])
-        return found
-
-    def _logarithm(self, eta: Array) -> Array:
-        if self.is_seen:
-            return self.outcome.logarithm(eta, self.response)
-        with np.errstate(divide="ignore"):
-            logs = np.log(self.outcome.mean(eta))
-        return np.asarray(np.einsum("nk,nk->n", self.response, logs))
+            slope = self._terms(design.eta(theta))[1]
+            scores += design.rows(theta, slope * self.phi[:, [c]])
+        return scores
 
     def _terms(self, eta: Array) -> Terms:
         """Terms of the outcome, linear in the indicators of its categories."""
@@ -993,11 +897,11 @@ class CorrectedLikelihood:
         for y in range(outcome.k):
             certain = np.zeros((n, outcome.k))
             certain[:, y] = 1.0
-            one = outcome.terms(eta, certain)
-            value += a[:, y] * one.value
-            first += a[:, [y]] * one.first
-            second += a[:, y, None, None] * one.second
-        return Terms(value, first, second)
+            logarithm, slope, bend = outcome.terms(eta, certain)
+            value += a[:, y] * logarithm
+            first += a[:, [y]] * slope
+            second += a[:, y, None, None] * bend
+        return value, first, second
 
     def spread(self, theta: Array) -> float:
         """Root of the mean square of the linear predictors, about their weighted means."""
@@ -1019,21 +923,13 @@ class CorrectedLikelihood:
 
 
 # -- Linear predictors of n respondents as functions of the parameters ----------------------------
-# The parameters are those of each predictor in turn ("separate"), or common slopes and thresholds
-# ("parallel"), or slopes and the logarithm of a standard deviation ("scaled").
 
 
 @dataclass(frozen=True, eq=False)
 class Predictors(ABC):
-    """Predictors eta, shape (n, q), of parameters theta, shape (size,).
+    """Predictors eta, (n, q), of parameters theta, (size,), for covariates X, (n, p).
 
-    Parameters
-    ----------
-    X : array, shape (n, p)
-    q : int
-        Number of predictors of a respondent.
-    offset : array, shape (n,), optional
-        Added to the predictors of the slopes.
+    The `offset`, (n,), is added to the predictors of the slopes.
     """
 
     X: Array
@@ -1056,16 +952,13 @@ class Predictors(ABC):
         """Number of parameters."""
 
     def take(self, rows: Any) -> Self:
-        """The same of some rows."""
+        """The predictors of some rows."""
         offset = None if self.offset is None else self.offset[rows]
         return replace(self, X=self.X[rows], offset=offset)
 
     def stretch(self, theta: Array) -> tuple[float, Array]:
         """Log of the volume that a unit of parameters has in linear ones, and its derivative."""
         return 0.0, np.zeros(self.size)
-
-    def _shifted(self, linear: Array) -> Array:
-        return linear if self.offset is None else linear + self.offset[:, None]
 
     @abstractmethod
     def eta(self, theta: Array) -> Array:
@@ -1105,15 +998,16 @@ class Separate(Predictors):
         return self.q * self.p
 
     def eta(self, theta: Array) -> Array:
-        return self._shifted(self.X @ theta.reshape(self.q, self.p).T)
+        linear = self.X @ theta.reshape(self.q, self.p).T
+        return linear if self.offset is None else linear + self.offset[:, None]
 
     def adjoint(self, theta: Array, G: Array) -> Array:
         return np.asarray((G.T @ self.X).ravel())
 
     def etas(self, thetas: Array) -> Array:
-        found = (thetas.reshape(-1, self.p) @ self.X.T).reshape(len(thetas), self.q, self.n)
-        found = found.transpose(0, 2, 1)
-        return found if self.offset is None else found + self.offset[:, None]
+        etas = (thetas.reshape(-1, self.p) @ self.X.T).reshape(len(thetas), self.q, self.n)
+        etas = etas.transpose(0, 2, 1)
+        return etas if self.offset is None else etas + self.offset[:, None]
 
     def adjoints(self, thetas: Array, G: Array) -> Array:
         each = G.transpose(0, 2, 1).reshape(-1, self.n) @ self.X
@@ -1122,13 +1016,13 @@ class Separate(Predictors):
     def hessian(self, theta: Array, W: Array, G: Array) -> Array:
         if self.q == 1:
             return np.asarray((self.X * W[:, 0]).T @ self.X)
-        p, found = self.p, np.empty((self.size, self.size))
+        p, hessian = self.p, np.empty((self.size, self.size))
         for a in range(self.q):
             # the blocks from the diagonal on
             weighted = (W[:, a, a:, None] * self.X[:, None, :]).reshape(self.n, -1)
-            found[a * p : (a + 1) * p, a * p :] = self.X.T @ weighted
-            found[a * p :, a * p : (a + 1) * p] = found[a * p : (a + 1) * p, a * p :].T
-        return found
+            hessian[a * p : (a + 1) * p, a * p :] = self.X.T @ weighted
+            hessian[a * p :, a * p : (a + 1) * p] = hessian[a * p : (a + 1) * p, a * p :].T
+        return hessian
 
     def rows(self, theta: Array, G: Array) -> Array:
         return np.asarray((G[:, :, None] * self.X[:, None, :]).reshape(self.n, self.size))
@@ -1160,9 +1054,9 @@ class Parallel(Predictors):
             return np.cumsum(np.append(theta[self.p], np.exp(theta[self.p + 1 :])))
 
     def stretch(self, theta: Array) -> tuple[float, Array]:
-        found = np.zeros(self.size)
-        found[self.p + 1 :] = 1.0
-        return float(theta[self.p + 1 :].sum()), found
+        slope = np.zeros(self.size)
+        slope[self.p + 1 :] = 1.0
+        return float(theta[self.p + 1 :].sum()), slope
 
     def _growth(self, theta: Array) -> Array:
         """Derivatives of alpha, (q, q)."""
@@ -1196,16 +1090,16 @@ class Parallel(Predictors):
 
     def hessian(self, theta: Array, W: Array, G: Array) -> Array:
         p, growth = self.p, self._growth(theta)
-        found = np.empty((self.size, self.size))
+        hessian = np.empty((self.size, self.size))
         beside = W.sum(axis=2)
-        found[:p, :p] = (self.X * beside.sum(axis=1)[:, None]).T @ self.X
-        found[:p, p:] = -(self.X.T @ beside) @ growth
-        found[p:, :p] = found[:p, p:].T
-        found[p:, p:] = growth.T @ W.sum(axis=0) @ growth
+        hessian[:p, :p] = (self.X * beside.sum(axis=1)[:, None]).T @ self.X
+        hessian[:p, p:] = -(self.X.T @ beside) @ growth
+        hessian[p:, :p] = hessian[:p, p:].T
+        hessian[p:, p:] = growth.T @ W.sum(axis=0) @ growth
         bend = G.sum(axis=0) @ growth  # each increment is an exponential
         at = np.arange(p + 1, self.size)
-        found[at, at] += bend[1:]
-        return found
+        hessian[at, at] += bend[1:]
+        return hessian
 
     def rows(self, theta: Array, G: Array) -> Array:
         return np.hstack([-G.sum(axis=1)[:, None] * self.X, G @ self._growth(theta)])
@@ -1231,7 +1125,9 @@ class Scaled(Predictors):
         return self.p + 1
 
     def eta(self, theta: Array) -> Array:
-        linear = self._shifted((self.X @ theta[:-1])[:, None])[:, 0]
+        linear = self.X @ theta[:-1]
+        if self.offset is not None:
+            linear = linear + self.offset
         return np.column_stack([linear, np.full(self.n, theta[-1])])
 
     def adjoint(self, theta: Array, G: Array) -> Array:
@@ -1247,21 +1143,21 @@ class Scaled(Predictors):
         return np.column_stack([G[:, :, 0] @ self.X, G[:, :, 1].sum(axis=1)])
 
     def hessian(self, theta: Array, W: Array, G: Array) -> Array:
-        p, found = self.p, np.empty((self.size, self.size))
-        found[:p, :p] = (self.X * W[:, 0, 0][:, None]).T @ self.X
-        found[:p, p] = found[p, :p] = self.X.T @ W[:, 0, 1]
-        found[p, p] = W[:, 1, 1].sum()
-        return found
+        p, hessian = self.p, np.empty((self.size, self.size))
+        hessian[:p, :p] = (self.X * W[:, 0, 0][:, None]).T @ self.X
+        hessian[:p, p] = hessian[p, :p] = self.X.T @ W[:, 0, 1]
+        hessian[p, p] = W[:, 1, 1].sum()
+        return hessian
 
     def rows(self, theta: Array, G: Array) -> Array:
         return np.hstack([G[:, :1] * self.X, G[:, 1:]])
 
     def quadratic(self, theta: Array, V: Array) -> Array:
-        p, found = self.p, np.empty((self.n, 2, 2))
-        found[:, 0, 0] = np.einsum("np,np->n", self.X @ V[:p, :p], self.X)
-        found[:, 0, 1] = found[:, 1, 0] = self.X @ V[:p, p]
-        found[:, 1, 1] = V[p, p]
-        return found
+        p, forms = self.p, np.empty((self.n, 2, 2))
+        forms[:, 0, 0] = np.einsum("np,np->n", self.X @ V[:p, :p], self.X)
+        forms[:, 0, 1] = forms[:, 1, 0] = self.X @ V[:p, p]
+        forms[:, 1, 1] = V[p, p]
+        return forms
 
 
 def predictors_of(outcome: Outcome, X: Array, offset: Array | None = None) -> Predictors:

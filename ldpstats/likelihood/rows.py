@@ -13,11 +13,10 @@ smaller problem does (`reduced`), and which reports are noisy (`noise`).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import prod
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -39,20 +38,10 @@ __all__ = [
     "SubsetRows",
     "UnaryRows",
     "UniformRows",
-    "add_grams",
-    "along_each",
-    "contracted",
-    "contracted_pairs",
     "dense_if_small",
-    "gram_of_two",
-    "khatri_rao",
     "log_noise",
-    "n_pairs",
-    "other_law",
     "other_rows",
-    "pairs",
     "rows_of_law",
-    "unpacked",
 ]
 
 
@@ -90,7 +79,18 @@ class Reduction:
 
 
 class Rows(ABC):
-    """A (u, k) matrix of report likelihoods, known through its products."""
+    """A (u, k) matrix of report likelihoods, known through its products.
+
+    `is_structured` says whether products are cheaper than a dense matrix makes them, `is_joint`
+    whether these are joint reports on several variables, and `is_table` whether products go through
+    a table of the distinct reports, which makes them quick. `may_be_dense` says whether a dense
+    matrix is the fastest form if it is small.
+    """
+
+    is_structured: ClassVar[bool] = False
+    is_joint: ClassVar[bool] = False
+    is_table: ClassVar[bool] = False
+    may_be_dense: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -102,28 +102,19 @@ class Rows(ABC):
         """Natural logarithm, shape (u,), of the factor taken out of each row."""
         return np.zeros(self.shape[0])
 
-    @property
-    def is_structured(self) -> bool:
-        """Whether products with W are cheaper than a dense matrix makes them."""
-        return False
-
-    @property
-    def is_joint(self) -> bool:
-        """Whether these are joint reports on several variables."""
-        return False
-
-    @property
-    def is_table(self) -> bool:
-        """Whether products go through a table of the distinct reports, which makes them quick."""
-        return False
-
-    @abstractmethod
     def mix(self, p: Array) -> Array:
         """W p, shape (u,): the scaled probability of each report under p."""
+        out = np.empty(self.shape[0])
+        for part, block in self.blocks():
+            out[part] = block @ p
+        return out
 
-    @abstractmethod
     def adjoint(self, v: Array) -> Array:
         """W' v, shape (k,)."""
+        out = np.zeros(self.shape[1])
+        for part, block in self.blocks():
+            out += v[part] @ block
+        return out
 
     def mix_each(self, p: Array) -> Array:
         """`mix` of several p, shape (c, k), at once: shape (c, u)."""
@@ -144,8 +135,8 @@ class Rows(ABC):
     # -- what a solver asks
 
     def prepared(self) -> Rows:
-        """The same rows in the form whose products are fastest: dense if small, else compiled."""
-        return self
+        """These rows in the form whose products are fastest: dense if small, else compiled."""
+        return dense_if_small(self) if self.may_be_dense else self
 
     def groups(self, v: Array) -> list[tuple[Rows, Array]]:
         """The rows of each group of respondents, with its part of v, shape (u,)."""
@@ -168,7 +159,8 @@ class Rows(ABC):
 
         Solvers ask it of rows that are `prepared`; see also `margins`.
         """
-        return np.full(self.shape[1], 1.0 / self.shape[1])
+        p = self.linear(n / n.sum(), 1.0)
+        return np.full(self.shape[1], 1.0 / self.shape[1]) if p is None else project_simplex(p)
 
     def linear(self, v: Array, total: float) -> Array | None:
         """The linear estimate from weights v that sum to `total`; None where it is not quick."""
@@ -270,6 +262,7 @@ class UniformRows(Rows):
     `b` is a number where all reports are alike (k-RR), else of shape (k,).
     """
 
+    is_structured: ClassVar[bool] = True
     codes: Array
     a: float
     b: float | Array
@@ -283,10 +276,6 @@ class UniformRows(Rows):
     @property
     def shape(self) -> tuple[int, int]:
         return self.codes.size, self.k
-
-    @property
-    def is_structured(self) -> bool:
-        return True
 
     def mix(self, p: Array) -> Array:
         return np.asarray(self.a * p[self.codes] + self.background * p.sum())
@@ -378,6 +367,7 @@ class UnaryRows(Rows):
     `packed` has shape (u, ceil(k/8)), bit j of a report in byte j // 8 at position j % 8.
     """
 
+    is_structured: ClassVar[bool] = True
     packed: npt.NDArray[np.uint8]
     p1: float | Array
     p0: float | Array
@@ -386,10 +376,6 @@ class UnaryRows(Rows):
     @property
     def shape(self) -> tuple[int, int]:
         return self.packed.shape[0], self.k
-
-    @property
-    def is_structured(self) -> bool:
-        return True
 
     @property
     def present(self) -> float | Array:
@@ -405,18 +391,6 @@ class UnaryRows(Rows):
     def log_scale(self) -> Array:
         return log_noise(self.packed, self.p0, self.k)
 
-    def mix(self, p: Array) -> Array:
-        out = np.empty(self.shape[0])
-        for part, block in self.blocks():
-            out[part] = block @ p
-        return out
-
-    def adjoint(self, v: Array) -> Array:
-        out = np.zeros(self.k)
-        for part, block in self.blocks():
-            out += v[part] @ block
-        return out
-
     def take(self, start: int, stop: int) -> Array:
         bits = np.unpackbits(self.packed[start:stop], axis=1, count=self.k, bitorder="little")
         block = bits.astype(np.float64)
@@ -428,19 +402,13 @@ class UnaryRows(Rows):
         return replace(self, packed=self.packed[keep])
 
     def prepared(self) -> Rows:
-        return PackedRows(np.ascontiguousarray(self.packed), self.p1, self.p0, self.k).prepared()
+        packed = np.ascontiguousarray(self.packed)
+        return dense_if_small(PackedRows(packed, self.p1, self.p0, self.k))
 
 
 @dataclass(frozen=True, eq=False)
 class PackedRows(UnaryRows):
-    """`UnaryRows` with compiled products: by bytes, or along the set bits where these are few.
-
-    Examples
-    --------
-    >>> rows = PackedRows(np.array([[0b01], [0b10]], dtype=np.uint8), p1=0.75, p0=0.25, k=2)
-    >>> rows.mix(np.array([1.0, 0.0])).round(3)   # 3 where the bit is set, else 1/3
-    array([3.   , 0.333])
-    """
+    """`UnaryRows` with compiled products: by bytes, or along the set bits where these are few."""
 
     @cached_property
     def _listed(self) -> tuple[Array, Array] | None:
@@ -476,9 +444,6 @@ class PackedRows(UnaryRows):
     def prepared(self) -> Rows:
         return dense_if_small(self)
 
-    def start(self, n: Array) -> Array:
-        return project_simplex(self.linear(n / n.sum(), 1.0))
-
     def linear(self, v: Array, total: float) -> Array:
         """``(m - p0 total) / (p1 - p0)`` for the weight m of the reports that have each bit set."""
         sums, _ = self.adjoints(v)  # absent times total + (present - absent) m
@@ -494,65 +459,6 @@ class PackedRows(UnaryRows):
         return bit_sums(self.packed, v, self.k)
 
 
-# -- The Hessian of a likelihood of Bloom filters whose candidates own at most two bits each ------
-
-
-_BLOCK_two_bits = 1 << 19  # bits of reports that are taken as numbers at a time (4 MB)
-
-
-def gram_of_two(
-    packed: npt.NDArray[np.uint8],
-    cohort: Array,
-    cells: Array,
-    n_bits: int,
-    ratios: tuple[float, float],
-    v: Array,
-) -> Array:
-    """W' diag(v) W, shape (S, S), of `BloomRows` with cells of shape (C, S, 2).
-
-    A likelihood is ``(absent + gain y_a) (absent + gain y_b)``: what is linear in the bits, B'(y,
-    1), and gain^2 where both are set, which few candidates have. The squares of the former take
-    the products of all bits of a cohort, the others lists of few.
-
-    Parameters
-    ----------
-    ratios : tuple of float
-        Likelihood ratios of an own bit that is not set, and of one that is.
-    """
-    from ldpstats.kernels.two_bits import pair_gram
-
-    S, (absent, present) = cells.shape[1], ratios
-    gain, half, both = present - absent, np.zeros((S, S)), np.zeros((S, S))
-    for c, own in enumerate(cells):
-        products, cross = np.zeros((n_bits + 1,) * 2), np.zeros((S, n_bits + 1))
-        members = np.flatnonzero(cohort == c)
-        for rows in np.array_split(members, 1 + members.size * n_bits // _BLOCK_two_bits):
-            pair_gram(packed[rows], v[rows], own, n_bits, both, cross)
-            products += _products(packed[rows], n_bits, v[rows])
-        B = _linear(own, n_bits, absent, gain)
-        half += B.T @ (products @ B / 2.0 + gain**2 * cross.T)
-    half += gain**4 * np.triu(both, 1)
-    half[np.diag_indices(S)] += gain**4 * both.diagonal() / 2.0
-    return half + half.T
-
-
-def _linear(own: Array, n_bits: int, absent: float, gain: float) -> Array:
-    """Coefficients, (n_bits + 1, S), of the bits and of 1 in each candidate's likelihood."""
-    alone = own[:, 1] == n_bits
-    slope = gain * np.where(alone, 1.0, absent)
-    B = np.zeros((n_bits + 1, len(own)))
-    B[own, np.arange(len(own))[:, None]] = slope[:, None]
-    B[-1] = np.where(alone, absent, absent**2)
-    return B
-
-
-def _products(packed: npt.NDArray[np.uint8], n_bits: int, weights: Array) -> Array:
-    """Weighted sums of the products of the bits and 1, shape (n_bits + 1, n_bits + 1)."""
-    bits = np.ones((len(packed), n_bits + 1))
-    bits[:, :-1] = np.unpackbits(packed, axis=1, count=n_bits, bitorder="little")
-    return np.asarray((bits * weights[:, None]).T @ bits)
-
-
 # -- Likelihoods of reports that are subsets of the categories, all of one size -------------------
 
 
@@ -560,24 +466,9 @@ def _products(packed: npt.NDArray[np.uint8], n_bits: int, weights: Array) -> Arr
 class SubsetRows(PackedRows):
     """Rows of subset selection: ``W[i, x]`` is one where report i holds x, else `ratio`.
 
-    Parameters
-    ----------
-    packed : array of uint8, shape (u, ceil(k/8))
-        Bit j of a report in byte j // 8 at position j % 8.
-    p1, p0 : float
-        P(x in the report) of the category itself and of any other.
-    k : int
-        Number of categories.
-    ratio : float
-        Probability of a report under a category outside it, over that under one inside.
-    log_high : float
-        Natural logarithm of the latter, the scale of every row.
-
-    Examples
-    --------
-    >>> rows = SubsetRows(np.array([[0b001], [0b010]], np.uint8), 0.5, 0.25, 3, 0.5, np.log(0.5))
-    >>> rows.mix(np.array([0.5, 0.25, 0.25]))
-    array([0.75 , 0.625])
+    `p1` and `p0` are P(x in the report) of the category itself and of any other, `ratio` the
+    probability of a report under a category outside it over that under one inside, and `log_high`
+    the natural logarithm of the latter, the scale of every row.
     """
 
     ratio: float
@@ -607,29 +498,13 @@ _MOST_PARTS = 128  # that a model of the Hessian keeps apart
 
 @dataclass(frozen=True, eq=False)
 class BlockRows(Rows):
-    """Rows of a block design: ``W[i, x]`` is one where the block of report i holds x, else `ratio`.
+    """Rows of a block design: ``W[i, x]`` is one where the block of label i holds x, else `ratio`.
 
-    Products take one transform of the design, whatever the number of reports.
-
-    Parameters
-    ----------
-    codes : array of int, shape (u,)
-        Labels that were reported.
-    design : BlockDesign
-        Which categories a label stands for.
-    ratio : float
-        Probability of a label under a category outside its block, over that under one inside.
-    high : float
-        The latter, the scale of every row.
-
-    Examples
-    --------
-    >>> from ldpstats.likelihood.blocks import HadamardDesign
-    >>> rows = BlockRows(np.array([0, 2]), HadamardDesign(3, 1, 4), ratio=0.5, high=1 / 3)
-    >>> rows.mix(np.array([0.5, 0.25, 0.25]))
-    array([1.  , 0.75])
+    Products take one transform of the design; `high` is the scale of every row.
     """
 
+    is_structured: ClassVar[bool] = True
+    may_be_dense: ClassVar[bool] = True
     codes: Array
     design: BlockDesign
     ratio: float
@@ -638,10 +513,6 @@ class BlockRows(Rows):
     @property
     def shape(self) -> tuple[int, int]:
         return self.codes.size, self.design.k
-
-    @property
-    def is_structured(self) -> bool:
-        return True
 
     @cached_property
     def log_scale(self) -> Array:
@@ -683,19 +554,9 @@ class BlockRows(Rows):
             return super().groups(v)
         return [(self.select(own), v[own]) for own in members]
 
-    def prepared(self) -> Rows:
-        return dense_if_small(self)
-
-    def start(self, n: Array) -> Array:
-        return project_simplex(self.linear(n / n.sum(), 1.0))
-
     def linear(self, v: Array, total: float) -> Array:
-        """The tallies of the own labels, without what other answers add on average.
-
-        Those add alike where two categories have as many labels in common whichever they are, else
-        about so.
-        """
-        design = self.design
+        """The tallies of the own labels, without what other answers add on average."""
+        design = self.design  # others add alike if two categories share as many labels as any
         l, s = design.n_labels, design.size  # noqa: E741
         common = design.common if design.common is not None else s * s / l
         Z = s + (l - s) * self.ratio
@@ -710,24 +571,13 @@ class BlockRows(Rows):
 class SensitiveRows(Rows):
     """Rows of reports that are bits of the sensitive categories, or reveal another category.
 
-    A protected report has the likelihood of its bits under each sensitive category, and the same
-    likelihood `leftover` times that of noise under all others. An invertible report has likelihood
-    `told` under the category that it reveals, and none under any other.
-
-    Parameters
-    ----------
-    bits : Rows, shape (u_P, S)
-        Protected reports under the sensitive categories, scaled by the probability of noise.
-    protected : array of bool, shape (u,)
-        Which reports are protected.
-    revealed : array of int, shape (u - u_P,)
-        Category that each of the others reveals.
-    sensitive : array of bool, shape (k,)
-        Which categories are sensitive, in the order of the columns of `bits`.
-    told : float
-        Probability that a category that is not sensitive is revealed.
+    A `protected` report has the likelihood of its `bits`, (u_P, S), under each sensitive category,
+    and `leftover` times that of noise under all others. An invertible report has likelihood `told`
+    under the category that it reveals (`revealed`, (u - u_P,)), and none under any other.
+    `sensitive`, (k,), is in the order of the columns of `bits`.
     """
 
+    is_structured: ClassVar[bool] = True
     bits: Rows
     protected: npt.NDArray[np.bool_]
     revealed: Array
@@ -738,10 +588,6 @@ class SensitiveRows(Rows):
     @property
     def shape(self) -> tuple[int, int]:
         return self.protected.size, self.sensitive.size
-
-    @property
-    def is_structured(self) -> bool:
-        return True
 
     @cached_property
     def log_scale(self) -> Array:
@@ -854,9 +700,12 @@ class SensitiveRows(Rows):
 
 
 # -- What is not among the categories of interest: the category "Other" of a likelihood -----------
-# Where the mechanism allows it "Other" is exact, see `ldpstats.mechanisms.lumped`. Here is what can
-# be said of it where answers are hashed: the law of each bit, or label, of the respondents whose
-# answer is none of the candidates, by subtraction of what the candidates explain.
+# Where the mechanism allows it "Other" is exact, see `ldpstats.mechanisms.lumped`. Of hashed
+# answers the law of each bit, or label, of respondents who hold no candidate is what is left over.
+# It is shrunk towards that of answers that hash evenly, by the share of its variance that is noise
+# (empirical Bayes: the variance over all cells, less that of privacy). Bits: P(bit = 1), kept
+# between p* and q*, which are what an answer can give. Labels: probabilities that sum to one, each
+# at least that of a label that is not the answer's own; the nearest such law.
 
 
 _LEAST_SHARE = 1e-6  # of Other, below which there is nothing to estimate its law from
@@ -878,10 +727,9 @@ def other_rows(data: Reports | Counts, candidates: Any, p: Any, form: str = "pro
 
 
 def rows_of_law(law: Array, data: Reports | Counts, unset: Array | None = None) -> Array:
-    """Likelihood of reports, (u,), under a law of each cohort's cells, as `other_law` gives it.
+    """Likelihood, (u,), under a `law` of cells, (C, m), in the scale of `BloomRows`.
 
-    It is in the scale of the candidates' own rows, see `other_rows`. `unset` is the law of cells
-    that are not the report's label, or of bits that are not set, where it differs.
+    `unset` is the law of other labels, and of bits that are not set, where it differs.
     """
     assert data.cohort is not None
     if not data.mechanism.n_bits:
@@ -902,19 +750,6 @@ def rows_of_law(law: Array, data: Reports | Counts, unset: Array | None = None) 
             f"reports of {data.mechanism} are too telling for a product of bits: use fewer bits"
         )
     return np.asarray(np.exp(log))
-
-
-def other_law(data: Reports | Counts, candidates: Any, p: Any, form: str = "product") -> Array:
-    """Law of the reports of "Other" in each cohort, of bits or labels, shape (C, n_cells).
-
-    Arguments and errors are those of `other_rows`. What is left over of a cell is shrunk towards
-    that of answers that hash evenly, by the share of its variance that is noise (empirical Bayes:
-    the variance over all cells, less that of privacy). Bits: P(bit = 1), kept between p* and q*,
-    which are what an answer can give. Labels: probabilities that sum to one, each at least that of
-    a label that is not the answer's own; the nearest such law.
-    """
-    left = _LeftOver.of(data, candidates, p, form)
-    return left.printed() if form == "fpe16" else left.law()
 
 
 @dataclass(frozen=True, eq=False)
@@ -947,7 +782,16 @@ class _LeftOver:
             raise NotAvailable(f"{mechanism} hashes no answers: lump(reports, keep) is exact")
         if form == "fpe16" and not mechanism.n_bits:
             raise NotAvailable('form="fpe16" is a product of bits; O-RR reports labels')
-        cells = mechanism.cells(candidates) if mechanism.is_open else _some(mechanism, candidates)
+        if mechanism.is_open:
+            cells = mechanism.cells(candidates)
+        else:
+            every = mechanism.cells()
+            cells = (
+                every
+                if candidates is None
+                else every[:, encode("candidates", candidates, mechanism.categories)[0]]
+            )
+            cells = np.ascontiguousarray(cells)
         p = distribution("p", p, cells.shape[1], partial=True)
         if 1.0 - p.sum() < _LEAST_SHARE:
             raise NotAvailable(f"the candidates sum to {p.sum():.6g}: nothing is left for Other")
@@ -987,7 +831,7 @@ class _LeftOver:
         return np.asarray(np.divide(ones, reports[:, None], out=none, where=reports[:, None] > 0))
 
     def _owned(self, ones: Array, reports: Array) -> Array:
-        """The same by subtraction alone; `even` where there is no report."""
+        """Share of the answers in Other that own a cell, by subtraction; `even` without reports."""
         rest, slope = 1.0 - self.p_sum, self.high - self.low
         left = self._seen(ones, reports) - self.high * self.own - self.low * (self.p_sum - self.own)
         share = (left / rest - self.low) / slope
@@ -1006,91 +850,3 @@ class _LeftOver:
         excess = float((precision * square).sum()) - np.count_nonzero(precision)
         variance = max(excess / float(precision.sum()), 0.0)
         return np.asarray(variance * precision / (1.0 + variance * precision))
-
-
-def _some(mechanism: Any, labels: Any) -> Array:
-    """Cells of some labels of a known alphabet."""
-    cells = mechanism.cells()
-    if labels is None:
-        return np.asarray(cells)
-    return np.ascontiguousarray(cells[:, encode("candidates", labels, mechanism.categories)[0]])
-
-
-# -- Products of the rows of several variables, and of pairs of their categories ------------------
-
-
-def khatri_rao(left: Array, right: Array) -> Array:
-    """Row by row Kronecker products, shape (b, k_1 k_2)."""
-    return (left[:, :, None] * right[:, None, :]).reshape(len(left), left.shape[1] * right.shape[1])
-
-
-def contracted(table: Array, matrices: Any, axis: int) -> Array:
-    """The table summed with the given axis of a matrix along each of its own axes."""
-    for W in matrices:  # each takes the first axis and puts its own last: d times restore the order
-        table = np.tensordot(table, W, axes=(0, axis))
-    return table
-
-
-def along_each(tables: Array, matrices: Any, axis: int) -> Array:
-    """`contracted` of several tables at once, shape (c, ...)."""
-    for W in matrices:
-        tables = np.tensordot(tables, W, axes=(1, axis))
-    return tables
-
-
-def pairs(rows: Array) -> Array:
-    """Products of columns i <= s of (b, k) rows, shape (b, k (k + 1) / 2), by i, then s."""
-    k = rows.shape[1]
-    columns = np.ascontiguousarray(rows.T)
-    out = np.empty((n_pairs(k), len(rows)), dtype=rows.dtype)
-    end = 0
-    for i in range(k):
-        start, end = end, end + k - i
-        np.multiply(columns[i], columns[i:], out=out[start:end])
-    return out.T
-
-
-def n_pairs(k: int) -> int:
-    """Columns of `pairs`."""
-    return k * (k + 1) // 2
-
-
-def contracted_pairs(table: Array, W: Array, block: int) -> Array:
-    """The table summed along its first axis with `pairs` of W, which are put last."""
-    total = np.zeros((*table.shape[1:], n_pairs(W.shape[1])))
-    step = max(1, block // total.shape[-1])
-    for start in range(0, len(W), step):
-        rows = slice(start, start + step)
-        total += np.tensordot(table[rows], pairs(W[rows]), axes=(0, 0))
-    return total
-
-
-def add_grams(total: Array, weights: Array, W: Array, block: int) -> None:
-    """Add ``W' diag(w) W`` for each column w of the weights, (b, m), to the total, (m, k, k)."""
-    b, k = W.shape
-    step = max(1, block // (b * k))
-    columns = np.ascontiguousarray(W.T)
-    for start in range(0, len(total), step):
-        some = slice(start, start + step)
-        weighted = weights.T[some, None, :] * columns
-        total[some] += (weighted.reshape(-1, b) @ W).reshape(-1, k, k)
-
-
-def unpacked(packed: Array, sizes: Sequence[int], order: Sequence[int]) -> Array:
-    """The (k, k) matrix, k = k_1 ... k_d, whose cells are found in `packed`.
-
-    Its axes are the variables in the given order, each a cell per `pairs`; but where there is one
-    more, the last two are the categories of the last variable.
-    """
-    d, cells = len(sizes), []
-    for axis in order:
-        size = sizes[axis]
-        first, second = np.indices((size, size))
-        low, high = np.minimum(first, second), np.maximum(first, second)
-        whole = packed.ndim > d and axis == order[-1]
-        at = [1] * (2 * d)
-        at[axis] = at[d + axis] = size
-        for cell in (low, high) if whole else (low * (2 * size - low - 1) // 2 + high,):
-            cells.append(cell.reshape(at))
-    k = prod(sizes)
-    return np.asarray(packed[tuple(cells)].reshape(k, k))

@@ -1,6 +1,9 @@
-"""An estimate with its covariance, and the share of answers that candidates leave over.
+"""An estimate with its covariance, and what is known of its law.
 
-What is known of their law is in `exact_counts`, `tallies` and `report_law`.
+The share of answers that candidates leave over; raw moments of what an estimate makes of single
+reports; the law of label reports, which can be moved to where a null holds; counts that estimates
+rest on, with variance and skewness as a frequency varies; binomial counts, whose law is exact;
+projections onto the simplex; and what a single report can make of the estimate.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from ldpstats.arguments import (
     number_from_json,
     number_to_json,
 )
-from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.errors import NotAvailable
 from ldpstats.likelihood.covariance import Covariance
 
 __all__ = [
@@ -36,11 +39,9 @@ __all__ = [
     "Uncertain",
     "Unexplained",
     "answer_moments",
-    "bit_moments",
     "bit_reach",
     "label_moments",
     "label_reach",
-    "own_reach",
     "picked",
     "project_simplex",
     "project_subsimplex",
@@ -75,10 +76,10 @@ class Uncertain:
         """Standard errors, shape (k,); nan where there are none."""
         if self.variances is not None:
             return np.sqrt(self.variances)
-        found = np.full(self.estimate.size, np.nan)
+        se = np.full(self.estimate.size, np.nan)
         if self.covariance is not None:
-            found[self.places] = np.sqrt(self.covariance.variances())
-        return found
+            se[self.places] = np.sqrt(self.covariance.variances())
+        return se
 
     def every_bse(self) -> Array:
         """Standard errors, shape (k,); refused, saying why, where some were not computed."""
@@ -186,7 +187,7 @@ class Unexplained:
         return f"{text} (std err {self.bse:.4g}), 95% interval [{lower:.4g}, {upper:.4g}]"
 
     def _repr_html_(self) -> str:
-        """The same, in a notebook."""
+        """The text, for a notebook."""
         return html_lines(str(self))
 
     def conf_int(self, alpha: float = 0.05, clip: bool = True) -> tuple[float, float]:
@@ -216,48 +217,33 @@ class Unexplained:
 
 
 # -- Raw moments of what a linear estimate makes of single reports: of labels, and of bits --------
-# A report y counts for category i with a weight. Each function returns two arrays of shape (3, k),
-# the means of the weight, of its square and of its cube: over the reports of those who hold
-# category i, and over all reports if the frequencies are p.
+# A report y counts for category i with a weight; raw moments are the means of it, of its square
+# and of its cube, each (k,) and stacked.
 
 
 def label_moments(Q: Array, weights: Array, p: Array) -> tuple[Array, Array]:
-    """Of labels with the channel Q, shape (k, l), and weights of shape (k, l)."""
+    """Of labels with the channel Q and weights, (k, l) both: given category i, and at p; (3, k)."""
     own = np.array([np.einsum("iy,iy->i", Q, weights**j) for j in (1, 2, 3)])
     return own, np.array([weights**j @ (p @ Q) for j in (1, 2, 3)])
 
 
-def bit_moments(noise: Array, slope: Any, weights: Array, p: Array) -> tuple[Array, Array]:
-    """Of k bits that are independent given the category, of sums with weights of shape (k, k).
-
-    A bit is set with probability `noise`, shape (k,), in the reports of the other categories, and
-    ``noise + slope`` in those of its own.
-    """
-    raw = answer_moments(noise, slope, weights)
-    return np.array([np.diagonal(m) for m in raw]), np.array([m @ p for m in raw])
-
-
 def answer_moments(noise: Array, slope: Any, weights: Array) -> tuple[Array, Array, Array]:
-    """The same, raw moments of each row i of weights if x is the category, three times (q, k)."""
-    owned = noise + slope
+    """Of bits that are set with probability `noise`, (k,), and ``noise + slope`` for the answer x.
+
+    Raw moments of each row i of weights given x: three (q, k).
+    """
+    laws = zip(_bit_cumulants(noise), _bit_cumulants(noise + slope), strict=True)
     # cumulants of row i if x is the category: those of noise, with another law of bit x
     first, second, third = (
-        (law(noise) @ (weights**j).T)[:, None] + weights**j * (law(owned) - law(noise))
-        for j, law in enumerate((_mean, _variance, _third), start=1)
+        (other @ (weights**j).T)[:, None] + weights**j * (own - other)
+        for j, (other, own) in enumerate(laws, start=1)
     )
     return first, second + first**2, third + 3.0 * first * second + first**3
 
 
-def _mean(m: Array) -> Array:
-    return m
-
-
-def _variance(m: Array) -> Array:
-    return np.asarray(m * (1.0 - m))
-
-
-def _third(m: Array) -> Array:
-    return np.asarray(m * (1.0 - m) * (1.0 - 2.0 * m))
+def _bit_cumulants(m: Array) -> tuple[Array, Array, Array]:
+    """First three cumulants of a bit that is set with probability m."""
+    return m, m * (1.0 - m), m * (1.0 - m) * (1.0 - 2.0 * m)
 
 
 # -- The law of label reports, as contrasts of the frequencies move it ----------------------------
@@ -265,17 +251,9 @@ def _third(m: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class ReportPart:
-    """What an estimate makes of the reports of one source that are labels.
+    """What an estimate makes of label reports of one source, of this `law`, (l,).
 
-    Parameters
-    ----------
-    weights : array, shape (l,) or (k, l)
-        Number with which a report counts for each category; shape (l,) for a diagonal.
-    slopes : array, shape (l,) or (k, l)
-        Growth of the probability of each report with each frequency; shape (l,) for a diagonal.
-    law : array, shape (l,)
-        Probabilities of the reports.
-    nobs : int
+    A report's `weights` and the `slopes` of its probability are (k, l), or (l,) for a diagonal.
     """
 
     weights: Array
@@ -409,17 +387,9 @@ class PooledTallies(Tallies):
     """What estimates from several sources rest on: a binomial count of each category in each.
 
     The estimate is ``sum_s share_s (tally_s/nobs_s - offset_s)/scale_s`` with ``tally_s ~
-    Bin(nobs_s, offset_s + scale_s p)``. Few reports without noise make it skewed, and its variance
-    grow with the frequency: `FrequencyResults.detected` and `conf_int` allow for both.
-
-    Parameters
-    ----------
-    nobs : array, shape (S, 1)
-        Reports of each source.
-    offset, scale : array, shape (S, k)
-        Law of the counts.
-    share : array, shape (S, k)
-        Weight of each source in the estimate; they sum to one.
+    Bin(nobs_s, offset_s + scale_s p)``, nobs of shape (S, 1), the rest (S, k). Few reports without
+    noise make it skewed, and its variance grow with the frequency: `FrequencyResults.detected` and
+    `conf_int` allow for both.
 
     Examples
     --------
@@ -637,23 +607,18 @@ def project_simplex(v: Array, variances: Array | None = None) -> Array:
     point ``max(v - mu variances, 0)``; an entry of variance zero stays where it is, or at zero.
     """
     if variances is not None:
-        return _project_weighted(v, variances)
+        some = np.flatnonzero(variances > 0.0)
+        rate = v[some] / variances[some]  # the mu at which each entry reaches zero
+        order = np.argsort(-rate)
+        fixed = np.maximum(np.delete(v, some), 0.0).sum()
+        levels = (np.cumsum(v[some][order]) + fixed - 1.0) / np.cumsum(variances[some][order])
+        above = np.flatnonzero(rate[order] > levels)
+        if above.size:  # else what may not move leaves nothing for the others
+            return np.asarray(np.maximum(v - levels[above[-1]] * variances, 0.0))
     largest_first = np.sort(v)[::-1]
     mu = (np.cumsum(largest_first) - 1.0) / np.arange(1, v.size + 1)
     positive = int(np.flatnonzero(largest_first > mu)[-1])
     return np.asarray(np.maximum(v - mu[positive], 0.0))
-
-
-def _project_weighted(v: Array, variances: Array) -> Array:
-    some = np.flatnonzero(variances > 0.0)
-    rate = v[some] / variances[some]  # the mu at which each entry reaches zero
-    order = np.argsort(-rate)
-    held = np.maximum(np.delete(v, some), 0.0).sum()
-    mu = (np.cumsum(v[some][order]) + held - 1.0) / np.cumsum(variances[some][order])
-    positive = np.flatnonzero(rate[order] > mu)
-    if not positive.size:  # what may not move leaves nothing for the others
-        return project_simplex(v)
-    return np.asarray(np.maximum(v - mu[positive[-1]] * variances, 0.0))
 
 
 def project_subsimplex(v: Array) -> Array:
@@ -671,11 +636,7 @@ def water_filling(counts: Array, a: float, b: float | Array) -> Array:
     1), a number, and a = (e^eps - 1) b > 0. Categories that are not sensitive have b_y = 0 under
     uRR, and come first.
     """
-    if not a > 0.0:
-        raise InvalidArgument("a", a, "must be positive; other channels need `MLE`")
     c = np.asarray(counts)
-    if not c.max() > 0.0:
-        raise InvalidArgument("counts", c.tolist(), "must hold at least one report")
     ratio: Any = b / a
     if np.ndim(ratio) == 0:
         lam = _level(np.sort(c)[::-1].astype(np.float64), ratio)
@@ -707,10 +668,9 @@ _RESIDUAL = 1e-9  # relative; the error of the eigenvalue is about its square
 
 
 def spectral_norm(M: Array) -> float:
-    """The largest singular value of M, to rounding.
+    """The largest singular value of M by Lanczos' method for M'M, all vectors kept orthogonal.
 
-    Lanczos' method for M'M, with all vectors kept orthogonal, from a vector that no structure of a
-    channel is orthogonal to. All singular values are computed where it does not converge.
+    All singular values are computed where it does not converge.
     """
     size = M.shape[1]
     most = min(_MOST_STEPS, size)
@@ -743,21 +703,6 @@ Pair = tuple[int, int]  # positions of the two categories of a difference, the f
 def picked(weights: Array, pair: Pair | None) -> Array:
     """Rows of weights, (k, d), of the categories, or the row of a difference, (1, d)."""
     return weights if pair is None else weights[[pair[0]]] - weights[[pair[1]]]
-
-
-def own_reach(
-    inverse: Any, offset: Any, k: int, bounds: tuple[float, float], pair: Pair | None
-) -> tuple[Array, Array]:
-    """Of one equation a category, ``inverse (t - offset)``, for reports with t within bounds.
-
-    Some report has the largest t of any category and the least of any other.
-    """
-    ends = [np.broadcast_to(inverse * (b - np.asarray(offset)), k) for b in bounds]
-    low, high = np.minimum(*ends), np.maximum(*ends)
-    if pair is None:
-        return low, high
-    first, second = pair
-    return low[[first]] - high[[second]], high[[first]] - low[[second]]
 
 
 def label_reach(weights: Array) -> tuple[Array, Array]:

@@ -1,4 +1,9 @@
-"""Count reports where they are: one call for files, frames and tables of an engine."""
+"""Counts of a survey's reports: of one table, of a question, of groups, of several questions.
+
+`count` is the public call for files, frames and tables of an engine. What analyses of a `Survey`
+need follows: distinct combinations of reports with their numbers where few are possible, else rows;
+sums of bits where the rows are; waves matched; groups; and files of true answers made into sheets.
+"""
 
 from __future__ import annotations
 
@@ -39,6 +44,7 @@ from ldpstats.io.tables import (
     answers_in,
     check_mechanism,
     check_spreadsheet_safe,
+    columns_shown,
     file_format,
     label_of,
     missing_texts,
@@ -79,7 +85,7 @@ from ldpstats.survey.questionnaire import (
     report_columns,
 )
 from ldpstats.survey.questions import FINGERPRINTS, Named, Question, assigned
-from ldpstats.survey.tables import Column, Table
+from ldpstats.survey.tables import Table
 
 __all__ = [
     "as_written",
@@ -169,17 +175,51 @@ def count(
     >>> count(frame, ldp.Warner(epsilon=1.0), "ill", where="age >= 18").vector()
     array([1, 1])
     """
-    asked = _Asked(mechanism, column, count, cohort, boolean("bits", bits), where)
-    one_of("missing", missing, ("count", "raise"))
+    bits = boolean("bits", bits)
+    check_mechanism(mechanism)
+    if bits and not mechanism.n_bits:
+        raise NotAvailable(f"{mechanism} does not report bits: count without bits=True")
+    if cohort is not None and not (mechanism.n_cohorts or mechanism.cohort_names):
+        remedy = f"must be left out: {mechanism} has no cohorts"
+        raise InvalidArgument("cohort", cohort, remedy)
+    known: dict[str, str] = {}
+    for argument, name in (("column", column), ("count", count), ("cohort", cohort)):
+        if name is None:
+            continue
+        if not isinstance(name, str):
+            raise InvalidArgument(argument, name, "must be text, the name of a column")
+        if name in known:
+            raise InvalidArgument(argument, name, f"is the column that {known[name]}= names")
+        known[name] = argument
+    one_of("missing", missing, ("raise", "count"))
     progress = boolean("progress", progress)
     rows = rows_of(source, "source", na, table, engine, on_error)
+    column = _column_of_reports(rows.columns, column, [count, cohort])
+    found: Counts | BitCounts
     if isinstance(rows, Csv) and where is None:
-        found = asked.in_csv(rows, missing, progress)
+        how: dict[str, Any] = {"cohort": cohort, "missing": missing, "na": rows.na.on(column)}
+        total: Any = 0
+        with maybe_bar("counting", progress) as bar:
+            for i, file in enumerate(rows.frame):
+                how["advance"] = moved(bar, i, len(rows.frame))
+                total = total + read_counts(file, mechanism, column, count, bits=bits, **how)
+        found = total
     else:
         with watching(rows if progress and isinstance(rows, Query) else None):
-            found = asked.counted(asked.held(rows))
+            sheet = Questionnaire({column: mechanism})
+            held = held_on(rows, sheet, {} if cohort is None else {column: cohort}, whole=False)
+            held.columns_of([] if count is None else [count])
+            if where is not None:
+                tree = parse(where)
+                held.prepare(columns_in(tree))
+                held = held.where(tree)
+            data = tally(held, column, bits, count)
+            if isinstance(data, Reports):
+                found = data.tally(bits=bits)
+            else:
+                found = data.bit_counts() if bits else data
     if missing == "raise" and found.n_missing:
-        place = rows.first(asked.named(rows.columns), None) if isinstance(rows, Query) else None
+        place = rows.first(column, None) if isinstance(rows, Query) else None
         verb = "is" if found.n_missing == 1 else "are"
         remedy = f"{count_of(found.n_missing, 'report')} {verb} missing"
         remedy += f", the first in {place}" if place else ""
@@ -188,84 +228,23 @@ def count(
     return found
 
 
-@dataclass(frozen=True)
-class _Asked:
-    """What is counted, of whatever table."""
-
-    mechanism: Mechanism
-    column: str | None
-    count: str | None
-    cohort: str | None
-    bits: bool
-    where: str | None
-
-    def __post_init__(self) -> None:
-        check_mechanism(self.mechanism)
-        if self.bits and not self.mechanism.n_bits:
-            raise NotAvailable(f"{self.mechanism} does not report bits: count without bits=True")
-        named = self.mechanism.cohort_names
-        if self.cohort is not None and not (self.mechanism.n_cohorts or named):
-            remedy = f"must be left out: {self.mechanism} has no cohorts"
-            raise InvalidArgument("cohort", self.cohort, remedy)
-        given = {"column": self.column, "count": self.count, "cohort": self.cohort}
-        known: dict[str, str] = {}
-        for argument, name in given.items():
-            if name is None:
-                continue
-            if not isinstance(name, str):
-                raise InvalidArgument(argument, name, "must be text, the name of a column")
-            if name in known:
-                raise InvalidArgument(argument, name, f"is the column that {known[name]}= names")
-            known[name] = argument
-
-    def named(self, columns: Sequence[str]) -> str:
-        """The column of reports, which is the only one if it was not named."""
-        shown = ", ".join(map(repr, columns[:20])) + ", ..." * (len(columns) > 20)
-        if self.column is not None:
-            if self.column in columns:
-                return self.column
-            remedy = f"no such column; the table has {shown}"
-            raise InvalidArgument("column", self.column, remedy)
-        others = [name for name in columns if name not in (self.count, self.cohort)]
-        beside = {made(name) for name in others for made in (fingerprint_column, cohort_column)}
-        free = [name for name in others if name not in beside]
-        if len(free) == 1:
-            return free[0]
-        raise InvalidArgument("column", None, f"name the column of reports; the table has {shown}")
-
-    def in_csv(self, rows: Csv, missing: str, progress: bool) -> Counts | BitCounts:
-        """Count the reports of CSV files chunk by chunk."""
-        na = rows.na.on(self.named(rows.columns))
-        how: dict[str, Any] = {"cohort": self.cohort, "missing": missing, "na": na}
-        given = self.mechanism, self.named(rows.columns), self.count
-        total: Any = 0
-        with maybe_bar("counting", progress) as bar:
-            for i, file in enumerate(rows.frame):
-                advance = moved(bar, i, len(rows.frame))
-                part = read_counts(file, *given, bits=self.bits, advance=advance, **how)
-                total = total + part
-        found: Counts | BitCounts = total
-        return found
-
-    def held(self, rows: Query | Table) -> Held:
-        """The rows that are counted."""
-        column = self.named(rows.columns)
-        cohorts = {} if self.cohort is None else {column: self.cohort}
-        held = held_on(rows, Questionnaire({column: self.mechanism}), cohorts, whole=False)
-        held.columns_of([name for name in (self.count,) if name is not None])
-        if self.where is None:
-            return held
-        tree = parse(self.where)
-        held.prepare(columns_in(tree))
-        return held.where(tree)
-
-    def counted(self, held: Held) -> Counts | BitCounts:
-        """The counts of these rows."""
-        (column,) = held.questionnaire.questions
-        found = tally(held, column, self.bits, self.count)
-        if isinstance(found, Reports):
-            return found.tally(bits=self.bits)
-        return found.bit_counts() if self.bits else found
+def _column_of_reports(
+    columns: Sequence[str], column: str | None, taken: Sequence[str | None]
+) -> str:
+    """The column of reports, which is the only one beside the `taken` if it was not named."""
+    if column is not None:
+        if column in columns:
+            return column
+        raise InvalidArgument(
+            "column", column, f"no such column; the table has {columns_shown(columns)}"
+        )
+    others = [name for name in columns if name not in taken]
+    beside = {made(name) for name in others for made in (fingerprint_column, cohort_column)}
+    free = [name for name in others if name not in beside]
+    if len(free) == 1:
+        return free[0]
+    remedy = f"name the column of reports; the table has {columns_shown(columns)}"
+    raise InvalidArgument("column", None, remedy)
 
 
 @contextmanager
@@ -289,11 +268,7 @@ _MOST_CELLS = 1 << 26  # combinations of reports beyond which hardly any repeats
 
 
 def tally(held: Held, name: str, sums: bool = False, count: str | None = None) -> Data:
-    """The reports of a question, or how often each distinct one was seen.
-
-    With `sums`, sums of bits suffice, and are made where the rows are. Each row stands for as many
-    reports as its column `count` says.
-    """
+    """The reports of a question, or how often each was seen; `sums` of bits where they suffice."""
     if sums and isinstance(held, Remote):
         return summed(held, name, count=count)[1][0]
     cells, n = _cells(held, [name]) if count is None else held.cells([name], count)
@@ -325,11 +300,8 @@ def grouped(
 
 
 def sums_suffice(mechanism: Any, candidates: Any, method: Any, constraints: Any) -> bool:
-    """Whether a fit needs the sums of bits only, and gives the same from whole reports.
-
-    Estimates over candidates by inversion do. So would others that are distributions, but for
-    their log-likelihood, which whole reports have.
-    """
+    """Whether a fit needs the sums of bits only, and gives the same from whole reports."""
+    # over candidates by inversion; others that are distributions have a log-likelihood besides
     named = isinstance(method, str | None) and method in (None, Inversion.name)
     linear = (named or isinstance(method, Inversion)) and constraints is None
     hashed = isinstance(mechanism, Mechanism) and mechanism.is_open and mechanism.n_bits > 0
@@ -364,31 +336,24 @@ def _cells(held: Held, names: Sequence[str]) -> tuple[Held, Array | None]:
     sizes = [float(possible_reports(made_by)) for made_by in asked if made_by.n_bits]
     if held.ordered and np.prod(sizes) > _MOST_CELLS:
         if isinstance(held, Remote):
-            _refuse_many(len(held), sum(-(-made_by.n_bits // 8) for made_by in asked), names)
+            n = len(held)
+            width = sum(-(-made_by.n_bits // 8) for made_by in asked)
+            if n * width > MOST_BYTES:  # they hardly ever repeat
+                questions = ", ".join(map(repr, names))
+                raise NotAvailable(
+                    f"the likelihood of {questions} needs {n} reports of {width} bytes, more than "
+                    f"{MOST_BYTES / 1e6:,.0f} MB: sums of bits suffice for method='inversion' with "
+                    "candidates=, and FrequencyModel takes ldp.count(..., bits=True); or take a "
+                    "random part of the respondents"
+                )
         return held.read(names), None
     return held.cells(names)
-
-
-def _refuse_many(n: int, width: int, names: Sequence[str]) -> None:
-    """Refuse n reports of so many bytes that hardly ever repeat, beyond what a query may return."""
-    if n * width > MOST_BYTES:
-        asked = ", ".join(map(repr, names))
-        raise NotAvailable(
-            f"the likelihood of {asked} needs {n} reports of {width} bytes, more than "
-            f"{MOST_BYTES / 1e6:,.0f} MB: sums of bits suffice for method='inversion' with "
-            "candidates=, and FrequencyModel takes ldp.count(..., bits=True); or take a random "
-            "part of the respondents"
-        )
 
 
 def pairs(
     held: Held, names: Sequence[str]
 ) -> tuple[Mapping[str, tuple[str, int]], Iterator[tuple[tuple[str, str], JointCounts]]]:
-    """The counts of every pair of questions, one pair after another.
-
-    Beside them each question's mechanism in words and its number of reports, which are known once
-    a pair with it was read.
-    """
+    """The counts of every pair of questions, and of each read its mechanism and reports."""
     known: dict[str, tuple[str, int]] = {}
 
     def counted() -> Iterator[tuple[tuple[str, str], JointCounts]]:
@@ -430,10 +395,7 @@ def weighed(found: Coded, n: Array | None) -> Data:
 def summed(
     remote: Remote, name: str, by: Sequence[str] = (), count: str | None = None
 ) -> tuple[Held, list[BitCounts]]:
-    """Sums of the bits of a question for each combination of values of `by`.
-
-    The rows of what is held are those combinations; without `by` there is one.
-    """
+    """Sums of the bits of a question for each combination of values of `by`, its rows."""
     import pyarrow
 
     columns = remote.columns_of(by)
@@ -461,7 +423,10 @@ def matched(first: Held, second: Held, id: str, suffixes: tuple[str, str]) -> He
         kinds = [kind for wave in (first, second) if (kind := _checked_identifiers(wave, id))]
         if len(kinds) == 2:
             refuse_other_kind(id, *kinds)
-            return _joined(first, second, id, suffixes)
+            query = first.query.joined(second.query, id, suffixes)
+            sizes = len(first), len(second)
+            waves = Waves.matched((first, second), id, suffixes, sizes, len(query))
+            return Remote(waves, query, query)
     for wave in (first, second):
         if not wave.ordered:
             raise NotAvailable(
@@ -472,18 +437,8 @@ def matched(first: Held, second: Held, id: str, suffixes: tuple[str, str]) -> He
     return Waves.of(first.read(everything[0]), second.read(everything[1]), id, suffixes)
 
 
-def _joined(first: Remote, second: Remote, id: str, suffixes: tuple[str, str]) -> Remote:
-    query = first.query.joined(second.query, id, suffixes)
-    sizes = len(first), len(second)
-    waves = Waves.matched((first, second), id, suffixes, sizes, len(query))
-    return Remote(waves, query, query)
-
-
 def _checked_identifiers(wave: Remote, id: str) -> str | None:
-    """What a column of identifiers holds, if the engine can match it: whole numbers or text.
-
-    Refuses missing and repeated ones.
-    """
+    """What distinct identifiers are, if the engine can match them: whole numbers or text."""
     import narwhals
 
     wave.refuse_private(id)
@@ -497,18 +452,13 @@ def _checked_identifiers(wave: Remote, id: str) -> str | None:
     missing = col.is_null()
     if text:
         missing = missing | (col.fill_null("") == "")
-        if len(wave.query.filtered(col.fill_null("").str.contains(_blanks_around()))):
+        blank = f"[{''.join(chr(i) for i in range(1 << 16) if chr(i).isspace())}]"
+        if len(wave.query.filtered(col.fill_null("").str.contains(f"^{blank}|{blank}$"))):
             return None  # which memory ignores: match the rows there
     absent = len(wave.query.filtered(missing))
     twice, times = wave.query.commonest(column)
     refuse_identifiers(id, len(wave), absent, twice, times)
     return "text" if text else "numbers"
-
-
-def _blanks_around() -> str:
-    """A pattern for what Python takes as blanks, in which engines differ, around text."""
-    blank = f"[{''.join(chr(i) for i in range(1 << 16) if chr(i).isspace())}]"
-    return f"^{blank}|{blank}$"
 
 
 # -- Groups of respondents, made by one or several public columns ---------------------------------
@@ -522,11 +472,15 @@ _REMEDY = "group by text, booleans, categories or whole numbers; make bands of i
 
 
 def grouped_rows(held: Held, by: Sequence[object], name: str) -> tuple[list[Any], list[Rows], Rows]:
-    """Labels of the groups of a question, the rows of each, and the rows that have no group.
-
-    Labels are tuples where several columns make the groups; groups are in the columns' order.
-    """
-    columns = _columns(held, by, name)
+    """Labels (tuples if `by` several) of groups in order, rows of each, and rows without group."""
+    if not by:
+        raise InvalidArgument("by", list(by), "names no column")
+    names = [str.__str__(column) for column in by if isinstance(column, str)]
+    if len(names) < len(by) or len({*names, name}) <= len(names):
+        remedy = "must be different public columns, other than the question"
+        raise InvalidArgument("by", list(by), remedy)
+    held.prepare(names)
+    columns = [held.public(column).categories(_REMEDY) for column in names]
     missing = np.any([column.missing for column in columns], axis=0)
     known = np.flatnonzero(~missing)
     if not known.size:
@@ -549,19 +503,10 @@ def grouped_rows(held: Held, by: Sequence[object], name: str) -> tuple[list[Any]
     )
 
 
-def _columns(held: Held, by: Sequence[object], name: str) -> list[Column]:
-    """The columns that make groups; refuse those that cannot."""
-    if not by:
-        raise InvalidArgument("by", list(by), "names no column")
-    names = [str.__str__(column) for column in by if isinstance(column, str)]
-    if len(names) < len(by) or len({*names, name}) <= len(names):
-        remedy = "must be different public columns, other than the question"
-        raise InvalidArgument("by", list(by), remedy)
-    held.prepare(names)
-    return [held.public(column).categories(_REMEDY) for column in names]
-
-
 # -- Files of true answers made into files of answer sheets ---------------------------------------
+# Reports take the place of the answers to private questions; observed questions are copied. Nothing
+# else is, unless `keep` names it, and no error shows what the file holds. A row is one respondent,
+# who fills in one sheet. Every row of a CSV file says which questionnaire made it, Parquet once.
 
 
 @without_answers
@@ -578,73 +523,32 @@ def privatize_sheets(
     chunk_rows: int = CHUNK_ROWS,
     advance: Advance | None = None,
 ) -> dict[str, int]:
-    """Privatise the questions of a file into another file, chunk by chunk.
-
-    Reports take the place of the answers to private questions; observed questions are copied.
-    Nothing else is, unless `keep` names it, and no error shows what the file holds. The rows keep
-    their order. A row is one respondent, who fills in one sheet.
-
-    Parameters
-    ----------
-    source, target : path-like
-        CSV or Parquet files. A CSV file of sheets has the column questionnaire_fingerprint: every
-        row says which questionnaire made it. Parquet stores that once for each column.
-    client : SheetCollector
-        From `Questionnaire.collector`.
-    keep : sequence of str
-        Other columns to copy, unchanged.
-    na : sequence of str
-        Text that means a missing answer too, for example ("NA",).
-    force : bool
-        Whether existing files may be overwritten.
-    specification : path-like, optional
-        Where to write the questionnaire; both files appear or neither.
-    spreadsheet_safe : bool
-        In CSV, put an apostrophe before cells that begin with =, +, - or @, which a spreadsheet
-        would run as a formula.
-    chunk_rows, advance
-        As in `io.read_column`.
-
-    Returns
-    -------
-    dict
-        Reports of each private question, by name. Missing answers, and questions that were not
-        asked, are empty cells.
-
-    Raises
-    ------
-    InvalidArgument
-        If a file cannot be read or written or is malformed, lacks a question, or holds no row; or
-        if `keep` names a question.
-    UnknownCategory
-        If an answer is not one of the categories; the row is named, the answer is not shown.
-
-    Examples
-    --------
-    >>> import tempfile, ldpstats as ldp
-    >>> from pathlib import Path
-    >>> sheet = ldp.Questionnaire({"ill": ldp.Warner(epsilon=0.5), "sex": ldp.Observed(("f", "m"))})
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     answers, sheets = Path(folder, "answers.csv"), Path(folder, "sheets.csv")
-    ...     _ = answers.write_text("sex,name,ill\\nf,Ann,yes\\nm,Bob,\\n")
-    ...     privatize_sheets(answers, sheets, sheet.collector())
-    ...     sheets.read_text().splitlines()[0]
-    {'ill': 1}
-    'ill,sex,questionnaire_fingerprint'
-    """
+    """Privatise the questions of a file into another one; return reports of private questions."""
     if not isinstance(client, SheetCollector):
         raise InvalidArgument("client", client, "must be a collector: questionnaire.collector()")
     check_paths(source, target, specification)
     check_spreadsheet_safe(spreadsheet_safe, target)
-    writer = _Sheets.of(source, target, client, names("keep", keep), na, spreadsheet_safe)
-    totals = dict.fromkeys(client.mechanism.private, 0)
-    beside: dict[FilePath, str] = {}
-    if specification is not None:
-        beside = {specification: client.mechanism.to_json()}
+    sheet, copied = client.mechanism, names("keep", keep)
+    for name in copied:
+        if name in sheet.observed:
+            raise InvalidArgument("keep", name, "is a question, and is copied anyway")
+    own = [FINGERPRINTS]
+    for question in sheet.entries:
+        own += question.stored_columns if question.private else ()
+        for mechanism in question.mechanisms.values():
+            check_labels(target, mechanism, spreadsheet_safe)
+    # names of private questions are columns of answers, and of reports as well
+    copied = [*sheet.observed, *copied]
+    kept = KeptColumns(source, target, copied, sheet.private, own, spreadsheet_safe, marks(sheet))
+    writer = _Sheets(client, kept, names("na", na))
+    totals = dict.fromkeys(sheet.private, 0)
+    beside = {} if specification is None else {specification: sheet.to_json()}
+    stored: dict[str, Mapping[bytes, bytes]] = dict(kept.stored)
+    for column, notes in stored_notes(sheet).items():
+        stored[column] = {**stored.get(column, {}), **notes}
+    how: dict[str, Any] = {"force": force, "spreadsheet_safe": spreadsheet_safe, "beside": beside}
     chunks = writer.chunks(totals, chunk_rows=chunk_rows, advance=advance)
-    how: dict[str, Any] = {"force": force, "spreadsheet_safe": spreadsheet_safe}
-    types = stored_types(client.mechanism)
-    write_table(chunks, target, types, writer.stored, beside=beside, **how)
+    write_table(chunks, target, stored_types(sheet), stored, **how)
     return totals
 
 
@@ -676,40 +580,6 @@ class _Sheets:
     client: SheetCollector
     kept: KeptColumns  # observed questions among them
     na: Sequence[str]
-
-    @classmethod
-    def of(
-        cls,
-        source: FilePath,
-        target: FilePath,
-        client: SheetCollector,
-        keep: list[str],
-        na: Sequence[str],
-        spreadsheet_safe: bool,
-    ) -> _Sheets:
-        sheet = client.mechanism
-        for name in keep:
-            if name in sheet.observed:
-                raise InvalidArgument("keep", name, "is a question, and is copied anyway")
-        own = [FINGERPRINTS]
-        for question in sheet.entries:
-            own += question.stored_columns if question.private else ()
-            for mechanism in question.mechanisms.values():
-                check_labels(target, mechanism, spreadsheet_safe)
-        # names of private questions are columns of answers, and of reports as well
-        copied = [*sheet.observed, *keep]
-        kept = KeptColumns(
-            source, target, copied, sheet.private, own, spreadsheet_safe, marks(sheet)
-        )
-        return cls(client, kept, names("na", na))
-
-    @property
-    def stored(self) -> dict[str, Mapping[bytes, bytes]]:
-        """What Parquet stores beside the columns."""
-        found: dict[str, Mapping[bytes, bytes]] = dict(self.kept.stored)
-        for column, own in stored_notes(self.client.mechanism).items():
-            found[column] = {**found.get(column, {}), **own}
-        return found
 
     def chunks(self, totals: dict[str, int], **how: Any) -> Iterator[pd.DataFrame]:
         """The chunks of the table of sheets; `totals` counts reports."""

@@ -1,5 +1,8 @@
 """Conditions on rows, such as ``age >= 18 and region == 'n'``: one grammar for every table.
 
+Read into a tree of the tests below, a condition is found true or false for the distinct values of
+columns in memory, or becomes an expression that an engine evaluates.
+
     condition  := both ("or" both)*
     both       := single ("and" single)*
     single     := "not" single | "(" condition ")" | test
@@ -21,7 +24,7 @@ import operator
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property
 from math import floor, isfinite
 from typing import Any, NoReturn, Protocol
 
@@ -32,7 +35,7 @@ from ldpstats.arguments import nearest_label
 from ldpstats.errors import InvalidArgument, NotAvailable, UnknownCategory
 from ldpstats.survey.tables import DATE, Column
 
-__all__ = ["And", "Condition", "columns_in", "expression", "known", "parse", "selected", "words"]
+__all__ = ["And", "Condition", "columns_in", "expression", "known", "parse", "truth", "words"]
 
 
 Value = str | int | float | bool
@@ -106,17 +109,15 @@ Condition = Compare | Among | Missing | Holds | Not | And | Or
 
 
 def parse(text: object) -> Condition:
-    """Read a condition.
-
-    Raises
-    ------
-    InvalidArgument
-        For anything outside the grammar; the error says where, and what to write instead.
-    """
+    """Read a condition; the error about anything else says where, and what to write instead."""
     if not isinstance(text, str) or not text.strip():
         remedy = "must be text such as \"age >= 18 and region == 'n'\"; masks go into survey[mask]"
         raise InvalidArgument("where", text, remedy)
-    return _Parser(text).whole()
+    parser = _Parser(text)
+    condition = parser.condition()
+    if parser.next.kind != "end":
+        parser.refuse_next("here the condition should end, or go on with 'and' or 'or'")
+    return condition
 
 
 def words(condition: Condition) -> str:
@@ -154,12 +155,6 @@ class _Parser:
         self.words = list(tokens(text))
         self.place = 0
         self.depth = 0
-
-    def whole(self) -> Condition:
-        found = self.condition()
-        if self.next.kind != "end":
-            self.refuse_next("here the condition should end, or go on with 'and' or 'or'")
-        return found
 
     # -- words ---------------------------------------------------------------------------------
 
@@ -226,45 +221,36 @@ class _Parser:
     def test(self) -> Condition:
         start = self.next
         left = self.operand()
-        if not self.follows(*_COMPARISONS):
-            return self.about(left, start)
         parts: list[Condition] = []
         while self.follows(*_COMPARISONS):
             sign = self.take()
             right = self.operand()
-            parts.append(self.comparison(left, sign, right))
+            spelled = str(sign.value)
+            if isinstance(left, Name):
+                parts.append(Compare(left, spelled, right))
+            elif isinstance(right, Name):
+                parts.append(Compare(right, _FLIPPED[spelled], left))
+            else:
+                refuse(self.text, sign.at, "compares two values: one side must be a column")
             left = right
-        return parts[0] if len(parts) == 1 else And(tuple(parts))
-
-    def about(self, left: Name | Value, start: Token) -> Condition:
-        """A test that is no comparison."""
+        if parts:
+            return parts[0] if len(parts) == 1 else And(tuple(parts))
         if not isinstance(left, Name):
             refuse(self.text, start.at, "a value alone is no condition: compare a column with it")
         if self.took("in"):
             return Among(left, self.listed())
         if self.took("is"):
-            return self.absence(left)
+            negated = self.took("not")
+            if self.next.kind != "name" or self.next.value != "missing":
+                self.refuse_next("after 'is' write 'missing' or 'not missing'")
+            self.take()
+            return Not(Missing(left)) if negated else Missing(left)
         if self.follows("not"):
             self.take()
             if not self.took("in"):
                 self.refuse_next("after a name, 'not' goes on with 'in'")
             return Not(Among(left, self.listed()))
         return Holds(left)
-
-    def absence(self, left: Name) -> Condition:
-        negated = self.took("not")
-        if self.next.kind != "name" or self.next.value != "missing":
-            self.refuse_next("after 'is' write 'missing' or 'not missing'")
-        self.take()
-        return Not(Missing(left)) if negated else Missing(left)
-
-    def comparison(self, left: Name | Value, sign: Token, right: Name | Value) -> Condition:
-        spelled = str(sign.value)
-        if isinstance(left, Name):
-            return Compare(left, spelled, right)
-        if isinstance(right, Name):
-            return Compare(right, _FLIPPED[spelled], left)
-        refuse(self.text, sign.at, "compares two values: one side must be a column")
 
     def operand(self) -> Name | Value:
         token = self.next
@@ -356,15 +342,11 @@ _REMEDIES |= dict.fromkeys(
 
 @dataclass(frozen=True)
 class Token:
-    """A word of a condition.
+    """A word of a condition."""
 
-    `kind` is "name", "value", "sign", "keyword" or "end"; `value` the name, the value or the sign,
-    and `at` its position, counted from 1.
-    """
-
-    kind: str
-    value: str | int | float | bool
-    at: int
+    kind: str  # "name", "value", "sign", "keyword" or "end"
+    value: str | int | float | bool  # the name, the value or the sign
+    at: int  # its position, counted from 1
 
 
 def refuse(text: str, at: int, remedy: str) -> NoReturn:
@@ -375,10 +357,7 @@ def refuse(text: str, at: int, remedy: str) -> NoReturn:
 
 
 def tokens(text: str) -> Iterator[Token]:
-    """The words of a condition, the end as the last.
-
-    Text is quoted by ' or ", doubled where the text holds it; names that are not single words by `.
-    """
+    """The words of a condition, the end as the last."""
     if len(text) > MOST_CHARACTERS:
         remedy = f"has {len(text)} characters, {MOST_CHARACTERS} at most: pass a mask, survey[mask]"
         raise InvalidArgument("where", text, remedy)
@@ -394,7 +373,12 @@ def tokens(text: str) -> Iterator[Token]:
             refuse(text, place + 1, remedy)
         token = _token(text, found)
         if token.kind != "sign" and not ended:
-            refuse(text, place + 1, _joined(token))
+            remedy = "a number, a text or a name ends here: is a blank missing?"
+            if token.kind == "value":
+                remedy = "arithmetic is not part of a condition: compute a column first"
+                if isinstance(token.value, str):
+                    remedy = "text stands alone, without a prefix and without + between parts"
+            refuse(text, place + 1, remedy)
         yield token
         place, ended = found.end(), token.kind == "sign"
     yield Token("end", "", len(text) + 1)
@@ -405,7 +389,12 @@ def _token(text: str, found: re.Match[str]) -> Token:
     if found["number"] is not None:
         if _LEADING_ZERO.match(word):
             refuse(text, at, f"a number has no leading zero; text is quoted, '{word}'")
-        return Token("value", _number(text, word, at), at)
+        if not set(word) & set(".eE") and len(word) <= MOST_DIGITS:
+            return Token("value", int(word), at)
+        number = float(word)
+        if len(word) > MOST_DIGITS or not isfinite(number):
+            refuse(text, at, "the number is too large or too long")
+        return Token("value", number, at)
     if found["text"] is not None:
         return Token("value", word[1:-1].replace(word[0] * 2, word[0]), at)
     if found["quoted"] is not None:
@@ -415,24 +404,6 @@ def _token(text: str, found: re.Match[str]) -> Token:
     if word in PLAIN:
         return Token("value", PLAIN[word], at)
     return Token("keyword" if word in KEYWORDS else "name", word, at)
-
-
-def _number(text: str, word: str, at: int) -> int | float:
-    if not set(word) & set(".eE") and len(word) <= MOST_DIGITS:
-        return int(word)
-    number = float(word)
-    if len(word) > MOST_DIGITS or not isfinite(number):
-        refuse(text, at, "the number is too large or too long")
-    return number
-
-
-def _joined(token: Token) -> str:
-    """Why a word cannot follow the last one without a blank."""
-    if isinstance(token.value, str) and token.kind == "value":
-        return "text stands alone, without a prefix and without + between parts"
-    if token.kind == "value":
-        return "arithmetic is not part of a condition: compute a column first"
-    return "a number, a text or a name ends here: is a blank missing?"
 
 
 # -- Rows of a table for which a condition holds --------------------------------------------------
@@ -458,17 +429,6 @@ class Rows(Protocol):
 
     def __len__(self) -> int: ...
     def public(self, name: str) -> Column: ...
-
-
-def selected(condition: Condition, rows: Rows) -> Mask:
-    """Rows for which the condition is true, shape (n,): neither false nor unknown.
-
-    Raises
-    ------
-    InvalidArgument
-        For columns that do not exist or hold values of another kind than they are compared with.
-    """
-    return truth(condition, rows).true
 
 
 def columns_in(condition: Condition) -> Iterator[str]:
@@ -498,27 +458,29 @@ def truth(condition: Condition, rows: Rows) -> Truth:
         part = truth(condition.part, rows)
         return Truth(part.false, part.true)
     if isinstance(condition, And | Or):
-        both = _both if isinstance(condition, And) else _either
-        return reduce(both, (truth(part, rows) for part in condition.parts))
+        whole = truth(condition.parts[0], rows)
+        for one in condition.parts[1:]:
+            part = truth(one, rows)
+            if isinstance(condition, And):
+                whole = Truth(whole.true & part.true, whole.false | part.false)
+            else:
+                whole = Truth(whole.true | part.true, whole.false & part.false)
+        return whole
     column = rows.public(condition.left.name)
     if isinstance(condition, Missing):
         return Truth(column.missing, ~column.missing)
     if isinstance(condition, Compare) and isinstance(condition.right, Name):
-        return _two_columns(condition.sign, column, rows.public(condition.right.name))
-    return _by_value(column, _holds(condition, column))
-
-
-def _both(one: Truth, two: Truth) -> Truth:
-    return Truth(one.true & two.true, one.false | two.false)
-
-
-def _either(one: Truth, two: Truth) -> Truth:
-    return Truth(one.true | two.true, one.false & two.false)
-
-
-def _by_value(column: Column, holds: Mask) -> Truth:
-    """The truth of a test of one column, from that for each of its values, shape (u,)."""
-    true = np.append(holds, False)[column.codes]
+        right = rows.public(condition.right.name)
+        refuse_unlike(condition.sign, column, right)
+        known = ~column.missing & ~right.missing
+        true = np.zeros(len(known), dtype=bool)
+        if known.any():
+            pair = [column.values[column.codes[known]] for column in (column, right)]
+            if column.ordered and condition.sign not in _EQUAL:
+                pair = [column.codes[known] for column in (column, right)]
+            true[known] = SIGNS[condition.sign](*pair)
+        return Truth(true, known & ~true)
+    true = np.append(_holds(condition, column), False)[column.codes]
     return Truth(true, ~true & ~column.missing)
 
 
@@ -535,7 +497,15 @@ def _holds(condition: Compare | Among | Holds, column: Column) -> Mask:
     if sign in _EQUAL:
         equal = _equal(column, value)
         return equal if sign == "==" else ~equal
-    return _order(sign, column, value)
+    wanted = converted(column, value)
+    if column.ordered is not None:
+        _refuse_unordered(column)
+        place = np.flatnonzero(column.values == wanted)
+        if not place.size:
+            raise UnknownCategory("where", value, f"is no category of {_nearest(column, value)}")
+        return np.asarray(SIGNS[sign](np.arange(len(column.values)), place[0]), dtype=bool)
+    _refuse_unordered(column)
+    return np.asarray(SIGNS[sign](column.values, wanted), dtype=bool)
 
 
 def refuse_flag(column: Column) -> None:
@@ -558,19 +528,6 @@ def _equal(column: Column, value: Value) -> Mask:
     return found
 
 
-def _order(sign: str, column: Column, value: Value) -> Mask:
-    """Which values of a column are before or after one, shape (u,)."""
-    wanted = converted(column, value)
-    if column.ordered is not None:
-        _refuse_unordered(column)
-        place = np.flatnonzero(column.values == wanted)
-        if not place.size:
-            raise UnknownCategory("where", value, f"is no category of {_nearest(column, value)}")
-        return np.asarray(SIGNS[sign](np.arange(len(column.values)), place[0]), dtype=bool)
-    _refuse_unordered(column)
-    return np.asarray(SIGNS[sign](column.values, wanted), dtype=bool)
-
-
 def _refuse_unordered(column: Column) -> None:
     """Refuse to compare by order what has none."""
     if column.ordered or (column.ordered is None and column.kind in ("number", "date", "empty")):
@@ -591,7 +548,13 @@ def converted(column: Column, value: Value) -> Any:
     """A value of a condition in the type of the column's values; refuse one of another kind."""
     kind = "boolean" if isinstance(value, bool) else "text" if isinstance(value, str) else "number"
     if column.kind == "date" and isinstance(value, str):
-        return _date(value, column)
+        try:
+            if DATE.fullmatch(value):  # numpy reads more, "now" included
+                return np.datetime64(value.replace(" ", "T"), "us")
+        except ValueError:  # the 31st of February
+            pass
+        remedy = f"is no date to compare {column.name!r} with: write '2024-12-31'"
+        raise InvalidArgument("where", value, remedy)
     if column.kind not in (kind, "empty"):
         ways = {
             "text": f"write text in quotes, '{value}', or make it a column of {kind}s",
@@ -604,29 +567,6 @@ def converted(column: Column, value: Value) -> Any:
         )
         raise InvalidArgument("where", value, remedy)
     return value
-
-
-def _date(text: str, column: Column) -> np.datetime64:
-    try:
-        if DATE.fullmatch(text):  # numpy reads more, "now" included
-            return np.datetime64(text.replace(" ", "T"), "us")
-    except ValueError:  # the 31st of February
-        pass
-    remedy = f"is no date to compare {column.name!r} with: write '2024-12-31'"
-    raise InvalidArgument("where", text, remedy)
-
-
-def _two_columns(sign: str, left: Column, right: Column) -> Truth:
-    """The truth of a comparison of two columns, row by row."""
-    refuse_unlike(sign, left, right)
-    known = ~left.missing & ~right.missing
-    true = np.zeros(len(known), dtype=bool)
-    if known.any():
-        pair = [column.values[column.codes[known]] for column in (left, right)]
-        if left.ordered and sign not in _EQUAL:
-            pair = [column.codes[known] for column in (left, right)]
-        true[known] = SIGNS[sign](*pair)
-    return Truth(true, known & ~true)
 
 
 def refuse_unlike(sign: str, left: Column, right: Column) -> None:
@@ -674,15 +614,7 @@ class _Sides:
 
 
 def expression(condition: Condition, rows: Asked) -> Any:
-    """The rows for which a condition is true, as an expression of Narwhals.
-
-    Raises
-    ------
-    InvalidArgument
-        For columns that do not exist or hold values of another kind than they are compared with.
-    NotAvailable
-        For a comparison of two columns of text with very many values.
-    """
+    """The rows for which a condition is true, as an expression of Narwhals."""
     return _sides(condition, rows).true
 
 
@@ -694,17 +626,36 @@ def _sides(condition: Condition, rows: Asked) -> _Sides:
         parts = [_sides(part, rows) for part in condition.parts]
         true, false = [part.true for part in parts], [part.false for part in parts]
         if isinstance(condition, And):
-            return _Sides(_joined_pushed(true, all_of=True), _joined_pushed(false, all_of=False))
-        return _Sides(_joined_pushed(true, all_of=False), _joined_pushed(false, all_of=True))
+            return _Sides(_in_pairs(true, all_of=True), _in_pairs(false, all_of=False))
+        return _Sides(_in_pairs(true, all_of=False), _in_pairs(false, all_of=True))
     if isinstance(condition, Compare) and isinstance(condition.right, Name):
-        return _two_columns_pushed(condition, condition.right.name, rows)
+        return _sides_of_two(condition, condition.right.name, rows)
     dtype = rows.compared(condition.left.name)
     if dtype is None:
-        return _by_value_pushed(condition, rows)
-    return _compared(condition, _Compared(condition.left.name, dtype, rows))
+        name = condition.left.name
+        values, (raw,) = rows.distinct([name])
+        found = truth(condition, values)
+        return _Sides(_among(name, raw, found.true), _among(name, raw, found.false))
+    column = _Compared(condition.left.name, dtype, rows)
+    if isinstance(condition, Missing):
+        return _Sides(~column.known, column.known)
+    tests: list[tuple[str, Any]] = []
+    if isinstance(condition, Holds):
+        refuse_flag(column.column)
+    elif isinstance(condition, Among):
+        tests = [("==", value) for value in condition.values]
+    else:
+        tests = [(condition.sign, condition.right)]
+    met = []
+    for sign, value in tests:
+        wanted = converted(column.column, value)
+        if column.column.kind != "empty":
+            met.append(column.test(sign, wanted))
+    holds = _in_pairs(met, all_of=False) if met else column.never
+    return _Sides(holds, column.known & ~holds)
 
 
-def _joined_pushed(parts: list[Any], all_of: bool) -> Any:
+def _in_pairs(parts: list[Any], all_of: bool) -> Any:
     """Expressions joined in pairs, so that a long condition is not a deeply nested one."""
     while len(parts) > 1:
         pairs = [parts[i : i + 2] for i in range(0, len(parts), 2)]
@@ -750,10 +701,6 @@ class _Compared:
         """Its kind, without values."""
         kind = "number" if self.dtype.is_numeric() else "date"
         return Column(self.name, "empty" if self.rows.is_empty(self.name) else kind, _NONE, _NONE)
-
-    def read(self, value: Any) -> Any:
-        """A value of the column as conditions have it."""
-        return value if self.dtype.is_numeric() else np.datetime64(value, "us")
 
     def test(self, sign: str, value: Any) -> Any:
         """Where it is known, and a comparison with a value is true."""
@@ -802,37 +749,7 @@ _RANGES = {
 }
 
 
-def _compared(condition: Condition, column: _Compared) -> _Sides:
-    if isinstance(condition, Missing):
-        return _Sides(~column.known, column.known)
-    if isinstance(condition, Holds):
-        refuse_flag(column.column)
-    found = list(_tests(condition, column))
-    true = _joined_pushed(found, all_of=False) if found else column.never
-    return _Sides(true, column.known & ~true)
-
-
-def _tests(condition: Condition, column: _Compared) -> Iterator[Any]:
-    """Expressions of which one is true where the condition is; none if the column is empty."""
-    if isinstance(condition, Among):
-        pairs: list[tuple[str, Any]] = [("==", value) for value in condition.values]
-    else:
-        pairs = [(condition.sign, condition.right)] if isinstance(condition, Compare) else []
-    for sign, value in pairs:
-        wanted = converted(column.column, value)
-        if column.column.kind != "empty":
-            yield column.test(sign, wanted)
-
-
 # -- values that are compared here -----------------------------------------------------------------
-
-
-def _by_value_pushed(condition: Condition, rows: Asked) -> _Sides:
-    """The truth for each distinct value, and where those are."""
-    values, (raw,) = rows.distinct([condition.left.name])  # type: ignore[union-attr]
-    found = truth(condition, values)
-    name = condition.left.name  # type: ignore[union-attr]
-    return _Sides(_among(name, raw, found.true), _among(name, raw, found.false))
 
 
 def _among(name: str, raw: Sequence[Any], chosen: Any) -> Any:
@@ -847,7 +764,10 @@ def _among(name: str, raw: Sequence[Any], chosen: Any) -> Any:
     return found | ~there if missing else found
 
 
-def _two_columns_pushed(condition: Compare, other: str, rows: Asked) -> _Sides:
+def _sides_of_two(condition: Compare, other: str, rows: Asked) -> _Sides:
+    """Where a comparison of two columns is true and false."""
+    import narwhals
+
     names, sign = (condition.left.name, other), condition.sign
     types = [rows.compared(name) for name in names]
     left, right = (
@@ -858,38 +778,24 @@ def _two_columns_pushed(condition: Compare, other: str, rows: Asked) -> _Sides:
     refuse_unlike(sign, *columns)
     if not (isinstance(left, _Compared) and isinstance(right, _Compared)):
         sides = tuple(side if isinstance(side, _Compared) else side.name for side in (left, right))
-        return _by_pairs(condition, names, sides, rows)
+        values, raw = rows.distinct(names)
+        if len(values) > MOST_PAIRS:
+            raise NotAvailable(
+                f"{names[0]!r} {condition.sign} {names[1]!r}: the two columns have {len(values)} "
+                f"different pairs of values, {MOST_PAIRS} at most: add a column of booleans to the "
+                "table, and select by that"
+            )
+        found = truth(condition, values)
+        return _Sides(_pairs(sides, raw, found.true), _pairs(sides, raw, found.false))
     if "empty" in (left.column.kind, right.column.kind):
         return _Sides(left.never, left.never)
     known = left.known & right.known
-    true = known & SIGNS[sign](*_alike(left, right))
+    pair, kinds = [left.col, right.col], {left.dtype, right.dtype}
+    if len(kinds) > 1 and not all(kind.is_integer() for kind in kinds):
+        both = narwhals.Float64() if left.dtype.is_numeric() else narwhals.Datetime("us")
+        pair = [col.cast(both) for col in pair]
+    true = known & SIGNS[sign](*pair)
     return _Sides(true, known & ~true)
-
-
-def _alike(left: _Compared, right: _Compared) -> list[Any]:
-    """Two columns in one type, of those that differ."""
-    import narwhals
-
-    kinds = {left.dtype, right.dtype}
-    if len(kinds) == 1 or all(kind.is_integer() for kind in kinds):
-        return [left.col, right.col]
-    both = narwhals.Float64() if left.dtype.is_numeric() else narwhals.Datetime("us")
-    return [left.col.cast(both), right.col.cast(both)]
-
-
-def _by_pairs(
-    condition: Compare, names: tuple[str, str], sides: Sequence[_Compared | str], rows: Asked
-) -> _Sides:
-    """The truth for each pair of values that occurs."""
-    values, raw = rows.distinct(names)
-    if len(values) > MOST_PAIRS:
-        raise NotAvailable(
-            f"{names[0]!r} {condition.sign} {names[1]!r}: the two columns have {len(values)} "
-            f"different pairs of values, {MOST_PAIRS} at most: add a column of booleans to the "
-            "table, and select by that"
-        )
-    found = truth(condition, values)
-    return _Sides(_pairs(sides, raw, found.true), _pairs(sides, raw, found.false))
 
 
 def _pairs(sides: Sequence[_Compared | str], raw: Sequence[Sequence[Any]], chosen: Any) -> Any:
@@ -899,13 +805,13 @@ def _pairs(sides: Sequence[_Compared | str], raw: Sequence[Sequence[Any]], chose
         if yes:
             partners.setdefault(first, []).append(second)
     found = [_held(sides[0], [one]) & _held(sides[1], rest) for one, rest in partners.items()]
-    return _joined_pushed(found or [_held(sides[0], [])], all_of=False)
+    return _in_pairs(found or [_held(sides[0], [])], all_of=False)
 
 
 def _held(side: _Compared | str, values: list[Any]) -> Any:
     """Where a column holds one of some values, which are known."""
     if isinstance(side, str):
         return _among(side, values, [True] * len(values))
-    return _joined_pushed(
-        [side.test("==", side.read(value)) for value in values] or [side.never], False
-    )
+    if not side.dtype.is_numeric():
+        values = [np.datetime64(value, "us") for value in values]
+    return _in_pairs([side.test("==", value) for value in values] or [side.never], False)

@@ -1,4 +1,8 @@
-"""What a survey rests on: a collected table, some of its rows, or two waves side by side."""
+"""What a survey rests on: a collected table, some of its rows, or two waves side by side.
+
+`Held` is what analyses ask of any of them. Rows are in memory (`Collected`, `Selected`), or stay on
+an engine (`Remote`), of which `Part` is what was read; `Waves` has the columns of two of them.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -47,7 +51,7 @@ from ldpstats.reports.layout import (
     fingerprint_column,
 )
 from ldpstats.reports.single import Reports
-from ldpstats.survey.conditions import Condition, expression, known, selected
+from ldpstats.survey.conditions import Condition, expression, known, truth
 from ldpstats.survey.questionnaire import (
     Coded,
     Questionnaire,
@@ -55,7 +59,6 @@ from ldpstats.survey.questionnaire import (
     as_observed,
     as_reports,
     observed_column,
-    refuse_empty_labels,
     refuse_labels,
 )
 from ldpstats.survey.questions import FINGERPRINTS
@@ -87,11 +90,8 @@ class Held(ABC):
     """Rows of reports and of public columns, one a respondent."""
 
     questionnaire: Questionnaire
-
-    @property
-    def lost(self) -> tuple[int, int]:
-        """Persons who were left out when waves were matched: in the first or second only."""
-        return 0, 0
+    lost: tuple[int, int] = (0, 0)  # persons left out when waves were matched: in one of them only
+    ordered: bool = True  # whether rows stay in one order, however often they are read
 
     @property
     @abstractmethod
@@ -117,19 +117,10 @@ class Held(ABC):
         """How many respondents the rows are."""
         return len(self)
 
-    @property
-    def ordered(self) -> bool:
-        """Whether rows stay in one order, however often they are read."""
-        return True
-
     def cells(
         self, names: Sequence[str], count: str | None = None
     ) -> tuple[Held, npt.NDArray[np.int64] | None]:
-        """Rows for what these questions and columns hold together, and how many respondents each.
-
-        In memory the rows themselves, which are one each (None), or as many as the column `count`
-        says. On an engine their distinct combinations.
-        """
+        """Rows (on an engine distinct ones) of these columns; respondents of each, None: one."""
         return self, None if count is None else self.times(count)
 
     def missing_codes(self, name: str) -> tuple[str, ...]:
@@ -150,7 +141,7 @@ class Held(ABC):
 
     def where(self, condition: Condition) -> Held:
         """The rows for which a condition is true."""
-        return Selected(self, np.flatnonzero(selected(condition, self)))
+        return Selected(self, np.flatnonzero(truth(condition, self).true))
 
     def some(self, rows: npt.NDArray[np.int64]) -> Held:
         """The rows at these positions, each at most once."""
@@ -186,13 +177,7 @@ class Held(ABC):
         return name
 
     def public(self, name: str) -> Column:
-        """A column without noise: public, or of an unprotected question.
-
-        Raises
-        ------
-        InvalidArgument
-            For a column of a private question: its reports are noisy.
-        """
+        """A column without noise: public, or of an unprotected question."""
         self.refuse_private(name)
         if self.owner(name) is None:
             return self.unasked(name)
@@ -233,21 +218,35 @@ class Collected(Held):
 
     def __post_init__(self) -> None:
         sheet, there = self.questionnaire, set(self.table.columns)
-        for question in sheet.questions:
-            for column in sheet.columns(question):
-                self.table.check_column(column, "question")
-        own = self._reports()
+        own = self._reports
+        for column in own:
+            self.table.check_column(column, "question")
         beside = [*map(fingerprint_column, own), *map(cohort_column, own)]
         self.table.prepare([FINGERPRINTS, *beside, *own])
         for column, made_by in self._marks().items():
             if column in there:
                 self.table.check_marks(column, made_by)
         for column, question in own.items():
-            self._check_stored(column, sheet[question])
+            made_by = sheet[question]
+            key = SURVEY_FINGERPRINT if isinstance(made_by, DictionarySurvey) else FINGERPRINT
+            stored = self.table.stored(column)
+            makers = {key: maker_of(made_by)}
+            if self.whole:
+                makers[STORED_FINGERPRINT] = self.questionnaire
+            for column_of_maker, maker in makers.items():
+                found = stored_text(stored, column_of_maker)
+                if found and found != maker.fingerprint:
+                    raise MechanismMismatch(
+                        f"column {column!r} holds reports of another mechanism or questionnaire: "
+                        f"its fingerprint is {shorten(found)}, not that of {maker}, "
+                        f"{maker.fingerprint}; use the questionnaire that the reports were made "
+                        "with"
+                    )
 
     def missing_codes(self, name: str) -> tuple[str, ...]:
         return self.table.na.on(name)
 
+    @cached_property
     def _reports(self) -> dict[str, str]:
         """The question that each column of reports belongs to."""
         sheet = self.questionnaire
@@ -256,7 +255,7 @@ class Collected(Held):
     @cached_property
     def _cohorts(self) -> dict[str, str]:
         """The column of cohorts beside each column of reports that has one."""
-        found, reports = dict(self.cohorts), self._reports()
+        found, reports = dict(self.cohorts), self._reports
         others = {*self.columns} - {*reports}
         for name in self.questionnaire.questions:
             for column, mechanism in self.questionnaire.question(name).mechanisms.items():
@@ -268,9 +267,10 @@ class Collected(Held):
                         found[column] = cohort
         return found
 
+    @cached_property
     def _owned(self) -> dict[str, str]:
         """The question that each column of reports, or of their cohorts, belongs to."""
-        reports = self._reports()
+        reports = self._reports
         return reports | {cohort: reports[column] for column, cohort in self._cohorts.items()}
 
     def _marks(self) -> dict[str, Any]:
@@ -279,29 +279,13 @@ class Collected(Held):
         marks = {fingerprint_column(name): maker_of(sheet[name]) for name in sheet.questions}
         return ({FINGERPRINTS: sheet} if self.whole else {}) | marks
 
-    def _check_stored(self, column: str, made_by: Any) -> None:
-        """Refuse a column beside which another fingerprint is stored."""
-        key = SURVEY_FINGERPRINT if isinstance(made_by, DictionarySurvey) else FINGERPRINT
-        stored = self.table.stored(column)
-        makers = {key: maker_of(made_by)}
-        if self.whole:
-            makers[STORED_FINGERPRINT] = self.questionnaire
-        for column_of_maker, maker in makers.items():
-            found = stored_text(stored, column_of_maker)
-            if found and found != maker.fingerprint:
-                raise MechanismMismatch(
-                    f"column {column!r} holds reports of another mechanism or questionnaire: its "
-                    f"fingerprint is {shorten(found)}, not that of {maker}, {maker.fingerprint}; "
-                    "use the questionnaire that the reports were made with"
-                )
-
     @property
     def columns(self) -> tuple[str, ...]:
         return self.table.columns
 
     @property
     def public_columns(self) -> tuple[str, ...]:
-        other = {*self._owned(), *self._marks(), FINGERPRINTS}
+        other = {*self._owned, *self._marks(), FINGERPRINTS}
         return tuple(name for name in self.columns if name not in other)
 
     def __len__(self) -> int:
@@ -315,7 +299,7 @@ class Collected(Held):
         self.table.prepare(names)
 
     def owner(self, name: str) -> str | None:
-        return name if name in self.questionnaire else self._owned().get(name)
+        return name if name in self.questionnaire else self._owned.get(name)
 
     def unasked(self, name: str) -> Column:
         self.table.check_column(name)
@@ -341,20 +325,18 @@ class Collected(Held):
 
 def coded_reports(table: Table, held: Held, name: str) -> Coded:
     """The reports of a question in the columns of a table."""
-    sheet, parts = held.questionnaire, held.parts_of(name)
-    made_by, made = sheet[name], sheet.question(name).mechanisms
-    kinds = {c: made[own] for own, c in zip(sheet.columns(name), parts, strict=True) if own in made}
-    outputs = {
-        c: m.outputs if parts[c] is None else cohort_labels(m)
-        for c, m in kinds.items()
-        if isinstance(m, Enumerated)
-    }
-    given = [(c, table.reports(c, outputs.get(c))) for c in parts]
+    question, parts = held.questionnaire.question(name), held.parts_of(name)
+    columns = []
+    for own, (column, cohort) in zip(question.columns, parts.items(), strict=True):
+        mechanism, labels = question.mechanisms.get(own), None
+        if isinstance(mechanism, Enumerated):
+            labels = mechanism.outputs if cohort is None else cohort_labels(mechanism)
+        columns.append((column, table.reports(column, labels)))
     cohorts = {c: table.column(cohort) for c, cohort in parts.items() if cohort is not None}
-    if isinstance(made_by, DictionarySurvey):
-        return as_dictionary(name, made_by, given, cohorts)
-    ((column, reports),) = given
-    return as_reports(name, maker_of(made_by), reports, cohorts.get(column))
+    if isinstance(question.made_by, DictionarySurvey):
+        return as_dictionary(name, question.made_by, columns, cohorts)
+    ((column, reports),) = columns
+    return as_reports(name, maker_of(question.made_by), reports, cohorts.get(column))
 
 
 def maker_of(made_by: Any) -> Any:
@@ -373,7 +355,7 @@ class Derived(Held):
         return self.whole.questionnaire
 
     @property
-    def lost(self) -> tuple[int, int]:
+    def lost(self) -> tuple[int, int]:  # type: ignore[override]
         return self.whole.lost
 
     @property
@@ -442,11 +424,11 @@ def questionnaire_of(given: object, data: object) -> Questionnaire:
     remedy = 'must be a Questionnaire, or a dict such as {"job": KRR(...)}'
     if given is not None:
         raise InvalidArgument("questionnaire", given, remedy)
-    found = _in_folder(data)
-    if found is not None:
-        if found.exists():
-            return Questionnaire.from_json(found)
-        remedy += f"; {found} is not there, as it is in the folder of a collector"
+    path = _in_folder(data)
+    if path is not None:
+        if path.exists():
+            return Questionnaire.from_json(path)
+        remedy += f"; {path} is not there, as it is in the folder of a collector"
     raise InvalidArgument("questionnaire", None, remedy)
 
 
@@ -455,15 +437,6 @@ def _in_folder(data: object) -> Path | None:
     if isinstance(data, str | os.PathLike) and checked_path(data).is_dir():
         return checked_path(data) / QUESTIONNAIRE_FILE
     return None
-
-
-def _awaits_sheets(data: object) -> bool:
-    """Whether `data` names a folder that has a questionnaire and nothing else that is shown."""
-    own = _in_folder(data)
-    try:
-        return own is not None and [f for f in own.parent.iterdir() if f.name[0] != "."] == [own]
-    except OSError:  # whoever reads the folder says why
-        return False
 
 
 def rows_of(
@@ -475,8 +448,13 @@ def rows_of(
     on_error: str = "raise",
 ) -> Query | Table:
     """A table on the engine that holds it, or in memory; `name` is that of the argument."""
-    if _awaits_sheets(data):
-        raise refusal(os.fspath(data), _NO_SHEETS)  # type: ignore[call-overload]
+    if (path := _in_folder(data)) is not None:
+        try:
+            shown = [file for file in path.parent.iterdir() if file.name[0] != "."]
+        except OSError:  # whoever reads the folder says why
+            shown = []
+        if shown == [path]:
+            raise refusal(os.fspath(data), _NO_SHEETS)  # type: ignore[call-overload]
     query = opened(data, name, table, engine, on_error)
     if query is None:
         return table_of(data, na, name)
@@ -491,24 +469,25 @@ def held_on(
     cohorts: Mapping[str, str] | None = None,
     whole: bool = True,
 ) -> Held:
-    """The rows of a table, with the questions that its columns answer.
-
-    `cohorts` names the columns of cohorts, by columns of reports, where they are not beside them.
-    The questionnaire is that of the table, or where it is not `whole` some of its mechanisms.
-    """
+    """The rows of a table, with the questions that its columns answer; see `Collected`."""
     if isinstance(rows, Query):
-        return Remote.of(rows, sheet, cohorts or {}, whole)
+        collected = Collected(OnEngine("data", rows), sheet, cohorts or {}, whole)
+        return Remote(collected, rows, rows)
     if isinstance(rows, Csv):
         check_names(rows.name, list(rows.columns))
-        refuse_empty_labels(sheet.entries)
+        for question in sheet.entries:
+            labels = question.labels
+            if labels is None or isinstance(labels, pd.RangeIndex):
+                continue
+            if "" in labels.tolist():
+                remedy = "is a label, but an empty field of a CSV file means a missing answer: use "
+                remedy += "a Parquet file, or name the label"
+                raise InvalidArgument(question.name, "", remedy)
     refuse_labels(rows.na, sheet.entries)
     return Collected(rows, sheet, cohorts or {}, whole)
 
 
 # -- A survey whose rows stay where they are: on an engine that filters, groups and joins them ----
-
-
-_NULL = "make it null first, in SQL with NULLIF(column, code)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -550,9 +529,6 @@ class OnEngine(Table):
     def stored(self, name: str) -> Any:
         return self.frame.stored(name)
 
-    def _arranged(self, columns: Any) -> NoReturn:
-        raise NotAvailable("tables of an engine are not changed: read them first")
-
 
 @dataclass(frozen=True, eq=False)
 class Read(OnEngine):
@@ -579,13 +555,8 @@ class Remote(Derived):
     domains: dict[str, Domain] = field(default_factory=dict, repr=False)
     empty: dict[str, bool] = field(default_factory=dict, repr=False)
 
-    @classmethod
-    def of(cls, query: Query, questionnaire: Questionnaire, *how: Any) -> Remote:
-        """All rows of a query, after the checks of a collected table, which takes the rest."""
-        return cls(Collected(OnEngine("data", query), questionnaire, *how), query, query)
-
     @property
-    def ordered(self) -> bool:
+    def ordered(self) -> bool:  # type: ignore[override]
         return self.query.ordered
 
     def __len__(self) -> int:
@@ -606,26 +577,22 @@ class Remote(Derived):
     def cells(
         self, names: Sequence[str], count: str | None = None
     ) -> tuple[Held, npt.NDArray[np.int64] | None]:
-        found = self.query.cells(self.columns_of(names), count)
-        last = found.num_columns - 1  # by place: a column of the table may be called n too
-        n, found = found.column(last).to_numpy(), found.remove_column(last)
+        cells = self.query.cells(self.columns_of(names), count)
+        last = cells.num_columns - 1  # by place: a column of the table may be called n too
+        n, cells = cells.column(last).to_numpy(), cells.remove_column(last)
         if self.query is self.all_rows:
-            self._learn(names, found)
-        return Part(self, Read("data", self.query, read=found), n), n
+            self._learn(names, cells)
+        return Part(self, Read("data", self.query, read=cells), n), n
 
     def weighted(
         self, names: Sequence[str], weights: Sequence[str], domain: Remote, factors: bool
     ) -> tuple[Part, Any]:
-        """Distinct combinations of columns, and beside them `Query.weighted` sums.
-
-        The sums say too which combinations are `inside` the domain, rows of these.
-        """
+        """Distinct combinations of columns, and `Query.weighted` sums; which are in the domain."""
         query = self.query
         filters = domain.query.filters
-        found, sums = query.weighted(self.columns_of(names), weights, filters, factors)
-        self._learn(names, found)
-        n = sums.column("n").to_numpy()
-        return Part(self, Read("data", query, read=found), n), sums
+        cells, sums = query.weighted(self.columns_of(names), weights, filters, factors)
+        self._learn(names, cells)
+        return Part(self, Read("data", query, read=cells), sums.column("n").to_numpy()), sums
 
     def read(self, names: Sequence[str]) -> Held:
         if self.ordered:
@@ -642,16 +609,14 @@ class Remote(Derived):
     def domain(self, name: str) -> Domain:
         """The distinct values of a column in the whole table."""
         if name not in self.domains:
-            self.domains[name] = self._domain(name)
+            if isinstance(self.whole, Waves):
+                wave, old = self.whole.sources[name]
+                assert isinstance(wave, Remote)
+                domain = wave.domain(old)
+                self.domains[name] = replace(domain, column=replace(domain.column, name=name))
+            else:
+                self.domains[name] = Domain.of(self.all_rows, name)
         return self.domains[name]
-
-    def _domain(self, name: str) -> Domain:
-        if not isinstance(self.whole, Waves):
-            return Domain.of(self.all_rows, name)
-        wave, old = self.whole.sources[name]
-        assert isinstance(wave, Remote)
-        found = wave.domain(old)
-        return replace(found, column=replace(found.column, name=name))
 
     # -- what conditions ask --------------------------------------------------------------------
 
@@ -734,36 +699,27 @@ class Part(Derived):
 
     def _located(self, name: str, error: InvalidArgument) -> InvalidArgument:
         """An error about a cell, with the place of the first such row of the whole table."""
+        import pyarrow
+        import pyarrow.compute as pc
+
         found = re.fullmatch(r"(.*), row (\d+)", error.name)
         if found is None:
             return error
-        column = self._column(name, found[1])
+        shown = column = found[1]
+        if shown not in self.columns:
+            parts = self.parts_of(name)
+            beside = {f"{column}, cohort": cohort for column, cohort in parts.items()}
+            column = beside.get(shown) or next(iter(parts))
         cells = self.table.arrow(column)
         value = cells[int(found[2]) - 1]
         remedy = re.sub(r" \(\d+ such values?\)", "", error.remedy)
         remedy = re.sub(r"leave it empty, or give Survey na=.*", "make it NULL", remedy)
-        return type(error)(
-            found[1], value.as_py(), f"{remedy}; {self._place(column, cells, value)}"
-        )
-
-    def _column(self, name: str, shown: str) -> str:
-        """The column of a question that an error is about, as it is `shown` there."""
-        if shown in self.columns:
-            return shown
-        parts = self.parts_of(name)
-        beside = {f"{column}, cohort": cohort for column, cohort in parts.items()}
-        return beside.get(shown) or next(iter(parts))
-
-    def _place(self, column: str, cells: Any, value: Any) -> str:
-        """How many rows hold a value, and the first of them, in words."""
-        import pyarrow
-        import pyarrow.compute as pc
-
         same = np.asarray(pc.index_in(cells, value_set=pyarrow.array([value], cells.type)))
         rows = np.flatnonzero(same == 0)
         times = rows.size if self.n is None else int(self.n[rows].sum())
         first = self.whole.query.first(column, value.as_py())
-        return f"{times} row{'s' * (times != 1)}" + (f", the first in {first}" if first else "")
+        place = f"{times} row{'s' * (times != 1)}" + (f", the first in {first}" if first else "")
+        return type(error)(shown, value.as_py(), f"{remedy}; {place}")
 
 
 # -- The persons who are in two waves of a survey: their columns side by side, their identifiers ---
@@ -775,7 +731,7 @@ class Waves(Held):
 
     questionnaire: Questionnaire
     sources: Mapping[str, tuple[Held, str]]  # the wave of each name, and its name there
-    left_out: tuple[int, int]
+    lost: tuple[int, int]
 
     @classmethod
     def of(cls, first: Held, second: Held, id: str, suffixes: tuple[str, str]) -> Waves:
@@ -823,10 +779,6 @@ class Waves(Held):
     def public_columns(self) -> tuple[str, ...]:
         both = self.sources.items()
         return tuple(new for new, (wave, name) in both if name in wave.public_columns)
-
-    @property
-    def lost(self) -> tuple[int, int]:
-        return self.left_out
 
     def __len__(self) -> int:
         return len(next(iter(self.sources.values()))[0])
@@ -902,21 +854,10 @@ def identifiers(held: Held, id: str) -> tuple[pd.Index[Any], str]:
 
 @dataclass(frozen=True, eq=False)
 class Domain:
-    """What a column of a whole table holds.
+    """What a column of a whole table holds, asked of the engine once, whatever is selected."""
 
-    Kind, values and order of a column do not depend on the rows that are selected, so they are
-    asked of the engine once.
-
-    Attributes
-    ----------
-    raw : pyarrow array, shape (u,)
-        Distinct values as they are stored, a missing one included.
-    column : Column
-        The same as a column of u rows.
-    """
-
-    raw: Any
-    column: Column
+    raw: Any  # pyarrow array, (u,): distinct values as they are stored, a missing one included
+    column: Column  # of these u rows
 
     @classmethod
     def of(cls, query: Query, name: str, values: Any = None) -> Domain:
@@ -951,6 +892,7 @@ def series_of(query: Query, name: str, raw: Any) -> pd.Series[Any]:
 
 
 # -- Tables in CSV files, read by column when a column is first needed ----------------------------
+# The apostrophe of spreadsheet_safe= before =, +, - and @ is no part of a field, unless of a label.
 
 
 _WHOLE = re.compile("-?(0|[1-9][0-9]{0,17})")
@@ -959,15 +901,7 @@ _TRUTH = {"true": True, "false": False}
 
 
 def table_of(data: object, na: object = (), name: str = "data") -> Table:
-    """A table in memory of any kind: a frame, or CSV files, one after another.
-
-    `na` has codes that mean missing, in a list for all columns or in a mapping by column.
-
-    Raises
-    ------
-    InvalidArgument
-        For anything else, for a file that cannot be read, and if `na` names other columns.
-    """
+    """A table in memory of any kind: a frame, or CSV files, one after another."""
     codes = MissingCodes.of(na)
     table: Table
     if is_files(data):
@@ -987,18 +921,13 @@ def table_of(data: object, na: object = (), name: str = "data") -> Table:
 
 @dataclass(frozen=True, eq=False)
 class Csv(Table):
-    """CSV files of the same columns, one after another; an empty field is missing.
-
-    A column that nothing else describes is of whole numbers, of numbers or of booleans if all its
-    fields are written so, and of text otherwise; "01" is text. The apostrophe before =, +, - and @
-    of spreadsheet_safe= is no part of a field, unless a label has it.
-    """
+    """CSV files of the same columns, one after another; an empty field is missing."""
 
     frame: tuple[Path, ...]
     read: dict[str, pd.Series[Any]] = field(default_factory=dict, repr=False)
 
     @cached_property
-    def _header(self) -> tuple[str, ...]:
+    def columns(self) -> tuple[str, ...]:
         first, *others = self.frame
         header = _header(first)
         for file in others:
@@ -1007,10 +936,6 @@ class Csv(Table):
                 remedy = f"and {first} do not both have the column {min(differ)!r}: give files of "
                 raise refusal(file, f"{remedy}one table")
         return header
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return self._header
 
     def __len__(self) -> int:
         if not self.read:
@@ -1027,7 +952,10 @@ class Csv(Table):
         for file in self.frame:
             for chunk in table_chunks(file, wanted, codes=wanted):
                 for name in wanted:
-                    texts[name].append(_cells(chunk[name]))
+                    text = coded(chunk[name])
+                    assert text is not None
+                    codes, distinct = text  # equal texts are one object
+                    texts[name].append(np.array([*distinct.tolist(), None], dtype=object)[codes])
         made = {name: np.concatenate(cells) for name, cells in texts.items()}
         self.read.update({name: pd.Series(cells, dtype=object) for name, cells in made.items()})
         if len({len(column) for column in self.read.values()}) > 1:
@@ -1041,15 +969,29 @@ class Csv(Table):
         return tuple(missing_texts(self.frame[0], self.na.on(name)))
 
     def typed(self, name: str) -> pd.Series[Any]:
-        return _typed(_unguarded(self.column(name), set()))
+        """Whole numbers, numbers or booleans if all fields are written so, else text, as "01"."""
+        column = _unguarded(self.column(name), set())
+        codes, distinct = pd.factorize(column)
+        texts = [text.strip() for text in distinct]
+        filled = [text for text in texts if text]
+        if not filled:
+            return column
+        values: Any
+        if all(_WHOLE.fullmatch(text) for text in filled):
+            values = pd.array([int(text) if text else None for text in texts], dtype="Int64")
+        elif all(_NUMBER.fullmatch(text) for text in filled):
+            values = np.array([float(text or "nan") for text in texts])
+        elif all(text.lower() in _TRUTH for text in filled):
+            truths = [_TRUTH[text.lower()] if text else None for text in texts]
+            values = pd.array(truths, dtype="boolean")
+        else:
+            return column
+        return pd.Series(pd.api.extensions.take(values, codes, allow_fill=True))
 
     def reports(self, name: str, labels: pd.Index[Any] | None) -> pd.Series[Any]:
         if labels is None or isinstance(labels, pd.RangeIndex):  # no label begins with it
             return _unguarded(self.column(name), set())
         return _unguarded(self.column(name), set(map(str, labels)))
-
-    def _arranged(self, columns: Mapping[str, Any]) -> NoReturn:
-        raise NotAvailable(f"{self.frame[0]}: a file is not changed: read it first")
 
 
 def _header(file: FilePath) -> tuple[str, ...]:
@@ -1060,15 +1002,6 @@ def _header(file: FilePath) -> tuple[str, ...]:
     return tuple(map(unguarded, header))
 
 
-def _cells(column: pd.Series[Any]) -> npt.NDArray[np.object_]:
-    """The fields of a column of text, None where missing; equal texts are one object."""
-    text = coded(column)
-    assert text is not None
-    codes, distinct = text
-    found: npt.NDArray[np.object_] = np.array([*distinct.tolist(), None], dtype=object)[codes]
-    return found
-
-
 def _unguarded(column: pd.Series[Any], labels: set[str]) -> pd.Series[Any]:
     """Fields without the apostrophe of spreadsheet_safe=, but for those that are labels with it."""
     changed = {text for text in column.unique() if text is not None and unguarded(text) != text}
@@ -1077,23 +1010,3 @@ def _unguarded(column: pd.Series[Any], labels: set[str]) -> pd.Series[Any]:
         return column
     cells = [unguarded(text) if text in changed else text for text in column]
     return pd.Series(cells, dtype=object)
-
-
-def _typed(column: pd.Series[Any]) -> pd.Series[Any]:
-    """A column of text as what its fields say that they are."""
-    codes, distinct = pd.factorize(column)
-    texts = [text.strip() for text in distinct]
-    filled = [text for text in texts if text]
-    if not filled:
-        return column
-    values: Any
-    if all(_WHOLE.fullmatch(text) for text in filled):
-        values = pd.array([int(text) if text else None for text in texts], dtype="Int64")
-    elif all(_NUMBER.fullmatch(text) for text in filled):
-        values = np.array([float(text or "nan") for text in texts])
-    elif all(text.lower() in _TRUTH for text in filled):
-        truths = [_TRUTH[text.lower()] if text else None for text in texts]
-        values = pd.array(truths, dtype="boolean")
-    else:
-        return column
-    return pd.Series(pd.api.extensions.take(values, codes, allow_fill=True))

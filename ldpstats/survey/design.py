@@ -1,10 +1,14 @@
-"""The design of a complex sample, as the columns of a table that describe it."""
+"""The design of a complex sample, as the columns of a table that describe it.
+
+Strata and sampling units of each stage with corrections for finite populations, or replicate
+weights: in columns, or made from the design.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, overload
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +33,7 @@ from ldpstats.inference.designs.replicates import (
     jackknife,
     scales_of,
 )
+from ldpstats.io.tables import columns_shown
 from ldpstats.models.layout import count_of
 from ldpstats.survey.data import Held
 from ldpstats.survey.tables import Column
@@ -106,23 +111,53 @@ class SampleDesign:
         if not isinstance(replicates, Replicates | None):
             remedy = 'must be ldp.ReplicateWeights, for example ReplicateWeights("rep_*", "BRR")'
             raise InvalidArgument("replicate_weights", replicates, remedy)
-        units = _by_stage("clusters", clusters)
+        units: Any = _by_stage("clusters", clusters)
         if None in units:
             raise InvalidArgument("clusters", clusters, "every stage needs a column of units")
+        strata_names = _without_last(_by_stage("strata", strata))
+        if isinstance(fpc, str) and not fpc:
+            raise InvalidArgument("fpc", fpc, _BY_STAGE)
+        corrections: Any = _without_last(_by_stage("fpc", fpc))
+        if None in corrections:
+            remedy = f"has none for stage {corrections.index(None) + 1}, where all later ones are "
+            remedy += "without effect: give it, or leave the later ones out"
+            raise InvalidArgument("fpc", fpc, remedy)
         made = cls(
             None if weights is None else str.__str__(weights),
-            _without_last(_by_stage("strata", strata)),
-            tuple(name for name in units if name is not None),
-            _corrections(fpc),
+            strata_names,
+            units,
+            corrections,
             boolean("nested", nested),
             one_of("single_unit", single_unit, SINGLE_UNIT),
             replicates,
         )
         if not any(name for _, name in made._columns()):
             return None
-        made._check_stages()
-        made._check_weights()
-        made._check_twice()
+        most = len(made.clusters) + 1
+        if len(made.fpc) > most:
+            remedy = f"has {len(made.fpc)} stages, but clusters= has {len(made.clusters)}: it may "
+            remedy += "have one more, at which respondents were sampled"
+            raise InvalidArgument("fpc", list(made.fpc), remedy)
+        n_stages = max(len(made.clusters), len(made.fpc), 1)
+        if len(made.strata) > n_stages:
+            remedy = f"has {len(made.strata)} stages, but units were sampled in {n_stages}: name "
+            remedy += "their columns in clusters="
+            raise InvalidArgument("strata", list(made.strata), remedy)
+        if made.has_columns_of_replicates and (made.strata or made.clusters or made.fpc):
+            remedy = "hold the design already: leave strata=, clusters= and fpc= out"
+            raise InvalidArgument("replicate_weights", made.replicates, remedy)
+        given = made.has_columns_of_replicates
+        every = len(made.fpc) >= max(1, len(made.clusters)) and not given
+        if made.weights is None and not every:
+            remedy = "name the column of weights, of ones if all respondents count the same"
+            if not given:
+                remedy += "; or give fpc= for every stage, from which weights follow"
+            raise InvalidArgument("weights", None, remedy)
+        known: dict[str, str] = {}
+        for argument, name in made._columns():
+            if name in known:
+                raise InvalidArgument(argument, name, f"is the column that {known[name]}= names")
+            known[name] = argument
         return made
 
     @property
@@ -141,8 +176,10 @@ class SampleDesign:
     @property
     def keys(self) -> list[str]:
         """The columns by which respondents are told apart, other than their weights."""
-        found = [(stage.strata, stage.units, stage.fpc) for stage in self.stages]
-        return [name for columns in found for name in columns if name is not None]
+        names: list[str | None] = []
+        for stage in self.stages:
+            names += [stage.strata, stage.units, stage.fpc]
+        return [name for name in names if name is not None]
 
     @property
     def summed(self) -> list[str]:
@@ -166,8 +203,8 @@ class SampleDesign:
     @property
     def in_words(self) -> str:
         """What was sampled, for a summary: "strata region; clusters school, pupil; fpc"."""
-        strata = [name for name in self.strata if name]
-        parts = [f"strata {', '.join(strata)}"] * bool(strata)
+        strata = ", ".join(filter(None, self.strata))
+        parts = [f"strata {strata}"] * bool(strata)
         parts += [f"clusters {', '.join(self.clusters)}"] * bool(self.clusters)
         parts += ["fpc"] * bool(self.fpc)
         return "; ".join(parts) or "weights"
@@ -183,8 +220,7 @@ class SampleDesign:
         for argument, name in self._columns():
             if name not in held.columns:
                 hint = did_you_mean(name, held.columns)
-                shown = ", ".join(map(repr, held.columns[:20])) + ", ..." * (len(held.columns) > 20)
-                remedy = f"no such column; the table has {shown}{hint}"
+                remedy = f"no such column; the table has {columns_shown(held.columns)}{hint}"
                 raise InvalidArgument(argument, name, remedy)
             labels = argument in ("strata", "clusters")
             if name not in public and not (labels and name in held.questionnaire.observed):
@@ -207,38 +243,9 @@ class SampleDesign:
             "replicate_weights": self._replicate_columns,
         }
         for argument, names in given.items():
-            yield from ((argument, name) for name in names if name is not None)
-
-    def _check_stages(self) -> None:
-        most = len(self.clusters) + 1
-        if len(self.fpc) > most:
-            remedy = f"has {len(self.fpc)} stages, but clusters= has {len(self.clusters)}: it may "
-            remedy += "have one more, at which respondents were sampled"
-            raise InvalidArgument("fpc", list(self.fpc), remedy)
-        units = max(len(self.clusters), len(self.fpc), 1)
-        if len(self.strata) > units:
-            remedy = f"has {len(self.strata)} stages, but units were sampled in {units}: name "
-            remedy += "their columns in clusters="
-            raise InvalidArgument("strata", list(self.strata), remedy)
-        if self.has_columns_of_replicates and (self.strata or self.clusters or self.fpc):
-            remedy = "hold the design already: leave strata=, clusters= and fpc= out"
-            raise InvalidArgument("replicate_weights", self.replicates, remedy)
-
-    def _check_weights(self) -> None:
-        given = self.has_columns_of_replicates
-        every = len(self.fpc) >= max(1, len(self.clusters)) and not given
-        if self.weights is None and not every:
-            remedy = "name the column of weights, of ones if all respondents count the same"
-            if not given:
-                remedy += "; or give fpc= for every stage, from which weights follow"
-            raise InvalidArgument("weights", None, remedy)
-
-    def _check_twice(self) -> None:
-        known: dict[str, str] = {}
-        for argument, name in self._columns():
-            if name in known:
-                raise InvalidArgument(argument, name, f"is the column that {known[name]}= names")
-            known[name] = argument
+            for name in names:
+                if name is not None:
+                    yield argument, name
 
     def __repr__(self) -> str:
         given = {"weights": (self.weights or "from fpc",), "strata": self.strata}
@@ -258,10 +265,12 @@ def _by_stage(argument: str, given: object) -> tuple[str | None, ...]:
     """Names of columns by stage, None where a stage has none."""
     if given is None:
         return ()
-    names = [given] if isinstance(given, str) else listed(argument, given, _BY_STAGE)
-    if not all(name is None or isinstance(name, str) for name in names):
-        raise InvalidArgument(argument, given, _BY_STAGE)
-    return tuple(str.__str__(name) if name else None for name in names)
+    names = []
+    for name in [given] if isinstance(given, str) else listed(argument, given, _BY_STAGE):
+        if not (name is None or isinstance(name, str)):
+            raise InvalidArgument(argument, given, _BY_STAGE)
+        names.append(str.__str__(name) if name else None)
+    return tuple(names)
 
 
 def _without_last(names: tuple[str | None, ...]) -> tuple[str | None, ...]:
@@ -269,19 +278,6 @@ def _without_last(names: tuple[str | None, ...]) -> tuple[str | None, ...]:
     while names and names[-1] is None:
         names = names[:-1]
     return names
-
-
-def _corrections(given: object) -> tuple[str, ...]:
-    """Columns of corrections; refuse one of a stage that follows one without."""
-    if isinstance(given, str) and not given:
-        raise InvalidArgument("fpc", given, _BY_STAGE)
-    names = _without_last(_by_stage("fpc", given))
-    if None in names:
-        stage = names.index(None) + 1
-        remedy = f"has none for stage {stage}, where all later ones are without effect: give it, "
-        remedy += "or leave the later ones out"
-        raise InvalidArgument("fpc", given, remedy)
-    return tuple(name for name in names if name is not None)
 
 
 # -- The stages of a sample, from the columns of a table that describe them -----------------------
@@ -297,31 +293,17 @@ _WHOLE = "the whole sample"
 
 @dataclass(frozen=True, eq=False)
 class _Groups(Sequence[str]):
-    """Groups of cells, with names that are only written when somebody reads them.
+    """Groups of cells, with names that are only written when somebody reads them."""
 
-    Attributes
-    ----------
-    at : array of int64, shape (c,)
-        The group of each cell.
-    above : sequence of str, and `of`, array of int64, shape (g,)
-        Names of larger groups, and the one that each group is in.
-    labels : array, shape (g,)
-        Labels of the groups within those; empty where each is alone.
-    """
-
-    at: Codes
-    above: Sequence[str]
-    of: Codes
-    labels: Array
+    at: Codes  # the group of each cell, (c,)
+    above: Sequence[str]  # names of larger groups
+    of: Codes  # the larger group that each is in, (g,)
+    labels: Array  # of the groups within those, (g,); empty where each is alone
 
     def __len__(self) -> int:
         return len(self.of)
 
-    @overload
-    def __getitem__(self, i: int) -> str: ...
-    @overload
-    def __getitem__(self, i: slice) -> Sequence[str]: ...
-    def __getitem__(self, i: int | slice) -> str | Sequence[str]:
+    def __getitem__(self, i: Any) -> Any:
         if isinstance(i, slice):
             return [self[j] for j in range(len(self))[i]]
         parts = (self.above[self.of[i]], str(self.labels[i]))
@@ -329,29 +311,35 @@ class _Groups(Sequence[str]):
 
 
 def stages_of(cells: Held, n: Array | None, design: SampleDesign) -> tuple[Stage, ...]:
-    """The stages of the whole sample, whose respondents are all in some cells.
-
-    `n`, (c,), is how many respondents each cell stands for; None where cells are rows.
-    """
+    """The stages of the whole sample; `n`, (c,): respondents of each cell, None: cells are rows."""
     c = len(cells)
     number = np.ones(c) if n is None else n
     nothing = np.zeros(c, dtype=np.int64)
     units = _Groups(nothing, [_WHOLE], nothing[:1], np.array([""], dtype=object))
     found = []
     for columns in design.stages:
-        parents = units
-        strata = _split(parents, _labels(cells, "strata", columns.strata, n))
+        strata = _split(units, _labels(cells, "strata", columns.strata, n))
         if columns.units is None:
             sampled = np.bincount(strata.at, number, len(strata))
             unit, of = None, strata.at
         else:
-            column = _labels(cells, "clusters", columns.units, n)
-            units = _split(strata, column)
+            units = _split(strata, _labels(cells, "clusters", columns.units, n))
             if not design.nested:
-                _refuse_repeated(columns.units, units, strata)
+                codes, labels = pd.factorize(units.labels)
+                often = np.flatnonzero(np.bincount(codes) > 1)
+                if often.size:
+                    label = labels[often[0]]
+                    first, second = (strata[h] for h in units.of[codes == often[0]][:2])
+                    more = f" ({often.size} such units)" if often.size > 1 else ""
+                    remedy = f"unit {label!r} is in {first!r} and in {second!r}{more}: correct it; "
+                    remedy += "or pass nested=True if labels are unique only within strata, and "
+                    remedy += "name other units"
+                    raise InvalidArgument("clusters", columns.units, remedy)
             sampled = np.bincount(units.of, minlength=len(strata)).astype(float)
             unit, of = units.at, units.of
-        N = _population(cells, n, columns, strata, sampled)
+        N = np.full(len(strata), np.inf)
+        if columns.fpc is not None:
+            N = _population(cells, n, columns, columns.fpc, strata, sampled)
         found.append(Stage(unit, of, sampled, N, strata.of, strata))
     return tuple(found)
 
@@ -380,29 +368,19 @@ def _split(groups: _Groups, column: Column | None) -> _Groups:
     return _Groups(at.astype(np.int64), groups, of, column.values[label])
 
 
-def _refuse_repeated(name: str, units: _Groups, strata: _Groups) -> None:
-    """Refuse a label that units of several strata have."""
-    codes, labels = pd.factorize(units.labels)
-    often = np.flatnonzero(np.bincount(codes) > 1)
-    if often.size:
-        label = labels[often[0]]
-        first, second = (strata[h] for h in units.of[codes == often[0]][:2])
-        more = f" ({often.size} such units)" if often.size > 1 else ""
-        remedy = f"unit {label!r} is in {first!r} and in {second!r}{more}: correct it; or pass "
-        remedy += "nested=True if labels are unique only within strata, and name other units"
-        raise InvalidArgument("clusters", name, remedy)
-
-
 def _population(
-    cells: Held, n: Array | None, columns: StageColumns, strata: _Groups, sampled: Array
+    cells: Held, n: Array | None, columns: StageColumns, name: str, strata: _Groups, sampled: Array
 ) -> Array:
-    """Units in the population by stratum, (H,); inf without a correction."""
-    name = columns.fpc
-    if name is None:
-        return np.full(len(strata), np.inf)
+    """Units in the population by stratum, (H,), from a column of corrections."""
     given = cells.numbers("fpc", name)
-    _refuse_corrections(name, given, n)
-    found = np.empty(len(strata))
+    remedy = "must be the number of units in the population, or the sampled fraction of them"
+    refuse_rows("fpc", name, np.isnan(given), given, f"is missing: it {remedy}", n)
+    beyond = ~((given >= LEAST_WEIGHT) & (given <= MOST_WEIGHT))
+    refuse_rows("fpc", name, beyond, given, remedy, n)
+    if np.any(given > 1.0):
+        words = "is a fraction, but other rows hold numbers of units: use one of them throughout"
+        refuse_rows("fpc", name, given < 1.0, given, words, n)
+    found = np.empty(len(strata))  # the last of each stratum
     found[strata.at] = given
     other = np.flatnonzero(given != found[strata.at])
     if other.size:
@@ -420,17 +398,6 @@ def _population(
         remedy += f"population, but {sampled[h]:.0f} in the sample{more}: count units, not persons"
         raise InvalidArgument("fpc", name, f"{remedy}, of that stage")
     return found
-
-
-def _refuse_corrections(name: str, given: Array, n: Array | None) -> None:
-    """Refuse what is neither a number of units nor a sampling fraction."""
-    remedy = "must be the number of units in the population, or the sampled fraction of them"
-    refuse_rows("fpc", name, np.isnan(given), given, f"is missing: it {remedy}", n)
-    beyond = ~((given >= LEAST_WEIGHT) & (given <= MOST_WEIGHT))
-    refuse_rows("fpc", name, beyond, given, remedy, n)
-    if np.any(given > 1.0):
-        words = "is a fraction, but other rows hold numbers of units: use one of them throughout"
-        refuse_rows("fpc", name, given < 1.0, given, words, n)
 
 
 def refuse_rows(
@@ -525,29 +492,42 @@ class ReplicateWeights:
 
     def __post_init__(self) -> None:
         kind = one_of("kind", self.kind, KINDS)
-        found = {
-            "columns": _named(self.columns),
+        columns = _named(self.columns)
+        rho, scale = self.rho, self.scale
+        if kind == "Fay":
+            remedy = "must be Fay's factor, in [0, 1), for example 0.3"
+            rho = real_number("rho", rho, remedy)
+            if not 0.0 <= rho < 1.0:
+                raise InvalidArgument("rho", self.rho, remedy)
+        elif rho is not None:
+            raise InvalidArgument("rho", rho, f"goes with kind 'Fay', not {kind!r}")
+        if scale is not None:
+            if kind not in _SCALED:
+                remedy = f"follows from the kind {kind!r}: leave it out"
+                raise InvalidArgument("scale", scale, remedy)
+            scale = _positive("scale", scale)
+        elif kind == "other":
+            remedy = "of kind 'other' what squared deviations count must be given, a number"
+            raise InvalidArgument("scale", None, remedy)
+        checked = {
+            "columns": columns,
             "kind": kind,
-            "rho": _checked_rho(self.rho, kind),
-            "scale": _checked_scale(self.scale, kind),
+            "rho": rho,
+            "scale": scale,
             "rscales": _checked_rscales(self.rscales, kind),
             "mse": boolean("mse", self.mse),
             "combined": boolean("combined", self.combined),
             "df": None if self.df is None else _positive("df", self.df),
         }
-        for name, value in found.items():
+        for name, value in checked.items():
             object.__setattr__(self, name, value)
         if isinstance(self.columns, tuple):
-            self._check_number()
-
-    def _check_number(self) -> None:
-        """Refuse a number of columns that the rest does not go with."""
-        n = len(self.columns)
-        if n < 2:
-            raise InvalidArgument("columns", self.columns, "must be two replicates or more")
-        if self.rscales is not None and len(self.rscales) != n:
-            remedy = f"must be {n} numbers, one for each replicate, not {len(self.rscales)}"
-            raise InvalidArgument("rscales", self.rscales, remedy)
+            n = len(self.columns)
+            if n < 2:
+                raise InvalidArgument("columns", self.columns, "must be two replicates or more")
+            if self.rscales is not None and len(self.rscales) != n:
+                remedy = f"must be {n} numbers, one for each replicate, not {len(self.rscales)}"
+                raise InvalidArgument("rscales", self.rscales, remedy)
 
     def on(self, columns: Sequence[str], summed: bool = False) -> ReplicateWeights:
         """The same, with the names of columns of a table in place of a pattern.
@@ -585,7 +565,11 @@ class ReplicateWeights:
         return f"{len(self.columns)} replicate weights ({self.kind})"
 
     def __repr__(self) -> str:
-        of = [f"columns={_shown(self.columns)}", f"kind={self.kind!r}"]
+        columns = self.columns
+        shown = repr(columns)
+        if not isinstance(columns, str) and len(columns) > 3:
+            shown = f"{columns[0]!r} to {columns[-1]!r} ({len(columns)})"
+        of = [f"columns={shown}", f"kind={self.kind!r}"]
         given = {"rho": None, "scale": None, "mse": False, "combined": True, "df": None}
         of += [
             f"{name}={getattr(self, name)!r}"
@@ -629,7 +613,7 @@ class MadeReplicates:
         return cls(name, number, int(rng.integers(2**63)))
 
     def replication(self, sample: Sample, sums: Array | None) -> Replication:
-        """Those of a sample, of which strata of a single unit and too many units are refused."""
+        """Replicates of a sample; refuse strata of a single unit, and too many units."""
         if self.kind == "bootstrap":
             return bootstrap(sample, self.n, np.random.default_rng(self.seed))
         made = jackknife(sample)
@@ -660,41 +644,12 @@ def _named(columns: object) -> str | tuple[str, ...]:
     return found
 
 
-def _shown(columns: str | tuple[str, ...]) -> str:
-    """Columns in a few words."""
-    few = isinstance(columns, str) or len(columns) <= 3
-    return repr(columns) if few else f"{columns[0]!r} to {columns[-1]!r} ({len(columns)})"
-
-
 def _positive(name: str, value: object) -> float:
     remedy = "must be a positive finite number"
     number = real_number(name, value, remedy)
     if not 0.0 < number < np.inf:
         raise InvalidArgument(name, value, remedy)
     return number
-
-
-def _checked_rho(rho: object, kind: str) -> float | None:
-    if kind != "Fay":
-        if rho is not None:
-            raise InvalidArgument("rho", rho, f"goes with kind 'Fay', not {kind!r}")
-        return None
-    remedy = "must be Fay's factor, in [0, 1), for example 0.3"
-    number = real_number("rho", rho, remedy)
-    if not 0.0 <= number < 1.0:
-        raise InvalidArgument("rho", rho, remedy)
-    return number
-
-
-def _checked_scale(scale: object, kind: str) -> float | None:
-    if scale is None:
-        if kind == "other":
-            remedy = "of kind 'other' what squared deviations count must be given, a number"
-            raise InvalidArgument("scale", None, remedy)
-        return None
-    if kind not in _SCALED:
-        raise InvalidArgument("scale", scale, f"follows from the kind {kind!r}: leave it out")
-    return _positive("scale", scale)
 
 
 def _checked_rscales(rscales: object, kind: str) -> tuple[float, ...] | None:

@@ -1,4 +1,9 @@
-"""Weighted cells of a survey: what a complex sample is to all analyses."""
+"""Weighted cells of a survey: what a complex sample is to all analyses.
+
+`weigh` makes them: rows are cells in memory; on an engine one grouped query makes them, whose sums
+agree to a relative 1e-12, as engines add in an order of their own. Cells are those of a domain, or
+of the whole sample where weights are calibrated; units and strata are always those of the whole.
+"""
 
 from __future__ import annotations
 
@@ -32,14 +37,14 @@ from ldpstats.inference.designs.calibration import (
     calibrated_sample,
 )
 from ldpstats.inference.designs.calibration import trimmed as trimmed_calibration
-from ldpstats.inference.designs.linearisation import Sample, Stage, degrees_of_freedom_estimation
+from ldpstats.inference.designs.linearisation import Sample, degrees_of_freedom_estimation
 from ldpstats.inference.designs.replicates import GivenWeights
 from ldpstats.labels import matched
 from ldpstats.likelihood.joint import decode
 from ldpstats.mechanisms import PUM
 from ldpstats.models.association.groups import per_variable, prepared
 from ldpstats.models.layout import count_of
-from ldpstats.models.weighted.calibration import CalibrationReport, WeightStep, weight_step
+from ldpstats.models.weighted.calibration import WeightStep, weight_step
 from ldpstats.models.weighted.estimates import SampleFacts
 from ldpstats.models.weighted.model import WeightedModel
 from ldpstats.models.weighted.tables import CrossedVariable, WeightedCrossing
@@ -47,16 +52,12 @@ from ldpstats.survey.analyses import grouped_rows
 from ldpstats.survey.data import Held, Part, Remote, Selected
 from ldpstats.survey.design import SampleDesign, refuse_rows, stages_of
 from ldpstats.survey.questionnaire import Coded
-from ldpstats.survey.tables import Column
 
 __all__ = [
+    "Reweighting",
     "WeightChange",
     "calibrated",
-    "check_changes",
     "poststratified",
-    "refuse_uncrossed",
-    "refuse_unweighted",
-    "report_of",
     "sample_facts",
     "svy_sample",
     "trimmed",
@@ -84,68 +85,77 @@ _NOT_NEGATIVE = f"must be a number from 0 to {MOST_WEIGHT:g}: correct it"
 
 @dataclass(frozen=True, eq=False)
 class Weighed:
-    """Respondents of a complex sample, or cells of them that are alike.
+    """Respondents of a complex sample, or cells of them that are alike."""
 
-    Attributes
-    ----------
-    cells : Held
-        c rows, or distinct combinations, of the columns that were asked for.
-    sample : Sample
-        Of the same c cells. Its stages are those of the whole sample: units and strata without a
-        cell here are counted in them.
-    inside : array of bool, shape (c,)
-        Which cells are of the domain. All are, but for calibrated weights, for which cells are
-        those of the whole sample.
-    sums : array, shape (c, R), or None
-        Those of the columns of replicate weights.
-    """
-
-    cells: Held
-    sample: Sample
-    inside: Mask
-    sums: Array | None = None
+    cells: Held  # c rows, or distinct combinations, of the columns that were asked for
+    sample: Sample  # of these cells; its stages have all units and strata of the whole sample
+    inside: Mask  # (c,), cells of the domain; all, unless calibration needs the whole sample
+    sums: Array | None = None  # (c, R), of the columns of replicate weights
 
 
 def weigh(
     data: Held, design: SampleDesign, names: Sequence[str], margins: Sequence[str] = ()
 ) -> Weighed:
-    """The cells of a survey's rows, a domain of a sample perhaps, and the design of the sample.
-
-    Rows are cells in memory; on an engine one grouped query makes them. Sums of weights from an
-    engine agree with those in memory to a relative 1e-12, as engines add in an order of their own.
-
-    Parameters
-    ----------
-    data : Held
-        The rows of the survey; the sample is the table that they were selected from.
-    design : SampleDesign
-    names : sequence of str
-        Questions and public columns that the analysis needs.
-    margins : sequence of str
-        Columns to which weights are calibrated: cells are then those of the whole sample.
-
-    Raises
-    ------
-    InvalidArgument
-        For weights that are not positive finite numbers, missing or repeated labels of strata and
-        units, and impossible corrections for finite populations.
-    """
+    """The cells of a survey's rows for some columns, and the design of the sample they are of."""
     whole = whole_of(data)
     changes = design.changes
-    own = design.change_columns
-    needed = list(dict.fromkeys([*design.keys, *names, *margins, *own]))
+    needed = list(dict.fromkeys([*design.keys, *names, *margins, *design.change_columns]))
+    cells: Held
+    n: Array | None = None  # respondents of each cell, (c,); None: a row each
     if isinstance(whole, Remote):
-        found = _asked(whole, data, design, needed)
+        assert isinstance(data, Remote)
+        cells, sums = whole.weighted(needed, design.summed, data, design.factors)
+        columns = {name: sums.column(name).to_numpy() for name in sums.column_names}
+        if design.summed and columns["bad"].any():
+            _explain(whole, design)
+        n, inside = columns["n"], columns["inside"].astype(bool)
+        weights = [columns[f"w{i}"] for i in range(len(design.summed))]
+        squares = columns.get("w0w0")
     else:
-        found = _rows(whole, data, design, needed)
-    stages = stages_of(found.cells, found.n, design)
-    made = found.weighed(stages, design.single_unit)
-    if made.sums is not None:
-        _warn_of_size(made.sums, made.sample.w, design.factors)
-    made = _replicated(made if margins or changes else _within(made), design)
+        cells = whole
+        cells.prepare([*needed, *design.summed])
+        weights = [cells.numbers(design.argument(name), name) for name in design.summed]
+        for name, values in zip(design.summed, weights, strict=True):
+            _refuse_weights(name, values, design, cells.missing_codes(name))
+        if design.factors:
+            weights = [weights[0], *(weights[0] * factor for factor in weights[1:])]
+        inside = np.full(len(cells), False)
+        inside[_positions(data, whole)] = True
+        squares = weights[0] ** 2 if weights else None
+    stages = stages_of(cells, n, design)
+    number = np.ones(len(cells)) if n is None else n.astype(float)
+    if squares is None:  # weights follow from the corrections of all stages
+        each = np.prod([1.0 / stage.fraction[stage.cell_strata] for stage in stages], axis=0)
+        weights, squares = [number * each], number * each**2
+    sample = Sample(stages, number, weights[0], squares, design.single_unit)
+    of_replicates = np.stack(weights[1:], axis=1) if len(weights) > 1 else None
+    if of_replicates is not None:
+        _warn_of_size(of_replicates, sample.w, design.factors)
+    weighed = Weighed(cells, sample, inside, of_replicates)
+    if not (margins or changes):
+        weighed = _within(weighed)
+    if design.replicates is not None:
+        replication = design.replicates.replication(weighed.sample, weighed.sums)
+        weighed = replace(weighed, sample=replace(weighed.sample, replication=replication))
     if not changes:
-        return made
-    return replace(made, sample=adjusted(made.cells, made.sample, changes).sample)
+        return weighed
+    return replace(weighed, sample=adjusted(weighed.cells, weighed.sample, changes).sample)
+
+
+def _refuse_weights(name: str, values: Array, design: SampleDesign, na: tuple[str, ...]) -> None:
+    """Refuse weights, (n,), that are not positive and finite; those of replicates may be zero."""
+    argument = design.argument(name)
+    if na:
+        remedy = f"is missing: na={[*na]!r} makes these codes missing in this column too; give the "
+        remedy += "codes of some columns only, na={'COLUMN': [CODE]}, or leave such rows out"
+        refuse_rows(argument, name, np.isnan(values), None, remedy, None)
+    bad = ~((values >= 0) & (values <= MOST_WEIGHT))
+    if name != design.weights:
+        refuse_rows(argument, name, bad, values, _NOT_NEGATIVE, None)
+        return
+    refuse_rows(argument, name, bad, values, _POSITIVE, None)
+    refuse_rows(argument, name, values == 0, values, _ZERO, None)
+    refuse_rows(argument, name, values < LEAST_WEIGHT, values, _POSITIVE, None)
 
 
 def whole_of(data: Held) -> Held:
@@ -162,45 +172,6 @@ def whole_of(data: Held) -> Held:
     return data
 
 
-@dataclass(frozen=True, eq=False)
-class _Found:
-    """Cells of the whole sample, each of `n` respondents; of one, a row, where `n` is None.
-
-    `sums` are those of all columns of weights in a cell, and `squares` of the first.
-    """
-
-    cells: Held
-    n: Array | None
-    inside: Mask
-    sums: list[Array]
-    squares: Array | None
-
-    def weighed(self, stages: tuple[Stage, ...], single_unit: str) -> Weighed:
-        """The same with the stages of the sample; without weights those that follow from them."""
-        n = np.ones(len(self.cells)) if self.n is None else self.n.astype(float)
-        if self.squares is None:
-            each = np.prod([1.0 / stage.fraction[stage.cell_strata] for stage in stages], axis=0)
-            sample = Sample(stages, n, n * each, n * each**2, single_unit)
-            return Weighed(self.cells, sample, self.inside)
-        sample = Sample(stages, n, self.sums[0], self.squares, single_unit)
-        more = np.stack(self.sums[1:], axis=1) if len(self.sums) > 1 else None
-        return Weighed(self.cells, sample, self.inside, more)
-
-
-def _rows(whole: Held, data: Held, design: SampleDesign, names: Sequence[str]) -> _Found:
-    """Each row of a table in memory."""
-    whole.prepare([*names, *design.summed])
-    sums = [whole.numbers(design.argument(name), name) for name in design.summed]
-    for name, values in zip(design.summed, sums, strict=True):
-        _refuse_missing(name, values, design, whole.missing_codes(name))
-        _refuse_values(name, values, design)
-    if design.factors:
-        sums = [sums[0], *(sums[0] * factor for factor in sums[1:])]
-    inside = np.full(len(whole), False)
-    inside[_positions(data, whole)] = True
-    return _Found(whole, None, inside, sums, sums[0] ** 2 if sums else None)
-
-
 def _positions(data: Held, whole: Held) -> Array | slice:
     """Where rows stand in the whole that they were selected from."""
     if data is whole:
@@ -208,41 +179,6 @@ def _positions(data: Held, whole: Held) -> Array | slice:
     assert isinstance(data, Selected)
     at = _positions(data.whole, whole)
     return data.rows if isinstance(at, slice) else at[data.rows]
-
-
-def _refuse_missing(name: str, values: Array, design: SampleDesign, na: tuple[str, ...]) -> None:
-    """Refuse weights that may be missing because `na` says so, and say so."""
-    if na:
-        remedy = f"is missing: na={[*na]!r} makes these codes missing in this column too; give the "
-        remedy += "codes of some columns only, na={'COLUMN': [CODE]}, or leave such rows out"
-        refuse_rows(design.argument(name), name, np.isnan(values), None, remedy, None)
-
-
-def _refuse_values(name: str, values: Array, design: SampleDesign) -> None:
-    """Refuse weights that are not positive and finite; those of replicates may be zero."""
-    own = name == design.weights
-    bad = ~((values >= 0) & (values <= MOST_WEIGHT))
-    argument = design.argument(name)
-    refuse_rows(argument, name, bad, values, _POSITIVE if own else _NOT_NEGATIVE, None)
-    if own:
-        refuse_rows(argument, name, values == 0, values, _ZERO, None)
-        refuse_rows(argument, name, values < LEAST_WEIGHT, values, _POSITIVE, None)
-
-
-def _asked(whole: Remote, data: Held, design: SampleDesign, names: Sequence[str]) -> _Found:
-    """Combinations of columns in a table of an engine, which adds the weights up."""
-    assert isinstance(data, Remote)
-    cells, sums = whole.weighted(names, design.summed, data, design.factors)
-    columns = {name: sums.column(name).to_numpy() for name in sums.column_names}
-    if design.summed and columns["bad"].any():
-        _explain(whole, design)
-    return _Found(
-        cells,
-        columns["n"],
-        columns["inside"].astype(bool),
-        [columns[f"w{i}"] for i in range(len(design.summed))],
-        columns.get("w0w0"),
-    )
 
 
 def _explain(whole: Remote, design: SampleDesign) -> None:
@@ -277,14 +213,6 @@ def _within(made: Weighed) -> Weighed:
         made.inside[at],
         None if made.sums is None else made.sums[at],
     )
-
-
-def _replicated(made: Weighed, design: SampleDesign) -> Weighed:
-    """The same with replicates, if the design has some."""
-    if design.replicates is None:
-        return made
-    replication = design.replicates.replication(made.sample, made.sums)
-    return replace(made, sample=replace(made.sample, replication=replication))
 
 
 def _warn_of_size(sums: Array, w: Array, factors: bool) -> None:
@@ -338,16 +266,6 @@ class Trimming(WeightChange):
     def __str__(self) -> str:
         return f"trimmed to {self.lower:g} to {self.upper:g}"
 
-    def factors(self, sample: Sample) -> Array:
-        """What the weight of each cell is multiplied by, shape (c,)."""
-        one = sample.w / sample.n
-        if np.any(np.abs(sample.w2 - sample.w * one) > 1e-9 * sample.w2):
-            raise NotAvailable(
-                "trim: cells of this table hold respondents of several weights: read it into "
-                "memory, or trim the column of weights before"
-            )
-        return trimmed_calibration(one, sample.n, self.lower, self.upper, self.strict) / one
-
 
 @dataclass(frozen=True)
 class Calibration(WeightChange):
@@ -375,38 +293,33 @@ class Adjusted:
 
 
 def adjusted(cells: Held, sample: Sample, changes: Sequence[WeightChange]) -> Adjusted:
-    """Change the weights of a whole sample, whose cells the rows of a table are.
-
-    Those that trimming leaves are the weights of the design from there on.
-    """
+    """Change the weights of a whole sample, whose cells the rows of a table are."""
+    # those that trimming leaves are the weights of the design from there on
     trimmings = []
     for change in changes:
         if isinstance(change, Trimming):
-            trimmings.append(change.factors(sample))
+            one = sample.w / sample.n
+            if np.any(np.abs(sample.w2 - sample.w * one) > 1e-9 * sample.w2):
+                raise NotAvailable(
+                    "trim: cells of this table hold respondents of several weights: read it into "
+                    "memory, or trim the column of weights before"
+                )
+            cut = trimmed_calibration(one, sample.n, change.lower, change.upper, change.strict)
+            trimmings.append(cut / one)
             sample = sample.times(trimmings[-1])
     asked = [change for change in changes if isinstance(change, Calibration)]
     if not asked:
         return Adjusted(sample, tuple(trimmings))
-    found = margin_cells(cells, [one for change in asked for one in change.given], sample.n)
-    weights = np.bincount(found.at, sample.w)
+    crossed = margin_cells(cells, [one for change in asked for one in change.given], sample.n)
+    weights = np.bincount(crossed.at, sample.w)
     steps = []
     for change in asked:
-        margins = found.margins(change.given)
+        margins = crossed.margins(change.given)
         solved = calibrate(weights, margins, change.distance)
         steps.append(Step(margins, change.distance, solved))
         weights = weights * solved.factors
-    made = calibrated_sample(sample, found.at, steps)
-    return Adjusted(made, tuple(trimmings), found.at, tuple(steps))
-
-
-def distance_of(method: object, bounds: object) -> Distance:
-    """The distance that a user named."""
-    name = one_of("method", method, tuple(_METHODS))
-    low, high = _bounds(bounds)
-    if name == "logit" and not 0.0 <= low < 1.0 < high < np.inf:
-        remedy = "logit needs two finite bounds, below and above one, such as (0.3, 3)"
-        raise InvalidArgument("bounds", bounds, remedy)
-    return _METHODS[name](low, high)
+    made = calibrated_sample(sample, crossed.at, steps)
+    return Adjusted(made, tuple(trimmings), crossed.at, tuple(steps))
 
 
 def _bounds(bounds: object) -> tuple[float, float]:
@@ -422,25 +335,6 @@ def _bounds(bounds: object) -> tuple[float, float]:
     if not 0.0 <= low < high:
         raise InvalidArgument("bounds", bounds, f"{_BOUNDS}: 0 <= low < high")
     return low, high
-
-
-def trimming_of(column: str, lower: object, upper: object, strict: object) -> Trimming:
-    """Check the arguments of `Survey.trim`."""
-    remedy = "must be a positive finite number, the {} weight"
-    ends = []
-    for name, value, end in (("lower", lower, 0.0), ("upper", upper, np.inf)):
-        number = end
-        if value is not None:
-            words = remedy.format("least" if name == "lower" else "largest")
-            number = real_number(name, value, words)
-            if not 0.0 < number < np.inf:
-                raise InvalidArgument(name, value, words)
-        ends.append(number)
-    if lower is None and upper is None:
-        raise InvalidArgument("upper", None, "give the largest weight, upper=, or lower=, or both")
-    if not ends[0] < ends[1]:
-        raise InvalidArgument("lower", lower, f"must be below upper, {ends[1]:g}")
-    return Trimming(column, ends[0], ends[1], boolean("strict", strict))
 
 
 # -- Population totals of public columns, as people give them and as calibration needs them -------
@@ -484,20 +378,11 @@ def worded(category: Category) -> str:
 
 @dataclass(frozen=True, eq=False)
 class MarginCells:
-    """Distinct combinations of the columns of margins, and who is in each.
-
-    Attributes
-    ----------
-    columns : tuple of str
-    values : tuple of arrays, each of shape (M,)
-        Of each column, by combination.
-    at : array of int64, shape (c,)
-        The combination of each cell of the sample.
-    """
+    """Distinct combinations of the columns of margins, and who is in each."""
 
     columns: tuple[str, ...]
-    values: tuple[Array, ...]
-    at: Codes
+    values: tuple[Array, ...]  # (M,), of each column, by combination
+    at: Codes  # the combination of each cell of the sample, (c,)
 
     def categories(self, columns: Sequence[str]) -> list[Category]:
         """The category of each combination in the margin of some columns."""
@@ -519,31 +404,25 @@ class MarginCells:
 
 
 def margin_cells(held: Held, given: Sequence[Margin], n: Array) -> MarginCells:
-    """Distinct combinations of the columns of margins; refuse missing values.
-
-    `n`, of shape (c,), is how many respondents each row of `held` is.
-    """
-    columns = {name: margin.argument for margin in given for name in margin.columns}
-    held.prepare(columns)
-    found = [_complete(held, name, argument, n) for name, argument in columns.items()]
+    """Distinct combinations of the columns of margins; `n`, (c,): respondents of each row."""
+    arguments = {name: margin.argument for margin in given for name in margin.columns}
+    held.prepare(arguments)
+    columns = []
+    for name, argument in arguments.items():
+        column = held.public(name).categories(_LABELS)
+        if column.missing.any():
+            times = count_of(int(n[column.missing].sum()), "respondent")
+            remedy = f"is missing for {times}, whom no total counts: impute it, or make a category "
+            remedy += "of them and give its total"
+            raise InvalidArgument(argument, name, remedy)
+        columns.append(column)
     at = np.zeros(len(held), dtype=np.int64)
-    for column in found:  # numbered anew each time, so that they stay small
+    for column in columns:  # numbered anew each time, so that they stay small
         at = pd.factorize(at * len(column.values) + column.codes)[0].astype(np.int64)
     first = np.empty(int(at.max()) + 1, dtype=np.int64)
     first[at[::-1]] = np.arange(len(at))[::-1]
-    values = tuple(column.values[column.codes[first]] for column in found)
-    return MarginCells(tuple(columns), values, at)
-
-
-def _complete(held: Held, name: str, argument: str, n: Array) -> Column:
-    """A public column as labels; refuse missing values."""
-    column = held.public(name).categories(_LABELS)
-    if column.missing.any():
-        times = count_of(int(n[column.missing].sum()), "respondent")
-        remedy = f"is missing for {times}, whom no total counts: impute it, or make a category of "
-        remedy += "them and give its total"
-        raise InvalidArgument(argument, name, remedy)
-    return column
+    values = tuple(column.values[column.codes[first]] for column in columns)
+    return MarginCells(tuple(arguments), values, at)
 
 
 def given_margins(
@@ -552,15 +431,36 @@ def given_margins(
     """What a user gave as margins, with columns that are there; categories not yet matched."""
     if not isinstance(given, Mapping) or not given:
         raise InvalidArgument(argument, given, _MARGINS)
-    found = [
-        Margin(columns, dict(_totals(f"{argument}[{name!r}]", columns, given[name])), argument)
-        for name in given
-        for columns in [_columns(held, name, argument)]
-    ]
-    names = [frozenset(margin.columns) for margin in found]
+    margins = []
+    for name in given:
+        columns = _columns(held, name, argument)
+        totals = dict(_totals(f"{argument}[{name!r}]", columns, given[name]))
+        margins.append(Margin(columns, totals, argument))
+    names = [frozenset(margin.columns) for margin in margins]
     if len(set(names)) < len(names):
         raise InvalidArgument(argument, list(given), "hold the same columns twice")
-    return _scaled(found, total)
+    sums = [sum(margin.totals.values()) for margin in margins]
+    are_shares = all(abs(one - 1.0) <= _SHARES for one in sums)
+    if total is None:
+        if are_shares:
+            argument = margins[0].argument
+            remedy = "add up to one: multiply shares by the size of the population"
+            if argument == "margins":  # post-stratification takes totals only
+                remedy += ", or give it as total="
+            raise InvalidArgument(argument, [margin.name for margin in margins], remedy)
+        return margins
+    remedy = f"must be the size of the population, from {LEAST_WEIGHT:g} to {MOST_WEIGHT:g}"
+    size = real_number("total", total, remedy)
+    if not LEAST_WEIGHT <= size <= MOST_WEIGHT:
+        raise InvalidArgument("total", total, remedy)
+    if not are_shares:
+        shown = {margin.name: one for margin, one in zip(margins, sums, strict=True)}
+        remedy = f"goes with shares that add up to one, but margins add up to {shown}: leave it out"
+        raise InvalidArgument("total", total, remedy)
+    return [
+        replace(margin, totals={key: share * (size / one) for key, share in margin.totals.items()})
+        for margin, one in zip(margins, sums, strict=True)
+    ]
 
 
 def _columns(held: Held, name: object, argument: str) -> tuple[str, ...]:
@@ -604,41 +504,8 @@ def _totals(
         yield category, number
 
 
-def _scaled(margins: list[Margin], total: object) -> list[Margin]:
-    """Margins of totals; shares, which sum to one, are multiplied by a total."""
-    sums = [sum(margin.totals.values()) for margin in margins]
-    are_shares = all(abs(one - 1.0) <= _SHARES for one in sums)
-    if total is None:
-        if are_shares:
-            argument = margins[0].argument
-            remedy = "add up to one: multiply shares by the size of the population"
-            if argument == "margins":  # post-stratification takes totals only
-                remedy += ", or give it as total="
-            raise InvalidArgument(argument, [margin.name for margin in margins], remedy)
-        return margins
-    remedy = f"must be the size of the population, from {LEAST_WEIGHT:g} to {MOST_WEIGHT:g}"
-    size = real_number("total", total, remedy)
-    if not LEAST_WEIGHT <= size <= MOST_WEIGHT:
-        raise InvalidArgument("total", total, remedy)
-    if not are_shares:
-        shown = {margin.name: one for margin, one in zip(margins, sums, strict=True)}
-        remedy = f"goes with shares that add up to one, but margins add up to {shown}: leave it out"
-        raise InvalidArgument("total", total, remedy)
-    return [
-        replace(margin, totals={key: share * (size / one) for key, share in margin.totals.items()})
-        for margin, one in zip(margins, sums, strict=True)
-    ]
-
-
 def matched_margin(margin: Margin, cells: MarginCells) -> Margin:
-    """The margin with categories as the table has them, without those that nobody is in.
-
-    Raises
-    ------
-    InvalidArgument
-        If a category with a positive total has no respondents, or respondents are in a category
-        whose total is zero or missing.
-    """
+    """The margin with categories as the table has them, without those that nobody is in."""
     name = margin.columns[0] if len(margin.columns) == 1 else margin.columns
     argument = f"{margin.argument}[{name!r}]"
     known = dict.fromkeys(cells.categories(margin.columns))
@@ -646,37 +513,37 @@ def matched_margin(margin: Margin, cells: MarginCells) -> Margin:
         _spellings(argument, {category[i] for category in margin.totals}, {c[i] for c in known})
         for i in range(len(margin.columns))
     ]
-    found: dict[Category, float] = {}
+    totals: dict[Category, float] = {}
     for category, total in margin.totals.items():
         there = tuple(own[value] for own, value in zip(written, category, strict=True))
-        if there in found:
+        if there in totals:
             raise InvalidArgument(argument, worded(category), "the category is there twice")
         if there in known:
-            found[there] = total
+            totals[there] = total
         elif total > 0.0:
             hint = did_you_mean(worded(category), [worded(one) for one in known])
             remedy = f"nobody in the sample is in this category, whose total is {total:.12g}: join "
             remedy += f"it with another one, here and in the table{hint}"
             raise InvalidArgument(argument, worded(category), remedy)
-    lacking = [worded(category) for category in known if not found.get(category)]
+    lacking = [worded(category) for category in known if not totals.get(category)]
     if lacking:
         remedy = "have respondents, but no total or one of zero: give totals of all categories, or "
         remedy += "leave out who is not of the population"
         raise InvalidArgument(argument, lacking[:_SHOWN], remedy)
-    return replace(margin, totals=found)
+    return replace(margin, totals=totals)
 
 
 def _spellings(argument: str, given: set[Any], known: set[Any]) -> dict[Any, Any]:
     """The value of a column that each of some values is, as people write them; None if none."""
     labels = pd.Index(list(known))
-    found = {}
+    spelled = {}
     for value in given:
         try:
             place = int(matched(argument, [value], labels)[0])
         except UnknownCategory:
             place = -1
-        found[value] = labels[place] if place >= 0 else None
-    return found
+        spelled[value] = labels[place] if place >= 0 else None
+    return spelled
 
 
 # -- Weighted analyses of a survey whose sample has a design --------------------------------------
@@ -700,12 +567,12 @@ def weighted_model(
     cells, inside = weighed.cells, weighed.inside
     domain, labels = np.where(inside, 0, -1), [()]
     if by:
-        found, rows, _ = grouped_rows(cells, by, name)
+        groups, rows, _ = grouped_rows(cells, by, name)
         domain[:] = -1
         labels = []
-        for label, own in zip(found, rows, strict=True):
-            if inside[own].any():
-                domain[own[inside[own]]] = len(labels)
+        for label, members in zip(groups, rows, strict=True):
+            if inside[members].any():
+                domain[members[inside[members]]] = len(labels)
                 labels.append(label if isinstance(label, tuple) else (label,))
     coded = cells.coded(name)
     if boolean("incomplete", incomplete) and not coded.reports.mechanism.is_open:
@@ -749,14 +616,6 @@ def weighted_crossing(
     return WeightedCrossing(weighed.sample, facts, (first, second), weighed.inside)
 
 
-def refuse_unweighted(how: Mapping[str, Any]) -> None:
-    """Refuse what is not known of a complex sample."""
-    asked = how.get("cov_type", "default")
-    if not (isinstance(asked, str) and str.__str__(asked) == "default"):
-        remedy = "leave it out: with weights the covariance is that of the design"
-        raise InvalidArgument("cov_type", asked, remedy)
-
-
 def _crossed(name: str, coded: Coded, candidates: Any, other: Any) -> CrossedVariable:
     """A question of a table, its categories lumped where that is asked for."""
     if coded.reports.mechanism.is_open:
@@ -771,16 +630,6 @@ def _crossed(name: str, coded: Coded, candidates: Any, other: Any) -> CrossedVar
         remedy = f"must be True for {name}: with weights a table is of all answers"
         raise InvalidArgument("other", other, remedy)
     return CrossedVariable(name, reports, coded.at)
-
-
-def refuse_uncrossed(how: Mapping[str, Any]) -> None:
-    """Refuse options that weighted tables do not have."""
-    known = {"method": ("inversion",), "cov_type": ("default", "linear")}
-    for name, value in how.items():
-        usual = isinstance(value, str) and str.__str__(value) in known.get(name, ())
-        if value is not None and value is not False and not usual:
-            remedy = "leave it out: with weights a table is estimated by 'inversion' only"
-            raise InvalidArgument(name, value, remedy)
 
 
 def sample_facts(weighed: Weighed, design: SampleDesign) -> SampleFacts:
@@ -815,21 +664,6 @@ class Reweighting:
     categories: pd.DataFrame | None = None
 
 
-def check_changes(changes: object) -> None:
-    """Refuse changes that the methods of a survey did not make."""
-    if not (isinstance(changes, tuple) and all(isinstance(one, Reweighting) for one in changes)):
-        remedy = "is set by calibrate, poststratify and trim: leave it out"
-        raise InvalidArgument("changes", changes, remedy)
-
-
-def report_of(done: Sequence[Reweighting]) -> CalibrationReport:
-    """The report of all changes."""
-    found = [one.categories for one in done if one.categories is not None]
-    return CalibrationReport(
-        tuple(one.step for one in done), done[-1].nobs, pd.concat(found) if found else None
-    )
-
-
 def calibrated(
     data: Held,
     design: SampleDesign | None,
@@ -840,7 +674,12 @@ def calibrated(
 ) -> Reweighting:
     """Calibrate the weights of a design to margins."""
     design = _weighted(design, "calibrate")
-    distance = distance_of(method, bounds)
+    name = one_of("method", method, tuple(_METHODS))
+    low, high = _bounds(bounds)
+    if name == "logit" and not 0.0 <= low < 1.0 < high < np.inf:
+        remedy = "logit needs two finite bounds, below and above one, such as (0.3, 3)"
+        raise InvalidArgument("bounds", bounds, remedy)
+    distance = _METHODS[name](low, high)
     return _calibrated(data, design, given_margins(data, margins, total), distance)
 
 
@@ -860,8 +699,9 @@ def _calibrated(
     design: SampleDesign,
     given: Sequence[Margin],
     distance: Distance,
-    name: str | None = None,
+    method: str | None = None,
 ) -> Reweighting:
+    """Weights that reproduce margins, and how far they moved."""
     columns = [column for margin in given for column in margin.columns]
     whole = _whole(data, design, columns, "calibrate")
     cells = margin_cells(whole.cells, given, whole.sample.n)
@@ -871,13 +711,14 @@ def _calibrated(
     after = adjusted(whole.cells, whole.sample, [*design.changes, change])
     assert after.at is not None
     last = after.steps[-1]
+    low, high = distance.lower, distance.upper
     step = weight_step(
         before,
         after.sample,
         last.factors[after.at],
-        method=name or type(distance).__name__.lower(),
+        method=method or type(distance).__name__.lower(),
         margins=", ".join(margin.name for margin in matched),
-        bounds=_bounds_text(distance),
+        bounds=f"{low:g} to {high:g}" if high < np.inf or low > -np.inf else "",
         iterations=last.solved.iterations,
         deviation=last.solved.deviation,
     )
@@ -888,8 +729,18 @@ def _calibrated(
             LDPWarning,
             4,
         )
-    sums = last.margins.indicators.T @ np.bincount(after.at, before.w)
-    return Reweighting(change, step, _nobs(whole), _categories(last.margins, sums))
+    margins = last.margins
+    sums = margins.indicators.T @ np.bincount(after.at, before.w)
+    pairs = [
+        (name, label)
+        for name, labels in zip(margins.names, margins.labels, strict=True)
+        for label in labels
+    ]
+    categories = pd.DataFrame(
+        {"target": margins.targets, "before": sums, "ratio": margins.targets / sums},
+        index=pd.MultiIndex.from_tuples(pairs, names=["margin", "category"]),
+    )
+    return Reweighting(change, step, int(whole.sample.n.sum()), categories)
 
 
 def trimmed(
@@ -904,7 +755,21 @@ def trimmed(
             "trim: weights were calibrated, and trimming would move them off their totals: trim "
             "first and calibrate then, or calibrate with bounds="
         )
-    change = trimming_of(design.weights, lower, upper, strict)
+    remedy = "must be a positive finite number, the {} weight"
+    ends = []
+    for name, value, end in (("lower", lower, 0.0), ("upper", upper, np.inf)):
+        number = end
+        if value is not None:
+            words = remedy.format("least" if name == "lower" else "largest")
+            number = real_number(name, value, words)
+            if not 0.0 < number < np.inf:
+                raise InvalidArgument(name, value, words)
+        ends.append(number)
+    if lower is None and upper is None:
+        raise InvalidArgument("upper", None, "give the largest weight, upper=, or lower=, or both")
+    if not ends[0] < ends[1]:
+        raise InvalidArgument("lower", lower, f"must be below upper, {ends[1]:g}")
+    change = Trimming(design.weights, ends[0], ends[1], boolean("strict", strict))
     whole = _whole(data, design, [design.weights], "trim")
     before = adjusted(whole.cells, whole.sample, design.changes).sample
     after: Adjusted = adjusted(whole.cells, whole.sample, [*design.changes, change])
@@ -922,7 +787,7 @@ def trimmed(
         n_trimmed=int(before.n[(one < change.lower) | (one > change.upper)].sum()),
         n_beyond=int(before.n[beyond].sum()),
     )
-    return Reweighting(change, step, _nobs(whole))
+    return Reweighting(change, step, int(whole.sample.n.sum()))
 
 
 def _weighted(design: SampleDesign | None, what: str) -> SampleDesign:
@@ -938,34 +803,13 @@ def _weighted(design: SampleDesign | None, what: str) -> SampleDesign:
 def _whole(data: Held, design: SampleDesign, columns: Sequence[str], what: str) -> Weighed:
     """The whole sample with the weights of the design, and columns; refuse a domain of it."""
     needed = [*design.change_columns, *columns]
-    found = weigh(data, replace(design, changes=()), needed, needed)
-    if not found.inside.all():
+    whole = weigh(data, replace(design, changes=()), needed, needed)
+    if not whole.inside.all():
         raise NotAvailable(
             f"{what}: these respondents are a domain of the sample, and totals are of all: {what} "
             "the whole survey first, then select respondents"
         )
-    return found
-
-
-def _nobs(whole: Weighed) -> int:
-    return int(whole.sample.n.sum())
-
-
-def _bounds_text(distance: Distance) -> str:
-    low, high = distance.lower, distance.upper
-    return f"{low:g} to {high:g}" if high < np.inf or low > -np.inf else ""
-
-
-def _categories(margins: Margins, sums: Any) -> pd.DataFrame:
-    """The total of each category, and the sum of weights that it had."""
-    pairs = [
-        (name, label)
-        for name, labels in zip(margins.names, margins.labels, strict=True)
-        for label in labels
-    ]
-    index = pd.MultiIndex.from_tuples(pairs, names=["margin", "category"])
-    found = {"target": margins.targets, "before": sums, "ratio": margins.targets / sums}
-    return pd.DataFrame(found, index=index)
+    return whole
 
 
 # -- A survey for the package svy: unbiased indicators of the true answers beside the design ------
@@ -983,31 +827,6 @@ def svy_sample(held: Held, design: SampleDesign | None, names: Sequence[str]) ->
     except ImportError:
         remedy = "is not installed: python -m pip install 'ldpstats[svy]'"
         raise NotAvailable(f"to_svy: the package svy {remedy}") from None
-    design = _exportable(held, design)
-    sample = weigh(held, design, []).sample  # refuses weights and units that cannot be
-    columns = _open(held)
-    for column, values in (*_indicators(held, names), *_replicates(sample)):
-        if column in columns:
-            raise InvalidArgument("names", names, f"the table has a column {column!r} already")
-        columns[column] = values
-    how = {
-        "wgt": design.weights,
-        "stratum": design.strata[0] if design.strata else None,
-        "psu": design.clusters[0] if design.clusters else None,
-        "singleton": _SINGLE[design.single_unit],
-    }
-    given = sample.replication
-    if isinstance(given, GivenWeights):  # whose kind is in the scale alone
-        df = given.degrees_of_freedom(sample, np.full(sample.w.shape, True))
-        scale = given.scale.tolist()
-        how["rep_wgts"] = svy.BootstrapWgts(
-            prefix=_REPLICATE, n_reps=len(scale), scale=scale, df=df
-        )
-    return svy.Sample(polars.from_pandas(pd.DataFrame(columns)), svy.Design(**how))
-
-
-def _exportable(held: Held, design: SampleDesign | None) -> SampleDesign:
-    """The design; refuse what svy would make other variances of."""
     if design is None:
         raise NotAvailable("to_svy of a survey without a design: name its weights=")
     if not held.ordered:
@@ -1031,24 +850,32 @@ def _exportable(held: Held, design: SampleDesign | None) -> SampleDesign:
         )
     if design.replicates is not None and not design.has_columns_of_replicates:
         raise NotAvailable("to_svy of a survey with replicates of its own: svy makes others")
-    return design
-
-
-def _open(held: Held) -> dict[str, Any]:
-    """The columns without noise."""
+    sample = weigh(held, design, []).sample  # refuses weights and units that cannot be
     columns = {}
     for name in [*held.public_columns, *held.questionnaire.observed]:
-        found = held.public(name)
-        columns[name] = pd.Series(found.values).reindex(found.codes).to_numpy()
-    return columns
-
-
-def _replicates(sample: Sample) -> Iterator[tuple[str, Array]]:
-    """Columns of replicate weights, where they are given."""
+        public = held.public(name)
+        columns[name] = pd.Series(public.values).reindex(public.codes).to_numpy()
     given = sample.replication
+    replicates: dict[str, Array] = {}
     if isinstance(given, GivenWeights):
-        for number, weights in enumerate(given.weights.T, 1):
-            yield f"{_REPLICATE}{number}", weights
+        replicates = {f"{_REPLICATE}{r}": w for r, w in enumerate(given.weights.T, 1)}
+    for column, values in (*_indicators(held, names), *replicates.items()):
+        if column in columns:
+            raise InvalidArgument("names", names, f"the table has a column {column!r} already")
+        columns[column] = values
+    how = {
+        "wgt": design.weights,
+        "stratum": design.strata[0] if design.strata else None,
+        "psu": design.clusters[0] if design.clusters else None,
+        "singleton": _SINGLE[design.single_unit],
+    }
+    if isinstance(given, GivenWeights):  # whose kind is in the scale alone
+        df = given.degrees_of_freedom(sample, np.full(sample.w.shape, True))
+        scale = given.scale.tolist()
+        how["rep_wgts"] = svy.BootstrapWgts(
+            prefix=_REPLICATE, n_reps=len(scale), scale=scale, df=df
+        )
+    return svy.Sample(polars.from_pandas(pd.DataFrame(columns)), svy.Design(**how))
 
 
 def _indicators(held: Held, names: Sequence[str]) -> Iterator[tuple[str, Array]]:

@@ -1,4 +1,8 @@
-"""Questionnaires: what respondents answer, and what all their answers together spend."""
+"""Questionnaires: what respondents answer, and what all their answers together spend.
+
+Answer sheets of one respondent, the questionnaire itself, tables of answers made into tables of
+reports, and columns of a table read as reports.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import did_you_mean
+from ldpstats.arguments import did_you_mean, positive_integer
 from ldpstats.clients.device import (
     Budget,
     Instrument,
@@ -44,11 +48,8 @@ from ldpstats.survey.questions import (
     Question,
     SheetAudit,
     as_html,
-    audited,
     by_hand,
     check_columns,
-    check_whole_labels,
-    checked_ask,
     checked_mechanisms,
     checked_parameters,
     checked_refused,
@@ -69,7 +70,6 @@ __all__ = [
     "as_reports",
     "marks",
     "observed_column",
-    "refuse_empty_labels",
     "refuse_labels",
     "report_columns",
 ]
@@ -193,19 +193,14 @@ class SheetClient(SingleDevice):
         UnknownCategory, InvalidArgument
             For an answer that cannot be, or a question that does not exist; no sheet is spent.
         """
-        sheet: dict[str, Any] = self._budget.spend(lambda: self._sheet(answers))
+
+        def fill_in() -> dict[str, Any]:
+            reports = _filled(self.mechanism, answers, self.asked, self._devices)
+            self._next.asked = next_asked(self.mechanism, self._words)
+            return reports
+
+        sheet: dict[str, Any] = self._budget.spend(fill_in)
         return sheet
-
-    def _sheet(self, answers: object) -> dict[str, Any]:
-        found = _filled(self.mechanism, answers, self.asked, self._devices)
-        self._next.asked = next_asked(self.mechanism, self._words)
-        return found
-
-
-def opened_sheets(sheet: Any, words: Words, budget: Budget) -> SheetClient:
-    """The client of a questionnaire, without categories of the respondent's own."""
-    first = _Next(next_asked(sheet, words))
-    return SheetClient(sheet, words, budget, devices(sheet, words, None), first)
 
 
 def next_asked(sheet: Any, words: Words) -> tuple[str, ...]:
@@ -239,11 +234,11 @@ def _filled(
     if not set(answers) <= set(sheet.questions):  # not shown: it might be an answer
         shown = ", ".join(map(repr, sheet.questions))
         raise InvalidArgument("answers", HIDDEN, f"a key is no question; they are {shown}")
-    given = {name: _answer(sheet, name, answers.get(name)) for name in asked}  # all are read first
-    found: dict[str, Any] = dict.fromkeys(sheet.questions)
-    for name, answer in given.items():
-        found[name] = None if answer is None else reporters[name](answer)
-    return found
+    codes = {name: _answer(sheet, name, answers.get(name)) for name in asked}  # all are read first
+    reports: dict[str, Any] = dict.fromkeys(sheet.questions)
+    for name, code in codes.items():
+        reports[name] = None if code is None else reporters[name](code)
+    return reports
 
 
 def _answer(sheet: Any, name: str, answer: object) -> npt.NDArray[Any] | None:
@@ -284,9 +279,55 @@ class _Names(tuple[str, ...]):
         return super().__getitem__(place)
 
 
+_VERSION = 1
+_FIELDS = {"format", "version", "questions", "ask", "refused"}
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class AskedQuestions(Instrument[SheetClient, SheetCollector]):
-    """Named questions, how many are asked, and what stands for a refusal: see `Questionnaire`."""
+class Questionnaire(Instrument[SheetClient, SheetCollector]):
+    """Named questions, each with the mechanism that privatises its answers.
+
+    A respondent's answer sheet has a report for each question that she was asked and answered.
+    `epsilon` holds for all reports of a sheet together.
+
+    Parameters
+    ----------
+    mechanisms : mapping from name to Mechanism, PUM or DictionarySurvey
+        The questions, in order. Questions with the mechanism `Observed` are not protected: they are
+        listed apart, and epsilon is that of the others.
+    ask : int, optional
+        How many of the private questions each respondent is asked, drawn at random without regard
+        to her answers; by default all. What was not asked is an empty cell.
+    refused : label, or mapping from name to label, optional
+        The category that stands for a missing answer: one for all private questions, or one for
+        each of those that are named. Without it a missing answer is an empty cell, in that question
+        only: the table then shows who did not answer, and epsilon does not protect that.
+
+    Raises
+    ------
+    InvalidArgument
+        For names that are no text, empty, or clash with the columns of another question; what is no
+        mechanism; whole numbers beyond 64 bits as labels; more questions to ask than there are; and
+        `refused` that is no category, or none that its mechanism protects.
+
+    Notes
+    -----
+    Reports of one respondent add up: epsilon of the sheet is the sum over its private questions, or
+    of the `ask` largest. Where a mechanism protects some categories only (`URR`, `URAP`, `PUM`),
+    the sheet protects those.
+
+    ``questionnaire[name]`` is the mechanism of a question, as in a dict; `questions` has the names.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> jobs = ldp.KRR(("cook", "nurse"), epsilon=1.0)
+    >>> sheet = Questionnaire({"job": jobs, "ill": ldp.Warner(epsilon=0.5)})
+    >>> print(sheet)
+    Questionnaire(job, ill; epsilon=1.5)
+    >>> print(sheet["ill"])
+    Warner(epsilon=0.5)
+    """
 
     mechanisms: Mapping[str, Any]
     ask: int | None = None
@@ -296,8 +337,15 @@ class AskedQuestions(Instrument[SheetClient, SheetCollector]):
         made = checked_mechanisms(self.mechanisms)
         object.__setattr__(self, "mechanisms", MappingProxyType(made))
         check_columns(self.entries)
-        check_whole_labels(self.entries)
-        object.__setattr__(self, "ask", checked_ask(self.ask, len(self.private)))
+        ask, n_private = self.ask, len(self.private)
+        if ask is not None:
+            if not n_private:
+                raise InvalidArgument("ask", ask, "must be None: no question is private")
+            ask = positive_integer("ask", ask)
+            if ask > n_private:
+                remedy = f"must be at most {n_private}, the number of private questions"
+                raise InvalidArgument("ask", self.ask, remedy)
+        object.__setattr__(self, "ask", ask)
         refused = checked_refused(self.refused, self.private, self.question)
         object.__setattr__(self, "refused", MappingProxyType(refused))
 
@@ -386,58 +434,13 @@ class AskedQuestions(Instrument[SheetClient, SheetCollector]):
         >>> audit.declared, audit.questions["ill"].declared, audit.agrees
         (1.5, 0.5, True)
         """
-        return audited(self)
-
-
-_VERSION = 1
-_FIELDS = {"format", "version", "questions", "ask", "refused"}
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Questionnaire(AskedQuestions):
-    """Named questions, each with the mechanism that privatises its answers.
-
-    A respondent's answer sheet has a report for each question that she was asked and answered.
-    `epsilon` holds for all reports of a sheet together.
-
-    Parameters
-    ----------
-    mechanisms : mapping from name to Mechanism, PUM or DictionarySurvey
-        The questions, in order. Questions with the mechanism `Observed` are not protected: they are
-        listed apart, and epsilon is that of the others.
-    ask : int, optional
-        How many of the private questions each respondent is asked, drawn at random without regard
-        to her answers; by default all. What was not asked is an empty cell.
-    refused : label, or mapping from name to label, optional
-        The category that stands for a missing answer: one for all private questions, or one for
-        each of those that are named. Without it a missing answer is an empty cell, in that question
-        only: the table then shows who did not answer, and epsilon does not protect that.
-
-    Raises
-    ------
-    InvalidArgument
-        For names that are no text, empty, or clash with the columns of another question; what is no
-        mechanism; whole numbers beyond 64 bits as labels; more questions to ask than there are; and
-        `refused` that is no category, or none that its mechanism protects.
-
-    Notes
-    -----
-    Reports of one respondent add up: epsilon of the sheet is the sum over its private questions, or
-    of the `ask` largest. Where a mechanism protects some categories only (`URR`, `URAP`, `PUM`),
-    the sheet protects those.
-
-    ``questionnaire[name]`` is the mechanism of a question, as in a dict; `questions` has the names.
-
-    Examples
-    --------
-    >>> import ldpstats as ldp
-    >>> jobs = ldp.KRR(("cook", "nurse"), epsilon=1.0)
-    >>> sheet = Questionnaire({"job": jobs, "ill": ldp.Warner(epsilon=0.5)})
-    >>> print(sheet)
-    Questionnaire(job, ill; epsilon=1.5)
-    >>> print(sheet["ill"])
-    Warner(epsilon=0.5)
-    """
+        audits = {question.name: question.audit() for question in self.entries}
+        own = [audits[name] for name in self.private or self.observed]
+        channel = largest([audit.channel for audit in own], self.ask)
+        sampler = largest([audit.sampler for audit in own], self.ask)
+        return SheetAudit(
+            str(self), self.epsilon, channel, sampler, questions=audits, observed=self.observed
+        )
 
     # -- reports -----------------------------------------------------------------------------
 
@@ -583,14 +586,13 @@ class Questionnaire(AskedQuestions):
         raise bare(failure)
 
     def _asked_document(self) -> dict[str, Any]:
-        return {"questions": [self._entry(question) for question in self.entries], "ask": self.ask}
-
-    def _entry(self, question: Question) -> dict[str, Any]:
-        """A question in the client document."""
-        name, refused = question.name, self.refused.get(question.name)
-        document: dict[str, Any] = question.made_by._question_document()
-        head = {"name": name, "private": question.private}
-        return head | document | ({} if refused is None else {"refused": str(refused)})
+        questions = []
+        for question in self.entries:
+            document: dict[str, Any] = {"name": question.name, "private": question.private}
+            document |= question.made_by._question_document()
+            refused = self.refused.get(question.name)
+            questions.append(document | ({} if refused is None else {"refused": str(refused)}))
+        return {"questions": questions, "ask": self.ask}
 
     def _spent(self) -> float:
         return self.epsilon
@@ -603,7 +605,8 @@ class Questionnaire(AskedQuestions):
         return SheetCollector(self, words)
 
     def _client(self, words: Words, budget: Budget) -> SheetClient:
-        return opened_sheets(self, words, budget)
+        first = _Next(next_asked(self, words))
+        return SheetClient(self, words, budget, devices(self, words, None), first)
 
     # -- specification -----------------------------------------------------------------------
 
@@ -733,10 +736,23 @@ def privatized(
 ) -> Any:
     """A frame of the same kind, with reports in place of the answers to private questions."""
     table = Table.of(frame, "frame", secret=True)
-    _refuse_reports(sheet, table)
-    _check_columns(sheet, table)
+    found = [column for column in marks(sheet) if column in table.columns]
+    private = [name for name in sheet.private if name in table.columns]
+    found += [name for name in private if is_of_reports(table.stored(name))]
+    if found:
+        raise InvalidArgument("frame", found[0], ALREADY)
+    for question in sheet.entries:
+        table.check_column(question.name, "question")
+        for column in question.columns:
+            if column != question.name and column in table.columns:
+                remedy = f"is a column that reports of {question.name!r} will have: rename it"
+                raise InvalidArgument("frame", column, remedy)
     hidden, own = _own_categories(sheet, table, tags)
-    _check_index(sheet, table, hidden)
+    for name in table.index_names():  # an index of true answers would stay beside the reports
+        if name in (*sheet.private, *hidden):
+            remedy = "is the name of the index too, whose true answers would stay beside the "
+            remedy += "reports: call reset_index(drop=True), or make the Arrow table without it"
+            raise InvalidArgument("frame", name, remedy)
     known = known or checked_parameters(sheet, parameters)
     reports = report_columns(sheet, table, words, own, known=known)
     columns: dict[str, Any] = {}
@@ -755,15 +771,12 @@ def report_columns(
     stored: bool = False,
     known: Mapping[str, Any] | None = None,
 ) -> dict[str, dict[str, pd.Series[Any]]]:
-    """The columns of reports that take the place of each private question.
-
-    With `stored` they are those of a Parquet file. `known` has devices with values for their
-    unknown parameters.
-
-    Questions are drawn in the questionnaire's order, whatever that of the table. Nothing is drawn
-    before all answers are read.
-    """
-    read = {q.name: read_answers(q, table, sheet.refused, where(q.name)) for q in sheet.entries}
+    """The columns of reports in place of each private question; `stored`: of a Parquet file."""
+    # all answers are read before anything is drawn, in the questionnaire's order, not the table's
+    read = {}
+    for question in sheet.entries:
+        answers = question.answers(table.column(question.name), where(question.name))
+        read[question.name] = filled_in(question, sheet.refused, *answers)
     private = [question for question in sheet.entries if question.private]
     groups = {q.name: given_cohorts(q, table) for q in private}
     asked = draw_asked(len(table), len(private), sheet.ask, words)
@@ -789,14 +802,6 @@ def report_columns(
     return found
 
 
-def read_answers(
-    question: Question, table: Table, refused: Mapping[str, Any], named: Named
-) -> tuple[Array, npt.NDArray[np.bool_]]:
-    """Answers to a question, (n,), those missing replaced where the questionnaire says by what."""
-    given, absent = question.answers(table.column(question.name), named)
-    return filled_in(question, refused, given, absent)
-
-
 def filled_in(
     question: Question, refused: Mapping[str, Any], given: Array, absent: npt.NDArray[np.bool_]
 ) -> tuple[Array, npt.NDArray[np.bool_]]:
@@ -819,34 +824,6 @@ def marks(sheet: Any) -> list[str]:
     return [FINGERPRINTS, *map(fingerprint_column, sheet.private)]
 
 
-def _refuse_reports(sheet: Any, table: Table) -> None:
-    """Refuse a table of reports, which would be noised twice."""
-    found = [column for column in marks(sheet) if column in table.columns]
-    private = [name for name in sheet.private if name in table.columns]
-    found += [name for name in private if is_of_reports(table.stored(name))]
-    if found:
-        raise InvalidArgument("frame", found[0], ALREADY)
-
-
-def _check_columns(sheet: Any, table: Table) -> None:
-    """Refuse a table without the column of a question, or with one that reports will have."""
-    for question in sheet.entries:
-        table.check_column(question.name, "question")
-        for column in question.columns:
-            if column != question.name and column in table.columns:
-                remedy = f"is a column that reports of {question.name!r} will have: rename it"
-                raise InvalidArgument("frame", column, remedy)
-
-
-def _check_index(sheet: Any, table: Table, hidden: Sequence[str]) -> None:
-    """Refuse an index of true answers, which would stay beside the reports."""
-    for name in table.index_names():
-        if name in (*sheet.private, *hidden):
-            remedy = "is the name of the index too, whose true answers would stay beside the "
-            remedy += "reports: call reset_index(drop=True), or make the Arrow table without it"
-            raise InvalidArgument("frame", name, remedy)
-
-
 def _own_categories(
     sheet: Any, table: Table, tags: object
 ) -> tuple[Sequence[str], dict[str, dict[Any, Array]] | None]:
@@ -857,7 +834,19 @@ def _own_categories(
         raise InvalidArgument("tags", type(tags).__name__, _TAGS)
     columns, found = [], {}
     for name, given in tags.items():
-        question, where = _personal(sheet, name, given)
+        if name not in sheet:
+            shown = ", ".join(map(repr, sheet.questions))
+            raise InvalidArgument("tags", HIDDEN, f"a key is no question; they are {shown}")
+        question = sheet.question(name)
+        where = f"tags[{question.name!r}]"
+        if not isinstance(question, PersonalQuestion):
+            remedy = f"are for a PUM, not for {question.made_by}"
+            raise InvalidArgument("tags", question.name, remedy)
+        if not isinstance(given, Mapping):
+            raise InvalidArgument(where, type(given).__name__, _TAGS)
+        known = question.made_by.tags.tolist()
+        if not set(given) <= set(known):
+            raise InvalidArgument(where, HIDDEN, f"a key is no tag: they are {known}")
         columns += [column for column in given.values() if isinstance(column, str)]
         found[question.name] = {
             tag: _own_of(question, f"{where}[{tag!r}]", table, column)
@@ -871,24 +860,6 @@ def _own_categories(
     if asked:
         raise InvalidArgument("tags", asked[0], "is the column of a question: name another")
     return columns, found
-
-
-def _personal(sheet: Any, name: object, given: object) -> tuple[PersonalQuestion, str]:
-    """The question that respondents have categories of their own for, and its place in errors."""
-    if name not in sheet:
-        shown = ", ".join(map(repr, sheet.questions))
-        raise InvalidArgument("tags", HIDDEN, f"a key is no question; they are {shown}")
-    question = sheet.question(name)
-    where = f"tags[{question.name!r}]"
-    if not isinstance(question, PersonalQuestion):
-        remedy = f"are for a PUM, not for {question.made_by}"
-        raise InvalidArgument("tags", question.name, remedy)
-    if not isinstance(given, Mapping):
-        raise InvalidArgument(where, type(given).__name__, _TAGS)
-    known = question.made_by.tags.tolist()
-    if not set(given) <= set(known):
-        raise InvalidArgument(where, HIDDEN, f"a key is no tag: they are {known}")
-    return question, where
 
 
 def _own_of(question: PersonalQuestion, where: str, table: Table, column: object) -> Array:
@@ -922,18 +893,10 @@ _PUBLIC = (
 
 @dataclass(frozen=True, eq=False)
 class Coded:
-    """The reports of a question, and where they stand in a table of n rows.
+    """The reports of a question, and where they stand in a table of n rows."""
 
-    Attributes
-    ----------
-    reports : Reports or DictionaryReports
-        `n_missing` counts the rows without one.
-    at : array of int64, shape (n,)
-        Number of the report of each row, -1 where it has none.
-    """
-
-    reports: Any
-    at: npt.NDArray[np.int64]
+    reports: Any  # Reports or DictionaryReports; `n_missing` counts the rows without one
+    at: npt.NDArray[np.int64]  # number of the report of each row, (n,), -1 where it has none
 
     @classmethod
     def of(cls, reports: Any, absent: npt.NDArray[np.bool_]) -> Coded:
@@ -967,23 +930,20 @@ def as_reports(
     Errors name the question, the row from 1, and the value.
     """
     if isinstance(mechanism, Enumerated):
-        codes = _codes(name, mechanism, column, cohort)
+        if cohort is None:
+            codes = mechanism.format.matched(name, column)
+        else:
+            places = {"report": name, "cohort": f"{name}, cohort"}
+            codes = joined_codes(
+                mechanism,
+                matched(name, column, cohort_labels(mechanism)),
+                matched(places["cohort"], cohort, cohort_index(mechanism)),
+                lambda i, of: f"{places[of]}, row {i + 1}",
+            )
         reports = Reports(codes[codes >= 0], mechanism, name=name)
         return Coded.of(reports, codes < 0)
     found, absent = reports_in(name, mechanism, column, cohort)
     return Coded.of(replace(found, name=name), absent)
-
-
-def _codes(
-    name: str, mechanism: Enumerated, column: pd.Series[Any], cohort: pd.Series[Any] | None
-) -> npt.NDArray[np.int64]:
-    """Numbers of reports among the outputs, (n,), -1 where missing; perhaps with cohorts apart."""
-    if cohort is None:
-        return mechanism.format.matched(name, column)
-    places = {"report": name, "cohort": f"{name}, cohort"}
-    codes = matched(name, column, cohort_labels(mechanism))
-    cohorts = matched(places["cohort"], cohort, cohort_index(mechanism))
-    return joined_codes(mechanism, codes, cohorts, lambda i, of: f"{places[of]}, row {i + 1}")
 
 
 def as_dictionary(
@@ -1070,12 +1030,3 @@ def refuse_labels(na: MissingCodes, questions: Sequence[Question]) -> None:
                 if code in na.everywhere:
                     remedy += f"; for other columns name them, na={{'COLUMN': [{code!r}]}}"
                 raise InvalidArgument("na", code, remedy)
-
-
-def refuse_empty_labels(questions: Sequence[Question]) -> None:
-    """Refuse a label that is empty text, where an empty field means a missing answer."""
-    for question in questions:
-        labels = question.labels
-        if labels is not None and not isinstance(labels, pd.RangeIndex) and "" in labels.tolist():
-            remedy = "is a label, but an empty field of a CSV file means a missing answer: use a "
-            raise InvalidArgument(question.name, "", f"{remedy}Parquet file, or name the label")

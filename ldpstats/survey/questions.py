@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from html import escape
@@ -15,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import as_array, check_slice, positive_integer
 from ldpstats.channels.certificates import Audit
 from ldpstats.clients.device import plain
 from ldpstats.devices import Device
@@ -33,7 +31,7 @@ from ldpstats.io.tables import stored_columns, stored_names
 from ldpstats.labels import as_series, matched, missing_entries, preview
 from ldpstats.mechanisms import PUM, Mechanism, mechanism_from_dict
 from ldpstats.mechanisms.custom import Enumerated
-from ldpstats.models.dictionary.survey import DictionaryReports, DictionarySurvey, starts_of
+from ldpstats.models.dictionary.survey import DictionarySurvey, starts_of
 from ldpstats.models.layout import in_turn
 from ldpstats.reports.layout import cohort_column, fingerprint_column
 from ldpstats.reports.single import Reports
@@ -49,19 +47,15 @@ __all__ = [
     "as_html",
     "as_text",
     "assigned",
-    "audited",
     "by_hand",
     "cells_of_text",
     "check_columns",
-    "check_whole_labels",
-    "checked_ask",
     "checked_mechanisms",
     "checked_parameters",
     "checked_refused",
     "draw_asked",
     "given_cohorts",
     "largest",
-    "masked",
     "question_of",
     "read_questions",
     "read_specification",
@@ -77,8 +71,8 @@ _ROW, _PLACE = re.compile(r", row (\d+)$"), re.compile(r"\[(\d+)\]$")
 
 
 @dataclass(frozen=True, eq=False)
-class Question(ABC):
-    """A named question, and what privatises its answers."""
+class Question:
+    """A named question, and the mechanism that privatises its answers."""
 
     name: str
     made_by: Any
@@ -86,36 +80,39 @@ class Question(ABC):
     @property
     def private(self) -> bool:
         """Whether its answers are protected, or meant to be."""
-        return True
+        return not self.made_by.unprotected
 
     @property
-    @abstractmethod
     def epsilon(self) -> float:
         """What one report spends, in nats."""
+        epsilon: float = self.made_by.procedure.epsilon
+        return epsilon
 
     @property
-    @abstractmethod
     def labels(self) -> pd.Index[Any] | None:
         """The possible answers; None where any text is one."""
+        return None if self.made_by.is_open else self.made_by.labels()
 
     @property
     def sensitive(self) -> pd.Index[Any] | None:
         """The answers that are protected; None where all are."""
-        return None
+        found: pd.Index[Any] | None = self.made_by.sensitive
+        return found
 
     @property
-    @abstractmethod
     def mechanisms(self) -> Mapping[str, Mechanism]:
         """The mechanisms whose reports its columns hold, by column."""
+        return {self.name: self.made_by}
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Its columns in a table of reports."""
         return (self.name,)
 
-    @abstractmethod
     def audit(self) -> Audit:
         """The audit of its mechanism."""
+        audit: Audit = self.made_by.audit()
+        return audit
 
     # -- answers -----------------------------------------------------------------------------
 
@@ -134,10 +131,12 @@ class Question(ABC):
         raise InvalidArgument(where, label, remedy)
 
     def answers(self, values: object, named: Named) -> tuple[Array, npt.NDArray[np.bool_]]:
-        """Answers in the form that `draw` takes, (n,), and which are missing; errors show none.
-
-        Codes of labels, int64; or, where any text is an answer, objects.
-        """
+        """Codes of labels, or texts as objects, (n,), and which are missing; errors show none."""
+        if isinstance(self.made_by, Mechanism):  # which may read numbers as bins
+            try:
+                values = self.made_by.to_labels("values", values)
+            except InvalidArgument as error:
+                raise _renamed(error, _PLACE, 0, named) from None
         if self.labels is not None:
             try:
                 codes = matched("", values, self.labels, secret=True)
@@ -152,12 +151,10 @@ class Question(ABC):
         blank = [isinstance(v, str) and not v.strip() for v in series]  # as in `matched`
         return series.to_numpy(dtype=object), absent | np.array(blank, dtype=bool)
 
-    @abstractmethod
     def draw(self, given: Array, words: Words, tags: Mapping[Any, Any] | None = None) -> Any:
-        """Reports of answers that are not missing, in the form of `answers`.
-
-        `tags` are categories of the respondents' own, an array (n,) for each tag; see `PUM`.
-        """
+        """Reports of answers in the form of `answers`; `tags`: respondents' own, (n,), of `PUM`."""
+        values = given if self.labels is None else self.labels.take(given)
+        return self.made_by.procedure.draw(values, words, "raise")
 
     def reports(
         self, given: Array, words: Words, named: Named, tags: Mapping[Any, Any] | None = None
@@ -199,9 +196,9 @@ class Question(ABC):
             for name in stored_names(column, made_by)
         }
 
-    @abstractmethod
     def message(self, reports: Any) -> Any:
         """What a device sends for one report, in plain Python."""
+        return self.made_by.procedure.message(reports)
 
     def device(self, words: Words, tags: Mapping[Any, Any]) -> Callable[[Array], Any]:
         """The function from one answer, in the form of `answers`, to what a device sends."""
@@ -220,54 +217,11 @@ class Question(ABC):
         return report
 
 
-class MechanismQuestion(Question):
-    """A question whose answers a mechanism privatises."""
-
-    made_by: Mechanism
-
-    @property
-    def private(self) -> bool:
-        return not self.made_by.unprotected
-
-    @property
-    def epsilon(self) -> float:
-        return self.made_by.procedure.epsilon
-
-    @property
-    def labels(self) -> pd.Index[Any] | None:
-        return None if self.made_by.is_open else self.made_by.labels()
-
-    @property
-    def sensitive(self) -> pd.Index[Any] | None:
-        return self.made_by.sensitive
-
-    @property
-    def mechanisms(self) -> Mapping[str, Mechanism]:
-        return {self.name: self.made_by}
-
-    def audit(self) -> Audit:
-        return self.made_by.audit()
-
-    def answers(self, values: object, named: Named) -> tuple[Array, npt.NDArray[np.bool_]]:
-        try:
-            values = self.made_by.to_labels("values", values)
-        except InvalidArgument as error:
-            raise _renamed(error, _PLACE, 0, named) from None
-        return super().answers(values, named)
-
-    def draw(self, given: Array, words: Words, tags: Mapping[Any, Any] | None = None) -> Reports:
-        values = given if self.labels is None else self.labels.take(given)
-        reports: Reports = self.made_by.procedure.draw(values, words, "raise")
-        return reports
-
-    def message(self, reports: Reports) -> Any:
-        return self.made_by.procedure.message(reports)
-
-
 class PersonalQuestion(Question):
     """A question under a personalised mechanism: its reports are of the common one."""
 
     made_by: PUM
+    private = True
 
     @property
     def epsilon(self) -> float:
@@ -305,14 +259,7 @@ class DictionaryQuestion(Question):
     """A question about strings that nobody listed; its reports have five columns."""
 
     made_by: DictionarySurvey
-
-    @property
-    def epsilon(self) -> float:
-        return self.made_by.procedure.epsilon
-
-    @property
-    def labels(self) -> None:
-        return None
+    private, labels, sensitive = True, None, None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -322,15 +269,6 @@ class DictionaryQuestion(Question):
     def mechanisms(self) -> Mapping[str, Mechanism]:
         _, gram_1, _, gram_2, string = self.columns
         return dict(zip((gram_1, gram_2, string), self.made_by.mechanisms, strict=True))
-
-    def audit(self) -> Audit:
-        return self.made_by.audit()
-
-    def draw(
-        self, given: Array, words: Words, tags: Mapping[Any, Any] | None = None
-    ) -> DictionaryReports:
-        reports: DictionaryReports = self.made_by.procedure.draw(given, words, "raise")
-        return reports
 
     def cells(self, reports: Any, absent: npt.NDArray[np.bool_]) -> dict[str, pd.Series[Any]]:
         frame: pd.DataFrame = reports.to_frame()
@@ -358,14 +296,11 @@ class DictionaryQuestion(Question):
             for column in self.stored_columns
         }
 
-    def message(self, reports: DictionaryReports) -> Any:
-        return self.made_by.procedure.message(reports)
-
 
 def question_of(name: str, made_by: object) -> Question:
     """The kind of question that a mechanism or survey makes."""
     if isinstance(made_by, Mechanism):
-        return MechanismQuestion(name, made_by)
+        return Question(name, made_by)
     if isinstance(made_by, PUM):
         return PersonalQuestion(name, made_by)
     if isinstance(made_by, DictionarySurvey):
@@ -392,11 +327,8 @@ def _renamed(
 
 
 def draw_asked(n: int, n_questions: int, ask: int | None, words: Words) -> npt.NDArray[np.bool_]:
-    """Which questions n respondents are asked, bool of shape (n, n_questions).
-
-    Each row has `ask` of them, every set of so many with the same probability, exactly (Fisher and
-    Yates); all if `ask` is None.
-    """
+    """Which questions n respondents are asked, (n, n_questions): each set of `ask` as likely."""
+    # exactly, by the shuffle of Fisher and Yates; all if `ask` is None
     if ask is None or ask == n_questions:
         return np.ones((n, n_questions), dtype=bool)
     fewer = min(ask, n_questions - ask)  # drawn are those that are asked, or those that are not
@@ -421,24 +353,22 @@ def _cut(text: str) -> str:
     return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 3]}..."
 
 
-def _line(question: Question, refused: Any) -> tuple[str, str, str, str]:
-    labels, kind = question.labels, type(question.made_by).__name__
-    if labels is None:
-        shown = "any text"
-    else:
-        shown = ", ".join(map(str, labels[:_MOST])) + ", ..." * (len(labels) > _MOST)
-        shown = f"{len(labels)}: {shown}"
-    made_by = question.made_by
-    if isinstance(made_by, Mechanism) and made_by.cohort_names:
-        kind = f"{kind}, groups {', '.join(made_by.cohort_names)}"
-    if question.name in refused:
-        kind = f"{kind}, refused: {refused[question.name]}"
-    spent = f"{question.epsilon:.6g}" if question.private else "observed"
-    return _cut(question.name), _cut(kind), _cut(shown), spent
-
-
 def _lines(sheet: Any) -> list[tuple[str, str, str, str]]:
-    return [_line(question, sheet.refused) for question in sheet.entries]
+    """The cells of each question."""
+    lines = []
+    for question in sheet.entries:
+        labels, made_by = question.labels, question.made_by
+        shown, kind = "any text", type(made_by).__name__
+        if labels is not None:
+            shown = ", ".join(map(str, labels[:_MOST])) + ", ..." * (len(labels) > _MOST)
+            shown = f"{len(labels)}: {shown}"
+        if isinstance(made_by, Mechanism) and made_by.cohort_names:
+            kind = f"{kind}, groups {', '.join(made_by.cohort_names)}"
+        if question.name in sheet.refused:
+            kind = f"{kind}, refused: {sheet.refused[question.name]}"
+        spent = f"{question.epsilon:.6g}" if question.private else "observed"
+        lines.append((_cut(question.name), _cut(kind), _cut(shown), spent))
+    return lines
 
 
 def _foot(sheet: Any) -> str:
@@ -502,7 +432,7 @@ def _name(name: object) -> str:
 
 
 def check_columns(questions: tuple[Question, ...]) -> None:
-    """Refuse a column that belongs to two questions, or to the fingerprints."""
+    """Refuse columns of two questions, or of fingerprints, and labels that no column holds."""
     every = [column for question in questions for column in (question.name, *question.columns)]
     owner = {fingerprint_column(column): f"the fingerprints of {column!r}" for column in every}
     owner[FINGERPRINTS] = "the fingerprints of tables"
@@ -515,34 +445,16 @@ def check_columns(questions: tuple[Question, ...]) -> None:
                 remedy = f"the column {column!r} belongs to {owner[column]}: rename the question"
                 raise InvalidArgument("mechanisms", question.name, remedy)
             owner[column] = f"the question {question.name!r}"
-
-
-def check_whole_labels(questions: tuple[Question, ...]) -> None:
-    """Refuse reports that are whole numbers which a column of 64 bits does not hold."""
     for question in questions:
         for mechanism in question.mechanisms.values():
             if not isinstance(mechanism, Enumerated) or cell_type(mechanism) is not int:
                 continue
-            outputs = mechanism.outputs
-            if isinstance(outputs, pd.RangeIndex):
+            if isinstance(mechanism.outputs, pd.RangeIndex):
                 continue
-            for label in outputs.tolist():
+            for label in mechanism.outputs.tolist():
                 if not -(2**63) <= label < 2**63:
                     remedy = f"is a whole number beyond 64 bits: make it text, '{label}'"
                     raise InvalidArgument(f"mechanisms[{question.name!r}]", label, remedy)
-
-
-def checked_ask(ask: object, n_private: int) -> int | None:
-    """How many private questions to ask; None for all."""
-    if ask is None:
-        return None
-    if not n_private:
-        raise InvalidArgument("ask", ask, "must be None: no question is private")
-    number = positive_integer("ask", ask)
-    if number > n_private:
-        remedy = f"must be at most {n_private}, the number of private questions"
-        raise InvalidArgument("ask", ask, remedy)
-    return number
 
 
 def checked_refused(
@@ -607,40 +519,10 @@ def _read_mechanism(document: Any) -> Mechanism | PUM | DictionarySurvey:
     return mechanism_from_dict(document)
 
 
-# -- Rows of a table that a mask or a slice chooses -----------------------------------------------
-
-
-def masked(mask: object, index: pd.Index[Any]) -> npt.NDArray[np.int64]:
-    """Positions of the rows with these labels that a mask, True or False each, or a slice chooses.
-
-    A Series whose labels are others, or in another order, would choose other rows than it means.
-    """
-    n = len(index)
-    if isinstance(mask, slice):
-        check_slice("mask", mask, n)
-        return np.arange(n)[mask]
-    remedy = f"must be True or False for each of the {n} rows, or a slice"
-    found = as_array("mask", mask, remedy)
-    if found.dtype != bool or found.shape != (n,):
-        raise InvalidArgument("mask", mask, remedy)
-    if isinstance(mask, pd.Series) and not mask.index.equals(index):
-        remedy = "has another index than the rows of the survey, or another order: make it from "
-        remedy += (
-            "the same table, .reindex it, or pass .to_numpy() if its order is that of the rows"
-        )
-        raise InvalidArgument("mask", "Series", remedy)
-    return np.flatnonzero(found)
-
-
 # -- Reports of devices that respondents work by hand: in groups, and with unknown parameters -----
 
 
 Parameters = Mapping[str, Mapping[str, Any]]
-
-
-def unknown_of(sheet: Any) -> dict[str, tuple[str, ...]]:
-    """The unknown parameters of the questions that have some."""
-    return {name: made.unknown for name, made in _mechanisms(sheet).items() if made.unknown}
 
 
 def _mechanisms(sheet: Any) -> dict[str, Mechanism]:
@@ -650,18 +532,12 @@ def _mechanisms(sheet: Any) -> dict[str, Mechanism]:
 
 
 def checked_parameters(sheet: Any, parameters: Any) -> dict[str, Any]:
-    """The devices that those with unknown parameters are at the given values, by question.
-
-    Raises
-    ------
-    NotAvailable
-        For a question whose unknown parameters have no values.
-    """
+    """The devices that those with unknown parameters are at the given values, by question."""
     remedy = "must be a dict from questions to dicts, such as {'used': {'cheating': 0.1}}"
     given = {} if parameters is None else parameters
     if not isinstance(given, Mapping):
         raise InvalidArgument("parameters", given, remedy)
-    unknown = unknown_of(sheet)
+    unknown = {name: made.unknown for name, made in _mechanisms(sheet).items() if made.unknown}
     for name, values in given.items():
         sheet.question(name, "parameters")
         if name not in unknown:
@@ -799,17 +675,6 @@ class SheetAudit(Audit):
         ]
         own = str(Audit(self.mechanism, self.declared, self.channel, self.sampler))
         return "\n".join([own, *parts])
-
-
-def audited(sheet: Any) -> SheetAudit:
-    """The audit of a questionnaire."""
-    audits = {question.name: question.audit() for question in sheet.entries}
-    own, ask = [audits[name] for name in sheet.private or sheet.observed], sheet.ask
-    channel = largest([audit.channel for audit in own], ask)
-    sampler = largest([audit.sampler for audit in own], ask)
-    return SheetAudit(
-        str(sheet), sheet.epsilon, channel, sampler, questions=audits, observed=sheet.observed
-    )
 
 
 def largest(epsilons: list[float], ask: int | None) -> float:

@@ -12,10 +12,9 @@ from numbers import Number
 from typing import Any, Self, overload
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import listed
+from ldpstats.arguments import as_array, check_slice, listed
 from ldpstats.engines.query import Query
 from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
 from ldpstats.mechanisms import PUM, Mechanism
@@ -48,7 +47,7 @@ from ldpstats.survey.analyses import (
     sums_suffice,
     tally,
 )
-from ldpstats.survey.conditions import And, Condition, columns_in, parse, words
+from ldpstats.survey.conditions import And, columns_in, parse, words
 from ldpstats.survey.data import (
     Held,
     Remote,
@@ -60,12 +59,9 @@ from ldpstats.survey.data import (
 )
 from ldpstats.survey.design import MadeReplicates, ReplicateWeights, SampleDesign
 from ldpstats.survey.estimates import (
+    Reweighting,
     calibrated,
-    check_changes,
     poststratified,
-    refuse_uncrossed,
-    refuse_unweighted,
-    report_of,
     sample_facts,
     trimmed,
     weigh,
@@ -73,19 +69,114 @@ from ldpstats.survey.estimates import (
     weighted_model,
     whole_of,
 )
-from ldpstats.survey.questionnaire import Coded
-from ldpstats.survey.questions import masked
 from ldpstats.survey.tables import Column
 
 __all__ = ["Survey", "survey_design"]
 
 
-# -- The rows of a survey: a table with private columns, the design of its sample, domains of it ---
+_QUESTIONS = "must be the name of a question, or a list of names"
+_MOST_NUMBERS = 20  # different numbers that make groups without a warning
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SurveyRows:
-    """Rows of reports and public columns, and how their respondents were sampled: see `Survey`."""
+class Survey:
+    """A table of collected answers, in which some columns are privatised.
+
+    Rows are respondents. Columns that the questionnaire names hold reports of its mechanisms; all
+    others are public. Reports and answers are read as people write them ("3" and 3.0 for the label
+    3, blanks around text); an empty cell is missing.
+
+    Parameters
+    ----------
+    data : table, lazy table, or path
+        In memory: a DataFrame of pandas or Polars, an Arrow table, or CSV files (.csv, .csv.gz), of
+        which a column is read when it is first needed. In CSV a public column is of numbers or
+        booleans if all its fields are written so ("01" is text), and of text otherwise; an empty
+        field is missing. On an engine, which filters, groups and joins rows where they are: Parquet
+        files and DuckDB databases by name, a DuckDB relation, a DataFrame of Spark, a LazyFrame of
+        Polars, or what else Narwhals takes as lazy. Files are a name, a list, a folder or a pattern
+        (``"part-*.parquet"``).
+    questionnaire : Questionnaire, or mapping from column to mechanism, optional
+        What the private columns hold. May be left out where `data` is the folder of a collector,
+        which has it in questionnaire.json.
+    weights : str, optional
+        Public column of sampling weights, positive numbers: how many persons of the population a
+        respondent stands for. May be left out where `fpc` is given for every stage, as weights then
+        follow from it. `reports`, `joint_counts` and their kin are without weights.
+    strata, clusters : str or list of str, optional
+        Columns of the strata and sampling units of each stage, the first stage first; "" where a
+        stage has no strata. Without `clusters` respondents were sampled themselves. Labels are
+        text, whole numbers, booleans or categories; none may be missing.
+    fpc : str or list of str, optional
+        Columns of finite population corrections of each stage, in the stratum of each respondent:
+        the number of units in the population or, if all values are in (0, 1], the sampled
+        fraction of them. May have a stage more than `clusters`, at which respondents were sampled.
+        Stages after the first add to a variance only if all up to them have a correction; others
+        need not be named, and are not read.
+    na : list, or mapping from column to list
+        Codes that mean missing in a CSV file or a table in memory: text or numbers, as people write
+        them, so that 9 is also 9.0 and "9". A list is for every column; where 9 is an answer to
+        another question, a mapping names columns, ``na={"Q7": [8, 9]}``. Not for engines.
+    table : str, optional
+        Which table of a database file; may be left out where there is one.
+    engine : {"duckdb", "spark", "polars"}, optional
+        What reads Parquet files; DuckDB by default.
+    on_error : {"raise", "report"}
+        With "report", Parquet files that are damaged or of other columns are left out, with a
+        warning for each; every other file is counted exactly once.
+    nested : bool
+        Whether units in different strata are different ones, even if their labels agree. With
+        False labels must be unique in the whole table, and a unit in two strata is refused.
+    single_unit : {"fail", "certainty", "centered", "average"}
+        What a stratum with a single sampled unit adds to a variance: "fail" refuses and names such
+        strata; "certainty" takes nothing, "centered" the squared deviation from zero, "average" the
+        mean of the other strata. Only "centered" keeps the level of intervals, unless such strata
+        are certain, or like the others.
+    replicate_weights : ReplicateWeights, optional
+        Columns of replicate weights, in place of strata, clusters and fpc.
+    changes : tuple
+        Set by `calibrate`, `poststratify` and `trim`.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        Names of the columns.
+    questionnaire : Questionnaire
+    design : SampleDesign or None
+        The columns that describe the sample.
+    calibration : CalibrationReport or None
+        How far `calibrate`, `poststratify` and `trim` moved weights.
+    lost : tuple of two int
+        Persons who are in the first or the second wave only, see `matched`; (0, 0) otherwise.
+
+    Raises
+    ------
+    InvalidArgument
+        If the data are no table, or the column of a question is not there; for columns of the
+        design that are missing, private or named twice, and values in them that cannot be: weights
+        that are not positive and finite, missing strata and units, units in two strata, and
+        corrections that vary within a stratum or are below the sample. On an engine values are
+        checked by the first analysis, in the query that it makes.
+    MechanismMismatch
+        If fingerprints in the table are of other mechanisms.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, ldpstats as ldp
+    >>> rng = np.random.default_rng(2024)
+    >>> people = pd.DataFrame({"ill": rng.choice(["no", "yes"], 4000, p=[0.8, 0.2]),
+    ...                        "region": rng.choice(["n", "s"], 4000)})
+    >>> sheet = ldp.Questionnaire({"ill": ldp.Warner(epsilon=1.0)})
+    >>> survey = Survey(sheet.privatize(people, rng), sheet)
+    >>> survey
+    Survey(4000 rows; private: ill; public: region)
+    >>> survey.frequencies("ill").params.round(2)
+    no     0.77
+    yes    0.23
+    Name: params, dtype: float64
+    >>> survey.where("region == 'n'").frequencies("ill").nobs
+    2019
+    """
 
     data: Any
     questionnaire: Any = None
@@ -103,7 +194,10 @@ class SurveyRows:
     changes: Any = ()
 
     def __post_init__(self) -> None:
-        check_changes(self.changes)
+        changes = self.changes
+        if not (isinstance(changes, tuple) and all(isinstance(c, Reweighting) for c in changes)):
+            remedy = "is set by calibrate, poststratify and trim: leave it out"
+            raise InvalidArgument("changes", changes, remedy)
         if isinstance(self.data, Held):  # rows of another survey
             return
         sheet = questionnaire_of(self.questionnaire, self.data)
@@ -142,8 +236,8 @@ class SurveyRows:
     @property
     def lost(self) -> tuple[int, int]:
         """Persons who were left out by `matched`: in the first wave only, in the second only."""
-        found: tuple[int, int] = self.data.lost
-        return found
+        lost: tuple[int, int] = self.data.lost
+        return lost
 
     def __len__(self) -> int:
         return len(self.data)
@@ -182,15 +276,12 @@ class SurveyRows:
         self.data.prepare(columns_in(tree))
         chosen = self.data.where(tree)
         if not len(chosen):
-            raise InvalidArgument("where", condition, f"is true for nobody{self._counted(tree)}")
+            counted = f": none of {len(self)} rows"
+            if isinstance(tree, And):
+                sizes = [f"{words(part)}: {len(self.data.where(part))}" for part in tree.parts]
+                counted = f"; of {len(self)} rows alone: {', '.join(sizes)}"
+            raise InvalidArgument("where", condition, f"is true for nobody{counted}")
         return replace(self, data=chosen)
-
-    def _counted(self, tree: Condition) -> str:
-        """How many rows the parts of a condition select, in words."""
-        if not isinstance(tree, And):
-            return f": none of {len(self)} rows"
-        sizes = [f"{words(part)}: {len(self.data.where(part))}" for part in tree.parts]
-        return f"; of {len(self)} rows alone: {', '.join(sizes)}"
 
     def __getitem__(self, mask: object) -> Self:
         """The respondents whom a mask, True or False for each row, or a slice chooses.
@@ -203,13 +294,28 @@ class SurveyRows:
             raise InvalidArgument("mask", mask, f"must be True or False for each row; {remedy}")
         if not self.data.ordered:
             raise NotAvailable("rows of this table have no order: select them by where(condition)")
-        rows = masked(mask, self.data.index)
+        n = len(self)
+        if isinstance(mask, slice):
+            check_slice("mask", mask, n)
+            rows = np.arange(n)[mask]
+        else:
+            remedy = f"must be True or False for each of the {n} rows, or a slice"
+            chosen = as_array("mask", mask, remedy)
+            if chosen.dtype != bool or chosen.shape != (n,):
+                raise InvalidArgument("mask", mask, remedy)
+            if isinstance(mask, pd.Series) and not mask.index.equals(self.data.index):
+                # it would choose other rows than it means
+                remedy = "has another index than the rows of the survey, or another order: make it "
+                remedy += "from the same table, .reindex it, or pass .to_numpy() if its order is "
+                remedy += "that of the rows"
+                raise InvalidArgument("mask", "Series", remedy)
+            rows = np.flatnonzero(chosen)
         if not rows.size:
             raise InvalidArgument("mask", mask, "chooses nobody")
-        chosen = Selected(self.data.read(self.columns), rows)
+        selected = Selected(self.data.read(self.columns), rows)
         if self.design is not None:
-            whole_of(chosen)  # refuses rows of which the rest of the sample is not known
-        return replace(self, data=chosen)
+            whole_of(selected)  # refuses rows of which the rest of the sample is not known
+        return replace(self, data=selected)
 
     def __contains__(self, name: object) -> bool:
         """Whether the table has a column of this name."""
@@ -244,41 +350,66 @@ class SurveyRows:
             for kind, names in kinds.items()
         }
 
-    # -- questions ---------------------------------------------------------------------------
+    def matched(self, other: Survey, id: str, suffixes: Sequence[str] = ("_1", "_2")) -> Survey:
+        """The persons who are in this survey and in another one, with the columns of both.
 
-    def _made_by(self, name: str) -> Any:
-        """The mechanism of a question; None of a public column."""
-        name = column_name("name", name)
-        return self.questionnaire[name] if name in self.questionnaire else None
+        Parameters
+        ----------
+        other : Survey
+            The second wave, perhaps with another questionnaire.
+        id : str
+            The public column that identifies persons in both.
+        suffixes : two str
+            What is added to the names of the columns, and questions, of each wave.
 
-    def _refuse_dictionary(self, name: str, what: str) -> None:
-        """Refuse a question about strings that nobody listed."""
-        if isinstance(self._made_by(name), DictionarySurvey):
-            raise NotAvailable(
-                f"{what} of {name!r}: it asks for strings that nobody listed; use "
-                f"survey.dictionary({name!r})"
+        Returns
+        -------
+        Survey
+            A row a person, in this survey's order. `lost` says how many are in one wave only. Its
+            questionnaire has the questions of both, and its epsilon is what both waves spent, as
+            if every person had been asked every question.
+
+        Raises
+        ------
+        InvalidArgument
+            If identifiers are missing, repeat or are of different types, or nobody is in both.
+
+        Examples
+        --------
+        >>> import pandas as pd, ldpstats as ldp
+        >>> ill = {"ill": ldp.Warner(epsilon=1.0)}
+        >>> first = Survey(pd.DataFrame({"who": [1, 2, 3], "ill": ["no", "no", "yes"]}), ill)
+        >>> second = Survey(pd.DataFrame({"who": [3, 1, 4], "ill": ["no", "yes", "no"]}), ill)
+        >>> first.matched(second, id="who")
+        Survey(2 rows; private: ill_1, ill_2; public: who; 1 and 1 in one wave only)
+        """
+        if not isinstance(other, Survey):
+            raise InvalidArgument(
+                "other", type(other).__name__, "must be a Survey, the second wave"
             )
+        for wave in (self, other):
+            wave._refuse_design("matched", "match surveys that are made without weights=")
+        remedy = 'must be two different texts, such as ("_1", "_2")'
+        given = [] if isinstance(suffixes, str) else listed("suffixes", suffixes, remedy)
+        pair = [str.__str__(s) for s in given if isinstance(s, str) and s.isprintable()]
+        if len(given) != 2 or len(set(pair)) != 2:
+            raise InvalidArgument("suffixes", suffixes, remedy)
+        waves = matched(self.data, other.data, column_name("id", id), (pair[0], pair[1]))
+        return Survey(waves, waves.questionnaire)
 
-
-def column_name(argument: str, name: object) -> str:
-    if not isinstance(name, str):
-        raise InvalidArgument(argument, name, "must be text, the name of a column")
-    return str.__str__(name)
-
-
-# -- What changes the weights of a survey, or how its variances are estimated ---------------------
-
-
-_QUESTIONS = "must be the name of a question, or a list of names"
-
-
-class SampledRows(SurveyRows):
-    """Rows of respondents whose weights may be calibrated, trimmed and replicated: see `Survey`."""
+    # -- weights, and how variances are estimated ------------------------------------------------
 
     @property
     def calibration(self) -> CalibrationReport | None:
         """What `calibrate`, `poststratify` and `trim` did to the weights; None without."""
-        return report_of(self.changes) if self.changes else None
+        if not self.changes:
+            return None
+        categories = [c.categories for c in self.changes if c.categories is not None]
+        return CalibrationReport(
+            tuple(change.step for change in self.changes),
+            self.changes[-1].nobs,
+            pd.concat(categories) if categories else None,
+        )
 
     def calibrate(
         self,
@@ -502,15 +633,7 @@ class SampledRows(SurveyRows):
             self._refuse_dictionary(name, "to_svy")
         return svy_sample(self.data, self.design, asked)
 
-
-# -- Analyses of one question of a survey ---------------------------------------------------------
-
-
-_MOST_NUMBERS = 20  # different numbers that make groups without a warning
-
-
-class SingleQuestions(SampledRows):
-    """Rows of respondents, and analyses of one question: see `Survey`."""
+    # -- analyses of one question ----------------------------------------------------------------
 
     def reports(self, name: str, id: str | None = None) -> Reports:
         """The reports of a question, without weights, for models and tests of one's own.
@@ -639,7 +762,10 @@ class SingleQuestions(SampledRows):
         columns = _grouping(by)
         self._refuse_unknown(name, columns)
         if self.design is not None:
-            refuse_unweighted(how)
+            cov_type = how.get("cov_type", "default")
+            if not (isinstance(cov_type, str) and str.__str__(cov_type) == "default"):
+                remedy = "leave it out: with weights the covariance is that of the design"
+                raise InvalidArgument("cov_type", cov_type, remedy)
             asked = name, columns, candidates, incomplete
             weighted = weighted_model(self.data, self.design, *asked)
             return weighted.fit(method, how.get("constraints"))
@@ -652,7 +778,18 @@ class SingleQuestions(SampledRows):
             return alone
         groups, ungrouped = grouped(self.data, name, columns, sums)
         refuse_unanswered(name, groups.values(), self.data)
-        _warn_of_numbers(columns, list(groups))
+        labels = list(groups)
+        each = [label if isinstance(label, tuple) else (label,) for label in labels]
+        for column, *values in zip(columns, *each, strict=True):
+            found = set(values)
+            if len(found) > _MOST_NUMBERS and all(isinstance(value, Number) for value in found):
+                warnings.warn(
+                    f"by={column!r}: {len(found)} different numbers make as many groups, with few "
+                    f"respondents each: pandas.cut(table[{column!r}], ..., labels=[...]) makes "
+                    "bands",
+                    LDPWarning,
+                    stacklevel=2,
+                )
         several = GroupedModel(groups, columns, candidates, incomplete, name, ungrouped)
         return several.fit(method, **how)
 
@@ -740,7 +877,8 @@ class SingleQuestions(SampledRows):
         name = column_name("name", name)
         pum = self._made_by(name)
         if not isinstance(pum, PUM):
-            self._check_there(name)
+            if name not in self.questionnaire:
+                self.data.unasked(name)  # which refuses one that is not there
             raise NotAvailable(f"{name!r} is no PUM question: use survey.frequencies({name!r})")
         self._refuse_design("personalized")
         data = tally(self.data, name)
@@ -764,79 +902,14 @@ class SingleQuestions(SampledRows):
         """
         name = column_name("name", name)
         if not isinstance(self._made_by(name), DictionarySurvey):
-            self._check_there(name)
+            if name not in self.questionnaire:
+                self.data.unasked(name)  # which refuses one that is not there
             words = f"{name!r} is no dictionary question: use survey.frequencies({name!r})"
             raise NotAvailable(words)
         self._refuse_design("dictionary")
         return DictionaryModel(self.data.read([name]).coded(name).reports, keep).fit(**how)
 
-    # -- inside --------------------------------------------------------------------------------
-
-    def _refuse_design(self, what: str, instead: str = "") -> None:
-        """Refuse an analysis that would ignore the design."""
-        if self.design is not None:
-            remedy = instead or "make the survey without weights= for an unweighted one"
-            raise NotAvailable(f"{what} of a survey with a design has no weighted form: {remedy}")
-
-    def _refuse_unknown(self, name: str, by: Sequence[Any]) -> None:
-        """Refuse groups and weights where a device has unknown parameters."""
-        made_by = self._made_by(name)
-        if not isinstance(made_by, Mechanism) or not made_by.unknown:
-            return
-        unknown = f"{name!r} has the unknown {in_turn(made_by.unknown)}"
-        if by:
-            chosen = f'survey.where("{by[0]} == ...").frequencies({name!r})'
-            raise NotAvailable(
-                f"by={by}: {unknown}, estimated from all cohorts together; take one group at a "
-                f"time: {chosen} (--where), or known values: mechanism.at(...)"
-            )
-        if self.design is not None:
-            raise NotAvailable(
-                f"a design: {unknown}, estimated by maximum likelihood, which has no weighted "
-                "form: make the survey without weights=, strata= and clusters= for an unweighted "
-                "estimate"
-            )
-
-    def _refuse_frequencies(self, name: str, what: str) -> None:
-        """Refuse questions whose answers are not categories of their own."""
-        if isinstance(self._made_by(name), PUM):
-            remedy = f"use survey.personalized({name!r}), which spreads what was sent to tags"
-            raise NotAvailable(f"{what} of {name!r}: it is a PUM question; {remedy}")
-        self._refuse_dictionary(name, what)
-
-    def _check_there(self, name: str) -> None:
-        """Refuse the name of neither a question nor a column."""
-        if name not in self.questionnaire:
-            self.data.unasked(name)
-
-
-def _grouping(by: object) -> list[Any]:
-    """The columns that make groups; none for None."""
-    remedy = "must be the name of a public column, or a list of names"
-    if isinstance(by, pd.Series | pd.Index | np.ndarray):
-        raise InvalidArgument("by", type(by).__name__, remedy)
-    return [by] if isinstance(by, str) else [] if by is None else listed("by", by, remedy)
-
-
-def _warn_of_numbers(columns: Sequence[Any], labels: Sequence[Any]) -> None:
-    """Say that a column of many whole numbers may be wanted in bands."""
-    each = [label if isinstance(label, tuple) else (label,) for label in labels]
-    for column, *values in zip(columns, *each, strict=True):
-        found = set(values)
-        if len(found) > _MOST_NUMBERS and all(isinstance(value, Number) for value in found):
-            warnings.warn(
-                f"by={column!r}: {len(found)} different numbers make as many groups, with few "
-                f"respondents each: pandas.cut(table[{column!r}], ..., labels=[...]) makes bands",
-                LDPWarning,
-                stacklevel=3,
-            )
-
-
-# -- Analyses of several questions of a survey together -------------------------------------------
-
-
-class SeveralQuestions(SingleQuestions):
-    """Rows of respondents, and analyses of several questions: see `Survey`."""
+    # -- analyses of several questions -----------------------------------------------------------
 
     def joint_counts(self, *names: str) -> JointCounts:
         """The reports of respondents who answered several questions, for models of one's own.
@@ -905,8 +978,18 @@ class SeveralQuestions(SingleQuestions):
         self._refuse_joint(names)
         refuse_kept(self.data, self._different(names), memoised, "association")
         if self.design is not None:
-            refuse_uncrossed({"method": method} | how)
-            return self._crossed(names, candidates, other)
+            usual = {"method": ("inversion",), "cov_type": ("default", "linear")}
+            for name, value in ({"method": method} | how).items():
+                known = isinstance(value, str) and str.__str__(value) in usual.get(name, ())
+                if value is not None and value is not False and not known:
+                    remedy = "leave it out: with weights a table is estimated by 'inversion' only"
+                    raise InvalidArgument(name, value, remedy)
+            asked = self._different(names)
+            crossing = weighted_crossing(self.data, self.design, asked, candidates, other)
+            if not crossing.nobs:
+                remedy = f"nobody of {len(self)} answered both{self._why(names)}"
+                raise InvalidArgument("names", names, remedy)
+            return crossing.fit()
         counts = self.joint_counts(*names)
         if not counts.nobs:
             remedy = (
@@ -1055,7 +1138,52 @@ class SeveralQuestions(SingleQuestions):
         how = model, marginal, scores, offset, candidates, memoised, unsafe
         return model_of(survey_design(self, formula, *how, outside=caller_names(1)))
 
-    # -- inside --------------------------------------------------------------------------------
+    # -- what analyses refuse --------------------------------------------------------------------
+
+    def _made_by(self, name: str) -> Any:
+        """The mechanism of a question; None of a public column."""
+        name = column_name("name", name)
+        return self.questionnaire[name] if name in self.questionnaire else None
+
+    def _refuse_dictionary(self, name: str, what: str) -> None:
+        """Refuse a question about strings that nobody listed."""
+        if isinstance(self._made_by(name), DictionarySurvey):
+            raise NotAvailable(
+                f"{what} of {name!r}: it asks for strings that nobody listed; use "
+                f"survey.dictionary({name!r})"
+            )
+
+    def _refuse_design(self, what: str, instead: str = "") -> None:
+        """Refuse an analysis that would ignore the design."""
+        if self.design is not None:
+            remedy = instead or "make the survey without weights= for an unweighted one"
+            raise NotAvailable(f"{what} of a survey with a design has no weighted form: {remedy}")
+
+    def _refuse_unknown(self, name: str, by: Sequence[Any]) -> None:
+        """Refuse groups and weights where a device has unknown parameters."""
+        made_by = self._made_by(name)
+        if not isinstance(made_by, Mechanism) or not made_by.unknown:
+            return
+        unknown = f"{name!r} has the unknown {in_turn(made_by.unknown)}"
+        if by:
+            chosen = f'survey.where("{by[0]} == ...").frequencies({name!r})'
+            raise NotAvailable(
+                f"by={by}: {unknown}, estimated from all cohorts together; take one group at a "
+                f"time: {chosen} (--where), or known values: mechanism.at(...)"
+            )
+        if self.design is not None:
+            raise NotAvailable(
+                f"a design: {unknown}, estimated by maximum likelihood, which has no weighted "
+                "form: make the survey without weights=, strata= and clusters= for an unweighted "
+                "estimate"
+            )
+
+    def _refuse_frequencies(self, name: str, what: str) -> None:
+        """Refuse questions whose answers are not categories of their own."""
+        if isinstance(self._made_by(name), PUM):
+            remedy = f"use survey.personalized({name!r}), which spreads what was sent to tags"
+            raise NotAvailable(f"{what} of {name!r}: it is a PUM question; {remedy}")
+        self._refuse_dictionary(name, what)
 
     def _refuse_joint(self, names: Sequence[Any]) -> None:
         """Refuse joint tables of devices with unknown parameters."""
@@ -1068,16 +1196,6 @@ class SeveralQuestions(SingleQuestions):
                     f"mechanism.at(...); it may be the response of a regression: "
                     f"survey.regression('{name} ~ ...')"
                 )
-
-    def _crossed(self, names: Sequence[str], candidates: Any, other: Any) -> WeightedTable:
-        """The weighted table of two questions."""
-        assert self.design is not None
-        asked = self._different(names)
-        model = weighted_crossing(self.data, self.design, asked, candidates, other)
-        if not model.nobs:
-            remedy = f"nobody of {len(self)} answered both{self._why(names)}"
-            raise InvalidArgument("names", names, remedy)
-        return model.fit()
 
     def _why(self, names: Sequence[str]) -> str:
         """Why nobody can have answered all of these questions, in words."""
@@ -1097,176 +1215,8 @@ class SeveralQuestions(SingleQuestions):
         return asked
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Survey(SeveralQuestions):
-    """A table of collected answers, in which some columns are privatised.
-
-    Rows are respondents. Columns that the questionnaire names hold reports of its mechanisms; all
-    others are public. Reports and answers are read as people write them ("3" and 3.0 for the label
-    3, blanks around text); an empty cell is missing.
-
-    Parameters
-    ----------
-    data : table, lazy table, or path
-        In memory: a DataFrame of pandas or Polars, an Arrow table, or CSV files (.csv, .csv.gz), of
-        which a column is read when it is first needed. In CSV a public column is of numbers or
-        booleans if all its fields are written so ("01" is text), and of text otherwise; an empty
-        field is missing. On an engine, which filters, groups and joins rows where they are: Parquet
-        files and DuckDB databases by name, a DuckDB relation, a DataFrame of Spark, a LazyFrame of
-        Polars, or what else Narwhals takes as lazy. Files are a name, a list, a folder or a pattern
-        (``"part-*.parquet"``).
-    questionnaire : Questionnaire, or mapping from column to mechanism, optional
-        What the private columns hold. May be left out where `data` is the folder of a collector,
-        which has it in questionnaire.json.
-    weights : str, optional
-        Public column of sampling weights, positive numbers: how many persons of the population a
-        respondent stands for. May be left out where `fpc` is given for every stage, as weights then
-        follow from it. `reports`, `joint_counts` and their kin are without weights.
-    strata, clusters : str or list of str, optional
-        Columns of the strata and sampling units of each stage, the first stage first; "" where a
-        stage has no strata. Without `clusters` respondents were sampled themselves. Labels are
-        text, whole numbers, booleans or categories; none may be missing.
-    fpc : str or list of str, optional
-        Columns of finite population corrections of each stage, in the stratum of each respondent:
-        the number of units in the population or, if all values are in (0, 1], the sampled
-        fraction of them. May have a stage more than `clusters`, at which respondents were sampled.
-        Stages after the first add to a variance only if all up to them have a correction; others
-        need not be named, and are not read.
-    na : list, or mapping from column to list
-        Codes that mean missing in a CSV file or a table in memory: text or numbers, as people write
-        them, so that 9 is also 9.0 and "9". A list is for every column; where 9 is an answer to
-        another question, a mapping names columns, ``na={"Q7": [8, 9]}``. Not for engines.
-    table : str, optional
-        Which table of a database file; may be left out where there is one.
-    engine : {"duckdb", "spark", "polars"}, optional
-        What reads Parquet files; DuckDB by default.
-    on_error : {"raise", "report"}
-        With "report", Parquet files that are damaged or of other columns are left out, with a
-        warning for each; every other file is counted exactly once.
-    nested : bool
-        Whether units in different strata are different ones, even if their labels agree. With
-        False labels must be unique in the whole table, and a unit in two strata is refused.
-    single_unit : {"fail", "certainty", "centered", "average"}
-        What a stratum with a single sampled unit adds to a variance: "fail" refuses and names such
-        strata; "certainty" takes nothing, "centered" the squared deviation from zero, "average" the
-        mean of the other strata. Only "centered" keeps the level of intervals, unless such strata
-        are certain, or like the others.
-    replicate_weights : ReplicateWeights, optional
-        Columns of replicate weights, in place of strata, clusters and fpc.
-    changes : tuple
-        Set by `calibrate`, `poststratify` and `trim`.
-
-    Attributes
-    ----------
-    columns : tuple of str
-        Names of the columns.
-    questionnaire : Questionnaire
-    design : SampleDesign or None
-        The columns that describe the sample.
-    calibration : CalibrationReport or None
-        How far `calibrate`, `poststratify` and `trim` moved weights.
-    lost : tuple of two int
-        Persons who are in the first or the second wave only, see `matched`; (0, 0) otherwise.
-
-    Raises
-    ------
-    InvalidArgument
-        If the data are no table, or the column of a question is not there; for columns of the
-        design that are missing, private or named twice, and values in them that cannot be: weights
-        that are not positive and finite, missing strata and units, units in two strata, and
-        corrections that vary within a stratum or are below the sample. On an engine values are
-        checked by the first analysis, in the query that it makes.
-    MechanismMismatch
-        If fingerprints in the table are of other mechanisms.
-
-    Examples
-    --------
-    >>> import numpy as np, pandas as pd, ldpstats as ldp
-    >>> rng = np.random.default_rng(2024)
-    >>> people = pd.DataFrame({"ill": rng.choice(["no", "yes"], 4000, p=[0.8, 0.2]),
-    ...                        "region": rng.choice(["n", "s"], 4000)})
-    >>> sheet = ldp.Questionnaire({"ill": ldp.Warner(epsilon=1.0)})
-    >>> survey = Survey(sheet.privatize(people, rng), sheet)
-    >>> survey
-    Survey(4000 rows; private: ill; public: region)
-    >>> survey.frequencies("ill").params.round(2)
-    no     0.77
-    yes    0.23
-    Name: params, dtype: float64
-    >>> survey.where("region == 'n'").frequencies("ill").nobs
-    2019
-    """
-
-    def matched(self, other: Survey, id: str, suffixes: Sequence[str] = ("_1", "_2")) -> Survey:
-        """The persons who are in this survey and in another one, with the columns of both.
-
-        Parameters
-        ----------
-        other : Survey
-            The second wave, perhaps with another questionnaire.
-        id : str
-            The public column that identifies persons in both.
-        suffixes : two str
-            What is added to the names of the columns, and questions, of each wave.
-
-        Returns
-        -------
-        Survey
-            A row a person, in this survey's order. `lost` says how many are in one wave only. Its
-            questionnaire has the questions of both, and its epsilon is what both waves spent, as
-            if every person had been asked every question.
-
-        Raises
-        ------
-        InvalidArgument
-            If identifiers are missing, repeat or are of different types, or nobody is in both.
-
-        Examples
-        --------
-        >>> import pandas as pd, ldpstats as ldp
-        >>> ill = {"ill": ldp.Warner(epsilon=1.0)}
-        >>> first = Survey(pd.DataFrame({"who": [1, 2, 3], "ill": ["no", "no", "yes"]}), ill)
-        >>> second = Survey(pd.DataFrame({"who": [3, 1, 4], "ill": ["no", "yes", "no"]}), ill)
-        >>> first.matched(second, id="who")
-        Survey(2 rows; private: ill_1, ill_2; public: who; 1 and 1 in one wave only)
-        """
-        if not isinstance(other, Survey):
-            raise InvalidArgument(
-                "other", type(other).__name__, "must be a Survey, the second wave"
-            )
-        for wave in (self, other):
-            wave._refuse_design("matched", "match surveys that are made without weights=")
-        remedy = 'must be two different texts, such as ("_1", "_2")'
-        given = [] if isinstance(suffixes, str) else listed("suffixes", suffixes, remedy)
-        pair = [str.__str__(s) for s in given if isinstance(s, str) and s.isprintable()]
-        if len(given) != 2 or len(set(pair)) != 2:
-            raise InvalidArgument("suffixes", suffixes, remedy)
-        waves = matched(self.data, other.data, column_name("id", id), (pair[0], pair[1]))
-        return Survey(waves, waves.questionnaire)
-
-
-# -- Keywords that a survey hands on to a fit -----------------------------------------------------
-
-
-def check_options(how: Mapping[str, Any], fit: Callable[..., Any]) -> None:
-    """Refuse keywords that a fit does not have."""
-    known = [name for name in signature(fit).parameters if name != "self"]
-    for name, value in how.items():
-        if name not in known:
-            remedy = f"is no option of the fit, which has {', '.join(known)}"
-            if name == "alpha":
-                remedy += "; pass alpha to summary() or conf_int()"
-            raise InvalidArgument(name, value, remedy)
-
-
-# -- Regressions on a survey: what they need of its rows ------------------------------------------
-
-
-Mask = npt.NDArray[np.bool_]
-
-
 def survey_design(
-    survey: SurveyRows,
+    survey: Survey,
     formula: object,
     model: object = None,
     marginal: object = None,
@@ -1277,28 +1227,29 @@ def survey_design(
     unsafe: object = False,
     outside: Mapping[str, Any] | None = None,
 ) -> Design:
-    """The arrays of a regression on a survey.
-
-    Rows are respondents; of a table on an engine with a design they are the distinct combinations
-    of what the formula and the design need, with the number of respondents of each.
-
-    Parameters
-    ----------
-    survey : SurveyRows
-    formula, model, marginal, scores, offset, candidates, memoised, unsafe
-        As for `Survey.regression`.
-    outside : mapping, optional
-        Other names that the formula may use.
-    """
+    """The arrays of a regression on a survey; `outside`: other names that its formula may use."""
+    # rows are respondents; on an engine with a design the distinct combinations of their columns
     held, sheet = survey.data, survey.questionnaire
     public = [name for name in held.public_columns if name not in sheet]
     asked = Request.of(
         formula, sheet.questions, public, outside or {}, model, marginal, scores, candidates, unsafe
     )
     for name in asked.questions:
-        _refuse_kind(name, sheet[name])
+        made_by = sheet[name]
+        if isinstance(made_by, PUM):
+            remedy = f"its categories differ by respondent; survey.personalized({name!r}) has them"
+            raise NotAvailable(f"regression with {name!r}: it is a PUM question; {remedy}")
+        if isinstance(made_by, DictionarySurvey):
+            remedy = f"find them by survey.dictionary({name!r}), and ask a question about these"
+            raise NotAvailable(f"regression with {name!r}: nobody listed its answers; {remedy}")
     refuse_kept(held, asked.questions, memoised, "regression")
-    beside = [] if offset is None else [_offset_name(held, offset)]
+    beside = []
+    if offset is not None:
+        if not isinstance(offset, str):
+            remedy = "must be the name of a public column of numbers"
+            raise InvalidArgument("offset", offset, remedy)
+        beside = [str.__str__(offset)]
+        held.refuse_private(beside[0])
     names = [*asked.questions, *asked.columns, *beside]
     if survey.design is None:
         rows = held.read(names)
@@ -1320,34 +1271,40 @@ def survey_design(
     frame = pd.DataFrame(
         {name: _values(rows.unasked(name)) for name in asked.columns}, index=rows.index
     )
-    given = {name: _given(rows.coded(name)) for name in asked.questions}
-    return asked.design(frame, given, extras)
+    reports = {}
+    for name in asked.questions:
+        coded = rows.coded(name)
+        reports[name] = Given(
+            (coded.reports.mechanism,),
+            coded.present,
+            lambda rows, coded=coded: [coded.taken(rows).reports],  # type: ignore[misc]
+        )
+    return asked.design(frame, reports, extras)
 
 
-def _refuse_kind(name: str, made_by: Any) -> None:
-    """Refuse questions whose answers are not those of one closed or listed set."""
-    if isinstance(made_by, PUM):
-        remedy = f"its categories differ by respondent; survey.personalized({name!r}) has them"
-        raise NotAvailable(f"regression with {name!r}: it is a PUM question; {remedy}")
-    if isinstance(made_by, DictionarySurvey):
-        remedy = f"find them by survey.dictionary({name!r}), and ask a question about these"
-        raise NotAvailable(f"regression with {name!r}: nobody listed its answers; {remedy}")
+def column_name(argument: str, name: object) -> str:
+    if not isinstance(name, str):
+        raise InvalidArgument(argument, name, "must be text, the name of a column")
+    return str.__str__(name)
 
 
-def _offset_name(held: Held, offset: object) -> str:
-    """The public column of an offset."""
-    if not isinstance(offset, str):
-        raise InvalidArgument("offset", offset, "must be the name of a public column of numbers")
-    name = str.__str__(offset)
-    held.refuse_private(name)
-    return name
+def _grouping(by: object) -> list[Any]:
+    """The columns that make groups; none for None."""
+    remedy = "must be the name of a public column, or a list of names"
+    if isinstance(by, pd.Series | pd.Index | np.ndarray):
+        raise InvalidArgument("by", type(by).__name__, remedy)
+    return [by] if isinstance(by, str) else [] if by is None else listed("by", by, remedy)
 
 
-def _given(coded: Coded) -> Given:
-    """Reports of a question, by rows."""
-    return Given(
-        (coded.reports.mechanism,), coded.present, lambda rows: [coded.taken(rows).reports]
-    )
+def check_options(how: Mapping[str, Any], fit: Callable[..., Any]) -> None:
+    """Refuse keywords that a fit does not have."""
+    known = [name for name in signature(fit).parameters if name != "self"]
+    for name, value in how.items():
+        if name not in known:
+            remedy = f"is no option of the fit, which has {', '.join(known)}"
+            if name == "alpha":
+                remedy += "; pass alpha to summary() or conf_int()"
+            raise InvalidArgument(name, value, remedy)
 
 
 def _values(column: Column) -> Any:

@@ -1,4 +1,4 @@
-"""Tables of several kinds seen alike: pandas, Polars, Arrow."""
+"""Tables of several kinds seen alike, pandas, Polars and Arrow, and their public columns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import did_you_mean, listed
-from ldpstats.errors import HIDDEN, InvalidArgument
+from ldpstats.errors import HIDDEN, InvalidArgument, NotAvailable
+from ldpstats.io.tables import columns_shown
 from ldpstats.labels import as_series, missing_entries, written_as
 from ldpstats.reports.layout import check_fingerprints, in_pandas, is_of_bytes, plain_bytes
 
@@ -28,10 +29,7 @@ __all__ = ["DATE", "Column", "MissingCodes", "Table", "as_column", "as_numbers",
 
 
 def from_arrow(column: Any) -> pd.Series[Any]:
-    """An Arrow column in pandas: dictionaries as categories, whole numbers never as floats.
-
-    Bytes stay in the memory of Arrow.
-    """
+    """An Arrow column in pandas: dictionaries as categories, whole numbers never as floats."""
     from pyarrow import types
 
     kind = column.type
@@ -71,31 +69,15 @@ def _noted(metadata: Any) -> dict[str, Any] | None:
         return None
 
 
-def index_names(metadata: Any) -> tuple[Any, ...]:
-    """Names of the index of pandas whose levels stand in columns with names of no meaning."""
-    notes = _noted(metadata) or {"columns": [], "index_columns": []}
-    levels = [(c["field_name"], c["name"]) for c in notes["columns"]]
-    return tuple(name for field, name in levels if field in _levels(notes) and field != name)
-
-
 def _levels(notes: Mapping[str, Any]) -> set[str]:
     """The columns that hold levels of an index of pandas; one that only counts has none."""
     return {level for level in notes["index_columns"] if isinstance(level, str)}
 
 
-def kept_notes(metadata: Any, kept: list[str], secret: bool) -> Any:
-    """Notes in a schema, without those on how pandas held columns that are replaced."""
-    rest = {key: note for key, note in (metadata or {}).items() if key != b"pandas" and not secret}
-    notes = _noted(metadata)
-    if notes is not None and _levels(notes) <= {*kept}:
-        notes["columns"] = [c for c in notes["columns"] if c["field_name"] in kept]
-        if secret:
-            notes.pop("attributes", None)
-        rest[b"pandas"] = json.dumps(notes).encode()
-    return rest or None
-
-
 # -- Columns that are not privatised, in one form whatever table they come from -------------------
+# Kinds are "text" (without blanks around it; of blanks alone it is missing), "number", "boolean",
+# "date" (without a time zone; text that is a date in every row, too) and "empty". The order of
+# unordered values does not outlive a CSV file, and results must be the same from every table.
 
 
 Array = npt.NDArray[Any]
@@ -103,7 +85,7 @@ Array = npt.NDArray[Any]
 DATE = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2})?)?")
 
 # what pandas calls the values of a column of objects, and what they are here
-_KINDS_columns = {
+_KINDS = {
     "string": "text",
     "boolean": "boolean",
     "integer": "number",
@@ -120,28 +102,13 @@ _HELD = "text, numbers, booleans, dates or categories"
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """A column as codes of its distinct values.
-
-    Attributes
-    ----------
-    name : str
-    kind : str
-        "text" (without blanks around it), "number", "boolean", "date" (without a time zone; text
-        that is a date in every row, too) or "empty".
-    codes : array of int64, shape (n,)
-        Position of each value in `values`, -1 where it is missing; text of blanks alone is missing.
-    values : array, shape (u,)
-        Distinct values: ordered categories in their order, others sorted. The order of unordered
-        ones does not outlive a CSV file, and results must be the same from every table.
-    ordered : bool or None
-        Whether the categories of a categorical column are ordered; None for other columns.
-    """
+    """A column as codes of its distinct values; see above for the kinds."""
 
     name: str
     kind: str
-    codes: npt.NDArray[np.int64]
-    values: Array
-    ordered: bool | None = None
+    codes: npt.NDArray[np.int64]  # position of each value in `values`, (n,), -1 where missing
+    values: Array  # distinct values, (u,): ordered categories in their order, others sorted
+    ordered: bool | None = None  # whether the categories are ordered; None for other columns
 
     @property
     def missing(self) -> npt.NDArray[np.bool_]:
@@ -161,10 +128,7 @@ class Column:
         return replace(self, codes=self.codes[rows])
 
     def categories(self, remedy: str, declared: bool = False) -> Column:
-        """The same with the values that occur as labels, dates as text; refuse decimals.
-
-        With `declared`, ordered categories that do not occur are labels too.
-        """
+        """With the values that occur (or are `declared` in an order) as labels; refuse decimals."""
         seen = np.bincount(self.codes[self.codes >= 0], minlength=len(self.values)) > 0
         seen |= declared and bool(self.ordered)
         values, kind = self.values[seen], self.kind
@@ -197,14 +161,28 @@ def as_column(name: str, series: pd.Series[Any]) -> Column:
         except (TypeError, ValueError, ArithmeticError):
             raise InvalidArgument("column", name, f"must hold {_HELD}: convert it") from None
     kind = _kind(name, pd.Series(distinct) if ordered is not None else series)
-    values = _values(name, kind, distinct)
+    values: Array = np.asarray(distinct, dtype=object)
     if kind == "text":  # blanks around it are not seen in print
         values = np.array([text.strip() for text in values], dtype=object)
         if ordered is None and (dates := _dates(values)) is not None:
             kind, values = "date", dates
+    elif kind == "date":
+        if any(getattr(value, "tzinfo", None) is not None for value in values):
+            raise InvalidArgument("column", name, "has a time zone: convert it to dates or text")
+        moments = [np.datetime64(value, "us") for value in values]
+        values = np.array(moments, dtype="datetime64[us]")
+    elif kind == "number":
+        if distinct.dtype == object:  # float has fewer digits than a decimal number
+            numbers = [
+                int(v) if isinstance(v, Decimal) and v == v.to_integral_value() else v
+                for v in values
+            ]
+            values = np.array(numbers, dtype=object)
+        if not all(isinstance(value, int | np.integer) for value in values):
+            values = values.astype(np.float64)
     known, place = _numbered(kind, values, bool(ordered))
-    found = np.append(place, -1)[codes].astype(np.int64)
-    return Column(name, kind if len(known) else "empty", found, known, ordered)
+    at = np.append(place, -1)[codes].astype(np.int64)
+    return Column(name, kind if len(known) else "empty", at, known, ordered)
 
 
 def as_numbers(argument: str, name: str, series: pd.Series[Any]) -> Array:
@@ -223,23 +201,21 @@ def as_numbers(argument: str, name: str, series: pd.Series[Any]) -> Array:
 
 
 def _numbered(kind: str, values: Array, ordered: bool) -> tuple[Array, Array]:
-    """Distinct values in order, and the place of each value among them, -1 where it is missing.
-
-    Values that one type does not tell apart, such as moments within a microsecond, become one.
-    """
+    """Distinct values in order, and the place of each value among them, -1 where it is missing."""
+    # those that one type does not tell apart, such as moments within a microsecond, become one
     if kind == "text":
-        texts = list(dict.fromkeys(text for text in values.tolist() if text))
+        texts = list(dict.fromkeys(filter(None, values.tolist())))
         texts = texts if ordered else sorted(texts)
-        places = {text: place for place, text in enumerate(texts)}
+        places = dict(zip(texts, range(len(texts)), strict=True))
         return np.array(texts, dtype=object), np.array([places.get(text, -1) for text in values])
     there = ~np.isnat(values) if kind == "date" else np.full(len(values), True)
     known, first, place = np.unique(values[there], return_index=True, return_inverse=True)
     if ordered:
         order = np.argsort(first)
         known, place = known[order], np.argsort(order)[place]
-    found = np.full(len(values), -1)
-    found[there] = place
-    return known, found
+    places_of = np.full(len(values), -1)
+    places_of[there] = place
+    return known, places_of
 
 
 def _dates(texts: Array) -> Array | None:
@@ -261,31 +237,10 @@ def _kind(name: str, values: pd.Series[Any]) -> str:
     if pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_complex_dtype(dtype):
         return "number"
     found = pd.api.types.infer_dtype(values, skipna=True)
-    if found not in _KINDS_columns:
+    if found not in _KINDS:
         mixed = "values of several types" if found.startswith("mixed") else found
         raise InvalidArgument("column", name, f"holds {mixed}: it must hold {_HELD}; convert it")
-    return _KINDS_columns[found]
-
-
-def _values(name: str, kind: str, distinct: Any) -> Array:
-    """Distinct values as an array that numpy compares: numbers, datetimes, objects."""
-    values = np.asarray(distinct, dtype=object)
-    if kind == "date":
-        if any(getattr(value, "tzinfo", None) is not None for value in values):
-            raise InvalidArgument("column", name, "has a time zone: convert it to dates or text")
-        return np.array([np.datetime64(value, "us") for value in values], dtype="datetime64[us]")
-    if kind == "number":
-        if distinct.dtype == object:
-            values = np.array([_whole(value) for value in values], dtype=object)
-        whole = all(isinstance(value, int | np.integer) for value in values)
-        return values if whole else values.astype(np.float64)
-    return values
-
-
-def _whole(value: Any) -> Any:
-    """A number; a decimal one without decimals as int, for float has fewer digits."""
-    whole = isinstance(value, Decimal) and value == value.to_integral_value()
-    return int(value) if whole else value
+    return _KINDS[found]
 
 
 # -- Codes that mean a missing answer, in all columns of a table or in some -----------------------
@@ -293,18 +248,10 @@ def _whole(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class MissingCodes:
-    """Codes that mean missing, as text, in the order that they were given in.
+    """Codes that mean missing, as text, in the order that they were given in."""
 
-    Attributes
-    ----------
-    everywhere : tuple of str
-        Those of every column.
-    by_column : mapping from column to tuple of str
-        Those of some columns.
-    """
-
-    everywhere: tuple[str, ...] = ()
-    by_column: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    everywhere: tuple[str, ...] = ()  # of every column
+    by_column: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of some columns
 
     @classmethod
     def of(cls, given: object) -> MissingCodes:
@@ -328,6 +275,7 @@ NO_CODES = MissingCodes()
 
 
 def _codes(given: object, whole: object) -> tuple[str, ...]:
+    """Codes of a list as text; `whole` is the argument, which they may be a part of."""
     single = isinstance(given, str)
     if whole is given:
         example = f", for example [{given!r}]" if single else ""
@@ -335,44 +283,26 @@ def _codes(given: object, whole: object) -> tuple[str, ...]:
     else:
         example = f"[{given!r}]" if single else "['9']"
         remedy = f"must be a list in a mapping of columns, for example {example}"
-    return tuple(map(_text, listed("na", given, remedy)))
+    texts = []
+    for code in listed("na", given, remedy):  # 9 and 9.0 are "9"
+        number = isinstance(code, Real | Decimal)
+        if isinstance(code, str):
+            texts.append(str.__str__(code))
+        elif not number or isinstance(code, bool | np.bool_ | np.timedelta64):
+            raise InvalidArgument("na", code, "must be text or a finite number")
+        elif isinstance(code, Integral):
+            texts.append(str(int(code)))
+        elif np.isfinite(value := float(code)):
+            texts.append(str(int(value)) if value.is_integer() else repr(value))
+        else:
+            raise InvalidArgument("na", code, "must be text or a finite number")
+    return tuple(texts)
 
 
-def _text(code: object) -> str:
-    """A code as text: 9 and 9.0 are "9"."""
-    if isinstance(code, str):
-        return str.__str__(code)
-    if isinstance(code, Real | Decimal) and not isinstance(code, bool | np.bool_ | np.timedelta64):
-        number = float(code)
-        if isinstance(code, Integral):
-            return str(int(code))
-        if np.isfinite(number):
-            return str(int(number)) if number.is_integer() else repr(number)
-    raise InvalidArgument("na", code, "must be text or a finite number")
+# -- Tables of any kind ---------------------------------------------------------------------------
 
 
-def emptied(column: pd.Series[Any], codes: tuple[str, ...]) -> pd.Series[Any]:
-    """A column in which some codes are missing; they are no categories either."""
-    if not codes:
-        return column
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        categories = column.dtype.categories
-        found = categories[written_as(pd.Series(categories), codes)]
-        return column.cat.remove_categories(found) if len(found) else column
-    there = written_as(column, codes)
-    if not there.any():
-        return column
-    if column.dtype == object:
-        column = column.copy()
-        column[there] = None
-        return column
-    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iu":
-        whole: Any = "UInt64" if column.dtype.kind == "u" else "Int64"
-        column = column.astype(whole)
-    return column.mask(there)
-
-
-_KINDS = "a pandas or Polars DataFrame, or an Arrow table"
+_FRAMES = "a pandas or Polars DataFrame, or an Arrow table"
 
 
 @runtime_checkable
@@ -386,6 +316,9 @@ class _Stream(Protocol):
 class Table(ABC):
     """A table of any kind; `Table.of` finds which. No error shows what a table holds."""
 
+    # nor the columns of a `secret` one, of true answers: without a header, the first respondent's
+    # answers are their names; frames made of it lack its notes, which may hold answers too
+
     name: str  # of the argument, for errors
     frame: Any  # as it was given
     secret: bool = False
@@ -393,22 +326,7 @@ class Table(ABC):
 
     @staticmethod
     def of(data: object, name: str = "data", secret: bool = False) -> Table:
-        """See a frame as a table; refuse anything else, and columns that have no name of their own.
-
-        No error shows the columns of a `secret` table, of true answers: without a header, the first
-        respondent's answers are their names. Frames made of it have none of its notes (the attrs of
-        pandas, the metadata of an Arrow schema), which may hold answers too.
-
-        Examples
-        --------
-        >>> table = Table.of(pd.DataFrame({"job": ["cook", "nurse"], "age": [31, 47]}))
-        >>> table.columns, len(table)
-        (('job', 'age'), 2)
-        >>> print(table.with_columns({"age": [1, 2]}).to_string(index=False))
-          job  age
-         cook    1
-        nurse    2
-        """
+        """See a frame as a table; refuse anything else, and columns without names of their own."""
         table: Table
         kind = type(data)
         polars = kind.__name__ if kind.__module__.partition(".")[0] == "polars" else ""
@@ -421,7 +339,12 @@ class Table(ABC):
         elif isinstance(data, _Stream) and not isinstance(data, pd.Series) and not polars:
             table = _Arrow(name, data, secret)
         else:
-            raise InvalidArgument(name, kind.__name__, f"must be {_KINDS}{_hint(data)}")
+            hint = ""
+            if isinstance(data, Mapping):
+                hint = ": pass pandas.DataFrame(...) of the dict"
+            elif isinstance(data, pd.Series):
+                hint = ": pass .to_frame(NAME) of the Series"
+            raise InvalidArgument(name, kind.__name__, f"must be {_FRAMES}{hint}")
         check_names(name, list(table.columns), secret)
         return table
 
@@ -443,17 +366,32 @@ class Table(ABC):
     def _column(self, name: str) -> pd.Series[Any]:
         """A column that exists."""
 
-    @abstractmethod
     def _arranged(self, columns: Mapping[str, pd.Series[Any] | None]) -> Any:
         """The frame of `arranged`, from columns that were checked."""
+        raise NotAvailable(f"{self.name}: this table is not changed: read it first")
 
     def column(self, name: str) -> pd.Series[Any]:
-        """A column as a Series numbered from 0: whole numbers and categories stay what they are.
-
-        Codes that mean missing are.
-        """
+        """A column as a Series numbered from 0, missing codes missing, in categories too."""
         self.check_column(name)
-        return emptied(self._column(name), self.missing_codes(name))
+        column = self._column(name)
+        codes = self.missing_codes(name)
+        if not codes:
+            return column
+        if isinstance(column.dtype, pd.CategoricalDtype):
+            categories = column.dtype.categories
+            found = categories[written_as(pd.Series(categories), codes)]
+            return column.cat.remove_categories(found) if len(found) else column
+        there = written_as(column, codes)
+        if not there.any():
+            return column
+        if column.dtype == object:
+            column = column.copy()
+            column[there] = None
+            return column
+        if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iu":
+            whole: Any = "UInt64" if column.dtype.kind == "u" else "Int64"
+            column = column.astype(whole)
+        return column.mask(there)
 
     def missing_codes(self, name: str) -> tuple[str, ...]:
         """What means missing in a column."""
@@ -496,7 +434,7 @@ class Table(ABC):
             if self.secret:
                 held = f"the table has {len(self.columns)} columns: check their names"
                 raise InvalidArgument(what, name, f"no such column; {held}")
-            shown = ", ".join(map(repr, self.columns[:20])) + ", ..." * (len(self.columns) > 20)
+            shown = columns_shown(self.columns)
             hint = did_you_mean(name, self.columns)
             if len(self.columns) == 1 and (other := [c for c in ";\t" if c in self.columns[0]]):
                 hint = "; if this is a file, its fields must be separated by commas: pass the "
@@ -504,26 +442,18 @@ class Table(ABC):
             raise InvalidArgument(what, name, f"no such column; the table has {shown}{hint}")
 
     def arranged(self, columns: Mapping[str, Any]) -> Any:
-        """A frame of the same kind and rows with these columns in this order.
-
-        None stands for the table's own column of that name; anything else is its values, (n,).
-        """
-        found: dict[str, pd.Series[Any] | None] = {}
+        """A frame of this kind with these columns in order: values, (n,), or None for its own."""
+        made: dict[str, pd.Series[Any] | None] = dict.fromkeys(columns)
         for name, values in columns.items():
             if values is None:
                 self.check_column(name)
-            found[name] = None if values is None else self._values(name, values)
-        return self._arranged(found)
-
-    def with_columns(self, columns: Mapping[str, Any]) -> Any:
-        """A frame of the same kind and rows with some columns replaced, or added at the end."""
-        return self.arranged({**dict.fromkeys(self.columns), **columns})
-
-    def _values(self, name: str, values: Any) -> pd.Series[Any]:
-        series = as_series(name, values)
-        if len(series) != len(self):
-            raise InvalidArgument(name, f"{len(series)} values", f"must be {len(self)}, one a row")
-        return series
+                continue
+            series = as_series(name, values)
+            if len(series) != len(self):
+                remedy = f"must be {len(self)}, one a row"
+                raise InvalidArgument(name, f"{len(series)} values", remedy)
+            made[name] = series
+        return self._arranged(made)
 
 
 @dataclass(frozen=True, eq=False)
@@ -600,7 +530,15 @@ class _Arrow(Table):
     @cached_property
     def table(self) -> Any:
         """What Arrow reads of the frame."""
-        return _arrow_table(self.name, self.frame)
+        import pyarrow
+
+        try:
+            if isinstance(self.frame, pyarrow.RecordBatch):
+                return pyarrow.Table.from_batches([self.frame])
+            return pyarrow.table(self.frame)
+        except (pyarrow.ArrowException, TypeError, ValueError):
+            kind = type(self.frame).__name__
+        raise InvalidArgument(self.name, kind, f"must be {_FRAMES}: Arrow reads no table from this")
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -613,7 +551,9 @@ class _Arrow(Table):
         return from_arrow(self.table.column(name))
 
     def index_names(self) -> tuple[Any, ...]:
-        return index_names(self.table.schema.metadata)
+        notes = _noted(self.table.schema.metadata) or {"columns": [], "index_columns": []}
+        levels = [(c["field_name"], c["name"]) for c in notes["columns"]]
+        return tuple(name for field, name in levels if field in _levels(notes) and field != name)
 
     def stored(self, name: str) -> Mapping[bytes, bytes]:
         return self.table.schema.field(name).metadata or {}
@@ -628,7 +568,19 @@ class _Arrow(Table):
             arrays.append(array)
             fields.append(self.table.schema.field(name) if values is None else field)
         own = [name for name, values in columns.items() if values is None]
-        schema = pyarrow.schema(fields, kept_notes(self.table.schema.metadata, own, self.secret))
+        metadata = self.table.schema.metadata
+        rest = {
+            key: note
+            for key, note in (metadata or {}).items()
+            if key != b"pandas" and not self.secret
+        }
+        notes = _noted(metadata)
+        if notes is not None and _levels(notes) <= {*own}:
+            notes["columns"] = [c for c in notes["columns"] if c["field_name"] in own]
+            if self.secret:
+                notes.pop("attributes", None)
+            rest[b"pandas"] = json.dumps(notes).encode()
+        schema = pyarrow.schema(fields, rest or None)
         table = pyarrow.Table.from_arrays(arrays, schema=schema)
         if not isinstance(self.frame, pyarrow.RecordBatch):
             return table
@@ -637,35 +589,13 @@ class _Arrow(Table):
         )
 
 
-def _arrow_table(name: str, data: object) -> Any:
-    """What Arrow reads of an object."""
-    import pyarrow
-
-    try:
-        if isinstance(data, pyarrow.RecordBatch):
-            return pyarrow.Table.from_batches([data])
-        return pyarrow.table(data)
-    except (pyarrow.ArrowException, TypeError, ValueError):
-        kind = type(data).__name__
-    raise InvalidArgument(name, kind, f"must be {_KINDS}: Arrow reads no table from this")
-
-
-def _hint(data: object) -> str:
-    """What to do with something that is no table but could become one."""
-    if isinstance(data, Mapping):
-        return ": pass pandas.DataFrame(...) of the dict"
-    if isinstance(data, pd.Series):
-        return ": pass .to_frame(NAME) of the Series"
-    return ""
-
-
 def check_names(name: str, columns: list[Any], secret: bool = False) -> None:
     """Refuse columns whose names are no text, or are not distinct; `secret` ones are not shown."""
     for column in columns:
         if not isinstance(column, str):
             remedy = "is the name of a column, and must be text: rename the column"
             raise InvalidArgument(name, HIDDEN if secret else column, remedy)
-    twice = next((column for column in columns if columns.count(column) > 1), None)
-    if twice is not None:
+    if len({*columns}) < len(columns):
+        twice = next(column for column in columns if columns.count(column) > 1)
         remedy = "is the name of two columns: rename one"
         raise InvalidArgument(name, HIDDEN if secret else twice, remedy)

@@ -112,5 +112,5 @@ def test_what_is_too_large_for_memory_still_goes_to_a_folder(
     monkeypatch.setattr("ldpstats.engines.database.MEMORY", "120MB")
     found = query(large)
     session = found.source.engine.session()
-    word = session.stored_table(large, "main", "t").to_native().order("word").limit(1_400_000)
+    word = found.source.root(session).to_native().order("word").limit(1_400_000)
     assert word.aggregate("count(*)").limit(1).fetchall() == [(1_400_000,)]

@@ -35,7 +35,6 @@ from ldpstats.estimators import (
 )
 from ldpstats.estimators.base import LikelihoodEstimator, MomentsEstimator
 from ldpstats.estimators.likelihood import em_step
-from ldpstats.estimators.moments import null_standard_errors
 from ldpstats.likelihood.covariance import multinomial
 from ldpstats.likelihood.moments import Equations
 from ldpstats.likelihood.problem import Likelihood
@@ -310,7 +309,7 @@ def test_thresholded_spreads_everything_when_nothing_is_significant() -> None:
 
 
 def test_null_standard_errors_of_unary_reports() -> None:
-    found = null_standard_errors(unary_moments(np.array([30, 40, 20]), 100, 0.75, 0.25))
+    found = unary_moments(np.array([30, 40, 20]), 100, 0.75, 0.25).null_standard_errors()
     np.testing.assert_allclose(found, np.sqrt(0.25 * 0.75 / 100) / 0.5, rtol=1e-13)
 
 

@@ -19,7 +19,7 @@ MODULES = [
     *(f"ldpstats.{name}" for name in ("channels", "collector", "datasets", "devices", "errors")),
     *(f"ldpstats.{name}" for name in ("estimators", "io", "page", "planning", "priors", "privacy")),
     "ldpstats.devices.library",
-    "ldpstats.estimators.moments",
+    "ldpstats.estimators.constraints",
     "ldpstats.pymc",
 ]
 

@@ -15,7 +15,7 @@ from shared.random_conditions import combined
 
 import ldpstats as ldp
 from ldpstats.errors import InvalidArgument
-from ldpstats.survey.conditions import parse, selected, words
+from ldpstats.survey.conditions import parse, truth, words
 from ldpstats.survey.tables import Column, as_column
 
 
@@ -31,7 +31,7 @@ class Frame:
 
 
 def rows(frame: pd.DataFrame, condition: str) -> list[int]:
-    return np.flatnonzero(selected(parse(condition), Frame(frame))).tolist()
+    return np.flatnonzero(truth(parse(condition), Frame(frame)).true).tolist()
 
 
 # -- against pandas --------------------------------------------------------------------------------

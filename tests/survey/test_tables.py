@@ -36,13 +36,14 @@ def polars(frame: pd.DataFrame) -> Any:
 def test_notes_of_pandas_in_arrow_do_not_outlive_their_columns() -> None:
     """Else to_pandas() would make whole numbers of the reports that took their place."""
     table = pa.Table.from_pandas(FRAME)
-    out = Table.of(table).with_columns({"count": ["0:1", None, "1:1"]})
+    own = dict.fromkeys(table.column_names)
+    out = Table.of(table).arranged(own | {"count": ["0:1", None, "1:1"]})
     assert out.to_pandas()["count"].dropna().tolist() == ["0:1", "1:1"]
     assert out.to_pandas().index.equals(FRAME.index)
     assert "row" not in Table.of(table).arranged({"text": None}).to_pandas()
     for notes in (b"?", b"[]", b"{}", b"1"):
         damaged = table.replace_schema_metadata({b"pandas": notes, b"own": b"kept"})
-        found = Table.of(damaged).with_columns({"count": ["a", "b", "c"]})
+        found = Table.of(damaged).arranged(own | {"count": ["a", "b", "c"]})
         assert found.schema.metadata == {b"own": b"kept"}
 
 
@@ -62,7 +63,9 @@ def test_pandas_on_arrow_is_read_as_arrow() -> None:
     for name in given.column_names:
         found, expected = Table.of(frame).column(name), Table.of(given).column(name)
         pd.testing.assert_series_equal(found, expected)
-    assert Table.of(frame).with_columns({}).dtypes.equals(frame.dtypes)  # what is kept stays
+    assert (
+        Table.of(frame).arranged(dict.fromkeys(frame)).dtypes.equals(frame.dtypes)
+    )  # what is kept stays
     with pytest.raises(ldp.InvalidArgument, match="column='list': must hold text"):
         ldp.Survey(frame, {"true": ldp.KRR((False, True), 1.0)}).frequencies("list")
 

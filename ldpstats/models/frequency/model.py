@@ -249,7 +249,7 @@ class FrequencyModel:
             estimator object with its tuning.
         constraints : callable, optional
             ``constraints(p)`` returns convex cvxpy constraints on the variable p, for example
-            ``lambda p: [p[0] == 0.3]`` or one of `ldpstats.estimators.moments`; for "mle".
+            ``lambda p: [p[0] == 0.3]`` or one of `ldpstats.estimators.constraints`; for "mle".
             A constrained estimate has no standard errors: `bse` is nan and warns, and `cov_params`
             is refused. Intervals and tests rest on the unconstrained estimate as ever.
         cov_type : {"default", "linear", "fpe16"}

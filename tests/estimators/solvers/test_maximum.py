@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 from shared.likelihoods import krr, krr_counts, step_left, truths, unary
 
-from ldpstats.errors import ConvergenceWarning, InvalidArgument, NotAvailable
+from ldpstats.errors import ConvergenceWarning, NotAvailable
 from ldpstats.estimators import EM, MLE, CvxpyMLE
 from ldpstats.estimators import constraints as cons
 from ldpstats.estimators.likelihood import maximise
@@ -40,12 +40,6 @@ def test_water_filling_is_inversion_in_the_interior() -> None:
     c, e = np.array([40, 35, 25]), np.exp(1.0)
     p = water_filling(c, a=(e - 1) / (e + 2), b=1 / (e + 2))
     np.testing.assert_allclose(p, (e + 2) / (e - 1) * c / 100 - 1 / (e - 1), atol=1e-15)
-
-
-@pytest.mark.parametrize(("a", "counts"), [(0.0, [1, 2]), (-0.2, [1, 2]), (0.5, [0, 0])])
-def test_water_filling_refuses(a: float, counts: list[int]) -> None:
-    with pytest.raises(InvalidArgument):
-        water_filling(np.array(counts), a=a, b=0.3)
 
 
 def em_is_asked(k: int, epsilon: float) -> bool:

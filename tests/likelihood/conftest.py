@@ -1,4 +1,4 @@
-"""Fixtures of the tests of problems."""
+"""Fixtures of the tests of likelihoods and moments."""
 
 from __future__ import annotations
 

@@ -139,27 +139,6 @@ def test_a_large_table_is_cheap() -> None:
     np.testing.assert_allclose(rows.adjoint(P.reshape(-1)).reshape(k, k), W @ P @ W, rtol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("W", "index", "scale", "said"),
-    [
-        (np.ones(3), None, None, "W"),
-        (np.ones((3, 2)), np.array([0, 3]), None, "index"),
-        (np.ones((3, 2)), np.array([0.0, 1.0]), None, "index"),
-        (np.ones((3, 2)), np.array([0, 1]), np.zeros(2), "scale"),
-    ],
-)
-def test_a_bad_factor_is_refused(W: Array, index: Any, scale: Any, said: str) -> None:
-    with pytest.raises(InvalidArgument, match=said):
-        Factor(W, index, scale)
-
-
-def test_bad_factors_are_refused() -> None:
-    with pytest.raises(InvalidArgument, match="two or more"):
-        JointRows((Factor(np.ones((3, 2))),))
-    with pytest.raises(InvalidArgument, match="same number"):
-        JointRows((Factor(np.ones((3, 2))), Factor(np.ones((4, 2)))))
-
-
 # ---- the certified maximum
 
 

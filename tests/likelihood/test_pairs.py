@@ -7,7 +7,7 @@ import pytest
 
 from ldpstats.likelihood.joint import decode, pair_noise, pair_table, report_covariance
 from tests.grid import MECHANISMS, candidates, distribution
-from tests.problems.test_decoding import listed
+from tests.likelihood.test_decoding import listed
 
 
 def decoded(name):

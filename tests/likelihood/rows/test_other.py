@@ -10,7 +10,7 @@ import ldpstats as ldp
 from ldpstats.estimators.likelihood import MLE
 from ldpstats.likelihood.joint_rows import WithOther
 from ldpstats.likelihood.problem import Likelihood
-from ldpstats.likelihood.rows import other_law, other_rows
+from ldpstats.likelihood.rows import _LeftOver, other_rows
 
 CATEGORIES = ("nurse", "teacher", "driver", "cook", "guard")
 
@@ -56,7 +56,9 @@ def test_other_rows_are_the_product_over_bits(tallied: bool) -> None:
     weight = variance / (variance + noises)
     assert 0.3 < weight.min() < weight.max() < 0.6
     law = np.clip(0.25 + 0.5 * (even + weight * (shares - even)), 0.25, 0.75)
-    np.testing.assert_allclose(other_law(data, candidates, p), law, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        _LeftOver.of(data, candidates, p, "product").law(), law, rtol=0, atol=1e-12
+    )
     # a report's likelihood is that under the law of all others
     own = np.unpackbits(data.y, axis=1, count=32, bitorder="little").astype(float)
     chance = np.ones(len(own))
@@ -76,7 +78,7 @@ def test_the_law_of_other_is_recovered_from_expected_counts() -> None:
     # one hash and labels: bits and labels of Other are then what its words own
     for mechanism in (ldp.ORAPPOR(8, 1, 3, epsilon=2.0), ldp.ORR(8, 3, epsilon=2.0)):
         counts = expected_counts_of(mechanism, 1e10)
-        found = other_law(counts, list(WORDS[:5]), LAW[:5])
+        found = _LeftOver.of(counts, list(WORDS[:5]), LAW[:5], "product").law()
         rest = mechanism.channel(list(WORDS[5:])).forward(LAW[5:] / LAW[5:].sum()) * 3
         if mechanism.n_bits:
             patterns = (np.arange(256)[:, None] >> np.arange(8)) & 1

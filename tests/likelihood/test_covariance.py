@@ -17,7 +17,6 @@ from ldpstats.likelihood.covariance import (
     independent_bits,
     multinomial,
     uniformised,
-    variances_multinomial,
 )
 
 Array = npt.NDArray[np.float64]
@@ -113,7 +112,6 @@ def test_zero_variance_is_zero_and_a_negative_one_is_refused() -> None:
         (lambda: multinomial([0.5, 0.5], n=0), "n=0"),
         (lambda: Covariance.dense(np.eye(2)).without_excess([1.0]), "2 entries"),
         (lambda: block_diagonal([]), "at least one"),
-        (lambda: variances_multinomial([0.5], n=-1), "n="),
         (lambda: independent_bits([1.5, 0.0], 0.9, 0.1, n=10), "project p first"),
         (lambda: independent_bits(np.full(40, 0.5), 0.75, 0.25, n=10), "too far from the simplex"),
     ],
@@ -137,7 +135,6 @@ def test_multinomial_against_every_possible_survey() -> None:
     centred = f - weight @ f
     brute = (centred * weight[:, None]).T @ centred
     np.testing.assert_allclose(multinomial(m, n).matrix(), brute, rtol=1e-12, atol=1e-15)
-    np.testing.assert_allclose(variances_multinomial(m, n), np.diag(brute), rtol=1e-12)
     # The linear estimate (f - b)/a of k-RR has the covariance that `uniformised` states.
     p = (m - b) / a
     np.testing.assert_allclose(uniformised(p, a, b, n).matrix(), brute / a**2, rtol=1e-12)
