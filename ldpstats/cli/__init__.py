@@ -1,4 +1,4 @@
-"""The command line: one file a command; `program` puts them together."""
+"""The command line: commands by what they are for; `program` puts them together."""
 
 from ldpstats.cli.program import command, main
 

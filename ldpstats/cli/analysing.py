@@ -1,4 +1,8 @@
-"""ldpstats fit: from a table of reports to frequencies."""
+"""ldpstats fit, associate, survey and discover: from tables of reports to results.
+
+The four commands come first; then what they share: combinations of reports, tables of a
+questionnaire, engines, options given once for each variable, and complex samples.
+"""
 
 from __future__ import annotations
 
@@ -123,7 +127,7 @@ def add_fit(commands: Any) -> None:
 def _fit(given: argparse.Namespace) -> int:
     csv = given.csv if given.csv != "-" else None
     of = (given.spec, given.params, given.questionnaire)
-    files = named_files(given)
+    files = list(found_files(source(given), True).files)
     check_output(given, (*map(str, files), *of, given.candidates, given.map, csv))
     if csv is not None and not csv.lower().endswith(".csv"):
         raise InvalidArgument("--csv", csv, "must end in .csv")
@@ -140,7 +144,8 @@ def _fit(given: argparse.Namespace) -> int:
         estimate = _from_survey(given, files, design)
     with output_files(given, given.csv) as write, running(given):
         results = estimate()
-        document, frame = results.to_json(), _table(results, given.alpha)
+        document = results.to_json()
+        frame: str = results.to_frame(given.alpha).to_csv(index=False, lineterminator="\n")
         table = str(results.summary(given.alpha, given.max_rows, given.details))
         if isinstance(results, ldp.FrequencyResults) and (
             given.detect or results.unexplained is not None
@@ -152,24 +157,42 @@ def _fit(given: argparse.Namespace) -> int:
     return 0
 
 
-def _table(results: Any, alpha: float) -> str:
-    """The table of estimates as CSV."""
-    text: str = results.to_frame(alpha).to_csv(index=False, lineterminator="\n")
-    return text
-
-
 def _from_counts(given: argparse.Namespace, files: list[Path]) -> Callable[[], Any]:
     """What fits a table of the reports of one mechanism; its options are checked first."""
     refuse_options(given, ("by", "where"), "goes with --questionnaire only")
-    mechanism = _google(given, files) if given.spec is None else io.read_mechanism(given.spec)
+    mechanism: Any
+    if given.spec is not None:
+        mechanism = io.read_mechanism(given.spec)
+    else:  # files of google/rappor have columns of their own
+        if len(files) != 1:
+            raise InvalidArgument("input", source(given), "must be one file with --params")
+        refuse_engine(given, "goes with --spec and --questionnaire: files of google/rappor are CSV")
+        for name in ("column", "count", "cohort", "na"):
+            value = getattr(given, name)
+            if value is not None and value != []:
+                raise InvalidArgument(option(name), value, "goes with --spec only")
+        mechanism = io.read_rappor_params(given.params)
     candidates = _candidates(given, mechanism)
     _check_size(given.method, mechanism, candidates)
-    if given.spec is None:
-        return lambda: _modelled(given, _google_counts(given, mechanism), candidates)
-    column = "report" if given.column is None else given.column
-    how = {"count": given.count, "cohort": given.cohort}
-    sums = on_engine(given, files) and sums_suffice(mechanism, candidates, given.method, None)
-    return lambda: _modelled(given, _counts(given, mechanism, column, sums, **how), candidates)
+    sums = False
+    if given.spec is not None:
+        sums = on_engine(given, files) and sums_suffice(mechanism, candidates, given.method, None)
+
+    def fit() -> ldp.FrequencyResults:
+        counts: ldp.Counts | ldp.BitCounts
+        if given.spec is not None:
+            column = "report" if given.column is None else given.column
+            how: dict[str, Any] = {"count": given.count, "cohort": given.cohort}
+            counts = _counts(given, mechanism, column, sums, **how)
+        elif "cohort" not in header_of(source(given)):  # a file of counts has no header
+            counts = io.read_rappor_counts(source(given), mechanism)
+        else:
+            with progress("counting") as advance:
+                how = {"missing": missing(given), "bits": given.bits, "advance": advance}
+                counts = io.read_rappor_reports(source(given), mechanism, **how)
+        return _modelled(given, counts, candidates)
+
+    return fit
 
 
 def _modelled(given: argparse.Namespace, counts: Any, candidates: Any) -> ldp.FrequencyResults:
@@ -213,47 +236,29 @@ def _from_survey(
     there = on_engine(given, files)
     if mechanism is not None and not (given.by or given.where is not None or design):
         if given.bits or not there:
-            return lambda: _in_chunks(given, files, sheet, candidates)
+
+            def in_chunks() -> ldp.FrequencyResults:
+                for file in files:
+                    check_fingerprint_column(file, sheet)
+                counts = _counts(given, sheet[given.column], given.column)
+                return _modelled(given, counts, candidates)
+
+            return in_chunks
     refuse_options(given, ("bits",), "sums the bits of all rows: leave --by and --where out")
-    return lambda: _surveyed(given, sheet, candidates, design)
 
+    def fit() -> ldp.FrequencyResults | ldp.GroupedResults | ldp.WeightedResults:
+        survey = opened(given, sheet, design)
+        several = [one for one in given.by if "," in one and one not in survey.columns]
+        if several:
+            remedy = "no such column: give --by again for each column"
+            raise InvalidArgument("--by", several[0], remedy)
+        by, how = given.by or None, {"method": given.method}
+        with watching(survey.data if on_a_terminal() else None):
+            results = survey.frequencies(given.column, by, candidates, **how)
+        refuse_missing(given, results.n_missing)
+        return results
 
-def _surveyed(
-    given: argparse.Namespace, sheet: ldp.Questionnaire, candidates: Any, design: dict[str, Any]
-) -> ldp.FrequencyResults | ldp.GroupedResults | ldp.WeightedResults:
-    """The fit of a question in all rows or in some, perhaps by groups."""
-    survey = opened(given, sheet, design)
-    several = [one for one in given.by if "," in one and one not in survey.columns]
-    if several:
-        remedy = "no such column: give --by again for each column"
-        raise InvalidArgument("--by", several[0], remedy)
-    with watching(survey.data if on_a_terminal() else None):
-        results = survey.frequencies(
-            given.column, given.by or None, candidates, method=given.method
-        )
-    refuse_missing(given, results.n_missing)
-    return results
-
-
-def _in_chunks(
-    given: argparse.Namespace, files: list[Path], sheet: ldp.Questionnaire, candidates: Any
-) -> ldp.FrequencyResults:
-    """The fit of a question whose column is read chunk by chunk, or whose bits are summed."""
-    for file in files:
-        check_fingerprint_column(file, sheet)
-    return _modelled(given, _counts(given, sheet[given.column], given.column), candidates)
-
-
-def _google(given: argparse.Namespace, files: list[Path]) -> ldp.RAPPOR:
-    """The RAPPOR of --params, whose files have columns of their own."""
-    if len(files) != 1:
-        raise InvalidArgument("input", source(given), "must be one file with --params")
-    refuse_engine(given, "goes with --spec and --questionnaire: files of google/rappor are CSV")
-    for name in ("column", "count", "cohort", "na"):
-        value = getattr(given, name)
-        if value is not None and value != []:
-            raise InvalidArgument(option(name), value, "goes with --spec only")
-    return io.read_rappor_params(given.params)
+    return fit
 
 
 def _candidates(given: argparse.Namespace, mechanism: ldp.Mechanism) -> Any:
@@ -294,16 +299,6 @@ def _check_size(method: str | None, mechanism: ldp.Mechanism, candidates: Any) -
             f"has no standard errors for {k} candidates, {LARGEST_DENSE} at most: use "
             "--method lasso, which selects among them first",
         )
-
-
-def _google_counts(given: argparse.Namespace, mechanism: Any) -> ldp.Counts | ldp.BitCounts:
-    """The counts or reports of a file of google/rappor."""
-    file = source(given)
-    if "cohort" not in header_of(file):  # a file of counts has no header
-        return io.read_rappor_counts(file, mechanism)
-    with progress("counting") as advance:
-        how: dict[str, Any] = {"missing": missing(given), "bits": given.bits, "advance": advance}
-        return io.read_rappor_reports(file, mechanism, **how)
 
 
 def _detected(results: ldp.FrequencyResults, given: argparse.Namespace) -> str:
@@ -396,10 +391,27 @@ def add_associate(commands: Any) -> None:
 
 
 def _associate(given: argparse.Namespace) -> int:
-    how = _test_options(given)
+    # The options of the test that draw at random
+    method = given.test or METHODS[0]
+    test_options: dict[str, Any] = {}
+    for name, argument, methods in (
+        ("permutations", "n_permutations", ("score", "pearson")),
+        ("surveys", "n_boot", ("bootstrap",)),
+        ("seed", "rng", ("score", "pearson", "bootstrap")),
+    ):
+        value = getattr(given, name)
+        if value is None:
+            continue
+        if method not in methods:
+            raise InvalidArgument(option(name), value, f"goes with --test {' or '.join(methods)}")
+        test_options[argument] = positive_integer(option(name), value, 0 if name == "seed" else 1)
+    if "rng" in test_options:
+        test_options["rng"] = np.random.default_rng(test_options["rng"])
+    elif test_options or method == "bootstrap":
+        raise InvalidArgument("--seed", None, "is needed for p-values by simulation, for example 1")
     one_of("--method", given.method or "mle", tuple(JOINT_ESTIMATORS))
     design = design_of(given)
-    fit = _weighted(given, design) if design else _unweighted(given, how)
+    fit = _weighted(given, design) if design else _unweighted(given, test_options)
     with output_files(given) as write, running(given):
         results, test, is_shown = fit()
         document = results.to_dict() | {"test": None if test is None else test.to_dict()}
@@ -434,7 +446,11 @@ def _unweighted(given: argparse.Namespace, how: dict[str, Any]) -> Callable[[], 
             memoised=False if given.drawn_afresh else None,
         )
         results = model.fit(given.method)
-        test = _test(model, results, given.test, how)
+        test: ldp.TestResult | None
+        if how or given.test not in (None, METHODS[0]):
+            test = model.test_independence(results, given.test or METHODS[0], **how)
+        else:
+            test = _default_test(results) if given.test is None else results.test_independence()
         return results, test, given.test is None and test is results.independence
 
     return fit
@@ -457,40 +473,6 @@ def _weighted(given: argparse.Namespace, design: Mapping[str, Any]) -> Callable[
         return results, _default_test(results), True
 
     return fit
-
-
-def _test_options(given: argparse.Namespace) -> dict[str, Any]:
-    """The options of the test that draw at random."""
-    method = given.test or METHODS[0]
-    how: dict[str, Any] = {}
-    for name, argument, methods in (
-        ("permutations", "n_permutations", ("score", "pearson")),
-        ("surveys", "n_boot", ("bootstrap",)),
-        ("seed", "rng", ("score", "pearson", "bootstrap")),
-    ):
-        value = getattr(given, name)
-        if value is None:
-            continue
-        if method not in methods:
-            raise InvalidArgument(option(name), value, f"goes with --test {' or '.join(methods)}")
-        how[argument] = positive_integer(option(name), value, 0 if name == "seed" else 1)
-    if "rng" in how:
-        how["rng"] = np.random.default_rng(how["rng"])
-    elif how or method == "bootstrap":
-        raise InvalidArgument("--seed", None, "is needed for p-values by simulation, for example 1")
-    return how
-
-
-def _test(
-    model: ldp.AssociationModel,
-    results: ldp.AssociationResults,
-    method: str | None,
-    how: dict[str, Any],
-) -> ldp.TestResult | None:
-    """The test asked for."""
-    if how or method not in (None, METHODS[0]):
-        return model.test_independence(results, method or METHODS[0], **how)
-    return _default_test(results) if method is None else results.test_independence()
 
 
 def _default_test(results: Any) -> ldp.TestResult | None:
@@ -552,7 +534,7 @@ _NUMBERS: dict[str, tuple[type, str]] = {
 
 _MOST_CHARACTERS = 1 << 16  # of a range
 
-_PLOTS_discover = ("strings", "graph")
+_DISCOVER_PLOTS = ("strings", "graph")
 
 
 # -- survey ----------------------------------------------------------------------------------------
@@ -608,16 +590,18 @@ def _survey(given: argparse.Namespace) -> int:
 
 def _characters(text: str) -> str:
     """The characters of an alphabet that is written with ranges, such as "a-z0-9.-"."""
-    first = "-" * text.startswith("-")  # stands for itself
-    return first + re.sub("(.)-(.)", _range, text[len(first) :], flags=re.DOTALL)
 
+    def characters(pair: re.Match[str]) -> str:
+        first, last = map(ord, pair.groups())
+        if not 0 <= last - first < _MOST_CHARACTERS:
+            remedy = (
+                "is not a range upwards: write it as a-z; put a hyphen that is a character last"
+            )
+            raise InvalidArgument("--alphabet", pair[0], remedy)
+        return "".join(map(chr, range(first, last + 1)))
 
-def _range(found: re.Match[str]) -> str:
-    first, last = map(ord, found.groups())
-    if not 0 <= last - first < _MOST_CHARACTERS:
-        remedy = "is not a range upwards: write it as a-z; put a hyphen that is a character last"
-        raise InvalidArgument("--alphabet", found[0], remedy)
-    return "".join(map(chr, range(first, last + 1)))
+    hyphen = "-" * text.startswith("-")  # stands for itself
+    return hyphen + re.sub("(.)-(.)", characters, text[len(hyphen) :], flags=re.DOTALL)
 
 
 # -- discover --------------------------------------------------------------------------------------
@@ -648,8 +632,8 @@ def add_discover(commands: Any) -> None:
         add(option(name), type=kind, default=defaults[name], metavar="N", help=words)
     words = "probability of finding any string that nobody holds, and 1 - coverage of intervals"
     add_output(add, words, "strings", "the strings or the graph of their grams")
-    words = f"{', '.join(_PLOTS_discover)} (default: {_PLOTS_discover[0]})"
-    add("--plot-kind", choices=_PLOTS_discover, metavar="KIND", help=words)
+    words = f"{', '.join(_DISCOVER_PLOTS)} (default: {_DISCOVER_PLOTS[0]})"
+    add("--plot-kind", choices=_DISCOVER_PLOTS, metavar="KIND", help=words)
     add_engine(add)
     add_reading(add, "reports", "leave such respondents out, and count them")
 
@@ -661,10 +645,16 @@ def _discover(given: argparse.Namespace) -> int:
         raise InvalidArgument("--plot-kind", given.plot_kind, "goes with --plot")
     how = {name: getattr(given, name) for name in ("alpha", *_NUMBERS)}
     how["search"] = one_of("--search", given.search, SEARCHES)
-    how["threshold"] = _threshold(given.threshold)
+    how["threshold"] = given.threshold
+    if given.threshold not in THRESHOLDS:
+        try:
+            how["threshold"] = probability("--threshold", float(given.threshold))
+        except ValueError:
+            remedy = f"must be {', '.join(THRESHOLDS)} or a frequency from 0 to 1"
+            raise InvalidArgument("--threshold", given.threshold, remedy) from None
     survey = io.read_survey(given.survey)
     with output_files(given) as write:
-        reports = _read(given, files, survey)
+        reports = _reports(given, files, survey)
         if not len(reports):
             raise InvalidArgument("input", source(given), "holds no report: nothing can be found")
         model = ldp.DictionaryModel(reports, keep=given.keep)
@@ -683,24 +673,28 @@ def _discover(given: argparse.Namespace) -> int:
     return 0
 
 
-def _read(
+def _reports(
     given: argparse.Namespace, files: list[Path], survey: ldp.DictionarySurvey
 ) -> ldp.DictionaryReports:
     """The reports of all files, one after another."""
     there = on_engine(given, files)
-    reports, read = survey.no_reports(), _engine_rows if there else _csv_rows
+    reports = survey.no_reports()
+    how: dict[str, Any] = {"missing": given.missing, "na": given.na}
     with running(given), progress("reading") as advance:
-        intact = _intact(given, files) if there else files
-        for number, file in enumerate(intact):
-            reports = reports + read(given, file, survey, moved(advance, number, len(intact)))
+        if there:  # with --on-error report those that cannot be read are left out, with warnings
+            query = _query(given, source(given), given.on_error)
+            if given.on_error == "report":  # the first batch comes once every file was read
+                next(query.batches(SURVEY_COLUMNS), None)
+            left_out = dict(query.left_out)
+            files = [file for file in files if str(file) not in left_out]
+        for number, file in enumerate(files):
+            show = moved(advance, number, len(files))
+            if there:
+                more = _engine_rows(given, file, survey, show)
+            else:
+                more = io.read_dictionary_reports(file, survey, **how, advance=show)
+            reports = reports + more
     return reports
-
-
-def _csv_rows(
-    given: argparse.Namespace, file: Path, survey: ldp.DictionarySurvey, advance: Any
-) -> ldp.DictionaryReports:
-    how: dict[str, Any] = {"missing": given.missing, "na": given.na, "advance": advance}
-    return io.read_dictionary_reports(file, survey, **how)
 
 
 def _engine_rows(
@@ -728,26 +722,6 @@ def _query(given: argparse.Namespace, table: object, on_error: str) -> Query:
     return query
 
 
-def _intact(given: argparse.Namespace, files: list[Path]) -> list[Path]:
-    """The files that can be read; with --on-error report the others are left out, with warnings."""
-    query = _query(given, source(given), given.on_error)
-    if given.on_error == "report":  # the first batch comes once every file was read as a whole
-        next(query.batches(SURVEY_COLUMNS), None)
-    left_out = dict(query.left_out)
-    return [file for file in files if str(file) not in left_out]
-
-
-def _threshold(text: str) -> str | float:
-    """The name of a threshold, or a frequency."""
-    if text in THRESHOLDS:
-        return text
-    try:
-        return probability("--threshold", float(text))
-    except ValueError:
-        remedy = f"must be {', '.join(THRESHOLDS)} or a frequency from 0 to 1"
-        raise InvalidArgument("--threshold", text, remedy) from None
-
-
 # -- How often each combination of reports was seen, from the tables that the options name --------
 
 
@@ -757,37 +731,50 @@ Read = tuple[ldp.JointCounts, list[Any], list[str]]  # counts, candidates and na
 def from_tables(given: argparse.Namespace) -> Callable[[], Read]:
     """What reads the tables of variables with specifications; its options are checked first."""
     refuse_options(given, ("where",), "goes with --questionnaire only")
-    paths = paths_of(given)
-    columns = columns_of(given, paths)
-    names = names_of(given, paths, columns)
-    cohorts, listed = (values_of(given, name, len(paths)) for name in ("cohort", "candidates"))
+    d = len(given.spec)
+    if d < 2:
+        remedy = "two or more variables are needed, or --questionnaire; ldpstats fit is for one"
+        raise InvalidArgument("--spec", given.spec, remedy)
+    if given.others and len(given.others) != d - 1:
+        remedy = f"must name {d - 1} tables, one for each variable but the first: repeat a table "
+        raise InvalidArgument("--with", given.others, f"{remedy}that holds several")
+    if given.others and given.id is None:
+        remedy = "is needed: name the column that identifies the respondents in all tables"
+        raise InvalidArgument("--id", None, remedy)
+    paths = [given.input, *given.others] if given.others else [given.input] * d
+    columns: list[str] = given.column
+    if not columns and given.others:
+        columns = ["report"] * d
+    elif len(columns) != d:
+        remedy = f"must be given once for each of the {d} --spec"
+        raise InvalidArgument("--column", columns, remedy)
+    # The name of each variable: its column, its table or a letter, whichever is distinct
+    names: list[str] = given.name or columns
+    if given.others and not given.name and len(set(columns)) < d:
+        names = [Path(path).name.split(".")[0] or path for path in paths]
+        if len(set(names)) < d:
+            names = list(variable_names(None, d))
+    if len(names) != d or len(set(names)) < len(names):
+        raise InvalidArgument("--name", names, f"must be {d} different names, one for each --spec")
+    cohorts, listed = (values_of(given, name, d) for name in ("cohort", "candidates"))
     files = check_files(given, paths, [*given.spec, *listed])
     mechanisms = [io.read_mechanism(path) for path in given.spec]
     candidates = [candidates_of(*each) for each in zip(listed, mechanisms, names, strict=True)]
     asked = dict(zip(columns, mechanisms, strict=False))
-    if _is_queried(given, files, asked, cohorts):
-        sheet = ldp.Questionnaire(asked)
-        return lambda: (_queried(given, sheet, columns), candidates, names)
-    return lambda: (_counted(given, files, mechanisms, columns, cohorts), candidates, names)
-
-
-def _is_queried(
-    given: argparse.Namespace,
-    files: list[list[Path]],
-    asked: Mapping[str, Any],
-    cohorts: Sequence[str | None],
-) -> bool:
-    """Whether one grouped query counts the combinations; else the tables are read in chunks."""
+    queried = False  # whether one grouped query counts the combinations; else it is done in chunks
     if given.others:
         if any(len(some) > 1 for some in files):
             remedy = "must be one file with --with, as each other table: in Python, "
             raise InvalidArgument("input", given.input, f"{remedy}survey.matched() joins tables")
         refuse_engine(given, "goes without --with: in Python, survey.matched() joins tables")
-        return False
-    if given.count is not None or any(cohorts) or given.na or len(asked) < len(files):
+    elif given.count is not None or any(cohorts) or given.na or len(asked) < len(files):
         refuse_engine(given, "goes without --count, --cohort and --na")
-        return False
-    return on_engine(given, files[0])
+    else:
+        queried = on_engine(given, files[0])
+    if queried:
+        sheet = ldp.Questionnaire(asked)
+        return lambda: (_queried(given, sheet, columns), candidates, names)
+    return lambda: (_counted(given, files, mechanisms, columns, cohorts), candidates, names)
 
 
 def from_survey(given: argparse.Namespace) -> Callable[[], Read]:
@@ -932,11 +919,6 @@ def files_of(given: argparse.Namespace, table: object = None) -> list[Path]:
     return list(found_files(named, given.on_error == "report").files)
 
 
-def named_files(given: argparse.Namespace) -> list[Path]:
-    """The same for INPUT; what reads names without a file refuses them, after the other options."""
-    return list(found_files(source(given), True).files)
-
-
 def on_engine(given: argparse.Namespace, files: list[Path]) -> bool:
     """Whether an engine counts the table; options of engines are refused where none does.
 
@@ -1033,53 +1015,6 @@ def values_of(given: argparse.Namespace, name: str, d: int) -> list[str | None]:
             option(name), values, f"must be given once for each of the {d} {of}, - for none"
         )
     return [None if value == _NONE else value for value in values] or [None] * d
-
-
-def paths_of(given: argparse.Namespace) -> list[str]:
-    """The table of each variable."""
-    d = len(given.spec)
-    if d < 2:
-        remedy = "two or more variables are needed, or --questionnaire; ldpstats fit is for one"
-        raise InvalidArgument("--spec", given.spec, remedy)
-    if not given.others:
-        return [given.input] * d
-    if len(given.others) != d - 1:
-        raise InvalidArgument(
-            "--with",
-            given.others,
-            f"must name {d - 1} tables, one for each variable but the first: repeat a table that "
-            "holds several",
-        )
-    if given.id is None:
-        remedy = "is needed: name the column that identifies the respondents in all tables"
-        raise InvalidArgument("--id", None, remedy)
-    return [given.input, *given.others]
-
-
-def columns_of(given: argparse.Namespace, paths: Sequence[str]) -> list[str]:
-    """The column of each variable."""
-    if not given.column and given.others:
-        return ["report"] * len(paths)
-    if len(given.column) != len(paths):
-        raise InvalidArgument(
-            "--column", given.column, f"must be given once for each of the {len(paths)} --spec"
-        )
-    columns: list[str] = given.column
-    return columns
-
-
-def names_of(given: argparse.Namespace, paths: Sequence[str], columns: list[str]) -> list[str]:
-    """The name of each variable: its column, its table or a letter, whichever is distinct."""
-    names: list[str] = given.name or columns
-    if given.others and not given.name and len(set(columns)) < len(columns):
-        names = [Path(path).name.split(".")[0] or path for path in paths]
-        if len(set(names)) < len(names):
-            names = list(variable_names(None, len(names)))
-    if len(names) != len(columns) or len(set(names)) < len(names):
-        raise InvalidArgument(
-            "--name", names, f"must be {len(columns)} different names, one for each --spec"
-        )
-    return names
 
 
 def candidates_of(path: str | None, mechanism: Any, name: str) -> list[Any] | None:

@@ -1,4 +1,4 @@
-"""ldpstats collect and invite: take the answer sheets of a questionnaire, by invitation."""
+"""ldpstats collect, invite, page, client, conformance, questionnaire, privatize: making reports."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import argparse
 import json
 import re
 import secrets
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from importlib.resources import files
-from inspect import Parameter, signature
-from pathlib import Path
+from inspect import signature
 from typing import Any
 
 import ldpstats as ldp
@@ -250,13 +249,10 @@ def add_client(commands: Any) -> None:
     add = command.add_argument
     add("survey", metavar="SURVEY", nargs="?", help="a specification (JSON), for client.json")
     words = "the language of the client's files; javascript is js"
-    add("--language", type=_language, choices=sorted(_FILES), help=words)
+    known = {"javascript": "js"}
+    add("--language", type=lambda name: known.get(name, name), choices=sorted(_FILES), help=words)
     add("--to", metavar="DIR", required=True, help="the folder to write them to")
     add("--force", action="store_true", help="overwrite files that exist")
-
-
-def _language(name: str) -> str:
-    return "js" if name == "javascript" else name
 
 
 def _client(given: argparse.Namespace) -> int:
@@ -264,39 +260,27 @@ def _client(given: argparse.Namespace) -> int:
         raise LDPError("pass --language for the files of a client, or SURVEY for its document")
     texts = {}
     if given.survey is not None:
-        document = _instrument(given.survey).client_document()
+        is_sheet = is_format(json_document(given.survey), QUESTIONNAIRE)
+        read: Callable[[Any], Any] = Questionnaire.from_json if is_sheet else read_specification
+        document = read(given.survey).client_document()
         texts["client.json"] = json.dumps(document, indent=2).encode("ascii") + b"\n"
     for name in _FILES.get(given.language, ()):
         texts[name] = files("ldpstats.clients").joinpath("portable", name).read_bytes()
-    with _folder(given.to) as folder:
-        with replacing_all([folder / name for name in texts], given.force) as temporary:
-            for path, content in zip(temporary, texts.values(), strict=True):
-                path.write_bytes(content)
-    return 0
-
-
-def _instrument(path: str) -> Any:
-    """What a file specifies, of any kind."""
-    if is_format(json_document(path), QUESTIONNAIRE):
-        return Questionnaire.from_json(path)
-    return read_specification(path)
-
-
-@contextmanager
-def _folder(name: str) -> Iterator[Path]:
-    """The folder of this name, made if there is none, and then removed if nothing comes into it."""
-    folder = checked_path(name)
+    folder = checked_path(given.to)
     there = folder.exists()
     try:
         folder.mkdir(exist_ok=True)
     except OSError as error:
-        raise refusal(name, f"cannot be made a folder ({error.strerror})") from None
+        raise refusal(given.to, f"cannot be made a folder ({error.strerror})") from None
     try:
-        yield folder
+        with replacing_all([folder / name for name in texts], given.force) as temporary:
+            for path, content in zip(temporary, texts.values(), strict=True):
+                path.write_bytes(content)
     finally:
         if not there:
             with suppress(OSError):
                 folder.rmdir()  # only an empty one goes
+    return 0
 
 
 # -- ldpstats conformance: does a client, in any language, make the reports of the specification? --
@@ -339,16 +323,12 @@ def _conformance(given: argparse.Namespace) -> int:
     with output_files(given) as write:
         result = compared(vectors, [given.program, *given.rest], timeout)
         document = json.dumps({**result.to_dict(), "random": number, "seed": seed})
-        write(document, _no_plot)
+        write(document, lambda: None)
     if given.json == "-":
         print(document)
     else:
         print(f"{number:,} of the vectors are random: --seed {seed} makes them again\n{result}")
     return 0 if result.agrees else 1
-
-
-def _no_plot() -> None:
-    """What draws the plot that this command does not have."""
 
 
 # -- ldpstats questionnaire: specify whole answer sheets, or print one that is specified ----------
@@ -411,25 +391,26 @@ def _questionnaire(given: argparse.Namespace) -> int:
     for flag, *_, last in given.asked:
         if flag in ("--question", "--group"):  # several may have one specification
             distinct(given.file, last)
-    if given.asked:
-        _written(given)
-    else:
+    if not given.asked:
         for name in ("ask", "refused"):
             if getattr(given, name) is not None:
                 raise LDPError(f"--{name} goes with --question or --krr: name the questions")
-    print(as_text(ldp.Questionnaire.from_json(given.file)))
-    return 0
-
-
-def _written(given: argparse.Namespace) -> None:
-    """Write the questionnaire that the options describe."""
+        print(as_text(ldp.Questionnaire.from_json(given.file)))
+        return 0
     mechanisms: dict[str, Any] = {}
     groups: dict[str, dict[str, Any]] = {}
     for flag, name, *values in given.asked:
         if name in mechanisms and not (flag == "--group" and name in groups):
             raise InvalidArgument(flag, name, "is the name of two questions: rename one")
         if flag == "--krr":
-            mechanisms[name] = _krr(name, *values)
+            where, (labels, epsilon) = f"--krr {name}", values
+            try:
+                spent = float(epsilon)
+            except ValueError:
+                remedy = "must be a number: 1.0"
+                raise InvalidArgument(f"{where} epsilon", epsilon, remedy) from None
+            categories = as_labels(f"{where} labels", label_list(labels, where))
+            mechanisms[name] = ldp.KRR(categories, positive_epsilon(f"{where} epsilon", spent))
         elif flag == "--observed":
             mechanisms[name] = ldp.Observed(label_list(values[0], flag))
         elif flag == "--question":
@@ -440,35 +421,21 @@ def _written(given: argparse.Namespace) -> None:
             if group in own:
                 raise InvalidArgument(flag, group, f"is twice a group of {name}")
             own[group] = read_specification(path)
-    mechanisms |= {name: _in_groups(name, own) for name, own in groups.items()}
+    for name, own in groups.items():  # a device in each group
+        first, steps = next(iter(own.values())), {}
+        for group, made_by in own.items():
+            if not isinstance(made_by, OfDevice):
+                words = "must be a device in each group, as ldpstats device writes it"
+                raise InvalidArgument(f"--group {name}", group, f"{words}, not {made_by}")
+            if not made_by.categories.equals(first.categories):
+                remedy = "must have the categories of the other groups, in the same order"
+                raise InvalidArgument(f"--group {name}", group, remedy)
+            steps[group] = ldp.devices.Device(made_by.device)
+        mechanisms[name] = ldp.devices.cohorts(steps).mechanism(first.categories)
     sheet = ldp.Questionnaire(mechanisms, ask=given.ask, refused=given.refused)
     sheet.to_json(given.file, force=given.force)
-
-
-def _krr(name: str, labels: str, epsilon: str) -> ldp.KRR:
-    """k-ary randomised response of a question, from the words of --krr."""
-    where = f"--krr {name}"
-    try:
-        spent = float(epsilon)
-    except ValueError:
-        raise InvalidArgument(f"{where} epsilon", epsilon, "must be a number: 1.0") from None
-    categories = as_labels(f"{where} labels", label_list(labels, where))
-    return ldp.KRR(categories, positive_epsilon(f"{where} epsilon", spent))
-
-
-def _in_groups(name: str, groups: dict[str, Any]) -> Any:
-    """The device of a question that is asked with another in each group."""
-    steps = {}
-    first = next(iter(groups.values()))
-    for group, made_by in groups.items():
-        if not isinstance(made_by, OfDevice):
-            remedy = f"must be a device in each group, as ldpstats device writes it, not {made_by}"
-            raise InvalidArgument(f"--group {name}", group, remedy)
-        if not made_by.categories.equals(first.categories):
-            remedy = "must have the categories of the other groups, in the same order"
-            raise InvalidArgument(f"--group {name}", group, remedy)
-        steps[group] = ldp.devices.Device(made_by.device)
-    return ldp.devices.cohorts(steps).mechanism(first.categories)
+    print(as_text(ldp.Questionnaire.from_json(given.file)))
+    return 0
 
 
 # -- ldpstats privatize: replace a column of true answers by privatised reports -------------------
@@ -506,23 +473,17 @@ _PARAMETERS: dict[str, tuple[type, str]] = {
 _LABELS = ("categories", "alphabet")
 
 
-def _oue(categories: Any, epsilon: float) -> ldp.KRAPPOR:
-    """Optimised unary encoding, under the name that it has in plans."""
-    return ldp.KRAPPOR(categories, epsilon, theta=0.5)
-
-
 def _mechanisms() -> dict[str, Callable[..., ldp.Mechanism]]:
     """The mechanisms that these options can specify, by their names on the command line."""
     found: dict[str, Callable[..., ldp.Mechanism]] = {
-        re.sub("(?<=[a-z])(?=[A-Z])", "-", name).lower(): kind
-        for name, kind in ((name, kind_of(name)) for name in KINDS)
-        if all(f.name in _PARAMETERS or f.default is not f.empty for f in _parameters(kind))
+        "olh": ldp.OLH,
+        "oue": lambda categories, epsilon: ldp.KRAPPOR(categories, epsilon, theta=0.5),
     }
-    return found | {"olh": ldp.OLH, "oue": _oue}
-
-
-def _parameters(kind: Callable[..., ldp.Mechanism]) -> Iterable[Parameter]:
-    return signature(kind).parameters.values()
+    for name in KINDS:
+        fields = signature(kind_of(name)).parameters.values()
+        if all(f.name in _PARAMETERS or f.default is not f.empty for f in fields):
+            found[re.sub("(?<=[a-z])(?=[A-Z])", "-", name).lower()] = kind_of(name)
+    return found
 
 
 _PRIVATIZE = """\
@@ -625,7 +586,8 @@ def _privatize(given: argparse.Namespace) -> int:
         made_by, privatize = _mechanism(given), io.privatize_file
         how["name"] = "report" if given.name is None else given.name
     else:
-        made_by, privatize = _survey(given), io.privatize_strings
+        _exclude(given, "--survey", "spec")
+        made_by, privatize = io.read_survey(given.survey), io.privatize_strings
     limits = {"max_epsilon": given.max_epsilon, "allow_no_privacy": given.allow_no_privacy}
     collector = made_by.collector(**limits)
     how |= {"specification": given.write_spec, "spreadsheet_safe": given.spreadsheet_safe}
@@ -643,34 +605,23 @@ def _privatize_sheets(given: argparse.Namespace) -> int:
     distinct(given.input, given.output, given.questionnaire)
     sheet = ldp.Questionnaire.from_json(given.questionnaire)
     limits = {"max_epsilon": given.max_epsilon, "allow_no_privacy": given.allow_no_privacy}
-    collector = sheet.collector(**limits, parameters=_unknown(params))
-    how = {n: getattr(given, n) for n in ("keep", "na", "force", "spreadsheet_safe")}
-    with progress("privatising") as advance:
-        totals = privatize_sheets(given.input, given.output, collector, **how, advance=advance)
-    counts = ", ".join(f"{name}: {number}" for name, number in totals.items())
-    print(f"{given.output}: reports of {sheet}{f' ({counts})' if counts else ''}")
-    return 0
-
-
-def _unknown(params: list[str]) -> dict[str, dict[str, str]] | None:
-    """Values of unknown parameters, by question."""
-    found: dict[str, dict[str, str]] = {}
+    unknown: dict[str, dict[str, str]] = {}  # values of unknown parameters, by question
     for param in params:
         key, sign, value = param.rpartition("=")
         question, dot, name = key.rpartition(".")
         if not sign or not dot:
             remedy = "must be QUESTION.NAME=VALUE with --questionnaire, such as used.cheating=.1"
             raise InvalidArgument("--param", param, remedy)
-        if name in found.setdefault(question, {}):
+        if name in unknown.setdefault(question, {}):
             raise InvalidArgument("--param", param, f"gives {key} a second time")
-        found[question][name] = value
-    return found or None
-
-
-def _survey(given: argparse.Namespace) -> ldp.DictionarySurvey:
-    """The survey of --survey, which excludes options of a mechanism."""
-    _exclude(given, "--survey", "spec")
-    return io.read_survey(given.survey)
+        unknown[question][name] = value
+    collector = sheet.collector(**limits, parameters=unknown or None)
+    how = {n: getattr(given, n) for n in ("keep", "na", "force", "spreadsheet_safe")}
+    with progress("privatising") as advance:
+        totals = privatize_sheets(given.input, given.output, collector, **how, advance=advance)
+    counts = ", ".join(f"{name}: {number}" for name, number in totals.items())
+    print(f"{given.output}: reports of {sheet}{f' ({counts})' if counts else ''}")
+    return 0
 
 
 def _exclude(given: argparse.Namespace, chosen: str, *more: str) -> None:
@@ -700,11 +651,15 @@ def _mechanism(given: argparse.Namespace) -> ldp.Mechanism:
         )
     refuse_params(given)
     if given.device is not None:
-        return _designed(given, options)
+        for name in ("mechanism", *options):
+            if name != "categories" and getattr(given, name) is not None:
+                remedy = "cannot be combined with --device, whose parameters are --param NAME=VALUE"
+                raise InvalidArgument(option(name), getattr(given, name), remedy)
+        return device_mechanism(given)
     kind = _mechanisms()[given.mechanism]
     known = {
         field.name: field.default is field.empty or field.name in ("sensitive", "epsilon")
-        for field in _parameters(kind)
+        for field in signature(kind).parameters.values()
         if field.name in _PARAMETERS
     }
     if kind is ldp.Warner and "p" in options:  # one of the two
@@ -724,35 +679,18 @@ def _mechanism(given: argparse.Namespace) -> ldp.Mechanism:
         if name in options:
             options[name] = label_list(options[name], option(name))
     if "edges" in options:
-        options["edges"] = [_number(text) for text in options["edges"].split(",")]
-    if "sensitive" in options:
-        options["sensitive"] = _members(options["sensitive"], options["categories"])
+        edges = []
+        for text in options["edges"].split(","):
+            try:
+                edges.append(float(text))
+            except ValueError:
+                remedy = "must be numbers separated by commas, such as 0,10,20.5"
+                raise InvalidArgument("--edges", text, remedy) from None
+        options["edges"] = edges
+    if "sensitive" in options:  # perhaps none; numbers if the categories are 0 to k-1
+        text = options["sensitive"]
+        members: list[Any] = list(split_labels(text, "--sensitive")) if text else []
+        if isinstance(options["categories"], int):
+            members = [int(v) if v.isascii() and v.isdecimal() else v for v in members]
+        options["sensitive"] = members
     return kind(**options)
-
-
-def _designed(given: argparse.Namespace, options: dict[str, Any]) -> ldp.Mechanism:
-    """The mechanism of --device, which excludes the options of --mechanism."""
-    for name in ("mechanism", *options):
-        if name != "categories" and getattr(given, name) is not None:
-            remedy = "cannot be combined with --device, whose parameters are --param NAME=VALUE"
-            raise InvalidArgument(option(name), getattr(given, name), remedy)
-    return device_mechanism(given)
-
-
-def _number(text: str) -> float:
-    """A number of a list."""
-    try:
-        return float(text)
-    except ValueError:
-        remedy = "must be numbers separated by commas, such as 0,10,20.5"
-        raise InvalidArgument("--edges", text, remedy) from None
-
-
-def _members(text: str, categories: int | list[str]) -> list[Any]:
-    """Labels separated by commas, perhaps none; numbers if the categories are 0 to k-1."""
-    if not text:
-        return []
-    labels = split_labels(text, "--sensitive")
-    if isinstance(categories, int):
-        return [int(v) if v.isascii() and v.isdecimal() else v for v in labels]
-    return labels

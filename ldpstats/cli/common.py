@@ -165,25 +165,20 @@ def output_files(
         def write(document: str, draw: Draw, table: str = "") -> None:
             for name, path in files.items():
                 if name == given.plot:
-                    path.write_bytes(_drawing(draw, given.plot))
+                    import matplotlib
+
+                    matplotlib.use("Agg")
+                    import matplotlib.pyplot as plt
+
+                    kind = Path(given.plot).suffix.lower()[1:]
+                    dates = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
+                    buffer = BytesIO()
+                    with matplotlib.rc_context({"svg.hashsalt": "ldpstats"}):
+                        figure = np.ravel(draw())[0].figure  # of groups there are several axes
+                        figure.savefig(buffer, format=kind, dpi=150, metadata=dates.get(kind))
+                        plt.close(figure)
+                    path.write_bytes(buffer.getvalue())
                 else:
                     path.write_bytes((f"{document}\n" if name == given.json else table).encode())
 
         yield write
-
-
-def _drawing(draw: Draw, path: str) -> bytes:
-    """The plot as the bytes of a file, the same for the same results: no date, no random names."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    kind = Path(path).suffix.lower()[1:]
-    dates = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
-    buffer = BytesIO()
-    with matplotlib.rc_context({"svg.hashsalt": "ldpstats"}):
-        figure = np.ravel(draw())[0].figure  # of groups there are several axes
-        figure.savefig(buffer, format=kind, dpi=150, metadata=dates.get(kind))
-        plt.close(figure)
-    return buffer.getvalue()

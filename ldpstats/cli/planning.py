@@ -1,10 +1,10 @@
-"""ldpstats plan: how precise mechanisms are, or how many respondents they need."""
+"""ldpstats plan, audit and device: what to know of mechanisms before a survey."""
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from inspect import Parameter, signature
 from math import isfinite
 from typing import Any
@@ -92,17 +92,59 @@ def add_plan(commands: Any) -> None:
 def _plan(given: argparse.Namespace) -> int:
     _check(given)
     candidates = None if given.candidates is None else tuple(io.read_candidates(given.candidates))
-    mechanisms = _mechanisms(given, candidates)
-    law = _law(given, mechanisms, candidates)
+    # The mechanisms to compare, by name
+    mechanisms: dict[str, ldp.Mechanism] = {}
+    if given.device is not None:
+        mechanisms[f"{given.device} {' '.join(given.param)}".strip()] = device_mechanism(given)
+    if given.categories is not None and (given.epsilon or given.device is None):
+        labels = as_labels("--categories", label_list(given.categories, "--categories"))
+        for epsilon in given.epsilon:
+            kinds = contenders(labels, epsilon, given.mechanism or KINDS)
+            mechanisms |= {f"{kind.title}{_AT}{epsilon!r}": m for kind, m in kinds.values()}
+    for path in given.spec:
+        mechanism = io.read_mechanism(path)
+        if mechanism.is_open and candidates is None:
+            remedy = f"is needed: any text is an answer to {mechanism}; name a file of candidates"
+            raise InvalidArgument("--candidates", None, remedy)
+        mechanisms[str(mechanism)] = mechanism
+    if not mechanisms:
+        raise InvalidArgument("--mechanism", given.mechanism, "fits none of these categories")
+    if candidates is not None and not any(m.is_open for m in mechanisms.values()):
+        remedy = "must be left out: all mechanisms list their categories"
+        raise InvalidArgument("--candidates", given.candidates, remedy)
+    # The expected shares by category, and whether all mechanisms have these categories
+    first = next(iter(mechanisms.values()))
+    among = candidates if first.is_open else None
+    shares = None
+    if given.p is not None:
+        try:
+            shares = [float(share) for share in split_labels(given.p, "--p")]
+        except ValueError:
+            remedy = "must be numbers separated by commas, such as 0.5,0.3,0.2"
+            raise InvalidArgument("--p", given.p, remedy) from None
+    categories = first.labels(among)
+    law = planning.precision(first, shares, 1, candidates=among).p
+    if given.category is not None:
+        place = matched("--category", [given.category], categories)[0]
+        if place < 0:
+            raise InvalidArgument("--category", given.category, "must be one of the categories")
+        given.category = categories[int(place)]
     with output_files(given, given.csv) as write:
         table = _table(given, mechanisms, law, candidates)
-        document = json.dumps(_document(given, table), allow_nan=False)
+        aims = {key: getattr(given, key) for key in ("n", *_TARGETS)}
+        name, value = next(aim for aim in aims.items() if aim[1] is not None)
+        rows = [  # no privacy and no share are null
+            {key: None if isinstance(x, float) and not isfinite(x) else x for key, x in row.items()}
+            for row in table.to_dict("records")
+        ]
+        how = {key: getattr(given, key) for key in ("category", "design_effect", "alpha")}
+        document = json.dumps({name: value, **how, "mechanisms": rows}, allow_nan=False)
         frame = table.to_csv(index=False, lineterminator="\n")
         write(document, lambda: _plot(given, mechanisms, law, candidates), frame)
     if given.json == "-":
         print(document)
     else:
-        print(frame.rstrip("\n") if given.csv == "-" else _text(given, table, law))
+        print(frame.rstrip("\n") if given.csv == "-" else _text(given, table, law, name, value))
     return 0
 
 
@@ -134,68 +176,34 @@ def _check(given: argparse.Namespace) -> None:
         raise InvalidArgument("--epsilon", given.epsilon, "goes with --categories only")
 
 
-def _mechanisms(given: argparse.Namespace, candidates: Any) -> dict[str, ldp.Mechanism]:
-    """The mechanisms to compare, by name."""
-    found: dict[str, ldp.Mechanism] = {}
-    if given.device is not None:
-        found[f"{given.device} {' '.join(given.param)}".strip()] = device_mechanism(given)
-    if given.categories is not None and (given.epsilon or given.device is None):
-        labels = as_labels("--categories", label_list(given.categories, "--categories"))
-        for epsilon in given.epsilon:
-            kinds = contenders(labels, epsilon, given.mechanism or KINDS)
-            found |= {f"{kind.title}{_AT}{epsilon!r}": m for kind, m in kinds.values()}
-    for path in given.spec:
-        mechanism = io.read_mechanism(path)
-        if mechanism.is_open and candidates is None:
-            remedy = f"is needed: any text is an answer to {mechanism}; name a file of candidates"
-            raise InvalidArgument("--candidates", None, remedy)
-        found[str(mechanism)] = mechanism
-    if not found:
-        raise InvalidArgument("--mechanism", given.mechanism, "fits none of these categories")
-    if candidates is not None and not any(m.is_open for m in found.values()):
-        remedy = "must be left out: all mechanisms list their categories"
-        raise InvalidArgument("--candidates", given.candidates, remedy)
-    return found
-
-
-def _law(given: argparse.Namespace, mechanisms: dict[str, Any], candidates: Any) -> pd.Series[Any]:
-    """The expected shares by category, and whether all mechanisms have these categories."""
-    first = next(iter(mechanisms.values()))
-    labels = first.labels(candidates if first.is_open else None)
-    shares = None if given.p is None else _shares(given.p)
-    law = planning.precision(first, shares, 1, candidates=candidates if first.is_open else None).p
-    if given.category is not None:
-        place = matched("--category", [given.category], labels)[0]
-        if place < 0:
-            raise InvalidArgument("--category", given.category, "must be one of the categories")
-        given.category = labels[int(place)]
-    return law
-
-
-def _shares(text: str) -> list[float]:
-    try:
-        return [float(share) for share in split_labels(text, "--p")]
-    except ValueError:
-        remedy = "must be numbers separated by commas, such as 0.5,0.3,0.2"
-        raise InvalidArgument("--p", text, remedy) from None
-
-
 def _table(
     given: argparse.Namespace, mechanisms: dict[str, Any], law: pd.Series[Any], candidates: Any
 ) -> pd.DataFrame:
-    """Standard errors with --n, or respondents, of every mechanism; see the columns in `_document`.
-
-    `compare` refuses mechanisms of different categories.
-    """
+    """Standard errors with --n, or respondents, of each mechanism; all have the same categories."""
     how = {"design_effect": given.design_effect, "candidates": candidates}
     table = planning.compare(mechanisms, law, given.n or 1, **how)
     table = table[["epsilon", "bits", "effective_share"]]
     if given.n is not None:
-        errors = [_errors(given, m, law, candidates) for m in mechanisms.values()]
+        errors = []
+        for mechanism in mechanisms.values():
+            among = candidates if mechanism.is_open else None
+            se = planning.precision(mechanism, law, given.n, given.design_effect, among).se
+            errors.append(float(se.max() if given.category is None else se[given.category]))
         table.insert(2, "se", errors)
         needed = table["se"] ** 2
     else:
-        needs = [_needed(given, m, law, candidates) for m in mechanisms.values()]
+        needs = [
+            planning.sample_size(
+                mechanism,
+                law,
+                **{name: getattr(given, name) for name in _TARGETS},
+                category=given.category,
+                design_effect=given.design_effect,
+                alpha=given.alpha,
+                candidates=candidates if mechanism.is_open else None,
+            )
+            for mechanism in mechanisms.values()
+        ]
         table.insert(2, "respondents", needs)
         needed = table["respondents"].astype(float)
     table.insert(3, "ratio", ratios(needed.to_numpy()))
@@ -203,45 +211,13 @@ def _table(
     return table.reset_index(drop=True)
 
 
-def _errors(given: argparse.Namespace, mechanism: Any, law: Any, candidates: Any) -> float:
-    among = candidates if mechanism.is_open else None
-    se = planning.precision(mechanism, law, given.n, given.design_effect, among).se
-    return float(se.max() if given.category is None else se[given.category])
-
-
-def _needed(given: argparse.Namespace, mechanism: Any, law: Any, candidates: Any) -> int:
-    return planning.sample_size(
-        mechanism,
-        law,
-        **{name: getattr(given, name) for name in _TARGETS},
-        category=given.category,
-        design_effect=given.design_effect,
-        alpha=given.alpha,
-        candidates=candidates if mechanism.is_open else None,
-    )
-
-
 # -- what is written -------------------------------------------------------------------------
 
 
-def _aim(given: argparse.Namespace) -> tuple[str, Any]:
-    return next((n, getattr(given, n)) for n in ("n", *_TARGETS) if getattr(given, n) is not None)
-
-
-def _document(given: argparse.Namespace, table: pd.DataFrame) -> dict[str, Any]:
-    """The table as JSON, with what it was asked for; no privacy and no share are null."""
-    name, value = _aim(given)
-    rows = [
-        {key: None if isinstance(x, float) and not isfinite(x) else x for key, x in row.items()}
-        for row in table.to_dict("records")
-    ]
-    asked = {"category": given.category, "design_effect": given.design_effect, "alpha": given.alpha}
-    return {name: value, **asked, "mechanisms": rows}
-
-
-def _text(given: argparse.Namespace, table: pd.DataFrame, law: pd.Series[Any]) -> str:
+def _text(
+    given: argparse.Namespace, table: pd.DataFrame, law: pd.Series[Any], name: str, value: Any
+) -> str:
     """The table for people."""
-    name, value = _aim(given)
     what = "se" if given.n is not None else "respondents"
     words = {"n": "Respondents:", "se": "Std err:", "relative": "Std err / p:"}
     words["width"] = f"{100 * (1 - given.alpha):.4g}% width:"
@@ -312,30 +288,25 @@ def add_audit(commands: Any) -> None:
 
 
 def _audit(given: argparse.Namespace) -> int:
-    audit = _read(given) if given.device is None else _designed(given)
+    if given.device is not None:
+        if given.spec is not None:
+            remedy = f"cannot be combined with {given.spec}"
+            raise InvalidArgument("--device", given.device, remedy)
+        audit = device_mechanism(given).audit()
+    else:
+        refuse_params(given)
+        if given.categories is not None:
+            raise InvalidArgument("--categories", given.categories, "goes with --device only")
+        if given.spec is None:
+            raise LDPError("SPEC is missing: pass a specification, or --device with its parameters")
+        read: Callable[[str], Any] = io.read_mechanism
+        if is_format(json_document(given.spec), QUESTIONNAIRE):
+            read = ldp.Questionnaire.from_json
+        elif io.is_survey(given.spec):
+            read = io.read_survey
+        audit = read(given.spec).audit()
     print(json.dumps(audit.to_dict(), allow_nan=False) if given.json else audit)
     return 0 if audit.agrees and audit.private else 1
-
-
-def _designed(given: argparse.Namespace) -> ldp.privacy.Audit:
-    """The audit of --device."""
-    if given.spec is not None:
-        raise InvalidArgument("--device", given.device, f"cannot be combined with {given.spec}")
-    return device_mechanism(given).audit()
-
-
-def _read(given: argparse.Namespace) -> ldp.privacy.Audit:
-    """The audit of a specification."""
-    refuse_params(given)
-    if given.categories is not None:
-        raise InvalidArgument("--categories", given.categories, "goes with --device only")
-    if given.spec is None:
-        raise LDPError("SPEC is missing: pass a specification, or --device with its parameters")
-    document = json_document(given.spec)
-    if is_format(document, QUESTIONNAIRE):
-        return ldp.Questionnaire.from_json(given.spec).audit()
-    read = io.read_survey if io.is_survey(given.spec) else io.read_mechanism
-    return read(given.spec).audit()
 
 
 # -- ldpstats device: designs from the literature; and the options of commands that use one -------
@@ -393,7 +364,22 @@ def device_mechanism(given: argparse.Namespace) -> ldp.Mechanism:
     labels = None
     if given.categories is not None:
         labels = as_labels("--categories", label_list(given.categories, "--categories")).tolist()
-    texts = _values(name, known, given.param)
+    own = [key for key in known if key != "answers"]
+    texts: dict[str, str] = {}
+    for param in given.param:
+        key, sign, text = param.partition("=")
+        key = key.strip().replace("-", "_")
+        if not sign:
+            raise InvalidArgument("--param", param, "must be NAME=VALUE, for example p1=.8")
+        if key not in own:
+            remedy = f"is no parameter of {name}, which has {', '.join(own) or 'none'}"
+            raise InvalidArgument("--param", param, f"{remedy}{did_you_mean(key, own)}")
+        if key in texts:
+            raise InvalidArgument("--param", param, f"gives {key} a second time")
+        texts[key] = text
+    for key in own:
+        if key not in texts and known[key].default is Parameter.empty:
+            raise InvalidArgument(f"--param {key}", None, f"is needed: {_usage(name)}")
     values = {key: _value(known[key], text, labels) for key, text in texts.items()}
     if labels is None:
         labels = list(values["shares"]) if "shares" in known else list(_ANSWERS)
@@ -403,33 +389,18 @@ def device_mechanism(given: argparse.Namespace) -> ldp.Mechanism:
     try:
         device = DESIGNS[name](**values)
     except InvalidArgument as error:
-        raise _renamed(error, known, given) from None
+        # An error about an argument of the function has the name of the option
+        wrong = error.name.partition("[")[0].partition(" ")[0]
+        value = next((p.partition("=")[2] for p in given.param if p.startswith(f"{wrong}=")), None)
+        if wrong not in known or value is None:
+            remedy = f"{error.remedy} ({error.name})"
+            raise InvalidArgument("--param", given.param, remedy) from None
+        raise InvalidArgument(f"--param {wrong}", value, error.remedy) from None
     try:
         return device.mechanism(labels)
     except InvalidArgument as error:
         remedy = f"does not fit {name}: {error.name} {error.remedy}"
         raise InvalidArgument("--categories", given.categories, remedy) from None
-
-
-def _values(name: str, known: Mapping[str, Parameter], params: list[str]) -> dict[str, str]:
-    """The parameters as text, by name."""
-    own = [key for key in known if key != "answers"]
-    found: dict[str, str] = {}
-    for param in params:
-        key, sign, text = param.partition("=")
-        key = key.strip().replace("-", "_")
-        if not sign:
-            raise InvalidArgument("--param", param, "must be NAME=VALUE, for example p1=.8")
-        if key not in own:
-            remedy = f"is no parameter of {name}, which has {', '.join(own) or 'none'}"
-            raise InvalidArgument("--param", param, f"{remedy}{did_you_mean(key, own)}")
-        if key in found:
-            raise InvalidArgument("--param", param, f"gives {key} a second time")
-        found[key] = text
-    for key in own:
-        if key not in found and known[key].default is Parameter.empty:
-            raise InvalidArgument(f"--param {key}", None, f"is needed: {_usage(name)}")
-    return found
 
 
 def _value(parameter: Parameter, text: str, labels: list[Any] | None) -> Any:
@@ -438,7 +409,16 @@ def _value(parameter: Parameter, text: str, labels: list[Any] | None) -> Any:
     if kind.startswith("str"):
         return text
     if kind.startswith("Mapping"):
-        return _shares_devices(flag, text, labels)
+        # Labels with probabilities, nurse=.1,driver=.2, in the order of the categories
+        shares: dict[Any, Any] = {}
+        by_text = {str(label): label for label in labels or ()}
+        for part in split_labels(text, flag):
+            label, sign, share = part.rpartition("=")
+            if not sign or label in map(str, shares):
+                remedy = "must be labels with probabilities, each once: nurse=.1,driver=.2"
+                raise InvalidArgument(flag, text, remedy)
+            shares[by_text.get(label, label)] = _number(share)
+        return shares
     if kind == "int" and not text.strip().isdecimal():
         raise InvalidArgument(flag, text, "must be a whole number")
     if "," in text:
@@ -452,30 +432,6 @@ def _number(text: str) -> Any:
     if text.isascii() and text.isdecimal() and len(text) < 10:
         return int(text)
     return f"0{text}" if text.startswith(".") else text
-
-
-def _shares_devices(flag: str, text: str, labels: list[Any] | None) -> dict[Any, Any]:
-    """Labels with probabilities: nurse=.1,driver=.2; in the order of the categories."""
-    found: dict[Any, Any] = {}
-    by_text = {str(label): label for label in labels or ()}
-    for part in split_labels(text, flag):
-        label, sign, share = part.rpartition("=")
-        if not sign or label in map(str, found):
-            remedy = "must be labels with probabilities, each once: nurse=.1,driver=.2"
-            raise InvalidArgument(flag, text, remedy)
-        found[by_text.get(label, label)] = _number(share)
-    return found
-
-
-def _renamed(
-    error: InvalidArgument, known: Mapping[str, Parameter], given: argparse.Namespace
-) -> InvalidArgument:
-    """An error about an argument of the function, under the name of the option."""
-    name = error.name.partition("[")[0].partition(" ")[0]
-    value = next((p.partition("=")[2] for p in given.param if p.startswith(f"{name}=")), None)
-    if name not in known or value is None:
-        return InvalidArgument("--param", given.param, f"{error.remedy} ({error.name})")
-    return InvalidArgument(f"--param {name}", value, error.remedy)
 
 
 def _design(text: str) -> str:
@@ -505,17 +461,8 @@ def _device(given: argparse.Namespace) -> int:
     written = given.json if given.json != "-" else None
     distinct(given.write_spec, written, given.plot)
     mechanism: Any = device_mechanism(given)
-    document = json.dumps(_document_devices(mechanism), allow_nan=False)
-    with output_files(given, given.write_spec) as write:
-        write(document, lambda: _plot_devices(given, mechanism), specification_text(mechanism))
-    print(document if given.json == "-" else _text_devices(mechanism))
-    return 0
-
-
-def _document_devices(mechanism: Any) -> dict[str, Any]:
-    """What the command prints, as JSON, where an infinite epsilon is null."""
     epsilon = float(mechanism.epsilon)
-    return {
+    content = {
         "specification": mechanism.to_dict(),
         "epsilon": epsilon if isfinite(epsilon) else None,
         "unknown": list(mechanism.unknown),
@@ -524,10 +471,21 @@ def _document_devices(mechanism: Any) -> dict[str, Any]:
         "probabilities": [[str(p) for p in row] for row in mechanism.exact],
         "instructions": mechanism.instructions(),
     }
+    document = json.dumps(content, allow_nan=False)
 
+    def draw() -> Any:
+        ax = ldp.devices.Device(mechanism.device).plot(mechanism.categories)
+        title = title_text(given.title, "")
+        if title:
+            set_title(ax, title)
+        return ax
 
-def _text_devices(mechanism: Any) -> str:
-    """The probabilities of reports as a table, epsilon and the instructions."""
+    with output_files(given, given.write_spec) as write:
+        write(document, draw, specification_text(mechanism))
+    if given.json == "-":
+        print(document)
+        return 0
+    # The probabilities of reports as a table, epsilon and the instructions
     head = ["true answer", *(f"report {label}" for label in mechanism.outputs)]
     rows = [
         [str(x), *map(str, row)]
@@ -542,12 +500,5 @@ def _text_devices(mechanism: Any) -> str:
     if mechanism.unknown:
         names = ", ".join(mechanism.unknown)
         lines.append(f"unknown: {names} (epsilon is the largest over their values)")
-    return "\n".join([*lines, "", *mechanism.instructions()])
-
-
-def _plot_devices(given: argparse.Namespace, mechanism: Any) -> Any:
-    ax = ldp.devices.Device(mechanism.device).plot(mechanism.categories)
-    title = title_text(given.title, "")
-    if title:
-        set_title(ax, title)
-    return ax
+    print("\n".join([*lines, "", *mechanism.instructions()]))
+    return 0

@@ -92,7 +92,12 @@ def command() -> NoReturn:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status."""
     try:
-        _fill_standard_streams()
+        # Open closed standard streams, so that files to write do not get their numbers
+        for number in (0, 1, 2):
+            try:
+                os.fstat(number)
+            except OSError:
+                os.open(os.devnull, os.O_RDWR)  # the lowest number that is free
         with cleaning_up(), _quiet_interruptions():
             return _status(argv)
     except KeyboardInterrupt:  # before a command began, or while the first was being dealt with
@@ -109,7 +114,12 @@ def _status(argv: Sequence[str] | None) -> int:
         with warnings.catch_warnings():
             warnings.simplefilter("always", LDPWarning)
             warnings.showwarning = _show_warning
-            arguments = _arguments(argv)
+            parser = _parser()
+            arguments, unknown = parser.parse_known_args(argv)
+            if unknown:
+                first, stray = unknown[0], getattr(arguments, "stray", "")  # for one more file
+                hint = f"; {stray.format(first)}" if stray and not first.startswith("-") else ""
+                parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
             status: int = arguments.run(arguments)
         return _flushed() or status
     except SystemExit as stop:  # --help and --version
@@ -194,15 +204,6 @@ def _quiet_interruptions() -> Iterator[None]:
         sys.unraisablehook = before
 
 
-def _fill_standard_streams() -> None:
-    """Open closed standard streams, so that files to write do not get their numbers."""
-    for number in (0, 1, 2):
-        try:
-            os.fstat(number)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free
-
-
 def _show_warning(
     message: Warning | str,
     category: type[Warning],
@@ -226,16 +227,6 @@ class _Parser(argparse.ArgumentParser):
     def print_help(self, file: Any = None) -> None:
         # argparse would say nothing where it cannot be written
         print(self.format_help(), end="", file=file)
-
-
-def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = _parser()
-    given, unknown = parser.parse_known_args(argv)
-    if unknown:
-        first, stray = unknown[0], getattr(given, "stray", "")  # what to do with one more file
-        hint = f"; {stray.format(first)}" if stray and not first.startswith("-") else ""
-        parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
-    return given
 
 
 def _parser() -> argparse.ArgumentParser:

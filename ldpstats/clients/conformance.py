@@ -1,7 +1,7 @@
 """Does a client, in any language, make the reports of the specification?
 
-`vectors` are those that come with the package; `random_vectors` makes others, from the draws of
-`random_draws`. `program` runs a client, and `comparison` says where it differs.
+`random_vectors` has the vectors that come with the package, and makes others. `Program` runs a
+client, and `compared` says where its answers differ.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 import signal
 import subprocess
 import threading
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -116,32 +117,31 @@ class Conformance:
         }
 
     def __str__(self) -> str:
-        return "\n".join(_lines(self, 10))
+        counts, wrong, most = self.by_kind(), self.differences, 10
+        total = tuple(sum(column) for column in zip(*counts.values(), strict=True))
+        lines = [f"{'kind of draw':<16}{'vectors':>9}{'agree':>9}"]
+        for kind, (n, agree) in {**counts, "all": total}.items():
+            lines.append(f"{shown(kind, 15):<16}{n:>9,}{agree:>9,}")
+        if wrong:
+            first = f"the first {most} of " if len(wrong) > most else ""
+            lines.append(f"differences ({first}{len(wrong):,}):")
+        lines += [f"  {one}" for one in wrong[:most]]
+        lines += [f"the client {one}" for one in self.faults]
+        if self.missing:
+            were = " was" if len(self.missing) == 1 else "s were"
+            why = f"the client failed {MOST_FAULTS} times"
+            lines.append(f"{len(self.missing):,} vector{were} not sent, because {why}")
+        if self.answered and all(one.place == "line" for one in wrong) and not total[1]:
+            lines += [
+                "It answered no vector. Does it need an option to read them? Clients that ldpstats",
+                "writes have one: COMMAND --conformance, with no other argument.",
+            ]
+        lines.append(f"The client {'agrees' if self.agrees else 'does NOT agree'}.")
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        """The same, in a notebook."""
+        """The text, in a notebook."""
         return html_lines(str(self))
-
-
-def _lines(result: Conformance, most: int) -> Iterator[str]:
-    counts = result.by_kind()
-    total = tuple(sum(column) for column in zip(*counts.values(), strict=True))
-    yield f"{'kind of draw':<16}{'vectors':>9}{'agree':>9}"
-    for kind, (n, agree) in {**counts, "all": total}.items():
-        yield f"{shown(kind, 15):<16}{n:>9,}{agree:>9,}"
-    wrong = result.differences
-    if wrong:
-        yield f"differences ({f'the first {most} of ' if len(wrong) > most else ''}{len(wrong):,}):"
-    yield from (f"  {one}" for one in wrong[:most])
-    yield from (f"the client {one}" for one in result.faults)
-    if result.missing:
-        why = f"the client failed {MOST_FAULTS} times"
-        one = len(result.missing) == 1
-        yield f"{len(result.missing):,} vector{' was' if one else 's were'} not sent, because {why}"
-    if result.answered and all(one.place == "line" for one in wrong) and not total[1]:
-        yield "It answered no vector. Does it need an option to read them? Clients that ldpstats"
-        yield "writes have one: COMMAND --conformance, with no other argument."
-    yield "The client agrees." if result.agrees else "The client does NOT agree."
 
 
 def compared(vectors: Sequence[Vector], command: Sequence[str], timeout: float) -> Conformance:
@@ -165,40 +165,27 @@ def compared(vectors: Sequence[Vector], command: Sequence[str], timeout: float) 
     """
     answered: dict[str, tuple[Difference, ...]] = {}
     faults: list[str] = []
-    left = list(enumerate(vectors))
+    left = deque(enumerate(vectors))
     for _ in range(MOST_FAULTS):
         with Program(command, timeout) as program:
-            left = _asked(program, left, answered)
-            if not left and not faults:
-                faults += _fault_at_the_end(program, answered)
-        if not left:
-            break
+            while left:  # up to the first that the program fails on
+                number, vector = left.popleft()
+                try:
+                    said = _answer(program, number, vector)
+                except Fault as fault:
+                    line = _difference(vector, "line", vector.expected, str(fault))
+                    answered[vector.name] = (line,)
+                    break
+                answered[vector.name] = tuple(_differences(vector, said))
+            if left:
+                continue
+            if not any(one.place == "line" for found in answered.values() for one in found[:1]):
+                try:  # a program that failed was ended, or said why
+                    program.end()
+                except Fault as fault:
+                    faults.append(f"{fault}, after its input had ended")
+        break
     return Conformance(tuple(vectors), answered, tuple(faults))
-
-
-def _asked(
-    program: Program, left: list[tuple[int, Vector]], answered: dict[str, tuple[Difference, ...]]
-) -> list[tuple[int, Vector]]:
-    """Send vectors up to the first that the program fails on; return those after it."""
-    for place, (number, vector) in enumerate(left):
-        try:
-            said = _answer(program, number, vector)
-        except Fault as fault:
-            answered[vector.name] = (_difference(vector, "line", vector.expected, str(fault)),)
-            return left[place + 1 :]
-        answered[vector.name] = tuple(_differences(vector, said))
-    return []
-
-
-def _fault_at_the_end(
-    program: Program, answered: Mapping[str, tuple[Difference, ...]]
-) -> Iterator[str]:
-    if any(one.place == "line" for found in answered.values() for one in found[:1]):
-        return  # it was ended, or said why it failed
-    try:
-        program.end()
-    except Fault as fault:
-        yield f"{fault}, after its input had ended"
 
 
 def _answer(program: Program, number: int, vector: Vector) -> dict[str, Any]:
@@ -231,30 +218,26 @@ def _differences(vector: Vector, said: dict[str, Any]) -> Iterator[Difference]:
             yield _difference(vector, shown(name, 40), "nothing", _text(said[name]))
         elif name not in said:
             yield _difference(vector, name, expected[name], "nothing")
-        elif name == "reports" and _comparable(expected[name], said[name]):
+        elif (
+            name == "reports"
+            and isinstance(said[name], list)
+            and len(said[name]) == len(expected[name])
+        ):
             tokens: set[Any] = set()
             for i, (one, other) in enumerate(zip(expected[name], said[name], strict=True)):
-                if vector.request.get("messages") and "refused" not in one:
-                    token, other = _token_of(other)
-                    if token in tokens or not _TOKEN.fullmatch(token):
-                        words = "32 hexadecimal digits, drawn for this message alone"
-                        yield _difference(vector, f"token {i + 1}", words, _text(token))
-                    tokens.add(token)
+                is_message = vector.request.get("messages") and "refused" not in one
+                token = ""  # of a message, which the vector cannot know
+                if is_message and isinstance(other, dict):
+                    token = str(other.get("token"))
+                    other = {k: v for k, v in other.items() if k != "token"}
+                if is_message and (token in tokens or not _TOKEN.fullmatch(token)):
+                    words = "32 hexadecimal digits, drawn for this message alone"
+                    yield _difference(vector, f"token {i + 1}", words, _text(token))
+                tokens.add(token)
                 if not _same(one, other):
                     yield _difference(vector, f"report {i + 1}", one, _text(other))
         elif not _same(expected[name], said[name]):
             yield _difference(vector, name, expected[name], _text(said[name]))
-
-
-def _token_of(message: Any) -> tuple[str, Any]:
-    """The token of a message, which the vector cannot know, and the rest."""
-    if not isinstance(message, dict):
-        return "", message
-    return str(message.get("token")), {k: v for k, v in message.items() if k != "token"}
-
-
-def _comparable(expected: list[Any], said: Any) -> bool:
-    return isinstance(said, list) and len(said) == len(expected)
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -297,28 +280,21 @@ def shown(text: str, length: int = 200) -> str:
 
 
 class Program:
-    """A program that is running; `with` ends it, and all that it started.
+    """A program that is running; `with` ends it, and all that it started."""
 
-    Each of its three streams has a thread, so that a program that does not read or write blocks
-    nothing here. Input that it does not take, lines that were not asked for, and all but the end of
-    its standard error are dropped.
-
-    Parameters
-    ----------
-    command : sequence of str
-        The program and its arguments.
-    timeout : float
-        Seconds that it may take for a line.
-
-    Raises
-    ------
-    InvalidArgument
-        If it cannot be started.
-    """
+    # Each of its three streams has a thread, so that a program that does not read or write blocks
+    # nothing here. Input that it does not take, lines that were not asked for, and all but the end
+    # of its standard error are dropped.
 
     def __init__(self, command: Sequence[str], timeout: float) -> None:
         self._timeout = timeout
-        self._process = _started(command)
+        pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        try:
+            self._process = subprocess.Popen(command, **pipes, start_new_session=True)
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or str(error)
+            remedy = f"cannot be run ({why}): pass a program, and its arguments after it"
+            raise InvalidArgument("COMMAND", command[0], remedy) from None
         self._input: SimpleQueue[bytes | None] = SimpleQueue()
         self._said: BoundedQueue[bytes] = BoundedQueue(_AHEAD)
         self._complaint = b""
@@ -339,16 +315,16 @@ class Program:
     ) -> None:
         self._over = True
         self._input.put(None)
-        _kill(self._process)
+        # End a program and what it started, and wait for it
+        with suppress(OSError):
+            if hasattr(os, "killpg"):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            else:
+                self._process.kill()
+        self._process.wait()
 
     def ask(self, line: bytes) -> bytes:
-        """Send a line, and return the line that comes back.
-
-        Raises
-        ------
-        Fault
-            If another comes before, or none.
-        """
+        """Send a line, and return the line that comes back."""
         if not self._said.empty():
             said = self._next()
             raise Fault(f"wrote a line that nobody asked for: {self._quoted(said)}")
@@ -356,13 +332,7 @@ class Program:
         return self._next()
 
     def end(self) -> None:
-        """Close its input.
-
-        Raises
-        ------
-        Fault
-            If it says more, or does not end with status 0.
-        """
+        """Close its input."""
         self._input.put(None)
         try:
             said = self._said.get(timeout=self._timeout)
@@ -437,25 +407,3 @@ class Program:
 def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
     assert pipe is not None
     return pipe
-
-
-def _started(command: Sequence[str]) -> subprocess.Popen[bytes]:
-    pipe = subprocess.PIPE
-    try:
-        return subprocess.Popen(
-            command, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
-        )
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or str(error)
-        remedy = f"cannot be run ({why}): pass a program, and its arguments after it"
-        raise InvalidArgument("COMMAND", command[0], remedy) from None
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End a program and what it started, and wait for it."""
-    with suppress(OSError):
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
-    process.wait()

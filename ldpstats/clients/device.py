@@ -200,15 +200,15 @@ def check_cohorts(n_cohorts: int) -> None:
 # -- Client documents, from which a device makes reports: SPECIFICATION.md says what they mean ----
 
 
-_FORMAT_document, _VERSION_document = "ldpstats-client", 1
+_CLIENT_FORMAT, _CLIENT_VERSION = "ldpstats-client", 1
 _MOST_NUMBERS = 1 << 18
 
 
 def client_document(survey: str, epsilon: float, asked: dict[str, Any]) -> dict[str, Any]:
     """The document of a survey with this fingerprint; `asked` is the question, or the questions."""
     document = {
-        "format": _FORMAT_document,
-        "version": _VERSION_document,
+        "format": _CLIENT_FORMAT,
+        "version": _CLIENT_VERSION,
         "survey": survey,
         "epsilon": repr(float(epsilon)),
         **asked,
@@ -263,12 +263,10 @@ def bare(failure: BaseException) -> BaseException:
 
 
 def secretive(method: Method) -> Method:
-    """Let no error of a method show what it was given, nor any local variable of its frames.
-
-    Errors that name an argument "value" or "values[i]" keep their place and lose the value. What is
-    raised beside the errors of ldpstats may quote the answer, so only its type is shown. The
-    place in what `report` was given, which is one answer, is "value".
-    """
+    """Let no error of a method show what it was given, nor any local variable of its frames."""
+    # Errors that name an argument "value" or "values[i]" keep their place and lose the value. What
+    # is raised beside the errors of ldpstats may quote the answer, so only its type is shown. The
+    # place in what `report` was given, which is one answer, is "value".
     alone, form = method.__name__ == "report", signature(method)
 
     @wraps(method)

@@ -200,14 +200,6 @@ def _bits(dice: Random) -> Made:
     return {**draw, "sent": sent}, k, sent
 
 
-def long_question(dice: Random) -> Question:
-    """A question of kind `bits` whose words are drawn in two blocks, two for each bit."""
-    k = (1 << 18) + dice.randrange(1, 600)
-    own, other = str(random_threshold(dice)), str(dice.choice((1, 3)) * (W // 4))
-    draw = {"kind": "bits", "bits": k, "own": own, "other": other, "sent": k}
-    return {"answers": k, "reports": {"bits": k}, "draw": draw}
-
-
 def _subset(dice: Random) -> Made:
     k = dice.choice((2, 3, 4, 5, 8, 21))
     size = dice.randrange(1, k)
@@ -325,38 +317,51 @@ _KINDS = (*DRAWS, "questionnaire", "hash", "block", "questionnaire", "keep", "qu
 
 
 def random_vectors(n: int, seed: int) -> tuple[Vector, ...]:
-    """Vectors that no client can have stored; kinds of draw take turns.
-
-    Parameters
-    ----------
-    n : int
-        How many.
-    seed : int
-        The same one makes the same vectors.
-    """
+    """Vectors that no client can have stored; kinds of draw take turns."""
     return tuple(_vector(Random(f"{seed} {i}"), i) for i in range(n))
 
 
 def _vector(dice: Random, number: int) -> Vector:
+    request: dict[str, Any]
     if number % _EVERY == _EVERY // 2:
-        return _long_vector(dice, number)
+        # A question of kind `bits` whose words, two for each bit, are drawn in two blocks
+        k = (1 << 18) + dice.randrange(1, 600)
+        own, other = str(random_threshold(dice)), str(dice.choice((1, 3)) * (W // 4))
+        bits = {"kind": "bits", "bits": k, "own": own, "other": other, "sent": k}
+        asked: dict[str, Any] = {"question": {"answers": k, "reports": {"bits": k}, "draw": bits}}
+        request = {"client": _sealed(asked, "inf"), "random": dice.randbytes(_LONG_BYTES).hex()}
+        return _with_reports(f"random {number} (long bits)", request | {"answers": ["7"]})
     kind = _KINDS[number % len(_KINDS)]
-    document = _damaged(dice, _document(dice, kind))
+    if kind == "questionnaire":
+        asked = _questions(dice)
+    else:
+        asked = {"question": random_question(dice, kind)}
+    survey = f"{dice.getrandbits(48):012x}"
+    spent = spent_document(asked)
+    claims = (*["inf"] * 6, *[repr(spent)] * 4, repr(1.5 * spent + 0.25), repr(0.999 * spent))
+    document = _damaged(dice, _sealed(asked, dice.choice(claims), survey))
     request = {
         "client": document,
         "random": _bytes(dice, document).hex(),
         **dice.choice((*[{"reports": None}] * 9, {"reports": 1}, {"reports": 3}, {})),
-        **_options(dice, document),
     }
+    question = document.get("question") or {}
+    draw = question.get("draw") or {}
+    if draw.get("kind") == "rappor" and dice.random() < 0.7:
+        request["secret"] = dice.randbytes(32).hex()
+    tags: dict[str, Any]
+    if "questions" in document:
+        tags = {one["name"]: t for one in document["questions"] if (t := _tags(dice, one))}
+    else:
+        tags = _tags(dice, question)
+    if tags:
+        request["tags"] = tags
+    if dice.random() < 0.1:
+        request["max_epsilon"] = dice.choice(("1", "0.5", "2.0", "50", "1e3", "inf"))
+        names = [one["name"] for one in document.get("questions", ())] or ["report"]
+        request["unprotected"] = dice.sample(names, dice.randrange(len(names) + 1))
     request["answers"] = [_answer(dice, document) for _ in range(dice.randrange(1, 6))]
     return _with_reports(f"random {number} ({kind})", request)
-
-
-def _long_vector(dice: Random, number: int) -> Vector:
-    """A report of more than 4,096 words, which are drawn in blocks."""
-    document = _sealed({"question": long_question(dice)}, "inf")
-    request = {"client": document, "random": dice.randbytes(_LONG_BYTES).hex(), "answers": ["7"]}
-    return _with_reports(f"random {number} (long bits)", request)
 
 
 def _with_reports(name: str, request: dict[str, Any]) -> Vector:
@@ -366,16 +371,6 @@ def _with_reports(name: str, request: dict[str, Any]) -> Vector:
 
 
 # -- documents -------------------------------------------------------------------------------------
-
-
-def _document(dice: Random, kind: str) -> dict[str, Any]:
-    asked = (
-        _questions(dice) if kind == "questionnaire" else {"question": random_question(dice, kind)}
-    )
-    survey = f"{dice.getrandbits(48):012x}"
-    spent = spent_document(asked)
-    claims = (*["inf"] * 6, *[repr(spent)] * 4, repr(1.5 * spent + 0.25), repr(0.999 * spent))
-    return _sealed(asked, dice.choice(claims), survey)
 
 
 def _sealed(asked: dict[str, Any], epsilon: str, survey: str = "0123456789ab") -> dict[str, Any]:
@@ -428,7 +423,21 @@ def _damaged(dice: Random, document: dict[str, Any]) -> dict[str, Any]:
 
 def _bytes(dice: Random, document: dict[str, Any]) -> bytes:
     """Random bytes: independent ones, or many that tie with a threshold or must be rejected."""
-    crafted = _crafted(dice, document)
+    # Runs of words at which a draw of the document may turn
+    text = json.dumps(document)
+    half = dice.getrandbits(32)
+    crafted = [[word] for word in (0, W - 1, W >> 1, W - (1 << 32), (1 << 32) - 1)]
+    crafted += [[W - 1] * dice.randrange(2, 20), [half << 32 | half]]
+    limits = dict.fromkeys(int(digits) for digits in re.findall(r'"(\d{1,400})"', text))
+    for limit in [*limits][:20]:
+        high, low = limit % W >> 32 << 32, limit % (1 << 32) << 32
+        crafted += [[word % W] for word in (limit - 1, limit, limit + 1)]
+        for tie in (low - 1, low, low, low + (1 << 32)):
+            crafted.append([high + dice.getrandbits(32), tie % W])
+    for k in [*dict.fromkeys(int(digits) for digits in re.findall(r"\d{1,10}", text))][:40]:
+        if 1 < k < 1 << 32:  # the least of the half words that give j, where some are rejected
+            j = dice.randrange(k)
+            crafted.append([(dice.getrandbits(32) << 32) + -(-(j << 32) // k) % (1 << 32)])
     if dice.random() < 0.5:  # the same few again and again
         crafted = [[W - 1], *dice.sample(crafted, 3)]
     share = dice.choice((0.0, 0.2, 0.6, 0.9))
@@ -442,46 +451,7 @@ def _bytes(dice: Random, document: dict[str, Any]) -> bytes:
     return b"".join(word.to_bytes(8, "little") for word in words[:most])
 
 
-def _crafted(dice: Random, document: dict[str, Any]) -> list[list[int]]:
-    """Runs of words at which a draw of the document may turn."""
-    text = json.dumps(document)
-    half = dice.getrandbits(32)
-    found = [[word] for word in (0, W - 1, W >> 1, W - (1 << 32), (1 << 32) - 1)]
-    found += [[W - 1] * dice.randrange(2, 20), [half << 32 | half]]
-    limits = dict.fromkeys(int(digits) for digits in re.findall(r'"(\d{1,400})"', text))
-    for limit in [*limits][:20]:
-        high, low = limit % W >> 32 << 32, limit % (1 << 32) << 32
-        found += [[word % W] for word in (limit - 1, limit, limit + 1)]
-        for tie in (low - 1, low, low, low + (1 << 32)):
-            found.append([high + dice.getrandbits(32), tie % W])
-    for k in [*dict.fromkeys(int(digits) for digits in re.findall(r"\d{1,10}", text))][:40]:
-        if 1 < k < 1 << 32:  # the least of the half words that give j, where some are rejected
-            j = dice.randrange(k)
-            found.append([(dice.getrandbits(32) << 32) + -(-(j << 32) // k) % (1 << 32)])
-    return found
-
-
 # -- answers, tags, secrets ------------------------------------------------------------------------
-
-
-def _options(dice: Random, document: dict[str, Any]) -> dict[str, Any]:
-    question = document.get("question") or {}
-    draw = question.get("draw") or {}
-    found: dict[str, Any] = {}
-    if draw.get("kind") == "rappor" and dice.random() < 0.7:
-        found["secret"] = dice.randbytes(32).hex()
-    tags: dict[str, Any]
-    if "questions" in document:
-        tags = {one["name"]: t for one in document["questions"] if (t := _tags(dice, one))}
-    else:
-        tags = _tags(dice, question)
-    if tags:
-        found["tags"] = tags
-    if dice.random() < 0.1:
-        found["max_epsilon"] = dice.choice(("1", "0.5", "2.0", "50", "1e3", "inf"))
-        names = [one["name"] for one in document.get("questions", ())] or ["report"]
-        found["unprotected"] = dice.sample(names, dice.randrange(len(names) + 1))
-    return found
 
 
 def _tags(dice: Random, question: dict[str, Any]) -> dict[str, list[str]]:
@@ -542,17 +512,7 @@ def _text(dice: Random, question: dict[str, Any], one_in: int = 12) -> Any:
 
 @dataclass(frozen=True)
 class Vector:
-    """What one client is given, and what it must answer.
-
-    Parameters
-    ----------
-    name : str
-        Its name.
-    request : dict
-        The line of section 11, without `id`.
-    expected : dict
-        What comes back, without `id`.
-    """
+    """What one client is given, and what it must answer."""
 
     name: str
     request: Mapping[str, Any]
@@ -586,24 +546,17 @@ def _inner(part: Any) -> list[str]:
 def stored_vectors() -> tuple[Vector, ...]:
     """The vectors that come with the package."""
     stored = json.loads(files("ldpstats.clients").joinpath("vectors.json").read_bytes())
-    return tuple(_vector_vectors(one, stored["clients"]) for one in stored["vectors"])
-
-
-def _vector_vectors(stored: dict[str, Any], clients: dict[str, Any]) -> Vector:
-    request = {name: value for name, value in stored.items() if name not in ("name", "expected")}
-    if isinstance(request["client"], str):
-        request["client"] = clients[request["client"]]
-    return Vector(stored["name"], request, stored["expected"])
+    vectors = []
+    for one in stored["vectors"]:
+        request = {name: value for name, value in one.items() if name not in ("name", "expected")}
+        if isinstance(request["client"], str):
+            request["client"] = stored["clients"][request["client"]]
+        vectors.append(Vector(one["name"], request, one["expected"]))
+    return tuple(vectors)
 
 
 def chosen(vectors: Iterable[Vector], only: Sequence[str]) -> tuple[Vector, ...]:
-    """Those that have one of the names, or a draw of one of the kinds; all where there is none.
-
-    Raises
-    ------
-    InvalidArgument
-        For a name that no vector and no draw has.
-    """
+    """Those that have one of the names, or a draw of one of the kinds; all where there is none."""
     known = [(one, {one.name, *kinds(one.request["client"])}) for one in vectors]
     for name in only:
         if not any(name in names for _, names in known):

@@ -1,4 +1,4 @@
-"""A collector as a program: one process, until it is told to stop."""
+"""A collector as a program, `collect`: its answers to requests, its server and its limits."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import socket
 import sys
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, closing, contextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from math import ceil
@@ -129,7 +129,17 @@ def collect(
         "forget_tokens": boolean("forget_tokens", forget_tokens),
     }
     if boolean("finish", finish):
-        _finished(opened_desk(questionnaire, folder, **opened).intake.store)
+        # Write what waits, merge, and say how many sheets there are
+        store = opened_desk(questionnaire, folder, **opened).intake.store
+        with closing(store):
+            _say_faults(store)
+            try:
+                store.batch()
+                store.merge()
+            except DiskFailure as error:
+                raise refusal(store.folder, f"the sheets cannot be written ({error})") from None
+            sheets = "sheet" if store.stored == 1 else "sheets"
+            print(f"{store.stored:,} {sheets} in files, and none waits")
         return
     packages()
     with closing(listening(host, port)) as where:
@@ -140,23 +150,20 @@ def collect(
             _say_faults(desk.intake.store)
             _check_open(desk, max_sheets)
             running = server(application(desk), desk.limits.seconds, _CONNECTIONS)
-            with stopping(running):
+
+            def stop(*signalled: object) -> None:
+                running.should_exit = True
+
+            # Signals stop the server in order: uvicorn raises them again when it has stopped
+            ends = (signal.SIGTERM, signal.SIGINT)
+            before = {number: signal.signal(number, stop) for number in ends}
+            try:
                 shown = f"[{host}]" if ":" in host else host
                 print(f"collecting at http://{shown}:{where.getsockname()[1]}/", flush=True)
                 running.run(sockets=[where])
-
-
-def _finished(store: Store) -> None:
-    """Write what waits, merge, and say how many sheets there are."""
-    with closing(store):
-        _say_faults(store)
-        try:
-            store.batch()
-            store.merge()
-        except DiskFailure as error:
-            raise refusal(store.folder, f"the sheets cannot be written ({error})") from None
-        sheets = "sheet" if store.stored == 1 else "sheets"
-        print(f"{store.stored:,} {sheets} in files, and none waits")
+            finally:
+                for number, handler in before.items():
+                    signal.signal(number, handler)
 
 
 def _check_open(desk: Desk, max_sheets: int | None) -> None:
@@ -202,11 +209,21 @@ def opened_desk(
     size, behind = positive_integer("batch", batch), boolean("behind_proxy", behind_proxy)
     if size < FEWEST:
         raise InvalidArgument("batch", batch, _TOO_FEW)
-    allowed = tuple(map(_origin, listed("origins", origins, "must be a list of origins")))
+    allowed = tuple(listed("origins", origins, "must be a list of origins"))
+    for origin in allowed:
+        if not isinstance(origin, str) or not (origin == "null" or _ORIGIN.fullmatch(origin)):
+            remedy = 'must be an origin, such as "https://survey.example" without a path, or "null"'
+            raise InvalidArgument("origins", origin, remedy)
     document = questionnaire.client_document()
     checks = Checks.of(document, read_invitations(invitations, document["survey"]))
     most = None if max_sheets is None else positive_integer("max_sheets", max_sheets)
-    _check_texts(document)
+    for question in document["questions"]:  # no file can hold some reports
+        for text in question["reports"] if isinstance(question["reports"], list) else ():
+            try:
+                text.encode("utf-8")
+            except UnicodeEncodeError:
+                remedy = f"a report to {question['name']!r} has no UTF-8 form: rename the label"
+                raise InvalidArgument("questionnaire", text, remedy) from None
     page = page_text(questionnaire, texts, "/sheets", invitations=checks.invitations is not None)
     tables = BatchWriter(questionnaire, document)
     opened = opened_folder(folder, questionnaire)
@@ -218,26 +235,6 @@ def opened_desk(
     client = json.dumps(document).encode("ascii")
     intake = Intake(store, size)
     return Desk(checks, intake, limits, page.encode("utf-8"), client, deleted, allowed, behind)
-
-
-def _check_texts(document: Mapping[str, Any]) -> None:
-    """Refuse reports that no file can hold."""
-    for question in document["questions"]:
-        texts = question["reports"] if isinstance(question["reports"], list) else []
-        for text in texts:
-            try:
-                text.encode("utf-8")
-            except UnicodeEncodeError:
-                remedy = f"a report to {question['name']!r} has no UTF-8 form: rename the label"
-                raise InvalidArgument("questionnaire", text, remedy) from None
-
-
-def _origin(given: object) -> str:
-    """An origin, as browsers write it."""
-    if isinstance(given, str) and (given == "null" or _ORIGIN.fullmatch(given)):
-        return given
-    remedy = 'must be an origin, such as "https://survey.example" without a path, or "null"'
-    raise InvalidArgument("origins", given, remedy)
 
 
 # -- The collector's answers to HTTP requests -----------------------------------------------------
@@ -276,32 +273,16 @@ class Refused(Exception):
 
 @dataclass
 class Desk:
-    """What a request needs to be answered.
+    """What a request needs to be answered."""
 
-    Attributes
-    ----------
-    checks, intake, limits
-        What a sheet is, where it goes, and how many are taken.
-    page : bytes
-        The questionnaire as a page.
-    client : bytes
-        The client document as JSON.
-    withdrawals : Withdrawals
-        How many reports were deleted after they had been shown.
-    origins : sequence of str
-        Origins of other pages that may send sheets; "null" for pages opened from a disk.
-    behind_proxy : bool
-        Whether the address of a sender is the last one of X-Forwarded-For.
-    """
-
-    checks: Checks
-    intake: Intake
-    limits: Limits
-    page: bytes
-    client: bytes
-    withdrawals: Withdrawals
-    origins: Sequence[str] = ()
-    behind_proxy: bool = False
+    checks: Checks  # what a sheet is
+    intake: Intake  # where it goes
+    limits: Limits  # how many are taken
+    page: bytes  # the questionnaire as a page
+    client: bytes  # the client document as JSON
+    withdrawals: Withdrawals  # how many reports were deleted after they had been shown
+    origins: Sequence[str] = ()  # of other pages that may send; "null" for those opened from a disk
+    behind_proxy: bool = False  # whether the sender's address is the last one of X-Forwarded-For
     _dealing: int = 0
     rates: Rates = field(init=False)
 
@@ -310,12 +291,10 @@ class Desk:
 
     # -- sheets --------------------------------------------------------------------------------
 
-    async def sheets(self, request: Request) -> Response:
-        """POST /sheets, and OPTIONS, by which a browser asks whether it may."""
-        return await (self.preflight if request.method == "OPTIONS" else self.take)(request)
-
     async def take(self, request: Request) -> Response:
-        """Keep a sheet."""
+        """POST /sheets: keep a sheet; OPTIONS, by which a browser asks whether it may."""
+        if request.method == "OPTIONS":
+            return await self.preflight(request)
         if self._dealing >= self.limits.requests:
             raise Refused(503, "too many requests at the moment: try again later", 1)
         self._dealing += 1
@@ -359,7 +338,11 @@ class Desk:
             raise Refused(415, "the content type must be application/json")
         if request.headers.get("content-encoding", "identity") != "identity":
             raise Refused(415, "the content must not be compressed")
-        wait = self.rates.wait(self._address(request))
+        # Whose limit a request counts for; it is not kept
+        address = "" if request.client is None else request.client.host
+        if self.behind_proxy:  # some proxies append to the header, others add another one
+            address = ",".join(request.headers.getlist("x-forwarded-for")).rpartition(",")[2]
+        wait = self.rates.wait(address)
         if wait:
             raise Refused(429, "too many sheets in this minute: try again later", wait)
 
@@ -375,13 +358,6 @@ class Desk:
             return True
         scheme, _, host = origin.partition("://")
         return scheme in ("http", "https") and host != "" and host == request.headers.get("host")
-
-    def _address(self, request: Request) -> str:
-        """Whose limit a request counts for; it is not kept."""
-        if self.behind_proxy:
-            # some proxies append to the header, others add another one
-            return ",".join(request.headers.getlist("x-forwarded-for")).rpartition(",")[2]
-        return "" if request.client is None else request.client.host
 
     async def _body(self, request: Request) -> bytes:
         """The body of a request, if it is short and arrives in time."""
@@ -428,10 +404,7 @@ class Desk:
         return _response(self.client, 200, "application/json")
 
     async def health(self, request: Request) -> Response:
-        """GET /health: whether sheets can be kept, and files are as they were written.
-
-        The status is about the first alone.
-        """
+        """GET /health: whether sheets can be kept (the status), and files are as written."""
         store = self.intake.store
         loop = asyncio.get_running_loop()
         shortage = await loop.run_in_executor(None, store.shortage, self.checks.largest)
@@ -449,14 +422,11 @@ class Desk:
         return self._answer(request, {"healthy": not errors, "errors": errors}, status)
 
     async def counts(self, request: Request) -> Response:
-        """GET /counts: sheets in files, and reports that were deleted, in steps.
-
-        Sheets that wait are not counted: a count that grows with each sheet would tell when each
-        came.
-        """
-        found = {"survey": self.checks.survey, "sheets": self.intake.store.stored}
-        found["withdrawn"] = self.withdrawals.shown
-        return self._answer(request, found)
+        """GET /counts: sheets in files, and reports that were deleted, in steps."""
+        # Sheets that wait are not counted: a count that grows with each would tell when it came
+        counts = {"survey": self.checks.survey, "sheets": self.intake.store.stored}
+        counts["withdrawn"] = self.withdrawals.shown
+        return self._answer(request, counts)
 
     # -- answers -------------------------------------------------------------------------------
 
@@ -500,11 +470,6 @@ def _say_error(error: BaseException | None) -> None:
     print(f"ldpstats: error: {type(error).__name__}", file=sys.stderr, flush=True)
 
 
-def _say_kind(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """What an event loop calls where nobody catches an error."""
-    _say_error(context.get("exception"))
-
-
 def _response(
     body: bytes, status: int, kind: str, headers: dict[str, str] | None = None
 ) -> Response:
@@ -524,7 +489,9 @@ def application(desk: Desk) -> Starlette:
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        asyncio.get_running_loop().set_exception_handler(_say_kind)
+        asyncio.get_running_loop().set_exception_handler(
+            lambda loop, context: _say_error(context.get("exception"))
+        )
         desk.intake.open()
         forgetting = asyncio.create_task(desk.rates.forget())
         yield
@@ -545,7 +512,7 @@ def application(desk: Desk) -> Starlette:
         ("/client.json", desk.show_client, ["GET"]),
         ("/health", desk.health, ["GET"]),
         ("/counts", desk.counts, ["GET"]),
-        ("/sheets", desk.sheets, ["POST", "OPTIONS"]),
+        ("/sheets", desk.take, ["POST", "OPTIONS"]),
         ("/withdrawn", desk.withdrawn, ["POST", "OPTIONS"]),
     ]
     routes = [Route(path, guarded(answer), methods=methods) for path, answer, methods in answers]
@@ -566,13 +533,7 @@ _FILES = 4_096  # open files that are asked of the system
 
 
 def packages() -> Any:
-    """The package uvicorn.
-
-    Raises
-    ------
-    NotAvailable
-        If it, or starlette, is not installed.
-    """
+    """The package uvicorn; refused if it, or starlette, is not installed."""
     try:
         import starlette  # noqa: F401
         import uvicorn
@@ -584,13 +545,7 @@ def packages() -> Any:
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """A socket that listens.
-
-    Raises
-    ------
-    InvalidArgument
-        If nothing can listen there.
-    """
+    """A socket that listens."""
     if type(port) is not int or not 0 <= port < 1 << 16:
         raise InvalidArgument("port", port, "must be a whole number from 0 to 65535")
     if not isinstance(host, str) or not host.strip():
@@ -599,23 +554,18 @@ def listening(host: str, port: int) -> socket.socket:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family, backlog=_WAITING)
     except (OSError, UnicodeError) as error:
-        raise InvalidArgument("host and port", f"{host}:{port}", _why_not(error)) from None
-
-
-def _why_not(error: Exception) -> str:
-    """Why nothing can listen, without the address, which the system's own text may repeat."""
-    if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
-        return "another program listens there: name another port, or 0 for any that is free"
-    reason = getattr(error, "strerror", None) or type(error).__name__
-    return f"cannot listen ({reason.partition(' (while')[0]}): name another host or port"
+        # Why, without the address, which the system's own text may repeat
+        reason = (getattr(error, "strerror", None) or type(error).__name__).partition(" (while")[0]
+        remedy = f"cannot listen ({reason}): name another host or port"
+        if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
+            remedy = "another program listens there: name another port, or 0 for any that is free"
+        raise InvalidArgument("host and port", f"{host}:{port}", remedy) from None
 
 
 def server(app: Any, seconds: int, connections: int) -> Any:
-    """A server of an application, which `run(sockets=)` starts and `should_exit` stops.
-
-    A request has `seconds` to arrive. There are so many connections at most, and no more than half
-    the files that the process may open: the others are for the disk.
-    """
+    """A server of an application, which `run(sockets=)` starts and `should_exit` stops."""
+    # A request has `seconds` to arrive. Connections have half the files that the process may open
+    # at most: the others are for the disk.
     uvicorn = packages()
     config = uvicorn.Config(
         app,
@@ -654,21 +604,6 @@ def _open_files() -> int:
     with suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
     return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-
-
-@contextmanager
-def stopping(running: Any) -> Iterator[None]:
-    """Let signals stop a server in order: uvicorn raises them again when it has stopped."""
-
-    def stop(*given: object) -> None:
-        running.should_exit = True
-
-    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _protocol(seconds: float, most: int) -> Any:

@@ -1,4 +1,4 @@
-"""Sheets as a Parquet file: the table that `Survey` reads, as `ldpstats privatize` writes it."""
+"""Sheets as Parquet files, which `Survey` reads, and what is wrong with files in a folder."""
 
 from __future__ import annotations
 
@@ -27,29 +27,20 @@ from ldpstats.mechanisms.custom import Enumerated
 from ldpstats.reports.single import Reports
 from ldpstats.survey.analyses import as_written, stored_notes, stored_types
 from ldpstats.survey.questionnaire import Questionnaire
-from ldpstats.survey.questions import Question, cells_of_text, stored_cells
+from ldpstats.survey.questions import cells_of_text, stored_cells
 
 __all__ = ["HOUR", "About", "BatchWriter", "Tables", "compared", "fault_of", "named", "taken"]
 
 
 @dataclass(frozen=True)
 class BatchWriter:
-    """Writes the sheets of a questionnaire to Parquet files.
-
-    `document` is its client document, whose texts are the reports.
-    """
+    """Writes the sheets of a questionnaire, whose client `document` has the reports, to Parquet."""
 
     questionnaire: Questionnaire
     document: Mapping[str, Any]
 
     def write(self, sheets: Sequence[str], path: Path) -> None:
-        """Write sheets, as `Checks.read` returns them, in random order.
-
-        Raises
-        ------
-        InvalidArgument
-            If the file cannot be written.
-        """
+        """Write sheets, as `Checks.read` returns them, in random order."""
         rows = [json.loads(sheet) for sheet in sheets]
         SystemRandom().shuffle(rows)
         notes = stored_notes(self.questionnaire)
@@ -57,13 +48,7 @@ class BatchWriter:
         write_table([self._frame(rows)], path, self._types, notes, False, notes=drawn)
 
     def merge(self, files: Sequence[Path], path: Path) -> None:
-        """Write the sheets of files into one, in random order; it says which it has merged.
-
-        Raises
-        ------
-        InvalidArgument
-            If a file cannot be read, or the one cannot be written.
-        """
+        """Write the sheets of files into one, in random order; it says which it has merged."""
         import pyarrow
         import pyarrow.parquet
 
@@ -81,13 +66,7 @@ class BatchWriter:
             pyarrow.parquet.write_table(table, temporary)
 
     def about(self, path: Path) -> About:
-        """What a file says of itself.
-
-        Raises
-        ------
-        InvalidArgument
-            If it cannot be read.
-        """
+        """What a file says of itself."""
         found = footer(path)
         return About(found.n, found.batch, found.merged)
 
@@ -103,60 +82,51 @@ class BatchWriter:
         return observed | stored_types(sheet)
 
     def _frame(self, rows: list[list[Any]]) -> pd.DataFrame:
-        found: dict[str, Any] = {}
-        asked = zip(self.questionnaire.entries, self.document["questions"], strict=True)
-        for place, (question, entry) in enumerate(asked):
-            columns = _columns(question, entry, [row[place] for row in rows])
-            found |= {name: as_written(column) for name, column in columns.items()}
-        return pd.DataFrame(found)
+        """The columns of all questions, from rows of reports."""
+        frame: dict[str, Any] = {}
+        pairs = zip(self.questionnaire.entries, self.document["questions"], strict=True)
+        for place, (question, entry) in enumerate(pairs):
+            absent = np.array([row[place] is None for row in rows], dtype=bool)
+            there = [row[place] for row in rows if row[place] is not None]
+            columns: dict[str, pd.Series[Any]] = {}
+            if len(question.columns) == 1:
+                (mechanism,) = question.mechanisms.values()
+                columns = _cells(question.name, mechanism, entry, there, absent)
+            else:  # the five columns of a report about a string
+                draw = entry["draw"]
+                gram, whole = draw["gram_question"], draw["string_question"]
+                parts = (None, gram, None, gram, whole)
+                for column, part, name in zip(question.columns, parts, SURVEY_COLUMNS, strict=True):
+                    what, _, number = name.partition("_")
+                    if number:
+                        field = "positions" if what == "start" else "grams"
+                        texts = [report[field][int(number) - 1] for report in there]
+                    else:
+                        texts = [report[what] for report in there]
+                    if part is None:
+                        columns[column] = cells_of_text(texts, absent, int)
+                    else:
+                        made_by = question.mechanisms[column]
+                        columns |= _cells(column, made_by, part, texts, absent)
+            frame |= {name: as_written(column) for name, column in columns.items()}
+        return pd.DataFrame(frame)
 
 
-def _columns(
-    question: Question, entry: Mapping[str, Any], reports: list[Any]
-) -> dict[str, pd.Series[Any]]:
-    """The columns of a question."""
-    absent = np.array([report is None for report in reports], dtype=bool)
-    there = [report for report in reports if report is not None]
-    if len(question.columns) == 1:
-        (mechanism,) = question.mechanisms.values()
-        return _stored(question.name, mechanism, entry, there, absent)
-    draw, found = entry["draw"], {}
-    gram, whole = draw["gram_question"], draw["string_question"]
-    parts = (None, gram, None, gram, whole)
-    for column, part, name in zip(question.columns, parts, SURVEY_COLUMNS, strict=True):
-        cells = [_part(report, name) for report in there]
-        if part is None:
-            found[column] = cells_of_text(cells, absent, int)
-        else:
-            found |= _stored(column, question.mechanisms[column], part, cells, absent)
-    return found
-
-
-def _part(report: Mapping[str, Any], name: str) -> Any:
-    """What a report about a string has in one of its five columns."""
-    what, _, number = name.partition("_")
-    if not number:
-        return report[what]
-    return report["positions" if what == "start" else "grams"][int(number) - 1]
-
-
-def _stored(
+def _cells(
     name: str, mechanism: Mechanism, entry: Mapping[str, Any], texts: list[str], absent: Any
 ) -> dict[str, pd.Series[Any]]:
     """The columns of a mechanism's reports, from their texts."""
-    if isinstance(mechanism, Enumerated):
-        reports = Reports(_codes(entry["reports"], texts), mechanism)
+    if isinstance(mechanism, Enumerated):  # texts are numbers, or have a place in the list
+        listed = entry["reports"]
+        if isinstance(listed, int):
+            codes = [int(text) for text in texts]
+        else:
+            place = {text: code for code, text in enumerate(listed)}
+            codes = [place[text] for text in texts]
+        reports = Reports(np.array(codes, dtype=np.int64), mechanism)
     else:
         reports = mechanism.parse("reports", pd.Series(texts, dtype=object))
     return stored_cells(name, reports, absent)
-
-
-def _codes(reports: list[str] | int, texts: list[str]) -> Any:
-    """Places of texts in the list of reports, which is that of the mechanism."""
-    if isinstance(reports, int):
-        return np.array([int(text) for text in texts], dtype=np.int64)
-    place = {text: code for code, text in enumerate(reports)}
-    return np.array([place[text] for text in texts], dtype=np.int64)
 
 
 # -- Files of sheets in a folder, against the record of what was written into it ------------------
@@ -226,11 +196,8 @@ def fault_of(path: Path, content: str) -> str:
 def compared(
     folder: Path, record: Mapping[str, str], merged: Mapping[str, str]
 ) -> tuple[dict[str, str], list[str]]:
-    """What is wrong with files, by name, and the names of files that the record should have.
-
-    `record` has the digests of the files that were written, by name; `merged` of those that went
-    into others.
-    """
+    """What is wrong with files, by name, and names of files that the record should have."""
+    # The digests of files that were written, by name, and of those that went into others
     faults = {name: why for name, held in record.items() if (why := fault_of(folder / name, held))}
     copied = {held: f"is a copy of {name}: remove it" for name, held in record.items()}
     copied |= dict.fromkeys(merged.values(), "was merged into another file: remove it")

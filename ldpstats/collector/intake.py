@@ -35,13 +35,11 @@ class NotTaken(Exception):
 
 @dataclass
 class Intake:
-    """Takes sheets in an event loop, and answers when they are on the disk.
+    """Takes sheets in an event loop, and answers when they are on the disk."""
 
-    One thread writes to the database, another the batches: one when `size` sheets wait, one at the
-    turn of the hour if a tenth of that do, and one when it is closed; none has fewer than `FEWEST`.
-    Small files are merged at the turn of the day, and when it is closed.
-    """
-
+    # One thread writes to the database, another the batches: one when `size` sheets wait, one at
+    # the turn of the hour if a tenth of that do, and one at the end; none has fewer than `FEWEST`.
+    # Small files are merged at the turn of the day, and at the end.
     store: Store
     size: int
     _sheets: list[Sent] = field(default_factory=list)
@@ -59,15 +57,7 @@ class Intake:
         self._batch_if(self.size)
 
     async def take(self, sheet: Sent) -> None:
-        """Return when a sheet is on the disk.
-
-        Raises
-        ------
-        DiskFailure
-            If it is not, and is not kept.
-        NotTaken
-            If its invitation was spent, or there are as many sheets as there may be.
-        """
+        """Return when a sheet is on the disk; raise DiskFailure, or NotTaken, if it is not kept."""
         sender = asyncio.get_running_loop().create_future()
         self._sheets.append(sheet)
         self._senders.append(sender)
@@ -196,26 +186,16 @@ class _Item:
 
 @dataclass(frozen=True)
 class Checks:
-    """Reads the sheets of one survey.
+    """Reads the sheets of one survey."""
 
-    Attributes
-    ----------
-    survey : str
-        The fingerprint of the questionnaire.
-    ask : int or None
-        How many private questions each respondent is asked.
-    invitations : Invitations, optional
-        The codes with which sheets are taken; anybody's are if it is None.
-    """
-
-    survey: str
-    ask: int | None
+    survey: str  # the fingerprint of the questionnaire
+    ask: int | None  # how many private questions each respondent is asked
     items: tuple[_Item, ...]
-    invitations: Invitations | None = None
+    invitations: Invitations | None = None  # the codes that sheets need, if they need one
 
     @classmethod
     def of(cls, document: Mapping[str, Any], invitations: Invitations | None = None) -> Checks:
-        """Those of a questionnaire's client document."""
+        """The checks of a questionnaire's client document."""
         items = tuple(
             _Item(q["name"], shape_of(q["reports"], q["draw"]), q["private"], "refused" in q)
             for q in document["questions"]
@@ -233,15 +213,7 @@ class Checks:
         return frozenset(item.name for item in self.items)
 
     def read(self, body: bytes) -> Sent:
-        """The token of a sheet, and its reports as JSON, in the order of the questions.
-
-        Where sheets are taken by invitation, the hash of the code too.
-
-        Raises
-        ------
-        NotASheet
-            For anything else.
-        """
+        """The token of a sheet, its reports as JSON in order, and the hash of its code, if any."""
         sent = _object(_json(body), "the message")
         if sent.get("format") != FORMAT or not _is(sent.get("version"), VERSION):
             raise NotASheet(f'must be an object of format "{FORMAT}", version {VERSION}')
@@ -257,20 +229,25 @@ class Checks:
         token = sent["token"]
         if not isinstance(token, str) or not _TOKEN.fullmatch(token):
             raise NotASheet("token: must be 32 hexadecimal digits")
-        known = None if self.invitations is None else _known(self.invitations, code)
+        known = None
+        if self.invitations is not None:
+            compare = "compare it with the one that you were given"
+            if code is None:
+                why = "invitation: this survey takes sheets with a code only"
+                raise NotASheet(why, 403, "code")
+            try:
+                known = self.invitations.find(invitation_code(code))
+            except Refused:
+                why = f"invitation: a typing error in the code: {compare}"
+                raise NotASheet(why, 403, "code") from None
+            if known is None:
+                raise NotASheet(f"invitation: no code of this survey: {compare}", 403, "code")
         reports = self._reports(_object(sent["sheet"], "sheet"))
-        text = json.dumps(reports, separators=(",", ":"))
-        taken = bytes.fromhex(token), text
+        taken = bytes.fromhex(token), json.dumps(reports, separators=(",", ":"))
         return taken if known is None else (*taken, known)
 
     def withdrawal(self, body: bytes) -> None:
-        """Whether a page says that its reports were deleted.
-
-        Raises
-        ------
-        NotASheet
-            For anything else.
-        """
+        """Whether a page says that its reports were deleted."""
         sent = _object(_json(body), "the message")
         expected = {"format": WITHDRAWAL, "version": VERSION, "survey": self.survey}
         if sent.get("format") == WITHDRAWAL and sent.get("survey") != self.survey:
@@ -282,39 +259,20 @@ class Checks:
         """The reports of a sheet, in the order of the questions."""
         if sheet.keys() != self._names:
             raise NotASheet("sheet: must have a report, or null, for every question, and no other")
-        found = []
+        reports = []
+        asked = missing = private = 0
         for item in self.items:
             report = sheet[item.name]
             if report is not None and not item.shape.fits(report):
                 raise NotASheet(f"sheet: the report to {item.name!r} is none of its mechanism")
-            found.append(report)
-        self._check_asked(found)
-        return found
-
-    def _check_asked(self, reports: list[Any]) -> None:
-        """Refuse sheets that were asked other questions than any respondent is."""
-        asked = missing = private = 0
-        for item, report in zip(self.items, reports, strict=True):
+            reports.append(report)
             private += item.private
             asked += item.private and report is not None
             missing += item.private and report is None and not item.always
         ask = private if self.ask is None else self.ask
         if not asked <= ask <= asked + missing:
             raise NotASheet(f"sheet: {ask} private questions are asked, not as many as here")
-
-
-def _known(invitations: Invitations, given: object) -> bytes:
-    """The hash of an invitation's code."""
-    compare = "compare it with the one that you were given"
-    if given is None:
-        raise NotASheet("invitation: this survey takes sheets with a code only", 403, "code")
-    try:
-        found = invitations.find(invitation_code(given))
-    except Refused:
-        raise NotASheet(f"invitation: a typing error in the code: {compare}", 403, "code") from None
-    if found is None:
-        raise NotASheet(f"invitation: no code of this survey: {compare}", 403, "code")
-    return found
+        return reports
 
 
 def _is(value: object, number: int) -> bool:
@@ -329,25 +287,23 @@ def _object(value: object, what: str) -> dict[str, Any]:
 
 def _json(body: bytes) -> object:
     """JSON in UTF-8, strictly: no field twice, no NaN, no number that only some programs read."""
+
+    def no_number(text: str) -> NoReturn:
+        raise NotASheet("must not have numbers that are not finite")
+
+    def fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        made = dict(pairs)
+        if len(made) < len(pairs):
+            raise NotASheet("must not have a field twice")
+        return made
+
     try:
-        return json.loads(
-            body.decode("utf-8"), object_pairs_hook=_fields, parse_constant=_no_number
-        )
+        text = body.decode("utf-8")
+        return json.loads(text, object_pairs_hook=fields, parse_constant=no_number)
     except NotASheet:
         raise
     except (ValueError, RecursionError):  # json.JSONDecodeError and UnicodeDecodeError among them
         raise NotASheet("must be JSON in UTF-8") from None
-
-
-def _fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
-        raise NotASheet("must not have a field twice")
-    return made
-
-
-def _no_number(text: str) -> NoReturn:
-    raise NotASheet("must not have numbers that are not finite")
 
 
 # -- What a report of one question can be: texts, bits, cohorts and grams, in plain Python --------
@@ -358,15 +314,7 @@ Fits = Callable[[Any], bool]
 
 @dataclass(frozen=True)
 class Shape:
-    """The reports of a question.
-
-    Attributes
-    ----------
-    fits : callable
-        Whether a value of JSON is one.
-    longest : int
-        Bytes of JSON that the longest one takes.
-    """
+    """The reports of a question: whether a value of JSON `fits`, and bytes of the longest."""
 
     fits: Fits
     longest: int
@@ -451,7 +399,9 @@ def _grams(draw: Mapping[str, Any]) -> Shape:
         if not isinstance(report, dict) or report.keys() != {"positions", "grams", "string"}:
             return False
         places, grams = report["positions"], report["grams"]
-        if not (_two(places) and _two(grams) and whole.fits(report["string"])):
+        if not all(isinstance(two, list) and len(two) == 2 for two in (places, grams)):
+            return False
+        if not whole.fits(report["string"]):
             return False
         if not all(type(place) is int and place in starts for place in places):
             return False
@@ -459,7 +409,3 @@ def _grams(draw: Mapping[str, Any]) -> Shape:
 
     frame = len(json.dumps({"positions": [starts[-1]] * 2, "grams": ["", ""], "string": ""}))
     return Shape(fits, frame + 2 * gram.longest + whole.longest)
-
-
-def _two(value: object) -> bool:
-    return isinstance(value, list) and len(value) == 2

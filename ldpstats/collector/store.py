@@ -16,7 +16,7 @@ once before those are removed.
 
 A sheet by invitation and the mark that its code is spent are written in one transaction.
 
-Sheets that wait, and the hashes of their tokens, lie in two tables at random places (`slots`). The
+Sheets that wait, and the hashes of their tokens, lie in two tables at random places (`Slots`). The
 rollback journal of the database is emptied after each transaction, and what is deleted is
 overwritten. A write-ahead log would keep the sheets in the order in which they came.
 """
@@ -38,7 +38,6 @@ from hashlib import blake2b
 from pathlib import Path
 from secrets import SystemRandom, choice, token_bytes, token_hex
 from threading import Lock
-from typing import Any
 from urllib.parse import urlsplit
 
 from ldpstats.arguments import listed, positive_integer
@@ -113,10 +112,7 @@ class DiskFailure(Exception):
 
 @dataclass
 class Store:
-    """The sheets of a folder; its methods may be called from several threads.
-
-    Made by `opened_store`.
-    """
+    """The sheets of a folder; its methods may be called from several threads."""
 
     folder: Path
     tables: Tables
@@ -142,17 +138,9 @@ class Store:
         self._tokens = Slots(self._database, "tokens")
 
     def add(self, sheets: Iterable[Sent]) -> dict[int, str]:
-        """Keep sheets, all of them or none; those whose token is known already count once.
-
-        When it returns they are on the disk, and their invitations are spent, except those that it
-        returns: places of sheets that are not taken, "spent" if their code was, and "complete"
-        where there are as many as there may be.
-
-        Raises
-        ------
-        DiskFailure
-            If they are not.
-        """
+        """Keep sheets, all or none, each token once; places of those not taken, and why."""
+        # When it returns they are on the disk, and their invitations are spent. Not taken are those
+        # whose code was "spent", and those beyond as many as there may be ("complete").
         new: dict[bytes, str] = {}
         refused: dict[int, str] = {}
         with self._transaction() as database:
@@ -177,13 +165,7 @@ class Store:
         return refused
 
     def batch(self, least: int = 1) -> int:
-        """Put all sheets that wait into a file, if there are `least`; return how many.
-
-        Raises
-        ------
-        DiskFailure
-            If it cannot be written: the sheets wait on.
-        """
+        """Put all sheets that wait into a file, if there are `least`; return how many."""
         with self._files:
             if self._unsettled:
                 self._settle()
@@ -199,13 +181,7 @@ class Store:
             return len(sheets)
 
     def merge(self) -> int:
-        """Merge small files, their sheets in random order; return how many files were merged.
-
-        Raises
-        ------
-        DiskFailure
-            If a file cannot be written: the others stay as they are.
-        """
+        """Merge small files, their sheets in random order; return how many files were merged."""
         merged = 0
         while True:
             with self._files:
@@ -227,13 +203,7 @@ class Store:
                 merged += len(files)
 
     def invite(self, codes: Iterable[bytes]) -> None:
-        """Take sheets with these codes, given by their hashes; spent ones stay spent.
-
-        Raises
-        ------
-        DiskFailure
-            If they cannot be written.
-        """
+        """Take sheets with these codes, given by their hashes; spent ones stay spent."""
         with self._transaction() as database:
             enrol(database, map(self._hashed, codes))
 
@@ -288,7 +258,9 @@ class Store:
             with suppress(OSError):
                 self._clean()
             self._settle()
-            raise DiskFailure(_reason(error)) from None
+            is_file = isinstance(error, OSError) or getattr(error, "name", "") == "path"
+            reason = str(error) if is_file else type(error).__name__
+            raise DiskFailure(reason) from None
         self.stuck = False
 
     def _check_place(self) -> None:
@@ -414,13 +386,7 @@ class Store:
     # -- the record ----------------------------------------------------------------------------
 
     def recover(self) -> None:
-        """Settle what an earlier process left in the folder, count, and compare it with the record.
-
-        Raises
-        ------
-        InvalidArgument
-            If the record does not have all files.
-        """
+        """Settle what an earlier process left, count, and compare the folder with the record."""
         self._clean()
         flush_folder(self.folder)  # a file that was renamed is there for good
         self.waiting = len(self._waiting_tokens())
@@ -465,20 +431,26 @@ def opened_store(folder: Path, tables: Tables, forget_tokens: bool = False) -> S
     """The store of a folder, with what an earlier process left in it.
 
     With `forget_tokens` a record that does not fit the files is put aside, and a new one begun.
-
-    Raises
-    ------
-    InvalidArgument
-        If it cannot be opened, another process has it, others can read it, or its record does not
-        have all files; with `forget_tokens` also if it has.
     """
-    _check_private(folder / PRIVATE)
+    private = folder / PRIVATE
+    if os.name == "posix" and private.is_dir() and private.stat().st_mode & 0o077:
+        raise refusal(private, f"others can read what is private: chmod -R go= {private}")
     try:
         store = _opened(folder, tables)
     except InvalidArgument as error:
         if not forget_tokens or _IN_USE in str(error):
             raise
-        return _begun_anew(folder, tables)
+        # Put the database aside, and begin another
+        place = folder / PRIVATE / DATABASE
+        aside = next(
+            path
+            for number in range(1, 10**6)
+            if not (path := place.with_name(f"forgotten-{number}.db")).exists()
+        )
+        for end in ("-journal", ""):
+            with suppress(FileNotFoundError):
+                os.rename(f"{place}{end}", f"{aside}{end}")
+        return _opened(folder, tables, begin=True)
     if forget_tokens:
         store.close()
         raise InvalidArgument("forget_tokens", True, "the record has all files: leave it out")
@@ -500,7 +472,10 @@ def _opened(folder: Path, tables: Tables, begin: bool = False) -> Store:
         for setting in _SETTINGS:
             database.execute(setting)
         database.executescript(f"BEGIN EXCLUSIVE; {_SCHEMA} {INVITED} COMMIT;")
-        store = Store(folder, tables, database, _key(database))
+        new_key = "INSERT INTO key SELECT ? WHERE NOT EXISTS (SELECT 1 FROM key)"
+        database.execute(new_key, [token_bytes(32)])
+        (key,) = database.execute("SELECT key FROM key").fetchone()  # of the hashes of tokens
+        store = Store(folder, tables, database, key)
         if begin:
             database.execute("INSERT INTO forgotten VALUES (?)", [store.adopt()])
         if database.execute("SELECT 1 FROM sqlite_master WHERE name = 'waiting'").fetchone():
@@ -519,55 +494,11 @@ def _opened(folder: Path, tables: Tables, begin: bool = False) -> Store:
         raise refusal(folder, remedy) from None
 
 
-def _begun_anew(folder: Path, tables: Tables) -> Store:
-    """Put the database aside, and begin another."""
-    place = folder / PRIVATE / DATABASE
-    aside = next(
-        path
-        for number in range(1, 10**6)
-        if not (path := place.with_name(f"forgotten-{number}.db")).exists()
-    )
-    for end in ("-journal", ""):
-        with suppress(FileNotFoundError):
-            os.rename(f"{place}{end}", f"{aside}{end}")
-    return _opened(folder, tables, begin=True)
-
-
-def _check_private(private: Path) -> None:
-    """Refuse a folder that others can read: sheets that wait are in it, and the key of hashes."""
-    if os.name == "posix" and private.is_dir() and private.stat().st_mode & 0o077:
-        raise refusal(private, f"others can read what is private: chmod -R go= {private}")
-
-
-def _key(database: sqlite3.Connection) -> bytes:
-    """The key of the hashes of tokens, drawn once."""
-    database.execute(
-        "INSERT INTO key SELECT ? WHERE NOT EXISTS (SELECT 1 FROM key)", [token_bytes(32)]
-    )
-    (key,) = database.execute("SELECT key FROM key").fetchone()
-    found: bytes = key
-    return found
-
-
-def _reason(error: Exception) -> str:
-    """Why a file cannot be written, without what is in it."""
-    is_file = isinstance(error, OSError) or getattr(error, "name", "") == "path"
-    return str(error) if is_file else type(error).__name__
-
-
 # -- The folder of a survey: its questionnaire, and files of sheets -------------------------------
 
 
 def opened_folder(path: FilePath, sheet: Questionnaire) -> Path:
-    """A folder for the sheets of a questionnaire, which is written into it once.
-
-    Raises
-    ------
-    InvalidArgument
-        If it cannot be made, or holds other tables.
-    MechanismMismatch
-        If it is that of another questionnaire.
-    """
+    """A folder for the sheets of a questionnaire, which is written into it once."""
     folder = checked_path(path)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -575,9 +506,18 @@ def opened_folder(path: FilePath, sheet: Questionnaire) -> Path:
         raise refusal(path, f"cannot be made a folder ({error.strerror})") from None
     own = folder / QUESTIONNAIRE_FILE
     if own.exists():
-        _check_same(folder, Questionnaire.from_json(own), sheet)
+        before = Questionnaire.from_json(own)
+        if before.fingerprint != sheet.fingerprint:
+            raise MechanismMismatch(
+                f"{folder} holds sheets of a questionnaire with fingerprint {before.fingerprint}, "
+                f"not {sheet.fingerprint}: name another folder for each questionnaire"
+            )
         return folder
-    if _holds_tables(folder):
+    try:
+        others = bool(found_files(folder).files)
+    except InvalidArgument:
+        others = False
+    if others:
         raise refusal(path, "holds tables of other programs: name a new folder")
     sheet.to_json(own)
     flush_folder(folder.parent)
@@ -593,26 +533,11 @@ def flush_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def _check_same(folder: Path, before: Questionnaire, sheet: Questionnaire) -> None:
-    if before.fingerprint != sheet.fingerprint:
-        raise MechanismMismatch(
-            f"{folder} holds sheets of a questionnaire with fingerprint {before.fingerprint}, not "
-            f"{sheet.fingerprint}: name another folder for each questionnaire"
-        )
-
-
-def _holds_tables(folder: Path) -> bool:
-    try:
-        return bool(found_files(folder).files)
-    except InvalidArgument:
-        return False
-
-
 # -- Rows that wait, at random places of a table of a database: where a row is says nothing -------
 # SQLite puts rows into a page in the order in which they come, whatever their keys. So the places
 # are made before, all of one width and filled with zeros, and a row is written over a free one
 # that is drawn. Where places become few, all rows are put into a larger table, at places that are
-# drawn anew.
+# drawn anew. A row has no zero at its end. After a transaction that failed, `forget` is called.
 
 
 FREE, WAITING, MARKED = b"\0", b"\1", b"\2"  # the first byte of a place
@@ -623,11 +548,7 @@ _STEP = 64  # bytes by which places widen, at least
 
 @dataclass
 class Slots:
-    """The places of a table ``(place INTEGER PRIMARY KEY, content BLOB)``.
-
-    Each method belongs to a transaction of the caller.
-    A row has no zero at its end. After a transaction that failed, call `forget`.
-    """
+    """The places of a table ``(place INTEGER PRIMARY KEY, content BLOB)``, within transactions."""
 
     database: sqlite3.Connection
     table: str
@@ -636,16 +557,27 @@ class Slots:
 
     def put(self, rows: Sequence[bytes]) -> None:
         """Write rows at places that are drawn."""
+        states = [(WAITING, row) for row in rows]
         free = self._open()
         longest = 1 + max(map(len, rows), default=0)
         if len(free) < len(rows) or self._width < longest:
             held = self.rows()
             number = 2 * max(len(held) + len(rows), _FEWEST // 2)
             width = max(self._width, -(-longest // _STEP) * _STEP)
-            self._make(number, width)
-            self._write([(state, row) for _, state, row in held] + [(WAITING, r) for r in rows])
-        else:
-            self._write([(WAITING, row) for row in rows])
+            # Free places, in place of those that are there
+            self.database.execute(f"DELETE FROM {self.table}")
+            self.database.executemany(
+                f"INSERT INTO {self.table} VALUES (?, ZEROBLOB(?))",
+                ((place, width) for place in range(number)),
+            )
+            self._free = free = list(range(number))
+            self._width = width
+            states = [(state, row) for _, state, row in held] + states
+        for state, row in states:
+            drawn = _DRAWN.randrange(len(free))
+            free[drawn], free[-1] = free[-1], free[drawn]
+            with self.database.blobopen(self.table, "content", free.pop()) as blob:
+                blob.write(state + row)
 
     def rows(self) -> list[tuple[int, bytes, bytes]]:
         """Places that are not free: their number, state and row."""
@@ -675,23 +607,6 @@ class Slots:
             self._width = width
         return self._free
 
-    def _make(self, number: int, width: int) -> None:
-        """Free places, in place of those that are there."""
-        self.database.execute(f"DELETE FROM {self.table}")
-        self.database.executemany(
-            f"INSERT INTO {self.table} VALUES (?, ZEROBLOB(?))",
-            ((place, width) for place in range(number)),
-        )
-        self._free, self._width = list(range(number)), width
-
-    def _write(self, rows: Sequence[tuple[bytes, bytes]]) -> None:
-        free = self._open()
-        for state, row in rows:
-            drawn = _DRAWN.randrange(len(free))
-            free[drawn], free[-1] = free[-1], free[drawn]
-            with self.database.blobopen(self.table, "content", free.pop()) as blob:
-                blob.write(state + row)
-
 
 # -- How many respondents saw their reports and deleted them: a number, and nothing else ----------
 # Pages that show reports first say so at ``/withdrawn`` (see `page.page_text`). The number is in
@@ -716,13 +631,7 @@ class Withdrawals:
         return self.n // FEWEST * FEWEST
 
     def add(self) -> None:
-        """Count one more; it is on the disk when this returns.
-
-        Raises
-        ------
-        DiskFailure
-            If it cannot be written; it is not counted then.
-        """
+        """Count one more; it is on the disk when this returns."""
         temporary, hour = self.path.with_suffix(".part"), int(time.time()) // HOUR * HOUR
         with self._lock:
             try:
@@ -739,13 +648,7 @@ class Withdrawals:
 
 
 def opened_withdrawals(folder: Path) -> Withdrawals:
-    """The number of a folder whose store is open.
-
-    Raises
-    ------
-    InvalidArgument
-        If the file has no number.
-    """
+    """The number of a folder whose store is open."""
     path = folder / PRIVATE / _NAME
     try:
         text = path.read_text(encoding="ascii").strip() if path.exists() else "0"
@@ -770,7 +673,7 @@ def opened_withdrawals(folder: Path) -> Withdrawals:
 FORMAT, VERSION = "ldpstats-invitations", 1
 HASH_SIZE = 16  # bytes
 _MOST = 10_000_000
-_INVITATION_HASH = re.compile(f"[0-9a-f]{{{2 * HASH_SIZE}}}")
+_HEX = re.compile(f"[0-9a-f]{{{2 * HASH_SIZE}}}")
 _ADDRESS = re.compile(r"[\x21-\x7e]+")
 
 INVITED = """
@@ -831,10 +734,24 @@ def invite(
         raise InvalidArgument("questionnaire", questionnaire, "must be a Questionnaire")
     if positive_integer("n", n) > _MOST:
         raise InvalidArgument("n", n, f"must be at most {_MOST}")
-    link = _link(url)
+    link = None  # the address of a page, to which a code is added
+    if url is not None:
+        remedy = 'must be the address of the page, such as "https://survey.example/", without a "#"'
+        if not isinstance(url, str) or not _ADDRESS.fullmatch(url) or "#" in url:
+            raise InvalidArgument("url", url, remedy)
+        try:
+            parts = urlsplit(url)
+        except ValueError:
+            raise InvalidArgument("url", url, remedy) from None
+        is_web = parts.scheme in ("http", "https") and parts.netloc
+        if parts.scheme != "file" and not is_web:
+            raise InvalidArgument("url", url, remedy)
+        link = url if parts.path else f"{url}/"
     table = checked_path(to)
     hashes = table.with_suffix(".invitations.json")
-    codes = list(_new_codes(n))
+    codes: dict[str, None] = {}
+    while len(codes) < n:
+        codes[checked_with("".join(choice(LETTERS) for _ in range(CODE_LENGTH - 1)))] = None
     survey = questionnaire.fingerprint
     document = {
         "format": FORMAT,
@@ -846,40 +763,11 @@ def invite(
         with own.open("w", encoding="ascii", newline="") as file:
             rows = csv.writer(file, lineterminator="\n")
             rows.writerow(["code"] if link is None else ["code", "link"])
-            for code in map(grouped, codes):
+            for code in codes:  # four letters, a hyphen, and so on
+                code = "-".join(code[i : i + 4] for i in range(0, CODE_LENGTH, 4))
                 rows.writerow([code] if link is None else [code, f"{link}#{code}"])
         other.write_text(json.dumps(document, indent=0) + "\n", encoding="ascii")
     return hashes
-
-
-def _new_codes(n: int) -> Iterator[str]:
-    known: set[str] = set()
-    while len(known) < n:
-        code = checked_with("".join(choice(LETTERS) for _ in range(CODE_LENGTH - 1)))
-        if code not in known:
-            known.add(code)
-            yield code
-
-
-def _link(url: object) -> str | None:
-    """The address of a page, to which a code is added."""
-    if url is None:
-        return None
-    remedy = 'must be the address of the page, such as "https://survey.example/", without a "#"'
-    if not isinstance(url, str) or not _ADDRESS.fullmatch(url) or "#" in url:
-        raise InvalidArgument("url", url, remedy)
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        raise InvalidArgument("url", url, remedy) from None
-    if parts.scheme == "file" or (parts.scheme in ("http", "https") and parts.netloc):
-        return url if parts.path else f"{url}/"
-    raise InvalidArgument("url", url, remedy)
-
-
-def grouped(code: str) -> str:
-    """A code as it is shown: four letters, a hyphen, and so on."""
-    return "-".join(code[i : i + 4] for i in range(0, CODE_LENGTH, 4))
 
 
 def hashed(code: str, survey: str) -> bytes:
@@ -905,40 +793,32 @@ class Invitations:
 
 
 def read_invitations(paths: object, survey: str) -> Invitations | None:
-    """The invitations of files that `invite` wrote for the collector; None without files.
-
-    Raises
-    ------
-    InvalidArgument
-        For a file that cannot be read, or is none.
-    MechanismMismatch
-        For codes of another questionnaire.
-    """
+    """The invitations of files that `invite` wrote for the collector; None without files."""
     files = listed("invitations", paths, "must be a list of files that ldpstats invite wrote")
     if not files:
         return None
-    return Invitations(survey, sorted({one for file in files for one in _hashes(file, survey)}))
-
-
-def _hashes(path: Any, survey: str) -> Iterator[bytes]:
-    if str(path).lower().endswith(".csv"):
-        other = checked_path(path).with_suffix(".invitations.json").name
-        raise refusal(path, f"is for those who invite: give the collector {other}, without codes")
-    document = json_document(path)
-    if not is_format(document, FORMAT) or document.get("version") != VERSION:
-        raise refusal(path, "is no file of invitations: ldpstats invite writes them")
-    if document.get("survey") != survey:
-        raise MechanismMismatch(
-            f"{path} has invitations to a questionnaire with fingerprint {document.get('survey')}, "
-            f"not {survey}: name the file that ldpstats invite made for this one"
-        )
-    codes = document.get("codes")
-    if not isinstance(codes, list) or not codes or sorted(set(map(str, codes))) != codes:
-        raise refusal(path, "is damaged: it must have different hashes of codes in their order")
-    for code in codes:
-        if not _INVITATION_HASH.fullmatch(code):
+    hashes: set[bytes] = set()
+    for path in files:
+        if str(path).lower().endswith(".csv"):
+            other = checked_path(path).with_suffix(".invitations.json").name
+            remedy = f"is for those who invite: give the collector {other}, without codes"
+            raise refusal(path, remedy)
+        document = json_document(path)
+        if not is_format(document, FORMAT) or document.get("version") != VERSION:
+            raise refusal(path, "is no file of invitations: ldpstats invite writes them")
+        if document.get("survey") != survey:
+            raise MechanismMismatch(
+                f"{path} has invitations to a questionnaire with fingerprint "
+                f"{document.get('survey')}, not {survey}: name the file that ldpstats invite made "
+                "for this one"
+            )
+        codes = document.get("codes")
+        if not isinstance(codes, list) or not codes or sorted(set(map(str, codes))) != codes:
+            raise refusal(path, "is damaged: it must have different hashes of codes in their order")
+        if not all(_HEX.fullmatch(code) for code in codes):
             raise refusal(path, "is damaged: a hash of a code has other characters")
-        yield bytes.fromhex(code)
+        hashes.update(map(bytes.fromhex, codes))
+    return Invitations(survey, sorted(hashes))
 
 
 # -- spending codes --------------------------------------------------------------------------------

@@ -146,53 +146,34 @@ def page_text(
         remedy = "must be a Questionnaire: give a mechanism a name, Questionnaire({'job': krr})"
         raise InvalidArgument("questionnaire", questionnaire, remedy)
     origin, invited = _origin(post), boolean("invitations", invitations)
-    withdraw = _withdrawal(post) if boolean("show_first", show_first) else None
+    withdraw = None  # where the page says that reports were deleted: beside the sheets
+    if boolean("show_first", show_first) and post is not None:
+        address, mark, rest = post.partition("?")
+        if not address.endswith("/sheets"):
+            raise InvalidArgument("post", post, "must end in /sheets where reports are shown first")
+        withdraw = f"{address.removesuffix('sheets')}withdrawn{mark}{rest}"
     client = questionnaire.client_document()
-    words = checked_texts(texts, client)
+    words = _checked_texts(texts, client)
+    pairs = zip(questionnaire.entries, client["questions"], strict=True)
     data = {
         "client": client,
         "texts": {key: words[key] for key in ("title", "introduction", "thanks", "words")},
-        "questions": conclusions(questionnaire, client, words),
+        "questions": [_shown(question, document, words) for question, document in pairs],
         "total": spent(questionnaire.epsilon),
         "post": post,
         "invited": invited,
         "showFirst": show_first,
         "withdraw": withdraw,
     }
-    style, script = f"\n{_file('page.css')}", _script()
-    parts = {
-        "lang": words["lang"],
-        "dir": words["dir"],
-        "title": html.escape(words["title"]),
-        "no_script": html.escape(words["words"]["no_script"]),
-        "policy": _policy(style, script, origin),
-        "style": style,
-        "script": script,
-        "data": _embedded(data),
-    }
-    return _PLACE.sub(lambda found: parts[found[1]], _file("page.html"))
-
-
-def _file(*names: str) -> str:
-    return files("ldpstats.page").joinpath(*names).read_text(encoding="utf-8")
-
-
-def _script() -> str:
-    """The module of the client, and the script of the page in a block, with names of its own."""
-    folder = files("ldpstats.clients").joinpath("portable", "ldpstats-client.mjs")
+    # The module of the client, and the script of the page in a block, with names of its own
+    module = files("ldpstats.clients").joinpath("portable", "ldpstats-client.mjs")
     names = sorted(file.name for file in files("ldpstats.page").joinpath("script").iterdir())
-    parts = "\n".join(_file("script", name) for name in names if name.endswith(".js"))
-    return f"\n{folder.read_text(encoding='utf-8')}\n{{\n{parts}}}\n"
-
-
-def _embedded(data: Any) -> str:
-    """JSON in ASCII that ends no element of HTML, whatever its texts are."""
+    block = "\n".join(_file("script", name) for name in names if name.endswith(".js"))
+    script = f"\n{module.read_text(encoding='utf-8')}\n{{\n{block}}}\n"
+    style = f"\n{_file('page.css')}"
     text = json.dumps(data, allow_nan=False, separators=(",", ":"))
-    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
-
-
-def _policy(style: str, script: str, origin: str | None) -> str:
-    """The content security policy: this script, this style, the collector, and nothing else."""
+    embedded = text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+    # The content security policy: this script, this style, the collector, and nothing else
     rules = [
         "default-src 'none'",
         f"script-src {_hash(script)}",
@@ -203,7 +184,21 @@ def _policy(style: str, script: str, origin: str | None) -> str:
         "form-action 'none'",
         "require-trusted-types-for 'script'",
     ]
-    return "; ".join(rules)
+    parts = {
+        "lang": words["lang"],
+        "dir": words["dir"],
+        "title": html.escape(words["title"]),
+        "no_script": html.escape(words["words"]["no_script"]),
+        "policy": "; ".join(rules),
+        "style": style,
+        "script": script,
+        "data": embedded,
+    }
+    return _PLACE.sub(lambda place: parts[place[1]], _file("page.html"))
+
+
+def _file(*names: str) -> str:
+    return files("ldpstats.page").joinpath(*names).read_text(encoding="utf-8")
 
 
 def _hash(text: str) -> str:
@@ -227,16 +222,6 @@ def _origin(post: object) -> str | None:
     if not known or not _PATH.fullmatch(parts.path) or not post.isascii() or parts.fragment:
         raise InvalidArgument("post", post, _POST)
     return f"{parts.scheme}://{parts.netloc}"
-
-
-def _withdrawal(post: str | None) -> str | None:
-    """Where the page says that reports were deleted: beside the sheets; None if nowhere."""
-    if post is None:
-        return None
-    path, mark, rest = post.partition("?")
-    if not path.endswith("/sheets"):
-        raise InvalidArgument("post", post, "must end in /sheets where reports are shown first")
-    return f"{path.removesuffix('sheets')}withdrawn{mark}{rest}"
 
 
 # -- The words of the page: English ones that come with it, and those that replace them -----------
@@ -281,8 +266,8 @@ def page_texts(questionnaire: Questionnaire) -> dict[str, Any]:
     if not isinstance(questionnaire, Questionnaire):
         raise InvalidArgument("questionnaire", questionnaire, "must be a Questionnaire")
     client = questionnaire.client_document()
-    found = _defaults()
-    found["questions"] = {
+    words: dict[str, Any] = json.loads(_file("texts.json"))
+    words["questions"] = {
         question["name"]: {
             "question": question["name"],
             "help": "",
@@ -292,13 +277,7 @@ def page_texts(questionnaire: Questionnaire) -> dict[str, Any]:
         }
         for question in client["questions"]
     }
-    return found
-
-
-def _defaults() -> dict[str, Any]:
-    text = files("ldpstats.page").joinpath("texts.json").read_text(encoding="utf-8")
-    found: dict[str, Any] = json.loads(text)
-    return found
+    return words
 
 
 def _tags(question: Mapping[str, Any]) -> list[str] | None:
@@ -317,14 +296,15 @@ def _same(labels: Any) -> dict[str, str] | None:
 # -- checks ----------------------------------------------------------------------------------------
 
 
-def checked_texts(given: Any, client: Mapping[str, Any]) -> dict[str, Any]:
-    """The words of the page: those that are given, and the default ones.
-
-    Answers become lists of texts in the order of the client document, or None where labels are
-    shown as they are or any text is an answer; tags become texts by tag.
-    """
-    found = _defaults()
-    document = {} if given is None else _read(given)
+def _checked_texts(given: Any, client: Mapping[str, Any]) -> dict[str, Any]:
+    """The words of the page: those that are given, checked, and the default ones."""
+    # Answers become lists of texts in the order of the client document, or None where labels are
+    # shown as they are or any text is an answer; tags become texts by tag.
+    found: dict[str, Any] = json.loads(_file("texts.json"))
+    document = {} if given is None else given
+    if isinstance(given, str | os.PathLike):
+        document = json_document(given)
+    document = _object("texts", document)
     _check_known("texts", document, (*found, "questions"))
     if "lang" in document:
         found["lang"] = _matching("lang", document["lang"], _LANGUAGE, "such as en or pt-BR")
@@ -335,15 +315,29 @@ def checked_texts(given: Any, client: Mapping[str, Any]) -> dict[str, Any]:
         found["title"] = _text("title", document["title"])
     for key in ("introduction", "thanks"):
         if key in document:
-            found[key] = _paragraphs(key, document[key])
-    found["words"] |= _words(document.get("words", {}), found["words"])
-    found["questions"] = _questions(document.get("questions", {}), client["questions"])
+            value = document[key]
+            value = [value] if isinstance(value, str) else value
+            if not isinstance(value, list | tuple):
+                raise InvalidArgument(key, value, "must be a text, or a list of paragraphs")
+            found[key] = [_text(f"{key}[{i}]", part) for i, part in enumerate(value)]
+    words = _object("words", document.get("words", {}))
+    _check_known("words", words, found["words"])
+    for key, value in words.items():  # no other places for values than the default has
+        where = f"words[{key!r}]"
+        places = set(_PLACEHOLDER.findall(found["words"][key]))
+        for place in _PLACEHOLDER.findall(_text(where, value)):
+            if place not in places:
+                have = ", ".join(f"{{{name}}}" for name in sorted(places)) or "none"
+                remedy = f"has a place for a value that is not there: {{{place}}}; there are {have}"
+                raise InvalidArgument(where, value, remedy)
+    found["words"] |= words
+    texts = _object("questions", document.get("questions", {}))
+    _check_known("questions", texts, [question["name"] for question in client["questions"]])
+    found["questions"] = {
+        question["name"]: _question(question, texts.get(question["name"], {}))
+        for question in client["questions"]
+    }
     return found
-
-
-def _read(given: Any) -> Mapping[str, Any]:
-    document = json_document(given) if isinstance(given, str | os.PathLike) else given
-    return _object("texts", document)
 
 
 def _object(key: str, value: Any) -> Mapping[str, Any]:
@@ -360,14 +354,6 @@ def _text(key: str, value: Any, empty: bool = False) -> str:
     return str(value)
 
 
-def _paragraphs(key: str, value: Any) -> list[str]:
-    if isinstance(value, str):
-        value = [value]
-    if not isinstance(value, list | tuple):
-        raise InvalidArgument(key, value, "must be a text, or a list of paragraphs")
-    return [_text(f"{key}[{i}]", part) for i, part in enumerate(value)]
-
-
 def _matching(key: str, value: Any, pattern: re.Pattern[str], what: str) -> str:
     if not isinstance(value, str) or not pattern.fullmatch(value):
         raise InvalidArgument(key, value, f"must be {what}")
@@ -381,30 +367,6 @@ def _check_known(key: str, given: Mapping[str, Any], known: Iterable[str]) -> No
             hint = did_you_mean(str(name), names)
             shown = ", ".join(map(str, names)) if len(names) < 20 else "those of page_texts"
             raise InvalidArgument(key, name, f"is not a key that is known: {shown}{hint}")
-
-
-def _words(given: Any, known: Mapping[str, str]) -> dict[str, str]:
-    """Words of the page, with no other places for values than they have."""
-    words = _object("words", given)
-    _check_known("words", words, known)
-    for key, value in words.items():
-        where = f"words[{key!r}]"
-        places = set(_PLACEHOLDER.findall(known[key]))
-        for place in _PLACEHOLDER.findall(_text(where, value)):
-            if place not in places:
-                have = ", ".join(f"{{{name}}}" for name in sorted(places)) or "none"
-                remedy = f"has a place for a value that is not there: {{{place}}}; there are {have}"
-                raise InvalidArgument(where, value, remedy)
-    return dict(words)
-
-
-def _questions(given: Any, questions: list[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    texts = _object("questions", given)
-    _check_known("questions", texts, [question["name"] for question in questions])
-    return {
-        question["name"]: _question(question, texts.get(question["name"], {}))
-        for question in questions
-    }
 
 
 def _question(question: Mapping[str, Any], given: Any) -> dict[str, Any]:
@@ -446,7 +408,7 @@ def _labels(where: str, given: Any, labels: Any) -> list[str] | None:
         return list(same)
     if isinstance(given, list | tuple):
         if len(given) != len(same):
-            remedy = f"must have {len(same)} texts, one for each answer in order: {_shown(same)}"
+            remedy = f"must have {len(same)} texts, one for each answer in order: {_listed(same)}"
             raise InvalidArgument(where, given, remedy)
         texts = dict(zip(same, given, strict=True))
     else:
@@ -454,7 +416,7 @@ def _labels(where: str, given: Any, labels: Any) -> list[str] | None:
         _check_known(where, texts, same)
     for label in same:
         if label not in texts:
-            remedy = f"must have a text for each of {_shown(same)}: {label!r} has none"
+            remedy = f"must have a text for each of {_listed(same)}: {label!r} has none"
             raise InvalidArgument(where, given, remedy)
     found = [_text(f"{where}[{label!r}]", texts[label]) for label in same]
     if len(set(found)) < len(found):
@@ -463,7 +425,7 @@ def _labels(where: str, given: Any, labels: Any) -> list[str] | None:
     return found
 
 
-def _shown(labels: Iterable[str]) -> str:
+def _listed(labels: Iterable[str]) -> str:
     texts = list(labels)
     return ", ".join(map(repr, texts[:8])) + (", ..." if len(texts) > 8 else "")
 
@@ -475,14 +437,6 @@ _MOST = 1 << 10  # probabilities of a question that the page lists
 _BITS = 6  # bits of a report, up to which all patterns are listed
 
 
-def conclusions(
-    questionnaire: Questionnaire, client: Mapping[str, Any], texts: Mapping[str, Any]
-) -> list[dict[str, Any]]:
-    """What the page shows of each question, in order, beside its client document."""
-    pairs = zip(questionnaire.entries, client["questions"], strict=True)
-    return [_shown_conclusions(question, document, texts) for question, document in pairs]
-
-
 def spent(epsilon: float) -> dict[str, float] | None:
     """An epsilon, and how many times as likely it may make an answer; None if it is infinite."""
     if math.isinf(epsilon):
@@ -490,7 +444,7 @@ def spent(epsilon: float) -> dict[str, float] | None:
     return {"epsilon": epsilon, "factor": math.exp(min(epsilon, 700.0))}
 
 
-def _shown_conclusions(
+def _shown(
     question: Question, document: Mapping[str, Any], texts: Mapping[str, Any]
 ) -> dict[str, Any]:
     """What the page shows of one question."""
@@ -505,6 +459,11 @@ def _shown_conclusions(
     bits = reports.get("bits", 0) if isinstance(reports, Mapping) else 0
     own = listed(document["answers"] or []) + listed(document["draw"].get("tags", []))
     beliefs = None if hashed else _beliefs(question, document)
+    protected = None  # the answers that are, as the page shows them; None if all are
+    sensitive = question.sensitive
+    if sensitive is not None and labels is not None and len(sensitive) != len(labels):
+        assert question.labels is not None
+        protected = [labels[i] for i in question.labels.get_indexer(sensitive)] + of_tags
     return {
         "text": words["question"],
         "help": words["help"],
@@ -513,22 +472,13 @@ def _shown_conclusions(
         "tags": tags,
         "tagQuestion": words["tag_question"],
         "tagBeliefs": of_tags,
-        "protected": _protected(question, labels, of_tags),
+        "protected": protected,
         "spent": spent(question.epsilon),
         "beliefs": beliefs,
         "odds": _odds(question, document) if beliefs is None else None,
         "reportsAnswers": not hashed and isinstance(reports, list | int) and listed(reports) == own,
         "marksAnswers": not hashed and 0 < size == bits,
     }
-
-
-def _protected(question: Question, labels: list[str] | None, tags: list[str]) -> list[str] | None:
-    """The answers that are protected, as the page shows them; None if all are."""
-    sensitive = question.sensitive
-    if sensitive is None or labels is None or len(sensitive) == len(labels):
-        return None
-    assert question.labels is not None
-    return [*(labels[i] for i in question.labels.get_indexer(sensitive)), *tags]
 
 
 # -- beliefs ---------------------------------------------------------------------------------------

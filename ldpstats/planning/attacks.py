@@ -13,7 +13,6 @@ from ldpstats.arguments import one_of, positive_integer, probability
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.labels import position, preview
 from ldpstats.likelihood.hashed import CohortMoments
-from ldpstats.likelihood.moments import Moments
 from ldpstats.likelihood.tallies import Pair, picked
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.models.layout import (
@@ -144,7 +143,7 @@ class Manipulation:
         candidates = self.p.index if self.mechanism.is_open else None
         pair, p = (places[0], places[1]), self.p.to_numpy()
         how = self.share, self.cohorts, self.method
-        low, high = _moved(self.mechanism, candidates, p, *how, pair)
+        low, high = _shifts(self.mechanism, candidates, p, *how, pair)
         return Shift(float(high[0]), float(low[0]))
 
     def summary(self, max_rows: int = 40) -> Summary:
@@ -164,25 +163,10 @@ class Manipulation:
         frequent = np.sort(np.argsort(-frame["p"].to_numpy(), kind="stable")[:most])
         shown = frame.iloc[frequent]
         names = {"upward": "raised by", "downward": "lowered by", "se": "std err"}
-        return SummaryTable(
-            title="Largest shifts by malicious respondents",
-            header=[
-                ["Mechanism:", str(self.mechanism), "Malicious:", f"{100 * self.share:.4g}%"],
-                ["Epsilon (nats):", epsilon_text(self.mechanism.epsilon), *self._respondents()],
-            ],
-            columns=[names.get(name, name) for name in shown.columns],
-            stubs=distinct_lines(shown.index, LONGEST_LABEL),
-            body=[[f"{value:.4g}" for value in row] for row in shown.to_numpy()],
-            notes=[*rest_notes(len(shown), len(frame)), *self._notes()],
-        ).layout()
-
-    def _respondents(self) -> list[str]:
-        return ["", ""] if self.n is None else ["Respondents:", f"{self.n:,}"]
-
-    def _notes(self) -> list[str]:
         notes = [
+            *rest_notes(len(shown), len(frame)),
             "Of the unconstrained estimate, each category attacked alone. Goodness of fit does "
-            "not find attackers whose reports look like those of another population."
+            "not find attackers whose reports look like those of another population.",
         ]
         if self.mechanism.n_cohorts > 1:
             how = {
@@ -190,7 +174,18 @@ class Manipulation:
                 "chosen": "Malicious respondents all report in the cohort that serves them best.",
             }
             notes.append(how[self.cohorts])
-        return notes
+        respondents = ["", ""] if self.n is None else ["Respondents:", f"{self.n:,}"]
+        return SummaryTable(
+            title="Largest shifts by malicious respondents",
+            header=[
+                ["Mechanism:", str(self.mechanism), "Malicious:", f"{100 * self.share:.4g}%"],
+                ["Epsilon (nats):", epsilon_text(self.mechanism.epsilon), *respondents],
+            ],
+            columns=[names.get(name, name) for name in shown.columns],
+            stubs=distinct_lines(shown.index, LONGEST_LABEL),
+            body=[[f"{value:.4g}" for value in row] for row in shown.to_numpy()],
+            notes=notes,
+        ).layout()
 
     def __str__(self) -> str:
         return str(self.summary())
@@ -290,7 +285,7 @@ def manipulation(
     labels = mechanism.labels(candidates)
     law = expected_shares(p, labels)
     fitted = one_of("method", method, METHODS)
-    low, high = _moved(mechanism, candidates, law, portion, how, fitted, None)
+    low, high = _shifts(mechanism, candidates, law, portion, how, fitted, None)
     shares, se = pd.Series(law, index=labels, name="p"), None
     if respondents is not None:
         variances = one_report_variances(mechanism, law, candidates, fitted)
@@ -301,7 +296,7 @@ def manipulation(
     return Manipulation(mechanism, portion, shares, up, down, se, respondents, how, fitted)
 
 
-def _moved(
+def _shifts(
     mechanism: Mechanism,
     candidates: Any,
     p: Array,
@@ -319,13 +314,6 @@ def _moved(
             return share * low, share * high
         except (NotAvailable, NotIdentified):  # inversion has the milder demands
             pass
-    return _shifted(problem, p, share, cohorts, pair)
-
-
-def _shifted(
-    problem: Moments, p: Array, share: float, cohorts: str, pair: Pair | None
-) -> tuple[Array, Array]:
-    """The same by inversion."""
     truth = p if pair is None else p[[pair[0]]] - p[[pair[1]]]
     if cohorts == "assigned":
         low, high = problem.reach(pair)

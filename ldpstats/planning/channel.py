@@ -1,8 +1,13 @@
-"""The best channel there is, for a loss, a prior and a privacy limit, with a certificate."""
+"""The best channel there is, for a loss, a prior and a privacy limit, with a certificate.
+
+`design_channel` and the design that it returns come first. Then: reports that are written out, the
+loss and the priors as arguments, named mechanisms and their losses, and the search for the best
+columns with its bound. The convex programme itself is `programme`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +29,6 @@ from ldpstats.models.plots import axes_of, axis_labels, set_title, title_text
 from ldpstats.models.results import linear_hypothesis
 from ldpstats.planning.programme import (
     SPLIT,
-    Columns,
     Cone,
     Found,
     Goal,
@@ -144,7 +148,10 @@ def design_channel(
     >>> round(best.loss, 3), float(best.efficiency["KRR"].round(2))
     (4.433, 1.25)
     """
-    labels = _checked_labels(categories)
+    labels = as_labels("categories", categories)
+    if len(labels) > _MOST_CATEGORIES:
+        remedy = f"must be at most {_MOST_CATEGORIES}: for more, compare SubsetSelection and others"
+        raise InvalidArgument("categories", len(labels), remedy)
     limits = privacy_limits(epsilon, labels, sensitive)
     if len(limits.pairs) != len(labels):
         shown = f"table of shape {limits.pairs.shape}"
@@ -156,21 +163,7 @@ def design_channel(
         remedy = "must be positive for every category that is not sensitive: a report may reveal it"
         raise InvalidArgument("prior", goal.priors.tolist(), remedy)
     most = None if max_outputs is None else positive_integer("max_outputs", max_outputs, 2)
-    mechanism, name, bound = _designed(goal, labels, limits, open_, most)
-    return _result(mechanism, name, bound, goal, limits, open_)
-
-
-def _checked_labels(categories: Any) -> pd.Index[Any]:
-    labels = as_labels("categories", categories)
-    if len(labels) > _MOST_CATEGORIES:
-        remedy = f"must be at most {_MOST_CATEGORIES}: for more, compare SubsetSelection and others"
-        raise InvalidArgument("categories", len(labels), remedy)
-    return labels
-
-
-def _result(
-    mechanism: Mechanism, name: str, bound: float, goal: Goal, limits: Limits, open_: Array
-) -> ChannelDesign:
+    mechanism, name, bound = _best_mechanism(goal, labels, limits, open_, most)
     loss = design_loss(mechanism, goal)
     if isinstance(mechanism, SubsetSelection):
         identified, excess = True, mechanism.channel().epsilon() - limits.least
@@ -185,52 +178,50 @@ def _result(
     )
 
 
-def _designed(
+def _best_mechanism(
     goal: Goal, labels: pd.Index[Any], limits: Limits, open_: Array, most: int | None
 ) -> tuple[Mechanism, str, float]:
     """The mechanism, its name, and the bound."""
-    cone, found = searched(goal, limits, open_)
+    cone, found = best_columns(goal, limits, open_)
     if cone is None:
         return (*_named(goal, labels, limits, open_, most), found.bound)
-    found = supported(cone, found)
+    found = fewest_columns(cone, found)
     member = found.columns.members[0]
     if limits.kind == "one" and cone.G == 1 and len(found.columns) == 1 and not open_.any():
         size = int(member[0])
         if most is None or cone.orbit_size(member) <= most:
             return (*of_subsets(labels, limits.least, size), found.bound)
-    listed = explicit(cone, found)
-    if listed is None:
-        if not isinstance(cone, Staircases) or goal.k > _SAMPLED:
-            return (*_named(goal, labels, limits, open_, most), found.bound)
+    # Columns of mean 1, shape (k, l), and probabilities: whole orbits where they are few
+    sizes = [cone.orbit_size(row) for row in found.columns.members]
+    if sum(sizes) * cone.codes.size <= _ENTRIES:
+        S = np.concatenate([cone.orbit(row) for row in found.columns.members], axis=1)
+        listed = S / S.mean(axis=0), np.repeat(found.theta / np.array(sizes), sizes)
+    elif isinstance(cone, Staircases) and goal.k <= _SAMPLED:
         try:
-            listed = sampled(cone, found, 2 * goal.k * (goal.k + 1))
+            listed = sample_orbits(cone, found, 2 * goal.k * (goal.k + 1))
         except NotConverged:
             return (*_named(goal, labels, limits, open_, most), found.bound)
+    else:
+        return (*_named(goal, labels, limits, open_, most), found.bound)
     Q = channel_of(*listed)
     if most is not None and Q.shape[1] > most:
-        Q = _shortened(Q, listed, goal, limits, most)
+        # The best channel found with at most `most` reports
+        candidates = []
+        fewer = fewer_reports(*listed, goal, most)
+        if fewer is not None:
+            candidates.append(fewer)
+        if Q.shape[1] <= 500:
+            candidates.append(merge_reports(Q, goal, most))
+        if most >= goal.k:
+            candidates.append(KRR(goal.k, limits.least).channel().matrix())
+        losses = [loss_of_matrix(R, goal) for R in candidates]
+        if not losses or min(losses) == np.inf:
+            raise NotIdentified(
+                f"no channel with {most} reports that determines what the loss asks for was found: "
+                f"allow at least {goal.k} (max_outputs)"
+            )
+        Q = candidates[int(np.argmin(losses))]
     return (*as_mechanism(Q, labels, limits, open_), found.bound)
-
-
-def _shortened(
-    Q: Array, listed: tuple[Array, Array], goal: Goal, limits: Limits, most: int
-) -> Array:
-    """The best channel found with at most `most` reports."""
-    candidates = []
-    fewer = few(*listed, goal, most)
-    if fewer is not None:
-        candidates.append(fewer)
-    if Q.shape[1] <= 500:
-        candidates.append(merged(Q, goal, most))
-    if most >= goal.k:
-        candidates.append(KRR(goal.k, limits.least).channel().matrix())
-    losses = [loss_of_matrix(R, goal) for R in candidates]
-    if not losses or min(losses) == np.inf:
-        raise NotIdentified(
-            f"no channel with {most} reports that determines what the loss asks for was found: "
-            f"allow at least {goal.k} (max_outputs)"
-        )
-    return candidates[int(np.argmin(losses))]
 
 
 def _named(
@@ -258,6 +249,15 @@ def _named(
 
 
 # -- What `design_channel` returns ----------------------------------------------------------------
+
+
+_LOSSES = {
+    "total": "sum of the variances of all frequencies",
+    "worst": "largest variance of a frequency",
+    "contrasts": "variance of the contrasts, summed",
+    "D": "geometric mean of the eigenvalues of the covariance",
+}
+_REPORTS, _CATEGORIES = 400, 100  # that are drawn at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -367,14 +367,63 @@ class ChannelDesign:
         for p in checked_priors(prior, self.mechanism.categories):
             goal = Goal(self.goal.kind, p[None], self.goal.contrasts)
             loss = design_loss(self.mechanism, goal)
-            best = bound_of(goal, self.limits, self.unprotected)
+            best = best_columns(goal, self.limits, self.unprotected)[1].bound
             rows.append((loss, best, loss / best if best > 0.0 else np.nan))
         return pd.DataFrame(rows, columns=["loss", "optimum", "respondents"])
 
     def summary(self) -> Summary:
         """The design as a statsmodels `Summary`: text (print it), `as_html()` and `as_latex()`."""
-
-        return design_summary(self)
+        goal, limits, mechanism = self.goal, self.limits, self.mechanism
+        n_outputs = mechanism.channel().shape[1]
+        if limits.kind == "one":
+            epsilon = f"{limits.least:.6g}"
+        else:
+            off = self.epsilon[~np.eye(len(self.epsilon), dtype=bool)]
+            whose = "category" if limits.kind == "own" else "pair"
+            epsilon = f"{off.min():.4g} to {off.max():.4g}, by {whose}"
+        reports = str(n_outputs) if n_outputs < 10**9 else f"about 2^{n_outputs.bit_length() - 1}"
+        header = [
+            ["Mechanism:", type(mechanism).__name__, "Categories:", str(mechanism.k)],
+            ["Design:", self.name or "(no name)", "Reports:", reports],
+            ["Epsilon:", epsilon, "Priors:", str(len(goal.priors))],
+            ["Loss x n:", f"{self.loss:.6g}", "Gap:", f"{self.gap:.2g}"],
+        ]
+        share = "1e-7 of them" if self.gap < 1e-7 else f"{100 * self.gap:.2g} %"
+        notes = [
+            f"Loss: {_LOSSES[goal.kind]}, for one respondent; divide by the number.",
+            f"No channel within the limits needs fewer respondents by more than {share}.",
+            "Respondents needed: by named mechanisms for the same precision, as ratios to the "
+            "design.",
+        ]
+        if len(goal.priors) > 1:
+            notes.append("The loss is that at the worst of the priors.")
+        if self.unprotected.any():
+            labels = mechanism.categories[self.unprotected].tolist()
+            revealed = ", ".join(map(str, labels[:5])) + (", ..." if len(labels) > 5 else "")
+            notes.append(f"NOTE: reports may reveal {revealed}, which are not sensitive.")
+        if not self.identified:
+            notes.append(
+                "NOTE: this channel answers that question alone. Its reports do not determine the "
+                "other frequencies: a fit of all categories raises NotIdentified."
+            )
+        if self.gap > 1e-3:
+            notes.append(
+                "NOTE: the gap is that of the channel and the certificate together: the channel "
+                "may be closer to the best one than it says."
+            )
+        notes.append("The design is best at its prior: see sensitivity() for others.")
+        ratios = [
+            "not computed" if np.isnan(r) else "not identified" if np.isinf(r) else f"{r:.3f}"
+            for r in self.efficiency.tolist()
+        ]
+        return SummaryTable(
+            title="Best channel for a privacy limit",
+            header=header,
+            columns=["respondents needed"],
+            stubs=[str(name) for name in self.efficiency.index],
+            body=[[ratio] for ratio in ratios],
+            notes=notes,
+        ).layout()
 
     def __str__(self) -> str:
         return str(self.summary())
@@ -402,145 +451,47 @@ class ChannelDesign:
             If `ax` is not an Axes or `title` not text.
         """
 
-        return plot_design(self, ax, title)
-
-
-# -- The summary of a design: statsmodels' layout -------------------------------------------------
-
-
-_LOSSES = {
-    "total": "sum of the variances of all frequencies",
-    "worst": "largest variance of a frequency",
-    "contrasts": "variance of the contrasts, summed",
-    "D": "geometric mean of the eigenvalues of the covariance",
-}
-
-
-def design_summary(design: Any) -> Summary:
-    """The design as a statsmodels `Summary`."""
-    goal, k = design.goal, design.mechanism.k
-    n_outputs = design.mechanism.channel().shape[1]
-    header = [
-        ["Mechanism:", type(design.mechanism).__name__, "Categories:", str(k)],
-        ["Design:", design.name or "(no name)", "Reports:", _count(n_outputs)],
-        ["Epsilon:", _epsilon(design), "Priors:", str(len(goal.priors))],
-        ["Loss x n:", f"{design.loss:.6g}", "Gap:", f"{design.gap:.2g}"],
-    ]
-    stubs = [str(name) for name in design.efficiency.index]
-    body = [[_ratio(value)] for value in design.efficiency.tolist()]
-    table = SummaryTable(
-        "Best channel for a privacy limit",
-        header,
-        ["respondents needed"],
-        stubs,
-        body,
-        _notes(design),
-    )
-    return table.layout()
-
-
-def _count(n: int) -> str:
-    return str(n) if n < 10**9 else f"about 2^{n.bit_length() - 1}"
-
-
-def _ratio(value: float) -> str:
-    if np.isnan(value):
-        return "not computed"
-    return "not identified" if np.isinf(value) else f"{value:.3f}"
-
-
-def _epsilon(design: Any) -> str:
-    if design.limits.kind == "one":
-        return f"{design.limits.least:.6g}"
-    off = design.epsilon[~np.eye(len(design.epsilon), dtype=bool)]
-    whose = "category" if design.limits.kind == "own" else "pair"
-    return f"{off.min():.4g} to {off.max():.4g}, by {whose}"
-
-
-def _notes(design: Any) -> list[str]:
-    notes = [
-        f"Loss: {_LOSSES[design.goal.kind]}, for one respondent; divide by the number.",
-        f"No channel within the limits needs fewer respondents by more than {_share(design.gap)}.",
-        "Respondents needed: by named mechanisms for the same precision, as ratios to the design.",
-    ]
-    if len(design.goal.priors) > 1:
-        notes.append("The loss is that at the worst of the priors.")
-    if design.unprotected.any():
-        open_ = design.mechanism.categories[design.unprotected].tolist()
-        notes.append(f"NOTE: reports may reveal {_listed(open_)}, which are not sensitive.")
-    if not design.identified:
-        notes.append(
-            "NOTE: this channel answers that question alone. Its reports do not determine the "
-            "other frequencies: a fit of all categories raises NotIdentified."
+        k, l = self.mechanism.channel().shape  # noqa: E741
+        if l > _REPORTS or k > _CATEGORIES:
+            raise NotAvailable(
+                f"plot() draws at most {_CATEGORIES} categories and {_REPORTS} reports; this "
+                f"channel has {k} and {l}"
+            )
+        p = self.goal.priors.mean(axis=0)
+        Q = self.mechanism.channel().matrix()
+        # Reports by the size of the set that they favour, then by probability
+        middle = np.sqrt(Q.max(axis=0) * Q.min(axis=0)) if Q.min() > 0.0 else 0.5 * Q.max(axis=0)
+        high, weight = Q > middle, np.rint(1e9 * (p @ Q))
+        Q = Q[:, np.lexsort((*(-high[::-1].astype(int)), high.sum(axis=0), -weight))]
+        name = self.name or "Best channel"
+        text = title_text(title, f"{name[0].upper()}{name[1:]}, {l} reports")
+        ax = axes_of(ax, 6.4, min(9.0, 1.4 + 0.32 * k))
+        edges = np.concatenate([[0.0], np.cumsum(p @ Q)])
+        shade = Q / Q.max(axis=0)
+        cells = ax.pcolormesh(
+            edges, np.arange(k + 1) - 0.5, shade, cmap="Blues", vmin=0.0, vmax=1.0
         )
-    if design.gap > 1e-3:
-        notes.append(
-            "NOTE: the gap is that of the channel and the certificate together: the channel may be "
-            "closer to the best one than it says."
-        )
-    notes.append("The design is best at its prior: see sensitivity() for others.")
-    return notes
-
-
-def _share(gap: float) -> str:
-    return "1e-7 of them" if gap < 1e-7 else f"{100 * gap:.2g} %"
-
-
-def _listed(labels: list[Any]) -> str:
-    shown = ", ".join(map(str, labels[:5]))
-    return shown + (", ..." if len(labels) > 5 else "")
-
-
-# -- The heat map of a channel. Matplotlib is imported when one is drawn --------------------------
-
-
-_REPORTS, _CATEGORIES = 400, 100
-
-
-def plot_design(design: Any, ax: Axes | None, title: str | None) -> Axes:
-    """Draw Q, reports by falling probability: dark cells are the categories that make a report."""
-    k, l = design.mechanism.channel().shape  # noqa: E741
-    if l > _REPORTS or k > _CATEGORIES:
-        raise NotAvailable(
-            f"plot() draws at most {_CATEGORIES} categories and {_REPORTS} reports; this channel "
-            f"has {k} and {l}"
-        )
-    p = design.goal.priors.mean(axis=0)
-    Q = _ordered(design.mechanism.channel().matrix(), p)
-    name = design.name or "Best channel"
-    text = title_text(title, f"{name[0].upper()}{name[1:]}, {l} reports")
-    ax = axes_of(ax, 6.4, min(9.0, 1.4 + 0.32 * k))
-    edges = np.concatenate([[0.0], np.cumsum(p @ Q)])
-    cells = ax.pcolormesh(
-        edges, np.arange(k + 1) - 0.5, Q / Q.max(axis=0), cmap="Blues", vmin=0.0, vmax=1.0
-    )
-    cells.set_edgecolor("white")
-    cells.set_linewidth(0.3 if l > 60 else 0.8)
-    ax.set_yticks(range(k), axis_labels(design.mechanism.categories, 20))
-    ax.set_ylim(k - 0.5, -0.5)
-    ax.set_xlabel("reports, as wide as they are probable")
-    ax.figure.colorbar(cells, ax=ax, label="probability, relative to the largest")
-    set_title(ax, text)
-    return ax
-
-
-def _ordered(Q: Array, p: Array) -> Array:
-    """Reports by the size of the set that they favour, then by probability."""
-    high = Q > np.sqrt(Q.max(axis=0) * Q.min(axis=0)) if Q.min() > 0.0 else Q > 0.5 * Q.max(axis=0)
-    weight = np.rint(1e9 * (p @ Q))
-    return Q[:, np.lexsort((*(-high[::-1].astype(int)), high.sum(axis=0), -weight))]
+        cells.set_edgecolor("white")
+        cells.set_linewidth(0.3 if l > 60 else 0.8)
+        ax.set_yticks(range(k), axis_labels(self.mechanism.categories, 20))
+        ax.set_ylim(k - 0.5, -0.5)
+        ax.set_xlabel("reports, as wide as they are probable")
+        ax.figure.colorbar(cells, ax=ax, label="probability, relative to the largest")
+        set_title(ax, text)
+        return ax
 
 
 # -- Explicit columns for a design: whole orbits where they are few, else some that do as well ----
 
 
 _ENTRIES = 1 << 19  # of a channel that is written out
+_BALANCED = 1e-8  # by which the rows of Q may differ from one
 _WORSE = 1e-7  # relative loss that fewer columns may cost
 _THRESHOLDS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 
 
-def supported(cone: Cone, found: Found) -> Found:
-    """The same optimum with as few columns as a threshold on their probabilities leaves."""
+def fewest_columns(cone: Cone, found: Found) -> Found:
+    """The optimum with as few columns as a threshold on their probabilities leaves."""
     columns, theta = found.columns, found.theta
     loss = cone.loss(columns, theta)
     for threshold in _THRESHOLDS:
@@ -553,60 +504,39 @@ def supported(cone: Cone, found: Found) -> Found:
         except (NotConverged, np.linalg.LinAlgError):
             laws = [theta[at]]  # what was left out may be no more than the solver's rest
         for law in (law / law.sum() for law in laws):
-            if _balanced(kept, law) and cone.loss(kept, law) <= loss * (1.0 + _WORSE):
+            balanced = np.abs(kept.T.T @ law).max(initial=0.0) <= _BALANCED
+            if balanced and cone.loss(kept, law) <= loss * (1.0 + _WORSE):
                 return Found(kept, law, found.bound)
     at = np.flatnonzero(theta > 1e-9 * theta.max())
     return Found(columns.take(at), theta[at], found.bound)
 
 
-def _balanced(columns: Columns, theta: Array) -> bool:
-    return bool(np.abs(columns.T.T @ theta).max(initial=0.0) <= 1e-8)
-
-
-def explicit(cone: Staircases | Rays, found: Found) -> tuple[Array, Array] | None:
-    """Columns of mean 1, shape (k, l), and probabilities; None where they are too many."""
-    sizes = [cone.orbit_size(row) for row in found.columns.members]
-    if sum(sizes) * cone.codes.size > _ENTRIES:
-        return None
-    parts = [cone.orbit(row) for row in found.columns.members]
-    S = np.concatenate(parts, axis=1)
-    law = np.repeat(found.theta / np.array(sizes), sizes)
-    return S / S.mean(axis=0), law
-
-
-def few(S: Array, theta: Array, goal: Goal, most: int) -> Array | None:
-    """A channel with at most `most` of these columns; None where none was found.
-
-    First as many are left out as the information of the full channel allows (a vertex of all laws
-    with that information); then those with the smallest probabilities, and the rest are weighted
-    anew.
-    """
+def fewer_reports(S: Array, theta: Array, goal: Goal, most: int) -> Array | None:
+    """A channel with at most `most` of these columns (k, l); None where none was found."""
+    # First a vertex of all laws with the information of the full channel; then, again and again,
+    # the least probable columns are left out, and the rest are weighted anew.
     cone = Rays(np.arange(len(S)), goal, np.zeros(len(S), dtype=bool), S.T)
     columns = cone.columns(cone.every())
     at = np.arange(len(columns))
     while at.size > most:
         keep = max(most, int(0.8 * at.size)) if at.size > most + 4 else at.size - 1
         order = np.argsort(-theta, kind="stable")[:keep]
-        next_ = _weighted(cone, columns.take(at[order]))
-        if next_ is None:
+        at = at[order]
+        rest = columns.take(at)
+        try:
+            theta, _ = master(cone, rest)
+        except (NotConverged, np.linalg.LinAlgError):
             return None
-        at, theta = at[order], next_
+        theta = theta / theta.sum()
+        if not np.abs(rest.T.T @ theta).max(initial=0.0) <= _BALANCED:
+            return None
         used = theta > 1e-7 * theta.max()
         at, theta = at[used], theta[used]
     Q = channel_of(S[:, at], theta)
     return Q if loss_of_matrix(Q, goal) < np.inf else None
 
 
-def _weighted(cone: Rays, columns: Columns) -> Array | None:
-    try:
-        theta, _ = master(cone, columns)
-    except (NotConverged, np.linalg.LinAlgError):
-        return None
-    theta = theta / theta.sum()
-    return theta if _balanced(columns, theta) else None
-
-
-def merged(Q: Array, goal: Goal, most: int) -> Array:
+def merge_reports(Q: Array, goal: Goal, most: int) -> Array:
     """Join reports, two at a time with the least loss of information, until they are few enough."""
     p = goal.priors.mean(axis=0)
     while Q.shape[1] > most:
@@ -621,13 +551,10 @@ def merged(Q: Array, goal: Goal, most: int) -> Array:
     return Q
 
 
-def sampled(cone: Staircases, found: Found, count: int) -> tuple[Array, Array]:
-    """Some columns of large orbits with the information of all of them, and probabilities.
-
-    The laws of the columns with that information are a polytope; one of its vertices, of which a
-    linear programme finds one, has at most k (k + 1) / 2 columns. The columns to choose from are
-    spread evenly over the orbits.
-    """
+def sample_orbits(cone: Staircases, found: Found, count: int) -> tuple[Array, Array]:
+    """Columns (k, l) of large orbits with the information of all of them, and probabilities."""
+    # The laws of the columns with that information are a polytope, whose vertices have at most
+    # k (k + 1) / 2 columns: a linear programme finds one.
     from scipy.optimize import linprog
 
     parts = [_spread(cone, row, count) for row in found.columns.members]
@@ -676,14 +603,17 @@ def _symmetrised(cone: Staircases, target: Array, upper: Any) -> Array:
 
 
 def _spread(cone: Staircases, member: Array, count: int) -> Array:
-    """Columns of one orbit: all of them where they are few, else some that are spread evenly.
-
-    Turn t ranks the categories of a group by the fractional parts of t times the roots of primes.
-    """
+    """Columns of one orbit, or some: turn t ranks by the fractional parts of t roots of primes."""
     if cone.orbit_size(member) <= count:
         return cone.orbit(member)
     where = [np.flatnonzero(cone.codes == g) for g in range(cone.G)]
-    roots = np.sqrt(_primes(cone.codes.size))
+    primes: list[int] = []
+    number = 2
+    while len(primes) < cone.codes.size:
+        if all(number % prime for prime in primes):
+            primes.append(number)
+        number += 1
+    roots = np.sqrt(np.array(primes, dtype=np.float64))
     subsets: set[tuple[int, ...]] = set()
     for turn in range(1, 20 * count):
         rank = np.mod(turn * roots, 1.0)
@@ -695,17 +625,6 @@ def _spread(cone: Staircases, member: Array, count: int) -> Array:
         if len(subsets) >= count:
             break
     return cone.of_subsets(sorted(subsets))
-
-
-def _primes(n: int) -> Array:
-    """The first n primes."""
-    found: list[int] = []
-    number = 2
-    while len(found) < n:
-        if all(number % prime for prime in found):
-            found.append(number)
-        number += 1
-    return np.array(found, dtype=np.float64)
 
 
 # -- The loss and the priors that a design is asked for, checked ----------------------------------
@@ -816,16 +735,12 @@ def _linear(values: Any, k: int) -> Array:
 
 
 _ORBITS = 1 << 17
-_MATRIX = 1 << 22
 
 
 def rival_losses(
     goal: Goal, labels: pd.Index[Any], limits: Limits, open_: Array
 ) -> dict[str, float]:
-    """Loss of each named mechanism at the strictest epsilon; inf where it does not answer.
-
-    Of subset selection that of the best size.
-    """
+    """Loss of each named mechanism at the strictest epsilon; inf where it does not answer."""
     epsilon, k = limits.least, len(labels)
     none, own = np.zeros(k, dtype=bool), np.full(k, epsilon)
     cone = Staircases(groups_of(goal, own, none), goal, none, own)
@@ -834,8 +749,10 @@ def rival_losses(
         by_size = _Sizes(cone, epsilon)
         found["KRR"] = by_size.loss(by_size.fixed(1))
         found["KRAPPOR"] = by_size.loss(by_size.rappor())
-        sizes = {} if k == 2 else {d: by_size.loss(by_size.fixed(d)) for d in _sizes(k, epsilon)}
-        if sizes:
+        if k > 2:  # of all sizes where they are few, or those around the usual one
+            usual = k / (np.exp(epsilon) + 1.0)
+            low, high = max(1, int(usual / 4.0) - 8), min(k - 1, int(2.0 * usual) + 8)
+            sizes = {d: by_size.loss(by_size.fixed(d)) for d in range(low, high + 1)}
             best = min(sizes, key=lambda d: (sizes[d], d))
             found[f"SubsetSelection(size={best})"] = sizes[best]
     else:
@@ -844,42 +761,22 @@ def rival_losses(
         found["KRAPPOR"] = _linear_rivals(KRAPPOR(labels, epsilon), goal)
         found[f"SubsetSelection(size={subsets.d})"] = _linear_rivals(subsets, goal)
     if open_.any():
-        urr, urap = _sensitive(labels, limits, open_)
+        sensitive = labels[~open_]
+        urap = URAP(labels, sensitive, epsilon)
+        if limits.kind == "own":
+            levels = dict(zip(sensitive.tolist(), limits.own[~open_].tolist(), strict=True))
+            urr = URR(labels, epsilon=levels)
+        else:
+            urr = URR(labels, sensitive, epsilon)
         found["URR"] = loss_of_matrix(urr.channel().matrix(), goal)
-        small = k <= 12
-        found["URAP"] = (
-            loss_of_matrix(urap.channel().matrix(), goal) if small else _linear_rivals(urap, goal)
-        )
+        if k <= 12:
+            found["URAP"] = loss_of_matrix(urap.channel().matrix(), goal)
+        else:
+            found["URAP"] = _linear_rivals(urap, goal)
     elif limits.kind == "own":
         levels = dict(zip(labels.tolist(), limits.own.tolist(), strict=True))
         found["URR"] = loss_of_matrix(URR(labels, epsilon=levels).channel().matrix(), goal)
     return found
-
-
-def subset_loss(mechanism: SubsetSelection, goal: Goal) -> float:
-    """The loss of subset selection; that of its linear estimate where there are many groups."""
-    k = mechanism.k
-    none, own = np.zeros(k, dtype=bool), np.full(k, mechanism.epsilon)
-    cone = Staircases(groups_of(goal, own, none), goal, none, own)
-    if cone.n_orbits > _ORBITS:
-        return _linear_rivals(mechanism, goal)
-    by_size = _Sizes(cone, mechanism.epsilon)
-    return by_size.loss(by_size.fixed(mechanism.d))
-
-
-def _sensitive(labels: pd.Index[Any], limits: Limits, open_: Array) -> tuple[Mechanism, Mechanism]:
-    sensitive, own = labels[~open_], limits.own[~open_]
-    if limits.kind == "own":
-        levels: Any = dict(zip(sensitive.tolist(), own.tolist(), strict=True))
-        return URR(labels, epsilon=levels), URAP(labels, sensitive, limits.least)
-    return URR(labels, sensitive, limits.least), URAP(labels, sensitive, limits.least)
-
-
-def _sizes(k: int, epsilon: float) -> list[int]:
-    """Sizes of sets worth a comparison: all where they are few, or those around the usual one."""
-    usual = k / (np.exp(epsilon) + 1.0)
-    low, high = max(1, int(usual / 4.0) - 8), min(k - 1, int(2.0 * usual) + 8)
-    return list(range(low, high + 1))
 
 
 def _linear_rivals(mechanism: Mechanism, goal: Goal) -> float:
@@ -945,7 +842,7 @@ def _log_choose(n: int, m: int) -> float:
 
 
 _ALIKE = 1e-7  # by which probabilities may differ from those of a named mechanism
-_MATRIX_recognised = 1 << 21  # entries of a channel that is compared
+_COMPARED = 1 << 21  # entries of a channel that is compared
 
 
 def as_mechanism(
@@ -954,9 +851,20 @@ def as_mechanism(
     """A channel as the named mechanism that it is, or a custom one; and its name in words."""
     for mechanism, name in _candidates(Q, labels, limits, open_):
         R = mechanism.channel().matrix()
-        if _same_reports(Q, R):
+        if Q.shape != R.shape:
+            continue
+        # Equal up to the order of the reports
+        first, second = (M[:, np.lexsort(np.rint(M / M.max() * 1e5))] for M in (Q, R))
+        if np.abs(first - second).max() <= _ALIKE * second.max():
             return mechanism, name
-    target = _warner_target(Q) if limits.kind == "one" and not open_.any() else None
+    target = None
+    if limits.kind == "one" and not open_.any() and Q.shape[1] == 2 and len(Q) > 2:
+        column = Q[:, 0]  # Warner's question about x: all other categories are answered alike
+        for x in range(len(Q)):
+            others = np.delete(column, x)
+            if np.ptp(others) <= _ALIKE and abs(column[x] - others[0]) > _ALIKE:
+                target = x
+                break
     outputs = pd.RangeIndex(Q.shape[1]) if target is None else ("no", "yes")
     if target is not None:
         Q = Q[:, np.argsort(Q[target])]
@@ -965,7 +873,10 @@ def as_mechanism(
     return made, "" if target is None else f"Warner's question about {labels[target]!r}"
 
 
-def _candidates(Q: Array, labels: pd.Index[Any], limits: Limits, open_: Array) -> Any:
+def _candidates(
+    Q: Array, labels: pd.Index[Any], limits: Limits, open_: Array
+) -> Iterator[tuple[Mechanism, str]]:
+    """The named mechanisms that Q (k, l) may be, with their names in words."""
     k, l = Q.shape  # noqa: E741
     if open_.any():
         if l == k:
@@ -988,7 +899,7 @@ def _candidates(Q: Array, labels: pd.Index[Any], limits: Limits, open_: Array) -
         yield KRR(labels, epsilon), "k-RR"
     for size in range(1, k) if k > 2 else ():
         subsets = SubsetSelection(labels, epsilon, size)
-        if subsets.channel().shape[1] == l and k * l <= _MATRIX_recognised:
+        if subsets.channel().shape[1] == l and k * l <= _COMPARED:
             yield subsets, f"subset selection of size {size}"
 
 
@@ -1001,64 +912,36 @@ def of_subsets(labels: pd.Index[Any], epsilon: float, size: int) -> tuple[Mechan
     return SubsetSelection(labels, epsilon, size), f"subset selection of size {size}"
 
 
-def _same_reports(Q: Array, R: Array) -> bool:
-    """Whether two channels are equal, up to the order of their reports."""
-    if Q.shape != R.shape:
-        return False
-    Q, R = (M[:, np.lexsort(np.rint(M / M.max() * 1e5))] for M in (Q, R))
-    return bool(np.abs(Q - R).max() <= _ALIKE * R.max())
-
-
-def _warner_target(Q: Array) -> int | None:
-    """The category that two reports ask about: all others are answered alike."""
-    if Q.shape[1] != 2 or len(Q) < 3:
-        return None
-    column = Q[:, 0]
-    for x in range(len(Q)):
-        others = np.delete(column, x)
-        if np.ptp(others) <= _ALIKE and abs(column[x] - others[0]) > _ALIKE:
-            return x
-    return None
-
-
 # -- A bound for many categories that all differ, from a problem with few kinds of them -----------
 # The information of a report falls as a prior grows, entry by entry, and a cone grows with its
 # limits. So the bound for priors that are rounded down and limits that are rounded up, within
 # groups of categories, holds for the true ones.
 
 
-_ORBITS_coarse = 1 << 15
+_COARSE_ORBITS = 1 << 15
 
 
 def coarse_bound(goal: Goal, own: Array, open_: Array) -> float:
     """A bound on the loss: the largest of those at each prior, with own limits (k,)."""
-    return max(_at_prior(goal, p, own, open_) for p in goal.priors)
-
-
-def _at_prior(goal: Goal, p: Array, own: Array, open_: Array) -> float:
-    best = 0.0
-    for bins in (2, 3, 4, 5, 6, 8):
-        rounded, limits = _rounded(p, own, open_, goal, bins)
-        coarse = Goal(goal.kind, rounded[None], goal.contrasts)
-        cone = Staircases(groups_of(coarse, limits, open_), coarse, open_, limits)
-        if cone.n_orbits > _ORBITS_coarse:
-            break
-        best = max(best, optimum(cone).bound)
-    return best
-
-
-def _rounded(p: Array, own: Array, open_: Array, goal: Goal, bins: int) -> tuple[Array, Array]:
-    """The prior rounded down, and the limits up, to those of at most so many groups."""
-    logs = np.log(np.maximum(p, 1e-12))
-    edges = np.linspace(logs.min(), logs.max() + 1e-9, bins + 1)
-    bin_ = np.searchsorted(edges, logs, side="right")
-    weights = np.zeros((0, p.size)) if goal.contrasts is None else goal.contrasts.T
-    keys = np.vstack([bin_, open_, weights]).T
-    group = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
-    low, high = p.copy(), own.copy()
-    for g in range(group.max() + 1):
-        low[group == g], high[group == g] = p[group == g].min(), own[group == g].max()
-    return low, high
+    bounds = []
+    for p in goal.priors:
+        best, logs = 0.0, np.log(np.maximum(p, 1e-12))
+        for bins in (2, 3, 4, 5, 6, 8):
+            edges = np.linspace(logs.min(), logs.max() + 1e-9, bins + 1)
+            bin_ = np.searchsorted(edges, logs, side="right")
+            weights = np.zeros((0, p.size)) if goal.contrasts is None else goal.contrasts.T
+            keys = np.vstack([bin_, open_, weights]).T
+            group = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
+            low, high = p.copy(), own.copy()
+            for g in range(group.max() + 1):
+                low[group == g], high[group == g] = p[group == g].min(), own[group == g].max()
+            coarse = Goal(goal.kind, low[None], goal.contrasts)
+            cone = Staircases(groups_of(coarse, high, open_), coarse, open_, high)
+            if cone.n_orbits > _COARSE_ORBITS:
+                break
+            best = max(best, optimum(cone).bound)
+        bounds.append(best)
+    return max(bounds)
 
 
 # -- The best columns within privacy limits, and the bound on every channel's loss ----------------
@@ -1069,35 +952,32 @@ _CLIMBED = 48  # categories up to which columns are searched for where they cann
 
 
 def design_loss(mechanism: Mechanism, goal: Goal) -> float:
-    """The loss of a mechanism at one respondent."""
-    if isinstance(mechanism, SubsetSelection):
-        return subset_loss(mechanism, goal)
-    return loss_of_matrix(mechanism.channel().matrix(), goal)
+    """The loss of a mechanism at one respondent; of a linear estimate where groups are too many."""
+    if not isinstance(mechanism, SubsetSelection):
+        return loss_of_matrix(mechanism.channel().matrix(), goal)
+    k = mechanism.k
+    none, own = np.zeros(k, dtype=bool), np.full(k, mechanism.epsilon)
+    cone = Staircases(groups_of(goal, own, none), goal, none, own)
+    if cone.n_orbits > _ORBITS:
+        return _linear_rivals(mechanism, goal)
+    by_size = _Sizes(cone, mechanism.epsilon)
+    return by_size.loss(by_size.fixed(mechanism.d))
 
 
-def bound_of(goal: Goal, limits: Limits, open_: Array) -> float:
-    """The bound on the loss of any channel within these limits."""
-    return searched(goal, limits, open_)[1].bound
-
-
-def _cone(goal: Goal, limits: Limits, open_: Array) -> tuple[Staircases | Rays, bool]:
-    """The cone of columns, and whether it has all rays."""
-    if limits.kind != "pairs":
-        return Staircases(groups_of(goal, limits.own, open_), goal, open_, limits.own), True
-    rays, all_ = extreme_rays(limits.pairs, _RAYS)
-    units = np.eye(goal.k)[open_]
-    return Rays(np.arange(goal.k), goal, open_, np.concatenate([rays, units])), all_
-
-
-def searched(goal: Goal, limits: Limits, open_: Array) -> tuple[Staircases | Rays | None, Found]:
+def best_columns(
+    goal: Goal, limits: Limits, open_: Array
+) -> tuple[Staircases | Rays | None, Found]:
     """The best columns, and a bound; no columns where there are too many categories to search."""
-    cone, all_ = _cone(goal, limits, open_)
-    if isinstance(cone, Rays):
-        found = optimum(cone)
+    if limits.kind == "pairs":
+        listed, all_ = extreme_rays(limits.pairs, _RAYS)
+        units = np.eye(goal.k)[open_]
+        rays = Rays(np.arange(goal.k), goal, open_, np.concatenate([listed, units]))
+        found = optimum(rays)
         if not all_:  # the rows' largest limits allow more
             wider = Limits(np.where(np.eye(goal.k) > 0, 0.0, limits.own[:, None]), "own")
-            found = Found(found.columns, found.theta, bound_of(goal, wider, open_))
-        return cone, found
+            found = Found(found.columns, found.theta, best_columns(goal, wider, open_)[1].bound)
+        return rays, found
+    cone = Staircases(groups_of(goal, limits.own, open_), goal, open_, limits.own)
     if cone.n_orbits <= SPLIT:
         return cone, optimum(cone)
     bound = coarse_bound(goal, limits.own, open_)

@@ -1,4 +1,8 @@
-"""The best mechanism of the package for a closed list of categories."""
+"""Which mechanism: the best one for a closed list of categories, and several side by side.
+
+`recommend` chooses among the mechanisms of the package, `compare` takes any. Then: expected losses
+of uRR and uRAP (MK19) with the best theta of uRAP, and the plot of precision against privacy.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +34,6 @@ from ldpstats.models.plots import (
     title_text,
 )
 from ldpstats.planning.expected_precision import (
-    Precision,
     check_mechanism,
     expected_shares,
     precision,
@@ -47,8 +50,6 @@ from ldpstats.planning.hashing import (
 from ldpstats.planning.losses import LOSSES, kinds, shares_text, urap_kinds, worst_loss
 from ldpstats.planning.power_of_tests import (
     Curves,
-    Kind,
-    Objective,
     contenders,
     curves,
     objective,
@@ -134,9 +135,12 @@ class MechanismChoice:
             notes.append(f"As good, with reports that are no shorter: {', '.join(tied['name'])}")
         if len(others):
             second = others.iloc[0]
-            notes.append(
-                f"The runner-up, {second['name']}, needs {_more(second)}; {_bits(second, best)}"
-            )
+            if second["bits"] == best["bits"]:
+                bits = f"a report of either takes {count_of(int(best['bits']), 'bit')}"
+            else:
+                own = count_of(int(second["bits"]), "bit")
+                bits = f"its reports take {own}, those of {best['name']} {best['bits']}"
+            notes.append(f"The runner-up, {second['name']}, needs {_more(second)}; {bits}")
             short = others[1:][
                 others[1:]["bits"].le(best["bits"] / 2) & others[1:]["ratio"].le(_FEW)
             ]
@@ -147,18 +151,18 @@ class MechanismChoice:
 
     def __str__(self) -> str:
         columns = ["name", "bits", "loss", "ratio", "effective_share"]
-        rows = self.table[columns].to_string(index=False, float_format=_number)
+
+        def numbers(value: float) -> str:
+            return f"{value:,.0f}" if value >= 1000.0 else f"{value:.4g}"
+
+        rows = self.table[columns].to_string(index=False, float_format=numbers)
         assumed = [f"{self.shares[:1].upper()}{self.shares[1:]}."] if self.shares else []
         text = " ".join([self.reason, *assumed])
         return "\n".join([str(self.best), *textwrap.wrap(text, 79), "", rows])
 
     def _repr_html_(self) -> str:
-        """The same, in a notebook."""
+        """The text, in a notebook."""
         return html_lines(str(self))
-
-
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if value >= 1000.0 else f"{value:.4g}"
 
 
 def _more(row: Any) -> str:
@@ -166,14 +170,6 @@ def _more(row: Any) -> str:
     if row["ratio"] >= 2.0:
         return f"{row['ratio']:.3g} times the respondents"
     return f"{100.0 * (row['ratio'] - 1.0):.2g}% more respondents"
-
-
-def _bits(row: Any, best: Any) -> str:
-    """How long the reports of both are, in words."""
-    if row["bits"] == best["bits"]:
-        return f"a report of either takes {count_of(int(best['bits']), 'bit')}"
-    own = count_of(int(row["bits"]), "bit")
-    return f"its reports take {own}, those of {best['name']} {best['bits']}"
 
 
 def recommend(
@@ -236,30 +232,21 @@ def recommend(
     if aim.test is not None and p is not None:
         raise InvalidArgument("p", p, "goes without a test as goal=, which has its own truth")
     law = expected_shares(p, labels)
-    table = _table(found, aim, law, labels)
-    worse = np.flatnonzero(table["ratio"] > 1.0)  # the first; or all are equally good
-    places = (0, int(worse[0]) if worse.size else 1)
-    (kind, best), (_, second) = (found[table.index[place]] for place in places)
-    shares = f"expected shares: {shares_text(pd.Series(law, index=labels))}"
-    if aim.test is not None:
-        shares = aim.test.truth
-    return MechanismChoice(best, second, aim.words, kind.why, table.reset_index(drop=True), shares)
-
-
-def _table(
-    found: dict[str, tuple[Kind, Mechanism]],
-    aim: Objective,
-    p: npt.NDArray[Any],
-    labels: pd.Index[Any],
-) -> pd.DataFrame:
-    """The table of a `MechanismChoice`, by kind."""
-    by_kind = _losses(found, aim, p)
-    found = {name: found[name] for name in by_kind}
+    losses_of: dict[str, float] = {}  # for which it can be computed; at least one
+    failures = []
+    for name, (_, mechanism) in found.items():
+        try:
+            losses_of[name] = aim.loss(mechanism, law)
+        except NotAvailable as error:
+            failures.append(error)
+    if not losses_of:
+        raise failures[0]
+    found = {name: found[name] for name in losses_of}
     mechanisms = [mechanism for _, mechanism in found.values()]
-    losses = np.array(list(by_kind.values()))
+    losses = np.array(list(losses_of.values()))
     times = ratios(losses)
-    direct = aim.loss(Observed(labels), p)
-    frame = pd.DataFrame(
+    direct = aim.loss(Observed(labels), law)
+    table = pd.DataFrame(
         {
             "name": [kind.title for kind, _ in found.values()],
             "mechanism": list(map(str, mechanisms)),
@@ -272,24 +259,15 @@ def _table(
         },
         index=list(found),
     )
-    alike = np.array([float(f"{value:.6g}") for value in frame["ratio"]])
-    return frame.iloc[np.lexsort([frame["bits"].to_numpy(), alike])]
-
-
-def _losses(
-    found: dict[str, tuple[Kind, Mechanism]], aim: Objective, p: npt.NDArray[Any]
-) -> dict[str, float]:
-    """The loss of each mechanism for which it can be computed; at least one."""
-    losses: dict[str, float] = {}
-    failures = []
-    for name, (_, mechanism) in found.items():
-        try:
-            losses[name] = aim.loss(mechanism, p)
-        except NotAvailable as error:
-            failures.append(error)
-    if not losses:
-        raise failures[0]
-    return losses
+    alike = np.array([float(f"{value:.6g}") for value in table["ratio"]])
+    table = table.iloc[np.lexsort([table["bits"].to_numpy(), alike])]
+    worse = np.flatnonzero(table["ratio"] > 1.0)  # the first; or all are equally good
+    places = (0, int(worse[0]) if worse.size else 1)
+    (kind, best), (_, second) = (found[table.index[place]] for place in places)
+    shares = f"expected shares: {shares_text(pd.Series(law, index=labels))}"
+    if aim.test is not None:
+        shares = aim.test.truth
+    return MechanismChoice(best, second, aim.words, kind.why, table.reset_index(drop=True), shares)
 
 
 # -- Several mechanisms side by side, at the same answers and number of respondents ---------------
@@ -354,58 +332,35 @@ def compare(
     k-RR     2     0.048            0.085        1.000
     OUE      4     0.057            0.058        1.465
     """
-    named = _named(mechanisms)
-    given = check_mechanism(next(iter(named.values())))
-    labels = given.labels(candidates if given.is_open else None)
-    partial = all(m.is_open for m in named.values())
-    law = pd.Series(expected_shares(p, labels, partial=partial), index=labels)
-    found = [
-        precision(
-            _of_the_same(name, mechanism, labels, candidates),
-            law,
-            n,
-            design_effect,
-            candidates if mechanism.is_open else None,
-        )
-        for name, mechanism in named.items()
-    ]
-    return _table_mechanism_comparison([str(name) for name in named], found)
-
-
-def _named(given: Any) -> dict[Any, Mechanism]:
-    """The mechanisms by name; in words where they have none."""
-    if isinstance(given, Mapping):
-        pairs = list(given.items())
+    if isinstance(mechanisms, Mapping):
+        pairs = list(mechanisms.items())
         for name, _ in pairs:
             if not isinstance(name, str):
                 raise InvalidArgument("mechanisms", name, "must have text as names")
     else:
-        pairs = [(None, mechanism) for mechanism in listed("mechanisms", given, _REMEDY)]
+        pairs = [(None, mechanism) for mechanism in listed("mechanisms", mechanisms, _REMEDY)]
     if not pairs:
-        raise InvalidArgument("mechanisms", given, "must hold at least one mechanism")
-    named: dict[Any, Mechanism] = {}
+        raise InvalidArgument("mechanisms", mechanisms, "must hold at least one mechanism")
+    named: dict[Any, Mechanism] = {}  # by the words of those that have no name
     for i, (name, mechanism) in enumerate(pairs):
-        at = f"mechanisms[{i if name is None else name!r}]"
-        checked = check_mechanism(mechanism, at)
+        where = f"mechanisms[{i if name is None else name!r}]"
+        checked = check_mechanism(mechanism, where)
         words = str(checked) if name is None else name
         if words in named:
-            raise InvalidArgument(at, words, "is there twice: leave one out, or name them")
-        named[words] = mechanism
-    return named
-
-
-def _of_the_same(
-    name: str, mechanism: Mechanism, labels: pd.Index[Any], candidates: Any
-) -> Mechanism:
-    """A mechanism, if it has the same categories as the first, in any order."""
-    own = mechanism.labels(candidates if mechanism.is_open else None)
-    if len(own) != len(labels) or not own.astype(object).isin(labels.astype(object)).all():
-        remedy = f"has other categories than the first, whose are {list(labels[:5])}"
-        raise InvalidArgument(f"mechanisms[{name!r}]", list(own[:5]), remedy)
-    return mechanism
-
-
-def _table_mechanism_comparison(names: list[str], found: list[Precision]) -> pd.DataFrame:
+            raise InvalidArgument(where, words, "is there twice: leave one out, or name them")
+        named[words] = checked
+    first = next(iter(named.values()))
+    labels = first.labels(candidates if first.is_open else None)
+    partial = all(m.is_open for m in named.values())
+    law = pd.Series(expected_shares(p, labels, partial=partial), index=labels)
+    found = []
+    for name, mechanism in named.items():
+        strings = candidates if mechanism.is_open else None
+        own = mechanism.labels(strings)
+        if len(own) != len(labels) or not own.astype(object).isin(labels.astype(object)).all():
+            remedy = f"has other categories than the first, whose are {list(labels[:5])}"
+            raise InvalidArgument(f"mechanisms[{name!r}]", list(own[:5]), remedy)
+        found.append(precision(mechanism, law, n, design_effect, strings))
     worst = np.array([float(each.se.max()) for each in found])
     total = np.array([each.total for each in found])
     return pd.DataFrame(
@@ -419,7 +374,7 @@ def _table_mechanism_comparison(names: list[str], found: list[Precision]) -> pd.
             "worst_ratio": ratios(worst**2),
             "total_ratio": ratios(total),
         },
-        index=names,
+        index=[str(name) for name in named],
     )
 
 
@@ -633,7 +588,7 @@ class BestTheta:
         )
 
     def _repr_html_(self) -> str:
-        """The same, in a notebook."""
+        """The text, in a notebook."""
         return html_lines(str(self))
 
 
@@ -801,11 +756,29 @@ def plot_frontier(
     """
     how = {"category": category, "design_effect": design_effect}
     found = curves(mechanisms, categories, p, epsilons, n, se, **how)
-    words = title_text(title, _default_title(found))
+    k, respondents = len(found.measure.law), found.measure.n
+    usual = f"{k:,} categories" + ("" if respondents is None else f", n = {respondents:,}")
+    words = title_text(title, usual)
     own = ax is None
     ax = axes_of(ax, *_SIZE)
-    _draw_lines(ax, found)
-    _draw_points(ax, found)
+    if len(found.lines) > 1:
+        best = np.min(list(found.lines.values()), axis=0)
+        broad: dict[str, Any] = {"color": "0.87", "lw": 9, "solid_capstyle": "butt"}
+        ax.plot(found.epsilons, best, zorder=1, label="frontier", **broad)
+    for i, (name, values) in enumerate(found.lines.items()):
+        dashes: dict[str, Any] = {
+            "ls": _DASHES[i % len(_DASHES)],
+            "lw": max(_WIDEST - 0.25 * i, 1.2),
+        }
+        ax.plot(found.epsilons, values, color=f"C{i % 10}", label=name, **dashes)
+    if found.direct > 0.0:
+        ax.axhline(found.direct, color="0.35", lw=1.0, zorder=1, label="without privacy")
+    # Mechanisms at their own epsilon, below the lines' colours in the list
+    names = axis_labels([name for name, *_ in found.dots], _LONGEST)
+    for i, (name, (_, epsilon, value)) in enumerate(zip(names, found.dots, strict=True)):
+        colour = f"C{(len(found.lines) + i) % 10}"
+        dot: dict[str, Any] = {"color": colour, "ms": 7, "mec": "white", "zorder": 4}
+        ax.plot(epsilon, value, _MARKERS[i % len(_MARKERS)], label=name, **dot)
     _name_axes(ax, found)
     ax.spines[["top", "right"]].set_visible(False)
     for _ in range(1 if own else 2):  # labels may leave less room than axes have had
@@ -816,33 +789,6 @@ def plot_frontier(
         elif not own:
             figure_of(ax).draw_without_rendering()
     return ax
-
-
-def _default_title(found: Curves) -> str:
-    k, n = len(found.measure.law), found.measure.n
-    return f"{k:,} categories" + (f", n = {n:,}" if n is not None else "")
-
-
-def _draw_lines(ax: Axes, found: Curves) -> None:
-    """The kinds, the frontier below them, and the survey without privacy."""
-    how: dict[str, Any] = {"color": "0.87", "lw": 9, "solid_capstyle": "butt"}
-    if len(found.lines) > 1:
-        best = np.min(list(found.lines.values()), axis=0)
-        ax.plot(found.epsilons, best, zorder=1, label="frontier", **how)
-    for i, (name, values) in enumerate(found.lines.items()):
-        how = {"ls": _DASHES[i % len(_DASHES)], "lw": max(_WIDEST - 0.25 * i, 1.2)}
-        ax.plot(found.epsilons, values, color=f"C{i % 10}", label=name, **how)
-    if found.direct > 0.0:
-        ax.axhline(found.direct, color="0.35", lw=1.0, zorder=1, label="without privacy")
-
-
-def _draw_points(ax: Axes, found: Curves) -> None:
-    """Mechanisms at their own epsilon, below the lines' colours in the list."""
-    names = axis_labels([name for name, *_ in found.dots], _LONGEST)
-    for i, (name, (_, epsilon, value)) in enumerate(zip(names, found.dots, strict=True)):
-        colour = f"C{(len(found.lines) + i) % 10}"
-        how: dict[str, Any] = {"color": colour, "ms": 7, "mec": "white", "zorder": 4}
-        ax.plot(epsilon, value, _MARKERS[i % len(_MARKERS)], label=name, **how)
 
 
 def _name_axes(ax: Axes, found: Curves) -> None:
@@ -856,8 +802,8 @@ def _name_axes(ax: Axes, found: Curves) -> None:
         ax.set_yscale("log")
     percent = found.measure.se is None
     for axis, text in (
-        (ax.xaxis, _number_frontier_plot),
-        (ax.yaxis, _percent if percent else _number_frontier_plot),
+        (ax.xaxis, _plain_number),
+        (ax.yaxis, (lambda value, _: percent_text(value)) if percent else _plain_number),
     ):
         if axis.get_scale() == "log":
             many = axis is ax.yaxis and np.ptp(np.log10(values)) > _DECADES
@@ -876,9 +822,5 @@ def _name_axes(ax: Axes, found: Curves) -> None:
     ax.set_ylabel(plain(error))
 
 
-def _number_frontier_plot(value: float, _: Any) -> str:
+def _plain_number(value: float, _: Any) -> str:
     return f"{value:,.0f}" if value >= 1.0 else f"{value:g}"
-
-
-def _percent(value: float, _: Any) -> str:
-    return percent_text(value)

@@ -147,7 +147,7 @@ class DictionaryPlan:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        """The same, in a notebook."""
+        """The text, in a notebook."""
         return html_lines(str(self))
 
     __repr__ = __str__
@@ -261,7 +261,16 @@ def plan_dictionary(
     """
     s = Setting(length, alphabet, epsilon, n, pad, alpha, power, false_grams, max_candidates)
     layouts, left_out = _layouts(s, grams, positive_integer("most_grams", most_grams))
-    grid = _shares(shares, epsilon)
+    if shares is None:
+        grid = np.arange(5, 91) / 100.0
+    else:
+        values = _listed("shares", shares, "must be shares of the string in (0, 1), such as [0.25]")
+        distinct = {probability("shares", value, zero=False, one=False) for value in values}
+        grid = np.array(sorted(distinct))
+    least = epsilon * min(float(grid[0]), (1.0 - float(grid[-1])) / 2.0)
+    if least < EPSILON_RANGE[0]:
+        remedy = f"leaves {least:.3g} for one of the three reports: raise epsilon, or set shares"
+        raise InvalidArgument("epsilon", epsilon, remedy)
     grams_by = _names("gram_mechanisms", gram_mechanisms, GRAM_MECHANISMS)
     strings_by = _names("string_mechanisms", string_mechanisms, STRING_MECHANISMS)
     designs = [
@@ -282,21 +291,18 @@ def plan_dictionary(
     close = apart[apart["found"] <= _CLOSE * apart["found"].min()]
     row = int(close.sort_values(["n_grams", "bits"], kind="stable").index[0])
     best = designs[order[row]]
-    return DictionaryPlan(s, table, row, best.curve(grid), _comparison(best, grid), left_out)
-
-
-def _comparison(best: GramDesign, shares: Array) -> pd.DataFrame:
-    """From the survey of FPE16 to the recommended one."""
-    s, third = best.setting, np.array([1.0 / 3.0])
+    # From the survey of FPE16 to the recommended one
+    third = np.array([1.0 / 3.0])
     bigrams = s.layout(2 if s.length % 2 == 0 and s.length > 2 else 1)
     paper = GramDesign(s, bigrams, "rappor", "rappor")
-    rows = {
+    steps = {
         "paper": paper.row(third),
-        "paper, best split": paper.row(shares),
+        "paper, best split": paper.row(grid),
         "thirds": best.row(third),
-        "recommended": best.row(shares),
+        "recommended": best.row(grid),
     }
-    return pd.DataFrame(rows.values(), index=list(rows))
+    comparison = pd.DataFrame(steps.values(), index=list(steps))
+    return DictionaryPlan(s, table, row, best.curve(grid), comparison, left_out)
 
 
 def _layouts(s: Setting, grams: Any, most_grams: int) -> tuple[list[GramLayout], dict[int, str]]:
@@ -332,21 +338,6 @@ def _listed(name: str, values: Any, remedy: str) -> list[Any]:
     if not found:
         raise InvalidArgument(name, values, remedy)
     return found
-
-
-def _shares(shares: Any, epsilon: float) -> Array:
-    """Shares of epsilon for the string, checked to leave a valid epsilon to every part."""
-    if shares is None:
-        grid = np.arange(5, 91) / 100.0
-    else:
-        found = _listed("shares", shares, "must be shares of the string in (0, 1), such as [0.25]")
-        checked = [probability("shares", value, zero=False, one=False) for value in found]
-        grid = np.array(sorted(set(checked)))
-    least = epsilon * min(float(grid[0]), (1.0 - float(grid[-1])) / 2.0)
-    if least < EPSILON_RANGE[0]:
-        remedy = f"leaves {least:.3g} for one of the three reports: raise epsilon, or set shares"
-        raise InvalidArgument("epsilon", epsilon, remedy)
-    return np.asarray(grid)
 
 
 def _names(name: str, values: Any, choices: tuple[str, ...]) -> list[str]:
@@ -412,7 +403,17 @@ class GramDesign:
         n_pairs = K * (K - 1) // 2
         # as many present grams as absent ones
         kept = max(min(2.0 * s.false_grams, layout.n_grams), 1.0)
-        alone, jointly = self._gram_variances((1.0 - shares) / 2.0 * s.epsilon, kept)
+        # variance of one report about an average gram: alone, and with all kept grams
+        epsilon, size = (1.0 - shares) / 2.0 * s.epsilon, layout.n_grams
+        if self.gram in ("krr", "oue"):
+            rates = krr_rates(size, epsilon) if self.gram == "krr" else krappor_rates(epsilon, 0.5)
+            alone = jointly = report_variances(rates, 1.0 / size)
+        else:
+            made: list[Any] = [gram_mechanism(self.gram, e, layout) for e in epsilon.tolist()]
+            rates, h = hashed_rates(made), made[0].n_owned
+            alone = report_variances(rates, 1.0 / size, h)
+            jointly = report_variances(rates, 1.0 / size, h, likelihood=True)
+            jointly = jointly * _together(made, kept)
         own = (shares * s.epsilon).tolist()
         strings: list[Any] = [string_mechanism(self.string, epsilon) for epsilon in own]
         whole = report_variances(hashed_rates(strings), 0.0, strings[0].n_owned)
@@ -426,22 +427,6 @@ class GramDesign:
             "test": string_stage(np.sqrt(whole / s.n), s.alpha, s.max_candidates),
         }
 
-    def _gram_variances(self, epsilon: Array, kept: float) -> tuple[Array, Array]:
-        """Variance of one report about an average gram: alone, and with all kept grams."""
-        size = self.layout.n_grams
-        if self.gram in ("krr", "oue"):
-            rates = krr_rates(size, epsilon) if self.gram == "krr" else krappor_rates(epsilon, 0.5)
-            same = report_variances(rates, 1.0 / size)
-            return same, same
-        made = [self._mechanism(e) for e in epsilon.tolist()]
-        rates, h = hashed_rates(made), made[0].n_owned
-        alone = report_variances(rates, 1.0 / size, h)
-        jointly = report_variances(rates, 1.0 / size, h, likelihood=True)
-        return alone, jointly * _together(made, kept)
-
-    def _mechanism(self, epsilon: float) -> Any:
-        return gram_mechanism(self.gram, epsilon, self.layout)
-
     def curve(self, shares: Array) -> pd.DataFrame:
         """Frequencies that pass each stage, and all stages, one row a share."""
         found = detectable(self.stages(shares), self.setting.power)
@@ -452,6 +437,14 @@ class GramDesign:
         curve = self.curve(shares)
         best = int(curve["found"].argmin())
         share, found = float(curve.index[best]), curve.iloc[best]
+        # a respondent sends the pair of positions, two grams and the string
+        epsilon, size, K = self.setting.epsilon, self.layout.n_grams, self.layout.n_positions
+        if self.gram in ("krr", "oue"):
+            gram = size if self.gram == "oue" else _width(size)
+        else:
+            own = gram_mechanism(self.gram, (1.0 - share) / 2.0 * epsilon, self.layout)
+            gram = _report_bits(own)
+        string = _report_bits(string_mechanism(self.string, share * epsilon))
         return {
             "gram": self.layout.gram,
             "gram_mechanism": self.gram,
@@ -461,18 +454,8 @@ class GramDesign:
             "limit": str(found.drop("found").idxmax()),
             "sharing": 1.0 / (float(found["found"]) * self.layout.n_grams),
             "n_grams": self.layout.n_grams,
-            "bits": self.bits(share),
+            "bits": _width(K * (K - 1) // 2) + 2 * gram + string,
         }
-
-    def bits(self, share: float) -> int:
-        """Bits that a respondent sends: the pair of positions, two grams and the string."""
-        epsilon, size, K = self.setting.epsilon, self.layout.n_grams, self.layout.n_positions
-        if self.gram in ("krr", "oue"):
-            gram = size if self.gram == "oue" else _width(size)
-        else:
-            gram = _report_bits(self._mechanism((1.0 - share) / 2.0 * epsilon))
-        string = _report_bits(string_mechanism(self.string, share * epsilon))
-        return _width(K * (K - 1) // 2) + 2 * gram + string
 
 
 def _together(mechanisms: list[Any], size: float) -> Array:

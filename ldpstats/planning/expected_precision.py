@@ -1,4 +1,8 @@
-"""How precise the estimates of a survey will be."""
+"""How precise the estimates of a survey will be.
+
+`precision` has the standard errors. Then: the cost of privacy in respondents (KBR16), the
+covariance of one report, on which every plan rests, and the bound for personalised estimates.
+"""
 
 from __future__ import annotations
 
@@ -132,18 +136,7 @@ class Precision:
         return direct / spread if spread > 0.0 else np.nan
 
     def width(self, alpha: float = 0.05) -> pd.Series[Any]:
-        """Full width of the Wald interval of each category, before a cut to [0, 1].
-
-        Parameters
-        ----------
-        alpha : float
-            1 - coverage.
-
-        Raises
-        ------
-        InvalidArgument
-            If `alpha` is not between 0 and 1.
-        """
+        """Full width of the Wald interval of each category, before a cut to [0, 1]."""
         return self._named(widths(self.se.to_numpy(), level(alpha)), "width")
 
     @property
@@ -152,44 +145,27 @@ class Precision:
         return self._named(relatives(self.se.to_numpy(), self.p.to_numpy()), "relative")
 
     def frame(self, alpha: float = 0.05) -> pd.DataFrame:
-        """All of these by category: "p", "se", "width", "relative".
-
-        Parameters
-        ----------
-        alpha : float
-            1 - coverage of the intervals whose full width is shown.
-
-        Raises
-        ------
-        InvalidArgument
-            If `alpha` is not between 0 and 1.
-        """
+        """All of these by category: "p", "se", "width", "relative"."""
         return pd.DataFrame(
             {"p": self.p, "se": self.se, "width": self.width(alpha), "relative": self.relative}
         )
 
     def summary(self, alpha: float = 0.05, max_rows: int = 40) -> Summary:
-        """The standard errors as a table.
-
-        Parameters
-        ----------
-        alpha : float
-            1 - coverage of the intervals whose full width is shown.
-        max_rows : int
-            Categories to show, the most frequent first where there are more.
-
-        Raises
-        ------
-        InvalidArgument
-            If `alpha` or `max_rows` is invalid.
-        """
+        """The standard errors as a table."""
         alpha, most = level(alpha), positive_integer("max_rows", max_rows)
         frame = self.frame(alpha)
         frequent = np.sort(np.argsort(-frame["p"].to_numpy(), kind="stable")[:most])
         shown = frame.iloc[frequent]
+        share, largest = self.effective_share, one_line(self.worst, 20)
+        kept = "-" if np.isnan(share) else f"{self.effective_n:,.0f} ({100 * share:.3g}%)"
+        largest_se = f"{self.se.max():.4g} ({largest})"
         table = SummaryTable(
             title="Expected precision of frequencies",
-            header=self._header(),
+            header=[
+                ["Mechanism:", str(self.mechanism), "Respondents:", f"{self.n:,}"],
+                ["Epsilon (nats):", epsilon_text(self.mechanism.epsilon), "Without privacy:", kept],
+                ["Design effect:", f"{self.design_effect:g}", "Largest std err:", largest_se],
+            ],
             columns=["p", "std err", f"{100 * (1 - alpha):.4g}% width", "std err / p"],
             stubs=distinct_lines(shown.index, LONGEST_LABEL),
             body=[[f"{value:.4g}" for value in row] for row in shown.to_numpy()],
@@ -199,16 +175,6 @@ class Precision:
             ],
         )
         return table.layout()
-
-    def _header(self) -> list[list[str]]:
-        share = self.effective_share
-        kept = "-" if np.isnan(share) else f"{self.effective_n:,.0f} ({100 * share:.3g}%)"
-        largest_se = f"{self.se.max():.4g} ({one_line(self.worst, 20)})"
-        return [
-            ["Mechanism:", str(self.mechanism), "Respondents:", f"{self.n:,}"],
-            ["Epsilon (nats):", epsilon_text(self.mechanism.epsilon), "Without privacy:", kept],
-            ["Design effect:", f"{self.design_effect:g}", "Largest std err:", largest_se],
-        ]
 
     def __str__(self) -> str:
         return str(self.summary())

@@ -1,4 +1,4 @@
-"""What every goal of a survey answers."""
+"""What a survey is to find out: a null hypothesis, a truth, and the ray of truths between them."""
 
 from __future__ import annotations
 
@@ -321,26 +321,13 @@ class PresenceTest(Goal):
 
 @dataclass(frozen=True, eq=False)
 class FrequencyRay(Ray):
-    """One frequency goes from `value` to the true one, the others keep their proportions.
-
-    Parameters
-    ----------
-    at : Setting
-    x : int
-        Position of the category.
-    value : float
-        Its frequency under the null hypothesis.
-    presence : bool
-        Whether the test is of presence, one-sided, and else two-sided.
-    tests : int
-        Tests among which alpha is divided (Bonferroni).
-    """
+    """One frequency goes from `value` to the true one, the others keep their proportions."""
 
     at: Setting
-    x: int
-    value: float
-    presence: bool = False
-    tests: int = 1
+    x: int  # position of the category
+    value: float  # its frequency under the null hypothesis
+    presence: bool = False  # whether the test is one-sided
+    tests: int = 1  # among which alpha is divided (Bonferroni)
 
     @property
     def most(self) -> float:
@@ -458,33 +445,21 @@ class IndependenceTest(Goal):
             axes = (self.table.index, self.table.columns)
             margins = [pd.Series(m, index=axis) for m, axis in zip(margins, axes, strict=True)]
         else:
-            _refuse_shape(values, mechanism)
-        names = ("table", "table")
-        pairs = zip(mechanism, margins, names, strict=True)
+            # Refuse a table without labels that has other categories than the mechanisms
+            sizes = tuple(m.k for m in mechanism if isinstance(m, Mechanism) and not m.is_open)
+            if len(sizes) == 2 and values.shape != sizes:
+                remedy = f"must have the shape {sizes}, of the categories of both mechanisms"
+                raise InvalidArgument("table", f"array of shape {values.shape}", remedy)
         first, second = (
-            setting(one, margin, name, f"mechanism[{i}]")
-            for i, (one, margin, name) in enumerate(pairs)
+            setting(one, margin, "table", f"mechanism[{i}]")
+            for i, (one, margin) in enumerate(zip(mechanism, margins, strict=True))
         )
-        for side, axis in ((first, 0), (second, 1)):
-            values = _ordered(self.table, values, side, axis)
+        if isinstance(self.table, pd.DataFrame):  # in the order of the mechanisms' categories
+            for axis, (labels, side) in enumerate(zip(axes, (first, second), strict=True)):
+                numbered = pd.Series(np.arange(len(labels)), index=labels)
+                places = align("table", numbered, side.labels)
+                values = np.take(values, np.asarray(places, dtype=np.int64), axis=axis)
         return _TableRay(first, second, values)
-
-
-def _refuse_shape(values: Array, pair: Any) -> None:
-    """Refuse a table without labels that has other categories than the mechanisms."""
-    sizes = tuple(m.k for m in pair if isinstance(m, Mechanism) and not m.is_open)
-    if len(sizes) == 2 and values.shape != sizes:
-        remedy = f"must have the shape {sizes}, of the categories of both mechanisms"
-        raise InvalidArgument("table", f"array of shape {values.shape}", remedy)
-
-
-def _ordered(table: Any, values: Array, side: Setting, axis: int) -> Array:
-    """Rows or columns in the order of a mechanism's categories."""
-    if not isinstance(table, pd.DataFrame):
-        return values
-    labels = table.index if axis == 0 else table.columns
-    places = align("table", pd.Series(np.arange(len(labels)), index=labels), side.labels)
-    return np.take(values, np.asarray(places, dtype=np.int64), axis=axis)
 
 
 @dataclass(frozen=True, eq=False)
@@ -714,7 +689,7 @@ class _CoefficientRay(Ray):
 # -- Comparison of groups of respondents ----------------------------------------------------------
 
 
-_TABLE_groups = "must be a table of shares: a row for each group, which sums to one"
+_ROWS = "must be a table of shares: a row for each group, which sums to one"
 _LABELS = "a DataFrame with categories as columns"
 _SHOWN = 4  # shares of a list that is written out as rows
 _MECHANISMS = "must be one mechanism for all groups, or a list of one for each of the {} groups"
@@ -770,7 +745,25 @@ class GroupsTest(Goal):
     category: Any = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "p", _checked_table(self.p))
+        values = numbers("p", self.p, f"{_ROWS}, or {_LABELS}")
+        if values.ndim == 1 and values.size > 1 and ((0.0 <= values) & (values <= 1.0)).all():
+            pairs = ", ".join(f"[{1.0 - share:g}, {share:g}]" for share in values[:_SHOWN])
+            pairs += ", ..." * (values.size > _SHOWN)
+            remedy = f"{_ROWS}; for no/yes answers [{pairs}], or {_LABELS}"
+            raise InvalidArgument("p", values.tolist(), remedy)
+        if values.ndim != 2 or len(values) < 2 or values.shape[1] < 2:
+            remedy = f"{_ROWS}, or {_LABELS}; at least two of each"
+            raise InvalidArgument("p", f"array of shape {values.shape}", remedy)
+        if isinstance(self.p, pd.DataFrame):
+            index, columns = self.p.index.copy(), self.p.columns.copy()
+            rows = [
+                checked_shares(f"p[{i}]", pd.Series(row, index=columns))
+                for i, row in enumerate(values)
+            ]
+            object.__setattr__(self, "p", pd.DataFrame(np.array(rows), index, columns))
+        else:
+            rows = [checked_shares(f"p[{i}]", row) for i, row in enumerate(values)]
+            object.__setattr__(self, "p", frozen(np.array(rows)))
         groups = len(self.p)
         if self.shares is not None:
             shares = distribution("shares", self.shares, groups)
@@ -868,28 +861,6 @@ class _GroupsRay(Ray):
         if self.x is None:
             return homogeneity_form(*given, candidates, alpha)
         return difference_test(*given, self.x, candidates, alpha)
-
-
-def _checked_table(p: Any) -> Any:
-    """Distributions of groups, a row each."""
-    values = numbers("p", p, f"{_TABLE_groups}, or {_LABELS}")
-    if values.ndim == 1 and values.size > 1 and ((0.0 <= values) & (values <= 1.0)).all():
-        pairs = ", ".join(f"[{1.0 - share:g}, {share:g}]" for share in values[:_SHOWN])
-        pairs += ", ..." * (values.size > _SHOWN)
-        remedy = f"{_TABLE_groups}; for no/yes answers [{pairs}], or {_LABELS}"
-        raise InvalidArgument("p", values.tolist(), remedy)
-    if values.ndim != 2 or len(values) < 2 or values.shape[1] < 2:
-        remedy = f"{_TABLE_groups}, or {_LABELS}; at least two of each"
-        raise InvalidArgument("p", f"array of shape {values.shape}", remedy)
-    named = isinstance(p, pd.DataFrame)
-    columns = p.columns if named else None
-    rows = [
-        checked_shares(f"p[{i}]", pd.Series(row, index=columns) if named else row)
-        for i, row in enumerate(values)
-    ]
-    if not named:
-        return frozen(np.array(rows))
-    return pd.DataFrame(np.array(rows), index=p.index.copy(), columns=p.columns.copy())
 
 
 def _row(p: Any, i: int) -> Any:

@@ -10,12 +10,17 @@ distinguishable candidates, and also equations of full rank (`identification_ran
 KBR16 prints k^-C as the probability that two strings are distinguishable; it is that of a
 collision. The paper counts k C independent equations; there are C (k - 1) + 1, because the
 frequencies of every cohort have the same sum. The rest of appendix G is right for h = 1.
+
+Then: expected losses of hashed mechanisms, the best design for a survey, losses of one estimate,
+and the probabilities that a category is reported, on which expected losses rest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, fields
+from itertools import product
 from numbers import Integral
 from typing import Any
 
@@ -137,9 +142,22 @@ def distinguishable_probability(S: int, n_cells: int, n_cohorts: int, n_hashes: 
     others = S - 1.0
     if others * collision_probability(k, C, h) < _NEVER:
         return 1.0
-    log_match, weights = _profiles(*_filters(k, h), C)
+    # The law of ln P(another string owns the same cells in all C cohorts): values and weights
+    sizes, log_match = _filters(k, h)
+    sizes, log_match = sizes[sizes > _NEVER], log_match[sizes > _NEVER]
+    values: Array = C * log_match
+    weights: Array = np.ones(1)
+    if sizes.size > 1:
+        values = np.zeros(1)
+        for _ in range(C):
+            values = (values[:, None] + log_match).ravel()
+            weights = (weights[:, None] * sizes).ravel()
+            # merge sums that differ only in the order of their terms
+            _, first, group = np.unique(values.round(9), return_index=True, return_inverse=True)
+            values, weights = values[first], np.bincount(group, weights)
+            values, weights = values[weights > _NEVER], weights[weights > _NEVER]
     with np.errstate(divide="ignore"):  # log 0 where others match for certain
-        return float(weights @ np.exp(others * np.log1p(-np.exp(log_match))))
+        return float(weights @ np.exp(others * np.log1p(-np.exp(values))))
 
 
 def expected_recoverable_mass(S: int, n_cells: int, n_cohorts: int, n_hashes: int = 1) -> float:
@@ -255,21 +273,6 @@ def _filters(k: int, h: int) -> tuple[Array, Array]:
         return sizes[1:], np.log(sizes[1:]) - log_sets
 
 
-def _profiles(sizes: Array, log_match: Array, C: int) -> tuple[Array, Array]:
-    """Law of ln P(another string owns the same cells in all C cohorts): values and weights."""
-    sizes, log_match = sizes[sizes > _NEVER], log_match[sizes > _NEVER]
-    values: Array = np.zeros(1)
-    weights: Array = np.ones(1)
-    for _ in range(C if sizes.size > 1 else 0):
-        values = (values[:, None] + log_match).ravel()
-        weights = (weights[:, None] * sizes).ravel()
-        # merge sums that differ only in the order of their terms
-        _, first, group = np.unique(values.round(9), return_index=True, return_inverse=True)
-        values, weights = values[first], np.bincount(group, weights)
-        values, weights = values[weights > _NEVER], weights[weights > _NEVER]
-    return (values, weights) if sizes.size > 1 else (C * log_match, np.ones(1))
-
-
 def _least(enough: Callable[[int], bool], start: int) -> int:
     """The smallest number from `start` that is enough, by doubling and bisection."""
     high = start
@@ -354,7 +357,36 @@ def expected_loss(
     law = distribution("p", align("p", p, labels), len(labels))
     problem = mechanism.moments(mechanism.specimen(), candidates)
     if isinstance(problem, CohortMoments):
-        return _total(_cohort_variances(problem, law), n, loss)
+        from scipy.sparse import csr_array
+
+        # C sum_c y_cx' V_c y_cx, shape (S,), without the (S, S) products of `problem.covariance`
+        source = problem.single("expected_loss")
+        design, inverse = source.design, problem.inverse * source.precision  # (A'A)^-1
+        (C, S, h), m, slope = design.cells.shape, design.n_cells, design.slope
+        own, u = design.owned(law), source.cell_means(law)
+        # V_c = diag(d) - u u', and what bits of the same answer share
+        if source.is_labels:
+            d = u
+        else:
+            d, u = u * (1.0 - u) - slope**2 * own * (1.0 - own), slope * own
+            d += slope**2 * own if h == 1 else 0.0
+        total, shift = np.zeros(S), design.background * inverse.sum(axis=0)
+        step = max(1, _ROWS // max(m, S))
+        for start in range(0, C, step):
+            part = slice(start, start + step)
+            cells = design.cells[part]
+            c, x, j = np.nonzero(cells < m)
+            ones, rows = np.ones(c.size), c * m + cells[c, x, j]
+            # H of these cohorts, sparse of shape (C m, S)
+            owners = csr_array((ones, (rows, x)), shape=(len(cells) * m, S))
+            y = slope * (owners @ inverse - shift)
+            total += d[part].reshape(-1) @ y**2
+            total -= ((u[part, :, None] * y.reshape(-1, m, S)).sum(axis=1) ** 2).sum(axis=0)
+            if h > 1:  # means of the sums over the bits of each answer, sparse of shape (C S, C m)
+                shape = (len(cells) * S, len(cells) * m)
+                answers = csr_array((ones, (c * S + x, rows)), shape=shape)
+                total += np.tile(law, len(y) // m) @ (slope * (answers @ y)) ** 2
+        return _total(np.asarray(C * total), n, loss)
     return _total(problem.estimate_variances(law), n, loss)
 
 
@@ -369,48 +401,6 @@ def _total(variances: Array, n: npt.ArrayLike, loss: str) -> Loss:
     if loss == "l2":
         return variances.sum() / respondents
     return np.sqrt(2.0 / (np.pi * respondents)) * np.sqrt(variances).sum()
-
-
-def _cohort_variances(problem: CohortMoments, p: Array) -> Array:
-    """C sum_c y_cx' V_c y_cx, shape (S,), without the (S, S) products of `problem.covariance`."""
-    source = problem.single("expected_loss")
-    design, inverse = source.design, problem.inverse * source.precision  # (A'A)^-1
-    (C, S, h), m, slope = design.cells.shape, design.n_cells, design.slope
-    own, u = design.owned(p), source.cell_means(p)
-    # V_c = diag(d) - u u', and what bits of the same answer share
-    if source.is_labels:
-        d = u
-    else:
-        d, u = u * (1.0 - u) - slope**2 * own * (1.0 - own), slope * own
-        d += slope**2 * own if h == 1 else 0.0
-    total, shift = np.zeros(S), design.background * inverse.sum(axis=0)
-    step = max(1, _ROWS // max(m, S))
-    for start in range(0, C, step):
-        part = slice(start, start + step)
-        y = slope * (_owners(design.cells[part], m) @ inverse - shift)
-        total += d[part].reshape(-1) @ y**2
-        total -= ((u[part, :, None] * y.reshape(-1, m, S)).sum(axis=1) ** 2).sum(axis=0)
-        if h > 1:  # means of the sums over the bits of each answer
-            total += np.tile(p, len(y) // m) @ (slope * (_answers(design.cells[part], m) @ y)) ** 2
-    return np.asarray(C * total)
-
-
-def _owners(cells: Array, m: int) -> Any:
-    """H of some cohorts, sparse of shape (C m, S)."""
-    from scipy.sparse import csr_array
-
-    C, S, _ = cells.shape
-    c, x, j = np.nonzero(cells < m)
-    return csr_array((np.ones(c.size), (c * m + cells[c, x, j], x)), shape=(C * m, S))
-
-
-def _answers(cells: Array, m: int) -> Any:
-    """The cells that each answer owns in some cohorts, sparse of shape (C S, C m)."""
-    from scipy.sparse import csr_array
-
-    C, S, _ = cells.shape
-    c, x, j = np.nonzero(cells < m)
-    return csr_array((np.ones(c.size), (c * S + x, c * m + cells[c, x, j])), shape=(C * S, C * m))
 
 
 def random_design_loss(
@@ -477,51 +467,42 @@ def random_design_loss(
     if not mechanism.is_open and len(mechanism.labels()) != law.size:
         known = len(mechanism.labels())
         raise InvalidArgument("p", f"array of shape {law.shape}", f"must have {known} entries")
-    return _total(_random_variances(mechanism, law), n, loss)
-
-
-def _random_variances(mechanism: Any, p: Array) -> Array:
-    """The V_x of `random_design_loss` at one respondent, shape (S,)."""
-    S, k, C = p.size, mechanism.n_cells, mechanism.n_cohorts
-    kappa, excess = (_hashed if mechanism.is_open else _permuted)(S, k, C)
-    square, gain = float(p @ p), 1.0 - kappa
+    made_by: Any = mechanism
+    S, k, C = law.size, mechanism.n_cells, mechanism.n_cohorts
+    # The probability of a collision, and the factor of v
+    if mechanism.is_open:
+        gamma = S / (C * (k - 1))
+        kappa, excess = 1.0 / k, gamma / (1.0 - gamma) if gamma < 1.0 else np.nan
+    elif k >= S:
+        kappa, excess = 0.0, 0.0
+    else:
+        full, more = divmod(S, k)  # `more` cells own full + 1 values, the others full
+        kappa = (more * (full + 1) * full + (k - more) * full * (full - 1)) / (S * (S - 1))
+        a = (k - 1) / (S - 1)
+        factor = k / S * (1.0 - a) / (a * (C * a - 1.0)) if C * a > 1.0 else np.nan
+        excess = factor * (1.0 - kappa)
+    square, gain = float(law @ law), 1.0 - kappa
     # one report's cells have V = diag(low + rise own) - u u' with u = base + slope own
     if mechanism.n_bits:
-        high, low = mechanism.p1, mechanism.p0
+        high, low = made_by.p1, made_by.p0
         slope, base = high - low, 0.0
         rise, low = high * (1.0 - high) - low * (1.0 - low) + slope**2, low * (1.0 - low)
     else:
-        Q = mechanism.worst_channel()
+        Q = made_by.worst_channel()
         slope, low = Q.a, Q.b
         rise, base = slope, low
     length = gain**2 + (k - 1) * kappa**2  # of the contrast: 1 - kappa and -kappa, squared
     offset = base * (1.0 - k * kappa)  # the contrast of the constant part of u
-    own = low * length + rise * gain * (p * gain + (1.0 - p) * kappa)
-    own -= offset**2 + 2.0 * offset * slope * p * gain
-    spread = square - p**2  # of the other answers in a cell, over kappa (1 - kappa)
+    own = low * length + rise * gain * (law * gain + (1.0 - law) * kappa)
+    own -= offset**2 + 2.0 * offset * slope * law * gain
+    spread = square - law**2  # of the other answers in a cell, over kappa (1 - kappa)
     if not mechanism.is_open and S > 2:  # drawn without replacement
-        spread = (spread - (1.0 - p) ** 2 / (S - 1)) * (S - 1) / (S - 2)
-    own -= slope**2 * gain * (p**2 * gain + spread * kappa)
+        spread = (spread - (1.0 - law) ** 2 / (S - 1)) * (S - 1) / (S - 2)
+    own -= slope**2 * gain * (law**2 * gain + spread * kappa)
     together = square + kappa * (1.0 - square)  # probability that two answers are in one cell
     mean = low + rise / k - slope**2 * (together - 1.0 / k) / (k - 1)
-    return np.asarray((own / gain + excess * mean) / (slope**2 * gain))
-
-
-def _hashed(S: int, k: int, C: int) -> tuple[float, float]:
-    """Probability of a collision, and the factor of v, for random hashes."""
-    gamma = S / (C * (k - 1))
-    return 1.0 / k, gamma / (1.0 - gamma) if gamma < 1.0 else np.nan
-
-
-def _permuted(S: int, k: int, C: int) -> tuple[float, float]:
-    """Probability of a collision, and the factor of v, for permutations."""
-    if k >= S:
-        return 0.0, 0.0
-    full, more = divmod(S, k)  # `more` cells own full + 1 values, the others full
-    kappa = (more * (full + 1) * full + (k - more) * full * (full - 1)) / (S * (S - 1))
-    a = (k - 1) / (S - 1)
-    factor = k / S * (1.0 - a) / (a * (C * a - 1.0)) if C * a > 1.0 else np.nan
-    return kappa, factor * (1.0 - kappa)
+    variances = np.asarray((own / gain + excess * mean) / (slope**2 * gain))
+    return _total(variances, n, loss)
 
 
 # -- Which mechanism, and how many cells, cohorts and hashes, for a survey of hashed answers ------
@@ -590,7 +571,7 @@ class Recommendation:
         )
 
     def _repr_html_(self) -> str:
-        """The same, in a notebook."""
+        """The text, in a notebook."""
         return html_lines(str(self))
 
 
@@ -677,12 +658,33 @@ def recommend_design(
     """
     S, n = positive_integer("S", S, 2), positive_integer("n", n)
     epsilon = positive_epsilon("epsilon", epsilon)
-    law = _geometric(S) if p is None else distribution("p", p, S)
+    if p is None:  # geometric with mean S / 5
+        law = (S / (S + 5.0)) ** np.arange(S)
+        law = np.asarray(law / law.sum())
+    else:
+        law = distribution("p", p, S)
     loss = one_of("loss", loss, ("l1", "l2"))
     closed = boolean("closed", closed)
-    designs = list(
-        _designs(S, n, epsilon, closed, _names(mechanisms), n_outputs, n_cohorts, n_hashes)
-    )
+    given = [mechanisms] if isinstance(mechanisms, str) else mechanisms
+    names = listed("mechanisms", given, f"must be names from {_MECHANISMS}")
+    if not names:
+        raise InvalidArgument("mechanisms", mechanisms, "must name at least one")
+    names = list(dict.fromkeys(one_of("mechanisms", name, _MECHANISMS) for name in names))
+    cells = _grid("n_outputs", n_outputs, sorted({3, *(1 << np.arange(1, 13)), *([S] * closed)}), 2)
+    hashes = _grid("n_hashes", n_hashes, [1])
+    if S > _EXACT and max(hashes) > 1:
+        remedy = f"must be 1 for more than {_EXACT} candidates"
+        raise InvalidArgument("n_hashes", max(hashes), remedy)
+    alphabet = S if closed else None
+    designs: list[Hashing] = []
+    for name, k in product(names, cells):
+        most = min(_MOST_COHORTS, n // _FEW, _ENOUGH * S // k)
+        cohorts = [1, *(4**i for i in range(1, 7) if 4**i <= most)]
+        for C in _grid("n_cohorts", n_cohorts, cohorts):
+            if name == "orr":
+                designs.append(ORR(k, C, epsilon=epsilon, alphabet=alphabet))
+            else:
+                designs += [ORAPPOR(k, h, C, epsilon=epsilon, alphabet=alphabet) for h in hashes]
     rows = [_row(design, law, n, loss) for design in designs]
     # ties, up to rounding: the shorter report first
     order = sorted(
@@ -700,48 +702,6 @@ def recommend_design(
     return Recommendation(designs[order[row]], table, row, S, n, epsilon, loss)
 
 
-def _geometric(S: int) -> Array:
-    p = (S / (S + 5.0)) ** np.arange(S)
-    return np.asarray(p / p.sum())
-
-
-def _names(mechanisms: object) -> list[str]:
-    remedy = f"must be names from {_MECHANISMS}"
-    given = [mechanisms] if isinstance(mechanisms, str) else mechanisms
-    names = listed("mechanisms", given, remedy)
-    if not names:
-        raise InvalidArgument("mechanisms", mechanisms, "must name at least one")
-    return list(dict.fromkeys(one_of("mechanisms", name, _MECHANISMS) for name in names))
-
-
-def _designs(
-    S: int,
-    n: int,
-    epsilon: float,
-    closed: bool,
-    mechanisms: list[str],
-    n_outputs: object,
-    n_cohorts: object,
-    n_hashes: object,
-) -> Iterator[Hashing]:
-    """All designs of the grid."""
-    cells = _grid("n_outputs", n_outputs, sorted({3, *(1 << np.arange(1, 13)), *([S] * closed)}), 2)
-    hashes = _grid("n_hashes", n_hashes, [1])
-    if S > _EXACT and max(hashes) > 1:
-        raise InvalidArgument(
-            "n_hashes", max(hashes), f"must be 1 for more than {_EXACT} candidates"
-        )
-    alphabet = S if closed else None
-    for name in mechanisms:
-        for k in cells:
-            for C in _grid("n_cohorts", n_cohorts, _cohorts(S, n, k)):
-                if name == "orr":
-                    yield ORR(k, C, epsilon=epsilon, alphabet=alphabet)
-                    continue
-                for h in hashes:
-                    yield ORAPPOR(k, h, C, epsilon=epsilon, alphabet=alphabet)
-
-
 def _grid(name: str, values: Any, default: list[int], least: int = 1) -> list[int]:
     """Distinct positive integers; one alone may be given without a list."""
     if values is None:
@@ -753,25 +713,34 @@ def _grid(name: str, values: Any, default: list[int], least: int = 1) -> list[in
     return list(dict.fromkeys(positive_integer(name, value, least) for value in given))
 
 
-def _cohorts(S: int, n: int, k: int) -> list[int]:
-    """Powers of four, as long as more of them still help."""
-    most = min(_MOST_COHORTS, n // _FEW, _ENOUGH * S // k)
-    return [1, *(4**i for i in range(1, 7) if 4**i <= most)]
-
-
 def _row(design: Hashing, p: Array, n: int, loss: str) -> dict[str, Any]:
+    """A row of the table of `recommend_design`."""
     k, C, h, S = design.n_cells, design.n_cohorts, design.n_owned, p.size
-    sure = h == 1 and _beyond_doubt(design, S)
+    sure = h == 1  # that nearly all draws of one hash identify S candidates
+    if sure and (design.is_open or k < S):
+        alike = S * (1.0 - distinguishable_probability(S, k, C))
+        sure = C >= 4 and 2 * S <= C * (k - 1) and alike < _RARE
     exact = S <= _EXACT and not (sure and C >= _LARGE)
+    value = np.nan
     if exact:
-        value = _exact_loss(design, p, n, loss)
-    else:
-        value = float(random_design_loss(design, p, n, loss)) if sure else np.nan
+        if S <= identification_rank(k, C, h) - (design.is_open and h == 1):
+            candidates = [str(i) for i in range(S)] if design.is_open else None
+            with suppress(NotIdentified):
+                value = float(expected_loss(design, p, n, candidates, loss))
+    elif sure:
+        value = float(random_design_loss(design, p, n, loss))
     identified = bool(np.isfinite(value))
     if design.is_open:
         apart = distinguishable_probability(S, k, C, h)
-    else:  # the permutations are known; ranks of many labels are not computed
-        apart = 1.0 if identified else _share_apart(design) if exact else np.nan
+    elif identified:
+        apart = 1.0
+    elif exact:  # the share of labels whose cells no other has
+        owned = np.sort(design.cells(), axis=2).swapaxes(0, 1)  # (S, C, h)
+        owned = np.ascontiguousarray(owned).reshape(len(owned), -1)
+        _, copies = np.unique(owned, axis=0, return_counts=True)
+        apart = float((copies == 1).sum() / len(owned))
+    else:  # the permutations are known, but ranks of many labels are not computed
+        apart = np.nan
     return {
         "mechanism": "orappor" if design.n_bits else "orr",
         "n_outputs": k,
@@ -783,35 +752,6 @@ def _row(design: Hashing, p: Array, n: int, loss: str) -> dict[str, Any]:
         "bits": (C - 1).bit_length() + (k if design.n_bits else (k - 1).bit_length()),
         "exact": exact,
     }
-
-
-def _exact_loss(design: Hashing, p: Array, n: int, loss: str) -> float:
-    S = p.size
-    rank = identification_rank(design.n_cells, design.n_cohorts, design.n_owned)
-    if S > rank - (design.is_open and design.n_owned == 1):
-        return np.nan
-    candidates = [str(i) for i in range(S)] if design.is_open else None
-    try:
-        return float(expected_loss(design, p, n, candidates, loss))
-    except NotIdentified:
-        return np.nan
-
-
-def _beyond_doubt(design: Hashing, S: int) -> bool:
-    """Whether nearly all draws of one hash identify S candidates."""
-    k, C = design.n_cells, design.n_cohorts
-    if not design.is_open and k >= S:
-        return True
-    alike = S * (1.0 - distinguishable_probability(S, k, C))
-    return C >= 4 and 2 * S <= C * (k - 1) and alike < _RARE
-
-
-def _share_apart(design: Hashing) -> float:
-    """Share of the labels of a closed alphabet whose cells no other has."""
-    cells = np.sort(design.cells(), axis=2)  # (C, S, h)
-    owned = np.ascontiguousarray(cells.swapaxes(0, 1)).reshape(cells.shape[1], -1)
-    _, copies = np.unique(owned, axis=0, return_counts=True)
-    return float((copies == 1).sum() / len(owned))
 
 
 # -- How far estimates are from a truth that is known, as in simulations --------------------------
@@ -872,15 +812,12 @@ def realised_losses(
         raise InvalidArgument("estimate", q.tolist(), remedy)
     l1, squared = float(np.abs(q - p).sum()), float(np.square(q - p).sum())
     found = {"total_variation": l1 / 2.0, "l1": l1, "l2": np.sqrt(squared), "squared_l2": squared}
-    return pd.Series(found | {"hellinger": _hellinger(q, p)}, name="loss")
-
-
-def _hellinger(q: npt.NDArray[Any], p: npt.NDArray[Any]) -> float:
-    """The distance of two distributions; nan where one is none."""
-    if q.min() < 0.0 or max(abs(q.sum() - 1.0), abs(p.sum() - 1.0)) > _WHOLE:
-        return np.nan
-    # half the squared distance of the roots, which does not cancel where they are close
-    return float(np.sqrt(np.square(np.sqrt(q) - np.sqrt(p)).sum() / 2.0))
+    found["hellinger"] = np.nan
+    if q.min() >= 0.0 and max(abs(q.sum() - 1.0), abs(p.sum() - 1.0)) <= _WHOLE:
+        # half the squared distance of the roots, which does not cancel where they are close
+        half = np.square(np.sqrt(q) - np.sqrt(p)).sum() / 2.0
+        found["hellinger"] = float(np.sqrt(half))
+    return pd.Series(found, name="loss")
 
 
 # -- Probabilities that a category is reported, and the two losses that follow --------------------
@@ -891,14 +828,10 @@ Loss = Any  # np.float64, or an array of float64 where epsilon or n is one
 
 @dataclass(frozen=True)
 class Rates:
-    """P(a category is reported), by its own respondents and by others, shape (..., k) or (..., 1).
-
-    ``miss`` is 1 - own and ``slope`` is own - other, kept because subtraction would lose them to
-    rounding at large epsilon.
-    """
+    """P(a category is reported), by its own respondents and others, shape (..., k) or (..., 1)."""
 
     own: Array
-    miss: Array
+    miss: Array  # 1 - own, and slope = own - other: subtraction would lose them at large epsilon
     other: Array
     slope: Array
 

@@ -1,4 +1,9 @@
-"""What every planned test answers."""
+"""Laws of the tests of a planned survey: what each rejects with n respondents, and how often.
+
+A test is of a binomial count, of a quadratic form of normal variables, or of one estimate with a
+variance and a skewness. The functions below make the test of a difference, of homogeneity, of
+independence and of a coefficient.
+"""
 
 from __future__ import annotations
 
@@ -71,26 +76,7 @@ _TEETH = 6.0  # of the zigzag, to be sure
 
 @dataclass(frozen=True)
 class CountTest(PlannedTest):
-    """A test of a count that is Binomial(n, null) under the null, and Binomial(n, truth) in truth.
-
-    All tallies that the test rejects are found, and their probability is summed exactly.
-
-    Parameters
-    ----------
-    null, truth : float
-        Probability that a report is counted.
-    alpha : float
-        Level of the test.
-    exact : bool
-        One-sided against larger counts, by the binomial tail, as `FrequencyResults.detected`; else
-        two-sided by the score test with its skewness, as `FrequencyResults.t_test`.
-
-    Examples
-    --------
-    >>> test = CountTest(null=0.5, truth=0.6, alpha=0.05, exact=False)
-    >>> test.power(np.array([200.0])).round(4)
-    array([0.8261])
-    """
+    """A test of a count that is Binomial(n, null) under the null, Binomial(n, truth) in truth."""
 
     null: float
     truth: float
@@ -102,52 +88,41 @@ class CountTest(PlannedTest):
         return self.truth > self.null if self.exact else self.truth != self.null
 
     def power(self, n: Array) -> Array:
+        """All tallies that the test rejects, and their probability, summed exactly."""
+        from scipy.special import betainc
+
         whole = np.maximum(np.floor(n + 1e-9 * n), 1.0)
-        if self.exact:
-            return _reached(whole, _least(whole, _binomial(self.null), self.alpha), self.truth)
         sides = ((self.null, self.truth), (1.0 - self.null, 1.0 - self.truth))
-        half = self.alpha / 2.0
-        found = [_reached(whole, _least(whole, _score(m0), half), m1) for m0, m1 in sides]
-        return np.asarray(np.minimum(found[0] + found[1], 1.0))
+        powers = []
+        for m0, m1 in sides[:1] if self.exact else sides:
+            spread = m0 * (1.0 - m0)
+
+            def binomial(t: Array, n: Array, m0: float = m0) -> Array:
+                above = betainc(np.maximum(t, 1.0), np.maximum(n - t + 1.0, 1.0), m0)
+                return np.where(t <= 0.0, 1.0, above)
+
+            def score(t: Array, n: Array, m0: float = m0, spread: float = spread) -> Array:
+                se, skewness = np.sqrt(spread / n), np.zeros(n.shape)
+                if spread > 0.0:
+                    skewness = (1.0 - 2.0 * m0) / np.sqrt(n * spread)
+                return one_sided(t / n - m0, se, skewness, upper=True)
+
+            pvalue, alpha = (binomial, self.alpha) if self.exact else (score, self.alpha / 2.0)
+            # The smallest tally that is rejected, n + 1 where none is: it grows with n
+            ends = np.array([whole.min(), whole.max()])
+            low, high = _halve(ends, np.full(2, -1.0), ends + 1.0, pvalue, alpha)
+            first, last = np.full(whole.shape, low[0] - 1.0), np.minimum(high[1], whole + 1.0)
+            least = _halve(whole, first, last, pvalue, alpha)[1]
+            above = betainc(np.maximum(least, 1.0), np.maximum(whole - least + 1.0, 1.0), m1)
+            powers.append(np.where(least <= 0.0, 1.0, np.where(least > whole, 0.0, above)))
+        return powers[0] if self.exact else np.asarray(np.minimum(powers[0] + powers[1], 1.0))
 
     def zigzag(self, n: float) -> float:
         spread = max(self.truth * (1.0 - self.truth), 1e-12)
         return float(_TEETH * (np.sqrt(n / spread) + 1.0 / max(self.null, 1.0 / n)))
 
 
-def _binomial(m0: float) -> Callable[[Array, Array], Array]:
-    """p-value of a tally, against larger ones."""
-    from scipy.special import betainc
-
-    def pvalue(t: Array, n: Array) -> Array:
-        above = betainc(np.maximum(t, 1.0), np.maximum(n - t + 1.0, 1.0), m0)
-        return np.where(t <= 0.0, 1.0, above)
-
-    return pvalue
-
-
-def _score(m0: float) -> Callable[[Array, Array], Array]:
-    """One tail of the score test of a tally."""
-    spread = m0 * (1.0 - m0)
-
-    def pvalue(t: Array, n: Array) -> Array:
-        se = np.sqrt(spread / n)
-        skewness = (1.0 - 2.0 * m0) / np.sqrt(n * spread) if spread > 0.0 else np.zeros(n.shape)
-        return one_sided(t / n - m0, se, skewness, upper=True)
-
-    return pvalue
-
-
-def _least(n: Array, pvalue: Callable[[Array, Array], Array], alpha: float) -> Array:
-    """The smallest tally that is rejected, n + 1 where none is; it grows with n."""
-    ends = np.array([n.min(), n.max()])
-    low, high = _halved(ends, np.full(2, -1.0), ends + 1.0, pvalue, alpha)
-    return _halved(n, np.full(n.shape, low[0] - 1.0), np.minimum(high[1], n + 1.0), pvalue, alpha)[
-        1
-    ]
-
-
-def _halved(
+def _halve(
     n: Array, low: Array, high: Array, pvalue: Callable[[Array, Array], Array], alpha: float
 ) -> tuple[Array, Array]:
     """Bisection between tallies that are not rejected, and rejected or impossible."""
@@ -163,15 +138,10 @@ def _halved(
     return low, high
 
 
-def _reached(n: Array, least: Array, m: float) -> Array:
-    """P(Binomial(n, m) >= least)."""
-    from scipy.special import betainc
-
-    found = betainc(np.maximum(least, 1.0), np.maximum(n - least + 1.0, 1.0), m)
-    return np.where(least <= 0.0, 1.0, np.where(least > n, 0.0, found))
-
-
 # -- Tests whose statistic is a quadratic form of normal variables --------------------------------
+# With the null covariance S0/n the statistic is T = n d' S0^- d; the estimate d has the mean delta
+# and the covariance S1/n. In coordinates in which S0 is the identity, with M = S1 there, its
+# cumulants are 2^(j-1) (j-1)! (tr M^j + j n delta' M^(j-1) delta).
 
 
 _RANK = 1e-10  # eigenvalue, relative to the largest, that counts as zero
@@ -183,35 +153,11 @@ _TINY = 1e-300
 
 @dataclass(frozen=True, eq=False)
 class FormTest(PlannedTest):
-    """A chi-square test of a vector of estimates, whose covariance is not that of the null.
-
-    With the null covariance S0/n the statistic is T = n d' S0^- d; the estimate d has the mean
-    delta and the covariance S1/n. In coordinates in which S0 is the identity, with M = S1 there,
-    its cumulants are 2^(j-1) (j-1)! (tr M^j + j n delta' M^(j-1) delta).
-
-    Parameters
-    ----------
-    df : int
-    spread, pull : array, shape (4,)
-        tr M^j and delta' M^(j-1) delta for j = 1, 2, 3, 4.
-    alpha : float
-        Level of the test.
-
-    References
-    ----------
-    Liu, H., Tang, Y. and Zhang, H. H. (2009), Computational Statistics & Data Analysis 53, 853-856:
-    the noncentral chi-square law with these cumulants. It is exact where M is a multiple of the
-    identity, as for one degree of freedom.
-
-    Examples
-    --------
-    >>> FormTest.local(df=2, noncentrality=0.02, alpha=0.05).power(np.array([500.0])).round(4)
-    array([0.8154])
-    """
+    """A chi-square test of estimates whose covariance is not that of the null hypothesis."""
 
     df: int
-    spread: Array
-    pull: Array
+    spread: Array  # tr M^j, j = 1 .. 4
+    pull: Array  # delta' M^(j-1) delta
     alpha: float
 
     @classmethod
@@ -281,27 +227,7 @@ _ROUNDS = 6
 
 @dataclass(frozen=True)
 class EstimateTest(PlannedTest):
-    """A score test of one estimate, by Pearson's type III law with the cumulants of the estimate.
-
-    Parameters
-    ----------
-    shift : float
-        True value less the one of the null hypothesis.
-    null, truth : (float, float)
-        Variance and third cumulant of the estimate from one respondent.
-    alpha : float
-        Level of the test.
-    larger : bool
-        One-sided against larger values; else two-sided.
-    continuous : bool
-        Whether the test has no correction for continuity.
-
-    Examples
-    --------
-    >>> test = EstimateTest(0.1, (1.0, 0.0), (1.0, 0.0), alpha=0.05)
-    >>> test.power(np.array([785.0])).round(4)   # 2.8 standard errors
-    array([0.8001])
-    """
+    """A score test of one estimate, by Pearson's type III law with its cumulants."""
 
     shift: float
     null: tuple[float, float]
@@ -322,7 +248,11 @@ class EstimateTest(PlannedTest):
 
     def _tail(self, n: Array, sign: float, alpha: float) -> Array:
         """Probability of a rejection on the side of `sign`."""
-        (se0, g0), (se1, g1) = (_scaled(*law, n) for law in (self.null, self.truth))
+        scaled = []  # standard error and skewness with n respondents
+        for variance, third in (self.null, self.truth):
+            skewness = third / variance**1.5 if variance > 0.0 else 0.0
+            scaled.append((np.sqrt(max(variance, 0.0) / n), skewness / np.sqrt(n)))
+        (se0, g0), (se1, g1) = scaled
         beyond = _critical(sign * g0, alpha)
         if not self.continuous:
             beyond = beyond + continuity(g0)
@@ -330,12 +260,6 @@ class EstimateTest(PlannedTest):
         certain = np.where(excess < 0.0, -np.inf, np.inf)  # an estimate that does not vary
         z = np.where(se1 > 0.0, excess / np.where(se1 > 0.0, se1, 1.0), certain)
         return skewed_pvalue(z, sign * g1)
-
-
-def _scaled(variance: float, third: float, n: Array) -> tuple[Array, Array]:
-    """Standard error and skewness with n respondents."""
-    skewness = third / variance**1.5 if variance > 0.0 else 0.0
-    return np.sqrt(max(variance, 0.0) / n), skewness / np.sqrt(n)
 
 
 def _critical(skewness: Array, alpha: float) -> Array:
@@ -363,21 +287,7 @@ _COHORT = 10**7  # reports of each cohort of a survey whose reports are as expec
 
 @dataclass(frozen=True)
 class FrequencyLaw:
-    """Law of an unbiased estimate of one frequency.
-
-    Parameters
-    ----------
-    cumulants : callable
-        Variance and third cumulant from one respondent, if the frequency is v and the others are in
-        proportion.
-    count : (float, float) or None
-        Where the estimate rests on a count that is Binomial(n, offset + scale v): offset and scale,
-        which is positive.
-    exact : bool
-        Whether tests of p = 0 are by the binomial tail of that count.
-    continuous : bool
-        Whether tests of p = 0 have no correction for continuity.
-    """
+    """Law of an unbiased estimate of one frequency."""
 
     cumulants: Callable[[float], tuple[float, float]]
     count: tuple[float, float] | None = None
@@ -386,20 +296,30 @@ class FrequencyLaw:
 
 
 def frequency_law(mechanism: Mechanism, p: Array, x: int, candidates: Any = None) -> FrequencyLaw:
-    """Law of the unconstrained estimate of frequency x where the distribution is p, shape (k,).
-
-    It is the estimate of `FrequencyResults.linear_params`: of bits whose patterns are known by one
-    step of their likelihood, else the inversion.
-    """
-    scored = _score_law(mechanism, p)
-    if scored is not None:
-        return FrequencyLaw(_on_path(scored, x, 1.0))
+    """Law of estimate x of `FrequencyResults.linear_params`, the distribution being p, (k,)."""
+    if has_scores(mechanism):  # the estimate is one step of the likelihood, else the inversion
+        try:
+            start, V = score_covariance(mechanism, p)
+            moments = mechanism.channel().score_moments(start, V.core)
+        except (NotAvailable, NotIdentified):  # inversion has the milder demands
+            pass
+        else:
+            return FrequencyLaw(_on_path(PathLaw.around(start, (1,), [moments]), x, 1.0))
     problem = mechanism.moments(mechanism.specimen(), candidates)
     form = problem.exact_form()
     if form is not None and form.known[x]:
-        return _counted(float(form.offset[x]), float(form.scale[x]))
+        offset, scale = float(form.offset[x]), float(form.scale[x])
+        if scale < 0.0:  # count the other reports
+            offset, scale = 1.0 - offset, -scale
+
+        def cumulants(v: float) -> tuple[float, float]:
+            m = min(max(offset + scale * v, 0.0), 1.0)
+            spread = m * (1.0 - m)
+            return spread / scale**2, spread * (1.0 - 2.0 * m) / scale**3
+
+        return FrequencyLaw(cumulants, (offset, scale), exact=True)
     if isinstance(problem, CohortMoments):
-        return _hashed(mechanism, problem, p, x, candidates)
+        return _hashed_law(mechanism, problem, p, x, candidates)
     tally = problem.tally(None, p)  # type: ignore[arg-type]  # only hashes look at an estimate
     if isinstance(tally, PathLaw):
         return FrequencyLaw(_on_path(tally, x, float(problem.nobs)))
@@ -416,18 +336,6 @@ def estimate_covariance(
     return score_covariance(mechanism, p)[1].matrix()
 
 
-def _score_law(mechanism: Mechanism, p: Array) -> PathLaw | None:
-    """Of the one-step estimate; None where results do not rest on it."""
-    if not has_scores(mechanism):
-        return None
-    try:
-        start, V = score_covariance(mechanism, p)
-        moments = mechanism.channel().score_moments(start, V.core)
-    except (NotAvailable, NotIdentified):  # inversion has the milder demands
-        return None
-    return PathLaw.around(start, (1,), [moments])
-
-
 def _on_path(law: PathLaw, x: int, n: float) -> Callable[[float], tuple[float, float]]:
     """Cumulants of entry x, of a law of n respondents."""
     one = PathLaw(law.nobs / n, law.own[..., [x]], law.others[..., [x]])
@@ -439,19 +347,7 @@ def _on_path(law: PathLaw, x: int, n: float) -> Callable[[float], tuple[float, f
     return cumulants
 
 
-def _counted(offset: float, scale: float) -> FrequencyLaw:
-    if scale < 0.0:  # count the other reports
-        offset, scale = 1.0 - offset, -scale
-
-    def cumulants(v: float) -> tuple[float, float]:
-        m = min(max(offset + scale * v, 0.0), 1.0)
-        spread = m * (1.0 - m)
-        return spread / scale**2, spread * (1.0 - 2.0 * m) / scale**3
-
-    return FrequencyLaw(cumulants, (offset, scale), exact=True)
-
-
-def _hashed(
+def _hashed_law(
     mechanism: Mechanism, problem: CohortMoments, p: Array, x: int, candidates: Any
 ) -> FrequencyLaw:
     """Law of a hashed candidate, by the tally of its own cells where reports are as expected."""
@@ -490,7 +386,12 @@ def difference_test(
     """The score test of `TwoSampleResult.differences` for category x; p of shape (2, k)."""
     pairs = zip(mechanisms, p, strict=True)
     laws = [frequency_law(made_by, row, x, candidates) for made_by, row in pairs]
-    cells = [_cell(law, float(w)) for law, w in zip(laws, shares, strict=True)]
+    cells = []  # cumulants as polynomials in the frequency, for one respondent of both groups
+    for law, w in zip(laws, shares, strict=True):
+        of_variance, of_third = np.array([law.cumulants(v) for v in _AT]).T
+        of_variance = _TO_COEFFICIENTS[:3] @ of_variance / float(w)
+        of_third = _TO_COEFFICIENTS @ of_third / float(w) ** 2
+        cells.append(CellLaw(of_variance[None], of_third[None], np.zeros(1), np.zeros(1)))
     ends = [np.array([float(row[x])]) for row in p]
     se, skewness = Difference(ends[0], ends[1], cells[0], cells[1]).law(np.zeros(1))
     variance, third = 0.0, 0.0
@@ -501,60 +402,47 @@ def difference_test(
     return EstimateTest(float(ends[0][0] - ends[1][0]), null, (variance, third), alpha)
 
 
-def _cell(law: FrequencyLaw, share: float) -> CellLaw:
-    """Cumulants as polynomials in the frequency, for one respondent of all groups together."""
-    variance, third = np.array([law.cumulants(v) for v in _AT]).T
-    of_variance = _TO_COEFFICIENTS[:3] @ variance / share
-    of_third = _TO_COEFFICIENTS @ third / share**2
-    return CellLaw(of_variance[None], of_third[None], np.zeros(1), np.zeros(1))
-
-
 # -- Test that groups have the same distribution --------------------------------------------------
 
 
 def homogeneity_form(
     mechanisms: Sequence[Mechanism], p: Array, shares: Array, candidates: Any, alpha: float
 ) -> FormTest:
-    """The default test of `homogeneity_test`, for groups of distributions p, shape (g, k).
-
-    Pearson's of the table of labels if one mechanism without cohorts makes them, else Wald's, which
-    the score test of whole reports equals where groups are large.
-    """
+    """The default test of `homogeneity_test`, for groups of distributions p, shape (g, k)."""
+    # Pearson's of the table of labels if one mechanism without cohorts makes them, else Wald's,
+    # which the score test of whole reports equals where groups are large.
     first, pooled = mechanisms[0], shares @ p
     alike = all(one == first for one in mechanisms)
     if alike and not first.n_bits and not first.n_cohorts:
         Q = np.asarray(first.channel().matrix())
         means = p @ Q
         null = [_multinomial(pooled @ Q)] * len(p)
-        return _compared(means, shares, null, [_multinomial(m) for m in means], alpha)
+        return _compare_groups(means, shares, null, [_multinomial(m) for m in means], alpha)
     scores = all(has_scores(one) for one in mechanisms)
     null = [estimate_covariance(one, pooled, candidates, scores) for one in mechanisms]
     pairs = zip(mechanisms, p, strict=True)
     truth = [estimate_covariance(one, row, candidates, scores) for one, row in pairs]
-    return _compared(p, shares, null, truth, alpha)
+    return _compare_groups(p, shares, null, truth, alpha)
 
 
 def _multinomial(m: Array) -> Array:
     return np.asarray(np.diag(m) - np.outer(m, m))
 
 
-def _compared(
+def _compare_groups(
     means: Array, shares: Array, null: Sequence[Array], truth: Sequence[Array], alpha: float
 ) -> FormTest:
     """All groups with the first: covariances of one respondent of each, (d, d)."""
     delta = (means[1:] - means[0]).ravel()
-    pair = [_contrasts(each, shares) for each in (null, truth)]
+    pair = []  # covariances of the differences from the first group
+    for each in (null, truth):
+        d, others = len(each[0]), len(each) - 1
+        S = np.kron(np.ones((others, others)), each[0] / shares[0])
+        for i in range(others):
+            block = slice(i * d, (i + 1) * d)
+            S[block, block] += each[i + 1] / shares[i + 1]
+        pair.append(S)
     return FormTest.of(delta, pair[0], pair[1], alpha)
-
-
-def _contrasts(each: Sequence[Array], shares: Array) -> Array:
-    """Covariance of the differences from the first group."""
-    d, others = len(each[0]), len(each) - 1
-    found = np.kron(np.ones((others, others)), each[0] / shares[0])
-    for i in range(others):
-        block = slice(i * d, (i + 1) * d)
-        found[block, block] += each[i + 1] / shares[i + 1]
-    return np.asarray(found)
 
 
 # -- The score test of independence of two privatised variables, under a true joint distribution ---
@@ -574,26 +462,17 @@ def association_form(
     departure: Array,
     alpha: float,
 ) -> FormTest:
-    """The test where the table is ``product + departure``, shape (k1, k2).
-
-    With the variance of the null hypothesis where the pairs of reports are too many to be listed,
-    or `channels` is None.
-    """
+    """The test where the table is ``product + departure``, shape (k1, k2)."""
     JX, JY = information
     df = score_rank(JX) * score_rank(JY)
     noncentrality = max(float(np.sum((JX @ departure @ JY) * departure)), 0.0)
     local = FormTest.local(df, noncentrality, alpha)
     if channels is None or noncentrality <= 0.0:
         return local
+    # Too many pairs of reports to be listed have the variance of the null hypothesis
     if channels[0].shape[1] * channels[1].shape[1] > _MOST_PAIRS:
         return local
-    variance = _variance(channels, product, departure)
-    growth = variance / (4.0 * noncentrality) if variance > 0.0 else 1.0
-    return FormTest(df, local.spread, noncentrality * growth ** np.arange(4), alpha)
-
-
-def _variance(channels: tuple[Channel, Channel], product: Array, departure: Array) -> float:
-    """Variance of what a pair of reports adds to the estimate of |C|^2."""
+    # Variance of what a pair of reports adds to the estimate of |C|^2
     first, second = (np.asarray(channel.matrix()) for channel in channels)
     first, second = first[:, first.any(axis=0)], second[:, second.any(axis=0)]
     A, B = _white(first, product.sum(axis=1)), _white(second, product.sum(axis=0))
@@ -602,7 +481,9 @@ def _variance(channels: tuple[Channel, Channel], product: Array, departure: Arra
     moves = 2.0 * A @ C @ B.T
     moves -= np.square(A @ C).sum(axis=1)[:, None] + np.square(B @ C.T).sum(axis=1)
     mean = float(np.sum(M * moves))
-    return float(np.sum(M * np.square(moves - mean)))
+    variance = float(np.sum(M * np.square(moves - mean)))
+    growth = variance / (4.0 * noncentrality) if variance > 0.0 else 1.0
+    return FormTest(df, local.spread, noncentrality * growth ** np.arange(4), alpha)
 
 
 def _white(Q: Array, p: Array) -> Array:
@@ -634,23 +515,7 @@ _SINGULAR = 1e-10  # information on the coefficient, relative to that without th
 
 @dataclass(frozen=True, eq=False)
 class CoefficientLaw:
-    """A planned regression.
-
-    Parameters
-    ----------
-    outcome : Outcome
-        Of the true answer.
-    design : Predictors
-        Of the distinct rows of the covariates, u of them.
-    weights : array, shape (u,)
-        Shares of the rows; they sum to one.
-    Q : array, shape (k, l)
-        Channel of the response.
-    theta : array
-        True parameters.
-    place : int
-        Which of them is tested.
-    """
+    """A planned regression."""
 
     outcome: Outcome
     design: Predictors
@@ -724,7 +589,7 @@ class CoefficientLaw:
 
 
 def coefficient_test(law: CoefficientLaw, alpha: float) -> FormTest:
-    """The score test of the coefficient, see `models.regression.likelihood_tests`."""
+    """The score test of the coefficient, see `partial_score` in `models.regression.hypotheses`."""
     theta, j = law.restricted(), law.place
     free = np.arange(theta.size) != j
     g, S, J = law.scores(theta)

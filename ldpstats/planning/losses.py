@@ -1,7 +1,9 @@
-"""Expected losses of the inversion estimator under k-RR, k-RAPPOR and no privacy."""
+"""Expected losses of inversion under k-RR, k-RAPPOR and no privacy; worst cases of uRR and uRAP."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -330,16 +332,7 @@ def shares_text(p: Any) -> str:
 
 
 def table_text(table: Any) -> str:
-    """Rows of shares, with their labels where the table is a DataFrame.
-
-    Examples
-    --------
-    >>> table_text(np.array([[0.95, 0.05], [0.91, 0.09]]))
-    '0.95, 0.05; 0.91, 0.09'
-    >>> columns = ["no", "yes"]
-    >>> table_text(pd.DataFrame([[0.95, 0.05], [0.91, 0.09]], ["n", "s"], columns))
-    'n: no 0.95, yes 0.05; s: no 0.91, yes 0.09'
-    """
+    """Rows of shares, with their labels where the table is a DataFrame."""
     named = isinstance(table, pd.DataFrame)
     rows = [table.iloc[i] if named else table[i] for i in range(min(len(table), _ROWS))]
     words = [shares_text(row) for row in rows]
@@ -428,7 +421,7 @@ def urr_worst_l2(k: int, n_sensitive: int, epsilon: npt.ArrayLike, n: npt.ArrayL
     >>> round(float(urr_worst_l2(100, 10, epsilon=1.0, n=20_000)), 6)
     0.002156
     """
-    return _urr_worst(k, n_sensitive, epsilon, n, "l2")
+    return _worst(_urr_kinds, k, n_sensitive, epsilon, n, "l2")
 
 
 def urr_worst_l1(k: int, n_sensitive: int, epsilon: npt.ArrayLike, n: npt.ArrayLike) -> Loss:
@@ -445,7 +438,7 @@ def urr_worst_l1(k: int, n_sensitive: int, epsilon: npt.ArrayLike, n: npt.ArrayL
     >>> round(float(private / plain), 4)
     1.101
     """
-    return _urr_worst(k, n_sensitive, epsilon, n, "l1")
+    return _worst(_urr_kinds, k, n_sensitive, epsilon, n, "l1")
 
 
 def urap_worst_distribution(
@@ -508,7 +501,8 @@ def urap_worst_l2(
     >>> round(float(urap_worst_l2(100, 10, epsilon=1.0, n=20_000)), 5)
     0.00209
     """
-    return _urap_worst(k, n_sensitive, epsilon, n, theta, "l2")
+    rates = partial(urap_kinds, theta=theta)
+    return _worst(rates, k, n_sensitive, epsilon, n, "l2")
 
 
 def urap_worst_l1(
@@ -527,19 +521,22 @@ def urap_worst_l1(
     >>> round(float(urap_worst_l1(100, 10, epsilon=1.0, n=20_000)), 4)
     0.1968
     """
-    return _urap_worst(k, n_sensitive, epsilon, n, theta, "l1")
+    rates = partial(urap_kinds, theta=theta)
+    return _worst(rates, k, n_sensitive, epsilon, n, "l1")
 
 
-def _urr_worst(k: Any, n_sensitive: Any, epsilon: Any, n: Any, loss: str) -> Loss:
+def _worst(
+    rates_of: Callable[[Array, Array], Rates],
+    k: Any,
+    n_sensitive: Any,
+    epsilon: Any,
+    n: Any,
+    loss: str,
+) -> Loss:
+    """The largest loss of the rates that a mechanism has for two kinds of categories."""
     copies = kinds(k, n_sensitive)
     eps, respondents = setting(epsilon, n)
-    return worst_loss(_urr_kinds(copies, eps), copies, respondents, loss)
-
-
-def _urap_worst(k: Any, n_sensitive: Any, epsilon: Any, n: Any, theta: Any, loss: str) -> Loss:
-    copies = kinds(k, n_sensitive)
-    eps, respondents = setting(epsilon, n)
-    return worst_loss(urap_kinds(copies, eps, theta), copies, respondents, loss)
+    return worst_loss(rates_of(copies, eps), copies, respondents, loss)
 
 
 def kinds(k: int, n_sensitive: int, least: int = 0) -> Array:

@@ -1,4 +1,9 @@
-"""Power of the tests of a survey that is planned, and the respondents that a power needs."""
+"""Power of the tests of a survey that is planned, and the respondents that a power needs.
+
+`power` and its inverses: respondents, the smallest detectable effect, the sample size of any
+target. Then what these are for: objectives of a recommendation, the list of mechanisms that plans
+choose among, and curves over epsilon.
+"""
 
 from __future__ import annotations
 
@@ -62,6 +67,8 @@ __all__ = [
     "sample_size",
 ]
 
+
+Array = npt.NDArray[Any]
 
 _MOST = 2**53  # respondents
 _WINDOW = 1 << 15  # respondents below a solution that are looked at one by one
@@ -158,24 +165,6 @@ def respondents_for_power(
     have a little less. Of all numbers this is the first, up to about a million; beyond, of those
     near it.
 
-    Parameters
-    ----------
-    mechanism, goal, alpha, design_effect
-        As in `power`.
-    power : float
-        Power that is asked for, above alpha.
-
-    Returns
-    -------
-    int
-
-    Raises
-    ------
-    InvalidArgument
-        As in `power`, and if the truth of the goal is its null hypothesis.
-    NotAvailable
-        If no number of respondents suffices.
-
     Examples
     --------
     >>> import ldpstats as ldp
@@ -198,7 +187,18 @@ def needed(test: PlannedTest, asked: float, design_effect: float) -> int:
     def enough(n: int) -> bool:
         return power_at(test, n, design_effect) >= asked
 
-    last = _crossing(enough)
+    # A number that is enough while one fewer is not, by doubling and bisection
+    low, last = 0, 1
+    while not enough(last):
+        low, last = last, 2 * last
+        if last > _MOST:
+            raise NotAvailable(
+                "power: no number of respondents that a survey can have reaches it; the reports "
+                "hardly depend on what the goal asks"
+            )
+    while last - low > 1:
+        middle = (low + last) // 2
+        low, last = (low, middle) if enough(middle) else (middle, last)
     back = int(min(_WINDOW, last - 1, math.ceil(design_effect * test.zigzag(last / design_effect))))
     for start in range(last - back, last, _BLOCK):
         block = np.arange(start, min(start + _BLOCK, last))
@@ -206,22 +206,6 @@ def needed(test: PlannedTest, asked: float, design_effect: float) -> int:
         if reached.any():
             return int(block[int(np.argmax(reached))])
     return last
-
-
-def _crossing(enough: Callable[[int], bool]) -> int:
-    """A number that is enough while one fewer is not, by doubling and bisection."""
-    low, high = 0, 1
-    while not enough(high):
-        low, high = high, 2 * high
-        if high > _MOST:
-            raise NotAvailable(
-                "power: no number of respondents that a survey can have reaches it; the reports "
-                "hardly depend on what the goal asks"
-            )
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
 
 
 # -- The smallest effect that a survey finds with a given power -----------------------------------
@@ -282,7 +266,7 @@ class Detectable:
         )
 
     def _repr_html_(self) -> str:
-        """The same, in a notebook."""
+        """The text, in a notebook."""
         return html_lines(str(self))
 
     def summary(self) -> str:
@@ -354,46 +338,35 @@ def minimum_detectable(
             return alpha - asked
         return power_at(ray.test(multiple, alpha), number, effect) - asked
 
-    end = ray.most if ray.most < _FARTHEST else _beyond(excess)
+    end = ray.most
+    if end >= _FARTHEST:  # doubled until the power is reached; where none reaches it, the best
+        end = multiple = 1.0
+        most = excess(end)
+        while most < 0.0 and multiple < _FARTHEST:
+            multiple *= 2.0
+            higher = excess(multiple)
+            if higher <= most:  # extreme effects are as hard to see as small ones
+                break
+            end, most = multiple, higher
     if excess(end) < 0.0:
-        raise _too_few(ray, end, number, asked, alpha, effect)
+        largest = f"{ray.unit} {ray.effect(end):.4g}"
+        remedy = f"no effect has power {asked:g}, up to the largest, {largest}"
+        try:
+            remedy += f"; that needs n = {needed(ray.test(end, alpha), asked, effect)}"
+        except LDPError:
+            remedy += "; nor with any other n"
+        raise InvalidArgument("n", number, remedy)
     from scipy.optimize import brentq
 
     multiple = float(brentq(excess, 0.0, end, xtol=1e-12 * end, rtol=1e-12))
-    found = ray.effect(multiple), ray.unit, multiple, ray.truth(multiple)
-    return Detectable(*found, asked, number, alpha, effect)
-
-
-def _beyond(excess: Any) -> float:
-    """A multiple that reaches the power, by doubling; where none does, the best."""
-    best, most = 1.0, excess(1.0)
-    multiple = 1.0
-    while most < 0.0 and multiple < _FARTHEST:
-        multiple *= 2.0
-        found = excess(multiple)
-        if found <= most:  # extreme effects are as hard to see as small ones
-            break
-        best, most = multiple, found
-    return best
-
-
-def _too_few(
-    ray: Ray, end: float, n: int, asked: float, alpha: float, effect: float
-) -> InvalidArgument:
-    largest = f"{ray.unit} {ray.effect(end):.4g}"
-    remedy = f"no effect has power {asked:g}, up to the largest, {largest}"
-    try:
-        remedy += f"; that needs n = {needed(ray.test(end, alpha), asked, effect)}"
-    except LDPError:
-        remedy += "; nor with any other n"
-    return InvalidArgument("n", n, remedy)
+    value, truth = ray.effect(multiple), ray.truth(multiple)
+    return Detectable(value, ray.unit, multiple, truth, asked, number, alpha, effect)
 
 
 # -- How many respondents a survey needs ----------------------------------------------------------
 
 
-_MOST_respondents = 2**63 - 1
-_TARGETS = ("se", "width", "relative")
+_LARGEST = 2**63 - 1
 _LEAST = 1e-150  # of a target, whose square does not vanish
 _TOO_LARGE = {"se": 0.5, "width": 1.0}  # which every share has
 _POWER = 0.8
@@ -475,14 +448,30 @@ def sample_size(
     >>> sample_size(ldp.KRR(("yes", "no"), epsilon=1.0), goal=goal, power=0.8)
     3469
     """
+    targets = {"se": se, "width": width, "relative": relative}
     if goal is not None:
-        without = {"p": p, "category": category, "candidates": candidates}
-        _refuse(without | dict(zip(_TARGETS, (se, width, relative), strict=True)))
+        replaced = {"p": p, "category": category, "candidates": candidates} | targets
+        for name, value in replaced.items():
+            if value is not None:
+                raise InvalidArgument(name, value, "goes without goal=, which says what is needed")
         asked = _POWER if power is None else power
         return respondents_for_power(mechanism, goal, asked, alpha, design_effect)
     if power is not None:
         raise InvalidArgument("power", power, "goes with goal= only")
-    kind, target = _target_respondents(se, width, relative)
+    given = {name: value for name, value in targets.items() if value is not None}
+    if len(given) != 1:
+        remedy = "give exactly one of se=, width=, relative= and goal="
+        raise InvalidArgument("se", given or None, remedy)
+    ((kind, value),) = given.items()
+    remedy = "must be a positive finite number, for example 0.01"
+    target = real_number(kind, value, remedy)
+    if kind in _TOO_LARGE and target >= _TOO_LARGE[kind]:
+        more = f"must be below {_TOO_LARGE[kind]:g}: shares lie in [0, 1]"
+        if np.isfinite(target) and target < 100.0:
+            more += f"; {target:g} percentage points are {kind}={target / 100.0:g}"
+        raise InvalidArgument(kind, value, more)
+    if not _LEAST <= target < np.inf:
+        raise InvalidArgument(kind, value, remedy)
     alpha = level(alpha)
     one = precision(mechanism, p, 1, design_effect, candidates, method)
     shares = one.p.to_numpy()
@@ -500,75 +489,30 @@ def sample_size(
             errors = relatives(errors, shares)
         return float(errors.max())
 
-    needed = size(1) / target
-    return smallest_sample(lambda n: size(n) <= target, needed * needed)
+    guess = size(1) / target
+    return _smallest_sample(lambda n: size(n) <= target, guess * guess)
 
 
-def _refuse(given: dict[str, Any]) -> None:
-    """Refuse arguments that a goal replaces."""
-    for name, value in given.items():
-        if value is not None:
-            raise InvalidArgument(name, value, "goes without goal=, which says what is needed")
-
-
-def _target_respondents(*given: Any) -> tuple[str, float]:
-    """The kind and value of the one target that is given."""
-    named = {name: value for name, value in zip(_TARGETS, given, strict=True) if value is not None}
-    if len(named) != 1:
-        remedy = "give exactly one of se=, width=, relative= and goal="
-        raise InvalidArgument("se", named or None, remedy)
-    ((name, value),) = named.items()
-    remedy = "must be a positive finite number, for example 0.01"
-    number = real_number(name, value, remedy)
-    if name in _TOO_LARGE and number >= _TOO_LARGE[name]:
-        more = f"must be below {_TOO_LARGE[name]:g}: shares lie in [0, 1]"
-        if np.isfinite(number) and number < 100.0:
-            more += f"; {number:g} percentage points are {name}={number / 100.0:g}"
-        raise InvalidArgument(name, value, more)
-    if not _LEAST <= number < np.inf:
-        raise InvalidArgument(name, value, remedy)
-    return name, number
-
-
-def smallest_sample(reached: Callable[[int], bool], guess: float) -> int:
-    """The smallest n that reaches a target, which more respondents never lose.
-
-    Parameters
-    ----------
-    reached : callable
-        Whether n respondents reach the target.
-    guess : float
-        About how many are needed; a good guess saves calls.
-
-    Raises
-    ------
-    NotAvailable
-        If 2**63 respondents are not enough.
-    """
-    at = int(min(max(guess, 1.0), float(2**62)))
-    low, high = _bracket(reached, at)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if reached(middle) else (middle, high)
-    return high
-
-
-def _bracket(reached: Callable[[int], bool], at: int) -> tuple[int, int]:
-    """Numbers around the smallest that reaches the target; the lower one does not, or is zero."""
-    step = 1 + int(_NEAR * at)
-    low, high = max(0, at - step), min(at + step, _MOST_respondents)
+def _smallest_sample(reached: Callable[[int], bool], guess: float) -> int:
+    """The smallest n that reaches a target, which more respondents never lose."""
+    near = int(min(max(guess, 1.0), float(2**62)))
+    step = 1 + int(_NEAR * near)
+    low, high = max(0, near - step), min(near + step, _LARGEST)
     while low and reached(low):
         step *= 2
         low, high = max(0, low - step), low
     while not reached(high):
-        if high == _MOST_respondents:
+        if high == _LARGEST:
             raise NotAvailable(
                 "2**63 respondents do not reach the target: ask for less precision or power, or "
                 "use a larger epsilon"
             )
         step *= 2
-        low, high = high, min(high + step, _MOST_respondents)
-    return low, high
+        low, high = high, min(high + step, _LARGEST)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if reached(middle) else (middle, high)
+    return high
 
 
 # -- What a recommended mechanism is to estimate best ---------------------------------------------
@@ -580,16 +524,12 @@ _LONGEST = 12  # terms of a contrast that are written out
 
 @dataclass(frozen=True, eq=False)
 class Objective:
-    """A loss of one respondent, to which the respondents that are needed are proportional.
-
-    `weights` of a contrast, shape (k,), or None; `words` say what is to be small. The loss of a
-    `test` is the number of respondents itself.
-    """
+    """A loss of one respondent, to which the respondents that are needed are proportional."""
 
     name: str
-    words: str
-    weights: Array | None = None
-    test: Goal | None = None
+    words: str  # what is to be small
+    weights: Array | None = None  # of a contrast, shape (k,)
+    test: Goal | None = None  # whose loss is the number of respondents itself
 
     def loss(self, mechanism: Mechanism, p: Array) -> float:
         """Of one respondent; for weights of one category only its variance is needed."""
@@ -607,7 +547,10 @@ class Objective:
 def objective(goal: Any, labels: pd.Index[Any]) -> Objective:
     """The objective that `goal` stands for: "total", "worst", weights by label, or a test."""
     if isinstance(goal, Goal):
-        return _of_test(goal)
+        if isinstance(goal, IndependenceTest):
+            remedy = "is of two variables: compare pairs of mechanisms by sample_size(..., goal=)"
+            raise InvalidArgument("goal", goal.words, remedy)
+        return Objective("test", f"number of respondents for power 0.8 {goal.words}", test=goal)
     if not isinstance(goal, Mapping):
         if not isinstance(goal, str):
             remedy = 'must be "total", "worst", a mapping from labels to weights, or a test'
@@ -617,47 +560,29 @@ def objective(goal: Any, labels: pd.Index[Any]) -> Objective:
         return Objective(name, words[name])
     if not goal:
         raise InvalidArgument("goal", goal, "must weigh at least one category")
+    by_label: Mapping[Any, Any] = goal
+    ((key, value), *more) = goal.items()
+    if isinstance(key, str) and key == "category" and not more and "category" not in labels:
+        by_label = {value: 1.0} if isinstance(value, Hashable) else {}
     weights = np.zeros(len(labels))
     terms: list[str] = []
-    for label, weight in _weights(goal, labels).items():
+    for label, weight in by_label.items():
+        finite = "must be a finite number, the weight of the category"
+        number = real_number(f"goal[{label!r}]", weight, finite)
+        if not abs(number) < 1e100:
+            raise InvalidArgument(f"goal[{label!r}]", weight, finite)
         remedy = f"must have labels as keys, such as {preview(labels)}"
-        weights[position("goal", label, labels, remedy)] = number = _weight(label, weight)
-        terms += [*_sign(number, bool(terms)), one_line(label, 20)] if number else []
+        weights[position("goal", label, labels, remedy)] = number
+        if number:  # its sign and size, as far as they need to be written
+            terms += ["-" if number < 0.0 else "+"] if terms or number < 0.0 else []
+            terms += [] if abs(number) == 1.0 else [f"{abs(number):g}"]
+            terms.append(one_line(label, 20))
     if np.ptp(weights) == 0.0:
         remedy = "must weigh categories differently: the sum of all shares is known"
         raise InvalidArgument("goal", goal, remedy)
     what = " ".join(terms) if len(terms) < _LONGEST else "the contrast"
     what = f"the share of {what}" if len(terms) == 1 else what
     return Objective("contrast", f"variance of {what}", weights)
-
-
-def _of_test(goal: Goal) -> Objective:
-    if isinstance(goal, IndependenceTest):
-        remedy = "is of two variables: compare pairs of mechanisms by sample_size(..., goal=)"
-        raise InvalidArgument("goal", goal.words, remedy)
-    return Objective("test", f"number of respondents for power 0.8 {goal.words}", test=goal)
-
-
-def _sign(weight: float, is_later: bool) -> list[str]:
-    """The sign and size of a weight, as far as they need to be written."""
-    sign = ["-" if weight < 0.0 else "+"] if is_later or weight < 0.0 else []
-    return sign if abs(weight) == 1.0 else [*sign, f"{abs(weight):g}"]
-
-
-def _weights(goal: Mapping[Any, Any], labels: pd.Index[Any]) -> Mapping[Any, Any]:
-    """``{"category": label}`` as a weight of one, unless "category" is a label itself."""
-    ((key, value), *more) = goal.items()
-    if isinstance(key, str) and key == "category" and not more and "category" not in labels:
-        return {value: 1.0} if isinstance(value, Hashable) else {}
-    return goal
-
-
-def _weight(label: Any, weight: Any) -> float:
-    remedy = "must be a finite number, the weight of the category"
-    number = real_number(f"goal[{label!r}]", weight, remedy)
-    if not abs(number) < 1e100:
-        raise InvalidArgument(f"goal[{label!r}]", weight, remedy)
-    return number
 
 
 # -- The mechanisms over a closed alphabet that plans choose among: the one list of them ----------
@@ -672,10 +597,7 @@ _BITS = "A bit for each category suits a small e^epsilon for the number of categ
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of mechanism: what it is called, how it is made, and where it is good.
-
-    It is for `least` to `most` categories.
-    """
+    """A kind of mechanism: how it is made, where it is good; for `least` to `most` categories."""
 
     title: str
     make: Callable[[Any, float], Mechanism]
@@ -724,8 +646,6 @@ def report_bits(mechanism: Mechanism) -> int:
 # -- What privacy costs in precision: curves over epsilon, by kind of mechanism -------------------
 
 
-Array = npt.NDArray[Any]
-
 _RANGE = (0.1, 8.0)  # of epsilon, by default
 _POINTS = 41
 _MOST_POINTS = 1000
@@ -734,10 +654,7 @@ _REMEDY = f"must be a list of mechanisms and of kinds, which are {', '.join(map(
 
 @dataclass(frozen=True, eq=False)
 class Measure:
-    """A standard error with `n` respondents, or the respondents for `se`: one of them is None.
-
-    The largest of all categories, or that of `category`.
-    """
+    """The largest standard error, or that of `category`, with n; or, without n, the n for `se`."""
 
     law: pd.Series[Any]
     n: int | None
@@ -759,16 +676,7 @@ class Measure:
 
 @dataclass(frozen=True, eq=False)
 class Curves:
-    """A measure of kinds over epsilons, of mechanisms at their own, and without privacy.
-
-    Parameters
-    ----------
-    measure : Measure
-    epsilons : array, shape (e,)
-    lines : mapping from titles of kinds to array, shape (e,)
-    dots : sequence of (name, epsilon, value)
-    direct : float
-    """
+    """A measure of kinds over epsilons, of mechanisms at their own, and without privacy."""
 
     measure: Measure
     epsilons: Array
@@ -781,77 +689,56 @@ def curves(
     mechanisms: Any, categories: Any, p: Any, epsilons: Any, n: Any, se: Any, **how: Any
 ) -> Curves:
     """The curves of `plot_frontier`; `how` are the category that counts and the design effect."""
-    kinds, points = _split(mechanisms)
-    labels = _labels(categories, points)
-    at = _grid(epsilons)
-    made = contenders(labels, 1.0, kinds)
-    law = pd.Series(expected_shares(p, labels), index=labels)
-    measure = Measure(law, *_target(n, se), **how)
-    if not made and not points:
-        remedy = f"have none for {len(labels)} categories"
-        raise InvalidArgument("mechanisms", kinds, remedy)
-    values: dict[str, list[float]] = {}
-    for epsilon in at.tolist():
-        for kind, mechanism in contenders(labels, epsilon, kinds).values():
-            values.setdefault(kind.title, []).append(measure.of(mechanism))
-    dots = [(str(m), m.epsilon, measure.of(_of_the_labels(m, labels))) for m in points]
-    lines = {title: np.array(line) for title, line in values.items()}
-    return Curves(measure, at, lines, dots, measure.of(Observed(labels)))
-
-
-def _split(mechanisms: Any) -> tuple[list[str], list[Mechanism]]:
-    """Kinds to draw as lines, each once, and mechanisms to draw as points."""
-    if mechanisms is None:
-        return list(KINDS), []
-    given = listed("mechanisms", mechanisms, _REMEDY)
-    if not given:
-        raise InvalidArgument("mechanisms", mechanisms, _REMEDY)
-    kinds, points = dict[str, None](), list[Mechanism]()
-    for i, one in enumerate(given):
-        if isinstance(one, str):
-            kinds[one_of(f"mechanisms[{i}]", one, KINDS)] = None
-        else:
-            points.append(check_mechanism(one, f"mechanisms[{i}]"))
-    return list(kinds), points
-
-
-def _labels(categories: Any, points: Sequence[Mechanism]) -> pd.Index[Any]:
-    if categories is not None:
-        return as_labels("categories", categories)
+    kinds, points = dict.fromkeys(KINDS if mechanisms is None else ()), list[Mechanism]()
+    if mechanisms is not None:
+        given = listed("mechanisms", mechanisms, _REMEDY)
+        if not given:
+            raise InvalidArgument("mechanisms", mechanisms, _REMEDY)
+        for i, one in enumerate(given):
+            if isinstance(one, str):
+                kinds[one_of(f"mechanisms[{i}]", one, KINDS)] = None
+            else:
+                points.append(check_mechanism(one, f"mechanisms[{i}]"))
     closed = [m for m in points if not m.is_open]
-    if not closed:
+    if categories is not None:
+        labels = as_labels("categories", categories)
+    elif closed:
+        labels = closed[0].categories
+    else:
         remedy = "must be given: the categories, or the candidates of an open alphabet"
         raise InvalidArgument("categories", None, remedy)
-    return closed[0].categories
-
-
-def _of_the_labels(mechanism: Mechanism, labels: pd.Index[Any]) -> Mechanism:
-    """A mechanism that has these categories, or an open alphabet, and some privacy."""
-    if not (np.isfinite(mechanism.epsilon) and mechanism.epsilon > 0.0):
-        remedy = "must have a finite epsilon: a survey without privacy is drawn in any case"
-        raise InvalidArgument("mechanisms", str(mechanism), remedy)
-    own = labels if mechanism.is_open else mechanism.categories
-    if len(own) != len(labels) or not own.astype(object).isin(labels.astype(object)).all():
-        remedy = f"must have the categories {preview(labels)}"
-        raise InvalidArgument("mechanisms", str(mechanism), remedy)
-    return mechanism
-
-
-def _target(n: Any, se: Any) -> tuple[int | None, Any]:
+    if epsilons is None:
+        grid = np.geomspace(*_RANGE, _POINTS)
+    else:
+        low, high = EPSILON_RANGE
+        remedy = f"must be from 2 to {_MOST_POINTS} different numbers from {low:g} to {high:g}"
+        numbers = listed("epsilons", epsilons, remedy)
+        distinct = {positive_epsilon(f"epsilons[{i}]", value) for i, value in enumerate(numbers)}
+        if not 2 <= len(distinct) <= _MOST_POINTS:
+            raise InvalidArgument("epsilons", epsilons, remedy)
+        grid = np.array(sorted(distinct))
+    made = contenders(labels, 1.0, kinds)
+    law = pd.Series(expected_shares(p, labels), index=labels)
     if (n is None) == (se is None):
         remedy = "give one of n=, for standard errors, and se=, for respondents"
         raise InvalidArgument("n", n, remedy)
-    return (None if n is None else positive_integer("n", n)), se
-
-
-def _grid(epsilons: Any) -> Array:
-    """Increasing epsilons of the lines."""
-    if epsilons is None:
-        return np.geomspace(*_RANGE, _POINTS)
-    low, high = EPSILON_RANGE
-    remedy = f"must be from 2 to {_MOST_POINTS} different numbers from {low:g} to {high:g}"
-    given = listed("epsilons", epsilons, remedy)
-    found = sorted({positive_epsilon(f"epsilons[{i}]", value) for i, value in enumerate(given)})
-    if not 2 <= len(found) <= _MOST_POINTS:
-        raise InvalidArgument("epsilons", epsilons, remedy)
-    return np.array(found)
+    measure = Measure(law, None if n is None else positive_integer("n", n), se, **how)
+    if not made and not points:
+        remedy = f"have none for {len(labels)} categories"
+        raise InvalidArgument("mechanisms", list(kinds), remedy)
+    values: dict[str, list[float]] = {}
+    for epsilon in grid.tolist():
+        for kind, mechanism in contenders(labels, epsilon, kinds).values():
+            values.setdefault(kind.title, []).append(measure.of(mechanism))
+    dots = []
+    for point in points:
+        if not (np.isfinite(point.epsilon) and point.epsilon > 0.0):
+            remedy = "must have a finite epsilon: a survey without privacy is drawn in any case"
+            raise InvalidArgument("mechanisms", str(point), remedy)
+        own = labels if point.is_open else point.categories
+        if len(own) != len(labels) or not own.astype(object).isin(labels.astype(object)).all():
+            remedy = f"must have the categories {preview(labels)}"
+            raise InvalidArgument("mechanisms", str(point), remedy)
+        dots.append((str(point), point.epsilon, measure.of(point)))
+    lines = {title: np.array(line) for title, line in values.items()}
+    return Curves(measure, grid, lines, dots, measure.of(Observed(labels)))

@@ -56,11 +56,23 @@ _Scenario = tuple[int, Array, Array]
 _NOTHING = 1e-7  # weight of a scenario, relative to the largest, that does not matter
 
 
-def solved(cone: Cone, columns: Columns) -> tuple[Array, Dual]:
+def solve_cones(cone: Cone, columns: Columns) -> tuple[Array, Dual]:
     """Optimal probabilities of these columns, shape (N,), and dual variables."""
-    level = _levels(columns)
+    # Means of the columns for which they differ from constant ones by as much: at a small epsilon
+    # staircases are almost constant, and reveal with a probability of its order.
+    lengths = np.sqrt((columns.T**2).sum(axis=1) + columns.W.sum(axis=1))
+    typical = float(np.median(lengths))
+    level = np.minimum(1.0, typical / np.where(lengths > typical, lengths, max(typical, 1e-300)))
+    # Coordinates R, (G - 1, G - 1), and s, (G,), in which all directions are of like size
     root = np.sqrt(level)[:, None]
-    R, s = _units(root * columns.T, root**2 * columns.W)
+    T, W = root * columns.T, root**2 * columns.W
+    _, singular, turn = np.linalg.svd(T, full_matrices=len(T) < T.shape[1])
+    sizes = np.zeros(T.shape[1])
+    sizes[: singular.size] = singular / np.sqrt(len(T))
+    most = max(float(sizes.max(initial=0.0)), 1e-300)
+    sizes = np.where(sizes > 1e-10 * most, sizes, most)  # what these columns do not see is left
+    s = np.sqrt(W.mean(axis=0))
+    R, s = turn.T / sizes, np.where(s > 0.0, s, 1.0)
     T, W = level[:, None] * columns.T @ R, level[:, None] ** 2 * columns.W / s**2
     unit = Columns(columns.members, T, W, level[:, None] * columns.mass)
     if cone.goal.kind == "D":
@@ -75,27 +87,6 @@ def solved(cone: Cone, columns: Columns) -> tuple[Array, Dual]:
         z = tuple(z / s**2 for z in dual.z)
     Z = tuple(R @ Z for Z in dual.Z)
     return level * theta, Dual(dual.weights, Z, z, dual.level, R @ dual.slope)
-
-
-def _levels(columns: Columns) -> Array:
-    """Means of the columns, shape (N,), for which they differ from constant ones by as much.
-
-    At a small epsilon staircases are almost constant, and reveal with a probability of its order.
-    """
-    size = np.sqrt((columns.T**2).sum(axis=1) + columns.W.sum(axis=1))
-    typical = float(np.median(size))
-    return np.minimum(1.0, typical / np.where(size > typical, size, max(typical, 1e-300)))
-
-
-def _units(T: Array, W: Array) -> tuple[Array, Array]:
-    """Coordinates R, (G - 1, G - 1), and s, (G,), in which all directions are of like size."""
-    _, size, turn = np.linalg.svd(T, full_matrices=len(T) < T.shape[1])
-    sizes = np.zeros(T.shape[1])
-    sizes[: size.size] = size / np.sqrt(len(T))
-    most = max(float(sizes.max(initial=0.0)), 1e-300)
-    sizes = np.where(sizes > 1e-10 * most, sizes, most)  # what these columns do not see is left
-    s = np.sqrt(W.mean(axis=0))
-    return turn.T / sizes, np.where(s > 0.0, s, 1.0)
 
 
 def _cvxpy() -> Any:
@@ -244,14 +235,12 @@ def optimum(cone: Staircases | Rays) -> Found:
     """The best law of the columns of a cone, with its certificate."""
     working = _start(cone)
     orbits = len(cone.rays) if isinstance(cone, Rays) else cone.n_orbits
+    pricer: Kept | Split | None = None
     if orbits <= _KEPT:
-        return _generated(cone, working, Kept(cone))
-    assert isinstance(cone, Staircases)
-    return _generated(cone, working, Split(cone) if orbits <= SPLIT else None)
-
-
-def _generated(cone: Any, working: Columns, pricer: Kept | Split | None) -> Found:
-    """Rounds of solving and pricing; `Split` prices only what a local search leaves."""
+        pricer = Kept(cone)
+    elif orbits <= SPLIT:  # prices only what a local search leaves
+        assert isinstance(cone, Staircases)
+        pricer = Split(cone)
     bound, passes, best = 0.0, 0, None
     fine = not isinstance(pricer, Split) or pricer.cone.n_orbits <= _FINE
     for turn in range(_ROUNDS if pricer is not None else _CLIMBS):
@@ -259,9 +248,15 @@ def _generated(cone: Any, working: Columns, pricer: Kept | Split | None) -> Foun
         loss = cone.loss(working, theta)
         own = dual.ratios(cone, working)
         count = max(40, 4 * cone.codes.size)
-        climbing = not isinstance(pricer, Kept)
-        if climbing:
-            priced = climbed(cone, dual, _seeds(cone, working, theta), count)
+        climbing = False
+        if not isinstance(pricer, Kept):
+            assert isinstance(cone, Staircases)
+            used = working.members[np.argsort(-theta, kind="stable")[:240]]
+            used = used[(used >= 0).all(axis=1)]
+            shifted = np.concatenate([np.roll(used[:80], by, axis=1) for by in (1, 2, 5, 11)])
+            shifted = shifted[(shifted <= cone.sizes).all(axis=1)]
+            seeds = np.concatenate([used, shifted])
+            priced = climb(cone, dual, seeds, count)
             climbing = priced.kappa > own.max() * (1.0 + (1e-7 if fine else _ROUGH))
             climbing &= fine or turn - 20 * passes < _CLIMBS
         if not climbing and pricer is not None:
@@ -269,18 +264,27 @@ def _generated(cone: Any, working: Columns, pricer: Kept | Split | None) -> Foun
             kappa = max(priced.kappa, float(own.max()))
             bound = max(bound, dual.bound(cone, kappa))
             if isinstance(pricer, Kept) and kappa <= own.max() * 1.1 and bound < loss * _LOOSE:
-                bound = max(bound, pricer.bound(dual.tightened(cone, pricer.columns)))
+                tightened = dual.tightened(cone, pricer.columns)
+                kappa = float(tightened.ratios(cone, pricer.columns).max())
+                bound = max(bound, tightened.bound(cone, kappa))
         if best is None or loss < best[2]:
             best = working, theta, loss
         done = bound > 0.0 and 1.0 - bound / best[2] <= _CLOSE
         tired = isinstance(pricer, Split) and passes >= (4 if fine else 2)
         if done or tired or (pricer is None and not climbing):
             break
-        more = _better(cone, working, priced, float(own.max()))
-        if not len(more):
+        known = {tuple(row) for row in working.members.tolist()}
+        least = float(own.max()) * (1.0 + 1e-10)
+        new = [
+            i
+            for i, row in enumerate(priced.members.tolist())
+            if tuple(row) not in known and priced.ratios[i] > least
+        ]
+        if not new:
             break
         stay = (theta > 1e-6 * theta.max()) | (own > (0.95 if fine else 0.997) * own.max())
-        working = (working.take(np.flatnonzero(stay)) if climbing else working) + more
+        working = working.take(np.flatnonzero(stay)) if climbing else working
+        working = working + cone.columns(priced.members[new])
     assert best is not None
     return Found(best[0], best[1], bound)
 
@@ -291,40 +295,23 @@ def master(cone: Cone, columns: Columns) -> tuple[Array, Dual]:
     smooth = cone.goal.kind in ("total", "D")
     barrier = None
     if smooth and rows * len(columns) > _CONES and len(columns) <= 4000:
-        barrier = _by_barrier(cone, columns)
-        if barrier is not None and (barrier[2] or rows * len(columns) > _MOST_CONES):
-            return barrier[:2]
+        try:
+            theta, dual = barrier = solve_by_barrier(cone, columns)
+        except (NotConverged, np.linalg.LinAlgError):
+            pass
+        else:
+            bound = dual.bound(cone, float(dual.ratios(cone, columns).max()))
+            size = np.maximum(np.abs(columns.T).max(axis=0, initial=0.0), 1e-300)
+            balanced = (np.abs(columns.T.T @ theta) <= 1e-8 * size).all()
+            close = bound >= (1.0 - _UNCERTAIN) * cone.loss(columns, theta)
+            if (balanced and close) or rows * len(columns) > _MOST_CONES:
+                return barrier
     try:
-        return solved(cone, columns)
+        return solve_cones(cone, columns)
     except NotConverged:
         if barrier is None:
             raise
-        return barrier[:2]
-
-
-def _by_barrier(cone: Cone, columns: Columns) -> tuple[Array, Dual, bool] | None:
-    """What the barrier method finds, and whether it is accurate; None where it fails."""
-    try:
-        theta, dual = solved_by_barrier(cone, columns)
-    except (NotConverged, np.linalg.LinAlgError):
-        return None
-    bound = dual.bound(cone, float(dual.ratios(cone, columns).max()))
-    size = np.maximum(np.abs(columns.T).max(axis=0, initial=0.0), 1e-300)
-    balanced = (np.abs(columns.T.T @ theta) <= 1e-8 * size).all()
-    close = bound >= (1.0 - _UNCERTAIN) * cone.loss(columns, theta)
-    return theta, dual, bool(balanced and close)
-
-
-def _better(cone: Any, working: Columns, priced: Priced, own: float) -> Columns:
-    """Priced columns that are not among those at hand, and beat them."""
-    known = {tuple(row) for row in working.members.tolist()}
-    worth = [
-        i
-        for i, row in enumerate(priced.members.tolist())
-        if tuple(row) not in known and priced.ratios[i] > own * (1.0 + 1e-10)
-    ]
-    made: Columns = cone.columns(priced.members[worth])
-    return made
+        return barrier
 
 
 def _start(cone: Staircases | Rays) -> Columns:
@@ -333,7 +320,17 @@ def _start(cone: Staircases | Rays) -> Columns:
         N = len(cone.rays)
         if N <= _ALL_AT_ONCE:
             return cone.columns(cone.every())
-        some = np.union1d(_vertex(cone.columns(cone.every())), np.arange(0, N, N // 200 + 1))
+        # Numbers of few columns that make a channel together
+        columns = cone.columns(cone.every())
+        from scipy.optimize import linprog
+
+        E = np.vstack([np.ones(len(columns)), columns.T.T])
+        cost = np.linspace(0.0, 1.0, len(columns))
+        found = linprog(cost, A_eq=E, b_eq=np.eye(len(E))[0], bounds=(0, None), method="highs")
+        if found.status != 0:
+            raise NotConverged(f"no channel was found within these limits ({found.message})")
+        vertex = np.flatnonzero(found.x > 0.0)
+        some = np.union1d(vertex, np.arange(0, N, N // 200 + 1))
         return cone.columns(some[:, None])
     if cone.n_orbits <= _ALL_AT_ONCE:
         return cone.columns(cone.every())
@@ -354,27 +351,6 @@ def _start(cone: Staircases | Rays) -> Columns:
     total = members.sum(axis=1)
     members = np.unique(members[(total > 0) & (total < k)], axis=0)
     return cone.columns(np.concatenate([members, cone.units()]))
-
-
-def _seeds(cone: Staircases, working: Columns, theta: Array) -> Array:
-    """Where a local search starts: columns at hand, the more probable first, and their shifts."""
-    used = working.members[np.argsort(-theta, kind="stable")[:240]]
-    used = used[(used >= 0).all(axis=1)]
-    shifted = np.concatenate([np.roll(used[:80], by, axis=1) for by in (1, 2, 5, 11)])
-    shifted = shifted[(shifted <= cone.sizes).all(axis=1)]
-    return np.concatenate([used, shifted])
-
-
-def _vertex(columns: Columns) -> Array:
-    """Numbers of few columns that make a channel together."""
-    from scipy.optimize import linprog
-
-    E = np.vstack([np.ones(len(columns)), columns.T.T])
-    cost = np.linspace(0.0, 1.0, len(columns))
-    found = linprog(cost, A_eq=E, b_eq=np.eye(len(E))[0], bounds=(0, None), method="highs")
-    if found.status != 0:
-        raise NotConverged(f"no channel was found within these limits ({found.message})")
-    return np.flatnonzero(found.x > 0.0)
 
 
 # -- Pricing: the column whose ratio d(S) / (lambda.S) is largest, which the bound rests on -------
@@ -413,10 +389,6 @@ class Kept:
         best = np.argsort(-ratios, kind="stable")[:count]
         return Priced(self.columns.members[best], ratios[best], float(ratios.max()))
 
-    def bound(self, dual: Dual) -> float:
-        """The least loss of any channel, by these dual variables."""
-        return dual.bound(self.cone, float(dual.ratios(self.cone, self.columns).max()))
-
 
 @dataclass(frozen=True, eq=False)
 class Split:
@@ -424,26 +396,20 @@ class Split:
 
     cone: Staircases
 
-    @cached_property
-    def cut(self) -> int:
-        """The first group of the half that is held at once."""
-        size, g = 1, self.cone.G
-        while g > 1 and size * (int(self.cone.sizes[g - 1]) + 1) <= _LOW:
-            g -= 1
-            size *= int(self.cone.sizes[g]) + 1
-        return g
-
-    def _half(self, first: bool) -> Array:
-        """Counts of high categories, (n, G), with zeros in the other half."""
-        groups = slice(0, self.cut) if first else slice(self.cut, None)
-        shape = (self.cone.sizes + 1)[groups]
-        counts = np.stack(np.unravel_index(np.arange(int(np.prod(shape))), shape), axis=1)
-        out = np.zeros((len(counts), self.cone.G), dtype=np.int16)
-        out[:, groups] = counts
-        return out
-
     def price(self, dual: Dual, count: int) -> Priced:
-        high, low = self._half(True), self._half(False)
+        size, cut = 1, self.cone.G  # the groups from `cut` on are the half that is held at once
+        while cut > 1 and size * (int(self.cone.sizes[cut - 1]) + 1) <= _LOW:
+            cut -= 1
+            size *= int(self.cone.sizes[cut]) + 1
+        halves = []
+        for groups in (slice(0, cut), slice(cut, None)):
+            # Counts of high categories, (n, G), with zeros in the other half
+            shape = (self.cone.sizes + 1)[groups]
+            counts = np.stack(np.unravel_index(np.arange(int(np.prod(shape))), shape), axis=1)
+            half = np.zeros((len(counts), self.cone.G), dtype=np.int16)
+            half[:, groups] = counts
+            halves.append(half)
+        high, low = halves
         terms = _Terms(self.cone, dual)
         held = terms.of(low)
         best, at = np.empty(len(high)), np.empty(len(high), dtype=np.int64)
@@ -470,13 +436,16 @@ class _Terms:
 
     def __init__(self, cone: Staircases, dual: Dual) -> None:
         self.cone, k = cone, cone.codes.size
+        priors = sorted({m for m, _, _ in cone.scenarios})
         h, sizes = cone.heights, cone.sizes
-        ones = self._lower(dual, k)
+        ones = np.asarray(
+            dual.level / k + (self.cone.basis @ dual.slope) / np.sqrt(self.cone.sizes)
+        )
         self.limit = (h * ones, dual.level)  # lambda.S of the categories that are high, and of 1
-        self.mass = [(h * cone.prior[m], float(sizes @ cone.prior[m])) for m in self._priors()]
+        self.mass = [(h * cone.prior[m], float(sizes @ cone.prior[m])) for m in priors]
         self.roots, self.within = [], []
         to_T = (h / np.sqrt(sizes))[:, None] * cone.basis
-        for m in self._priors():
+        for m in priors:
             at = [s for s, scenario in enumerate(cone.scenarios) if scenario[0] == m]
             R = np.concatenate([np.sqrt(dual.weights[s]) * (to_T @ dual.Z[s]) for s in at], axis=1)
             if R.shape[1] > cone.G:
@@ -486,15 +455,6 @@ class _Terms:
             self.within.append(
                 sum(dual.weights[s] * cone.scenarios[s][2] * dual.z[s] ** 2 for s in at)
             )
-
-    def _priors(self) -> list[int]:
-        return sorted({m for m, _, _ in self.cone.scenarios})
-
-    def _lower(self, dual: Dual, k: int) -> Array:
-        """lambda of one category of each group, (G,)."""
-        return np.asarray(
-            dual.level / k + (self.cone.basis @ dual.slope) / np.sqrt(self.cone.sizes)
-        )
 
     def of(self, n: Array) -> tuple[Array, list[tuple[Array, Array, Array]]]:
         """lambda.S, and for each prior |Z'S|^2, Z'S and p.S, all without the part of 1."""
@@ -521,7 +481,7 @@ class _Terms:
         return np.asarray(total)
 
 
-def climbed(cone: Staircases, dual: Dual, starts: Array, count: int) -> Priced:
+def climb(cone: Staircases, dual: Dual, starts: Array, count: int) -> Priced:
     """Staircases that no change of one group's count, and no exchange between two, improves."""
     now = np.unique(starts[(starts >= 0).all(axis=1)], axis=0)
     moves = np.concatenate([np.eye(cone.G, dtype=np.int64), -np.eye(cone.G, dtype=np.int64)])
@@ -655,10 +615,7 @@ class Cone(ABC):
 
     def loss(self, columns: Columns, theta: Array) -> float:
         """The loss of the channel that has these orbits with probabilities theta, shape (N,)."""
-        return max(self._losses(columns, theta))
-
-    def _losses(self, columns: Columns, theta: Array) -> list[float]:
-        found, used = [], theta > 0.0
+        losses, used = [], theta > 0.0
         for m, A, within in self.scenarios:
             weight = theta[used] / columns.mass[used, m]
             root = columns.T[used] * np.sqrt(weight)[:, None]
@@ -670,14 +627,14 @@ class Cone(ABC):
             turned, inner = R @ A, within > 0.0
             blind = (within[inner] > 0.0) & (omega[inner] <= 0.0)
             if blind.any() or np.linalg.norm(turned[~seen]) > 1e-7 * np.linalg.norm(A):
-                found.append(np.inf)
+                losses.append(np.inf)
             elif self.goal.kind == "D":
                 total = -np.log(values).sum() - (within[inner] * np.log(omega[inner])).sum()
-                found.append(float(np.exp(total / (self.goal.k - 1))))
+                losses.append(float(np.exp(total / (self.goal.k - 1))))
             else:
                 total = (turned[seen] ** 2 / values[seen, None]).sum()
-                found.append(float(total + (within[inner] / omega[inner]).sum()))
-        return found
+                losses.append(float(total + (within[inner] / omega[inner]).sum()))
+        return max(losses)
 
     # -- what a subclass knows --------------------------------------------------------------------
 
@@ -810,13 +767,23 @@ class _Point:
     omega: list[Array]
 
 
-def solved_by_barrier(cone: Cone, columns: Columns, accuracy: float = 1e-8) -> tuple[Array, Dual]:
+def solve_by_barrier(cone: Cone, columns: Columns, accuracy: float = 1e-8) -> tuple[Array, Dual]:
     """Optimal probabilities of these columns, shape (N,), and dual variables."""
-    theta = _inside(columns)
+    from scipy.optimize import linprog
+
+    # A law of the columns that satisfies the equations, away from zero
+    N = len(columns)
+    E = np.vstack([np.ones(N), columns.T.T])
+    wider = np.column_stack([E, E.sum(axis=1)])  # theta = s + rest, with s as large as can be
+    cost = np.zeros(N + 1)
+    cost[-1] = -1.0
+    found = linprog(cost, A_eq=wider, b_eq=np.eye(len(E))[0], bounds=(0, None), method="highs")
+    if found.status != 0 or found.x[-1] <= 0.0:
+        raise NotConverged("no channel has all of these columns")
+    theta = np.asarray(found.x[:-1] + found.x[-1])
     at = _evaluated(cone, columns, theta)
     if at is None:
         raise NotConverged("the columns at hand do not identify what the loss asks for")
-    E = np.vstack([np.ones(len(columns)), columns.T.T])
     top = float(at.f.max() + max(abs(at.f.max()), 1.0))
     size = max(abs(at.f.max()), 1.0) if cone.goal.kind != "D" else 1.0
     count = len(columns) + at.f.size
@@ -832,27 +799,21 @@ def solved_by_barrier(cone: Cone, columns: Columns, accuracy: float = 1e-8) -> t
         last = count / tau <= accuracy * size
         if last and length < 1e-6:
             break
-        theta, top, moved = _moved(cone, columns, theta, top, step, up, tau)
+        theta, top, moved = _line_search(cone, columns, theta, top, step, up, tau)
         if last and not moved:
             break
         if length < 0.1 or not moved:
             tau *= 1.0 if last else _GROWTH
-    return theta, _dual(cone, at, multiplier.clip(0.0) / tau, y / tau)
-
-
-def _inside(columns: Columns) -> Array:
-    """A law of the columns that satisfies the equations, away from zero."""
-    from scipy.optimize import linprog
-
-    N = len(columns)
-    E = np.vstack([np.ones(N), columns.T.T])
-    E = np.column_stack([E, E.sum(axis=1)])  # theta = s + rest, with s as large as can be
-    cost = np.zeros(N + 1)
-    cost[-1] = -1.0
-    found = linprog(cost, A_eq=E, b_eq=np.eye(len(E))[0], bounds=(0, None), method="highs")
-    if found.status != 0 or found.x[-1] <= 0.0:
-        raise NotConverged("no channel has all of these columns")
-    return np.asarray(found.x[:-1] + found.x[-1])
+    y = y / tau
+    Z, z = [], []
+    for (_, A, within), V, omega in zip(cone.scenarios, at.V, at.omega, strict=True):
+        inner = within > 0.0
+        root = 0.5 if cone.goal.kind == "D" else 1.0
+        z.append(np.where(inner, np.where(inner, omega, 1.0) ** -root, 0.0))
+        Z.append(np.linalg.cholesky(V) if cone.goal.kind == "D" else V @ A)
+    sign = 1.0 if y[0] > 0.0 else -1.0
+    weights = multiplier.clip(0.0) / tau
+    return theta, Dual(weights, tuple(Z), tuple(z), float(sign * y[0]), sign * y[1:])
 
 
 def _evaluated(cone: Cone, columns: Columns, theta: Array) -> _Point | None:
@@ -941,7 +902,7 @@ def _newton(
     return step * theta, float(found[s]), found[:s], found[s + 1 :]
 
 
-def _moved(
+def _line_search(
     cone: Cone, columns: Columns, theta: Array, top: float, step: Array, up: float, tau: float
 ) -> tuple[Array, float, bool]:
     """The end of the step, shortened until it stays inside and does not rise; whether it moved."""
@@ -971,28 +932,14 @@ def _moved(
     return theta, top, False
 
 
-def _dual(cone: Cone, at: _Point, weights: Array, y: Array) -> Dual:
-    Z, z = [], []
-    for (_, A, within), V, omega in zip(cone.scenarios, at.V, at.omega, strict=True):
-        inner = within > 0.0
-        root = 0.5 if cone.goal.kind == "D" else 1.0
-        across = np.where(inner, np.where(inner, omega, 1.0) ** -root, 0.0)
-        Z.append(np.linalg.cholesky(V) if cone.goal.kind == "D" else V @ A)
-        z.append(across)
-    sign = 1.0 if y[0] > 0.0 else -1.0
-    return Dual(weights, tuple(Z), tuple(z), float(sign * y[0]), sign * y[1:])
-
-
 # -- From the probabilities of columns to a channel: rows that sum to one, limits that are kept ---
 
 
 def channel_of(S: Array, theta: Array) -> Array:
-    """Q, shape (k, l), from columns S of mean 1 and their probabilities, shape (l,).
-
-    The probabilities change as little as possible, relatively, so that the rows sum to one. What is
-    then left, below rounding or where few columns cannot balance, goes with a constant to the
-    largest column, which brings its entries closer to one another: no limit is exceeded.
-    """
+    """Q, shape (k, l), from columns S of mean 1 and their probabilities, shape (l,)."""
+    # The probabilities change as little as possible, relatively, so that the rows sum to one. What
+    # is then left, below rounding or where few columns cannot balance, goes with a constant to the
+    # largest column, which brings its entries closer to one another: no limit is exceeded.
     S, theta = S[:, theta > 0.0], theta[theta > 0.0]
     weights = theta / theta.sum()
     for _ in range(4):
@@ -1006,24 +953,19 @@ def channel_of(S: Array, theta: Array) -> Array:
         rest = np.array([fsum([1.0, *(-Q[x]).tolist()]) for x in range(len(Q))])
         if not rest.any():
             break
-        Q = _given_back(Q, rest)
-    return np.asarray(Q)
-
-
-def _given_back(Q: Array, rest: Array) -> Array:
-    """Add to one column of Q what the rows lack, and a constant that makes it safe."""
-    largest = int(np.argmax(Q.min(axis=0)))
-    column = Q[:, largest]
-    low = float(column.min())
-    if low <= 0.0 or np.ptp(rest) == 0.0:
-        return np.asarray(Q / Q.sum(axis=1, keepdims=True))
-    # the constant c with (high + rest + c) / (low + rest + c) <= high / low
-    spread = float(np.log(column.max() / low))
-    c = 4.0 * float(np.abs(rest).max()) / max(np.expm1(min(spread, 1.0)), 1e-300)
-    if c >= 1.0:
-        raise NotConverged("the probabilities that the solver found do not make a channel")
-    Q = Q * (1.0 - c)
-    Q[:, largest] += c + rest * (1.0 - c)
+        largest = int(np.argmax(Q.min(axis=0)))
+        column = Q[:, largest]
+        low = float(column.min())
+        if low <= 0.0 or np.ptp(rest) == 0.0:
+            Q = np.asarray(Q / Q.sum(axis=1, keepdims=True))
+            continue
+        # the constant c with (high + rest + c) / (low + rest + c) <= high / low
+        spread = float(np.log(column.max() / low))
+        c = 4.0 * float(np.abs(rest).max()) / max(np.expm1(min(spread, 1.0)), 1e-300)
+        if c >= 1.0:
+            raise NotConverged("the probabilities that the solver found do not make a channel")
+        Q = Q * (1.0 - c)
+        Q[:, largest] += c + rest * (1.0 - c)
     return np.asarray(Q)
 
 
@@ -1042,18 +984,12 @@ _TIGHT = 1e-9
 
 
 def extreme_rays(limits: Array, most: int) -> tuple[Array, bool]:
-    """Rays, shape (R, k), with the largest entry 1, and whether they are all of them.
-
-    Parameters
-    ----------
-    limits : array, shape (k, k)
-        Closed by shortest paths, zero on the diagonal.
-    most : int
-        Rays after which to stop.
-    """
+    """Rays, shape (R, k), with the largest entry 1, and whether they are all of them."""
     k = len(limits)
     start = limits[:, 0] - limits[:, 0].min()  # v_x = c_x0 is one
-    sets = _subsets(k)
+    sets = np.zeros((0, k), dtype=bool)  # proper subsets; none where they are too many
+    if k <= 12:
+        sets = (np.arange(1, 2**k - 1)[:, None] >> np.arange(k) & 1).astype(bool)
     queue, seen = deque([start]), {_key(start): start}
     while queue and len(seen) < most:
         v = queue.popleft()
@@ -1072,39 +1008,31 @@ def _key(v: Array) -> tuple[int, ...]:
     return tuple(np.rint(v * 1e8).astype(np.int64).tolist())
 
 
-def _subsets(k: int) -> Array:
-    """Proper subsets of k categories, (2^k - 2, k) of bool; none where they are too many."""
-    if k > 12:
-        return np.zeros((0, k), dtype=bool)
-    return (np.arange(1, 2**k - 1)[:, None] >> np.arange(k) & 1).astype(bool)
-
-
 def _edges(v: Array, limits: Array, sets: Array) -> list[Array]:
     """Sets of categories that can be raised, with the set and the rest connected."""
     k = len(v)
     tight = (limits - (v[:, None] - v) <= _TIGHT) & ~np.eye(k, dtype=bool)
-    if not len(sets):
-        sets = _cuts(tight)
+    both = tight | tight.T
+    if not len(sets):  # those that fall off when one reached pair is cut; all, if pairs are a tree
+        halves = []
+        for x, z in np.argwhere(np.triu(both)):
+            cut = both.copy()
+            cut[x, z] = cut[z, x] = False
+            half = _reached(cut, int(x), np.ones(k, dtype=bool))
+            if not half[z]:
+                halves += [half, ~half]
+        sets = np.array(halves).reshape(-1, k)
     # raising x while x' stays breaks a limit that is reached
     closed = ~((sets[:, :, None] & ~sets[:, None, :]) & tight).any(axis=(1, 2))
-    both = tight | tight.T
-    return [U for U in sets[closed] if _connected(both, U) and _connected(both, ~U)]
-
-
-def _cuts(tight: Array) -> Array:
-    """Sets that fall off when one reached pair is cut; all of them where the pairs are a tree."""
-    both = tight | tight.T
-    found = []
-    for x, z in np.argwhere(np.triu(both)):
-        cut = both.copy()
-        cut[x, z] = cut[z, x] = False
-        part = _reached(cut, int(x), np.ones(len(tight), dtype=bool))
-        if not part[z]:
-            found += [part, ~part]
-    return np.array(found).reshape(-1, len(tight))
+    return [
+        U
+        for U in sets[closed]
+        if all((_reached(both, int(np.argmax(V)), V) == V).all() for V in (U, ~U))
+    ]
 
 
 def _reached(both: Array, start: int, inside: Array) -> Array:
+    """The categories that pairs `both` (k, k) connect with `start`, within a set (k,)."""
     part = np.zeros(len(both), dtype=bool)
     part[start] = True
     while True:
@@ -1112,10 +1040,6 @@ def _reached(both: Array, start: int, inside: Array) -> Array:
         if (wider == part).all():
             return part
         part = wider
-
-
-def _connected(both: Array, U: Array) -> bool:
-    return bool((_reached(both, int(np.argmax(U)), U) == U).all())
 
 
 # -- The certificate: a bound that no channel with the privacy asked for can beat -----------------
@@ -1134,15 +1058,11 @@ def _connected(both: Array, U: Array) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Dual:
-    """Parameters: weights (s,); Z (G - 1, r) and z (G,) of each scenario; lambda as level, slope.
-
-    z is what Z is on the directions within the groups; lambda.S = level + slope.T for a column of
-    mean 1.
-    """
+    """Weights (s,); Z (G - 1, r) and z (G,) of each scenario; lambda.S = level + slope.T."""
 
     weights: Array
     Z: tuple[Array, ...]
-    z: tuple[Array, ...]
+    z: tuple[Array, ...]  # what Z is on the directions within the groups
     level: float
     slope: Array
 
@@ -1189,21 +1109,18 @@ class Dual:
         if not (0.0 < kappa < np.inf) or self.level <= 0.0:
             return 0.0
         kappa = kappa / float(self.weights.sum())  # as if the weights added up to one
+        parts = zip(self.weights, cone.scenarios, self.Z, self.z, strict=True)
         if cone.goal.kind == "D":
             k1 = cone.goal.k - 1
-            return float(np.exp(self._log_det(cone) / k1) * k1 / (kappa * self.level))
-        parts = zip(self.weights, cone.scenarios, self.Z, self.z, strict=True)
+            total = 0.0
+            for weight, (_, _, within), Z, z in parts:
+                inner = within > 0.0
+                total += weight * 2.0 * np.linalg.slogdet(Z)[1]
+                total += weight * 2.0 * (within[inner] * np.log(z[inner])).sum()
+            log_det = float(total / self.weights.sum())
+            return float(np.exp(log_det / k1) * k1 / (kappa * self.level))
         value = sum(w * ((A * Z).sum() + within @ z) for w, (_, A, within), Z, z in parts)
         return float((value / self.weights.sum()) ** 2 / (kappa * self.level))
-
-    def _log_det(self, cone: Cone) -> float:
-        parts = zip(self.weights, cone.scenarios, self.Z, self.z, strict=True)
-        total = 0.0
-        for weight, (_, _, within), Z, z in parts:
-            inner = within > 0.0
-            total += weight * 2.0 * np.linalg.slogdet(Z)[1]
-            total += weight * 2.0 * (within[inner] * np.log(z[inner])).sum()
-        return float(total / self.weights.sum())
 
 
 # -- The privacy that is asked for: a number, an epsilon of each category, or of each pair --------
@@ -1214,18 +1131,10 @@ _SHAPES = "a number, an epsilon of each category, or a square table of the epsil
 
 @dataclass(frozen=True, eq=False)
 class Limits:
-    """Limits of ``ln Q[x, y] / Q[x', y]`` for every report y that reveals nobody.
+    """Limits of ``ln Q[x, y] / Q[x', y]`` for every report y that reveals nobody."""
 
-    Parameters
-    ----------
-    pairs : array, shape (k, k)
-        The limit of each pair (x, x'), closed by shortest paths, zero on the diagonal.
-    kind : {"one", "own", "pairs"}
-        All alike; those of a row alike; or neither.
-    """
-
-    pairs: Array
-    kind: str
+    pairs: Array  # (k, k), closed by shortest paths, zero on the diagonal
+    kind: str  # "one": all alike; "own": those of a row alike; or "pairs"
 
     @property
     def own(self) -> Array:
@@ -1260,9 +1169,29 @@ def privacy_limits(epsilon: object, labels: pd.Index[Any], sensitive: object = N
     """Check epsilon of `design_channel`; `sensitive` only for a mapping that names only those."""
     k = len(labels)
     if isinstance(epsilon, pd.DataFrame):
-        return _of_pairs(_table(epsilon, labels))
+        rows = [align("epsilon", epsilon.iloc[:, i], labels) for i in range(epsilon.shape[1])]
+        if len(rows) != k:
+            shown = f"table of shape {epsilon.shape}"
+            raise InvalidArgument("epsilon", shown, f"must be {_SHAPES}")
+        places = encode("epsilon", list(epsilon.columns), labels)[0]
+        if np.unique(places).size != places.size:
+            raise InvalidArgument("epsilon", list(epsilon.columns), "must name each category once")
+        table = np.array(rows)[np.argsort(places)].T
+        return _of_pairs(numbers("epsilon", table, f"must be {_SHAPES}"))
     if isinstance(epsilon, Mapping):
-        return _of_rows(_named(epsilon, labels, sensitive))
+        codes = encode("epsilon", list(epsilon), labels)[0]
+        values = [positive_epsilon(f"epsilon[{n!r}]", v) for n, v in epsilon.items()]
+        if np.unique(codes).size != codes.size or not values:
+            raise InvalidArgument("epsilon", dict(epsilon), "must name each category once")
+        own = np.full(k, np.nan)
+        own[codes] = values
+        free = np.ones(k, dtype=bool)
+        free[sensitive_places(sensitive, labels)] = False
+        own[np.isnan(own) & free] = max(values)
+        if np.isnan(own).any():
+            lacking = labels[int(np.argmax(np.isnan(own)))]
+            raise InvalidArgument("epsilon", dict(epsilon), f"lacks the category {lacking!r}")
+        return _of_rows(own)
     if isinstance(epsilon, pd.Series | list | tuple) or (
         isinstance(epsilon, np.ndarray) and epsilon.ndim
     ):
@@ -1284,23 +1213,6 @@ def _of_rows(own: Array) -> Limits:
     return Limits(pairs, "one" if np.ptp(own) == 0.0 else "own")
 
 
-def _named(epsilon: Mapping[Any, Any], labels: pd.Index[Any], sensitive: object) -> Array:
-    """A mapping from label to epsilon; the largest for others than sensitive ones left out."""
-    codes = encode("epsilon", list(epsilon), labels)[0]
-    given = [positive_epsilon(f"epsilon[{n!r}]", v) for n, v in epsilon.items()]
-    if np.unique(codes).size != codes.size or not given:
-        raise InvalidArgument("epsilon", dict(epsilon), "must name each category once")
-    out = np.full(len(labels), np.nan)
-    out[codes] = given
-    free = np.ones(len(labels), dtype=bool)
-    free[sensitive_places(sensitive, labels)] = False
-    out[np.isnan(out) & free] = max(given)
-    if np.isnan(out).any():
-        lacking = labels[int(np.argmax(np.isnan(out)))]
-        raise InvalidArgument("epsilon", dict(epsilon), f"lacks the category {lacking!r}")
-    return out
-
-
 def sensitive_places(sensitive: object, labels: pd.Index[Any]) -> Array:
     """Codes of the categories to protect: all of them where none are named."""
     if sensitive is None:
@@ -1311,16 +1223,6 @@ def sensitive_places(sensitive: object, labels: pd.Index[Any]) -> Array:
             "sensitive", sensitive, "must name a category: with none the answers need no mechanism"
         )
     return codes
-
-
-def _table(epsilon: pd.DataFrame, labels: pd.Index[Any]) -> Array:
-    rows = [align("epsilon", epsilon.iloc[:, i], labels) for i in range(epsilon.shape[1])]
-    if len(rows) != len(labels):
-        raise InvalidArgument("epsilon", f"table of shape {epsilon.shape}", f"must be {_SHAPES}")
-    places = encode("epsilon", list(epsilon.columns), labels)[0]
-    if np.unique(places).size != places.size:
-        raise InvalidArgument("epsilon", list(epsilon.columns), "must name each category once")
-    return numbers("epsilon", np.array(rows)[np.argsort(places)].T, f"must be {_SHAPES}")
 
 
 def _of_pairs(given: Array) -> Limits:
@@ -1365,15 +1267,7 @@ _SEEN = 1e-7  # by which a contrast may leave the range of J, relatively, and st
 
 @dataclass(frozen=True, eq=False)
 class Goal:
-    """A loss.
-
-    Parameters
-    ----------
-    kind : {"total", "worst", "contrasts", "D"}
-    priors : array, shape (M, k)
-    contrasts : array, shape (k, r), or None
-        Columns whose variances are added; for "contrasts" only.
-    """
+    """A loss."""
 
     kind: str
     priors: Array
@@ -1385,10 +1279,7 @@ class Goal:
 
 
 def tangent_basis(root: Array) -> Array:
-    """Orthonormal basis, shape (G, G - 1), of what is orthogonal to a positive vector (G,).
-
-    The last columns of the reflection that maps `root` to the first axis.
-    """
+    """Basis (G, G - 1) orthogonal to `root` > 0 (G,): the reflection that maps it to an axis."""
     G = root.size
     v = root / np.linalg.norm(root)
     v = v + np.eye(G)[0]  # v[0] > 0: no cancellation
@@ -1401,28 +1292,28 @@ def loss_of_matrix(Q: Array, goal: Goal) -> float:
     level = Q.mean(axis=0)
     B = tangent_basis(np.ones(len(Q)))
     T = B.T @ (Q - level)
-    return max(_loss_at(T, p @ Q, B, goal) for p in goal.priors)
-
-
-def _loss_at(T: Array, mass: Array, B: Array, goal: Goal) -> float:
-    """The loss at one prior, from the columns on the tangent space, (k - 1, l), and their mass."""
-    with np.errstate(divide="ignore"):
-        scaled = np.where(mass > 0.0, T / np.sqrt(np.where(mass > 0.0, mass, 1.0)), 0.0)
-    U, s, _ = np.linalg.svd(scaled, full_matrices=scaled.shape[1] < len(scaled))
-    values = np.zeros(len(T))
-    values[: s.size] = s**2
-    seen = values > _RANK * max(values[0], 1e-300)
-    if goal.kind == "D":
-        return float(np.exp(-np.log(values).mean())) if seen.all() else np.inf
     if goal.kind == "contrasts":
         forms = [goal.contrasts]
     elif goal.kind == "worst":
         forms = [np.eye(goal.k)[:, [x]] for x in range(goal.k)]
     else:
         forms = [np.eye(goal.k)]
-    if not seen.all() and goal.kind != "contrasts":
-        return np.inf
-    turned = [U.T @ (B.T @ A) for A in forms]
-    if any(np.linalg.norm(a[~seen]) > _SEEN * np.linalg.norm(a) for a in turned):
-        return np.inf
-    return max(float((a[seen] ** 2 / values[seen, None]).sum()) for a in turned)
+    losses = []
+    for p in goal.priors:
+        mass = p @ Q
+        with np.errstate(divide="ignore"):
+            scaled = np.where(mass > 0.0, T / np.sqrt(np.where(mass > 0.0, mass, 1.0)), 0.0)
+        U, s, _ = np.linalg.svd(scaled, full_matrices=scaled.shape[1] < len(scaled))
+        values = np.zeros(len(T))
+        values[: s.size] = s**2
+        seen = values > _RANK * max(values[0], 1e-300)
+        if not seen.all() and goal.kind != "contrasts":
+            return np.inf
+        if goal.kind == "D":
+            losses.append(float(np.exp(-np.log(values).mean())))
+            continue
+        turned = [U.T @ (B.T @ A) for A in forms]
+        if any(np.linalg.norm(a[~seen]) > _SEEN * np.linalg.norm(a) for a in turned):
+            return np.inf
+        losses.append(max(float((a[seen] ** 2 / values[seen, None]).sum()) for a in turned))
+    return max(losses)
