@@ -1,4 +1,8 @@
-"""Checks of single arguments, each with the message a caller needs."""
+"""Checks of single arguments, each with the message a caller needs; numbers and text elsewhere.
+
+Then names that people misspell, numbers and arrays in JSON documents, and text in HTML, LaTeX and a
+terminal.
+"""
 
 from __future__ import annotations
 
@@ -331,10 +335,7 @@ def number_from_json(value: float | str) -> float:
 
 
 def array_to_json(values: Array, symmetric: bool = False) -> Any:
-    """An array of float64 or int64, of any shape, in JSON types; see the module's docstring.
-
-    Of a `symmetric` matrix half of the entries are enough.
-    """
+    """An array of float64 or int64 in JSON types; half of the entries of a `symmetric` matrix."""
     if values.size <= _LISTED:
         return values.tolist() if np.isfinite(values).all() else _named(values)
     document: dict[str, Any] = {"shape": list(values.shape)}
@@ -343,7 +344,7 @@ def array_to_json(values: Array, symmetric: bool = False) -> Any:
         return document | {"repeated": first}
     if symmetric:
         document["triangle"] = "upper"
-        values = values[_upper(len(values))]
+        values = values[np.tri(len(values), dtype=np.bool_).T]  # on the diagonal and above
     kind = "float64" if values.dtype.kind == "f" else "int64"
     text = b64encode(values.astype(_KINDS[kind], copy=False).tobytes()).decode("ascii")
     return document | {"dtype": kind, "base64": text}
@@ -364,7 +365,8 @@ def array_from_json(document: Any, kind: str | None = "float64") -> Array:
     entries = np.frombuffer(b64decode(document["base64"], validate=True), _KINDS[document["dtype"]])
     if "triangle" not in document:
         return entries.astype(kind or entries.dtype).reshape(shape)
-    whole, upper = np.empty(shape, dtype=kind or entries.dtype), _upper(shape[0])
+    whole = np.empty(shape, dtype=kind or entries.dtype)
+    upper = np.tri(shape[0], dtype=np.bool_).T
     whole[upper] = entries
     whole.T[upper] = entries
     return whole
@@ -374,11 +376,6 @@ def _named(values: Array) -> list[Any]:
     """Nested lists with the names of numbers that JSON lacks."""
     rows = values.tolist() if values.ndim == 1 else values
     return [number_to_json(v) if values.ndim == 1 else _named(v) for v in rows]
-
-
-def _upper(size: int) -> npt.NDArray[np.bool_]:
-    """The entries of a square matrix on its diagonal and above."""
-    return np.tri(size, dtype=np.bool_).T
 
 
 # -- Text in HTML, LaTeX and a terminal; small tables by which objects show themselves ------------

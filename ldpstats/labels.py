@@ -1,4 +1,12 @@
-"""Category labels: what the caller may pass, and the codes 0 .. k-1 that arrays use."""
+"""Category labels: what the caller may pass, and the codes 0 .. k-1 that arrays use.
+
+`encode` finds answers that are labels. `matched` finds answers as people write them: a value that
+is a label is that label. Otherwise surrounding blanks are ignored, text stands for the number (3,
+-3, 3.0) or the truth value (True, true, TRUE) that it spells, a number or truth value for its text,
+and a whole float for an integer. A value is matched if exactly one label fits. Empty text is
+missing unless it is a label. Case matters, and True is never 1. Bins of numbers contain their lower
+edge, and the last one its upper edge too.
+"""
 
 from __future__ import annotations
 
@@ -86,25 +94,21 @@ def as_labels(name: str, labels: object, least: int = 2) -> pd.Index[Any]:
     try:
         return _checked_labels(name, values, least)
     except InvalidArgument:
-        if name in ("categories", "alphabet"):
-            _refuse_answers(name, labels, values)
-        raise
-
-
-def _refuse_answers(name: str, labels: object, values: list[Any]) -> None:
-    """Refuse a column of answers in the place of the possible ones."""
-    try:
-        distinct = pd.Series(values, dtype=object).nunique()
-    except Exception:  # what cannot be hashed, or compared, is no answer
-        return
-    column = isinstance(labels, pd.Series | pd.Index | np.ndarray)
-    if len(values) > (1 if column else 2) * distinct:
-        raise InvalidArgument(
-            name,
-            f"{len(values)} values, {distinct} different",  # not quoted: they may be true answers
-            "is a column of answers, where labels repeat or are missing. Pass the possible answers "
-            "in order, each once, such as ('no', 'yes'); those that nobody gave belong to them",
-        )
+        if name not in ("categories", "alphabet"):
+            raise
+        try:
+            distinct = pd.Series(values, dtype=object).nunique()
+        except Exception:  # what cannot be hashed, or compared, is no answer
+            distinct = len(values)
+        column = isinstance(labels, pd.Series | pd.Index | np.ndarray)
+        if len(values) <= (1 if column else 2) * distinct:
+            raise
+    raise InvalidArgument(
+        name,
+        f"{len(values)} values, {distinct} different",  # not quoted: they may be true answers
+        "is a column of answers, where labels repeat or are missing. Pass the possible answers "
+        "in order, each once, such as ('no', 'yes'); those that nobody gave belong to them",
+    )
 
 
 def _plain(value: Any) -> Any:
@@ -151,10 +155,15 @@ def encode(
     missing = one_of("missing", missing, ("raise", "count"))
     if isinstance(labels, pd.RangeIndex) and type(values) is np.ndarray:  # not a masked one
         if values.ndim == 1 and values.dtype.kind in "iu":
-            return _integer_codes(name, values, len(labels), check), 0
-    found = _quickly(values, labels)
-    if found is not None and (not found[1] or missing == "count"):
-        return found
+            codes, k = values.astype(np.int64, copy=False), len(labels)
+            if check and not whole_below(codes, k):
+                first = int(np.argmax((values < 0) | (values >= k)))
+                remedy = f"is not among the {k} labels 0 to {k - 1}"
+                raise UnknownCategory(f"{name}[{first}]", int(values[first]), remedy)
+            return codes, 0
+    quick = _quickly(values, labels)
+    if quick is not None and (not quick[1] or missing == "count"):
+        return quick
     series = as_series(name, values)
     absent = missing_entries(name, series)
     n_missing = int(absent.sum())
@@ -189,14 +198,14 @@ def _quickly(values: object, labels: pd.Index[Any]) -> tuple[npt.NDArray[np.int6
         array = values.to_numpy() if isinstance(values.dtype, np.dtype) else np.empty(0)
         if array.size and whole_below(array, len(labels)):
             return array.astype(np.int64), 0
-    found = factorized(values, labels)
-    if found is None:
+    factors = factorized(values, labels)
+    if factors is None:
         return None
     try:
-        places = _codes(pd.Series(found[1], dtype=object), labels)
+        places = _codes(pd.Series(factors[1], dtype=object), labels)
     except Exception:  # to compare somebody else's object may raise anything
         return None
-    codes = np.append(places, _ABSENT)[found[0]]
+    codes = np.append(places, _ABSENT)[factors[0]]
     if codes.min() >= 0:
         return codes, 0
     if (codes == -1).any():  # no label: the error says which
@@ -335,18 +344,6 @@ def as_series(name: str, values: object) -> pd.Series[Any]:
     return series.reset_index(drop=True)
 
 
-def _integer_codes(
-    name: str, values: npt.NDArray[Any], k: int, check: bool
-) -> npt.NDArray[np.int64]:
-    codes = values.astype(np.int64, copy=False)
-    if check and not whole_below(codes, k):
-        first = int(np.argmax((values < 0) | (values >= k)))
-        raise UnknownCategory(
-            f"{name}[{first}]", int(values[first]), f"is not among the {k} labels 0 to {k - 1}"
-        )
-    return codes
-
-
 def _codes(present: pd.Series[Any], labels: pd.Index[Any]) -> npt.NDArray[np.int64]:
     if isinstance(present.dtype, pd.CategoricalDtype):
         lookup = _positions(pd.Index(present.cat.categories, dtype=object), labels)
@@ -464,21 +461,21 @@ def matched(
 ) -> Codes:
     """Return codes of answers among `labels`, int64 of shape (n,), -1 where missing.
 
-    A value that is a label is that label. Otherwise surrounding blanks are ignored, text stands for
-    the number (3, -3, 3.0) or the truth value (True, true, TRUE) that it spells, a number or truth
-    value for its text, and a whole float for an integer. A value is matched if exactly one label
-    fits. Empty text is missing unless it is a label. Case matters, and True is never 1.
-
     Errors name `where` and the row, from 1; with ``secret=True`` they do not show the value.
     `other` is what to do where the data have other labels.
     """
     if isinstance(labels, pd.RangeIndex) and type(values) is np.ndarray:  # not a masked one
         if values.ndim == 1 and whole_below(values, len(labels)):
             return values.astype(np.int64)
-    known = _Labels(labels)
-    quick = _matched_quickly(values, known)
+    known, quick = _Labels(labels), factorized(values, labels)
     if quick is not None:
-        return quick
+        try:
+            places = known.places(pd.Index(quick[1], dtype=object))
+            early: Codes = np.append(places, _MISSING)[quick[0]]
+            if not (early == _UNKNOWN).any():
+                return early
+        except Exception:  # to compare somebody else's object may raise anything
+            pass
     try:
         codes, distinct = _factorized(where, values)
         found: Codes = np.append(known.places(distinct), _MISSING)[codes]
@@ -497,8 +494,7 @@ def matched(
 def written_as(column: pd.Series[Any], codes: Sequence[str]) -> npt.NDArray[np.bool_]:
     """Which values of a column are one of some codes as people write them, shape (n,).
 
-    Blanks around text do not count, and text stands for the number that it spells: the code "9" is
-    9, 9.0, "9" and "9.0". A column of a type that holds no answers has none of them.
+    The code "9" is 9, 9.0, "9" and "9.0". A column of a type that holds no answers has none.
     """
     keys = {key for code in codes for key in _spelled(code)}
     if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype):
@@ -520,19 +516,6 @@ def _spelled(value: Any) -> list[Key]:
     text = key[1].strip()
     number = _NUMBER.fullmatch(text)
     return [("text", text), *(_numbers(text, *number.groups()) if number else ())]
-
-
-def _matched_quickly(values: object, known: _Labels) -> Codes | None:
-    """What `matched` returns for a long column; None where there is no short cut, or an error."""
-    quick = factorized(values, known.labels)
-    if quick is None:
-        return None
-    try:
-        places = known.places(pd.Index(quick[1], dtype=object))
-    except Exception:  # to compare somebody else's object may raise anything
-        return None
-    found: Codes = np.append(places, _MISSING)[quick[0]]
-    return None if (found == _UNKNOWN).any() else found
 
 
 def _factorized(where: str, values: object) -> tuple[Codes, pd.Index[Any]]:
@@ -658,7 +641,13 @@ class _Labels:
         unquoted = f"{known}; correct it, or add the label to categories="
         remedy = unquoted
         if value is not HIDDEN:
-            nearest = self._nearest(value)
+            nearest = None
+            if isinstance(value, str) and not isinstance(self.labels, pd.RangeIndex):
+                labels, text = self.labels.tolist(), str.__str__(value)
+                if len(labels) > _MOST_COMPARED:
+                    folded = text.strip().casefold()
+                    labels = [one for one in labels if str(one).strip().casefold() == folded]
+                nearest = nearest_label(text, labels)
             hint = "" if nearest is None else f"; the nearest is {nearest!r}"
             remedy = (
                 f"{known}{hint} ({times} such value{'s' if times > 1 else ''}); correct it, "
@@ -666,16 +655,6 @@ class _Labels:
                 f"na={{{where!r}: [{shorten(value)}]}}"
             )
         return UnknownCategory(f"{where}, row {row}", value, remedy, unquoted)
-
-    def _nearest(self, value: object) -> Any:
-        """The label that is spelled most like a value, if one is."""
-        if not isinstance(value, str) or isinstance(self.labels, pd.RangeIndex):
-            return None
-        labels = self.labels.tolist()
-        if len(labels) > _MOST_COMPARED:
-            folded = str.__str__(value).strip().casefold()
-            labels = [label for label in labels if str(label).strip().casefold() == folded]
-        return nearest_label(str.__str__(value), labels)
 
 
 # -- The distinct values of a long column, found by Arrow: not one Python object at a time --------
@@ -687,44 +666,40 @@ Objects = npt.NDArray[np.object_]
 MANY = 1 << 12
 """Columns of fewer values do not pay for importing Arrow."""
 
+_POLARS = ("String", "Categorical")
+
 
 def factorized(values: object, labels: pd.Index[Any]) -> tuple[DistinctCodes, Objects] | None:
     """Codes of a column, (n,), -1 where missing, and the values that they stand for.
 
-    None where this is not quicker: for short columns, and those that are neither text nor objects
-    that Arrow reads as text. Some values may be equal, or not occur; where all text is among the
-    `labels`, the values are these.
+    None where this is not quicker. Some values may be equal, or not occur; where all text is among
+    the `labels`, the values are these.
     """
     try:
         n = len(values)  # type: ignore[arg-type]
         if n < MANY:
             return None
         known = 4 * len(labels) < n and labels.inferred_type == "string"
-        return _encoded(values, labels.to_numpy(dtype=object) if known else None)
+        likely = labels.to_numpy(dtype=object) if known else None
+        if isinstance(values, pd.Series | pd.Index) and not isinstance(values, pd.MultiIndex):
+            if isinstance(values.dtype, pd.StringDtype | pd.ArrowDtype):
+                array: Any = values.array
+                return arrow_text(array.__arrow_array__(), likely)
+            return _of_objects(values.to_numpy(), likely) if values.dtype == object else None
+        if type(values) is np.ndarray and values.ndim == 1:  # not a masked one
+            if values.dtype.kind == "U" and values.dtype.isnative and values.itemsize:
+                return _of_unicode(values, likely)
+            return _of_objects(values, likely) if values.dtype == object else None
+        column: Any = values
+        kind = type(values).__module__.partition(".")[0]
+        if kind == "polars" and type(values).__name__ == "Series":
+            return arrow_text(column.to_arrow(), likely) if str(column.dtype) in _POLARS else None
+        arrow: Any = sys.modules.get("pyarrow")
+        if arrow is not None and isinstance(values, arrow.Array | arrow.ChunkedArray):
+            return arrow_text(values, likely)
+        return None
     except Exception:  # half of a surrogate pair; and somebody else's object may raise anything
         return None
-
-
-def _encoded(values: Any, likely: Objects | None) -> tuple[DistinctCodes, Objects] | None:
-    if isinstance(values, pd.Series | pd.Index) and not isinstance(values, pd.MultiIndex):
-        if isinstance(values.dtype, pd.StringDtype | pd.ArrowDtype):
-            array: Any = values.array
-            return arrow_text(array.__arrow_array__(), likely)
-        return _of_objects(values.to_numpy(), likely) if values.dtype == object else None
-    if type(values) is np.ndarray and values.ndim == 1:  # not a masked one
-        if values.dtype.kind == "U" and values.dtype.isnative and values.itemsize:
-            return _of_unicode(values, likely)
-        return _of_objects(values, likely) if values.dtype == object else None
-    kind = type(values).__module__.partition(".")[0]
-    if kind == "polars" and type(values).__name__ == "Series":
-        return arrow_text(values.to_arrow(), likely) if str(values.dtype) in _POLARS else None
-    arrow: Any = sys.modules.get("pyarrow")
-    if arrow is not None and isinstance(values, arrow.Array | arrow.ChunkedArray):
-        return arrow_text(values, likely)
-    return None
-
-
-_POLARS = ("String", "Categorical")
 
 
 def arrow_text(column: Any, likely: Objects | None = None) -> tuple[DistinctCodes, Objects] | None:
@@ -844,64 +819,41 @@ def checked_edges(name: str, edges: object) -> Array:
 
 
 def interval_labels(edges: Array) -> pd.Index[Any]:
-    """Labels of the bins, shape (k,): "[0, 10)"; the last one is closed, "[20, 50]".
-
-    Examples
-    --------
-    >>> interval_labels(np.array([0.0, 0.5, 2.0])).tolist()
-    ['[0, 0.5)', '[0.5, 2]']
-    """
-    texts = [_text(edge) for edge in edges.tolist()]
-    found = [f"[{low}, {high})" for low, high in pairwise(texts)]
-    found[-1] = found[-1][:-1] + "]"
-    return pd.Index(found, dtype=object)
-
-
-def _text(number: float) -> str:
-    """A number to full precision, whole ones without a point."""
-    return repr(number).removesuffix(".0")
+    """Labels of the bins, shape (k,): "[0, 10)"; the last one is closed, "[20, 50]"."""
+    texts = [repr(edge).removesuffix(".0") for edge in edges.tolist()]
+    labels = [f"[{low}, {high})" for low, high in pairwise(texts)]
+    labels[-1] = labels[-1][:-1] + "]"
+    return pd.Index(labels, dtype=object)
 
 
 def midpoints(labels: pd.Index[Any]) -> Array | None:
-    """Midpoints of labels that are all intervals, such as "[0, 10)"; None for other labels.
-
-    Examples
-    --------
-    >>> midpoints(pd.Index(["[0, 10)", "[10, 50]"]))
-    array([ 5., 30.])
-    """
+    """Midpoints of labels that are all intervals, such as "[0, 10)"; None for other labels."""
     if labels.inferred_type != "string":
         return None
     ends = [_INTERVAL.fullmatch(label) for label in labels]
     if not all(ends):
         return None
-    found = np.array([[float(v) for v in end.groups()] for end in ends if end])
-    if not np.isfinite(found).all() or not np.all(found[:, 0] <= found[:, 1]):
+    low, high = np.array([[float(v) for v in end.groups()] for end in ends if end]).T
+    if not (np.isfinite(low).all() and np.isfinite(high).all()) or not np.all(low <= high):
         return None
-    return np.asarray(found[:, 0] / 2.0 + found[:, 1] / 2.0)
+    return np.asarray(low / 2.0 + high / 2.0)
 
 
 def binned(name: str, values: object, edges: Array, labels: pd.Index[Any]) -> pd.Series[Any]:
     """Numbers as the labels of their bins, a categorical column; missing values stay missing.
 
-    Bins contain their lower edge, and the last one its upper edge too. A value may be a number,
-    text that spells one, or the label of a bin.
-
-    Raises
-    ------
-    UnknownCategory
-        For anything else, and for numbers beyond the edges.
+    A value may be a number within the edges, text that spells one, or the label of a bin.
     """
     series = as_series(name, values)
     if isinstance(series.dtype, pd.CategoricalDtype):
-        lookup = _places(pd.Series(series.cat.categories), edges, labels)
+        lookup = _bins_of(pd.Series(series.cat.categories), edges, labels)
         codes = np.append(lookup, _MISSING_RANGE)[series.cat.codes.to_numpy()]
     else:
-        codes = _places(series, edges, labels)
+        codes = _bins_of(series, edges, labels)
     if (codes == _NO_RANGE).any():
         first = int(np.argmax(codes == _NO_RANGE))
         value = series.iloc[first]
-        low, high = _text(float(edges[0])), _text(float(edges[-1]))
+        low, high = (repr(edge).removesuffix(".0") for edge in edges[[0, -1]].tolist())
         raise UnknownCategory(
             f"{name}[{first}]",
             value.item() if isinstance(value, np.generic) else value,
@@ -911,7 +863,7 @@ def binned(name: str, values: object, edges: Array, labels: pd.Index[Any]) -> pd
     return pd.Series(pd.Categorical.from_codes(codes, categories=labels, ordered=True))
 
 
-def _places(series: pd.Series[Any], edges: Array, labels: pd.Index[Any]) -> Codes:
+def _bins_of(series: pd.Series[Any], edges: Array, labels: pd.Index[Any]) -> Codes:
     """The bin of each value, shape (n,): -1 for missing ones, -2 for what is in no bin."""
     if pd.api.types.is_numeric_dtype(series.dtype) and not (
         pd.api.types.is_bool_dtype(series.dtype) or pd.api.types.is_complex_dtype(series.dtype)

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 import ldpstats as ldp
-from ldpstats.inference import intervals
+from ldpstats.inference.boundary import clip_unit
+from ldpstats.inference.tests import exact_binomial
 from ldpstats.likelihood.covariance import Covariance
 from ldpstats.likelihood.moments import Equations
 
@@ -131,14 +132,14 @@ def default_intervals(mechanism: ldp.Mechanism, counts: Array, n: int) -> Array:
         fits = (ldp.FrequencyModel(as_counts(mechanism, row, n)).fit() for row in counts)
         return np.array([fit.conf_int(clip=False).to_numpy() for fit in fits])
     tally, where = np.unique(counts, return_inverse=True)  # few tallies differ
-    ends = intervals.exact_binomial(tally, n)[where.reshape(counts.shape)]
+    ends = exact_binomial(tally, n)[where.reshape(counts.shape)]
     offset, scale = (np.broadcast_to(x, mechanism.k) for x in (problem.offset, problem.A))
     return np.asarray((ends - offset[:, None]) / scale[:, None])
 
 
 def assert_cut(found: npt.ArrayLike, uncut: Array) -> None:
     """Intervals are the intersection with [0, 1], or begin at its edge where that is empty."""
-    ends, cut = np.asarray(found), intervals.clip_unit(uncut)
+    ends, cut = np.asarray(found), clip_unit(uncut)
     inside = cut[:, 0] < cut[:, 1]
     np.testing.assert_allclose(ends[inside], cut[inside], rtol=0, atol=1e-9)
     for edge, away in ((0.0, 1), (1.0, 0)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -19,9 +19,10 @@ from ldpstats.errors import (
     NotIdentified,
 )
 from ldpstats.estimators.base import Estimator
-from ldpstats.inference.tests import TestResult
+from ldpstats.inference.tests import TestResult, adjusted_differences
 from ldpstats.likelihood.problem import Likelihood
 from ldpstats.mechanisms.krr import protect_some
+from ldpstats.models.frequency.answers import difference_rows
 from ldpstats.models.frequency.model import (
     Data,
     FrequencyModel,
@@ -29,12 +30,10 @@ from ldpstats.models.frequency.model import (
     refuse_shared_persons,
     reports_in,
 )
-from ldpstats.models.frequency.results import FrequencyResults, differences_table
+from ldpstats.models.frequency.results import FrequencyResults, interval_kind
 from ldpstats.models.frequency.samples import homogeneity
-from ldpstats.models.frequency.summary import interval_kind
 from ldpstats.models.layout import (
     LONGEST_LABEL,
-    Pair,
     Presented,
     SummaryTable,
     closing_notes,
@@ -59,6 +58,7 @@ from ldpstats.models.layout import (
     second_words,
     touch_ends,
 )
+from ldpstats.models.plots import plot_by_group
 from ldpstats.models.posterior.draws import (
     ENGINES,
     GroupedPosterior,
@@ -77,7 +77,7 @@ from ldpstats.models.results import (
     labelled,
     stacked_index,
     tidy_names,
-    told,
+    user_label,
     worded,
 )
 from ldpstats.models.storage import Stored, maybe_from_dict, maybe_to_dict
@@ -88,6 +88,8 @@ if TYPE_CHECKING:
     from statsmodels.iolib.summary import Summary
 
 __all__ = ["GroupedModel", "GroupedResults"]
+
+Table = TypeVar("Table")  # a Series or a DataFrame
 
 
 class GroupedModel:
@@ -154,14 +156,30 @@ class GroupedModel:
         refuse_shared_persons({worded(label, self.by): data for label, data in given.items()})
         self.models: dict[Label, FrequencyModel] = {}
         for label, data in given.items():
-            if label not in self.empty:
-                self.models[label] = _modelled(
-                    worded(label, self.by), data, candidates, incomplete, name
+            if label in self.empty:
+                continue
+            words = worded(label, self.by)
+            try:
+                model = FrequencyModel(data, candidates, incomplete, name)
+            except InvalidArgument as error:
+                if error.name != "data":
+                    raise
+                raise InvalidArgument(words, data, error.remedy) from None
+            if model.unknown:
+                raise NotAvailable(
+                    f"{words}: the unknown {in_turn(model.unknown)} and the frequencies are "
+                    "estimated from all groups together: FrequencyModel([counts of each device])"
+                    ".fit(); with known values use mechanism.at(...)"
                 )
+            self.models[label] = model
         self.n_missing = sum(map(missing_in, given.values()))
-        _refuse_other_categories(
-            {worded(label, self.by): model for label, model in self.models.items()}
-        )
+        (first, model), *others = self.models.items()
+        for label, other in others:
+            if not other.categories.equals(model.categories):
+                raise MechanismMismatch(
+                    f"{worded(label, self.by)} and {worded(first, self.by)} have different "
+                    "categories: groups that are compared need the same labels in the same order"
+                )
         names = {model.name for model in self.models.values()}
         self.name = names.pop() if len(names) == 1 else ""
 
@@ -208,7 +226,14 @@ class GroupedModel:
                 warnings.warn(
                     f"{worded(label, self.by)}: {one.message}", one.category, stacklevel=2
                 )
-        equal, untested = self._test_equal()
+        equal, untested = None, ""
+        if len(self.models) < 2:
+            untested = "there is one group only"
+        else:
+            try:
+                equal = homogeneity(list(self.models.values()), "default")
+            except (NotAvailable, NotIdentified) as error:
+                untested = str(error)
         return GroupedResults(
             by=self.by,
             labels=tuple(self.models),
@@ -286,141 +311,36 @@ class GroupedModel:
                 "the posterior of groups whose candidates are not all answers: reports of other "
                 "answers have no known law; leave incomplete= out to take the list for complete"
             )
+        mechanisms = [c.mechanism for model in self.models.values() for c in model.sources]
+        origin = Origin(
+            nobs=self.nobs,
+            n_missing=self.n_missing,
+            epsilon=max(mechanism.epsilon for mechanism in mechanisms),
+            sources=tuple(dict.fromkeys(map(str, mechanisms))),
+            prior=repr(prior),
+            name=self.name,
+            is_partial=protect_some(mechanisms),
+        )
+        likelihoods: dict[Label, Likelihood | None] = dict.fromkeys(self.labels)  # None if empty
+        likelihoods |= {label: model.likelihood() for label, model in self.models.items()}
         return pooled_posterior(
-            {label: self._likelihood(label) for label in self.labels},
+            likelihoods,
             {label: model.evidence.tables() for label, model in self.models.items()},
             first.categories,
             self.by,
-            self._origin(repr(prior)),
+            origin,
             generator,
             prior,
             number,
             engine,
         )
 
-    def _likelihood(self, label: Label) -> Likelihood | None:
-        model = self.models.get(label)
-        return None if model is None else model.likelihood()
-
-    def _origin(self, prior: str) -> Origin:
-        """What draws from the posterior are about."""
-        mechanisms = [c.mechanism for model in self.models.values() for c in model.sources]
-        return Origin(
-            nobs=self.nobs,
-            n_missing=self.n_missing,
-            epsilon=max(mechanism.epsilon for mechanism in mechanisms),
-            sources=tuple(dict.fromkeys(map(str, mechanisms))),
-            prior=prior,
-            name=self.name,
-            is_partial=protect_some(mechanisms),
-        )
-
-    def _test_equal(self) -> tuple[TestResult | None, str]:
-        """The test that all groups have the same distribution, or why there is none."""
-        if len(self.models) < 2:
-            return None, "there is one group only"
-        try:
-            return homogeneity(list(self.models.values()), "default"), ""
-        except (NotAvailable, NotIdentified) as error:
-            return None, str(error)
-
-
-def _modelled(
-    words: str, data: Any, candidates: Any, incomplete: bool, name: str | None
-) -> FrequencyModel:
-    """The model of one group; an error about its data names the group."""
-    try:
-        model = FrequencyModel(data, candidates, incomplete, name)
-    except InvalidArgument as error:
-        if error.name != "data":
-            raise
-        raise InvalidArgument(words, data, error.remedy) from None
-    if model.unknown:
-        raise NotAvailable(
-            f"{words}: the unknown {in_turn(model.unknown)} and the frequencies are estimated from "
-            "all groups together: FrequencyModel([counts of each device]).fit(); with known values "
-            "use mechanism.at(...)"
-        )
-    return model
-
-
-def _refuse_other_categories(models: Mapping[str, FrequencyModel]) -> None:
-    """Refuse groups whose categories are not those of the first."""
-    (first, model), *others = models.items()
-    for words, other in others:
-        if not other.categories.equals(model.categories):
-            raise MechanismMismatch(
-                f"{words} and {first} have different categories: groups that are "
-                "compared need the same labels in the same order"
-            )
-
-
-# -- What groups of respondents are, once they are fitted -----------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class FittedGroups:
-    """The fits of several groups, and the test that they are equal.
-
-    `labels` are those of the groups that were fitted, `empty` those of groups without a report.
-    `untested` says why, where there is no test.
-    """
-
-    by: tuple[str, ...]
-    labels: tuple[Label, ...]
-    fits: tuple[FrequencyResults, ...]
-    equal: TestResult | None = None
-    untested: str = ""
-    empty: tuple[Label, ...] = ()
-    n_missing: int = 0
-    n_ungrouped: int = 0
-    name: str = ""
-
-    @property
-    def results(self) -> dict[Hashable, FrequencyResults]:
-        """The results of each group, by its label."""
-        return dict(zip(map(told, self.labels), self.fits, strict=True))
-
-    @property
-    def groups(self) -> pd.Index[Any]:
-        """Labels of the groups that were fitted."""
-        if len(self.by) == 1:
-            one: pd.Index[Any] = pd.Index([label[0] for label in self.labels], name=self.by[0])
-            return one
-        several: pd.Index[Any] = pd.MultiIndex.from_tuples(self.labels, names=self.by)
-        return several
-
-    @property
-    def categories(self) -> pd.Index[Any]:
-        """Labels of the categories, in order."""
-        return self.fits[0].categories
-
-    @property
-    def nobs(self) -> int:
-        """Number of reports in all groups."""
-        return sum(fit.nobs for fit in self.fits)
-
-    @property
-    def sizes(self) -> pd.Series[int]:
-        """Number of reports in each group."""
-        return pd.Series([fit.nobs for fit in self.fits], index=self.groups, name="nobs")
-
-    @property
-    def sources(self) -> tuple[str, ...]:
-        """The mechanisms of all groups, in words, each once."""
-        return tuple(dict.fromkeys(source for fit in self.fits for source in fit.sources))
-
-    @property
-    def epsilon(self) -> float:
-        """Privacy of a respondent's report, in nats; the largest."""
-        return max(fit.epsilon for fit in self.fits)
-
 
 # -- What a fit of several groups returns: the frequencies of each, and how the groups differ -----
 
 
 @dataclass(frozen=True, eq=False)
-class GroupedResults(FittedGroups, Stored, Presented):
+class GroupedResults(Stored, Presented):
     """Estimated frequencies of one privatised variable in several groups of respondents.
 
     Attributes
@@ -465,6 +385,16 @@ class GroupedResults(FittedGroups, Stored, Presented):
     {'no': 0.716, 'yes': 0.284}
     """
 
+    by: tuple[str, ...]
+    labels: tuple[Label, ...]
+    fits: tuple[FrequencyResults, ...]
+    equal: TestResult | None = None
+    untested: str = ""
+    empty: tuple[Label, ...] = ()
+    n_missing: int = 0
+    n_ungrouped: int = 0
+    name: str = ""
+
     _format = "ldpstats-grouped-results"
     _required = frozenset(
         {"by", "labels", "fits", "equal", "untested", "empty", "n_missing", "n_ungrouped", "name"}
@@ -483,14 +413,53 @@ class GroupedResults(FittedGroups, Stored, Presented):
         return self.fits[self._position("label", label)]
 
     @property
+    def results(self) -> dict[Hashable, FrequencyResults]:
+        """The results of each group, by its label."""
+        return dict(zip(map(user_label, self.labels), self.fits, strict=True))
+
+    @property
+    def groups(self) -> pd.Index[Any]:
+        """Labels of the groups that were fitted."""
+        if len(self.by) == 1:
+            one: pd.Index[Any] = pd.Index([label[0] for label in self.labels], name=self.by[0])
+            return one
+        several: pd.Index[Any] = pd.MultiIndex.from_tuples(self.labels, names=self.by)
+        return several
+
+    @property
+    def categories(self) -> pd.Index[Any]:
+        """Labels of the categories, in order."""
+        return self.fits[0].categories
+
+    @property
+    def nobs(self) -> int:
+        """Number of reports in all groups."""
+        return sum(fit.nobs for fit in self.fits)
+
+    @property
+    def sizes(self) -> pd.Series[int]:
+        """Number of reports in each group."""
+        return pd.Series([fit.nobs for fit in self.fits], index=self.groups, name="nobs")
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The mechanisms of all groups, in words, each once."""
+        return tuple(dict.fromkeys(source for fit in self.fits for source in fit.sources))
+
+    @property
+    def epsilon(self) -> float:
+        """Privacy of a respondent's report, in nats; the largest."""
+        return max(fit.epsilon for fit in self.fits)
+
+    @property
     def params(self) -> pd.Series[float]:
         """Estimated frequencies by group and category."""
-        return self._series([fit.params for fit in self.fits])
+        return self._stacked([fit.params for fit in self.fits])
 
     @property
     def bse(self) -> pd.Series[float]:
         """Standard errors of `params`; nan, with an `LDPWarning`, where there are none."""
-        return self._series([fit.bse for fit in self.fits])
+        return self._stacked([fit.bse for fit in self.fits])
 
     @names_alpha
     def conf_int(self, alpha: float = 0.05, **how: Any) -> pd.DataFrame:
@@ -518,12 +487,12 @@ class GroupedResults(FittedGroups, Stored, Presented):
         if isinstance(method, str) and method in ("profile", "bootstrap"):
             remedy = "needs the data: fit one group by FrequencyModel"
             raise InvalidArgument("method", method, remedy)
-        return self._frame([fit.conf_int(alpha, **how) for fit in self.fits])
+        return self._stacked([fit.conf_int(alpha, **how) for fit in self.fits])
 
     @names_alpha
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         """Table of estimates: the columns of `FrequencyResults.summary_frame`, group by group."""
-        return self._frame([fit.summary_frame(alpha) for fit in self.fits])
+        return self._stacked([fit.summary_frame(alpha) for fit in self.fits])
 
     # -- ordered answers -------------------------------------------------------------------
 
@@ -539,7 +508,7 @@ class GroupedResults(FittedGroups, Stored, Presented):
     @names_alpha
     def cumulative(self, alpha: float = 0.05) -> pd.DataFrame:
         """Cumulative frequencies of each group, as `FrequencyResults.cumulative`."""
-        return self._frame([fit.cumulative(alpha) for fit in self.fits])
+        return self._stacked([fit.cumulative(alpha) for fit in self.fits])
 
     @names_alpha
     def quantile(self, q: Any, alpha: float = 0.05) -> pd.DataFrame:
@@ -553,10 +522,10 @@ class GroupedResults(FittedGroups, Stored, Presented):
         >>> ldp.GroupedModel(groups).fit().quantile(0.5)["estimate"].to_dict()
         {'north': 'low', 'south': 'high'}
         """
-        found = [fit.quantile(q, alpha) for fit in self.fits]
-        frames = [one for one in found if isinstance(one, pd.DataFrame)]
+        quantiles = [fit.quantile(q, alpha) for fit in self.fits]
+        frames = [one for one in quantiles if isinstance(one, pd.DataFrame)]
         if not frames:
-            return pd.DataFrame(found).set_axis(self.groups)
+            return pd.DataFrame(quantiles).set_axis(self.groups)
         rows = [(*label, one) for label in self.labels for one in frames[0].index]
         index = pd.MultiIndex.from_tuples(rows, names=[*self.by, "q"])
         return pd.DataFrame(pd.concat(frames).set_axis(index))
@@ -620,7 +589,9 @@ class GroupedResults(FittedGroups, Stored, Presented):
         pairs = compared_pairs(
             g, reference, all_pairs, lambda label: self._position("reference", label)
         )
-        table = differences_table(self.fits, pairs, alpha)
+        table = difference_rows([(self.fits[i], self.fits[j]) for i, j in pairs], alpha)
+        p, k = table["pvalue"].to_numpy(), len(self.categories)
+        table["pvalue_holm"] = adjusted_differences(table["estimate"].to_numpy(), p, k)
         return table.set_axis(
             compared_index(self.labels, pairs, all_pairs, self.categories, self.by, self.name)
         )
@@ -630,7 +601,7 @@ class GroupedResults(FittedGroups, Stored, Presented):
     @property
     def tvalues(self) -> pd.Series[float]:
         """Unconstrained estimates over their standard errors."""
-        return self._series([fit.tvalues for fit in self.fits])
+        return self._stacked([fit.tvalues for fit in self.fits])
 
     @property
     def _subject(self) -> str:
@@ -684,9 +655,8 @@ class GroupedResults(FittedGroups, Stored, Presented):
         >>> results.summary().as_text().splitlines()[0].strip()
         'Frequencies of late by region'
         """
-
         alpha, max_rows = level(alpha), positive_integer("max_rows", max_rows)
-        return grouped_summary(self, alpha, max_rows, boolean("details", details)).layout()
+        return _summary(self, alpha, max_rows, boolean("details", details)).layout()
 
     @names_alpha
     def plot(
@@ -739,8 +709,6 @@ class GroupedResults(FittedGroups, Stored, Presented):
         >>> ax.get_title(), [label.get_text() for label in ax.get_yticklabels()]
         ('late: yes, by region', ['north, n = 1,000', 'south, n = 1,000'])
         """
-        from ldpstats.models.plots import plot_by_group
-
         alpha = level(alpha)
         frames = dict(zip(self.labels, (r.summary_frame(alpha) for r in self.fits), strict=True))
         sizes = [r.nobs for r in self.fits]
@@ -748,17 +716,13 @@ class GroupedResults(FittedGroups, Stored, Presented):
         where = {"category": category, "ax": ax, "figure": figure}
         return plot_by_group(frames, alpha, self.name, self.by, sizes, **where, **how)
 
-    @property
-    def _rows(self) -> pd.MultiIndex:
-        """Every category of every group."""
-        return stacked_index(self.labels, self.categories, self.by, self.name)
-
-    def _series(self, parts: list[pd.Series[Any]]) -> pd.Series[float]:
-        stacked: pd.Series[float] = pd.concat(parts).set_axis(self._rows)
+    def _stacked(self, parts: list[Table]) -> Table:
+        """Series, or frames, of the groups with a row for every category of every group."""
+        both: Any = pd.concat(parts)  # type: ignore[arg-type]
+        stacked: Table = both.set_axis(
+            stacked_index(self.labels, self.categories, self.by, self.name)
+        )
         return stacked
-
-    def _frame(self, parts: list[pd.DataFrame]) -> pd.DataFrame:
-        return pd.DataFrame(pd.concat(parts).set_axis(self._rows, axis=0))
 
     def _position(self, name: str, label: Any) -> int:
         return group_place(name, label, self.labels, self.by)
@@ -803,11 +767,12 @@ _MOST_SOURCES = 4  # mechanisms that a header names
 _MOST_GROUPS = 40  # groups that are shown and named, unless max_rows is more
 
 
-def grouped_summary(
-    results: FittedGroups, alpha: float, max_rows: int, details: bool
-) -> SummaryTable:
+def _summary(results: GroupedResults, alpha: float, max_rows: int, details: bool) -> SummaryTable:
     """A block of rows for each group, under its label and number of reports."""
-    places = _shown(results, max_rows)
+    # the groups that are shown: those with most reports, in their order
+    reports = np.array([fit.nobs for fit in results.fits])
+    most = np.argsort(-reports, kind="stable")[: max(_MOST_GROUPS, max_rows)]
+    places = sorted(most.tolist())
     fits = [results.fits[place] for place in places]
     every = [fit.summary_frame(alpha).iloc[fit.linear.places] for fit in fits]
     frames = [largest(frame, max_rows) for frame in every]
@@ -819,99 +784,58 @@ def grouped_summary(
     labels = (", ".join(map(str, results.labels[place])) for place in places)
     names = distinct_lines(labels, LONGEST_LABEL)
     for name, fit, frame in zip(names, fits, frames, strict=True):
-        stubs += [f"{name} (n = {fit.nobs})", *_stubs(frame.index)]
+        categories = distinct_lines(frame.index, LONGEST_LABEL)
+        stubs += [f"{name} (n = {fit.nobs})", *(f"  {text}" for text in categories)]
         cells = estimate_cells(frame, digits, both)
         pvalues = [pvalue_text(p) for p in frame["presence_pvalue"]]
         body += [[""] * len(columns), *([*row, p] for row, p in zip(cells, pvalues, strict=True))]
     what = f" of {one_line(results.name, LONGEST_LABEL)}" if results.name else ""
-    return SummaryTable(
-        title=f"Frequencies{what} by {_by(results)}",
-        header=header(_left(results), _right(results)),
-        columns=columns,
-        stubs=stubs,
-        body=body,
-        notes=[
-            interval_note(
-                alpha,
-                f"{_kinds(fits)}, within each group",
-                touch_ends(together),
-                second_words(together, both, digits),
-            ),
-            "p-value: of p = 0 against p > 0, not adjusted for the number of categories.",
-            *_groups_note(len(places), len(results.fits)),
-            *_rest_notes(max_rows, max(map(len, every))),
-            *_equality(results.equal),
-            *_group_notes(results, places, details),
-        ],
-    )
-
-
-def _kinds(fits: list[FrequencyResults]) -> str:
-    """How the intervals of these groups are computed, in words."""
-    return "; or ".join(dict.fromkeys(interval_kind(fit.fit, fit.laws) for fit in fits))
-
-
-def _shown(results: FittedGroups, max_rows: int) -> list[int]:
-    """Places of the groups that are shown: those with most reports, in their order."""
-    sizes = np.array([fit.nobs for fit in results.fits])
-    most = np.argsort(-sizes, kind="stable")[: max(_MOST_GROUPS, max_rows)]
-    return sorted(most.tolist())
-
-
-def _stubs(categories: pd.Index[Any]) -> list[str]:
-    return [f"  {text}" for text in distinct_lines(categories, LONGEST_LABEL)]
-
-
-def _by(results: FittedGroups) -> str:
-    *most, last = results.by
-    return f"{', '.join(most)} and {last}" if most else last
-
-
-def _left(results: FittedGroups) -> list[Pair]:
+    *by, last = results.by
     sources = results.sources
+    head = "Mechanism:" if len(sources) == 1 else "Mechanisms:"
     if len(sources) > _MOST_SOURCES:
         sources = (f"{len(sources)} kinds",)
-    head = "Mechanism:" if len(results.sources) == 1 else "Mechanisms:"
-    pairs = [(head if i == 0 else "", source) for i, source in enumerate(sources)]
-    return [*pairs, ("Estimator:", estimator_text(results.fits[0].fit))]
-
-
-def _right(results: FittedGroups) -> list[Pair]:
+    left = [(head if i == 0 else "", source) for i, source in enumerate(sources)]
+    left.append(("Estimator:", estimator_text(results.fits[0].fit)))
     alike = len({fit.epsilon for fit in results.fits}) == 1
-    return [
+    right = [
         ("Groups:", str(len(results.fits))),
         ("No. Reports:", str(results.nobs)),
         ("Missing:", str(results.n_missing)),
         ("Epsilon (nats):" if alike else "Epsilon, largest:", epsilon_text(results.epsilon)),
     ]
+    kinds = "; or ".join(dict.fromkeys(interval_kind(fit.fit, fit.laws) for fit in fits))
+    source = second_words(together, both, digits)
+    notes = [
+        interval_note(alpha, f"{kinds}, within each group", touch_ends(together), source),
+        "p-value: of p = 0 against p > 0, not adjusted for the number of categories.",
+    ]
+    if len(places) < (g := len(results.fits)):
+        notes.append(
+            f"Shown: the {len(places)} groups with most reports, of {g}; summary(max_rows={g}) "
+            "shows all, summary_frame() has all."
+        )
+    if max_rows < (k := max(map(len, every))):
+        notes.append(f"Shown: the {max_rows} largest of {k} estimates in each group.")
+    return SummaryTable(
+        title=f"Frequencies{what} by " + (f"{', '.join(by)} and {last}" if by else last),
+        header=header(left, right),
+        columns=columns,
+        stubs=stubs,
+        body=body,
+        notes=[*notes, *_group_notes(results, places, details)],
+    )
 
 
-def _groups_note(n_shown: int, n: int) -> list[str]:
-    """How many groups are shown, where not all are."""
-    if n_shown == n:
-        return []
-    words = f"Shown: the {n_shown} groups with most reports, of {n}"
-    return [f"{words}; summary(max_rows={n}) shows all, summary_frame() has all."]
-
-
-def _rest_notes(n_shown: int, n: int) -> list[str]:
-    """How many rows are shown, where not all are."""
-    return [f"Shown: the {n_shown} largest of {n} estimates in each group."] if n_shown < n else []
-
-
-def _equality(test: TestResult | None) -> list[str]:
-    """The test that all groups are equal, with what its reader must know."""
-    if test is None:
-        return []
-    df: Any = f"{test.df:g}" if isinstance(test.df, int | float) else test.df
-    words = f"{test.statistic:.4g} on {df} df, {pvalue_words(test.pvalue)}"
-    notes = [f"Same distribution in all groups ({test.method}): {words}."]
-    return [*notes, f"NOTE: {test.note}."] if test.note else notes
-
-
-def _group_notes(results: FittedGroups, places: list[int], details: bool) -> list[str]:
-    """Who is left out, what epsilon does not protect, and what to doubt in which group."""
+def _group_notes(results: GroupedResults, places: list[int], details: bool) -> list[str]:
+    """The test that groups are equal, who is left out, and what to doubt in which group."""
     notes: list[str] = []
+    if (test := results.equal) is not None:
+        df: Any = f"{test.df:g}" if isinstance(test.df, int | float) else test.df
+        words = f"{test.statistic:.4g} on {df} df, {pvalue_words(test.pvalue)}"
+        notes.append(f"Same distribution in all groups ({test.method}): {words}.")
+        if test.note:
+            notes.append(f"NOTE: {test.note}.")
     if results.empty:
         most = max(_MOST_GROUPS, len(places))
         names = "; ".join(worded(label, results.by) for label in results.empty[:most])

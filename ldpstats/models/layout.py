@@ -1,4 +1,10 @@
-"""How results show themselves: as tables of data, in notebooks, and to packages for tables."""
+"""How results show themselves: summaries, their words and figures, and tables of data.
+
+A summary is a record of a title, a header, a table and notes; its layout is a statsmodels
+`Summary`: text, HTML and LaTeX. A note begins with WARNING where it bears on what may be concluded,
+and with NOTE where it says how the numbers are to be read; notes without either explain the table.
+They are shown in the order in which they are given.
+"""
 
 from __future__ import annotations
 
@@ -77,10 +83,7 @@ __all__ = [
 ]
 
 
-# -- Summaries: a record of a title, a header, a table and notes, and its layout ------------------
-# The layout is a statsmodels `Summary`: text, HTML and LaTeX. A note begins with WARNING where it
-# bears on what may be concluded, and with NOTE where it says how the numbers are to be read; notes
-# without either explain the table. They are shown in the order in which they are given.
+# -- Summaries ------------------------------------------------------------------------------------
 
 
 Array = npt.NDArray[Any]
@@ -101,25 +104,12 @@ _HEADER_TEXT = {
 
 @dataclass(frozen=True)
 class SummaryTable:
-    """What a summary says.
-
-    Parameters
-    ----------
-    title : str
-    header : sequence of rows of four cells
-        Two pairs of a name and a value.
-    columns : sequence of str
-        Heads of the columns of the table.
-    stubs : sequence of str
-        Names of its rows.
-    body : sequence of rows of str
-    notes : sequence of str
-    """
+    """What a summary says."""
 
     title: str
-    header: Sequence[Sequence[str]]
-    columns: Sequence[str]
-    stubs: Sequence[str]
+    header: Sequence[Sequence[str]]  # two pairs of a name and a value in a row
+    columns: Sequence[str]  # heads of the table
+    stubs: Sequence[str]  # names of its rows
     body: Sequence[Sequence[str]]
     notes: Sequence[str]
 
@@ -158,17 +148,14 @@ def _narrowed(header: Sequence[Sequence[str]], width: int) -> list[list[str]]:
     for value in (1, 3):
         widths = _widths(rows)
         excess = sum(widths) + 6 - width  # with the space between columns
-        if excess > 0 and widths[value] > _SHORTEST_LINE:
-            rows = _broken(rows, value, max(_SHORTEST_LINE, widths[value] - excess))
+        if excess <= 0 or widths[value] <= _SHORTEST_LINE:
+            continue
+        room = max(_SHORTEST_LINE, widths[value] - excess)
+        sides = [[row[:2] for row in rows], [row[2:] for row in rows]]
+        sides[value // 2] = [line for pair in sides[value // 2] for line in _lines(pair, room)]
+        left, right = ([pair for pair in side if any(pair)] for side in sides)  # both close up
+        rows = [[*a, *b] for a, b in zip_longest(left, right, fillvalue=["", ""])]
     return rows
-
-
-def _broken(rows: list[list[str]], value: int, room: int) -> list[list[str]]:
-    """The rows with one column of values in lines of this room; both columns of pairs close up."""
-    sides = [[row[:2] for row in rows], [row[2:] for row in rows]]
-    sides[value // 2] = [line for pair in sides[value // 2] for line in _lines(pair, room)]
-    left, right = ([pair for pair in side if any(pair)] for side in sides)
-    return [[*a, *b] for a, b in zip_longest(left, right, fillvalue=["", ""])]
 
 
 def _lines(pair: Sequence[str], room: int) -> list[list[str]]:
@@ -203,21 +190,17 @@ def distinct_lines(labels: Iterable[object], longest: int) -> list[str]:
     """Labels as they are shown, longer or numbered where what tells them apart was left out."""
     labels = list(labels)
     shown = [one_line(label, longest) for label in labels]
-    for room in (2 * longest, 4 * longest):
-        again = _alike(shown)
-        shown = [one_line(labels[i], room) if i in again else text for i, text in enumerate(shown)]
-    for i in sorted(_alike(shown)):
-        number = i + 1
-        while f"{shown[i]} ({number})" in shown:
-            number += len(shown)
-        shown[i] = f"{shown[i]} ({number})"
+    for room in (2 * longest, 4 * longest, 0):
+        times = Counter(shown)
+        for i in [i for i, text in enumerate(shown) if times[text] > 1]:
+            if room:
+                shown[i] = one_line(labels[i], room)
+                continue
+            number = i + 1
+            while f"{shown[i]} ({number})" in shown:
+                number += len(shown)
+            shown[i] = f"{shown[i]} ({number})"
     return shown
-
-
-def _alike(shown: list[str]) -> set[int]:
-    """Positions of the texts that occur more than once."""
-    times = Counter(shown)
-    return {i for i, text in enumerate(shown) if times[text] > 1}
 
 
 def figures(values: Iterable[float], digits: int) -> list[str]:
@@ -233,7 +216,7 @@ def pvalue_text(p: float) -> str:
 
 
 def pvalue_words(p: float) -> str:
-    """The same within a sentence: "p = 0.034" or "p < 0.001"."""
+    """A p-value within a sentence: "p = 0.034" or "p < 0.001"."""
     text = pvalue_text(p)
     return f"p < {text[1:]}" if text.startswith("<") else f"p = {text}"
 
@@ -272,11 +255,14 @@ def estimate_cells(frame: pd.DataFrame, digits: int, both: bool) -> list[list[st
 
 
 def second_shown(frame: pd.DataFrame, details: bool) -> bool:
-    """Whether the unconstrained estimate has columns of its own.
-
-    It has where it, or its standard error, differs by more than a tenth of a standard error.
-    """
-    return details or bool(np.any(_apart(frame) > 0.1))
+    """Whether the unconstrained estimate has columns: it is a tenth of a standard error apart."""
+    first, second = (frame[list(pair)].to_numpy(dtype=np.float64) for pair in _PAIRS)
+    both_lack = np.isnan(first) & np.isnan(second)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        apart = np.abs(first - second) / second[:, 1:]
+    apart = np.where((first == second) | both_lack, 0.0, apart)
+    apart = np.where(np.isnan(apart), np.inf, apart)  # only one has any
+    return details or bool(np.any(apart > 0.1))
 
 
 def second_words(frame: pd.DataFrame, shown: bool, digits: int) -> str:
@@ -292,16 +278,6 @@ def second_words(frame: pd.DataFrame, shown: bool, digits: int) -> str:
 def touch_ends(frame: pd.DataFrame) -> bool:
     """Whether some interval ends at 0 or at 1."""
     return bool((frame["lower"] <= 0.0).any() or (frame["upper"] >= 1.0).any())
-
-
-def _apart(frame: pd.DataFrame) -> Array:
-    """How far the two estimates are apart, in standard errors; infinite where only one has any."""
-    first, second = (frame[list(pair)].to_numpy(dtype=np.float64) for pair in _PAIRS)
-    both_lack = np.isnan(first) & np.isnan(second)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        apart = np.abs(first - second) / second[:, 1:]
-    apart = np.where((first == second) | both_lack, 0.0, apart)
-    return np.where(np.isnan(apart), np.inf, apart)
 
 
 # -- The header and the notes that summaries of all kinds share -----------------------------------
@@ -330,12 +306,27 @@ def header(
     left: Sequence[Pair], right: Sequence[Pair], details: Fit | None = None
 ) -> list[list[str]]:
     """Header rows of two columns of pairs, the shorter one filled up; `details` of a fit last."""
-    rows = _side_by_side(left, right)
-    return rows if details is None else rows + _side_by_side(*_machinery(details))
-
-
-def _side_by_side(left: Sequence[Pair], right: Sequence[Pair]) -> list[list[str]]:
-    return [[*a, *b] for a, b in zip_longest(left, right, fillvalue=("", ""))]
+    parts = [(left, right)]
+    if details is not None:  # how the estimate was computed, and the likelihood at it
+        gap = f"{details.gap_nats:.2g} nats" if np.isfinite(details.gap) else "-"
+        made = [
+            ("Covariance:", _COVARIANCE.get(details.cov_type, details.cov_type)),
+            ("Gap to maximum:", gap),
+            ("Iterations:", str(details.n_iter)),
+            ("Converged:", "yes" if details.converged else "NO"),
+        ]
+        numbers = (
+            ("Log-Likelihood:", details.llf),
+            ("AIC:", details.aic),
+            ("BIC:", details.bic),
+        )
+        likely = [(name, f"{x:.2f}" if np.isfinite(x) else "-") for name, x in numbers]
+        parts.append((made, [*likely, ("Df model:", str(details.df_model))]))
+    return [
+        [*a, *b]
+        for first, second in parts
+        for a, b in zip_longest(first, second, fillvalue=("", ""))
+    ]
 
 
 def design_pairs(fit: Fit) -> list[Pair]:
@@ -353,20 +344,6 @@ def estimator_text(fit: Fit) -> str:
     return f"{fit.method}, {fit.settings}" if fit.settings else fit.method
 
 
-def _machinery(fit: Fit) -> tuple[list[Pair], list[Pair]]:
-    """What is shown on request only: how the estimate was computed, and the likelihood at it."""
-    gap = f"{fit.gap_nats:.2g} nats" if np.isfinite(fit.gap) else "-"
-    left = [
-        ("Covariance:", _COVARIANCE.get(fit.cov_type, fit.cov_type)),
-        ("Gap to maximum:", gap),
-        ("Iterations:", str(fit.n_iter)),
-        ("Converged:", "yes" if fit.converged else "NO"),
-    ]
-    numbers = (("Log-Likelihood:", fit.llf), ("AIC:", fit.aic), ("BIC:", fit.bic))
-    right = [(name, f"{x:.2f}" if np.isfinite(x) else "-") for name, x in numbers]
-    return left, [*right, ("Df model:", str(fit.df_model))]
-
-
 def interval_note(alpha: float, kind: str, is_cut: bool, source: str) -> str:
     """What the intervals are; `source` is what `second_words` has to say."""
     cut = ", cut to [0, 1]" if is_cut else ""
@@ -375,19 +352,14 @@ def interval_note(alpha: float, kind: str, is_cut: bool, source: str) -> str:
 
 def respondents_pairs(fit: Fit) -> list[Pair]:
     """How many reports there are, how many are missing, and how private they are."""
+    name = "Epsilon, largest:" if len(fit.sources) > 1 else "Epsilon (nats):"
     missing = ("Missing:", str(fit.n_missing))
-    return [("No. Reports:", str(fit.nobs)), missing, epsilon_pair(fit)]
+    return [("No. Reports:", str(fit.nobs)), missing, (name, epsilon_text(fit.epsilon))]
 
 
 def rest_notes(n_shown: int, n: int) -> list[str]:
     """How many rows are shown, where not all are."""
     return [f"Shown: the {n_shown} largest of {n} estimates."] if n_shown < n else []
-
-
-def epsilon_pair(fit: Fit) -> Pair:
-    """The privacy of a report; of several mechanisms the weakest."""
-    name = "Epsilon, largest:" if len(fit.sources) > 1 else "Epsilon (nats):"
-    return name, epsilon_text(fit.epsilon)
 
 
 def epsilon_text(epsilon: float) -> str:
@@ -430,31 +402,26 @@ def closing_notes(fit: Fit, condition: float) -> list[str]:
 def resolution_notes(
     fit: Fit, pvalues: Callable[[], npt.ArrayLike] | None = None, what: str = "categories"
 ) -> list[str]:
-    """That the reports are too few to say anything of shares; see `inference.resolution`.
+    """That the reports are too few to say anything of shares; see `inference.goodness`.
 
-    `pvalues` are those of p = 0 against p > 0 that the table has, shape (k,), by default from the
-    normal law.
+    `pvalues` are those of p = 0 against p > 0 in the table, (k,); by default of the normal law.
     """
     linear, se = fit.linear, fit.linear.bse()
     if linear.covariance is None or linear.at is not None or not se.size or is_fine(se**2):
         return []
-    found = z_test(linear.estimate, se, 0.0, "larger")[1] if pvalues is None else pvalues()
-    if stands_out(found):
+    p = z_test(linear.estimate, se, 0.0, "larger")[1] if pvalues is None else pvalues()
+    if stands_out(p):
         return []
     needed = reports_needed(se**2, fit.nobs)
+    size = 10 ** max(int(np.floor(np.log10(needed))) - 1, 0)
+    n = f"{int(np.ceil(needed / size)) * size:,}"  # two digits, rounded up
     rule = " by Bonferroni's rule at .05 (p-values in the table are not adjusted)"
     rule *= pvalues is not None
     return [
         f"WARNING: the survey is too small or too private for its {what}: n of about "
-        f"{_two_digits(needed)} is needed. None stands out from the noise{rule}, and "
+        f"{n} is needed. None stands out from the noise{rule}, and "
         "standard errors are larger than the spread of shares that are drawn at random."
     ]
-
-
-def _two_digits(value: float) -> str:
-    """A whole number with two significant digits, rounded up."""
-    size = 10 ** max(int(np.floor(np.log10(value))) - 1, 0)
-    return f"{int(np.ceil(value / size)) * size:,}"
 
 
 def goodness_notes(test: TestResult | None) -> list[str]:
@@ -482,7 +449,17 @@ class EscapedSummary(Summary):  # type: ignore[misc]  # statsmodels ships no typ
 
     def as_text(self) -> str:
         texts: list[str] = []
-        padded = _transformed(self.tables, lambda text: _placeholder(text, texts))
+
+        def placeholder(text: str) -> str:
+            # as many characters as the text takes columns, as statsmodels pads by their number; the
+            # first stands for the text
+            width = display_width(text)
+            if width == len(text):
+                return text
+            texts.append(text)
+            return chr(_FIRST + len(texts) - 1) + _FILLER * (width - 1)
+
+        padded = _transformed(self.tables, placeholder)
         plain = Summary()
         plain.tables, plain.extra_txt = padded, self.extra_txt
         tables, gap, notes = str(plain.as_text()).partition("\n\n")
@@ -490,7 +467,17 @@ class EscapedSummary(Summary):  # type: ignore[misc]  # statsmodels ships no typ
         tables = tables.replace(_FILLER, "")
         for i, text in enumerate(texts):
             tables = tables.replace(chr(_FIRST + i), text)
-        return tables + gap + "\n".join(_wrapped(note, width) for note in notes.split("\n"))
+        lines = []
+        for note in notes.split("\n"):  # none begins or ends with the sign of an equation
+            line = textwrap.fill(
+                re.sub(" ([=<]) ", "\0\\1\0", note),
+                width,
+                subsequent_indent="  ",
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+            lines.append(line.replace("\0", " "))
+        return tables + gap + "\n".join(lines)
 
     def as_html(self) -> str:
         return str(self._escaped(html_text).as_html())
@@ -530,27 +517,6 @@ def _transformed(tables: list[Any], change: Callable[[str], str]) -> list[Any]:
     return made
 
 
-def _placeholder(text: str, texts: list[str]) -> str:
-    """A text, or as many characters as it takes columns, of which the first stands for it.
-
-    statsmodels pads by the number of characters. No label has a character for private use.
-    """
-    width = display_width(text)
-    if width == len(text):
-        return text
-    texts.append(text)
-    return chr(_FIRST + len(texts) - 1) + _FILLER * (width - 1)
-
-
-def _wrapped(note: str, width: int) -> str:
-    """A note on lines of this width; none begins or ends with the sign of an equation."""
-    whole = re.sub(" ([=<]) ", "\0\\1\0", note)
-    lines = textwrap.fill(
-        whole, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
-    )
-    return lines.replace("\0", " ")
-
-
 # -- What every fit leaves behind: the estimate, the one that tests rest on, and how it was made ---
 
 
@@ -571,12 +537,7 @@ WITHOUT_ERRORS = {
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """An estimate, the unconstrained one that tests rest on, and how the fit ended.
-
-    `is_partial` says that epsilon protects the sensitive categories only. `llf` and `gap` are nan
-    for an estimate that maximises no likelihood. `name` is the variable's. `source_nobs` are the
-    reports of each source; empty where they are not known.
-    """
+    """An estimate, the unconstrained one that tests rest on, and how the fit ended."""
 
     fitted: Uncertain
     linear: Uncertain
@@ -587,14 +548,14 @@ class Fit:
     n_missing: int
     epsilon: float
     sources: tuple[str, ...]
-    is_partial: bool = False
-    llf: float = float("nan")
+    is_partial: bool = False  # epsilon protects the sensitive categories only
+    llf: float = float("nan")  # both nan for an estimate that maximises no likelihood
     gap: float = float("nan")
     n_iter: int = 0
     converged: bool = True
     message: str = ""
     name: str = ""
-    source_nobs: tuple[int, ...] = ()
+    source_nobs: tuple[int, ...] = ()  # reports of each source; empty where not known
 
     @property
     def df_model(self) -> int:
@@ -744,7 +705,44 @@ _STAT_LABELS = {
 _DEFAULT_STATS = ["N", "n_missing", "epsilon", "method", "ll"]
 
 
-class Tabulated(ABC):
+class _Tabled(ABC):
+    """What the package maketables reads besides the estimates: attributes of these names."""
+
+    @abstractmethod
+    def _facts(self) -> dict[str, Any]:
+        """What there is once, by name: nobs, n_missing, epsilon, method and more."""
+
+    @property
+    @abstractmethod
+    def _subject(self) -> str:
+        """What was estimated, for the head of a column."""
+
+    def __maketables_stat__(self, key: str) -> Any:
+        """A fact by its name, or by that which tables have for it; None where there is none."""
+        value = self._facts().get(_STATS.get(key, key))
+        if isinstance(value, bool | np.bool_):
+            return "yes" if value else "no"
+        return "infinite" if isinstance(value, float) and value == np.inf else value
+
+    @property
+    def __maketables_depvar__(self) -> str:
+        return self._subject
+
+    @property
+    def __maketables_vcov_info__(self) -> dict[str, Any]:
+        return {"vcov_type": self._facts().get("cov_type"), "clustervar": None}
+
+    @property
+    def __maketables_stat_labels__(self) -> dict[str, str]:
+        return dict(_STAT_LABELS)
+
+    @property
+    def __maketables_default_stat_keys__(self) -> list[str]:
+        """The usual facts that these results have."""
+        return [key for key in _DEFAULT_STATS if self.__maketables_stat__(key) is not None]
+
+
+class Tabulated(_Tabled):
     """Results that are rows of figures for further use.
 
     A class gives its estimates by `_coefficients`, and what there is once by `_facts`. The
@@ -755,15 +753,6 @@ class Tabulated(ABC):
     @abstractmethod
     def _coefficients(self) -> pd.DataFrame:
         """The columns of `_tidy` with 95 percent intervals, and "t"; by label."""
-
-    @abstractmethod
-    def _facts(self) -> dict[str, Any]:
-        """What there is once, by name: nobs, n_missing, epsilon, method and more."""
-
-    @property
-    @abstractmethod
-    def _subject(self) -> str:
-        """What was estimated, for the head of a column."""
 
     @abstractmethod
     def summary(self) -> Summary:
@@ -817,7 +806,12 @@ class Tabulated(ABC):
         frame = self._coefficients()
         table = frame[_TIDY].set_axis(["b", "se", "ci95l", "ci95u", "p"], axis=1)
         table.insert(2, "t", frame["t"].to_numpy())
-        table.index = pd.Index(_as_text(frame.index), name="Coefficient")
+        labels = [str(label) for label in frame.index]
+        if isinstance(frame.index, pd.MultiIndex):  # quoted where two would be alike
+            labels = [":".join(map(str, label)) for label in frame.index]
+            if len(set(labels)) < len(labels):
+                labels = [":".join(map(repr, label)) for label in frame.index]
+        table.index = pd.Index(labels, name="Coefficient")
         facts, subject = self._facts(), self._subject
         if boolean("latex", latex):
             table.index = pd.Index(map(latex_text, table.index), name="Coefficient")
@@ -832,26 +826,7 @@ class Tabulated(ABC):
 
     @property
     def __maketables_coef_table__(self) -> pd.DataFrame:
-        return self.to_maketables().__maketables_coef_table__
-
-    def __maketables_stat__(self, key: str) -> Any:
-        return _stat(self._facts(), key)
-
-    @property
-    def __maketables_depvar__(self) -> str:
-        return self._subject
-
-    @property
-    def __maketables_vcov_info__(self) -> dict[str, Any]:
-        return _vcov(self._facts())
-
-    @property
-    def __maketables_stat_labels__(self) -> dict[str, str]:
-        return dict(_STAT_LABELS)
-
-    @property
-    def __maketables_default_stat_keys__(self) -> list[str]:
-        return _default_stats(self._facts())
+        return self.to_maketables().table
 
 
 class Presented(Tabulated):
@@ -954,7 +929,7 @@ class Summarised(Presented):
 
 
 @dataclass(frozen=True, eq=False)
-class TableModel:
+class TableModel(_Tabled):
     """Estimates and facts as maketables reads them, and nothing else.
 
     Parameters
@@ -975,48 +950,9 @@ class TableModel:
     def __maketables_coef_table__(self) -> pd.DataFrame:
         return self.table
 
-    def __maketables_stat__(self, key: str) -> Any:
-        return _stat(self.facts, key)
+    def _facts(self) -> dict[str, Any]:
+        return self.facts
 
     @property
-    def __maketables_depvar__(self) -> str:
+    def _subject(self) -> str:
         return self.subject
-
-    @property
-    def __maketables_vcov_info__(self) -> dict[str, Any]:
-        return _vcov(self.facts)
-
-    @property
-    def __maketables_stat_labels__(self) -> dict[str, str]:
-        return dict(_STAT_LABELS)
-
-    @property
-    def __maketables_default_stat_keys__(self) -> list[str]:
-        return _default_stats(self.facts)
-
-
-def _stat(facts: dict[str, Any], key: str) -> Any:
-    """A fact by its name, or by that which tables have for it; None where there is none."""
-    value = facts.get(_STATS.get(key, key))
-    if isinstance(value, bool | np.bool_):
-        return "yes" if value else "no"
-    return "infinite" if isinstance(value, float) and value == np.inf else value
-
-
-def _default_stats(facts: dict[str, Any]) -> list[str]:
-    """The usual facts that these results have."""
-    return [key for key in _DEFAULT_STATS if _stat(facts, key) is not None]
-
-
-def _vcov(facts: dict[str, Any]) -> dict[str, Any]:
-    return {"vcov_type": facts.get("cov_type"), "clustervar": None}
-
-
-def _as_text(labels: pd.Index[Any]) -> list[str]:
-    """Labels as text; those of several variables joined, and quoted where two would be alike."""
-    if not isinstance(labels, pd.MultiIndex):
-        return [str(label) for label in labels]
-    joined = [":".join(map(str, label)) for label in labels]
-    if len(set(joined)) < len(joined):
-        return [":".join(map(repr, label)) for label in labels]
-    return joined

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -20,7 +21,6 @@ from ldpstats.models.association.groups import per_variable, refuse_shared, toge
 from ldpstats.models.association.model import AssociationModel
 from ldpstats.models.association.results import AssociationResults
 from ldpstats.models.layout import (
-    Fit,
     SummaryTable,
     Tabulated,
     count_of,
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from statsmodels.iolib.summary import Summary
 
-    from ldpstats.inference.tables.ratio import Effect
 
 __all__ = ["AssociationMatrix", "associations", "pairwise"]
 
@@ -99,12 +98,32 @@ def associations(
     >>> bool(matrix.pvalues_holm.loc["smokes", "coughs"] < 0.001)
     True
     """
-    names = _checked(reports)
-    held = [reports[name] for name in names]
-    sources = [part if isinstance(part, Reports) else part[0] for part in held]
-    found = {n: (str(p.mechanism), len(p)) for n, p in zip(names, sources, strict=True)}
-    pairs = ((both, _counted([reports[name] for name in both])) for both in combinations(names, 2))
-    return pairwise(names, found, pairs, candidates, other, method, alpha, memoised)
+    if not isinstance(reports, Mapping):
+        raise InvalidArgument("reports", reports, _REMEDY)
+    names = variable_names(list(reports), len(reports))
+    if len(names) < 2:
+        raise InvalidArgument("reports", list(names), "two or more variables are needed")
+    owner: dict[int, str] = {}
+    sources: dict[str, tuple[str, int]] = {}
+    for name in names:
+        pair = reports[name]
+        one = pair[0] if isinstance(pair, list | tuple) and len(pair) == 2 else pair
+        if not isinstance(one, Reports):
+            raise InvalidArgument(f"reports[{name!r}]", pair, _REMEDY)
+        if id(one.y) in owner:
+            remedy = f"has the reports of {owner[id(one.y)]!r}: pass those of another variable"
+            raise InvalidArgument(f"reports[{name!r}]", one, remedy)
+        owner[id(one.y)] = name
+        sources[name] = str(one.mechanism), len(one)
+
+    def counts_of(both: tuple[str, str]) -> JointCounts | LDPError:
+        try:
+            return together([reports[name] for name in both])
+        except LDPError as error:  # why those who have both reports cannot be found
+            return error
+
+    pairs = ((both, counts_of(both)) for both in combinations(names, 2))
+    return pairwise(names, sources, pairs, candidates, other, method, alpha, memoised)
 
 
 def pairwise(
@@ -120,9 +139,8 @@ def pairwise(
 ) -> AssociationMatrix:
     """The association of every pair, from its counts, or the reason why there are none.
 
-    `sources` has the mechanism of each variable in words, and its number of reports; it may be
-    filled while the pairs are read. `origins` are what variables are called where waves of one
-    question are not told apart.
+    `sources` has the mechanism of each variable and its number of reports, filled while pairs are
+    read. `origins` are what variables are called where waves of one question are not told apart.
     """
     alpha = level(alpha)
     lists = dict(zip(names, per_variable("candidates", candidates, names), strict=True))
@@ -132,7 +150,7 @@ def pairwise(
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", LDPWarning)
         for both, counts in pairs:
-            kept, rest = ([found[name] for name in both] for found in (lists, others))
+            kept, rest = ([by_name[name] for name in both] for by_name in (lists, others))
             try:
                 if isinstance(counts, LDPError):
                     raise counts
@@ -158,38 +176,7 @@ def pairwise(
     )
 
 
-def _counted(parts: list[Any]) -> JointCounts | LDPError:
-    """The respondents who have both reports, or why they cannot be found."""
-    try:
-        return together(parts)
-    except LDPError as error:
-        return error
-
-
-def _checked(reports: Any) -> tuple[str, ...]:
-    """The names of the variables, after a check of what they name."""
-    if not isinstance(reports, Mapping):
-        raise InvalidArgument("reports", reports, _REMEDY)
-    names = variable_names(list(reports), len(reports))
-    if len(names) < 2:
-        raise InvalidArgument("reports", list(names), "two or more variables are needed")
-    seen: dict[int, str] = {}
-    for name in names:
-        part = reports[name]
-        held = part[0] if isinstance(part, list | tuple) and len(part) == 2 else part
-        if not isinstance(held, Reports):
-            raise InvalidArgument(f"reports[{name!r}]", part, _REMEDY)
-        if id(held.y) in seen:
-            remedy = f"has the reports of {seen[id(held.y)]!r}: pass those of another variable"
-            raise InvalidArgument(f"reports[{name!r}]", held, remedy)
-        seen[id(held.y)] = name
-    return names
-
-
 # -- Associations of all pairs of several variables -----------------------------------------------
-
-
-_NO_TEST = "independence was not tested: a variable does not vary"
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,21 +246,34 @@ class AssociationMatrix(Stored, Tabulated):
         remedy = f"must be two different names of {list(self.names)}"
         if not isinstance(names, tuple) or len(names) != 2 or names[0] == names[1]:
             raise InvalidArgument("names", names, remedy)
-        both = sorted(names, key=lambda name: self._place(name))
+        both = sorted(names, key=lambda name: self.names.index(one_of("names", name, self.names)))
         for pair in self.pairs:
             if pair.names == tuple(both):
                 return pair
         reason = next(why for *who, why in self.failed if who == both)
         raise NotAvailable(f"{' and '.join(both)} could not be fitted: {reason}")
 
-    def _place(self, name: object) -> int:
-        return self.names.index(one_of("names", name, self.names))
-
     # -- matrices ----------------------------------------------------------------------------
 
     @cached_property
     def _frame(self) -> pd.DataFrame:
-        rows = [_row(pair, self.alpha) for pair in self.pairs]
+        rows: list[dict[str, Any]] = []
+        for pair in self.pairs:
+            first, second = pair.names
+            row = {"first": first, "second": second, "nobs": pair.nobs, "n_missing": pair.n_missing}
+            notes = []
+            try:
+                effect = pair.cramers_v(self.alpha)
+                row |= {"cramers_v": effect.estimate, "lower": effect.lower, "upper": effect.upper}
+                notes.append(effect.message)
+            except NotAvailable as error:
+                notes.append(str(error))
+            if (test := pair.independence) is None:
+                notes.append("independence was not tested: a variable does not vary")
+            else:
+                row |= {"statistic": test.statistic, "df": test.df, "pvalue": test.pvalue}
+                notes.append(test.note)
+            rows.append(row | {"note": "; ".join(note for note in notes if note)})
         rows += [{"first": a, "second": b, "note": why} for a, b, why in self.failed]
         frame = pd.DataFrame(rows, columns=list(_COLUMNS)).astype(_COLUMNS)
         frame = frame.set_index(["first", "second"])
@@ -299,12 +299,12 @@ class AssociationMatrix(Stored, Tabulated):
         """Both triangles of a symmetric matrix."""
         labels: list[Any] = list(self.names)
         values: Any = self._frame[column]
-        found = pd.DataFrame(np.nan, index=labels, columns=labels, dtype=object)
+        matrix = pd.DataFrame(np.nan, index=labels, columns=labels, dtype=object)
         for (first, second), value in values.items():
-            found.loc[first, second] = found.loc[second, first] = value
+            matrix.loc[first, second] = matrix.loc[second, first] = value
         for name, value in zip(labels, np.broadcast_to(diagonal, len(labels)), strict=True):
-            found.loc[name, name] = value
-        return found.astype(values.dtype)
+            matrix.loc[name, name] = value
+        return matrix.astype(values.dtype)
 
     @property
     def cramers_v(self) -> pd.DataFrame:
@@ -339,14 +339,15 @@ class AssociationMatrix(Stored, Tabulated):
     # -- presentation ------------------------------------------------------------------------
 
     def _coefficients(self) -> pd.DataFrame:
-        found = {pair.names: pair for pair in self.pairs}
-        effects = [
-            _effect(found[pair], 0.05) if pair in found else None for pair in self._frame.index
-        ]
-        rows = [
-            (np.nan,) * 3 if effect is None else (effect.estimate, effect.lower, effect.upper)
-            for effect in effects
-        ]
+        fits = {pair.names: pair for pair in self.pairs}
+        rows = []
+        for pair in self._frame.index:
+            row = (np.nan,) * 3
+            if pair in fits:
+                with suppress(NotAvailable):
+                    effect = fits[pair].cramers_v(0.05)
+                    row = effect.estimate, effect.lower, effect.upper
+            rows.append(row)
         frame = pd.DataFrame(rows, columns=["estimate", "lower", "upper"], index=self._frame.index)
         # a standard error of V would mean little near 0, where V is cut
         return frame.assign(std_error=np.nan, t=np.nan, p_value=self._frame["pvalue_holm"])
@@ -399,11 +400,40 @@ class AssociationMatrix(Stored, Tabulated):
         details : bool
             Whether to say how each pair was fitted.
         """
-
-        most = positive_integer("max_rows", max_rows)
-        named = zip(self.names, self.sources, self.answered, strict=True)
+        max_rows, frame = positive_integer("max_rows", max_rows), self._frame
         fits = {pair.names: pair.fit for pair in self.pairs} if boolean("details", details) else {}
-        return matrix_summary(list(named), self._frame, fits, self.alpha, most).layout()
+        order = np.argsort(frame["pvalue"].fillna(2.0).to_numpy(), kind="stable")[:max_rows]
+        shown = frame if len(frame) <= max_rows else frame.iloc[order]
+        short = dict(zip(self.names, distinct_lines(self.names, _LONGEST_NAME), strict=True))
+        body, rows = [], list[Any](shown.itertuples(index=False))
+        for row in rows:
+            nobs = "-" if row.nobs is pd.NA else str(row.nobs)
+            df = "-" if np.isnan(row.df) else f"{row.df:g}"
+            pvalues = pvalue_text(row.pvalue), pvalue_text(row.pvalue_holm)
+            ends = figures([row.cramers_v, row.lower, row.upper], 3)
+            body.append([*ends, nobs, *figures([row.statistic], 2), df, *pvalues])
+        notes = _notes(frame, len(shown), self.alpha)
+        for pair in shown.index:
+            if (fit := fits.get(pair)) is not None:  # how it was fitted
+                names = " and ".join(one_line(name, _LONGEST_NAME) for name in pair)
+                gap = f", gap {fit.gap_nats:.2g} nats" if np.isfinite(fit.gap) else ""
+                state = "converged" if fit.converged else "did NOT converge"
+                log_lik = f", log-likelihood {fit.llf:.2f}" if np.isfinite(fit.llf) else ""
+                steps = count_of(fit.n_iter, "iteration")
+                notes.append(f"{names}: {estimator_text(fit)}{log_lik}{gap}, {steps}, {state}.")
+        variables = zip(self.names, self.sources, self.answered, strict=True)
+        heads = interval_columns(self.alpha)
+        return SummaryTable(
+            title=f"Associations of {len(self.names)} variables",
+            header=[
+                [f"{short[name]}:", source, "Reports:", str(size)]
+                for name, source, size in variables
+            ],
+            columns=["Cramer's V", *heads, "n", "chi2", "df", "p-value", "Holm"],
+            stubs=[" : ".join(short[name] for name in pair) for pair in shown.index],
+            body=body,
+            notes=notes,
+        ).layout()
 
     def _repr_html_(self) -> str:
         """The summary, in a notebook."""
@@ -420,9 +450,17 @@ class AssociationMatrix(Stored, Tabulated):
         title : str, optional
             The title to draw; "" for none.
         """
-
-        matrices = (self.cramers_v, self.lower, self.upper, self.pvalues_holm)
-        return plot_matrix(*matrices, self.alpha, ax, title)
+        v, percent = self.cramers_v, f"{100 * (1 - self.alpha):g}%"
+        return plot_symmetric(
+            v,
+            self.lower,
+            self.upper,
+            self.pvalues_holm < self.alpha,
+            ax,
+            title_text(title, f"Associations of {len(v)} variables, {percent} intervals"),
+            "Cramer's V",
+            f"hatched: independence is not rejected at {self.alpha:g} (Holm)",
+        )
 
     # -- storage -----------------------------------------------------------------------------
 
@@ -447,11 +485,11 @@ class AssociationMatrix(Stored, Tabulated):
             failed=tuple((str(a), str(b), str(why)) for a, b, why in document["failed"]),
             alpha=level(document["alpha"]),
         )
-        held = {pair.names for pair in made.pairs} | {pair[:2] for pair in made.failed}
+        pairs = {pair.names for pair in made.pairs} | {pair[:2] for pair in made.failed}
         wanted = set(combinations(names, 2))
         sizes = {len(names), len(made.sources), len(made.answered)}
-        if held != wanted or len(held) != len(made.pairs) + len(made.failed) or len(sizes) > 1:
-            raise InvalidArgument("pairs", sorted(map(str, held)), f"must be all of {names}")
+        if pairs != wanted or len(pairs) != len(made.pairs) + len(made.failed) or len(sizes) > 1:
+            raise InvalidArgument("pairs", sorted(map(str, pairs)), f"must be all of {names}")
         return made
 
 
@@ -471,84 +509,14 @@ _COLUMNS: dict[str, Any] = {
 }
 
 
-def _effect(pair: AssociationResults, alpha: float) -> Effect | None:
-    """Cramer's V of a pair, where there is one."""
-    try:
-        return pair.cramers_v(alpha)
-    except NotAvailable:
-        return None
-
-
-def _row(pair: AssociationResults, alpha: float) -> dict[str, Any]:
-    """What is said of one pair."""
-    first, second = pair.names
-    row: dict[str, Any] = {"first": first, "second": second}
-    row |= {"nobs": pair.nobs, "n_missing": pair.n_missing}
-    notes = []
-    try:
-        effect = pair.cramers_v(alpha)
-        row |= {"cramers_v": effect.estimate, "lower": effect.lower, "upper": effect.upper}
-        notes.append(effect.message)
-    except NotAvailable as error:
-        notes.append(str(error))
-    test = pair.independence
-    if test is None:
-        notes.append(_NO_TEST)
-    else:
-        row |= {"statistic": test.statistic, "df": test.df, "pvalue": test.pvalue}
-        notes.append(test.note)
-    return row | {"note": "; ".join(note for note in notes if note)}
-
-
 # -- The summary of the associations of several variables -----------------------------------------
 
 
 _LONGEST_NAME = 24
 
 
-def matrix_summary(
-    variables: Sequence[tuple[str, str, int]],
-    frame: pd.DataFrame,
-    fits: Mapping[tuple[str, ...], Fit],
-    alpha: float,
-    max_rows: int,
-) -> SummaryTable:
-    """What is said of the pairs; `variables` are names, mechanisms and numbers of reports.
-
-    `fits` are those whose machinery is to be shown.
-    """
-    order = np.argsort(frame["pvalue"].fillna(2.0).to_numpy(), kind="stable")[:max_rows]
-    shown = frame if len(frame) <= max_rows else frame.iloc[order]
-    names = [name for name, *_ in variables]
-    short = dict(zip(names, distinct_lines(names, _LONGEST_NAME), strict=True))
-    body, rows = [], list[Any](shown.itertuples(index=False))
-    for row in rows:
-        nobs = "-" if row.nobs is pd.NA else str(row.nobs)
-        df = "-" if np.isnan(row.df) else f"{row.df:g}"
-        tests = [
-            *figures([row.statistic], 2),
-            df,
-            pvalue_text(row.pvalue),
-            pvalue_text(row.pvalue_holm),
-        ]
-        body.append([*figures([row.cramers_v, row.lower, row.upper], 3), nobs, *tests])
-    ends = interval_columns(alpha)
-    return SummaryTable(
-        title=f"Associations of {len(variables)} variables",
-        header=[
-            [f"{short[name]}:", source, "Reports:", str(size)] for name, source, size in variables
-        ],
-        columns=["Cramer's V", *ends, "n", "chi2", "df", "p-value", "Holm"],
-        stubs=[" : ".join(short[name] for name in pair) for pair in shown.index],
-        body=body,
-        notes=[
-            *_notes(frame, len(shown), alpha),
-            *(_machinery(pair, fits[pair]) for pair in shown.index if pair in fits),
-        ],
-    )
-
-
 def _notes(frame: pd.DataFrame, shown: int, alpha: float) -> list[str]:
+    """What is tested, which pairs are shown, and the notes of pairs, each note once."""
     tested = int(frame["pvalue"].notna().sum())
     times = count_of(tested, "test")
     notes = [
@@ -564,50 +532,12 @@ def _notes(frame: pd.DataFrame, shown: int, alpha: float) -> list[str]:
         if note:
             kind = "WARNING" if np.isnan(upper) else "NOTE"
             said.setdefault((kind, note), []).append(pair)
-    return notes + [f"{kind}: {_listed(pairs)}: {note}." for (kind, note), pairs in said.items()]
-
-
-def _listed(pairs: list[tuple[str, str]]) -> str:
-    """Pairs in words: "a and b", and "a with b, c" where all of them have a variable in common."""
-    common = set(pairs[0]).intersection(*pairs)
-    if len(pairs) > 1 and common:
-        (name,) = common
-        others = (b if a == name else a for a, b in pairs)
-        return f"{one_line(name, 40)} with {', '.join(one_line(other, 40) for other in others)}"
-    return ", ".join(f"{one_line(a, 40)} and {one_line(b, 40)}" for a, b in pairs)
-
-
-def _machinery(pair: tuple[str, ...], fit: Fit) -> str:
-    """How one pair was fitted."""
-    names = " and ".join(one_line(name, _LONGEST_NAME) for name in pair)
-    gap = f", gap {fit.gap_nats:.2g} nats" if np.isfinite(fit.gap) else ""
-    state = "converged" if fit.converged else "did NOT converge"
-    log_lik = f", log-likelihood {fit.llf:.2f}" if np.isfinite(fit.llf) else ""
-    steps = count_of(fit.n_iter, "iteration")
-    return f"{names}: {estimator_text(fit)}{log_lik}{gap}, {steps}, {state}."
-
-
-# -- The plot of a matrix of associations. Matplotlib is imported when one is drawn ---------------
-
-
-def plot_matrix(
-    v: pd.DataFrame,
-    lower: pd.DataFrame,
-    upper: pd.DataFrame,
-    pvalues: pd.DataFrame,
-    alpha: float,
-    ax: Axes | None,
-    title: str | None,
-) -> Axes:
-    """Draw the lower triangle: Cramer's V of each pair with its interval."""
-    percent = f"{100 * (1 - alpha):g}%"
-    return plot_symmetric(
-        v,
-        lower,
-        upper,
-        pvalues < alpha,
-        ax,
-        title_text(title, f"Associations of {len(v)} variables, {percent} intervals"),
-        "Cramer's V",
-        f"hatched: independence is not rejected at {alpha:g} (Holm)",
-    )
+    for (kind, note), pairs in said.items():
+        common = set(pairs[0]).intersection(*pairs)
+        names = ", ".join(f"{one_line(a, 40)} and {one_line(b, 40)}" for a, b in pairs)
+        if len(pairs) > 1 and common:  # all of them have a variable in common
+            (name,) = common
+            others = (b if a == name else a for a, b in pairs)
+            names = f"{one_line(name, 40)} with {', '.join(one_line(b, 40) for b in others)}"
+        notes.append(f"{kind}: {names}: {note}.")
+    return notes

@@ -1,4 +1,7 @@
-"""Axes, labels, titles and legends of all plots. Matplotlib is imported when one is drawn."""
+"""Plots of estimates: axes, labels, titles and legends of all plots; rows, panels; progress bars.
+
+Matplotlib is imported when one is drawn.
+"""
 
 from __future__ import annotations
 
@@ -217,19 +220,32 @@ def keep_in_cell(ax: Axes, beside: Axes | None = None) -> None:
     extents = [part.get_tightbbox() for part in (ax, beside) if part is not None]
     boxes = np.array([extent.extents for extent in extents if extent is not None])
     first, last = boxes[:, :2].min(axis=0), boxes[:, 2:].max(axis=0)
-    region, box, whole = _cell(ax), ax.bbox.frozen(), ax.figure.bbox
+    # left, bottom, right and top, in pixels, of what belongs to the axes: to the middle of gaps
+    box, whole = ax.bbox.frozen(), ax.figure.bbox
+    region = np.array([whole.x0, whole.y0, whole.x1, whole.y1])
+    spec = ax.get_subplotspec()
+    if spec is not None:
+        spec = spec.get_topmost_subplotspec()  # a colour bar has taken a part
+        figure: Any = ax.figure
+        bottoms, tops, lefts, rights = spec.get_gridspec().get_grid_positions(figure)
+        across = [0.0, *(np.add(rights[:-1], lefts[1:]) / 2), 1.0]
+        down = [1.0, *(np.add(bottoms[:-1], tops[1:]) / 2), 0.0]
+        rows, columns = spec.rowspan, spec.colspan
+        x = whole.x0 + whole.width * np.array([across[columns.start], across[columns.stop]])
+        y = whole.y0 + whole.height * np.array([down[rows.stop], down[rows.start]])
+        region = np.array([x[0], y[0], x[1], y[1]])
     over = [*(region[:2] - first), *(last - region[2:])]
     left, bottom, right, top = (max(0.0, value + _EDGE) for value in over)
     room = np.array([box.width, box.height]) - _LEAST_SHARE * (region[2:] - region[:2])
-    across, up = np.maximum(room, 0.0)
-    left, bottom = min(left, across), min(bottom, up)
-    right, top = min(right, across - left), min(top, up - bottom)
+    wide, high = np.maximum(room, 0.0)
+    left, bottom = min(left, wide), min(bottom, high)
+    right, top = min(right, wide - left), min(top, high - bottom)
     for part, edge in ((ax, left), (beside, -right)):
         if part is not None and max(left, bottom, right, top) > 0.0:
             old = part.bbox.frozen()
-            x, y = old.x0 + edge - whole.x0, old.y0 + bottom - whole.y0
-            wide = old.width - (left + right if part is ax else 0.0)
-            place = x, y, wide, old.height - bottom - top
+            width = old.width - (left + right if part is ax else 0.0)
+            corner = old.x0 + edge - whole.x0, old.y0 + bottom - whole.y0
+            place = *corner, width, old.height - bottom - top
             part.set_position(np.divide(place, np.tile([whole.width, whole.height], 2)))
             part.set_in_layout(True)  # a layout engine that the caller sets later includes them
 
@@ -237,23 +253,6 @@ def keep_in_cell(ax: Axes, beside: Axes | None = None) -> None:
 def lacks_layout(ax: Axes) -> bool:
     """Whether nobody lays out the figure of these axes."""
     return figure_of(ax).get_layout_engine() is None
-
-
-def _cell(ax: Axes) -> npt.NDArray[np.float64]:
-    """Left, bottom, right and top, in pixels, of what belongs to axes: to the middle of gaps."""
-    whole = ax.figure.bbox
-    spec = ax.get_subplotspec()
-    if spec is None:
-        return np.array([whole.x0, whole.y0, whole.x1, whole.y1])
-    spec = spec.get_topmost_subplotspec()  # a colour bar has taken a part
-    figure: Any = ax.figure
-    bottoms, tops, lefts, rights = spec.get_gridspec().get_grid_positions(figure)
-    across = [0.0, *(np.add(rights[:-1], lefts[1:]) / 2), 1.0]
-    down = [1.0, *(np.add(bottoms[:-1], tops[1:]) / 2), 0.0]
-    rows, columns = spec.rowspan, spec.colspan
-    x = whole.x0 + whole.width * np.array([across[columns.start], across[columns.stop]])
-    y = whole.y0 + whole.height * np.array([down[rows.stop], down[rows.start]])
-    return np.array([x[0], y[0], x[1], y[1]])
 
 
 # -- A bar on standard error that shows how far a computation has come ----------------------------
@@ -310,7 +309,6 @@ def fitting(show: bool) -> Iterator[None]:
 
 
 # -- Plots of estimates with their intervals, one line a category (forest plots) ------------------
-# Matplotlib is imported when one is drawn.
 
 
 Array = npt.NDArray[Any]
@@ -332,7 +330,13 @@ def plot_frequencies(
     title: str | None = None,
 ) -> Axes:
     """Draw estimates with intervals, one line a category; the largest where there are many."""
-    true, most = _truth(truth, frame.index), positive_integer("most", most)
+    k, true = len(frame), truth
+    if truth is not None:
+        remedy = f"must be {k} numbers"
+        true = numbers("truth", align("truth", truth, frame.index), remedy, (k,))
+        if not np.isfinite(true).all():
+            raise InvalidArgument("truth", truth, "must be finite numbers, one for each category")
+    most = positive_integer("most", most)
     source = fit.sources[0] if len(fit.sources) == 1 else f"{len(fit.sources)} mechanisms"
     words = title_text(title, "\n".join([*filter(None, [fit.name]), f"{source}, n = {fit.nobs:,}"]))
     shown = shown_rows(frame["params"], frame["linear"], sorts(sort, frame.index), most)
@@ -377,16 +381,6 @@ def interval_name(alpha: float) -> str:
     return f"{100 * (1 - alpha):g}% interval"
 
 
-def _truth(truth: Any, index: pd.Index[Any]) -> npt.NDArray[np.float64] | None:
-    if truth is None:
-        return None
-    given = align("truth", truth, index)
-    values = numbers("truth", given, f"must be {len(index)} numbers", (len(index),))
-    if not np.isfinite(values).all():
-        raise InvalidArgument("truth", truth, "must be finite numbers, one for each category")
-    return values
-
-
 # -- rows ----------------------------------------------------------------------------------
 
 
@@ -424,17 +418,17 @@ def name_rows(ax: Axes, labels: Sequence[str], n_more: int = 0) -> None:
 
 
 def finish_rows(ax: Axes, title: str, own: bool, sign: str = "%") -> None:
-    """Percentages, title and legend; labels have the room that they need.
-
-    `sign` stands behind the percentages: none behind percentage points.
-    """
+    """Percentages with their `sign`, title and legend; labels have the room that they need."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(axis="y", length=0)
     for _ in range(1 if own else 2):  # labels may leave less room than axes have had
         set_title(ax, title)
         legend_below(ax)
-        if own:
-            _widen(ax)
+        if own:  # by labels that would take the room of the estimates and the title
+            labels = ax.get_yticklabels()
+            widest = max((label.get_window_extent().width for label in labels), default=0.0)
+            figure, room = figure_of(ax), font_scale() * _ROOM
+            figure.set_figwidth(max(figure.get_figwidth(), widest / figure.dpi + room))
         elif lacks_layout(ax):
             keep_in_cell(ax)
         else:
@@ -443,17 +437,7 @@ def finish_rows(ax: Axes, title: str, own: bool, sign: str = "%") -> None:
     percent_axis(ax, sign=sign)
 
 
-def _widen(ax: Axes) -> None:
-    """Widen the figure by labels that would take the room of the estimates and the title."""
-    labels = ax.get_yticklabels()
-    widest = max((label.get_window_extent().width for label in labels), default=0.0)
-    figure = figure_of(ax)
-    room = font_scale() * _ROOM
-    figure.set_figwidth(max(figure.get_figwidth(), widest / figure.dpi + room))
-
-
 # -- Frequencies in several groups: panels, or one category with a line for each group ------------
-# Matplotlib is imported when one is drawn.
 
 
 def plot_by_group(
@@ -467,7 +451,8 @@ def plot_by_group(
     ax: Axes | None,
     figure: Any,
     title: str | None,
-    **how: Any,
+    sort: Any,
+    most: int,
 ) -> Any:
     """Draw all categories in a panel for each group, or one category with a line for each.
 
@@ -479,56 +464,39 @@ def plot_by_group(
         if ax is not None:
             raise InvalidArgument("ax", ax, "goes with category=: pass figure= for all categories")
         default = f"{name} {groups}" if name else groups
-        return plot_groups(frames, alpha, title, default, sizes=sizes, figure=figure, **how)
+        how: dict[str, Any] = {"sort": sort, "most": most, "sizes": sizes, "figure": figure}
+        return plot_groups(frames, alpha, title, default, **how)
     if figure is not None:
         raise InvalidArgument("figure", figure, "is for all categories: pass ax= for one")
     words = title_text(title, f"{name}: {category}, {groups}" if name else f"{category}, {groups}")
-    return _plot_category(frames, category, ax, alpha, words, sizes=sizes, **how)
-
-
-def _plot_category(
-    frames: Mapping[Any, pd.DataFrame],
-    category: Any,
-    ax: Axes | None,
-    alpha: float,
-    title: str,
-    *,
-    sort: Any,
-    most: int,
-    sizes: Sequence[int],
-) -> Axes:
-    """Groups are sorted by their estimates, or stay in order; `most` of them, the largest."""
     most = positive_integer("most", most)
-    rows = pd.DataFrame([_row(frame, category) for frame in frames.values()]).reset_index(drop=True)
-    groups = pd.Index(_named(list(frames)))
-    shown = shown_rows(rows["params"], rows["params"], sorts(sort, groups), most)
+    label, estimates = category.item() if isinstance(category, np.generic) else category, []
+    for frame in frames.values():
+        labels = frame.index.tolist()  # of another type, as 1 for True, are others
+        at = [i for i, one in enumerate(labels) if type(one) is type(label) and one == label]
+        if not at:
+            raise InvalidArgument("category", label, f"must be one of {preview(frame.index)}")
+        estimates.append(frame[["params", "lower", "upper"]].iloc[at[0]])
+    rows = pd.DataFrame(estimates).reset_index(drop=True)
+    names = pd.Index(_group_names(list(frames)))
+    shown = shown_rows(rows["params"], rows["params"], sorts(sort, names), most)
     own, n_more = ax is None, len(rows) - len(shown)
     ax = axes_of(ax, _WIDTH, rows_height(len(shown) + (n_more > 0)))
     draw_estimates(ax, rows.iloc[shown], np.arange(len(shown))[::-1], interval_name(alpha))
-    names = axis_labels(groups[shown], LONGEST_LABEL)
-    name_rows(
-        ax, [f"{name}, n = {sizes[i]:,}" for name, i in zip(names, shown, strict=True)], n_more
-    )
+    short = axis_labels(names[shown], LONGEST_LABEL)
+    lines = [f"{one}, n = {sizes[i]:,}" for one, i in zip(short, shown, strict=True)]
+    name_rows(ax, lines, n_more)
     ax.set_xlabel(f"frequency of {axis_labels([category], LONGEST_LABEL)[0]}")
-    finish_rows(ax, title, own)
+    finish_rows(ax, words, own)
     return ax
 
 
-def _row(frame: pd.DataFrame, category: Any) -> pd.Series[float]:
-    """The row of a category; labels of another type, as 1 for True, are others."""
-    category = category.item() if isinstance(category, np.generic) else category
-    for place, label in enumerate(frame.index.tolist()):
-        if type(label) is type(category) and label == category:
-            return frame[["params", "lower", "upper"]].iloc[place]
-    raise InvalidArgument("category", category, f"must be one of {preview(frame.index)}")
-
-
-def _named(groups: Sequence[Any]) -> list[str]:
+def _group_names(groups: Sequence[Any]) -> list[str]:
     """Names of groups; of several columns side by side."""
     return [", ".join(map(str, g)) if isinstance(g, tuple) else str(g) for g in groups]
 
 
-# -- Small multiples: estimates of each group in a panel. Matplotlib is imported when drawn -------
+# -- Small multiples: estimates of each group in a panel ------------------------------------------
 
 
 _COLUMNS = 4  # panels side by side, at most
@@ -548,11 +516,10 @@ def plot_groups(
     sizes: Sequence[int] = (),
     figure: Any = None,
 ) -> npt.NDArray[Any]:
-    """Draw a panel for each group, with the same categories in the same rows and on the same axis.
+    """Draw a panel for each group, with the same categories in the same rows; the Axes, (groups,).
 
-    `frames` holds, by group, a frame with `params`, `lower` and `upper`, of which at most
-    `most_groups` are drawn; a line below says how many more there are. Categories are sorted by
-    their mean over all groups. `sizes` are numbers of reports. Returns the Axes, shape (groups,).
+    `frames` as for `plot_by_group`, of which at most `most_groups` are drawn. Categories are sorted
+    by their mean over all groups.
     """
     frames, words = dict(frames), title_text(title, default)
     most, most_groups = positive_integer("most", most), positive_integer("most_groups", most_groups)
@@ -569,7 +536,10 @@ def plot_groups(
     )
     grid = _figure(figure, size).subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
     panels = grid.ravel()
-    names = _titles(list(frames)[:n], sizes)
+    names = axis_labels(_group_names(list(frames)[:n]), _LONGEST_GROUP)
+    if sizes:
+        names = [f"{name}, n = {size:,}" for name, size in zip(names, sizes, strict=False)]
+    names = [textwrap.fill(name, _LONGEST_GROUP) for name in names]
     for ax, name, frame in zip(panels, names, frames.values(), strict=False):
         draw_estimates(ax, frame.reindex(shown), np.arange(len(shown))[::-1], interval_name(alpha))
         ax.set_title(name, fontsize="medium")
@@ -580,18 +550,22 @@ def plot_groups(
     for ax in panels[n:]:
         ax.remove()
     room = 72 * _PANEL if figure is None else None
-    _finish(panels[:n], columns, words, len(frames) - n, room)
     drawn: npt.NDArray[Any] = panels[:n]
+    handles: dict[str, Any] = {}  # what any of the panels shows, each once
+    for place, ax in enumerate(drawn):
+        percent_axis(ax, room)
+        if place + columns >= n:  # the lowest of its column
+            ax.tick_params(axis="x", labelbottom=True)
+            ax.set_xlabel("frequency")
+        some, texts = ax.get_legend_handles_labels()
+        handles |= dict(zip(texts, some, strict=True))
+    whole = drawn[0].figure
+    if words:
+        set_figure_title(whole, words)
+    rest = f"and {len(frames) - n:,} more groups" if len(frames) > n else None
+    how: dict[str, Any] = {"loc": "outside lower center", "ncols": 3, "frameon": False}
+    whole.legend(handles.values(), handles, title=rest, handlelength=1.2, **how)
     return drawn
-
-
-def _titles(groups: Sequence[Any], sizes: Sequence[int]) -> list[str]:
-    """Names of groups, with their numbers of reports; of several columns side by side."""
-    named = [", ".join(map(str, g)) if isinstance(g, tuple) else str(g) for g in groups]
-    names = axis_labels(named, _LONGEST_GROUP)
-    if sizes:
-        names = [f"{name}, n = {size:,}" for name, size in zip(names, sizes, strict=False)]
-    return [textwrap.fill(name, _LONGEST_GROUP) for name in names]
 
 
 def _figure(figure: Any, size: tuple[float, float]) -> Any:
@@ -611,31 +585,3 @@ def _figure(figure: Any, size: tuple[float, float]) -> Any:
     if not isinstance(whole.get_layout_engine(), ConstrainedLayoutEngine):
         whole.set_layout_engine("constrained")  # no other makes room for the legend
     return figure
-
-
-def _finish(
-    panels: npt.NDArray[Any], columns: int, title: str, n_more: int, room: float | None
-) -> None:
-    """One title, one name of the axis, one legend; percentages under the lowest panels."""
-    figure = panels[0].figure
-    for place, ax in enumerate(panels):
-        percent_axis(ax, room)
-        if place + columns >= len(panels):  # the lowest of its column
-            ax.tick_params(axis="x", labelbottom=True)
-            ax.set_xlabel("frequency")
-    if title:
-        set_figure_title(figure, title)
-    names = _legend(panels)
-    rest = f"and {n_more:,} more groups" if n_more else None
-    how: dict[str, Any] = {"loc": "outside lower center", "ncols": 3, "frameon": False}
-    figure.legend(names.values(), names, title=rest, handlelength=1.2, **how)
-
-
-def _legend(panels: npt.NDArray[Any]) -> dict[str, Any]:
-    """What any of the panels shows, each once."""
-    found: dict[str, Any] = {}
-    ax: Axes
-    for ax in panels:
-        handles, labels = ax.get_legend_handles_labels()
-        found |= dict(zip(labels, handles, strict=True))
-    return found

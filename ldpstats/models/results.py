@@ -1,4 +1,8 @@
-"""What the results of every fit have in common: an estimate, its covariance, linear hypotheses."""
+"""What the results of every fit have in common: an estimate, its covariance, linear hypotheses.
+
+First the classes of results with the tests of contrasts, then what models of several kinds share:
+labels of groups, warnings and notes, and tables that are drawn as cells.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import math
 import re
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -24,7 +28,6 @@ from ldpstats.errors import (
     LDPWarning,
     NotAvailable,
 )
-from ldpstats.inference import tests as multiplicity
 from ldpstats.inference import tests as tests_
 from ldpstats.inference.intervals import inverted
 from ldpstats.inference.tails import chi2_pvalue, two_sided
@@ -49,6 +52,7 @@ from ldpstats.models.plots import (
     lacks_layout,
     luma,
     plain,
+    plot_frequencies,
     set_title,
     shrink_labels,
     text_colours,
@@ -87,7 +91,7 @@ __all__ = [
     "several_worded",
     "stacked_index",
     "tidy_names",
-    "told",
+    "user_label",
     "variable_name",
     "warn_of_method",
     "worded",
@@ -260,7 +264,6 @@ class FittedResults(Stored, Presented):
         >>> float(results.t_test("a = b").pvalue.round(4))
         0.001
         """
-
         given, value = linear_hypothesis(hypothesis, self.terms)
         R, estimate, V = self.linear.restricted(given)
         effect = R @ estimate
@@ -276,9 +279,28 @@ class FittedResults(Stored, Presented):
                     "is fixed by sum(p) = 1, or about categories that were never reported, of "
                     "which conf_int() tells more: there is nothing to test",
                 )
-        names = contrast_names(given, value, self.terms)
-        laws = ContrastLaws(given, self._contrast_law)
-        return contrast_results(effect, np.sqrt(np.maximum(variance, 0.0)), value, laws, names)
+        sd = np.sqrt(np.maximum(variance, 0.0))
+        se, skewness, scored = sd.copy(), np.zeros(len(sd)), False
+        for i, row in enumerate(given):  # one at a time: the laws of many would fill the memory
+            law = self._contrast_law(row)
+            if law is not None:
+                scored = True
+                (se[i],), (skewness[i],) = law.at(np.clip(value[[i]], law.least, law.most))
+        z = np.array(z_test(effect, se, value)[0])
+        contrasts = _ScoreContrasts(
+            given,
+            self._contrast_law,
+            scored,
+            effect=effect,
+            sd=sd,
+            statistic=z,
+            value=value,
+            distribution="norm",
+        )
+        contrasts.c_names = contrast_names(given, value, self.terms)
+        pvalue = two_sided(effect - value, se, skewness)
+        contrasts.pvalue = pvalue.reshape(np.shape(contrasts.pvalue))
+        return contrasts
 
     def _contrast_law(self, row: Array) -> ContrastLaw | None:
         """The law of the contrast `row`, shape (k,); None where it is not known."""
@@ -330,26 +352,24 @@ class FittedResults(Stored, Presented):
             given, gap = tests_.independent(R, value, estimate, V)
         except InvalidArgument as error:  # which calls it by the name of an array
             raise InvalidArgument("hypothesis", hypothesis, error.remedy) from None
-        statistic, df, pvalue, how = self._score_test(given, gap, given @ estimate - gap)
-        words = hypothesis if isinstance(hypothesis, str) else f"R p = q, {len(R)} restriction(s)"
-        return TestResult(words, statistic, float(df), pvalue, how)
-
-    def _score_test(self, R: Array, gap: Array, value: Array) -> tuple[float, int, float, str]:
-        """Statistic, degrees of freedom, p-value and method of R p = value, R of unit variance."""
         how = "Wald test on the unconstrained estimate"
         scored = f"{how}, p-value by the law under the null"
         row = np.zeros(self.k)
-        row[self.linear.places] = R[0]
-        one = self._contrast_law(row) if len(R) == 1 else None
+        row[self.linear.places] = given[0]
+        one = self._contrast_law(row) if len(given) == 1 else None
+        law = self._null_law(given, gap) if one is None else None
         if one is not None:
-            (se,), (skewness,) = one.at(np.clip(value, one.least, one.most))
-            z = float(tests_.standardised(gap, se)[0])
-            return z**2, 1, float(two_sided(gap, se, skewness)[0]), scored
-        law = self._null_law(R, gap)
-        if law is None:
-            statistic = float(np.sum(gap**2))
-            return statistic, gap.size, float(chi2_pvalue(statistic, gap.size)), how
-        return *law.test(gap), scored if law.parts else how
+            (se,), (skewness,) = one.at(np.clip(given @ estimate - gap, one.least, one.most))
+            statistic, df = float(tests_.standardised(gap, se)[0]) ** 2, 1
+            pvalue, how = float(two_sided(gap, se, skewness)[0]), scored
+        elif law is None:
+            statistic, df = float(np.sum(gap**2)), gap.size
+            pvalue = float(chi2_pvalue(statistic, df))
+        else:
+            statistic, df, pvalue = law.test(gap)
+            how = scored if law.parts else how
+        words = hypothesis if isinstance(hypothesis, str) else f"R p = q, {len(R)} restriction(s)"
+        return TestResult(words, statistic, float(df), pvalue, how)
 
     @abstractmethod
     def conf_int(self, alpha: float = 0.05) -> pd.DataFrame:
@@ -428,9 +448,11 @@ _LONGEST_NAME = 60  # characters
 class _ScoreContrasts(ContrastResults):  # type: ignore[misc]  # statsmodels ships no types
     """`ContrastResults` whose intervals are the values that the tests do not reject."""
 
-    def __init__(self, laws: ContrastLaws, scored: bool, **given: Any) -> None:
-        super().__init__(**given)
-        self._laws, self._scored = laws, scored
+    def __init__(
+        self, R: Array, law: Callable[[Array], ContrastLaw | None], scored: bool, **values: Any
+    ) -> None:
+        super().__init__(**values)
+        self._R, self._law, self._scored = R, law, scored
 
     def summary(self, xname: Any = None, alpha: float = 0.05, title: Any = None) -> Any:
         """The table of statsmodels, which says what z is, with small p-values as "<0.001"."""
@@ -446,85 +468,35 @@ class _ScoreContrasts(ContrastResults):  # type: ignore[misc]  # statsmodels shi
     def conf_int(self, alpha: float = 0.05) -> Array:
         """Score intervals, shape (q, 2); Wald's for contrasts whose law is not known."""
         bounds = np.array(super().conf_int(alpha))
-        for row, (law, effect) in enumerate(zip(self._laws, self.effect, strict=True)):
-            if law is not None:
-                bounds[row] = inverted([effect], law.at, alpha, (law.least, law.most))[0]
+        for i, (row, effect) in enumerate(zip(self._R, self.effect, strict=True)):
+            if (law := self._law(row)) is not None:
+                bounds[i] = inverted([effect], law.at, alpha, (law.least, law.most))[0]
         return bounds
 
 
 @dataclass(frozen=True, eq=False)
-class ContrastLaws:
-    """The laws of the contrasts R, shape (q, k), one at a time: many would fill the memory.
-
-    ``law(row)`` gives that of a row; None where it is not known.
-    """
-
-    R: Array
-    law: Callable[[Array], ContrastLaw | None]
-
-    def __iter__(self) -> Iterator[ContrastLaw | None]:
-        return map(self.law, self.R)
-
-
-@dataclass(frozen=True, eq=False)
 class ContrastLaw:
-    """The law of the estimate of a contrast, whatever the contrast is.
+    """The law of the estimate of a contrast, whatever the contrast is, from `least` to `most`."""
 
-    Parameters
-    ----------
-    at : callable
-        ``at(v)`` gives standard error and skewness, shape (1,) both, if the contrast is v, of
-        shape (1,).
-    least, most : float
-        Range of the contrast over all distributions.
-    is_fixed : bool
-        Whether the estimate has no variance at any value where it has none at the estimate.
-    """
-
-    at: Callable[[Array], tuple[Array, Array]]
+    at: Callable[[Array], tuple[Array, Array]]  # standard error and skewness if it is v, (1,)
     least: float
     most: float
-    is_fixed: bool = True
-
-
-def contrast_results(
-    effect: Array,
-    sd: Array,
-    value: Array,
-    laws: ContrastLaws,
-    names: Sequence[str],
-) -> ContrastResults:
-    """Tests of contrasts, two-sided, one by one; `names` label the rows of their tables."""
-    se, skewness, scored = np.array(sd, dtype=np.float64), np.zeros(len(sd)), False
-    for row, law in enumerate(laws):
-        if law is not None:
-            scored = True
-            (se[row],), (skewness[row],) = law.at(np.clip(value[[row]], law.least, law.most))
-    z = np.array(z_test(effect, se, value)[0])
-    results = _ScoreContrasts(
-        laws, scored, effect=effect, sd=sd, statistic=z, value=value, distribution="norm"
-    )
-    results.c_names = list(names)
-    pvalue = two_sided(effect - value, se, skewness)
-    results.pvalue = pvalue.reshape(np.shape(results.pvalue))
-    return results
+    is_fixed: bool = True  # without variance at any value where it has none at the estimate
 
 
 def contrast_names(R: Array, value: Array, terms: pd.Index[Any]) -> list[str]:
     """The rows of R p = value in words: "nurse - cook", "nurse - 2 cook = 0.1"."""
     names = []
     for row, right in zip(R, value, strict=True):
-        text = " ".join(_term(row[i], terms[i]) for i in np.flatnonzero(row).tolist())
+        words = []
+        for i in np.flatnonzero(row).tolist():
+            label = terms[i] if isinstance(terms[i], str) else f"p[{terms[i]}]"
+            size = "" if abs(row[i]) == 1.0 else f"{abs(row[i]):g} "
+            words.append(f"{'-' if row[i] < 0.0 else '+'} {size}{label}")
+        text = " ".join(words)
         text = text.replace("- ", "-", 1) if text.startswith("-") else text.removeprefix("+ ")
         names.append(one_line(f"{text} = {right:g}" if right else text, _LONGEST_NAME))
     return names
-
-
-def _term(factor: float, term: Any) -> str:
-    """The term with its sign: "+ nurse", "- 2 cook"."""
-    label = term if isinstance(term, str) else f"p[{term}]"
-    size = "" if abs(factor) == 1.0 else f"{abs(factor):g} "
-    return f"{'-' if factor < 0.0 else '+'} {size}{label}"
 
 
 # -- Linear hypotheses about frequencies, from strings or arrays ----------------------------------
@@ -563,12 +535,24 @@ def linear_hypothesis(hypothesis: Any, categories: pd.Index[Any]) -> tuple[Array
 
 
 def _from_text(text: str | list[str], categories: pd.Index[Any]) -> tuple[Array, Array]:
+    """R and value of equations in text, which patsy reads."""
+    from patsy import DesignInfo, PatsyError
+
     texts = [text] if isinstance(text, str) else text
     if not texts or not all(t.strip() for t in texts):
         raise InvalidArgument("hypothesis", text, f"is empty; {_HOW}")
     quoted = any("p[" in t for t in texts)
-    if not quoted:
-        _refuse_ambiguous(texts, categories)
+    if not quoted:  # a label may as well be a number or an expression in other labels
+        labels = {v for v in categories if isinstance(v, str)}
+        sizes = {len(label) for label in labels}
+        for label in sorted(set().union(*(_occurring(t, labels, sizes) for t in texts))):
+            if _is_expression(label, labels):
+                raise InvalidArgument(
+                    "hypothesis",
+                    texts[0] if len(texts) == 1 else texts,
+                    f"is ambiguous: {label!r} is a label, but also reads as a number or an "
+                    f"expression; write p[{label}], and p[...] around every other label",
+                )
     names = [v if isinstance(v, str) and not quoted else f"p[{v}]" for v in categories.tolist()]
     places = dict(zip(names, range(len(names)), strict=True))
     if len(places) < len(names):  # 1 and "1", say
@@ -578,7 +562,17 @@ def _from_text(text: str | list[str], categories: pd.Index[Any]) -> tuple[Array,
     rows, values = [], []
     for one in texts:  # the parser is slow with many names: it gets those that occur, or the first
         known = sorted(_occurring(one, places, lengths)) or names[:1]
-        coefs, constants = _equations(text, one, known)
+        try:
+            with np.errstate(all="ignore"):  # what a division by zero leaves is refused below
+                constraint = DesignInfo(known).linear_constraint(one)
+        except (PatsyError, AssertionError, IndexError, ValueError) as error:
+            reason = (str(error).splitlines() or ["no linear equation"])[0]
+            remedy = f"cannot be read ({reason}); {_HOW}"
+            raise InvalidArgument("hypothesis", text, remedy) from None
+        coefs = np.asarray(constraint.coefs)
+        constants = np.asarray(constraint.constants).reshape(-1)
+        if not (np.all(np.isfinite(coefs)) and np.all(np.isfinite(constants))):
+            raise InvalidArgument("hypothesis", text, "must be finite: does it divide by zero?")
         R = np.zeros((len(coefs), len(names)))
         R[:, [places[name] for name in known]] = coefs
         rows.append(R)
@@ -586,40 +580,10 @@ def _from_text(text: str | list[str], categories: pd.Index[Any]) -> tuple[Array,
     return np.concatenate(rows), np.concatenate(values)
 
 
-def _equations(text: Any, one: str, names: list[str]) -> tuple[Array, Array]:
-    """Coefficients of these names, and right-hand sides, in one text of the hypothesis `text`."""
-    from patsy import DesignInfo, PatsyError
-
-    try:
-        with np.errstate(all="ignore"):  # what a division by zero leaves is refused below
-            constraint = DesignInfo(names).linear_constraint(one)
-    except (PatsyError, AssertionError, IndexError, ValueError) as error:
-        reason = (str(error).splitlines() or ["no linear equation"])[0]
-        raise InvalidArgument("hypothesis", text, f"cannot be read ({reason}); {_HOW}") from None
-    R, value = np.asarray(constraint.coefs), np.asarray(constraint.constants).reshape(-1)
-    if not (np.all(np.isfinite(R)) and np.all(np.isfinite(value))):
-        raise InvalidArgument("hypothesis", text, "must be finite: does it divide by zero?")
-    return R, value
-
-
 def _occurring(text: str, names: Collection[str], lengths: Collection[int]) -> set[str]:
     """The names that are somewhere in a text: looked up by every part of it of a name's length."""
     parts = (text[i : i + n] for n in lengths for i in range(len(text) - n + 1))
     return {part for part in parts if part in names}
-
-
-def _refuse_ambiguous(texts: list[str], categories: pd.Index[Any]) -> None:
-    """Refuse text in which a label may as well be a number or an expression in other labels."""
-    labels = {v for v in categories if isinstance(v, str)}
-    lengths = {len(label) for label in labels}
-    for label in sorted(set().union(*(_occurring(t, labels, lengths) for t in texts))):
-        if _is_expression(label, labels):
-            raise InvalidArgument(
-                "hypothesis",
-                texts[0] if len(texts) == 1 else texts,
-                f"is ambiguous: {label!r} is a label, but also reads as a number or an "
-                f"expression; write p[{label}], and p[...] around every other label",
-            )
 
 
 def _is_expression(text: str, labels: set[str]) -> bool:
@@ -674,7 +638,7 @@ class CategoryResults(Summarised, FittedResults):
         ['centre', 'park']
         """
         alpha = level(alpha)
-        rejected = multiplicity.reject(self.presence_pvalues().to_numpy(), alpha, method)
+        rejected = tests_.reject(self.presence_pvalues().to_numpy(), alpha, method)
         return self.index[np.asarray(rejected)]
 
     @abstractmethod
@@ -727,8 +691,6 @@ class CategoryResults(Summarised, FittedResults):
         >>> [label.get_text() for label in ax.get_yticklabels()]
         ['b', 'c', 'a']
         """
-        from ldpstats.models.plots import plot_frequencies
-
         alpha = level(alpha)
         frame = self.summary_frame(alpha)
         return plot_frequencies(self.fit, frame, ax, alpha, truth, sort, most, title)
@@ -748,31 +710,41 @@ def plot_symmetric(
     note: str = "",
     limits: tuple[float, float] = (0.0, 1.0),
 ) -> Axes:
-    """Draw the pairs of k variables as a triangle of cells, with their intervals.
+    """Draw the pairs of k >= 2 variables as a triangle of cells, with their intervals.
 
-    `values` has the same k >= 2 labels in rows and columns; what is on the diagonal and above it is
-    not drawn. Cells that are not `established` are hatched, which the `note` explains. nan is an
-    empty cell. `label` names the colours, which run over `limits`.
+    Cells that are not `established` are hatched, which the `note` explains. nan is an empty cell.
+    `label` names the colours, which run over `limits`.
     """
+    import matplotlib
+    from matplotlib.colors import Normalize
+
     V = _square("values", values, values)
     low, high = (V if ends is None else _square("bounds", ends, values) for ends in (lower, upper))
-    told = np.ones(V.shape, bool) if established is None else _square("told", established, values)
+    certain = np.ones(V.shape, bool)
+    if established is not None:
+        certain = _square("told", established, values).astype(bool)
     below = np.tri(len(V), k=-1, dtype=bool)
     rows, columns = labels_of(values.index[1:]), labels_of(values.columns[:-1])
-    V, low, high, told, below = (M[1:, :-1] for M in (V, low, high, told.astype(bool), below))
+    V, low, high, certain, below = (M[1:, :-1] for M in (V, low, high, certain, below))
     width, height = cell_size(len(rows), len(columns))
     own = ax is None
     size = 2.6 + 0.07 * longest_label(values.index) + len(columns) * width
     ax = axes_of(ax, size, 1.8 + len(rows) * height)
     known = np.where(below, V, np.nan)
-    mesh = draw_cells(ax, np.ma.masked_invalid(known), _colours(limits), rows, columns)
+    colours = matplotlib.colormaps["Blues"], Normalize(*limits)
+    mesh = draw_cells(ax, np.ma.masked_invalid(known), colours, rows, columns)
     faces = mesh.to_rgba(known)
-    hatched = below & ~told & np.isfinite(V)
+    hatched = below & ~certain & np.isfinite(V)
     hatch_cells(ax, hatched, faces)
     ax.set_xlabel(note if hatched.any() else "")
     set_title(ax, title)
     settle(ax, colour_bar(ax, mesh, label), np.ones(len(columns)), own)
-    write_cells(ax, _texts(known, low, high, lower is not None), faces, told)
+    texts = [f"{v:.2f}" if np.isfinite(v) else "" for v in known.flat]
+    candidates = [texts]
+    if lower is not None:
+        ends = zip(texts, low.flat, high.flat, strict=True)
+        candidates.insert(0, [text and f"{text}\n[{a:.2f}, {b:.2f}]" for text, a, b in ends])
+    write_cells(ax, candidates, faces, certain)
     return ax
 
 
@@ -784,21 +756,6 @@ def _square(name: str, table: Any, like: Any) -> Array:
     if k < 2 or table.shape != (k, k) or list(table.index) != list(like.columns):
         raise InvalidArgument(name, table, "must have the same two or more labels on both sides")
     return table.to_numpy()
-
-
-def _colours(limits: tuple[float, float]) -> tuple[Any, Any]:
-    import matplotlib
-    from matplotlib.colors import Normalize
-
-    return matplotlib.colormaps["Blues"], Normalize(*limits)
-
-
-def _texts(V: Array, low: Array, high: Array, bounded: bool) -> list[list[str]]:
-    """Texts of the cells with intervals, and without."""
-    plain = [f"{v:.2f}" if np.isfinite(v) else "" for v in V.flat]
-    ends = zip(plain, low.flat, high.flat, strict=True)
-    full = [text and f"{text}\n[{a:.2f}, {b:.2f}]" for text, a, b in ends]
-    return [full, plain] if bounded else [plain]
 
 
 # -- Labels of groups: a value, or a tuple of them where several columns make the groups ----------
@@ -824,18 +781,16 @@ def group_label(label: object, by: tuple[str, ...]) -> Label:
     if len(values) != len(by):
         one = "one value" if len(by) == 1 else f"a tuple of {len(by)} values"
         raise InvalidArgument("groups", label, f"must be labelled by {one}: {', '.join(by)}")
-    return tuple(_plain(value, label) for value in values)
-
-
-def _plain(value: Any, label: object) -> Any:
-    """Text, a number or a truth value, as JSON has them."""
-    plain = value.item() if isinstance(value, np.generic) else value
-    number = isinstance(plain, int) or (isinstance(plain, float) and math.isfinite(plain))
-    if not (number or isinstance(plain, str)):
-        raise InvalidArgument(
-            "groups", label, "must be labelled by text, finite numbers, True or False: convert it"
-        )
-    return str(plain) if isinstance(plain, str) else plain
+    plain = [value.item() if isinstance(value, np.generic) else value for value in values]
+    for value in plain:  # as JSON has them
+        number = isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
+        if not (number or isinstance(value, str)):
+            raise InvalidArgument(
+                "groups",
+                label,
+                "must be labelled by text, finite numbers, True or False: convert it",
+            )
+    return tuple(str(value) if isinstance(value, str) else value for value in plain)
 
 
 def labelled(groups: object, by: tuple[str, ...]) -> dict[Label, Any]:
@@ -843,16 +798,16 @@ def labelled(groups: object, by: tuple[str, ...]) -> dict[Label, Any]:
     remedy = "must be a mapping of labels to reports, for example {'north': a, 'south': b}"
     if not isinstance(groups, Mapping) or not groups:
         raise InvalidArgument("groups", groups, remedy)
-    found: dict[Label, Any] = {}
+    by_label: dict[Label, Any] = {}
     for label, data in groups.items():
         key = group_label(label, by)
-        if key in found:
+        if key in by_label:
             raise InvalidArgument("groups", label, "labels two groups")
-        found[key] = data
-    return found
+        by_label[key] = data
+    return by_label
 
 
-def told(label: Label) -> Hashable:
+def user_label(label: Label) -> Hashable:
     """The label as users write it: a value, or a tuple of several."""
     return label[0] if len(label) == 1 else label
 
@@ -864,7 +819,7 @@ def group_place(
     try:
         return labels.index(group_label(label, by))
     except ValueError:
-        known = ", ".join(repr(told(one)) for one in labels[:5])
+        known = ", ".join(repr(user_label(one)) for one in labels[:5])
         more = ", ..." if len(labels) > 5 else ""
         raise InvalidArgument(argument, label, f"must be a {what}: {known}{more}") from None
 
@@ -1001,7 +956,10 @@ def write_cells(ax: Axes, candidates: Sequence[list[str]], faces: Array, certain
     k1, k2 = certain.shape
     room = 0.94 * ax.bbox.width / k2, 0.9 * ax.bbox.height / k1
     for texts, size in product(candidates, _SIZES):
-        if _fits(ax, max(texts, key=len), size, room):
+        trial = ax.text(0.5, 0.5, max(texts, key=len), fontsize=size)
+        extent = trial.get_window_extent()
+        trial.remove()
+        if extent.width <= room[0] and extent.height <= room[1]:
             break
     else:
         return
@@ -1013,30 +971,14 @@ def write_cells(ax: Axes, candidates: Sequence[list[str]], faces: Array, certain
             ax.text(j + 0.5, i + 0.5, text, ha="center", va="center", **how)
 
 
-def _fits(ax: Axes, text: str, size: float, room: tuple[float, float]) -> bool:
-    trial = ax.text(0.5, 0.5, text, fontsize=size)
-    extent = trial.get_window_extent()
-    trial.remove()
-    return bool(extent.width <= room[0] and extent.height <= room[1])
-
-
 def hatch_cells(ax: Axes, cells: npt.NDArray[np.bool_], faces: Array) -> None:
     """Hatch some cells, (k1, k2), so lightly that text can be read over it."""
-    greys = hatch_greys(faces)
+    light = luma(faces)  # lighter than the colour where text is black, if the colour leaves room
+    lighter = np.where(light > LIGHT, light < _LIGHTEST, light < _DARKEST)
+    greys = np.round(light + np.where(lighter, _APART, -_APART), 1)
     for grey in np.unique(greys[cells]):
         these = np.argwhere(cells & (greys == grey))
         hatch(ax, [(j, i, 1.0, 1.0) for i, j in these], f"{grey:.1f}")
-
-
-def hatch_greys(faces: Array) -> Array:
-    """Greys, 0 to 1, that are seen on colours (..., 4) and leave their text readable.
-
-    A grey is lighter than its colour where the text is black and darker where it is white, if the
-    colour leaves room for that.
-    """
-    light = luma(faces)
-    lighter = np.where(light > LIGHT, light < _LIGHTEST, light < _DARKEST)
-    return np.round(light + np.where(lighter, _APART, -_APART), 1)
 
 
 def hatch(ax: Axes, places: Any, colour: Any) -> None:
@@ -1084,11 +1026,7 @@ def settle(ax: Axes, beside: Axes | None, widths: Array, own: bool) -> None:
 
 
 def _turn_labels(ax: Axes, widths: Array, own: bool) -> None:
-    """Turn the labels below upright where one is wider than its column.
-
-    A figure of our own grows by the room that they take. Of labels that would still overlap, those
-    of the narrower columns are left out.
-    """
+    """Turn labels upright where one is too wide; where they overlap still, leave some out."""
     figure = figure_of(ax)
     figure.draw_without_rendering()  # lays out the axes
     needed = np.array([label.get_window_extent().width for label in ax.get_xticklabels()])

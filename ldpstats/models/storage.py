@@ -10,7 +10,6 @@ from dataclasses import fields, replace
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
-import pandas as pd
 
 from ldpstats.arguments import positive_integer
 from ldpstats.clients.device import check_fingerprint
@@ -113,7 +112,20 @@ class Stored(Tabulated):
             If the document has no fingerprint, as those of ldpstats 0.2.0: what contradicts itself
             is refused, but other changes are not seen.
         """
-        cls._check(document)
+        head: tuple[Any, ...] = ()
+        if isinstance(document, dict):
+            head = document.get("format"), document.get("version")
+        if cls._version > 1 and repr(head) == repr((cls._format, 1)):
+            remedy = (
+                "has results of version 1, which ldpstats 0.1.0 wrote and later versions cannot "
+                "read: fit the reports again"
+            )
+            raise InvalidArgument("document", cls._format, remedy)
+        if not isinstance(document, dict) or repr(head) != repr((cls._format, cls._version)):
+            remedy = f'must have "format": "{cls._format}", "version": {cls._version}'
+            raise InvalidArgument("document", document, remedy)
+        if lacking := cls._required - set(document):
+            raise InvalidArgument("document", sorted(lacking), "are fields that it lacks")
         whole = "fingerprint" in document
         try:
             with np.errstate(all="ignore"), warnings.catch_warnings():
@@ -147,25 +159,24 @@ class Stored(Tabulated):
 
     def _contradiction(self) -> str:
         """What cannot stand beside the rest, in words; "" if nothing."""
-        return _outside(self._coefficients())
-
-    @classmethod
-    def _check(cls, document: object) -> None:
-        """Refuse a document with another head, or that lacks a field."""
-        head: tuple[Any, ...] = ()
-        if isinstance(document, dict):
-            head = document.get("format"), document.get("version")
-        if cls._version > 1 and repr(head) == repr((cls._format, 1)):
-            remedy = (
-                "has results of version 1, which ldpstats 0.1.0 wrote and later versions cannot "
-                "read: fit the reports again"
-            )
-            raise InvalidArgument("document", cls._format, remedy)
-        if not isinstance(document, dict) or repr(head) != repr((cls._format, cls._version)):
-            remedy = f'must have "format": "{cls._format}", "version": {cls._version}'
-            raise InvalidArgument("document", document, remedy)
-        if lacking := cls._required - set(document):
-            raise InvalidArgument("document", sorted(lacking), "are fields that it lacks")
+        frame = self._coefficients()
+        estimate, lower, upper = (
+            frame[name].to_numpy(float) for name in ("estimate", "lower", "upper")
+        )
+        if np.isinf(frame[["estimate", "std_error", "lower", "upper"]].to_numpy(float)).any():
+            return "it holds an infinite number"
+        linear = frame["linear"].to_numpy(float) if "linear" in frame else estimate
+        width = upper - lower
+        # the interval is that of the linear estimate; another one is near it
+        off = [np.clip(linear, lower, upper) - linear, estimate - np.clip(estimate, lower, upper)]
+        inside = np.abs(off[0]) <= _ROUNDING
+        inside |= (linear < 0.0) | (linear > 1.0)  # the interval is cut to [0, 1]
+        good = np.isnan(width) | ((width >= 0.0) & inside & (np.abs(off[1]) <= width + _ROUNDING))
+        if good.all():
+            return ""
+        row = int(np.argmin(good))
+        ends = f"[{lower[row]:.4g}, {upper[row]:.4g}]"
+        return f"{frame.index[row]!r} is {estimate[row]:.4g}, and its interval {ends}"
 
     def to_json(self) -> str:
         """The results as JSON text, from which `from_json` makes the same ones, to the last digit.
@@ -184,24 +195,3 @@ class Stored(Tabulated):
         except (RecursionError, TypeError, ValueError) as error:
             raise InvalidArgument("text", text, f"is not JSON ({error})") from None
         return cls.from_dict(document)
-
-
-def _outside(frame: pd.DataFrame) -> str:
-    """An estimate that is not where its interval is, in words; "" if there is none."""
-    estimate, lower, upper = (
-        frame[name].to_numpy(float) for name in ("estimate", "lower", "upper")
-    )
-    if np.isinf(frame[["estimate", "std_error", "lower", "upper"]].to_numpy(float)).any():
-        return "it holds an infinite number"
-    linear = frame["linear"].to_numpy(float) if "linear" in frame else estimate
-    width = upper - lower
-    # the interval is that of the linear estimate; another one is near it
-    off = [np.clip(linear, lower, upper) - linear, estimate - np.clip(estimate, lower, upper)]
-    inside = np.abs(off[0]) <= _ROUNDING
-    inside |= (linear < 0.0) | (linear > 1.0)  # the interval is cut to [0, 1]
-    good = np.isnan(width) | ((width >= 0.0) & inside & (np.abs(off[1]) <= width + _ROUNDING))
-    if good.all():
-        return ""
-    row = int(np.argmin(good))
-    ends = f"[{lower[row]:.4g}, {upper[row]:.4g}]"
-    return f"{frame.index[row]!r} is {estimate[row]:.4g}, and its interval {ends}"

@@ -203,7 +203,16 @@ class JointCounts:
                 )
         shape = tuple(mechanism.n_outputs for mechanism in mechanisms)
         if isinstance(table, pd.DataFrame) and len(shape) == 2:
-            table = _by_labels(table, mechanisms)
+            for axis, mechanism in zip((table.index, table.columns), mechanisms, strict=True):
+                unknown = axis.difference(mechanism.outputs)
+                if len(unknown) or not axis.is_unique:
+                    raise InvalidArgument(
+                        "table",
+                        unknown.tolist() or axis[axis.duplicated()].tolist(),
+                        f"labels must be reports of {mechanism}, each once",
+                    )
+            rows, columns = (mechanism.outputs for mechanism in mechanisms)
+            table = np.asarray(table.reindex(index=rows, columns=columns).fillna(0))
         counts = counts_vector("table", table, shape)
         seen = np.nonzero(counts)
         parts = [Reports(y, m) for y, m in zip(seen, mechanisms, strict=True)]
@@ -274,16 +283,20 @@ class JointCounts:
             )
         for mine, theirs in zip(self.mechanisms, other.mechanisms, strict=True):
             check_same(mine, theirs, "AssociationModel")
-        pairs = zip(self.reports, other.reports, strict=True)
         n = np.concatenate([self.n, other.n])
         reports_in_all("counts", n)
-        parts = tuple(_joined(mine, theirs) for mine, theirs in pairs)
-        return _raw(parts, n, self._lacking_with(other)).tally()
-
-    def _lacking_with(self, other: JointCounts) -> tuple[int, ...]:
-        """How many lacked each variable in both; empty where that is not known of one."""
+        parts = []
+        for first, second in zip(self.reports, other.reports, strict=True):
+            cohort = None
+            if first.cohort is not None and second.cohort is not None:
+                cohort = np.concatenate([first.cohort, second.cohort])
+            missing = first.n_missing + second.n_missing
+            y = np.concatenate([first.y, second.y])
+            parts.append(Reports(y, first.mechanism, missing, cohort, first.name))
+        # how many lacked each variable in both; empty where that is not known of one
         known = [part.lacking for part in (self, other) if part.n_missing]
-        return tuple(map(sum, zip(*known, strict=True))) if all(known) else ()
+        lacking = tuple(map(sum, zip(*known, strict=True))) if all(known) else ()
+        return _raw(tuple(parts), n, lacking).tally()
 
     def __radd__(self, other: int) -> JointCounts:
         # sum() starts from zero
@@ -435,26 +448,3 @@ def _raw(parts: tuple[Reports, ...], n: Array, lacking: tuple[int, ...] = ()) ->
     object.__setattr__(made, "n", n)
     object.__setattr__(made, "lacking", lacking)
     return made
-
-
-def _by_labels(table: pd.DataFrame, mechanisms: Sequence[Any]) -> Array:
-    """A DataFrame brought into the order of the outputs."""
-    for axis, mechanism in zip((table.index, table.columns), mechanisms, strict=True):
-        unknown = axis.difference(mechanism.outputs)
-        if len(unknown) or not axis.is_unique:
-            raise InvalidArgument(
-                "table",
-                unknown.tolist() or axis[axis.duplicated()].tolist(),
-                f"labels must be reports of {mechanism}, each once",
-            )
-    ordered = table.reindex(index=mechanisms[0].outputs, columns=mechanisms[1].outputs)
-    return np.asarray(ordered.fillna(0))
-
-
-def _joined(first: Reports, second: Reports) -> Reports:
-    cohort = None
-    if first.cohort is not None and second.cohort is not None:
-        cohort = np.concatenate([first.cohort, second.cohort])
-    missing = first.n_missing + second.n_missing
-    y = np.concatenate([first.y, second.y])
-    return Reports(y, first.mechanism, missing, cohort, first.name)

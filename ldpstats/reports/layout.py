@@ -190,12 +190,11 @@ class BitFormat(ReportFormat):
     def from_table(self, name: str, packed: Packed) -> Array:
         """Reports y from the packed bits of their text, (n, ceil(n_bits / 8)); refuse others."""
         spare = self.n_bits % 8
-        if spare and packed.size:
-            beyond = packed[:, -1] >> spare
-            if beyond.any():
-                i = int(np.argmax(beyond > 0))
-                remedy = f"has bits beyond the {self.n_bits} of a report: padding must be zero"
-                raise InvalidArgument(f"{name}[{i}]", packed[i].tobytes(), remedy)
+        beyond = packed[:, -1] >> spare if spare and packed.size else np.empty(0)
+        if beyond.any():
+            i = int(np.argmax(beyond > 0))
+            remedy = f"has bits beyond the {self.n_bits} of a report: padding must be zero"
+            raise InvalidArgument(f"{name}[{i}]", packed[i].tobytes(), remedy)
         return packed
 
     def to_table(self, y: Array) -> Packed:
@@ -203,11 +202,28 @@ class BitFormat(ReportFormat):
         return y
 
     def parse(self, name: str, labels: object) -> Array:
-        column = as_series(name, labels)
+        column, bits = as_series(name, labels), self.n_bits
+        width = -(-bits // 8)
         if holds_bytes(column):
-            packed = packed_bytes(name, column, -(-self.n_bits // 8), self.n_bits)
+            if isinstance(column.dtype, pd.ArrowDtype):
+                packed = arrow_bytes(name, plain_bytes(column.array.__arrow_array__()), width, bits)
+            else:
+                values = column.tolist()
+                for i, value in enumerate(values):
+                    if not isinstance(value, bytes | bytearray) or len(value) != width:
+                        raise InvalidArgument(f"{name}[{i}]", value, _WIDTH.format(width, bits))
+                packed = np.frombuffer(b"".join(values), dtype=np.uint8)
+                packed = packed.reshape(len(values), width)
+        elif (quick := _bits_in_memory(column, bits)) is not None:
+            packed = quick
         else:
-            packed = parse_bits(name, column, self.n_bits)
+            remedy = f"must be a string of {bits} characters 0 or 1 (read the column as text)"
+            for i, v in enumerate(column):
+                if not (isinstance(v, str) and len(v) == bits and not v.strip("01")):
+                    raise InvalidArgument(f"{name}[{i}]", v, remedy)
+            joined = np.frombuffer("".join(column).encode("ascii"), dtype=np.uint8)
+            digits = joined.reshape(len(column), bits) - np.uint8(ord("0"))
+            packed = np.packbits(digits, axis=1, bitorder="little")
         return self.from_table(name, packed)
 
     def text(self, y: Array) -> npt.NDArray[Any]:
@@ -219,20 +235,6 @@ def format_bits(y: Packed, n_bits: int) -> npt.NDArray[Any]:
     bits = np.unpackbits(y, axis=1, count=n_bits, bitorder="little") + np.uint8(ord("0"))
     text = np.ascontiguousarray(bits).view(f"S{n_bits}")[:, 0]
     return text.astype(str)
-
-
-def parse_bits(name: str, labels: object, n_bits: int) -> Packed:
-    """Inverse of `format_bits`; refuses strings of another length or with other characters."""
-    text = as_series(name, labels)
-    if (packed := bits_of_text(text, n_bits)) is not None:
-        return packed
-    remedy = f"must be a string of {n_bits} characters 0 or 1 (read the column as text)"
-    for i, v in enumerate(text):
-        if not (isinstance(v, str) and len(v) == n_bits and not v.strip("01")):
-            raise InvalidArgument(f"{name}[{i}]", v, remedy)
-    joined = "".join(text).encode("ascii")
-    bits = np.frombuffer(joined, dtype=np.uint8).reshape(len(text), n_bits) - np.uint8(ord("0"))
-    return np.packbits(bits, axis=1, bitorder="little")
 
 
 def with_cohorts(text: npt.NDArray[Any], cohort: Array) -> npt.NDArray[Any]:
@@ -247,13 +249,13 @@ def split_cohorts(
 
     Reports have `n_bits` bits, or are numbers where that is 0.
     """
-    if (quick := cohorts_of_text(text, n_bits)) is not None:
+    if (quick := _cohorts_in_memory(text, n_bits)) is not None:
         return quick
     if holds_bytes(text):
         remedy = "is bytes, which have no cohort before them: name the column of cohorts"
         raise InvalidArgument(f"{name}[0]", text.iloc[0], remedy)
-    found = text.map(lambda v: v.partition(":") if isinstance(v, str) else ("", "", ""))
-    good = found.map(lambda v: v[0].isascii() and v[0].isdigit() and len(v[0]) < 11).to_numpy(bool)
+    halves = text.map(lambda v: v.partition(":") if isinstance(v, str) else ("", "", ""))
+    good = halves.map(lambda v: v[0].isascii() and v[0].isdigit() and len(v[0]) < 11).to_numpy(bool)
     if not good.all():
         first = int(np.argmin(good))
         raise InvalidArgument(
@@ -262,8 +264,8 @@ def split_cohorts(
             'must be text such as "3:17", the cohort before the report; or name the column of '
             "cohorts",
         )
-    cohorts = np.array([int(v[0]) for v in found], dtype=np.int64)
-    return found.map(lambda v: v[2]), cohorts
+    cohorts = np.array([int(v[0]) for v in halves], dtype=np.int64)
+    return halves.map(lambda v: v[2]), cohorts
 
 
 # -- Columns of reports that are bytes, and the columns of cohorts that stand beside reports ------
@@ -278,21 +280,14 @@ def cohort_column(reports: str) -> str:
     return f"{reports}_cohort"
 
 
-def tells_cohort(report: object) -> bool:
-    """Whether a report has its cohort before it: text such as "3:0110"."""
-    return isinstance(report, str) and ":" in report
-
-
 def cohort_beside(
     column: str, mechanism: Any, columns: Collection[object], first: object
 ) -> str | None:
-    """The column of cohorts beside one of reports, of which `first` is one; None if there is none.
-
-    Reports that have their cohorts before them need none: a column of that name is another.
-    """
+    """The column of cohorts beside reports, such as `first`; None if they stand before each."""
     name = cohort_column(column)
     known = mechanism.n_cohorts or mechanism.cohort_names
-    return name if known and name in columns and not tells_cohort(first) else None
+    before = isinstance(first, str) and ":" in first  # text such as "3:0110"
+    return name if known and name in columns and not before else None
 
 
 def holds_bytes(column: pd.Series[Any]) -> bool:
@@ -306,17 +301,6 @@ def holds_bytes(column: pd.Series[Any]) -> bool:
     except ArithmeticError:  # a signalling NaN, which whoever reads the column refuses
         return False
     return first is not None and isinstance(column.loc[first], bytes | bytearray)
-
-
-def packed_bytes(name: str, column: pd.Series[Any], width: int, n_bits: int) -> Packed:
-    """A column of bytes, none missing, as uint8 of shape (n, width); `n_bits` bits are used."""
-    if isinstance(column.dtype, pd.ArrowDtype):
-        return arrow_bytes(name, plain_bytes(column.array.__arrow_array__()), width, n_bits)
-    values = column.tolist()
-    for i, value in enumerate(values):
-        if not isinstance(value, bytes | bytearray) or len(value) != width:
-            raise InvalidArgument(f"{name}[{i}]", value, _WIDTH.format(width, n_bits))
-    return np.frombuffer(b"".join(values), dtype=np.uint8).reshape(len(values), width)
 
 
 def is_of_bytes(kind: Any) -> bool:
@@ -344,38 +328,35 @@ def in_pandas(array: Any) -> pd.Series[Any]:
 
 
 def arrow_bytes(name: str, array: Any, width: int, n_bits: int) -> Packed:
-    """An Arrow array of bytes, whole or in chunks, as `packed_bytes`: a view where it is whole."""
+    """An Arrow array of bytes, whole or in chunks, as uint8, (n, width); a view if it is whole."""
+    import pyarrow
+
     remedy, done = _WIDTH.format(width, n_bits), 0
     parts = [np.empty((0, width), dtype=np.uint8)]
     for chunk in getattr(array, "chunks", [array]):
-        if len(chunk):
-            parts.append(_whole(name, chunk, width, done, remedy))
+        if not len(chunk):
+            continue
+        if chunk.null_count:
+            at = done + int(np.argmax(chunk.is_null().to_numpy(zero_copy_only=False)))
+            raise InvalidArgument(f"{name}[{at}]", None, "is missing: leave such rows out")
+        if pyarrow.types.is_fixed_size_binary(chunk.type):
+            if chunk.type.byte_width != width:
+                raise InvalidArgument(f"{name}[{done}]", chunk[0].as_py(), remedy)
+            first, memory = chunk.offset * width, chunk.buffers()[1]
+        else:
+            large = chunk.cast(pyarrow.large_binary())
+            ends = np.frombuffer(large.buffers()[1], dtype=np.int64)
+            ends = ends[large.offset : large.offset + len(large) + 1]
+            wrong = np.flatnonzero(np.diff(ends) != width)
+            if wrong.size:
+                at = int(wrong[0])
+                raise InvalidArgument(f"{name}[{done + at}]", large[at].as_py(), remedy)
+            first, memory = int(ends[0]), large.buffers()[2]
+        stop = first + len(chunk) * width
+        view = np.frombuffer(memory, dtype=np.uint8)[first:stop]
+        parts.append(view.reshape(len(chunk), width))
         done += len(chunk)
     return parts[1] if len(parts) == 2 else np.concatenate(parts)
-
-
-def _whole(name: str, array: Any, width: int, done: int, remedy: str) -> Packed:
-    """An Arrow array of bytes as a view of its memory; errors count from `done`."""
-    import pyarrow
-
-    if array.null_count:
-        at = done + int(np.argmax(array.is_null().to_numpy(zero_copy_only=False)))
-        raise InvalidArgument(f"{name}[{at}]", None, "is missing: leave such rows out")
-    if pyarrow.types.is_fixed_size_binary(array.type):
-        if array.type.byte_width != width:
-            raise InvalidArgument(f"{name}[{done}]", array[0].as_py(), remedy)
-        first, memory = array.offset * width, array.buffers()[1]
-    else:
-        array = array.cast(pyarrow.large_binary())
-        ends = np.frombuffer(array.buffers()[1], dtype=np.int64)
-        ends = ends[array.offset : array.offset + len(array) + 1]
-        wrong = np.flatnonzero(np.diff(ends) != width)
-        if wrong.size:
-            at = int(wrong[0])
-            raise InvalidArgument(f"{name}[{done + at}]", array[at].as_py(), remedy)
-        first, memory = int(ends[0]), array.buffers()[2]
-    stop = first + len(array) * width
-    return np.frombuffer(memory, dtype=np.uint8)[first:stop].reshape(len(array), width)
 
 
 # -- The form of reports that are subsets of the categories, all of one size ----------------------
@@ -388,11 +369,7 @@ class SubsetFormat(BitFormat):
     size: int
 
     def packing_fault(self, y: Array) -> str:
-        if fault := super().packing_fault(y):
-            return fault
-        ones = _ones(y)
-        wrong = np.flatnonzero(ones != self.size)
-        return self._remedy(int(ones[wrong[0]])) if wrong.size else ""
+        return super().packing_fault(y) or self._first_fault(y)[1]
 
     def sums_fault(self, ones: Array, reports: Array) -> str:
         total, expected = int(ones.sum()), self.size * int(reports.sum())
@@ -401,23 +378,20 @@ class SubsetFormat(BitFormat):
         return f"sum to {total}: {int(reports.sum())} reports of {self.size} ones have {expected}"
 
     def from_table(self, name: str, packed: npt.NDArray[np.uint8]) -> Array:
-        found = super().from_table(name, packed)
-        ones = _ones(found)
+        y = super().from_table(name, packed)
+        i, remedy = self._first_fault(y)
+        if remedy:
+            raise InvalidArgument(f"{name}[{i}]", self.text(y[i : i + 1])[0], remedy)
+        return y
+
+    def _first_fault(self, y: Array) -> tuple[int, str]:
+        """The first report with another number of ones, and what is wrong with it; or ""."""
+        ones = np.bitwise_count(y).sum(axis=1, dtype=np.int64)
         wrong = np.flatnonzero(ones != self.size)
-        if wrong.size:
-            i = int(wrong[0])
-            raise InvalidArgument(
-                f"{name}[{i}]", self.text(found[i : i + 1])[0], self._remedy(int(ones[i]))
-            )
-        return found
-
-    def _remedy(self, ones: int) -> str:
-        return f"has {ones} ones: a report of this mechanism has exactly {self.size}"
-
-
-def _ones(y: Array) -> Array:
-    """Number of ones of packed reports, int64 of shape (n,)."""
-    return np.asarray(np.bitwise_count(y).sum(axis=1, dtype=np.int64))
+        if not wrong.size:
+            return 0, ""
+        i = int(wrong[0])
+        return i, f"has {ones[i]} ones: a report of this mechanism has exactly {self.size}"
 
 
 # -- The form of reports that are labels of blocks ------------------------------------------------
@@ -433,8 +407,8 @@ class BlockFormat(NumberFormat):
         return np.asarray(self.design.features(y))
 
 
-# -- Long columns of reports as text, read in the memory of Arrow; None where they need a closer loo
-# The plain readers in `formats` name what is wrong; these only find out that nothing is.
+# -- Long columns of reports as text, read in the memory of Arrow ---------------------------------
+# None where they need a closer look: the plain readers name what is wrong.
 
 
 _FEW = 1 << 10  # rows that are not worth the import
@@ -442,7 +416,7 @@ _ROWS = 1 << 14  # read at a time
 _COHORT = re.compile(b"([0-9]{1,10}):")
 
 
-def bits_of_text(column: pd.Series[Any], n_bits: int) -> npt.NDArray[np.uint8] | None:
+def _bits_in_memory(column: pd.Series[Any], n_bits: int) -> npt.NDArray[np.uint8] | None:
     """Packed bits of reports "0110", shape (n, ceil(n_bits / 8))."""
     array = _in_memory(column)
     if array is None:
@@ -460,13 +434,10 @@ def bits_of_text(column: pd.Series[Any], n_bits: int) -> npt.NDArray[np.uint8] |
     return np.concatenate(parts)
 
 
-def cohorts_of_text(
+def _cohorts_in_memory(
     column: pd.Series[Any], n_bits: int
 ) -> tuple[pd.Series[Any], npt.NDArray[np.int64]] | None:
-    """Reports without their cohorts and the cohorts, (n,), of "cohort:report".
-
-    A report has `n_bits` characters; 0 where it is a number.
-    """
+    """Reports of `n_bits` characters (0: numbers) and cohorts, (n,), of "cohort:report"."""
     array = _in_memory(column)
     if array is None:
         return None
@@ -476,8 +447,8 @@ def cohorts_of_text(
         before = compute.binary_slice(array, 0, -n_bits)
         rest = compute.binary_slice(array, -n_bits)
     else:
-        found = compute.extract_regex(array, "^(?P<before>[0-9]{1,10}:)(?P<rest>.*)$")
-        before, rest = compute.struct_field(found, 0), compute.struct_field(found, 1)
+        halves = compute.extract_regex(array, "^(?P<before>[0-9]{1,10}:)(?P<rest>.*)$")
+        before, rest = compute.struct_field(halves, 0), compute.struct_field(halves, 1)
     if before.null_count:
         return None
     codes = before.dictionary_encode()

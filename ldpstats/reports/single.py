@@ -134,7 +134,21 @@ class Reports:
         Reports have no index: of a Series only the values count, in their order.
         `n_missing` of the selection is zero: who gave no answer is in no row.
         """
-        chosen = chosen_rows(rows, len(self))
+        n = len(self)
+        chosen: Any = rows
+        if isinstance(rows, slice):
+            check_slice("rows", rows, n)
+        else:
+            remedy = (
+                f"must be a mask of {n} respondents (True or False each), positions, or a slice"
+            )
+            if isinstance(rows, int | np.integer | str):
+                raise InvalidArgument("rows", rows, remedy)
+            chosen = as_array("rows", rows, remedy)
+            chosen = chosen.astype(np.int64) if chosen.shape == (0,) else chosen
+            fits = chosen.size == n if chosen.dtype == bool else whole_below(chosen, n)
+            if chosen.ndim != 1 or not fits:
+                raise InvalidArgument("rows", rows, remedy)
         cohort = None if self.cohort is None else self.cohort[chosen]
         ids = None if self.ids is None else self.ids[chosen]
         return Reports(self.y[chosen], self.mechanism, 0, cohort, self.name, ids)
@@ -252,7 +266,9 @@ class Counts:
         if mechanism.n_bits:
             raise NotAvailable(_NO_LABELS.format(mechanism))
         shape = (mechanism.n_cohorts, mechanism.n_outputs)[0 if mechanism.n_cohorts else 1 :]
-        cells = cell_numbers(self.y, self.cohort, mechanism.n_outputs)
+        cells = self.y  # of all cohorts, one after the other
+        if self.cohort is not None:
+            cells = self.cohort * np.int64(mechanism.n_outputs) + self.y
         total = np.bincount(cells, weights=self.n, minlength=int(np.prod(shape)))
         return total.astype(np.int64).reshape(shape)
 
@@ -332,9 +348,41 @@ class Counts:
         >>> ldp.Counts.from_frame(frame, ldp.Warner(epsilon=1.0), count="count").nobs
         100
         """
-        columns = report, count, cohort
-        y, n, groups, n_missing = counted_columns(frame, mechanism, *columns, missing)
-        return _counted(y, n, groups, mechanism, n_missing)
+        missing = one_of("missing", missing, ("raise", "count"))
+        if not isinstance(frame, pd.DataFrame):
+            raise InvalidArgument("frame", frame, "must be a pandas DataFrame, one row per report")
+        check_mechanism("mechanism", mechanism)
+        used: list[Any] = []
+        for name, column in (("report", report), ("count", count), ("cohort", cohort)):
+            if column is None and name != "report":
+                continue
+            check_column(name, column, frame)
+            if column in used:
+                raise InvalidArgument(name, column, "is named twice: give a column for each")
+            used.append(column)
+        every = frame.columns.tolist()
+        digits = fingerprint_column(str(report))
+        if every.count(digits) == 1 and digits not in used:
+            check_fingerprints(f"column {digits!r}", digits, frame[digits], mechanism)
+        if count is None:
+            n = np.ones(len(frame), dtype=np.int64)
+        else:
+            n = counts_vector(f"column {count!r}", frame[count].to_numpy(), (len(frame),))
+        name, labels, n_missing = f"column {report!r}", frame[report], 0
+        if cohort is None:
+            first = labels.dropna().head(1).tolist()
+            beside = [c for c in every if c not in used and every.count(c) == 1]
+            cohort = cohort_beside(str(report), mechanism, beside, *first or [None])
+        groups = None if cohort is None else frame[cohort]
+        absent = labels.isna().to_numpy()
+        if missing == "count" and absent.any():
+            # rows are numbered anew in errors, and the name says so
+            name, labels = f"{name}.dropna()", labels[~absent]
+            n, n_missing = n[~absent], reports_in_all(f"column {count!r}", n[absent])
+            groups = None if groups is None else groups[~absent]
+        reports = mechanism.parse(name, labels, groups)
+        reports_in_all(f"column {count!r}", n)
+        return _counted(reports.y, n, reports.cohort, mechanism, n_missing)
 
 
 @dataclass(frozen=True, eq=False)
@@ -374,7 +422,8 @@ class BitCounts:
     has_patterns: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        _check_source(self)
+        check_mechanism("mechanism", self.mechanism)
+        object.__setattr__(self, "n_missing", positive_integer("n_missing", self.n_missing, 0))
         C, bits = max(self.mechanism.n_cohorts, 1), self.mechanism.n_bits
         if not bits:
             raise InvalidArgument(
@@ -441,21 +490,41 @@ class BitCounts:
     __radd__ = __add__
 
 
-def _check_source(data: Reports | Counts | BitCounts) -> None:
-    """Check `mechanism` and `n_missing`."""
+def _check(data: Reports | Counts, smallest: bool) -> None:
+    """Check all fields; lists become arrays, codes int64 or the `smallest` integers."""
     check_mechanism("mechanism", data.mechanism)
     object.__setattr__(data, "n_missing", positive_integer("n_missing", data.n_missing, 0))
-
-
-def _check(data: Reports | Counts, smallest: bool) -> None:
-    """Check `y` and `cohort`; lists become arrays, codes int64 or the `smallest` integers."""
-    _check_source(data)
     mechanism: Source = data.mechanism
     small = smallest and not mechanism.n_bits and mechanism.n_outputs < 1 << 32
     kind = np.min_scalar_type(mechanism.n_outputs) if small else np.dtype(np.int64)
-    y = checked_codes(data.y, mechanism, kind)
+    y = plain_array("y", data.y)
+    if mechanism.n_bits:
+        good = y.dtype == np.uint8 and y.shape[1:] == (-(-mechanism.format.packed_bits // 8),)
+        what = f"packed reports of {mechanism.format.packed_bits} bits, uint8 of shape (u, bytes)"
+        if good and y.size and (fault := mechanism.format.packing_fault(y)):
+            raise InvalidArgument("y", y, fault)
+    else:
+        good = y.ndim == 1 and whole_below(y, mechanism.n_outputs)
+        what = f"output codes 0 to {mechanism.n_outputs - 1}, integers of shape (u,)"
+    if not good and y.dtype.kind not in "iufb":
+        what += "; mechanism.parse(name, column) reads reports as they are written"
+    if not good:
+        raise InvalidArgument("y", data.y, f"must be {what}")
+    y = y if mechanism.n_bits else y.astype(kind, copy=False)
     object.__setattr__(data, "y", y)
-    object.__setattr__(data, "cohort", checked_cohort(data.cohort, len(y), mechanism))
+    if not mechanism.n_cohorts:
+        if data.cohort is not None:
+            remedy = f"must be None: {mechanism} has no cohorts"
+            raise InvalidArgument("cohort", data.cohort, remedy)
+        return
+    cohort = plain_array("cohort", data.cohort)
+    if cohort.shape != (len(y),) or not whole_below(cohort, mechanism.n_cohorts):
+        raise InvalidArgument(
+            "cohort",
+            data.cohort,
+            f"must be a number from 0 to {mechanism.n_cohorts - 1} for each report",
+        )
+    object.__setattr__(data, "cohort", cohort.astype(np.int64, copy=False))
 
 
 def cell_counts(counts: Counts | BitCounts) -> tuple[Array, Array]:
@@ -485,7 +554,7 @@ def _counted(
     y, n, more = mechanism.format.condense(y, n)
     if more is not None:
         noise = more if noise is None else noise + more
-    y, total, cohort = merged(y, n, cohort, mechanism)
+    y, total, cohort = _merged(y, n, cohort, mechanism)
     return Counts(y, total, mechanism, n_missing, cohort, noise)
 
 
@@ -501,40 +570,6 @@ def plain_array(name: str, values: object) -> Array:
     return array.astype(np.int64) if array.shape == (0,) and isinstance(values, list) else array
 
 
-def checked_codes(given: object, mechanism: Source, kind: npt.DTypeLike) -> Array:
-    """Packed bits as they are, or output codes as integers of a kind, of a mechanism's reports."""
-    y = plain_array("y", given)
-    if mechanism.n_bits:
-        good = y.dtype == np.uint8 and y.shape[1:] == (-(-mechanism.format.packed_bits // 8),)
-        what = f"packed reports of {mechanism.format.packed_bits} bits, uint8 of shape (u, bytes)"
-        if good and y.size and (fault := mechanism.format.packing_fault(y)):
-            raise InvalidArgument("y", y, fault)
-    else:
-        good = y.ndim == 1 and whole_below(y, mechanism.n_outputs)
-        what = f"output codes 0 to {mechanism.n_outputs - 1}, integers of shape (u,)"
-    if not good and y.dtype.kind not in "iufb":
-        what += "; mechanism.parse(name, column) reads reports as they are written"
-    if not good:
-        raise InvalidArgument("y", given, f"must be {what}")
-    return y if mechanism.n_bits else y.astype(kind, copy=False)
-
-
-def checked_cohort(given: object, size: int, mechanism: Source) -> Array | None:
-    """The cohort of each of so many reports; None for mechanisms without cohorts."""
-    if not mechanism.n_cohorts:
-        if given is not None:
-            raise InvalidArgument("cohort", given, f"must be None: {mechanism} has no cohorts")
-        return None
-    cohort = plain_array("cohort", given)
-    if cohort.shape != (size,) or not whole_below(cohort, mechanism.n_cohorts):
-        raise InvalidArgument(
-            "cohort",
-            given,
-            f"must be a number from 0 to {mechanism.n_cohorts - 1} for each report",
-        )
-    return cohort.astype(np.int64, copy=False)
-
-
 def checked_ids(name: str, ids: object, n: int) -> pd.Series[Any]:
     """Identifiers of n respondents, each once."""
     column = as_series(name, ids)
@@ -548,31 +583,10 @@ def checked_ids(name: str, ids: object, n: int) -> pd.Series[Any]:
     return column
 
 
-def chosen_rows(rows: object, n: int) -> Any:
-    """A mask of n respondents, positions among them, or a slice."""
-    if isinstance(rows, slice):
-        check_slice("rows", rows, n)
-        return rows
-    remedy = f"must be a mask of {n} respondents (True or False each), positions, or a slice"
-    if isinstance(rows, int | np.integer | str):
-        raise InvalidArgument("rows", rows, remedy)
-    found = as_array("rows", rows, remedy)
-    found = found.astype(np.int64) if found.shape == (0,) else found
-    mask = found.dtype == bool
-    if found.ndim != 1 or not (found.size == n if mask else whole_below(found, n)):
-        raise InvalidArgument("rows", rows, remedy)
-    return found
-
-
 # -- Equal reports merged, and bits summed: functions of arrays -----------------------------------
 
 
 _MOST_CELLS = 1 << 26  # labels of all cohorts that are counted in an array of 512 MB at most
-
-
-def cell_numbers(y: Array, cohort: Array | None, n_outputs: int) -> Array:
-    """One number for each label of each cohort, cohort by cohort."""
-    return y if cohort is None else cohort * np.int64(n_outputs) + y  # cohorts are int64
 
 
 def bit_sums(
@@ -585,12 +599,24 @@ def bit_sums(
     return ones, np.bincount(groups, weights=n, minlength=C).astype(np.int64)
 
 
-def merged(
+def _merged(
     y: Array, n: npt.NDArray[np.int64] | None, cohort: Array | None, mechanism: Source
 ) -> tuple[Array, npt.NDArray[np.int64], Array | None]:
     """Merge equal reports, n of each (None: one), and drop those with count zero."""
     if y.ndim == 1:
-        return _merged_labels(y, n, cohort, mechanism.n_outputs, max(mechanism.n_cohorts, 1))
+        labels = mechanism.n_outputs
+        numbers = y if cohort is None else cohort * np.int64(labels) + y
+        most = labels * max(mechanism.n_cohorts, 1)
+        if most > _MOST_CELLS:  # too many to count in an array
+            cells, group = np.unique(numbers, return_inverse=True)
+            total = np.bincount(group, weights=n, minlength=cells.size)
+            cells, total = cells[total > 0], total[total > 0]
+        else:
+            everything = np.bincount(numbers, weights=n, minlength=most)
+            cells = np.flatnonzero(everything)
+            total = everything[cells]
+        total = total.astype(np.int64)
+        return (cells, total, None) if cohort is None else (cells % labels, total, cells // labels)
     if y.shape[1] > 8:
         if n is None:
             return y, np.ones(len(y), dtype=np.int64), cohort
@@ -613,22 +639,6 @@ def merged(
     return y[kept], total[total > 0].astype(np.int64), members
 
 
-def _merged_labels(
-    y: Array, n: npt.NDArray[np.int64] | None, cohort: Array | None, n_outputs: int, n_cohorts: int
-) -> tuple[Array, npt.NDArray[np.int64], Array | None]:
-    numbers = cell_numbers(y, cohort, n_outputs)
-    if n_outputs * n_cohorts > _MOST_CELLS:  # too many to count in an array
-        cells, group = np.unique(numbers, return_inverse=True)
-        total = np.bincount(group, weights=n, minlength=cells.size)
-        cells, total = cells[total > 0], total[total > 0]
-    else:
-        everything = np.bincount(numbers, weights=n, minlength=n_outputs * n_cohorts)
-        cells = np.flatnonzero(everything)
-        total = everything[cells]
-    members = None if cohort is None else cells // n_outputs
-    return cells % n_outputs if cohort is not None else cells, total.astype(np.int64), members
-
-
 # -- Columns and tables where reports belong: the errors that say how they are read ---------------
 
 
@@ -636,35 +646,25 @@ _TABLES = ("duckdb", "polars", "pyarrow")
 
 
 def not_reports(name: str, value: object, remedy: str) -> InvalidArgument:
-    """The error about a value that is no reports; one from a table is told the way in."""
-    return InvalidArgument(name, _shown(value), f"{remedy}{_way_in(value)}")
-
-
-def _shown(value: object) -> object:
-    """A value, or how long it is where it may hold answers, which do not belong in a log."""
+    """The error about a value that is no reports; one from a table is told how it is read."""
+    shown = value  # or how long it is where it may hold answers, which do not belong in a log
     if isinstance(value, pd.Series | pd.Index | pd.DataFrame):
-        return f"{type(value).__name__} of {len(value)} rows"
-    if isinstance(value, np.ndarray) and value.ndim > 0 and value.dtype.kind not in "biuf":
-        return f"array of {len(value)} rows"
-    return value
-
-
-def _way_in(value: object) -> str:
-    """How a column or a table is read; empty for other values."""
+        shown = f"{type(value).__name__} of {len(value)} rows"
+    elif isinstance(value, np.ndarray) and value.ndim > 0 and value.dtype.kind not in "biuf":
+        shown = f"array of {len(value)} rows"
     parts = value if isinstance(value, list | tuple) else [value]
-    if not any(_of_a_table(part) for part in parts):
-        return ""
-    named = [found for part in parts if (found := column_name(part))]
-    question = repr(named[0] if named else "question")
-    return (
-        f". A column of a table is read by mechanism.parse({question}, column), a whole table by "
-        f"ldp.Survey(table, ldp.Questionnaire({{{question}: mechanism}}))"
-    )
-
-
-def _of_a_table(value: object) -> bool:
-    known = isinstance(value, str | np.ndarray | pd.Series | pd.Index | pd.DataFrame)
-    return known or type(value).__module__.partition(".")[0] in _TABLES
+    columns = str | np.ndarray | pd.Series | pd.Index | pd.DataFrame
+    if any(
+        isinstance(part, columns) or type(part).__module__.partition(".")[0] in _TABLES
+        for part in parts
+    ):
+        names = [column for part in parts if (column := column_name(part))]
+        question = repr(names[0] if names else "question")
+        remedy += (
+            f". A column of a table is read by mechanism.parse({question}, column), a whole table "
+            f"by ldp.Survey(table, ldp.Questionnaire({{{question}: mechanism}}))"
+        )
+    return InvalidArgument(name, shown, remedy)
 
 
 # -- What reports and counts need to know of the mechanism that made them -------------------------
@@ -673,23 +673,13 @@ def _of_a_table(value: object) -> bool:
 class Source(Protocol):
     """What counts need to know of the mechanism that made them."""
 
-    @property
-    def fingerprint(self) -> str: ...
-    @property
-    def n_bits(self) -> int: ...
-    @property
-    def n_outputs(self) -> int: ...
-    @property
-    def n_cohorts(self) -> int: ...
-    @property
-    def cohort_parts(self) -> tuple[Any, ...]: ...  # of a device of cohorts
-    @property
-    def is_separable(self) -> bool: ...
-    @property
-    def format(self) -> Any: ...  # a ReportFormat: a BitFormat where reports are bits
-    def parse(self, name: str, labels: object, cohort: object = None) -> Any: ...
-    def no_counts(self) -> Any: ...
-    def __str__(self) -> str: ...
+    fingerprint: str
+    n_bits: int
+    n_outputs: int
+    n_cohorts: int
+    cohort_parts: tuple[Any, ...]  # of a device of cohorts
+    is_separable: bool
+    format: Any  # a ReportFormat: a BitFormat where reports are bits
 
 
 def check_mechanism(name: str, mechanism: object) -> None:
@@ -707,64 +697,6 @@ def check_same(left: Source, right: Source, together: str) -> None:
             f"{right} (fingerprint {right.fingerprint}): fit them together as "
             f"{together}([first, second]) instead"
         )
-
-
-# -- Counts from the columns of a table -----------------------------------------------------------
-
-
-def counted_columns(
-    frame: pd.DataFrame,
-    mechanism: Any,
-    report: str,
-    count: str | None,
-    cohort: str | None,
-    missing: str,
-) -> tuple[Array, Array, Array | None, int]:
-    """Reports, how often each was seen, their cohorts, and how many are missing.
-
-    See `Counts.from_frame`.
-    """
-    missing = one_of("missing", missing, ("raise", "count"))
-    if not isinstance(frame, pd.DataFrame):
-        raise InvalidArgument("frame", frame, "must be a pandas DataFrame, one row per report")
-    check_mechanism("mechanism", mechanism)
-    used = _distinct(frame, report, count, cohort)
-    digits = fingerprint_column(str(report))
-    if frame.columns.tolist().count(digits) == 1 and digits not in used:
-        check_fingerprints(f"column {digits!r}", digits, frame[digits], mechanism)
-    if count is None:
-        n = np.ones(len(frame), dtype=np.int64)
-    else:
-        n = counts_vector(f"column {count!r}", frame[count].to_numpy(), (len(frame),))
-    name, reports, n_missing = f"column {report!r}", frame[report], 0
-    if cohort is None:
-        first = reports.dropna().head(1).tolist()
-        every = frame.columns.tolist()
-        beside = [c for c in every if c not in used and every.count(c) == 1]
-        cohort = cohort_beside(str(report), mechanism, beside, *first or [None])
-    groups = None if cohort is None else frame[cohort]
-    absent = reports.isna().to_numpy()
-    if missing == "count" and absent.any():
-        # rows are numbered anew in errors, and the name says so
-        name, reports = f"{name}.dropna()", reports[~absent]
-        n, n_missing = n[~absent], reports_in_all(f"column {count!r}", n[absent])
-        groups = None if groups is None else groups[~absent]
-    found = mechanism.parse(name, reports, groups)
-    reports_in_all(f"column {count!r}", n)
-    return found.y, n, found.cohort, n_missing
-
-
-def _distinct(frame: pd.DataFrame, report: str, count: str | None, cohort: str | None) -> list[Any]:
-    """The columns that are named, each once."""
-    used: list[Any] = []
-    for name, column in (("report", report), ("count", count), ("cohort", cohort)):
-        if column is None and name != "report":
-            continue
-        check_column(name, column, frame)
-        if column in used:
-            raise InvalidArgument(name, column, "is named twice: give a column for each")
-        used.append(column)
-    return used
 
 
 # -- Reports and counts in a notebook: what they hold, none of them one by one --------------------
@@ -824,11 +756,7 @@ _PAIRS = "must be pairs (reports, present), one per variable"
 
 
 def by_ids(parts: Sequence[Reports]) -> Matched:
-    """The reports of those who are among the identifiers of all parts, in the first's order.
-
-    There were at least as many respondents as identifiers, and as reports and missing answers of
-    one variable together.
-    """
+    """The reports of those who are among the identifiers of all parts, in the first's order."""
     columns = [pd.Index(part.ids, dtype=object) for part in parts]
     chosen = np.array([column.get_indexer(columns[0]) for column in columns])
     chosen = chosen[:, (chosen >= 0).all(axis=0)]
@@ -842,7 +770,7 @@ def by_ids(parts: Sequence[Reports]) -> Matched:
     everyone = columns[0]
     for column in columns[1:]:
         everyone = everyone.append(column[everyone.get_indexer(column) < 0])
-    total = max(len(everyone), *(len(part) + part.n_missing for part in parts))
+    total = max(len(everyone), *(len(part) + part.n_missing for part in parts))  # at least
     left_out = total - chosen.shape[1]
     return _taken(parts, chosen, left_out, total, [len(part) for part in parts])
 
@@ -850,11 +778,26 @@ def by_ids(parts: Sequence[Reports]) -> Matched:
 def by_rows(rows: object, n: Array | None = None) -> tuple[Matched, Array]:
     """The reports of the rows that have one on every variable, and how many respondents each is.
 
-    `rows` are pairs of `Reports` and a mask of all rows, or None where every row has a report. The
-    reports are those of the rows in the mask, or of all rows, of which the others are left out. A
-    row stands for n respondents, (N,), by default for one.
+    `rows` are pairs as in `JointCounts.of_rows`; a row stands for n respondents, (N,), or for one.
     """
-    pairs = [_pair(v, pair) for v, pair in enumerate(listed("rows", rows, _PAIRS))]
+    pairs: list[tuple[Reports, Array | None]] = []
+    for v, pair in enumerate(listed("rows", rows, _PAIRS)):
+        name, remedy = f"rows[{v}]", "the mask must be True or False for each row"
+        both = pair if isinstance(pair, list | tuple) and len(pair) == 2 else (None, None)
+        reports, mask = both
+        if not isinstance(reports, Reports):
+            raise InvalidArgument(name, pair, _PAIRS)
+        if mask is not None:
+            mask = as_array(name, mask, remedy)
+            if mask.dtype != bool or mask.ndim != 1:
+                raise InvalidArgument(name, both[1], remedy)
+            if len(reports) not in (int(mask.sum()), mask.size):
+                remedy = (
+                    f"there are {len(reports)} reports, and {int(mask.sum())} of {mask.size} rows"
+                )
+                remedy += " have one: pass the mask of these reports"
+                raise InvalidArgument(name, "mask", remedy)
+        pairs.append((reports, mask))
     sizes = [len(reports if mask is None else mask) for reports, mask in pairs]
     if len(set(sizes)) > 1:
         raise InvalidArgument("rows", f"{sizes} rows", "must be the same rows for each variable")
@@ -870,24 +813,6 @@ def by_rows(rows: object, n: Array | None = None) -> tuple[Matched, Array]:
     answered = [int(times[mask].sum()) for mask in masks]
     left_out = int(times.sum() - times[kept].sum())
     return _taken(parts, chosen, left_out, int(times.sum()), answered), times[kept]
-
-
-def _pair(v: int, pair: object) -> tuple[Reports, Array | None]:
-    """One variable's reports and the mask of the rows that have one."""
-    both = pair if isinstance(pair, list | tuple) and len(pair) == 2 else (None, None)
-    reports, given = both
-    if not isinstance(reports, Reports):
-        raise InvalidArgument(f"rows[{v}]", pair, _PAIRS)
-    if given is None:
-        return reports, None
-    name, remedy = f"rows[{v}]", "the mask must be True or False for each row"
-    mask = as_array(name, given, remedy)
-    if mask.dtype != bool or mask.ndim != 1:
-        raise InvalidArgument(name, given, remedy)
-    if len(reports) not in (int(mask.sum()), mask.size):
-        remedy = f"there are {len(reports)} reports, and {int(mask.sum())} of {mask.size} rows"
-        raise InvalidArgument(name, "mask", f"{remedy} have one: pass the mask of these reports")
-    return reports, mask
 
 
 def _taken(
@@ -924,7 +849,7 @@ def checked_parts(reports: Sequence[Reports]) -> tuple[Reports, ...]:
 
 
 def alike(parts: tuple[Reports, ...]) -> tuple[Reports, ...]:
-    """The same parts without identifiers, after a check that they have as many reports."""
+    """These parts without identifiers, after a check that they have as many reports."""
     sizes = [len(part) for part in parts]
     if len(set(sizes)) > 1:
         raise InvalidArgument(
@@ -990,12 +915,9 @@ def cohort_strata(reports: Sequence[Reports], nobs: int) -> tuple[Array, list[sl
 
 
 def may_share(first: Reports, second: Reports, n: Array, alike: bool) -> bool:
-    """Whether two reports of each respondent may come from one permanent response.
+    """Whether two reports of each of n respondents, (u,), may come from one permanent response.
 
-    `n`, (u,), is how many respondents each pair of reports stands for. A device has one cohort:
-    where cohorts differ both responses were drawn, and where they agree in everybody, or more often
-    than by chance, some devices kept theirs. Without cohorts only who asks knows whether the
-    reports are `alike`, on one question.
+    Without cohorts only who asks knows whether the reports are `alike`, on one question.
     """
     kept = first.mechanism.permanent
     if kept is None or kept != second.mechanism.permanent:
@@ -1004,6 +926,8 @@ def may_share(first: Reports, second: Reports, n: Array, alike: bool) -> bool:
         return alike
     from scipy.special import bdtrc  # only here: it takes a while to load
 
+    # a device has one cohort: where cohorts differ both responses were drawn, and where they agree
+    # in everybody, or more often than by chance, some devices kept theirs
     total, agree = int(n.sum()), int(n[first.cohort == second.cohort].sum())
     if agree == total:
         return total > 0

@@ -51,11 +51,11 @@ _STRING, _CELL = 1e-6, 2e-8  # seconds that hashlib needs for a string, and nump
 def hash_strings(name: str, values: object) -> U64:
     """Hashes of strings to 64 bits: step 1 of the specification."""
     column = _column(name, values)
-    if len(column) >= _MANY_STRINGS:
-        hashes = _hash_buffers(column)
-        if hashes is not None:
-            return hashes
-    return _hash_texts(_utf8(name, column))
+    strings = _arrow_strings(column) if len(column) >= _MANY_STRINGS else None
+    if strings is None:
+        return _hash_texts(_utf8(name, column))
+    chunks = getattr(strings, "chunks", [strings])
+    return np.concatenate([_hash_chunk(chunk) for chunk in chunks])
 
 
 def _column(name: str, values: object) -> Any:
@@ -68,19 +68,19 @@ def _column(name: str, values: object) -> Any:
 
 def _utf8(name: str, column: Any) -> list[bytes]:
     """The UTF-8 bytes of each entry, one at a time, with a message for the first without them."""
-    found: list[bytes] = []
+    texts: list[bytes] = []
     try:
         for value in column:
             if not isinstance(value, str):
                 break
-            found.append(str.encode(value, "utf-8"))
+            texts.append(str.encode(value, "utf-8"))
         else:
-            return found
+            return texts
     except UnicodeEncodeError:
         remedy = "has a lone surrogate, and so no UTF-8 form: read the text in its own encoding"
     except UnicodeDecodeError:  # a column of Arrow bytes that claim to be text
         raise InvalidArgument(
-            f"{name}[{len(found)}]", "bytes", "are not UTF-8: read the text in its own encoding"
+            f"{name}[{len(texts)}]", "bytes", "are not UTF-8: read the text in its own encoding"
         ) from None
     else:
         missing = value is None or value is pd.NA or value is pd.NaT
@@ -90,28 +90,7 @@ def _utf8(name: str, column: Any) -> list[bytes]:
             if missing
             else "values of an open alphabet are strings: convert with .astype(str)"
         )
-    raise InvalidArgument(f"{name}[{len(found)}]", value, remedy)
-
-
-def _hash_buffers(column: Any) -> U64 | None:
-    """Hashes from the buffers of an Arrow array; None if some entry is not a string in UTF-8."""
-    import pyarrow as pa
-
-    if isinstance(column, np.ma.MaskedArray):
-        return None
-    try:
-        strings = _arrow_strings(column)
-        if strings is None:
-            return None
-        # a column that is in Arrow already may keep its own type, such as offsets of 32 bits
-        strings = strings.cast(pa.large_string())
-        strings.validate(full=True)
-    except (UnicodeError, pa.ArrowException):
-        return None
-    if strings.null_count:
-        return None
-    chunks = strings.chunks if isinstance(strings, pa.ChunkedArray) else [strings]
-    return np.concatenate([_hash_chunk(chunk) for chunk in chunks])
+    raise InvalidArgument(f"{name}[{len(texts)}]", value, remedy)
 
 
 def _hash_chunk(strings: Any) -> U64:
@@ -140,21 +119,33 @@ def _hash_texts(texts: Iterable[Any]) -> U64:
 
 
 def _arrow_strings(column: Any) -> Any:
-    """The column as an Arrow array of some type of strings; None if it may hold anything else."""
+    """The column as an Arrow array of valid strings; None if some entry is not one, in UTF-8."""
     import pyarrow as pa
 
-    dtype = None if isinstance(column, list | tuple) else column.dtype
-    if isinstance(dtype, pd.ArrowDtype):  # pandas cannot tell what is in some of these types
-        kind = dtype.pyarrow_dtype
-        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-        kinds = pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view
-        return pa.array(column) if any(is_kind(kind) for is_kind in kinds) else None
-    fixed = isinstance(column, np.ndarray) and column.dtype != object
-    if fixed or isinstance(dtype, pd.CategoricalDtype):
-        column = np.asarray(column, dtype=object)  # pyarrow would cut strings of numpy at a NUL
-    if pd.api.types.infer_dtype(column, skipna=False) != "string":  # pyarrow would take bytes
+    if isinstance(column, np.ma.MaskedArray):
         return None
-    return pa.array(column, type=pa.large_string())
+    dtype = None if isinstance(column, list | tuple) else column.dtype
+    try:
+        if isinstance(dtype, pd.ArrowDtype):  # pandas cannot tell what is in some of these types
+            kind = dtype.pyarrow_dtype
+            kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+            kinds = pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view
+            if not any(is_kind(kind) for is_kind in kinds):
+                return None
+            strings = pa.array(column)
+        else:
+            fixed = isinstance(column, np.ndarray) and column.dtype != object
+            if fixed or isinstance(dtype, pd.CategoricalDtype):
+                column = np.asarray(column, dtype=object)  # pyarrow would cut numpy's at a NUL
+            if pd.api.types.infer_dtype(column, skipna=False) != "string":  # it would take bytes
+                return None
+            strings = pa.array(column, type=pa.large_string())
+        # a column that is in Arrow already may keep its own type, such as offsets of 32 bits
+        strings = strings.cast(pa.large_string())
+        strings.validate(full=True)
+    except (UnicodeError, pa.ArrowException):
+        return None
+    return None if strings.null_count else strings
 
 
 def mix64(z: U64) -> U64:
@@ -172,13 +163,6 @@ def keys(n_cohorts: int, n_hashes: int) -> U64:
     n_cohorts = _at_most("n_cohorts", n_cohorts, _MOST_COHORTS)
     n_hashes = _at_most("n_hashes", n_hashes, _MOST_HASHES)
     return _keys(np.arange(n_cohorts, dtype=np.uint64)[:, None], n_hashes)
-
-
-def _keys_of(n_cohorts: int, n_hashes: int, only: int | None) -> U64:
-    """Keys of all cohorts, shape (C, h), or of one, (1, h)."""
-    if only is None:
-        return keys(n_cohorts, n_hashes)
-    return _keys(np.array([[only]], dtype=np.uint64), n_hashes)
 
 
 def _keys(cohort: U64, n_hashes: int) -> U64:
@@ -242,7 +226,17 @@ def own_cells(
 ) -> npt.NDArray[np.int64]:
     """Cells of respondents, each in her own cohort: step 4 of the specification."""
     hashes = _checked_hashes(hashes)
-    numbers = _checked_cohorts(cohort, hashes.size)
+    array, n = np.asarray(cohort), hashes.size
+    if array.shape != (n,) or (n and array.dtype.kind not in "iu"):
+        raise InvalidArgument(
+            "cohort",
+            f"array of {array.dtype}, shape {array.shape}",
+            f"must be integers of shape ({n},), one for each respondent",
+        )
+    if n and (array.min() < 0 or array.max() >= _MOST_COHORTS):
+        first = int(np.argmax((array < 0) | (array >= _MOST_COHORTS)))
+        raise InvalidArgument(f"cohort[{first}]", int(array[first]), "must be from 0 to 2^31 - 1")
+    numbers = array.astype(np.uint64)
     n_hashes = _at_most("n_hashes", n_hashes, _MOST_HASHES)
     n_cells = _at_most("n_cells", n_cells, _MOST_CELLS)
     if not repaid("hashing", hashes.size * n_hashes * _CELL):
@@ -257,25 +251,15 @@ def own_cells(
     return out
 
 
-def _checked_cohorts(cohort: npt.ArrayLike, n: int) -> U64:
-    array = np.asarray(cohort)
-    if array.shape != (n,) or (n and array.dtype.kind not in "iu"):
-        raise InvalidArgument(
-            "cohort",
-            f"array of {array.dtype}, shape {array.shape}",
-            f"must be integers of shape ({n},), one for each respondent",
-        )
-    if n and (array.min() < 0 or array.max() >= _MOST_COHORTS):
-        first = int(np.argmax((array < 0) | (array >= _MOST_COHORTS)))
-        raise InvalidArgument(f"cohort[{first}]", int(array[first]), "must be from 0 to 2^31 - 1")
-    return array.astype(np.uint64)
-
-
 def permuted_cells(
     size: int, n_cohorts: int, n_hashes: int, n_cells: int, only: int | None = None
 ) -> Array:
     """Cells of the values of a closed alphabet in every cohort: step 5 of the specification."""
-    size, K = positive_integer("size", size), _keys_of(n_cohorts, n_hashes, only)
+    size = positive_integer("size", size)
+    if only is None:
+        K = keys(n_cohorts, n_hashes)
+    else:
+        K = _keys(np.array([[only]], dtype=np.uint64), n_hashes)
     n_cells = _at_most("n_cells", n_cells, _MOST_CELLS)
     out = _empty(K.shape[0], size, K.shape[1], n_cells)
     values = np.arange(size, dtype=np.uint64)
@@ -288,8 +272,7 @@ def permuted_cells(
 def distinct_cells(cells: Array, n_cells: int) -> Array:
     """Name each cell of a value once: of equal ones among h the first stays, others become m.
 
-    A bit is set once however many hashes name it. The entry m, one beyond the last cell, stands
-    for no cell.
+    A bit is set once however many hashes name it; the entry m stands for no cell.
     """
     n_hashes = cells.shape[-1]
     if n_hashes == 1:

@@ -78,13 +78,11 @@ class CellSums:
 
     def total(self, cells: Any = slice(None)) -> I64:
         """The sums of all that was added, shape (n_cells, n_bits), or of some cells."""
-        if self.n_cells == 1:
-            return np.asarray(self._sums(slice(None)).sum(axis=0, keepdims=True)[cells])
-        return self._sums(cells)
-
-    def _sums(self, rows: Any) -> I64:
+        rows = cells if self.n_cells > 1 else slice(None)
         total = self._few[rows, : self.n_bits]
-        return total if self._many is None else total + self._many.total(rows)[:, : self.n_bits]
+        if self._many is not None:
+            total = total + self._many.total(rows)[:, : self.n_bits]
+        return total if self.n_cells > 1 else total.sum(axis=0, keepdims=True)[cells]
 
 
 class _Many:
@@ -99,7 +97,10 @@ class _Many:
         from ldpstats.kernels.sums import add_bits
 
         for start in range(0, len(packed), _ROWS):
-            words = _words(packed[start : start + _ROWS])
+            some = packed[start : start + _ROWS]
+            spare = -some.shape[1] % 8  # whole words, aligned: a view where they are that
+            some = np.pad(some, ((0, 0), (0, spare))) if spare else np.ascontiguousarray(some)
+            words = np.require(some.view(np.uint64), requirements="A")
             own = _TURNING[: len(words)]
             if cell is not None:
                 own = cell[start : start + _ROWS].astype(np.int32, copy=False)
@@ -114,13 +115,6 @@ class _Many:
         lanes = self.sums[rows] + self.lanes[rows].view(np.uint8)
         each = lanes.reshape(len(lanes), lanes.shape[1] // 64, 8, 8).swapaxes(2, 3)
         return np.ascontiguousarray(each).reshape(lanes.shape)
-
-
-def _words(packed: U8) -> npt.NDArray[np.uint64]:
-    """Packed reports as whole words, aligned: a view where they are that."""
-    spare = -packed.shape[1] % 8
-    padded = np.pad(packed, ((0, 0), (0, spare))) if spare else np.ascontiguousarray(packed)
-    return np.require(padded.view(np.uint64), requirements="A")
 
 
 def _add(packed: U8, total: I64) -> None:

@@ -84,16 +84,13 @@ def threshold(probability: float, rounding: Literal["down", "up"]) -> int:
 def sample_krr(
     codes: npt.ArrayLike, k: int, keep: int, words: Words, rest: Fraction = _NOTHING
 ) -> I64:
-    """Report each true code with probability keep / 2**64, else a uniform draw over all k.
-
-    A `rest` in [0, 1) makes it (keep + rest) / 2**64, exactly: where 64 binary digits agree with
-    `keep`, further ones decide.
+    """Report each true code with probability (keep + rest) / 2**64, else a uniform draw over all k.
 
     One word serves a user. Its high half is compared with the high half of `keep`; its low half
     gives the uniform draw by Lemire's multiply-shift (Fast random integer generation in an
     interval, 2019). Two rare cases leave a user pending: a tie of the high halves, which a further
-    word settles by the low half of `keep`, and Lemire's rejection, which draws again. Users are
-    taken in chunks; the pending ones of a chunk are settled, in order, before the next chunk.
+    word settles by the low half of `keep` (and if that ties too, `rest` in [0, 1)), and Lemire's
+    rejection, which draws again. The pending ones of a chunk are settled before the next chunk.
     """
     true = _integers("codes", codes, 1)
     if not 1 <= k < 1 << 32:
@@ -165,10 +162,9 @@ def _settle_krr(codes: U64, random: U64, k: int, keep: int, words: Words, exactl
 
 
 def sample_band(codes: npt.ArrayLike, k: int, width: int, keep: int, words: Words) -> I64:
-    """Report a uniform draw from `width` reports, the first of which is the code, or from all.
+    """Report one of the `width` reports from the code on, with probability keep / 2**64, or of all.
 
-    The first with probability keep / 2**64; all are ``k + width - 1``. Both are drawn
-    for everybody.
+    All are ``k + width - 1``. Both are drawn for everybody.
     """
     true = _integers("codes", codes, 1)
     _check_range("codes", true, k)
@@ -312,16 +308,10 @@ def _compare(random: U64, flips: U64, result: U64, tied: U64) -> None:
 
 @dataclass(frozen=True)
 class IntegerRows:
-    """A channel whose rows are integer weights that sum to 2**64 exactly.
+    """A channel whose rows are integer weights that sum to 2**64 exactly; none is zero."""
 
-    Only outputs of positive weight are kept, so no other can be drawn.
-
-    `outputs` has the increasing outputs of each row x, shape (m_x,). `upper` has the largest word
-    that gives each of them: cumulative weight minus one, so that the last is 2**64 - 1.
-    """
-
-    outputs: tuple[I64, ...]
-    upper: tuple[U64, ...]
+    outputs: tuple[I64, ...]  # the increasing outputs of each row x, shape (m_x,)
+    upper: tuple[U64, ...]  # the largest word that gives each: cumulative weight minus one
 
     def document(self, n_outputs: int) -> dict[str, Any]:
         """The draw "rows" of a client document, of a channel with so many outputs."""
@@ -335,10 +325,9 @@ class IntegerRows:
 def integer_rows(Q: npt.ArrayLike, rounding: Literal["down", "up"] = "down") -> IntegerRows:
     """Turn each row of a channel into integer weights that sum to 2**64 exactly.
 
-    A weight is Q[x, y] * 2**64 rounded down, but at least 1 where Q[x, y] > 0, or rounded up; the
-    largest entry of the row takes what is left. Zero entries stay zero. Where the smallest entry of
-    each column decides on epsilon and the largest entries of rows are the largest of columns too,
-    to round up is the side of more privacy.
+    A weight is Q[x, y] * 2**64, rounded, but at least 1 where Q[x, y] > 0; the largest entry of the
+    row takes what is left. Where the smallest entry of each column decides on epsilon and the
+    largest entries of rows are the largest of columns too, to round up is the more private side.
     """
     matrix = np.asarray(Q, dtype=np.float64)
     if matrix.ndim != 2 or matrix.size == 0:
@@ -348,26 +337,20 @@ def integer_rows(Q: npt.ArrayLike, rounding: Literal["down", "up"] = "down") -> 
     for x in np.flatnonzero(~(np.abs(matrix.sum(axis=1) - 1) <= 1e-9)):
         raise InvalidArgument("Q", Q, f"must have rows that sum to one; row {x} does not")
     outputs = tuple(np.flatnonzero(row) for row in matrix)
-    return IntegerRows(
-        outputs, tuple(_upper(row, rounding)[y] for row, y in zip(matrix, outputs, strict=True))
-    )
-
-
-def _upper(row: npt.NDArray[np.float64], rounding: str) -> U64:
-    """Return the inclusive cumulative weights of a row of probabilities, zeros included.
-
-    The work is that of the whole row: its time does not tell how many outputs a true value has.
-    """
-    largest = int(np.argmax(row))
-    made = row > 0
-    row = row.copy()
-    row[largest] = 0  # its weight may be 2**64, which wraps to 0 below on purpose
-    exact = np.ldexp(row, 64)
-    weights = (np.floor(exact) if rounding == "down" else np.ceil(exact)).astype(np.uint64)
-    weights = np.maximum(weights, made.astype(np.uint64))
-    weights[largest] = 0
-    weights[largest] = (CERTAIN - int(weights.sum())) % CERTAIN
-    return np.cumsum(weights, dtype=np.uint64) - np.uint64(1)
+    upper: list[U64] = []
+    # the work is that of the whole row: its time does not tell how many outputs a true value has
+    for probabilities, kept in zip(matrix, outputs, strict=True):
+        largest = int(np.argmax(probabilities))
+        made = probabilities > 0
+        row = probabilities.copy()
+        row[largest] = 0  # its weight may be 2**64, which wraps to 0 below on purpose
+        exact = np.ldexp(row, 64)
+        weights = (np.floor(exact) if rounding == "down" else np.ceil(exact)).astype(np.uint64)
+        weights = np.maximum(weights, made.astype(np.uint64))
+        weights[largest] = 0
+        weights[largest] = (CERTAIN - int(weights.sum())) % CERTAIN
+        upper.append((np.cumsum(weights, dtype=np.uint64) - np.uint64(1))[kept])
+    return IntegerRows(outputs, tuple(upper))
 
 
 def sample_rows(codes: npt.ArrayLike, rows: IntegerRows, words: Words) -> I64:
@@ -427,33 +410,23 @@ _LAST = CERTAIN - 1
 
 @dataclass(frozen=True, eq=False)
 class Inversion:
-    """Cumulative probabilities of m outcomes but the last one, in binary.
+    """Cumulative probabilities of m outcomes but the last: ``(upper + rest / total) / 2**64``."""
 
-    Each is ``(upper + rest / total) / 2**64``.
-
-    Parameters
-    ----------
-    upper : array of uint64, shape (m - 1,)
-    rest : tuple of int, m - 1 of them
-        From 0 to total - 1; total itself where the cumulative probability is one.
-    total : int
-    """
-
-    upper: U64
-    rest: tuple[int, ...]
+    upper: U64  # shape (m - 1,)
+    rest: tuple[int, ...]  # below total; total itself where the cumulative probability is one
     total: int
 
     def draw(self, first: U64, words: Words) -> I64:
         """Outcomes 0 .. m - 1 from the first word of each draw, shape (n,)."""
-        found = np.searchsorted(self.upper, first, side="right")
+        outcome = np.searchsorted(self.upper, first, side="right")
         if not self.upper.size:
-            return found
-        same = (found > 0) & (self.upper[found - 1] == first)
+            return outcome
+        same = (outcome > 0) & (self.upper[outcome - 1] == first)
         for i in np.flatnonzero(same):
-            stop = int(found[i])
+            stop = int(outcome[i])
             start = int(np.searchsorted(self.upper, first[i], side="left"))
-            found[i] = start + _settled(self.rest[start:stop], self.total, words)
-        return found
+            outcome[i] = start + _reached(self.rest[start:stop], self.total, words)
+        return outcome
 
     def document(self) -> dict[str, Any]:
         """The law, as client documents say it."""
@@ -485,7 +458,7 @@ def inversion(weights: Sequence[int]) -> Inversion:
     return Inversion(np.array(upper, dtype=np.uint64), tuple(rest), total)
 
 
-def _settled(rest: Sequence[int], total: int, words: Words) -> int:
+def _reached(rest: Sequence[int], total: int, words: Words) -> int:
     """How many of the fractions rest / total, in increasing order, a uniform number reaches."""
     passed, left = 0, list(rest)
     while left:
@@ -540,9 +513,8 @@ def sample_others(
 ) -> I64:
     """Draw from a law that all codes have in common, less often the code itself.
 
-    A draw that is the code x is accepted with probability ``accepted[x]``, else all is drawn anew.
-    The chance of that is the same for all codes where the law less what is refused sums to one, so
-    that the number of draws tells nothing.
+    A draw that is the code x is accepted with probability ``accepted[x]``, else all is drawn anew:
+    with the same chance for all codes, so that the number of draws tells nothing.
     """
     true = checked_codes(codes, k)
     out = np.empty_like(true)
@@ -589,14 +561,8 @@ _NO_SEED = _NoSeed(0)
 class Streams:
     """A source of words that interleaves the streams started at a key, each numpy's own SFC64.
 
-    For a given counter the step is a bijection of (a, b, c), so that a uniform key makes the
-    state uniform at every step: no first words need to be discarded. `CompiledStreams` of
-    `kernels.words` gives the same words.
-
-    Parameters
-    ----------
-    key : (3, LANES) uint64
-        Initial a, b, c of each stream; the counter starts at 1, as in numpy.
+    The key, (3, LANES), has the initial a, b, c of each stream; the counter starts at 1. A step is
+    a bijection of them, so that a uniform key makes the state uniform: no words are discarded.
     """
 
     def __init__(self, key: U64) -> None:
@@ -635,15 +601,11 @@ class Streams:
 
     @in_numpy("words")
     def coins(self, flips: U64, size: int) -> U64:
-        """`size` words of coins, by `kernels.words.coins`; see there for `flips`.
-
-        A row of coins takes digits until none of its lanes is tied. Words are drawn in blocks, and
-        what was not needed is drawn again with the next.
-        """
+        """`size` words of coins, by `kernels.words.coins`; see there for `flips`."""
         most = (flips.size - 1) // STEPS
         blocks: list[U64] = []
         left = -(-size // LANES)
-        while left:
+        while left:  # words are drawn in blocks; what was not needed is drawn again
             state, drawn = self._state(), self._drawn
             rows = self._rows(STEPS * most * min(left, max(_BLOCK // most, 1)))
             groups = rows.reshape(-1, STEPS, LANES)
@@ -671,11 +633,9 @@ class Streams:
 
 
 def _turns(groups: U64, most: int, left: int) -> tuple[I64, I64]:
-    """Where the rows of coins start, and how many groups of words each takes.
+    """Where rows of coins start, `left` at most, and how many groups of words each takes.
 
-    A row takes groups until each bit of each of its lanes has seen a zero, but at most `most`; of
-    the rows that the words suffice for, `left` at most. What each would take is found for every
-    start at once.
+    A row takes groups until each bit of each of its lanes has seen a zero, but at most `most`.
     """
     together = np.bitwise_and.reduce(groups, axis=1)
     need, tied = np.ones(len(groups), dtype=np.int64), together.copy()
@@ -736,10 +696,9 @@ def krr(
 def sample_labels(
     n: int, own: int, others: int, keep: int, words: Words
 ) -> tuple[npt.NDArray[np.bool_], I64]:
-    """Whether each of n users reports one of her `own` labels, and its number; shape (n,) each.
+    """Whether users report one of their `own` labels, or of `others`, and its number; (n,) each.
 
-    She does with probability keep / 2**64; else she reports one of `others`. Numbers are uniform,
-    from 0 to own - 1, or to others - 1.
+    They do with probability keep / 2**64. Numbers are uniform from 0.
     """
     kept = sample_coins(n, keep, words)
     return kept, sample_below(np.where(kept, own, others), words)
@@ -772,9 +731,8 @@ _MOST = 500_000_000  # people, of whom numpy draws some at random
 def sample_subsets(codes: npt.ArrayLike, k: int, size: int, keep: int, words: Words) -> U8:
     """Draw subsets of `size` of k categories that hold the true code with probability keep / 2**64.
 
-    The other members are uniform: those with the smallest of independent 32-bit keys. Where two
-    keys tie at the border all keys of the subset are drawn again, which favours no category.
-    Returns packed bits, shape (n, ceil(k/8)).
+    Packed bits, shape (n, ceil(k/8)). The other members are those with the smallest of independent
+    32-bit keys; where two tie at the border all keys of the subset are drawn again.
     """
     true = checked_codes(codes, k)
     out = np.empty((true.size, -(-k // 8)), dtype=np.uint8)
@@ -797,29 +755,24 @@ def _chosen(k: int, sizes: I64, words: Words) -> npt.NDArray[np.bool_]:
     left = np.arange(sizes.size)
     while left.size:
         keys = words(-(-left.size * k // 2)).view(np.uint32)[: left.size * k].reshape(-1, k)
-        border = _border(keys, sizes[left])
-        found = keys < border[:, None]
-        out[left] = found
-        left = left[found.sum(axis=1) != sizes[left]]
+        # a number above the `sizes` smallest keys of each row
+        m = sizes[left]
+        places = [size - 1 for size in np.unique(m).tolist() if size]
+        ranked = np.partition(keys, places, axis=1) if places else keys
+        last = ranked[np.arange(len(keys)), np.maximum(m - 1, 0)].astype(np.uint64)
+        border = np.where(m > 0, last + np.uint64(1), np.uint64(0))
+        members = keys < border[:, None]
+        out[left] = members
+        left = left[members.sum(axis=1) != sizes[left]]
     return out
 
 
-def _border(keys: Array, sizes: I64) -> Array:
-    """A number above the `sizes` smallest keys of each row, as uint64, shape (n,)."""
-    places = [m - 1 for m in np.unique(sizes).tolist() if m]
-    ranked = np.partition(keys, places, axis=1) if places else keys
-    last = ranked[np.arange(len(keys)), np.maximum(sizes - 1, 0)].astype(np.uint64)
-    return np.where(sizes > 0, last + np.uint64(1), np.uint64(0))
-
-
 def drawn_sums(true: I64, size: int, own: float, rng: np.random.Generator) -> I64:
-    """Sums of the bits of subset reports of a population, shape (k,), for simulation.
+    """Sums of the bits of subset reports of `true`, (k,), people of each category, shape (k,).
 
-    With the law of `sample_subsets`, in time that hardly grows with the number of people. `true`,
-    shape (k,), counts the people of each category, `own` is the chance to report one's own. Beside
-    it a report has `size` or ``size - 1`` uniform ones of k - 1 places, and the last category
-    takes the true one's place. Places are filled one after another: all that matters of a person
-    is how many ones she has left, and when the place of her own category comes.
+    With the law of `sample_subsets`, `own` being the chance to report one's own category. Beside it
+    a report has `size` or ``size - 1`` uniform ones of k - 1 places, filled one after another: all
+    that matters of a person is how many ones she has left, and when her own place comes.
     """
     total = np.zeros(true.size, dtype=np.int64)
     parts = -(-int(true.sum()) // _MOST)
@@ -860,15 +813,8 @@ def _filled(people: I64, ones: int, rng: np.random.Generator) -> I64:
 # -- Epsilon that the integers of a sampler realise, in exact arithmetic --------------------------
 
 
-Ratio = tuple[int, int]  # numerator and denominator
-
-
 def realised_epsilon_krr(k: int, keep: int) -> float:
-    """Return the epsilon that `sample_krr` realises, in nats.
-
-    The likelihood ratio of the true code to another, KBR16 eq. 4 in integers, is
-    (k keep + 2**64 - keep) / (2**64 - keep).
-    """
+    """Return the epsilon that `sample_krr` realises, in nats: KBR16 eq. 4 in integers."""
     if k < 1:
         raise InvalidArgument("k", k, "must be at least 1")
     _check_threshold("keep", keep)
@@ -905,36 +851,28 @@ def realised_ratios(own: int, other: int) -> tuple[float, float]:
 def realised_bits_raised(own: list[int], other: list[int], told: int, others: int) -> Array:
     """Return the log ratios that protected reports of `URAP` realise, in nats, shape (S + 1,).
 
-    The bit of sensitive answer x is set with probability own[x] / 2**64 where x is the answer and
-    with other[x] / 2**64 where not. An answer that is not sensitive, of which there are `others`,
-    makes a protected report with probability 1 - told / 2**64. Entry x is the largest log ratio
-    in favour of x against any other answer, the last that in favour of one that is not sensitive.
+    The bit of sensitive answer x is set with probability own[x] / 2**64, or other[x] / 2**64 for
+    another answer. One of the `others`, not sensitive, makes a protected report with probability
+    1 - told / 2**64. Entry x is the largest log ratio in favour of x, the last that of one of them.
     """
     left, S = CERTAIN - told, len(own)
     sets = list(zip(own, other, strict=True))
     clear = [(CERTAIN - a, CERTAIN - b) for a, b in sets]
-    each = [(_higher(*pair), _lower(*pair)) for pair in zip(sets, clear, strict=True)]
+    each = []  # the larger and the smaller of the two ratios
+    for a, b in zip(sets, clear, strict=True):
+        each.append((a, b) if a[0] * b[1] >= b[0] * a[1] else (b, a))
     rest = (left, CERTAIN)
     ranked = sorted(range(S), key=lambda x: log_ratio(*each[x][1]))[:2]
-    found = []
+    ratios = []
     for x in range(S):
-        rivals = [each[z][1] for z in ranked if z != x][:1] + [rest] * (others > 0)
-        found.append(max((_against(each[x][0], rival) for rival in rivals), default=0.0))
-    found.append(_against(rest, each[ranked[0]][1]) if others and S else 0.0)
-    return np.asarray(np.maximum(found, 0.0))
-
-
-def _higher(a: Ratio, b: Ratio) -> Ratio:
-    return a if a[0] * b[1] >= b[0] * a[1] else b
-
-
-def _lower(a: Ratio, b: Ratio) -> Ratio:
-    return b if _higher(a, b) is a else a
-
-
-def _against(a: Ratio, b: Ratio) -> float:
-    """``ln (a / b)`` of two exact ratios."""
-    return log_ratio(a[0] * b[1], a[1] * b[0])
+        (p, q), rivals = each[x][0], [each[z][1] for z in ranked if z != x][:1]
+        rivals += [rest] * (others > 0)
+        ratios.append(max((log_ratio(p * s, q * r) for r, s in rivals), default=0.0))
+    last = 0.0
+    if others and S:
+        smaller = each[ranked[0]][1]
+        last = log_ratio(left * smaller[1], CERTAIN * smaller[0])
+    return np.asarray(np.maximum([*ratios, last], 0.0))
 
 
 def realised_epsilon_rows(rows: IntegerRows) -> float:
@@ -957,9 +895,8 @@ def realised_epsilon_rows(rows: IntegerRows) -> float:
 def realised_epsilon_kept(keep: int, share: int, of: int) -> float:
     """Return the log ratio in favour of the reported value where others are replaced, in nats.
 
-    A value is kept with probability keep / 2**64, and replaced by a draw that is the value itself
-    with probability share / of. The likelihood ratio of that value to any other is
-    (keep of + (2**64 - keep) share) / ((2**64 - keep) share).
+    A value is kept with probability keep / 2**64, else replaced, by itself with that of share / of:
+    its likelihood ratio is (keep of + (2**64 - keep) share) / ((2**64 - keep) share).
     """
     _check_threshold("keep", keep)
     replaced = (CERTAIN - keep) * share
@@ -1032,12 +969,10 @@ class SimulationWords:
 
 
 def simulation_words(rng: np.random.Generator) -> SimulationWords:
-    """Return a source of words that is a function of `rng` alone.
+    """Return a source of words that is a function of `rng` alone, and of the requests.
 
     `rng` itself answers until a request reaches `BULK` words. From then on 64 interleaved SFC64
-    streams (one of numpy's own bit generators), keyed once by `rng`, answer: where they are
-    compiled, eight times faster than filling an array from `rng`. The same state of `rng` and the
-    same requests give the same words.
+    streams, keyed once by `rng`, answer: compiled, eight times faster than `rng`.
     """
     given: object = rng
     if not isinstance(given, np.random.Generator):

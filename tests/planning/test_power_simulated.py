@@ -15,7 +15,7 @@ from simulate import near
 import ldpstats as ldp
 from ldpstats import planning
 from ldpstats.inference.intervals import Difference
-from ldpstats.models.frequency.results import cell_law
+from ldpstats.models.frequency.answers import cell_law
 
 Survey = Callable[[np.random.Generator], bool]
 Setting = tuple[Any, planning.ValueTest | Any, int, Survey]

@@ -158,10 +158,10 @@ def test_what_is_wrong_is_named_as_in_a_short_column(name: str, cell: str, kind:
 
 @pytest.mark.parametrize("cells", [[1] * 2000, ["0" * 9] * 2000 + [None], ["\ud800"] * 2000])
 def test_other_columns_are_left_to_others(cells: list[Any]) -> None:
-    assert texts.bits_of_text(pd.Series(cells, dtype=object), 9) is None
+    assert texts._bits_in_memory(pd.Series(cells, dtype=object), 9) is None
 
 
 def test_text_is_read_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     reports, cells = written("unary")
     monkeypatch.setattr(texts, "_ROWS", 700)
-    assert np.array_equal(formats.parse_bits("answer", cells, 9), reports.y)
+    assert np.array_equal(formats.BitFormat(9).parse("answer", cells), reports.y)

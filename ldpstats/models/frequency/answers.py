@@ -1,4 +1,8 @@
-"""The law of sums of frequencies at every value that they may have, from the law of each answer.
+"""The laws of contrasts and weighted sums of frequencies, and what is found by them.
+
+The laws come from that of each answer where it is known (`Answers`), else from that of the reports,
+or of each frequency alone. Differences of groups, means, cumulative frequencies and quantiles rest
+on them.
 
 The variance of an estimate at the estimate itself is zero where a noiseless survey saw one answer
 only, and too small where it saw few others. Score tests take it where the sum has the value that is
@@ -10,33 +14,48 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property, partial
+from dataclasses import dataclass, fields
+from functools import cached_property
 from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from ldpstats.channels.families import Blocks, Subsets
 from ldpstats.channels.structured import Channel, Uniformised
+from ldpstats.errors import NotAvailable
 from ldpstats.estimators.likelihood import MLE
-from ldpstats.inference.boundary import ReportSums
+from ldpstats.inference.boundary import ReportSums, edge_range
+from ldpstats.inference.intervals import Difference, inverted
+from ldpstats.inference.tails import CellLaw, one_sided
 from ldpstats.likelihood.joint_rows import StackedRows
 from ldpstats.likelihood.problem import Likelihood
 from ldpstats.likelihood.tallies import (
     ExactForm,
     PathLaw,
     ReportLaw,
-    ReportPart,
     Uncertain,
     answer_moments,
     project_simplex,
 )
 from ldpstats.mechanisms import Mechanism, mechanism_from_dict
 from ldpstats.models.frequency.estimates import Laws
+from ldpstats.models.results import ContrastLaw
 
-__all__ = ["Answers", "known_answers"]
+__all__ = [
+    "Answers",
+    "cell_law",
+    "contrast_law",
+    "cumulative_sums",
+    "difference_rows",
+    "known_answers",
+    "laws_between",
+    "mean_score",
+    "null_law",
+    "quantile_bounds",
+]
 
 
 Array = npt.NDArray[Any]
@@ -197,38 +216,10 @@ class Answers:
         """
         if not self.complete and (len(R) * self.p.size) ** 2 > _MOST_PRODUCTS:
             return None
-        p = self._restricted(R, value)
-        listed = zip(self.reports(R), self.nobs.astype(int).tolist(), strict=True)
-        parts = [(u, law(p), n) for (u, law), n in listed]
-        if not self.complete:
-            return ReportSums(self._covariance(R, p), parts)
-        V = np.zeros((len(R), len(R)))
-        for u, m, n in parts:
-            centred = u - (u @ m)[:, None]
-            V += (centred * m) @ centred.T / n
-        return ReportSums(V, parts)
-
-    @cached_property
-    def _held(self) -> Array:
-        """The frequencies; a category counts as half a report at least."""
-        p = np.maximum(self.p, 0.5 / float(self.nobs.sum()))
-        return np.asarray(p / p.sum())
-
-    def _covariance(self, R: Array, p: Array) -> Array:
-        means = [self.moments(row)[:, :2] @ p for row in R]
-        total = np.zeros((len(R), len(R)))
-        for i, j in combinations_with_replacement(range(len(R)), 2):
-            square = self.moments(R[i] + R[j])[:, 1] @ p - means[i][:, 1] - means[j][:, 1]
-            spread = square / 2.0 - means[i][:, 0] * means[j][:, 0]
-            total[i, j] = total[j, i] = float((spread / self.nobs).sum())
-        return total
-
-    def _restricted(self, R: Array, value: Array) -> Array:
-        """The likeliest frequencies, shape (k,), with ``R p = value``; as near as is possible.
-
-        Newton's steps for the multipliers.
-        """
-        p, G = self._held, R - value[:, None]
+        p = np.maximum(self.p, 0.5 / float(self.nobs.sum()))  # half a report of each at least
+        p, G = p / p.sum(), R - value[:, None]
+        # Newton's steps for the multipliers of the likeliest frequencies with R p = value; as near
+        # as is possible
         multipliers = np.zeros(len(R))
         for _ in range(_RESTRICTING):
             weight = 1.0 + multipliers @ G
@@ -243,8 +234,22 @@ class Answers:
             multipliers = multipliers + size * step
             if np.abs(step @ G).max() < _EDGE:
                 break
-        found = p / (1.0 + multipliers @ G)
-        return np.asarray(found / found.sum())
+        p = p / (1.0 + multipliers @ G)
+        p = np.asarray(p / p.sum())
+        listed = zip(self.reports(R), self.nobs.astype(int).tolist(), strict=True)
+        parts = [(u, law(p), n) for (u, law), n in listed]
+        V = np.zeros((len(R), len(R)))
+        if self.complete:
+            for u, m, n in parts:
+                centred = u - (u @ m)[:, None]
+                V += (centred * m) @ centred.T / n
+            return ReportSums(V, parts)
+        means = [self.moments(row)[:, :2] @ p for row in R]
+        for i, j in combinations_with_replacement(range(len(R)), 2):
+            square = self.moments(R[i] + R[j])[:, 1] @ p - means[i][:, 1] - means[j][:, 1]
+            spread = square / 2.0 - means[i][:, 0] * means[j][:, 0]
+            V[i, j] = V[j, i] = float((spread / self.nobs).sum())
+        return ReportSums(V, parts)
 
 
 def known_answers(
@@ -279,28 +284,25 @@ def _of_labels(law: ReportLaw, channels: Sequence[Channel]) -> Answers | None:
     pairs = list(zip(law.parts, channels, strict=True))
     alike = all(isinstance(made, Uniformised) and part.weights.ndim == 1 for part, made in pairs)
 
+    def moments(row: Array, at: Any = slice(None)) -> Array:
+        every = []
+        for part, channel in pairs:
+            if isinstance(channel, Uniformised) and part.weights.ndim == 1:
+                powers = _powers(row[at] * part.weights[at])
+                every.append(channel.a * powers + (powers @ channel.noise()[at])[:, None])
+                continue
+            powers = _powers(part.contrasts(row[None])[0])
+            if isinstance(channel, Uniformised):
+                means = channel.a * powers + (powers @ channel.noise())[:, None]
+            else:
+                means = powers @ channel.matrix().T
+            every.append(means[:, at])
+        return np.array(every)
+
     def reports(R: Array) -> list[tuple[Array, Callable[[Array], Array]]]:
         return [(part.contrasts(R), channel.forward) for part, channel in pairs]
 
-    return Answers(p, partial(_label_moments, pairs), nobs, reports, alike)
-
-
-def _label_moments(
-    pairs: Sequence[tuple[ReportPart, Channel]], row: Array, at: Any = slice(None)
-) -> Array:
-    found = []
-    for part, channel in pairs:
-        if isinstance(channel, Uniformised) and part.weights.ndim == 1:
-            powers = _powers(row[at] * part.weights[at])
-            found.append(channel.a * powers + (powers @ channel.noise()[at])[:, None])
-            continue
-        powers = _powers(part.contrasts(row[None])[0])
-        if isinstance(channel, Uniformised):
-            own = channel.a * powers + (powers @ channel.noise())[:, None]
-        else:
-            own = powers @ channel.matrix().T
-        found.append(own[:, at])
-    return np.array(found)
+    return Answers(p, moments, nobs, reports, alike)
 
 
 def _powers(u: Array) -> Array:
@@ -322,11 +324,11 @@ def _of_scores(linear: Uncertain, tally: PathLaw, makers: Sequence[Mechanism]) -
         return np.array([channel.score_moments(start, F)[0] for channel, F in pairs])[..., at]
 
     def reports(R: Array) -> list[tuple[Array, Callable[[Array], Array]]]:
-        weights, found = np.array([V.times(row) for row in R]), []
+        weights, every = np.array([V.times(row) for row in R]), []
         for maker, n in zip(makers, nobs, strict=True):
             W, law = _listed(maker)
-            found.append((n * weights @ (W / (W @ start)[:, None]).T, law))
-        return found
+            every.append((n * weights @ (W / (W @ start)[:, None]).T, law))
+        return every
 
     complete = all(_lists(channel) for channel in channels)
     return Answers(start, moments, nobs, reports, complete=complete)
@@ -392,3 +394,227 @@ def _of_counts(linear: Uncertain, exact: ExactForm, maker: Mechanism) -> Answers
         return [((R / exact.scale) @ (bits - exact.offset).T, law)]
 
     return Answers(p, moments, nobs, reports, complete=False)
+
+
+# -- Laws of contrasts of frequencies under a null hypothesis -------------------------------------
+
+
+def contrast_law(
+    linear: Uncertain, laws: Laws, row: Array, known: Answers | None = None
+) -> ContrastLaw | None:
+    """The law of the contrast `row`, shape (k,); None where it is not known.
+
+    Where the law of each answer is `known`, at the likeliest frequencies of every value.
+    """
+    if known is not None and np.ptp(row) > 0.0:
+        return ContrastLaw(known.law(row).at, float(row.min()), float(row.max()), is_fixed=False)
+    span = float(row.min()), float(row.max())
+    if laws.law is not None and linear.at is None:
+        reports, covariances = laws.law, linear.known().times(row)
+        scale = float(row @ covariances)
+
+        def moved_law(value: Array) -> tuple[Array, Array]:
+            gap = float(row @ linear.estimate - value[0])
+            moved = reports.moved(covariances * (-gap / scale if scale else 0.0))
+            variance = np.diagonal(moved.covariance(row[None]))
+            cumulant = moved.third_cumulants(row[None])
+            return np.sqrt(variance), cumulant / np.where(variance > 0.0, variance, 1.0) ** 1.5
+
+        return ContrastLaw(moved_law, *span)
+    if laws.tally is not None and np.count_nonzero(row) == 1:  # a multiple of one frequency
+        tally, entry = laws.tally, int(np.flatnonzero(row)[0])
+        places = np.arange(linear.estimate.size)[linear.places]
+        place, factor = np.searchsorted(places, entry), row[entry]
+        inside = np.clip(linear.estimate[linear.places], 0.0, 1.0)
+
+        def tally_law(value: Array) -> tuple[Array, Array]:
+            p = inside.copy()
+            p[place] = value[0] / factor
+            se, skewness, _ = tally.law(p)
+            return abs(factor) * se[[place]], np.sign(factor) * skewness[[place]]
+
+        return ContrastLaw(tally_law, *span)
+    return None
+
+
+def laws_between(
+    linear: Uncertain, laws: Laws, first: Array, second: Array, known: Answers | None = None
+) -> Callable[[float], Any] | None:
+    """The laws of ``(1 - v) first - v second`` for all v; None where they are not known."""
+    if known is not None:
+        return known.between(first, second)
+    if laws.law is None or linear.at is not None:
+        return None
+    return lambda v: contrast_law(linear, laws, (1.0 - v) * first - v * second)
+
+
+def null_law(
+    linear: Uncertain, laws: Laws, R: Array, gap: Array, known: Answers | None = None
+) -> ReportSums | None:
+    """The law of independent contrasts R, (q, k), under the null that `gap` is noise.
+
+    At the likeliest frequencies of the null, if the law of each answer is `known`; but of labels
+    where a short step along the covariance of the estimate leads there. None where nothing is known
+    but the covariance of the estimate.
+    """
+    V = linear.known()
+    weights = np.linalg.lstsq(V.transform(R), gap, rcond=None)[0]
+    change = np.asarray(-V.times(R.T @ weights))  # takes the estimate to the null
+    if laws.law is not None:
+        led = np.allclose(R @ change, -gap, rtol=1e-6, atol=1e-12)
+        near = led and all(part.can_move(change) for part in laws.law.parts)
+        if known is None or near:
+            moved = laws.law.moved(change)
+            parts = [(part.contrasts(R), part.law, part.nobs) for part in moved.parts]
+            return ReportSums(moved.covariance(R), parts)
+    law = None if known is None else known.null_law(R, R @ linear.estimate - gap)
+    if law is not None:
+        return law
+    if laws.tally is None or not laws.tally.everywhere:
+        return None
+    inside = np.clip(linear.estimate, 0.0, 1.0)
+    there, here = (laws.tally.law(p)[0] for p in (inside + change, inside))
+    return ReportSums(V.transform(R) + (R * (there**2 - here**2)) @ R.T)
+
+
+# -- Differences of the frequencies of two independent groups of respondents ----------------------
+
+
+_AT = np.linspace(0.0, 1.0, 4)  # frequencies at which polynomials of degree three are known
+_TO_COEFFICIENTS = np.linalg.inv(np.vander(_AT, increasing=True))
+
+
+def difference_rows(pairs: Sequence[tuple[Any, Any]], alpha: float) -> pd.DataFrame:
+    """Each frequency of the first `FrequencyResults` of a pair minus that of the second."""
+    laws = {}
+    for fit in (fit for pair in pairs for fit in pair):
+        if fit.linear.at is not None:
+            raise NotAvailable(
+                "differences of frequencies after a selection of candidates are not known: fit the "
+                "groups with method='inversion'"
+            )
+        laws[id(fit)] = cell_law(fit.linear, fit.laws)
+    sides = list(zip(*pairs, strict=True))
+    first, second = (np.concatenate([fit.linear.estimate for fit in side]) for side in sides)
+    names = [f.name for f in fields(CellLaw)]
+    stacked = [
+        CellLaw(*(np.concatenate([getattr(laws[id(fit)], name) for fit in side]) for name in names))
+        for side in sides
+    ]
+    all_pairs = Difference(first, second, *stacked)
+    se = np.hypot(*(np.concatenate([fit.linear.bse() for fit in side]) for side in sides))
+    lower, upper = all_pairs.interval(alpha).T
+    columns = {"estimate": all_pairs.estimate, "se": se, "lower": lower, "upper": upper}
+    return pd.DataFrame(columns | {"pvalue": all_pairs.pvalues()})
+
+
+def cell_law(linear: Uncertain, laws: Laws) -> CellLaw:
+    """Variance and third cumulant of each linear estimate, whatever its frequency is.
+
+    By its binomial count, else by `Tallies`; without either the variance is that at the estimate.
+    """
+    k = linear.estimate.size
+    variance, third = np.repeat(np.square(linear.every_bse())[None], 4, axis=0), np.zeros((4, k))
+    if laws.tally is not None:
+        laws_at = [laws.tally.law(np.full(k, p)) for p in _AT]
+        variance = np.array([se**2 for se, _, _ in laws_at])
+        third = np.array([skewness * se**3 for se, skewness, _ in laws_at])
+    own = laws.counted(k)
+    if laws.exact is not None and own.any():
+        counted = [laws.exact.cumulants(np.full(k, p)) for p in _AT]
+        variance = np.where(own, [v for v, _ in counted], variance)
+        third = np.where(own, [c for _, c in counted], third)
+    none = np.zeros(k)
+    coefficients = _TO_COEFFICIENTS @ variance, _TO_COEFFICIENTS @ third
+    return CellLaw(coefficients[0][:3].T, coefficients[1].T, none, none)
+
+
+# -- Means, cumulative frequencies and quantiles of ordered answers -------------------------------
+# Each is a weighted sum of the frequencies, or is found by testing such sums.
+
+
+_FIXED = 1e-10  # variance of the sum of the estimates, relative to their own, that counts as zero
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedSum:
+    """An estimate of ``sum_x s_x p_x``, with its standard error and skewness at any value.
+
+    `at` gives both, of shape (1,), at a value of shape (1,) from `least` to `most`.
+    """
+
+    estimate: float
+    se: float
+    at: Callable[[Array], tuple[Array, Array]]
+    least: float
+    most: float
+
+    def interval(self, alpha: float) -> Array:
+        """All values that neither one-sided score test rejects, cut to those possible."""
+        bounds = inverted([self.estimate], self.at, alpha, (self.least, self.most))
+        reach = (self.least, self.most)
+        return np.asarray(edge_range(bounds, [self.estimate], [self.se], reach, alpha)[0])
+
+    def pvalue(self, value: float, upper: bool) -> float:
+        """P(estimate or more) if `upper`, else P(estimate or less), if the sum is `value`."""
+        se, skewness = self.at(np.array([value]))
+        return float(one_sided(np.array([self.estimate - value]), se, skewness, upper)[0])
+
+
+def weighted_sum(
+    linear: Uncertain, laws: Laws, scores: Array, shift: float, known: Answers | None
+) -> WeightedSum:
+    """The sum of all frequencies is one: scores may be shifted, and the sum moves with them.
+
+    Where the estimates need not sum to one they are shifted by what makes the variance smallest;
+    else by `shift`, which matters for rounding alone.
+    """
+    V = linear.known()
+    ones = V.times(np.ones(scores.size))
+    variance = float(ones.sum())
+    fixed = variance <= _FIXED * float(V.variances().sum())
+    c = shift if fixed else float(scores @ ones) / variance
+    row = scores - c
+    estimate = float(row @ linear.estimate) + c
+    se = float(np.sqrt(max(V.transform(row[None])[0, 0], 0.0)))
+    law = contrast_law(linear, laws, row, known) if np.any(row) else None
+
+    def at(value: Array) -> tuple[Array, Array]:
+        if law is None:
+            return np.full(1, se), np.zeros(1)
+        return law.at(value - c)
+
+    return WeightedSum(estimate, se, at, float(scores.min()), float(scores.max()))
+
+
+def mean_score(linear: Uncertain, laws: Laws, scores: Array, known: Answers | None) -> WeightedSum:
+    """The mean of the scores of the answers, from that of scores between 0 and 1."""
+    least, most = float(scores.min()), float(scores.max())
+    width = most - least
+    unit = (scores - least) / width
+    one = weighted_sum(linear, laws, unit, float(unit.mean()), known)
+
+    def at(value: Array) -> tuple[Array, Array]:
+        se, skewness = one.at((value - least) / width)
+        return width * se, skewness
+
+    return WeightedSum(least + width * one.estimate, width * one.se, at, least, most)
+
+
+def cumulative_sums(linear: Uncertain, laws: Laws, known: Answers | None) -> list[WeightedSum]:
+    """The frequency of each category and those before it; that of the last is one."""
+    k = linear.estimate.size
+    tails = [(np.arange(k) <= x).astype(float) for x in range(k - 1)]
+    sums = [weighted_sum(linear, laws, tail, 0.0, known) for tail in tails]
+    certain = np.zeros(1)
+    return [*sums, WeightedSum(1.0, 0.0, lambda value: (certain, certain), 1.0, 1.0)]
+
+
+def quantile_bounds(sums: list[WeightedSum], q: float, alpha: float) -> tuple[int, int, int]:
+    """Positions of the q quantile and of its interval: see `FrequencyResults.quantile`."""
+    inner = range(len(sums) - 1)  # the last cumulative frequency is one
+    last = len(sums) - 1
+    estimate = next((x for x in inner if sums[x].estimate >= q), last)
+    low = next((x for x in inner if sums[x].pvalue(q, upper=False) >= alpha / 2), last)
+    below = [x for x in inner if sums[x].pvalue(q, upper=True) >= alpha / 2]
+    return estimate, low, max(below) + 1 if below else 0

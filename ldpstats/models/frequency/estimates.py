@@ -1,10 +1,16 @@
-"""The estimate that was asked for, and the linear one that intervals and tests rest on."""
+"""Estimates of frequencies, their covariances and laws, and the intervals and p-values from them.
+
+Beside the estimate that was asked for stands a linear, unconstrained one, on which intervals and
+tests rest. In order: both estimates; Fisher's information on the maximum of the likelihood;
+intervals; the linear estimate from the likelihood of bits (`OneStep`); what the reports say of the
+frequencies (`Evidence`); p-values of frequencies of zero; the records that results hold.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import combinations
 from typing import Any, ClassVar
 
@@ -12,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.channels.structured import Channel, Uniformised
-from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
+from ldpstats.errors import NotAvailable, NotIdentified
 from ldpstats.estimators.base import (
     Estimator,
     LikelihoodEstimator,
@@ -21,7 +27,6 @@ from ldpstats.estimators.base import (
 )
 from ldpstats.estimators.likelihood import MLE
 from ldpstats.inference import intervals
-from ldpstats.inference import tests as information
 from ldpstats.inference import tests as tests_
 from ldpstats.inference.boundary import edge_binomial, edge_normal
 from ldpstats.inference.tails import continuity, skewed_pvalue
@@ -31,7 +36,7 @@ from ldpstats.likelihood.joint import joined
 from ldpstats.likelihood.joint_rows import StackedRows
 from ldpstats.likelihood.moments import LARGEST_LIST, Moments
 from ldpstats.likelihood.problem import Likelihood, Solution
-from ldpstats.likelihood.rows import Rows, UniformRows
+from ldpstats.likelihood.rows import UniformRows
 from ldpstats.likelihood.tallies import (
     ExactForm,
     PathLaw,
@@ -40,7 +45,6 @@ from ldpstats.likelihood.tallies import (
     Uncertain,
     Unexplained,
 )
-from ldpstats.mechanisms import Mechanism as Mechanism_mechanisms
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.models.layout import Fit
 from ldpstats.reports.single import BitCounts, Counts
@@ -48,7 +52,6 @@ from ldpstats.reports.single import BitCounts, Counts
 __all__ = [
     "LARGEST_INFORMATION",
     "Checks",
-    "Estimated",
     "Evidence",
     "Laws",
     "OneStep",
@@ -59,221 +62,134 @@ __all__ = [
     "stacked",
 ]
 
+Array = npt.NDArray[Any]
 
-@dataclass(frozen=True, eq=False)
-class Estimated:
-    """What an estimator made of the evidence.
 
-    `listed` are the equations of the candidates that are kept, `problem` those that inference rests
-    on; `cov_type` says what the covariance of `fitted` is.
+def estimated(
+    evidence: Evidence, estimator: Estimator[Any], cov_type: str
+) -> tuple[Moments, Moments, Uncertain, Solution, Uncertain, str]:
+    """Both estimates, with their covariances.
+
+    The equations of the candidates that are kept, those that inference rests on, the linear
+    estimate from these, what the estimator found, its estimate, and the kind of its covariance.
     """
-
-    listed: Moments
-    problem: Moments
-    linear: Uncertain
-    solution: Solution
-    fitted: Uncertain
-    cov_type: str
-
-
-def estimated(evidence: Evidence, estimator: Estimator[Any], cov_type: str) -> Estimated:
-    """Both estimates, with their covariances."""
-    listed, selection = evidence.moments, None
-    if isinstance(estimator, SelectingEstimator):
+    listed, selection, at = evidence.moments, None, None
+    likely = isinstance(estimator, LikelihoodEstimator)
+    if isinstance(estimator, SelectingEstimator):  # inference is about the selected
         selection, listed = estimator.refit(listed)
-    problem = _inference(evidence, estimator, listed, selection)
-    linear = _linear(evidence, problem, selection)
-    if selection is not None:
-        p = np.where(np.isnan(linear.estimate), 0.0, linear.estimate)
-        solution = replace(selection, p=p)
-        fitted, kind = Uncertain(p, linear.covariance, linear.at), "linear"
-    elif isinstance(estimator, MomentsEstimator):
-        solution, fitted, kind = _by_moments(estimator, problem, linear)
+        problem, at = listed.for_inference(incomplete=True), selection.support
+    elif likely and evidence.one_step is not None:
+        problem = evidence.one_step
     else:
-        solution, fitted, kind = _by_likelihood(evidence, estimator, linear, cov_type)
-    return Estimated(listed, problem, linear, solution, fitted, kind)
-
-
-def _inference(
-    evidence: Evidence, estimator: Estimator[Any], listed: Moments, selection: Solution | None
-) -> Moments:
-    """What intervals and tests rest on, beside an estimate by `estimator`."""
-    if selection is not None:  # inference is about the selected
-        return listed.for_inference(incomplete=True)
-    if isinstance(estimator, LikelihoodEstimator) and evidence.one_step is not None:
-        return evidence.one_step
-    return evidence.inference
-
-
-def _linear(evidence: Evidence, problem: Moments, selection: Solution | None) -> Uncertain:
-    """The linear estimate; of the selected candidates, where some were."""
-    at = None if selection is None else selection.support
+        problem = evidence.inference
     full = np.full(evidence.moments.k, np.nan)
     if at is not None and not at.size:
-        return Uncertain(full, Covariance.dense(np.empty((0, 0))), at)
-    estimate = problem.estimate()[0]
-    if problem.has_errors and not problem.has_covariance:
+        linear = Uncertain(full, Covariance.dense(np.empty((0, 0))), at)
+    elif problem.has_errors and not problem.has_covariance:
         alone = problem.estimate_variances(evidence.reference)
-        return Uncertain(estimate, None, variances=alone)
-    V = problem.covariance(evidence.reference) if problem.has_errors else None
-    if at is None:
-        return Uncertain(estimate, V)
-    full[at] = estimate
-    return Uncertain(full, V, at)
-
-
-def _by_moments(
-    estimator: MomentsEstimator, problem: Moments, linear: Uncertain
-) -> tuple[Solution, Uncertain, str]:
-    """The solution, the estimate with its covariance, and the kind of covariance."""
-    solution = estimator.solve(problem)
-    if linear.covariance is None:
-        if np.array_equal(solution.p, linear.estimate) and linear.has_errors:
-            return solution, linear, "linear"
-        return solution, Uncertain(solution.p, None), "none (too large)"
-    V = estimator.covariance(problem, solution, linear.covariance)
-    return solution, Uncertain(solution.p, V), "linear"
-
-
-def _by_likelihood(
-    evidence: Evidence, estimator: Estimator[Any], linear: Uncertain, cov_type: str
-) -> tuple[Solution, Uncertain, str]:
-    """The same by a likelihood."""
-    plain = estimator == MLE()
-    solution = evidence.maximum if plain else estimator.solve(evidence.likelihood)
+        linear = Uncertain(problem.estimate()[0], None, variances=alone)
+    else:
+        estimate = problem.estimate()[0]
+        V = problem.covariance(evidence.reference) if problem.has_errors else None
+        if at is not None:
+            full[at] = estimate
+        linear = Uncertain(estimate if at is None else full, V, at)
+    if selection is not None:
+        p = np.where(np.isnan(linear.estimate), 0.0, linear.estimate)
+        fitted, kind = Uncertain(p, linear.covariance, linear.at), "linear"
+        return listed, problem, linear, replace(selection, p=p), fitted, kind
+    if isinstance(estimator, MomentsEstimator):
+        solution, kind = estimator.solve(problem), "linear"
+        if linear.covariance is not None:
+            V = estimator.covariance(problem, solution, linear.covariance)
+            fitted = Uncertain(solution.p, V)
+        elif np.array_equal(solution.p, linear.estimate) and linear.has_errors:
+            fitted = linear
+        else:
+            fitted, kind = Uncertain(solution.p, None), "none (too large)"
+        return listed, problem, linear, solution, fitted, kind
+    solution = evidence.maximum if estimator == MLE() else estimator.solve(evidence.likelihood)
     if cov_type == "linear":
-        return solution, Uncertain(solution.p, linear.covariance), "linear"
-    if estimator.without_errors:
-        return solution, Uncertain(solution.p, None), estimator.without_errors
-    found, kind = evidence.covariance(solution.p, cov_type == "fpe16")
-    return solution, Uncertain(solution.p, found), kind
+        V, kind = linear.covariance, "linear"
+    elif estimator.without_errors:
+        V, kind = None, estimator.without_errors
+    else:
+        V, kind = evidence.covariance(solution.p, cov_type == "fpe16")
+    return listed, problem, linear, solution, Uncertain(solution.p, V), kind
 
 
 # -- Covariance of the maximum likelihood estimate of one variable, from Fisher's information -----
 
 
-Array = npt.NDArray[Any]
-
 LARGEST_INFORMATION = 2048  # categories up to which a dense information matrix is formed
 _MOST_OPERATIONS = 4e11  # multiplications that an observed information may take: about 10 s
 
 
-def information_covariance(
-    sources: Sequence[Counts | BitCounts],
-    problems: Sequence[Moments],
-    likelihoods: Sequence[Likelihood],
-    p: Array,
-    fpe16: bool,
+def _information_covariance(
+    evidence: Evidence, p: Array, fpe16: bool
 ) -> tuple[Covariance | None, str]:
     """Covariance of the simplex MLE at p, and the kind of information it rests on.
 
-    Expected information where the outputs of every source can be enumerated, observed information
-    on the tangent space of the simplex otherwise (statistics of the reports' patterns).
+    Expected information where the outputs of a source can be enumerated, observed information on
+    the tangent space of the simplex otherwise (statistics of the reports' patterns).
     """
-    if p.size > LARGEST_INFORMATION or _work(sources, likelihoods, p.size) > _MOST_OPERATIONS:
+    mechanisms, k = [counts.mechanism for counts in evidence.sources], p.size
+    rows = [likelihood.W for likelihood in evidence.likelihoods]
+    work = 0  # where labels of cohorts give all; rows of a uniformised channel are O(k)
+    if not all(maker.n_outputs and maker.n_cohorts for maker in mechanisms):
+        work = int(sum(W.shape[0] for W in rows if not isinstance(W, UniformRows)) * k**2)
+    if k > LARGEST_INFORMATION or work > _MOST_OPERATIONS:
         return None, "none (too large)"
-    J, free = _information(sources, problems, likelihoods, p)
-    try:
-        inverse = information.fpe16(J) if fpe16 else information.observed_tangent_inverse(J)
-    except NotIdentified:  # fewer different reports than categories
-        return None, "none (singular information)"
-    listed = all(c.mechanism.n_outputs for c in sources)
-    kind = "fpe16" if fpe16 else "expected" if listed else "observed"
-    if free.all():
-        return inverse, kind
-    full = np.zeros((p.size, p.size))
-    full[np.ix_(free, free)] = inverse.matrix()
-    return Covariance.dense(full), kind
-
-
-def _work(sources: Sequence[Counts | BitCounts], likelihoods: Sequence[Likelihood], k: int) -> int:
-    """Multiplications that an observed information takes; none where labels of cohorts give all."""
-    if all(c.mechanism.n_outputs and c.mechanism.n_cohorts for c in sources):
-        return 0
-    rows = [part.W for part in likelihoods if not isinstance(part.W, UniformRows)]  # these are O(k)
-    return int(sum(W.shape[0] for W in rows) * k**2)
-
-
-def _information(
-    sources: Sequence[Counts | BitCounts],
-    problems: Sequence[Moments],
-    likelihoods: Sequence[Likelihood],
-    p: Array,
-) -> tuple[Array, npt.NDArray[np.bool_]]:
-    """Information of all sources about the categories whose estimate can vary, and which these are.
-
-    Expected where the reports can be listed, else observed.
-    """
-    matrices = [_matrix(c) for c in sources]
-    free = _finite_information(matrices, [part.W for part in likelihoods], p)
-    for problem in problems:
-        free &= ~problem.pinned(p)
-    law = p[free] / p[free].sum()  # where EM stops, what is absent beyond doubt has a little left
-    J = np.zeros((int(free.sum()), int(free.sum())))
-    for Q, c, problem, likelihood in zip(matrices, sources, problems, likelihoods, strict=True):
-        if Q is not None:
-            J += information.expected_information(_kept(Q[free]), law, c.nobs)
-        else:
-            expected = problem.information(p)
-            found = likelihood.information(p) if expected is None else expected
-            J += found[np.ix_(free, free)]
-    return J, free
-
-
-def _matrix(counts: Counts | BitCounts) -> Array | None:
-    """Q of reports that are labels of one cohort, shape (k, l); None of others."""
-    mechanism = counts.mechanism
-    if mechanism.n_cohorts or not mechanism.n_outputs:
-        return None
-    return np.asarray(mechanism.channel().matrix())
-
-
-def _finite_information(matrices: Sequence[Array | None], rows: Sequence[Rows], p: Array) -> Array:
-    """Categories whose estimate can vary: none of their reports has probability zero under p.
-
-    A category at zero that some never-expected report would reveal is known to first order.
-    """
-    free = np.ones(p.size, dtype=bool)
-    for Q, W in zip(matrices, rows, strict=True):
+    matrices = [  # Q of reports that are labels of one cohort; None of others
+        None if maker.n_cohorts or not maker.n_outputs else np.asarray(maker.channel().matrix())
+        for maker in mechanisms
+    ]
+    # a category can vary if none of its reports has probability zero under p: one at zero that
+    # some never-expected report would reveal is known to first order
+    free = np.ones(k, dtype=bool)
+    for Q, W, problem in zip(matrices, rows, evidence.problems, strict=True):
         free &= ~W.pinned(p)
         if Q is not None:
             never = (p @ Q <= 0.0) & Q.any(axis=0)
             free &= ~Q[:, never].any(axis=1)
-    return free
-
-
-def _kept(Q: Array) -> Array:
-    return Q[:, Q.any(axis=0)]
+        free &= ~problem.pinned(p)
+    law = p[free] / p[free].sum()  # where EM stops, what is absent beyond doubt has a little left
+    J = np.zeros((int(free.sum()), int(free.sum())))
+    parts = zip(matrices, evidence.sources, evidence.problems, evidence.likelihoods, strict=True)
+    for Q, counts, problem, likelihood in parts:
+        if Q is not None:
+            kept = Q[free]
+            kept = kept[:, kept.any(axis=0)]
+            J += tests_.expected_information(kept, law, counts.nobs)
+        else:
+            expected = problem.information(p)
+            information = likelihood.information(p) if expected is None else expected
+            J += information[np.ix_(free, free)]
+    try:
+        inverse = tests_.fpe16(J) if fpe16 else observed_tangent_inverse(J)
+    except NotIdentified:  # fewer different reports than categories
+        return None, "none (singular information)"
+    listed = all(maker.n_outputs for maker in mechanisms)
+    kind = "fpe16" if fpe16 else "expected" if listed else "observed"
+    if free.all():
+        return inverse, kind
+    full = np.zeros((k, k))
+    full[np.ix_(free, free)] = inverse.matrix()
+    return Covariance.dense(full), kind
 
 
 # -- Confidence intervals of frequencies, from an estimate and what is known of its law -----------
 
 
 METHODS = ("default", "exact", "wilson", "wald", "wald-mle", "profile", "bootstrap")
-_REFITS = {"model", "progress"}
-_OPTIONS = {"profile": _REFITS, "bootstrap": _REFITS | {"rng", "n_boot", "estimator"}}
 _FEW = 50  # reports: a count of that mean is about as skewed as a normal interval can bear
 
 
-def check_options(method: str, how: Mapping[str, Any]) -> None:
-    """Refuse options that a method does not have."""
-    for name, value in how.items():
-        if name not in _OPTIONS.get(method, set()):
-            raise InvalidArgument(name, value, f"is no option of method={method!r}")
-
-
-def by_model(results: Any, method: str, alpha: float, model: Any = None, **how: Any) -> Array:
-    """Intervals, (k, 2), that the fitted model computes by refits, from `FrequencyResults`."""
-    compute = getattr(model, f"{method}_intervals", None)
-    if compute is None or not isinstance(getattr(model, "nobs", None), int):
-        raise InvalidArgument(
-            "model", model, f"results hold no data: pass the fitted model for {method!r}"
-        )
-    return np.asarray(compute(results, alpha, **how))
-
-
 def by_method(fit: Fit, laws: Laws, method: str, alpha: float, scheffe: bool = False) -> Array:
-    """Intervals, (k, 2), from what results hold, not cut to [0, 1]."""
+    """Intervals, (k, 2), from what results hold, not cut to [0, 1].
+
+    By default exact where a category has a count of its own, else by the score, else Wald.
+    """
     if method in ("exact", "wilson"):
         if laws.exact is None or not laws.exact.known.all():
             raise NotAvailable(
@@ -282,40 +198,28 @@ def by_method(fit: Fit, laws: Laws, method: str, alpha: float, scheffe: bool = F
             )
         compute = exact_binomial if method == "exact" else wilson
         return laws.exact.apply(compute, alpha)
-    fit.linear.every_bse()
-    if method == "default":
-        return _default(fit.linear, laws, alpha)
-    which = fit.fitted if method == "wald-mle" else fit.linear
+    linear, k = fit.linear, fit.linear.estimate.size
+    linear.every_bse()
+    which = fit.fitted if method == "wald-mle" else linear
     if not which.has_errors:
         raise NotAvailable(f"no covariance of params was computed: {fit.cov_type}")
+    at, bounds = which.places, np.full((k, 2), np.nan)
+    estimate, se = which.estimate[at], which.bse()[at]
     if scheffe:
-        df = which.estimate.size - 1
-        return _around(which, partial(intervals.scheffe, alpha=alpha, df=df))
-    return _around(which, partial(intervals.wald, alpha=alpha))
-
-
-def _around(which: Uncertain, compute: Callable[[Array, Array], Array]) -> Array:
-    """Intervals, shape (k, 2), around the estimates with a standard error; nan for the others."""
-    at, bounds = which.places, np.full((which.estimate.size, 2), np.nan)
-    bounds[at] = compute(which.estimate[at], which.bse()[at])
-    return bounds
-
-
-def _default(linear: Uncertain, laws: Laws, alpha: float) -> Array:
-    """Exact where a category has a count of its own, else by the score, else Wald; (k, 2)."""
-    bounds = _around(linear, partial(intervals.wald, alpha=alpha))
-    if laws.tally is not None:
-        at = linear.places
-        estimate = linear.estimate[at]
-        if laws.tally.everywhere:
-            score = intervals.inverted(estimate, laws.tally.law, alpha)
-            within = np.clip(np.column_stack([estimate, score]), 0.0, 1.0).T
-            skewness = [laws.tally.law(p)[1] for p in within]
-            few = _FEW * np.square(skewness).max(axis=0) > 1.0  # else it hardly matters
-            bounds[at] = np.where(few[:, None], score, bounds[at])
-        else:
-            bounds[at] = intervals.skewed(estimate, *laws.tally.law(estimate), alpha)
-    own = np.flatnonzero(laws.counted(len(bounds)))
+        bounds[at] = intervals.scheffe(estimate, se, alpha, df=k - 1)
+    else:
+        bounds[at] = intervals.wald(estimate, se, alpha)
+    if method != "default":
+        return bounds
+    if laws.tally is not None and laws.tally.everywhere:
+        score = intervals.inverted(estimate, laws.tally.law, alpha)
+        within = np.clip(np.column_stack([estimate, score]), 0.0, 1.0).T
+        skewness = [laws.tally.law(p)[1] for p in within]
+        few = _FEW * np.square(skewness).max(axis=0) > 1.0  # else it hardly matters
+        bounds[at] = np.where(few[:, None], score, bounds[at])
+    elif laws.tally is not None:
+        bounds[at] = intervals.skewed(estimate, *laws.tally.law(estimate), alpha)
+    own = np.flatnonzero(laws.counted(k))
     if laws.exact is not None and own.size:
         bounds[own] = laws.exact.take(own).apply(exact_binomial, alpha)
     return bounds
@@ -340,7 +244,7 @@ def cut(bounds: Array, method: str, which: Uncertain, laws: Laws, alpha: float) 
     return bounds
 
 
-# -- The unconstrained estimate from the likelihood of bits that inference rests on, and its law ---
+# -- The unconstrained estimate from the likelihood of bits, and its law --------------------------
 
 
 _LEAST = 1e-6  # reports, over all categories, where the reference has none
@@ -391,7 +295,7 @@ class OneStep(Moments):
         return sum(self.reports)
 
     def at(self, p: Array) -> OneStep:
-        """The same from another reference point."""
+        """This step from another reference point."""
         return replace(self, reference=np.asarray(p, dtype=np.float64))
 
     @cached_property
@@ -450,15 +354,13 @@ def effective_counts(problems: Sequence[OneStep], p: Array) -> Array:
     """
     laws = [(problem.nobs, *problem.law().law(p)[:2]) for problem in problems]
     cumulants = [(n, se**2, np.abs(skewness) * se**3) for n, se, skewness in laws]
-    pairs = combinations(cumulants, 2) if len(laws) > 1 else [tuple(cumulants)]
-    return np.asarray(np.min([_as_skewed(pair) for pair in pairs], axis=0))
-
-
-def _as_skewed(cumulants: Sequence[tuple[int, Array, Array]]) -> Array:
-    nobs, variance, third = (sum(parts) for parts in zip(*cumulants, strict=True))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        count = np.where(third > 0.0, variance**3 / third**2, np.inf)
-    return np.asarray(np.minimum(count, nobs))
+    counts = []
+    for pair in combinations(cumulants, 2) if len(laws) > 1 else [tuple(cumulants)]:
+        nobs, variance, third = (sum(parts) for parts in zip(*pair, strict=True))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            count = np.where(third > 0.0, variance**3 / third**2, np.inf)
+        counts.append(np.minimum(count, nobs))
+    return np.asarray(np.min(counts, axis=0))
 
 
 # -- What the reports of one variable say of its frequencies, in every form that a model needs ----
@@ -543,8 +445,7 @@ class Evidence:
                 form = uniformised_fpe16 if fpe16 else uniformised
                 V = form(p, channel.a, channel.b, self.sources[0].nobs)
                 return V, "fpe16" if fpe16 else "expected"
-        given = self.sources, self.problems, self.likelihoods
-        return information_covariance(*given, p, fpe16)
+        return _information_covariance(self, p, fpe16)
 
     def loglike(self, p: Array) -> float:
         """Log-likelihood of an estimate; nan where it is no distribution, or unknown."""
@@ -595,7 +496,7 @@ class Evidence:
 
     @property
     def plug_in(self) -> Array:
-        """The same frequencies, shape (k,), whichever they are."""
+        """The `reference`, or where there is none the plug-in of the linear estimate; (k,)."""
         return self.moments.plug_in() if self.reference is None else self.reference
 
 
@@ -610,58 +511,41 @@ def stacked(parts: list[Likelihood]) -> Likelihood:
 # -- p-values of frequencies of zero, from an estimate and what is known of its law ---------------
 
 
-def one_sided(linear: Uncertain, laws: Laws) -> Array:
-    """p-values, shape (k,), of p = 0 against p > 0; 1 for what was not selected."""
-    p, own = _normal(linear, laws, "larger"), np.flatnonzero(laws.counted(linear.estimate.size))
-    if laws.exact is not None and own.size:
-        p[own] = laws.exact.take(own).apply(tests_.binomial_excess)
-    return p
+def zero_pvalues(linear: Uncertain, laws: Laws, alternative: str) -> Array:
+    """p-values, (k,), of p = 0 against "larger" or "two-sided"; 1 for what was not selected.
 
-
-def two_sided(linear: Uncertain, laws: Laws) -> Array:
-    """p-values, shape (k,), of p = 0; twice the smaller tail."""
-    p, own = _normal(linear, laws, "two-sided"), np.flatnonzero(laws.counted(linear.estimate.size))
-    if laws.exact is not None and own.size:
-        form = laws.exact.take(own)
-        tails = form.apply(tests_.binomial_excess), form.apply(tests_.binomial_deficit)
-        p[own] = np.minimum(2.0 * np.minimum(*tails), 1.0)
-    return p
-
-
-def _normal(linear: Uncertain, laws: Laws, alternative: str) -> Array:
-    """By the normal law, with the variance and the skewness at p = 0 where they are known."""
+    By the normal law, with the variance and the skewness at p = 0 where they are known; exact where
+    a category has a binomial count of its own. Two-sided ones are twice the smaller tail.
+    """
     linear.every_bse()
-    at, se = linear.places, linear.bse()
-    p = np.ones(linear.estimate.size)
-    estimate = linear.estimate[at]
+    at, p = linear.places, np.ones(linear.estimate.size)
+    estimate, se = linear.estimate[at], linear.bse()
     if laws.tally is None:
         p[at] = tests_.z_test(estimate, se[at], 0.0, alternative)[1]
-        return p
-    se, skewness = laws.tally.absent(estimate.size)
-    z = tests_.z_test(estimate, se)[0]
-    step = continuity(skewness) if laws.tally.everywhere else 0.0
-    larger, smaller = (skewed_pvalue(s * z - step, s * skewness) for s in (1.0, -1.0))
-    p[at] = larger
-    if alternative == "two-sided":
-        p[at] = np.minimum(2.0 * np.minimum(larger, smaller), 1.0)
+    else:
+        se, skewness = laws.tally.absent(estimate.size)
+        z = tests_.z_test(estimate, se)[0]
+        step = continuity(skewness) if laws.tally.everywhere else 0.0
+        larger, smaller = (skewed_pvalue(s * z - step, s * skewness) for s in (1.0, -1.0))
+        both = np.minimum(2.0 * np.minimum(larger, smaller), 1.0)
+        p[at] = both if alternative == "two-sided" else larger
+    own = np.flatnonzero(laws.counted(p.size))
+    if laws.exact is not None and own.size:
+        form = laws.exact.take(own)
+        p[own] = form.apply(tests_.binomial_excess)
+        if alternative == "two-sided":
+            p[own] = np.minimum(2.0 * np.minimum(p[own], form.apply(tests_.binomial_deficit)), 1.0)
     return p
 
 
 # -- The records that results of one variable hold beside the fit itself --------------------------
 
 
-_COMPLETE = (
-    *("mle", "em", "em-fpe16", "cvxpy", "smoothed"),
-    *("projected", "normalized", "thresholded", "minimax"),
-)
-_SUSPECT = 0.01  # p-value of the goodness of fit below which a list is taken to be incomplete
-
-
 @dataclass(frozen=True, eq=False)
 class Specifications(Sequence[dict[str, Any]]):
     """The specifications of mechanisms, written when they are asked for: Q may be large."""
 
-    mechanisms: tuple[Mechanism_mechanisms, ...]
+    mechanisms: tuple[Mechanism, ...]
 
     @cached_property
     def _written(self) -> tuple[dict[str, Any], ...]:
@@ -676,17 +560,12 @@ class Specifications(Sequence[dict[str, Any]]):
 
 @dataclass(frozen=True, eq=False)
 class Laws:
-    """What is known of the law of the linear estimate, beside its covariance.
+    """What is known of the law of the linear estimate, beside its covariance; None if it is not."""
 
-    `exact` are binomial counts of categories; `tally` gives variance and skewness of each frequency
-    as it varies, `law` those of contrasts; each is None where it is not known. `linear_method` is
-    how the estimate was computed: "inversion" of equations, or "one step" of the likelihood.
-    """
-
-    exact: ExactForm | None = None
-    tally: Tallies | None = None
-    law: ReportLaw | None = None
-    linear_method: str = "inversion"
+    exact: ExactForm | None = None  # binomial counts of categories
+    tally: Tallies | None = None  # variance and skewness of each frequency, as it varies
+    law: ReportLaw | None = None  # of the reports, for contrasts
+    linear_method: str = "inversion"  # of equations, or "one step" of the likelihood
 
     def counted(self, k: int) -> npt.NDArray[np.bool_]:
         """Categories, shape (k,), whose default interval and tests rest on a binomial count."""
@@ -697,28 +576,10 @@ class Laws:
 
 @dataclass(frozen=True, eq=False)
 class Checks:
-    """Signs of a poor fit: misfit, answers beyond the list, an ill-conditioned channel.
-
-    `caution` says in words why tests of an incomplete list may not keep their level.
-    """
+    """Signs of a poor fit; `caution`: why tests of an incomplete list may not keep their level."""
 
     goodness_of_fit: TestResult | None = None
     unexplained: Unexplained | None = None
     dispersion: float = 1.0
     condition: float = 1.0
     caution: str = ""
-
-    def assume_complete(self, method: str) -> bool:
-        """Whether an estimate assumes that there are no answers but the candidates."""
-        return self.unexplained is not None and method in _COMPLETE
-
-    def contradict(self, method: str) -> bool:
-        """Whether an estimate assumes that, and the reports contradict it.
-
-        They do where the unexplained share exceeds two standard errors, or the goodness of fit is
-        below .01.
-        """
-        share, fit = self.unexplained, self.goodness_of_fit
-        if share is None or not self.assume_complete(method):
-            return False
-        return share.estimate > 2.0 * share.bse or (fit is not None and fit.pvalue < _SUSPECT)

@@ -1,9 +1,15 @@
-"""The distribution of one privatised categorical variable."""
+"""The distribution of one privatised categorical variable.
+
+The model sums what it is given to counts of each mechanism, and fits them with the estimator that
+is asked for. Then the data, the estimators by name, groups that are compared, and the intervals
+that fit the model again and again: profile likelihood and parametric bootstrap.
+"""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -31,11 +37,9 @@ from ldpstats.labels import align
 from ldpstats.likelihood.joint_rows import FixedEntry
 from ldpstats.likelihood.moments import Moments
 from ldpstats.likelihood.problem import Likelihood
-from ldpstats.likelihood.tallies import Unexplained
 from ldpstats.mechanisms.krr import protect_some
 from ldpstats.models.frequency.estimates import (
     Checks,
-    Estimated,
     Evidence,
     Laws,
     Specifications,
@@ -121,8 +125,14 @@ class FrequencyModel:
         incomplete: bool = False,
         name: str | None = None,
     ) -> None:
-        groups, cohorts = tallied(data)
-        self.name = variable_name(name, data)
+        given: list[Any] = list(data) if isinstance(data, list | tuple) else [data]
+        groups, cohorts = _tallies(data, given)
+        if name is None:
+            names = {group.name if isinstance(group, Reports) else "" for group in given}
+            name = names.pop() if len(names) == 1 else ""
+        if not isinstance(name, str):
+            raise InvalidArgument("name", name, "must be text: the name of the variable")
+        self.name = name
         self.candidates = candidates
         self.incomplete = boolean("incomplete", incomplete)
         first = groups[0].mechanism
@@ -141,7 +151,8 @@ class FrequencyModel:
         kept = [i for i, counts in enumerate(groups) if counts.nobs] or [0]
         self.sources = tuple(groups[i] for i in kept)
         self.cohorts = tuple(cohorts[i] for i in kept)
-        self.unknown = tuple({n: 0 for c in self.sources for n in c.mechanism.unknown})
+        self._mechanisms = tuple(counts.mechanism for counts in self.sources)
+        self.unknown = tuple(dict.fromkeys(n for q in self._mechanisms for n in q.unknown))
         asked = {n: 0 for c in groups for n in c.mechanism.unknown}
         lost = [n for n in asked if n not in self.unknown]
         if lost and self.nobs:
@@ -157,8 +168,8 @@ class FrequencyModel:
     @property
     def _worded(self) -> tuple[str, ...]:
         """The mechanism of each source in words, after its cohort if it is one of a device."""
-        pairs = zip(self.cohorts, self.sources, strict=True)
-        return tuple(f"{own}: {c.mechanism}" if own else str(c.mechanism) for own, c in pairs)
+        pairs = zip(self.cohorts, self._mechanisms, strict=True)
+        return tuple(f"{cohort}: {q}" if cohort else str(q) for cohort, q in pairs)
 
     @property
     def _parameters(self) -> ParametersModel:
@@ -279,7 +290,7 @@ class FrequencyModel:
         if self.unknown:
             boolean("progress", progress)
             return self._parameters.fit(method, constraints, cov_type)
-        with fitting(boolean("progress", progress)):
+        with fitting(True) if boolean("progress", progress) else nullcontext():
             results = self.fit_quietly(method, constraints, cov_type)
         if results.caution:
             warnings.warn(
@@ -306,50 +317,30 @@ class FrequencyModel:
     ) -> FrequencyResults:
         """`fit` without warnings, for models that rest on this one."""
         cov_type = one_of("cov_type", cov_type, ("default", "linear", "fpe16"))
-        estimator = estimator_of(self.evidence, method, constraints, cov_type)
-        found = estimated(self.evidence, estimator, cov_type)
-        likeliest = None
-        if estimator == MLE() and len(self.sources) == 1:
-            likeliest = found.solution.p
-        fit = goodness_of_fit(self.sources, found.listed.parts, likeliest)
-        return self._results(self._record(estimator, found), found.problem, fit)
-
-    def _results(self, record: Fit, problem: Moments, fit: TestResult | None) -> FrequencyResults:
-        """All that was found, without the data."""
-        unexplained = problem.unexplained(record.linear)
-        return FrequencyResults(
-            record,
-            self.categories,
-            Specifications(tuple(counts.mechanism for counts in self.sources)),
-            Laws(
-                exact=self.moments().exact_form(),
-                tally=problem.tally(record.linear, self.evidence.reference),
-                law=problem.report_law(self.evidence.reference),
-                linear_method=problem.linear_method,
-            ),
-            Checks(
-                goodness_of_fit=fit,
-                unexplained=unexplained,
-                dispersion=problem.dispersion,
-                condition=self.moments().condition,
-                caution=problem.caution(self._others_held(unexplained, fit)),
-            ),
+        evidence, mechanisms = self.evidence, self._mechanisms
+        estimator = estimator_of(evidence, method, constraints, cov_type)
+        listed, problem, linear, solution, fitted, kind = estimated(evidence, estimator, cov_type)
+        likeliest = solution.p if estimator == MLE() and len(mechanisms) == 1 else None
+        fit = goodness_of_fit(self.sources, listed.parts, likeliest)
+        unexplained = problem.unexplained(linear)
+        # whether others than the candidates are known, or seen, to be held
+        others = unexplained is not None and (
+            self.incomplete
+            or (fit is not None and fit.pvalue < _CERTAIN)
+            or unexplained.is_positive(_CERTAIN)
         )
-
-    def _record(self, estimator: Estimator[Any], found: Estimated) -> Fit:
-        mechanisms, solution = [counts.mechanism for counts in self.sources], found.solution
-        return Fit(
-            fitted=found.fitted,
-            linear=found.linear,
+        record = Fit(
+            fitted=fitted,
+            linear=linear,
             method=estimator.name,
             settings=settings_of(estimator),
-            cov_type=found.cov_type,
+            cov_type=kind,
             nobs=self.nobs,
             n_missing=self._n_missing,
             epsilon=max(mechanism.epsilon for mechanism in mechanisms),
             sources=self._worded,
             is_partial=protect_some(mechanisms),
-            llf=self.evidence.loglike(solution.p),
+            llf=evidence.loglike(solution.p),
             gap=solution.gap,
             n_iter=solution.n_iter,
             converged=solution.converged,
@@ -357,13 +348,20 @@ class FrequencyModel:
             name=self.name,
             source_nobs=tuple(counts.nobs for counts in self.sources),
         )
-
-    def _others_held(self, unexplained: Unexplained | None, fit: TestResult | None) -> bool:
-        """Whether others than the candidates are known, or seen, to be held."""
-        if unexplained is None or self.incomplete:
-            return unexplained is not None
-        doubted = fit is not None and fit.pvalue < _CERTAIN
-        return doubted or unexplained.is_positive(_CERTAIN)
+        laws = Laws(
+            exact=evidence.moments.exact_form(),
+            tally=problem.tally(linear, evidence.reference),
+            law=problem.report_law(evidence.reference),
+            linear_method=problem.linear_method,
+        )
+        checks = Checks(
+            goodness_of_fit=fit,
+            unexplained=unexplained,
+            dispersion=problem.dispersion,
+            condition=evidence.moments.condition,
+            caution=problem.caution(others),
+        )
+        return FrequencyResults(record, self._labels, Specifications(mechanisms), laws, checks)
 
     def fit_posterior(
         self,
@@ -423,7 +421,14 @@ class FrequencyModel:
                 "posterior of sums of bits: they do not determine the likelihood of the reports; "
                 "keep the patterns with reports.tally()"
             )
-        self._refuse_unlisted()
+        if self.incomplete:
+            raise NotAvailable(
+                "posterior of an incomplete list: its likelihood takes the candidates for all "
+                "answers; list more of them, or use fit('inversion')"
+            )
+        if any(mechanism.is_open for mechanism in self._mechanisms):
+            if doubt := self.misfit(self.fit_quietly("mle")):
+                warnings.warn(doubt, MisfitWarning, stacklevel=2)
         return frequency_posterior(
             self.evidence.likelihood,
             self.categories,
@@ -437,27 +442,15 @@ class FrequencyModel:
             PosteriorResults,
         )
 
-    def _refuse_unlisted(self) -> None:
-        """Refuse, or warn of, answers that are not among the candidates of a posterior."""
-        if self.incomplete:
-            raise NotAvailable(
-                "posterior of an incomplete list: its likelihood takes the candidates for all "
-                "answers; list more of them, or use fit('inversion')"
-            )
-        if any(counts.mechanism.is_open for counts in self.sources):
-            if doubt := self.misfit(self.fit_quietly("mle")):
-                warnings.warn(doubt, MisfitWarning, stacklevel=3)
-
     def _origin(self) -> Origin:
         """What draws from the posterior are about, but for the prior."""
-        mechanisms = [counts.mechanism for counts in self.sources]
         return Origin(
             nobs=self.nobs,
             n_missing=self._n_missing,
-            epsilon=max(mechanism.epsilon for mechanism in mechanisms),
+            epsilon=max(mechanism.epsilon for mechanism in self._mechanisms),
             sources=self._worded,
             name=self.name,
-            is_partial=protect_some(mechanisms),
+            is_partial=protect_some(self._mechanisms),
         )
 
     # -- tests and intervals that need the counts --------------------------------------------
@@ -500,8 +493,23 @@ class FrequencyModel:
         self, results: FrequencyResults, alpha: float, progress: bool = False
     ) -> Array:
         """Profile-likelihood intervals, shape (k, 2): see `FrequencyResults.conf_int`."""
-        check_made(results, self.evidence)
-        return profile_intervals(results, self.evidence, alpha, boolean("progress", progress))
+        progress = boolean("progress", progress)
+        self._refuse_others(results)
+        if "constrained" in results.settings:
+            raise NotAvailable("profile intervals of a constrained fit: use method='bootstrap'")
+        likelihood, se = self.evidence.likelihood, results.linear.bse()
+        W, n = observed(likelihood)
+        seen = Likelihood(W.prepared(), n)
+        best = MLE().solve(likelihood).p
+        maximum = seen.loglike(best)
+        ends = np.empty((likelihood.k, 2))
+        with maybe_bar("profiles", progress) as advance:
+            for i in range(likelihood.k):
+                path = _Path(seen, i, best)
+                at = path.loglike, float(best[i]), maximum, alpha
+                ends[i] = intervals.profile(*at, path.slope, float(se[i]))
+                advance((i + 1) / likelihood.k)
+        return ends
 
     def bootstrap_intervals(
         self,
@@ -523,8 +531,40 @@ class FrequencyModel:
             raise InvalidArgument("rng", None, "pass a generator, np.random.default_rng(seed)")
         n_boot = replicates("n_boot", n_boot, fewest_draws(alpha))
         progress = boolean("progress", progress)
-        check_made(results, self.evidence)
-        return bootstrap_intervals(results, self.evidence, estimator, alpha, rng, n_boot, progress)
+        self._refuse_others(results)
+        if results.unexplained is not None and not results.assumes_complete:
+            raise NotAvailable(
+                f"bootstrap of {results.method!r} over candidates: the law of the answers that are "
+                "not among them is not known; use the default intervals"
+            )
+        estimator = ESTIMATORS[results.method]() if estimator is None else estimator
+        if (estimator.name, settings_of(estimator)) != (results.method, results.settings):
+            raise InvalidArgument(
+                "estimator",
+                estimator,
+                f"the fit used {results.method!r}, {results.settings or 'default settings'}: pass "
+                "estimator= as it was, for example MLE(constraints=...)",
+            )
+        evidence, p = self.evidence, results.fitted.estimate
+        if p.min() < 0.0 or abs(p.sum() - 1.0) > 1e-9:
+            p = evidence.moments.plug_in()
+        draws = np.empty((n_boot, p.size))
+        refit = _refit(evidence, estimator, p)
+        surveys = [_surveys(c, evidence.candidates, p, rng, n_boot) for c in evidence.sources]
+        with maybe_bar("bootstrap", progress) as advance:
+            for b, sources in enumerate(zip(*surveys, strict=True)):
+                draws[b] = refit(sources)
+                advance((b + 1) / n_boot)
+        return np.asarray(intervals.percentile(draws, alpha))
+
+    def _refuse_others(self, results: FrequencyResults) -> None:
+        """Refuse results of other data: the same data give the same linear estimate, bit by bit."""
+        if results.linear.at is not None:
+            raise NotAvailable("intervals after a selection: use the default ones, or refit")
+        one_step = results.linear_method == "one step"
+        problem = self.evidence.one_step if one_step else self.evidence.inference
+        if problem is None or not np.array_equal(problem.estimate()[0], results.linear.estimate):
+            raise InvalidArgument("model", str(self.sources[0].mechanism), "has other data")
 
 
 # -- What a caller passes as the data of one variable, and what it is called ----------------------
@@ -534,19 +574,13 @@ Data = Reports | Counts | BitCounts
 Tally = Counts | BitCounts
 
 
-def tallied(data: Data | Sequence[Data]) -> tuple[tuple[Tally, ...], tuple[str, ...]]:
+def _tallies(data: Any, groups: list[Any]) -> tuple[tuple[Tally, ...], tuple[str, ...]]:
     """The counts of each mechanism, summed over its groups; and the cohort that each is of, or "".
 
     The cohorts of a device are groups with a device of their own. A cohort is drawn without regard
     to the answer: how many respondents it has says nothing of frequencies and parameters, whatever
     the shares that it was drawn with, and everything is estimated given these numbers.
-
-    Raises
-    ------
-    NotIdentified
-        If an unknown parameter is in the devices of cohorts without a report alone.
     """
-    groups: list[Any] = list(data) if isinstance(data, list | tuple) else [data]
     if not groups:
         raise InvalidArgument("data", data, "is empty: pass reports or counts")
     for group in groups:
@@ -557,29 +591,33 @@ def tallied(data: Data | Sequence[Data]) -> tuple[tuple[Tally, ...], tuple[str, 
             remedy += more if isinstance(group, Mapping) else ")"
             raise not_reports("data", group, remedy)
     counts = [group.tally() if isinstance(group, Reports) else group for group in groups]
-    found = [part for one in counts for part in _by_cohort(one)]
-    _check_parameters(counts, found)
-    if len(found) == 1:  # a fingerprint takes long where Q is large
-        return (found[0][1],), (found[0][0],)
+    cohorts = [cohort for one in counts for cohort in _by_cohort(one)]
+    known = {name for _, one in cohorts for name in one.mechanism.unknown}
+    lost = {n: 0 for one in counts for n in one.mechanism.unknown if n not in known}
+    if lost:
+        there = {name for name, _ in cohorts}
+        every = {name: 0 for one in counts for name in one.mechanism.cohort_names}
+        raise NotIdentified(
+            f"the unknown {in_turn(list(lost))} cannot be estimated: there is no report of the "
+            f"cohort {in_turn([name for name in every if name not in there])}"
+        )
+    if len(cohorts) == 1:  # a fingerprint takes long where Q is large
+        return (cohorts[0][1],), (cohorts[0][0],)
     sums: dict[tuple[str, bool, str], Any] = {}
-    for name, own in found:
-        key = own.mechanism.fingerprint, own.has_patterns, name
-        sums[key] = sums[key] + own if key in sums else own
+    for name, one in cohorts:
+        key = one.mechanism.fingerprint, one.has_patterns, name
+        sums[key] = sums[key] + one if key in sums else one
     return tuple(sums.values()), tuple(name for *_, name in sums)
 
 
 def _by_cohort(counts: Tally) -> list[tuple[str, Tally]]:
-    """The cohorts of these counts that have reports, each with its name; "" where there are none.
-
-    Reports that no cohort can make are impossible: counts with some stay as they are, to be refused
-    where equations are made.
-    """
+    """The cohorts of these counts that have reports, by name; "" where there are none."""
     parts = counts.mechanism.cohort_parts
     if not (parts and isinstance(counts, Counts) and counts.nobs):
         return [("", counts)]
     n = counts.vector()
     own = [np.where(part.places >= 0, n[part.places], 0) for part in parts]
-    if sum(int(one.sum()) for one in own) < counts.nobs:
+    if sum(int(one.sum()) for one in own) < counts.nobs:  # some are impossible: refused elsewhere
         return [("", counts)]
     found: list[tuple[str, Tally]] = []
     for part, one in zip(parts, own, strict=True):
@@ -588,30 +626,6 @@ def _by_cohort(counts: Tally) -> list[tuple[str, Tally]]:
             within = _by_cohort(replace(part.mechanism.counts(one), n_missing=lost))
             found += [(f"{part.name}:{name}" if name else part.name, c) for name, c in within]
     return found
-
-
-def _check_parameters(given: Sequence[Tally], found: Sequence[tuple[str, Tally]]) -> None:
-    """Refuse parameters that only cohorts without a report have."""
-    known = {name for _, counts in found for name in counts.mechanism.unknown}
-    lost = {n: 0 for counts in given for n in counts.mechanism.unknown if n not in known}
-    if lost:
-        there = {name for name, _ in found}
-        cohorts = {name: 0 for counts in given for name in counts.mechanism.cohort_names}
-        raise NotIdentified(
-            f"the unknown {in_turn(list(lost))} cannot be estimated: there is no report of the "
-            f"cohort {in_turn([name for name in cohorts if name not in there])}"
-        )
-
-
-def variable_name(name: str | None, data: object) -> str:
-    """The name that was given, else the one that all reports have."""
-    if name is not None:
-        if not isinstance(name, str):
-            raise InvalidArgument("name", name, "must be text: the name of the variable")
-        return name
-    groups = data if isinstance(data, list | tuple) else [data]
-    found = {group.name if isinstance(group, Reports) else "" for group in groups}
-    return found.pop() if len(found) == 1 else ""
 
 
 # -- The estimator that a fit asks for, by name or as an object, and its settings in words --------
@@ -696,73 +710,6 @@ Sources = tuple[Counts | BitCounts, ...]
 _TOGETHER = 1 << 23  # bits of reports that are drawn at a time, at least (1 MB)
 
 
-def check_made(results: FrequencyResults, evidence: Evidence) -> None:
-    """Refuse results of other data: the same data give the same linear estimate, bit by bit."""
-    if results.linear.at is not None:
-        raise NotAvailable("intervals after a selection: use the default ones, or refit")
-    one_step = results.linear_method == "one step"
-    problem = evidence.one_step if one_step else evidence.inference
-    if problem is None or not np.array_equal(problem.estimate()[0], results.linear.estimate):
-        raise InvalidArgument("model", str(evidence.sources[0].mechanism), "has other data")
-
-
-def profile_intervals(
-    results: FrequencyResults, evidence: Evidence, alpha: float, progress: bool
-) -> Array:
-    """Profile-likelihood intervals of results of this evidence, shape (k, 2)."""
-    if "constrained" in results.settings:
-        raise NotAvailable("profile intervals of a constrained fit: use method='bootstrap'")
-    return _profiles(evidence.likelihood, results.linear.bse(), alpha, progress)
-
-
-def bootstrap_intervals(
-    results: FrequencyResults,
-    evidence: Evidence,
-    estimator: Estimator[Any] | None,
-    alpha: float,
-    rng: np.random.Generator,
-    n_boot: int,
-    progress: bool,
-) -> Array:
-    """Bootstrap percentile intervals of results of this evidence, shape (k, 2)."""
-    if results.unexplained is not None and not results.assumes_complete:
-        raise NotAvailable(
-            f"bootstrap of {results.method!r} over candidates: the law of the answers that are "
-            "not among them is not known; use the default intervals"
-        )
-    estimator = ESTIMATORS[results.method]() if estimator is None else estimator
-    if (estimator.name, settings_of(estimator)) != (results.method, results.settings):
-        raise InvalidArgument(
-            "estimator",
-            estimator,
-            f"the fit used {results.method!r}, {results.settings or 'default settings'}: pass "
-            "estimator= as it was, for example MLE(constraints=...)",
-        )
-    p = results.fitted.estimate
-    if p.min() < 0.0 or abs(p.sum() - 1.0) > 1e-9:
-        p = evidence.moments.plug_in()
-    return _bootstrap(evidence, estimator, p, alpha, rng, n_boot, progress)
-
-
-def _profiles(likelihood: Likelihood, se: Array, alpha: float, progress: bool) -> Array:
-    """Profile-likelihood intervals of all categories, shape (k, 2).
-
-    `se` are about the standard errors, nan where unknown.
-    """
-    W, n = observed(likelihood)
-    seen = Likelihood(W.prepared(), n)
-    best = MLE().solve(likelihood).p
-    maximum = seen.loglike(best)
-    ends = np.empty((likelihood.k, 2))
-    with maybe_bar("profiles", progress) as advance:
-        for i in range(likelihood.k):
-            path = _Path(seen, i, best)
-            at = path.loglike, float(best[i]), maximum, alpha
-            ends[i] = intervals.profile(*at, path.slope, float(se[i]))
-            advance((i + 1) / likelihood.k)
-    return ends
-
-
 class _Path:
     """The profile likelihood of one category, maximised over the others from where it was last."""
 
@@ -793,26 +740,6 @@ class _Path:
             return np.nan
         score = self.likelihood.score(self._at)
         return float(score[self.index] - self._others @ np.delete(score, self.index))
-
-
-def _bootstrap(
-    evidence: Evidence,
-    estimator: Estimator[Any],
-    p: Array,
-    alpha: float,
-    rng: np.random.Generator,
-    n_boot: int,
-    progress: bool,
-) -> Array:
-    """Percentile intervals, shape (k, 2), of surveys like this one where the frequencies are p."""
-    draws = np.empty((n_boot, p.size))
-    refit = _refit(evidence, estimator, p)
-    surveys = [_surveys(c, evidence.candidates, p, rng, n_boot) for c in evidence.sources]
-    with maybe_bar("bootstrap", progress) as advance:
-        for b, sources in enumerate(zip(*surveys, strict=True)):
-            draws[b] = refit(sources)
-            advance((b + 1) / n_boot)
-    return np.asarray(intervals.percentile(draws, alpha))
 
 
 def _refit(evidence: Evidence, estimator: Estimator[Any], p: Array) -> Callable[[Sources], Array]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,27 +22,55 @@ from ldpstats.arguments import (
 )
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference import intervals
-from ldpstats.inference.boundary import ReportSums, edge_range
-from ldpstats.inference.intervals import Difference, inverted
+from ldpstats.inference.boundary import ReportSums
 from ldpstats.inference.tables.ratio import FiellerInterval, fieller
-from ldpstats.inference.tails import CellLaw, one_sided
-from ldpstats.inference.tests import TestResult, adjusted_differences
+from ldpstats.inference.tails import one_sided
+from ldpstats.inference.tests import TestResult
 from ldpstats.labels import align, labels_from_json, labels_to_json, midpoints, position, positions
 from ldpstats.likelihood.covariance import Covariance
-from ldpstats.likelihood.tallies import (
-    ExactForm,
-    ReportLaw,
-    Tallies,
-    Uncertain,
-    Unexplained,
-    project_simplex,
+from ldpstats.likelihood.tallies import ExactForm, ReportLaw, Tallies, Unexplained, project_simplex
+from ldpstats.models.frequency.answers import (
+    Answers,
+    WeightedSum,
+    contrast_law,
+    cumulative_sums,
+    known_answers,
+    laws_between,
+    mean_score,
+    null_law,
+    quantile_bounds,
 )
-from ldpstats.models.frequency import estimates as absence
-from ldpstats.models.frequency import estimates as own_intervals
-from ldpstats.models.frequency.answers import Answers, known_answers
-from ldpstats.models.frequency.estimates import Checks, Laws
-from ldpstats.models.layout import Fit, Part, SummaryTable, is_partial, names_alpha
-from ldpstats.models.results import CategoryResults, warn_of_method
+from ldpstats.models.frequency.estimates import METHODS, Checks, Laws, by_method, cut, zero_pvalues
+from ldpstats.models.layout import (
+    LONGEST_LABEL,
+    Fit,
+    Part,
+    SummaryTable,
+    closing_notes,
+    decimals,
+    design_pairs,
+    distinct_lines,
+    estimate_cells,
+    estimate_columns,
+    estimator_text,
+    figures,
+    goodness_notes,
+    header,
+    interval_note,
+    is_partial,
+    largest,
+    names_alpha,
+    one_line,
+    protection_notes,
+    pvalue_text,
+    resolution_notes,
+    respondents_pairs,
+    rest_notes,
+    second_shown,
+    second_words,
+    title,
+)
+from ldpstats.models.results import CategoryResults, ContrastLaw, warn_of_method
 from ldpstats.models.storage import (
     estimates_from_dict,
     estimates_to_dict,
@@ -51,16 +79,9 @@ from ldpstats.models.storage import (
     record,
 )
 
-if TYPE_CHECKING:
-    from ldpstats.models.results import ContrastLaw
+__all__ = ["FrequencyResults", "checked_scores", "contrast_law", "interval_kind", "null_law"]
 
-__all__ = ["FrequencyResults", "cell_law", "checked_scores", "difference_rows", "differences_table"]
-
-
-# -- Results of one variable as plain JSON types, and back ----------------------------------------
-
-
-Mechanisms = Sequence[dict[str, Any]]
+Array = npt.NDArray[Any]
 
 # the fields as JSON has them: as they are, numbers that may be nan or infinite, parts
 _LISTS = ("mechanisms", "sources")
@@ -85,44 +106,18 @@ _PARTS: dict[str, Any] = {
     "goodness_of_fit": TestResult,
     "unexplained": Unexplained,
 }
-REQUIRED = frozenset(
+_REQUIRED = frozenset(
     {"categories", "condition", "name", "source_nobs", *_PLAIN, *_NUMBERS, *_PARTS}
 )
 
-
-def to_document(
-    fit: Fit, categories: pd.Index[Any], mechanisms: Mechanisms, laws: Laws, checks: Checks
-) -> dict[str, Any]:
-    """The records of results as plain JSON types; no report is in them."""
-    held = vars(fit) | vars(laws) | vars(checks) | {"mechanisms": mechanisms}
-    document = {name: held[name] for name in _PLAIN}
-    document |= {name: number_to_json(held[name]) for name in (*_NUMBERS, "condition")}
-    document |= {name: maybe_to_dict(held[name]) for name in _PARTS}
-    document |= estimates_to_dict(fit.fitted, fit.linear)
-    document["categories"] = labels_to_json(categories)
-    document |= {"name": fit.name, "source_nobs": list(fit.source_nobs)}
-    return document | {name: list(held[name]) for name in _LISTS}
-
-
-def from_document(
-    document: dict[str, Any],
-) -> tuple[Fit, pd.Index[Any], Mechanisms, Laws, Checks]:
-    """Inverse of `to_document`; what is damaged may raise any error."""
-    d = {name: document[name] for name in _PLAIN}
-    d |= {name: number_from_json(document[name]) for name in _NUMBERS}
-    d["condition"] = number_from_json(document["condition"])
-    d |= {name: maybe_from_dict(part, document[name]) for name, part in _PARTS.items()}
-    d |= estimates_from_dict(document)
-    d |= {name: tuple(document[name]) for name in _LISTS}
-    d["is_partial"] = is_partial(d["mechanisms"])
-    d["name"] = str(document["name"])
-    d["source_nobs"] = tuple(document["source_nobs"])
-    categories = labels_from_json("categories", document["categories"])
-    return record(Fit, d), categories, d["mechanisms"], record(Laws, d), record(Checks, d)
-
-
-Array = npt.NDArray[Any]
-
+_REFITS = {"model", "progress"}
+_OPTIONS = {"profile": _REFITS, "bootstrap": _REFITS | {"rng", "n_boot", "estimator"}}
+_COMPLETE = (
+    *("mle", "em", "em-fpe16", "cvxpy", "smoothed"),
+    *("projected", "normalized", "thresholded", "minimax"),
+)
+_SUSPECT = 0.01  # p-value of the goodness of fit below which a list is taken to be incomplete
+_WIDEST = 1e100  # range of scores of which the square is still a number
 _NOISY = 30.0  # condition of a channel above which zeros of the likeliest frequencies mislead
 
 
@@ -218,7 +213,7 @@ class FrequencyResults(CategoryResults):
     caution = Part[str]("checks", "Why tests of an incomplete list may not keep their level.")
 
     _format = "ldpstats-frequency-results"
-    _required = REQUIRED
+    _required = _REQUIRED
 
     def __repr__(self) -> str:
         return f"FrequencyResults({self.method}, k={self.k}, n={self.nobs}; {self.sources[0]})"
@@ -281,7 +276,7 @@ class FrequencyResults(CategoryResults):
         c  0.032  0.182
         """
         alpha, clip = level(alpha), boolean("clip", clip)
-        method = one_of("method", method, own_intervals.METHODS)
+        method = one_of("method", method, METHODS)
         if simultaneous is not None:
             simultaneous = one_of("simultaneous", simultaneous, ("bonferroni", "sidak", "scheffe"))
         chosen = "wald" if method == "default" and simultaneous == "scheffe" else method
@@ -292,26 +287,35 @@ class FrequencyResults(CategoryResults):
             alpha = intervals.simultaneous_alpha(alpha, self.k, simultaneous)
         if chosen in ("wald-mle", "profile", "bootstrap"):
             warn_of_method(chosen, self.on_boundary, self.is_incomplete)
-        own_intervals.check_options(chosen, how)
+        for name, value in how.items():
+            if name not in _OPTIONS.get(chosen, set()):
+                raise InvalidArgument(name, value, f"is no option of method={chosen!r}")
         if chosen in ("profile", "bootstrap"):
-            bounds = own_intervals.by_model(self, chosen, alpha, **how)
+            model = how.pop("model", None)
+            compute = getattr(model, f"{chosen}_intervals", None)
+            if compute is None or not isinstance(getattr(model, "nobs", None), int):
+                remedy = f"results hold no data: pass the fitted model for {chosen!r}"
+                raise InvalidArgument("model", model, remedy)
+            bounds = np.asarray(compute(self, alpha, **how))
         else:
-            scheffe = simultaneous == "scheffe"
-            bounds = own_intervals.by_method(self.fit, self.laws, chosen, alpha, scheffe)
-        if clip and chosen not in ("profile", "bootstrap"):
-            which = self.fitted if chosen == "wald-mle" else self.linear
-            bounds = own_intervals.cut(bounds, chosen, which, self.laws, alpha)
+            bounds = by_method(self.fit, self.laws, chosen, alpha, simultaneous == "scheffe")
+            if clip:
+                which = self.fitted if chosen == "wald-mle" else self.linear
+                bounds = cut(bounds, chosen, which, self.laws, alpha)
         return pd.DataFrame(bounds, index=self.categories, columns=["lower", "upper"])
 
     @property
     def assumes_complete(self) -> bool:
         """Whether the estimate assumes that there are no answers but the candidates."""
-        return self.checks.assume_complete(self.method)
+        return self.unexplained is not None and self.method in _COMPLETE
 
     @property
     def is_incomplete(self) -> bool:
         """Whether the estimate assumes that, and the reports contradict it."""
-        return self.checks.contradict(self.method)
+        share, test = self.unexplained, self.goodness_of_fit
+        if share is None or not self.assumes_complete:
+            return False
+        return share.estimate > 2.0 * share.bse or (test is not None and test.pvalue < _SUSPECT)
 
     # -- tests -----------------------------------------------------------------------------
 
@@ -321,7 +325,7 @@ class FrequencyResults(CategoryResults):
 
         A candidate that was not selected has the p-value 1.
         """
-        return self._series(absence.two_sided(self.linear, self.laws), "pvalues")
+        return self._series(zero_pvalues(self.linear, self.laws, "two-sided"), "pvalues")
 
     @names_alpha
     def detected(
@@ -373,7 +377,8 @@ class FrequencyResults(CategoryResults):
 
         A candidate that was not selected has the p-value 1, and counts among the tests.
         """
-        return self._series(absence.one_sided(self.linear, self.laws), "presence_pvalues")
+        p = zero_pvalues(self.linear, self.laws, "larger")
+        return self._series(p, "presence_pvalues")
 
     @cached_property
     def answers(self) -> Answers | None:
@@ -423,8 +428,23 @@ class FrequencyResults(CategoryResults):
         >>> results.difference("a", "b").round(3).to_dict()
         {'estimate': 0.247, 'se': 0.075, 'lower': 0.1, 'upper': 0.393, 'pvalue': 0.001}
         """
-        places = self._position("first", first), self._position("second", second)
-        return difference((first, second), places, self.k, self.t_test, level(alpha))
+        remedy = "is not a category of these results"
+        i = position("first", first, self.categories, remedy)
+        j = position("second", second, self.categories, remedy)
+        alpha = level(alpha)
+        if i == j:
+            raise InvalidArgument("second", second, "is the first category: name two")
+        R = np.zeros((1, self.k))
+        R[0, i], R[0, j] = 1.0, -1.0
+        try:
+            test = self.t_test(R)
+        except InvalidArgument:  # which names another argument
+            remedy = f"and {first!r} were never reported, of which conf_int() tells more"
+            raise InvalidArgument("second", second, remedy) from None
+        lower, upper = test.conf_int(alpha)[0]
+        values = [test.effect[0], test.sd.ravel()[0], lower, upper, float(np.ravel(test.pvalue)[0])]
+        index = ["estimate", "se", "lower", "upper", "pvalue"]
+        return pd.Series(values, index=index, name=f"{first} - {second}")
 
     @names_alpha
     def ratio(self, first: Any, second: Any, alpha: float = 0.05) -> FiellerInterval:
@@ -458,14 +478,31 @@ class FrequencyResults(CategoryResults):
         """
         above = positions("first", first, self.categories)
         below = positions("second", second, self.categories)
+        alpha = level(alpha)
+        # the ratio is r where (1 - v) sum first - v sum second is zero, with v = r / (1 + r)
+        R = np.zeros((2, self.linear.estimate.size))
+        R[0, above] = R[1, below] = 1.0
+        law = laws_between(self.linear, self.laws, R[0], R[1], self.answers)
+        rows, estimate, V = self.linear.restricted(R)
+        num, den = (float(x) for x in rows @ estimate)
+        if law is None:
+            spread = V.transform(rows)
+            return fieller(num, den, spread[0, 0], spread[1, 1], spread[0, 1], alpha)
+        # what is in both sums alone, in the first alone or in the second alone: ratios 1, inf and 0
+        low = 0.0 if np.any(R[1] > R[0]) else 0.5
+        high = 1.0 if np.any(R[0] > R[1]) else 0.5
+        if low < high and max(num, den) > 0.0:
+            centre = min(max(max(num, 0.0) / (max(num, 0.0) + max(den, 0.0)), low), high)
 
-        def law_of(one: Array, other: Array) -> Any:
-            return laws_between(self.linear, self.laws, one, other, self.answers)
+            def tail(v: float, upper: bool) -> float:
+                se, skewness = law(v).at(np.zeros(1))
+                gap = np.array([(1.0 - v) * num - v * den])
+                return float(one_sided(gap, se, skewness, upper)[0])
 
-        return ratio(self.linear, above, below, law_of, level(alpha))
-
-    def _position(self, name: str, label: Any) -> int:
-        return position(name, label, self.categories, "is not a category of these results")
+            low = _limit(tail, centre, low, True, alpha)
+            high = _limit(tail, centre, high, False, alpha)
+        least, most = (v / (1.0 - v) if v < 1.0 else np.inf for v in (low, high))
+        return FiellerInterval(least, most, "bounded" if most < np.inf else "unbounded")
 
     # -- ordered answers -------------------------------------------------------------------
 
@@ -503,7 +540,13 @@ class FrequencyResults(CategoryResults):
         >>> results.mean({"low": 0, "middle": 1, "high": 2}).round(3).to_dict()
         {'estimate': 0.533, 'se': 0.07, 'lower': 0.396, 'upper': 0.67}
         """
-        return self._ordered.mean(scores, level(alpha))
+        alpha = level(alpha)
+        self._refuse_open()
+        values = checked_scores(scores, self.categories)
+        mean = mean_score(self.linear, self.laws, values, self.answers)
+        name = f"mean of {self.name}" if self.name else "mean"
+        entries = [mean.estimate, mean.se, *mean.interval(alpha)]
+        return pd.Series(entries, index=["estimate", "se", "lower", "upper"], name=name)
 
     @names_alpha
     def cumulative(self, alpha: float = 0.05) -> pd.DataFrame:
@@ -539,7 +582,10 @@ class FrequencyResults(CategoryResults):
         middle     0.895  0.038  0.820  0.967
         high       1.000  0.000  1.000  1.000
         """
-        return self._ordered.cumulative(level(alpha))
+        alpha = level(alpha)
+        rows = [[one.estimate, one.se, *one.interval(alpha)] for one in self._cumulative_sums()]
+        columns = ["estimate", "se", "lower", "upper"]
+        return pd.DataFrame(rows, index=self.categories, columns=columns)
 
     @names_alpha
     def quantile(self, q: Any, alpha: float = 0.05) -> pd.Series[Any] | pd.DataFrame:
@@ -579,13 +625,42 @@ class FrequencyResults(CategoryResults):
         0.50      low     low  middle
         0.75   middle  middle  middle
         """
-        return self._ordered.quantile(q, level(alpha))
+        alpha, remedy = level(alpha), "must be a probability, or a list of them"
+        alone = isinstance(q, int | float | np.number)
+        wanted = [q] if alone else numbers("q", q, remedy).tolist()
+        if not isinstance(wanted, list) or not wanted or any(isinstance(v, list) for v in wanted):
+            raise InvalidArgument("q", q, remedy)
+        wanted = [probability("q", value, zero=False, one=False) for value in wanted]
+        sums = self._cumulative_sums()
+        rows = [self.categories.take(quantile_bounds(sums, v, alpha)) for v in wanted]
+        columns = ["estimate", "lower", "upper"]
+        if alone:
+            name = f"{wanted[0]:g} quantile" + (f" of {self.name}" if self.name else "")
+            return pd.Series(rows[0], index=columns, name=name)
+        index = pd.Index(wanted, name="q")
+        return pd.DataFrame([row.tolist() for row in rows], index=index, columns=columns)
 
-    @property
-    def _ordered(self) -> OrderedAnswers:
-        is_open = self.unexplained is not None
-        given = self.linear, self.laws, self.categories, self.name, is_open
-        return OrderedAnswers(*given, lambda: self.answers)
+    def _cumulative_sums(self) -> list[WeightedSum]:
+        """The sums of frequencies up to each category; refused of numbers that do not ascend."""
+        self._refuse_open()
+        labels = self.categories
+        numeric = isinstance(labels, pd.RangeIndex) or pd.api.types.is_numeric_dtype(labels.dtype)
+        if numeric and not labels.is_monotonic_increasing:
+            raise InvalidArgument(
+                "categories",
+                labels[:5].tolist(),
+                "are numbers that do not ascend, and cumulative frequencies go by their order: "
+                "list the categories of the mechanism from the smallest to the largest",
+            )
+        return cumulative_sums(self.linear, self.laws, self.answers)
+
+    def _refuse_open(self) -> None:
+        """Refuse lists of candidates, whose frequencies need not sum to one."""
+        if self.unexplained is not None or self.linear.at is not None:
+            raise NotAvailable(
+                "ordered answers need all categories: candidates over an open alphabet have no "
+                "mean, cumulative frequencies or quantiles"
+            )
 
     # -- presentation ----------------------------------------------------------------------
 
@@ -603,112 +678,88 @@ class FrequencyResults(CategoryResults):
             "params", "bse", "linear", "linear_se", "lower", "upper" (default interval) and
             "presence_pvalue" (one-sided, p = 0 against p > 0, not adjusted).
         """
-        return self._table(alpha, self._uncut(alpha))
+        return self._table(alpha)[0]
 
-    def _uncut(self, alpha: float) -> pd.DataFrame | None:
-        """Default intervals before they are cut to [0, 1]; None where there are none."""
-        return self.conf_int(alpha, clip=False) if self.linear.has_errors else None
-
-    def _table(self, alpha: float, uncut: pd.DataFrame | None) -> pd.DataFrame:
-        """`summary_frame` with these intervals, cut."""
-        bounds = None
-        if uncut is not None:
-            cut = own_intervals.cut(
-                uncut.to_numpy(copy=True), "default", self.linear, self.laws, alpha
-            )
-            bounds = pd.DataFrame(cut, index=self.categories, columns=["lower", "upper"])
-        frame = self._estimates_frame(alpha, bounds)
+    def _table(self, alpha: float) -> tuple[pd.DataFrame, pd.DataFrame | None]:
+        """`summary_frame`, and the default intervals before they were cut to [0, 1], if any."""
+        uncut, bounds = None, None
         computed = self.linear.has_errors
+        if computed:
+            uncut = self.conf_int(alpha, clip=False)
+            ends = cut(uncut.to_numpy(copy=True), "default", self.linear, self.laws, alpha)
+            bounds = pd.DataFrame(ends, index=self.categories, columns=["lower", "upper"])
+        frame = self._estimates_frame(alpha, bounds)
         frame["presence_pvalue"] = self.presence_pvalues() if computed else np.nan
-        return frame
+        return frame, uncut
 
     def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
-        from ldpstats.models.frequency.summary import frequency_summary
-
-        uncut = self._uncut(alpha)
-        return frequency_summary(
-            self.fit,
-            self.laws,
-            self.checks,
-            frame=self._table(alpha, uncut),
-            uncut=uncut,
-            alpha=alpha,
-            max_rows=max_rows,
-            details=details,
+        fit, checks, k = self.fit, self.checks, self.k
+        frame, uncut = self._table(alpha)
+        frame = frame.iloc[fit.linear.places]
+        shown = largest(frame, max_rows)
+        digits = decimals(shown)
+        both = second_shown(frame, details)
+        cells = estimate_cells(shown, digits, both)
+        left = [*design_pairs(fit), ("Estimator:", estimator_text(fit))]
+        if (rest := checks.unexplained) is None:
+            left.append(("Categories:", str(k)))
+        else:
+            (error,) = figures([rest.bse], 4)
+            looked = str(k) if fit.linear.at is None else f"{k}, {fit.linear.at.size} selected"
+            left.append(("Candidates:", looked))
+            left.append(("Not among them:", f"{rest.estimate:.4f} (std err {error})"))
+        notes = [
+            *_interval_notes(self, frame, uncut, alpha, second_words(frame, both, digits)),
+            *protection_notes(fit),
+            *rest_notes(len(shown), len(frame)),
+            *_estimate_notes(self),
+            *resolution_notes(fit, frame["presence_pvalue"].to_numpy),
+            *closing_notes(fit, checks.condition),
+            *goodness_notes(checks.goodness_of_fit),
+        ]
+        if checks.goodness_of_fit is not None and checks.dispersion > 1.0:
+            which = "the candidates" if fit.linear.at is None else "the selected"
+            notes.append(
+                "NOTE: standard errors of the unconstrained estimate are "
+                f"{np.sqrt(checks.dispersion):.3g} times those from the reports alone, to allow "
+                f"for answers that are not among {which}; cohorts are weighted accordingly."
+            )
+        pvalues = [pvalue_text(p) for p in shown["presence_pvalue"]]
+        return SummaryTable(
+            title=title(fit),
+            header=header(left, respondents_pairs(fit), fit if details else None),
+            columns=[*estimate_columns(alpha, both), "p-value"],
+            stubs=distinct_lines(shown.index, LONGEST_LABEL),
+            body=[[*row, p] for row, p in zip(cells, pvalues, strict=True)],
+            notes=notes,
         )
 
     # -- storage ---------------------------------------------------------------------------
 
     def _stored(self) -> dict[str, Any]:
-        return to_document(self.fit, self.categories, self.mechanisms, self.laws, self.checks)
+        fit = self.fit
+        values = vars(fit) | vars(self.laws) | vars(self.checks) | {"mechanisms": self.mechanisms}
+        document = {name: values[name] for name in _PLAIN}
+        document |= {name: number_to_json(values[name]) for name in (*_NUMBERS, "condition")}
+        document |= {name: maybe_to_dict(values[name]) for name in _PARTS}
+        document |= estimates_to_dict(fit.fitted, fit.linear)
+        document["categories"] = labels_to_json(self.categories)
+        document |= {"name": fit.name, "source_nobs": list(fit.source_nobs)}
+        return document | {name: list(values[name]) for name in _LISTS}
 
     @classmethod
     def _restored(cls, document: dict[str, Any]) -> FrequencyResults:
-        return cls(*from_document(document))
-
-
-# -- Difference and ratio of the frequencies of two categories ------------------------------------
-
-
-def difference(
-    labels: tuple[Any, Any],
-    places: tuple[int, int],
-    k: int,
-    t_test: Callable[[Any], Any],
-    alpha: float,
-) -> pd.Series[float]:
-    """Estimate, standard error, interval and p-value by the `t_test` of k frequencies."""
-    (first, second), (i, j) = labels, places
-    if i == j:
-        raise InvalidArgument("second", second, "is the first category: name two")
-    R = np.zeros((1, k))
-    R[0, i], R[0, j] = 1.0, -1.0
-    try:
-        test = t_test(R)
-    except InvalidArgument:  # which names another argument
-        remedy = f"and {first!r} were never reported, of which conf_int() tells more"
-        raise InvalidArgument("second", second, remedy) from None
-    lower, upper = test.conf_int(alpha)[0]
-    values = [test.effect[0], test.sd.ravel()[0], lower, upper, float(np.ravel(test.pvalue)[0])]
-    index = ["estimate", "se", "lower", "upper", "pvalue"]
-    return pd.Series(values, index=index, name=f"{first} - {second}")
-
-
-def ratio(
-    linear: Uncertain,
-    first: Sequence[int],
-    second: Sequence[int],
-    law_of: Callable[[Array, Array], Callable[[float], Any] | None],
-    alpha: float,
-) -> FiellerInterval:
-    """All ratios of the frequencies at some places over those at others that are not rejected.
-
-    The ratio is r where ``(1 - v) sum first - v sum second`` is zero, with ``v = r / (1 + r)``. Its
-    estimate is tested with the law that it has there, ``law_of(a, b)(v)`` for the indicators a and
-    b of the places; where that is not known Fieller's set takes the law at the estimate.
-    """
-    R = np.zeros((2, linear.estimate.size))
-    R[0, first] = R[1, second] = 1.0
-    law = law_of(*R)
-    rows, estimate, V = linear.restricted(R)
-    num, den = (float(x) for x in rows @ estimate)
-    if law is None:
-        spread = V.transform(rows)
-        return fieller(num, den, spread[0, 0], spread[1, 1], spread[0, 1], alpha)
-    # what is in both sums alone, in the first alone or in the second alone: ratios 1, inf and 0
-    low = 0.0 if np.any(R[1] > R[0]) else 0.5
-    high = 1.0 if np.any(R[0] > R[1]) else 0.5
-    if low < high and max(num, den) > 0.0:
-        centre = min(max(max(num, 0.0) / (max(num, 0.0) + max(den, 0.0)), low), high)
-
-        def tail(v: float, upper: bool) -> float:
-            se, skewness = law(v).at(np.zeros(1))
-            gap = np.array([(1.0 - v) * num - v * den])
-            return float(one_sided(gap, se, skewness, upper)[0])
-
-        low, high = _limit(tail, centre, low, True, alpha), _limit(tail, centre, high, False, alpha)
-    least, most = (v / (1.0 - v) if v < 1.0 else np.inf for v in (low, high))
-    return FiellerInterval(least, most, "bounded" if most < np.inf else "unbounded")
+        d = {name: document[name] for name in _PLAIN}
+        d |= {name: number_from_json(document[name]) for name in (*_NUMBERS, "condition")}
+        d |= {name: maybe_from_dict(part, document[name]) for name, part in _PARTS.items()}
+        d |= estimates_from_dict(document)
+        d |= {name: tuple(document[name]) for name in _LISTS}
+        d["is_partial"] = is_partial(d["mechanisms"])
+        d["name"] = str(document["name"])
+        d["source_nobs"] = tuple(document["source_nobs"])
+        categories = labels_from_json("categories", document["categories"])
+        parts = record(Laws, d), record(Checks, d)
+        return cls(record(Fit, d), categories, d["mechanisms"], *parts)
 
 
 def _limit(
@@ -727,282 +778,6 @@ def _limit(
     if end == centre or tail(end, upper) >= least:
         return end
     return float(brentq(lambda v: tail(v, upper) - least, centre, end, xtol=1e-14))
-
-
-# -- Differences of the frequencies of two independent groups of respondents ----------------------
-
-
-_COLUMNS = ("estimate", "se", "lower", "upper", "pvalue")
-
-_AT = np.linspace(0.0, 1.0, 4)  # frequencies at which polynomials of degree three are known
-_TO_COEFFICIENTS = np.linalg.inv(np.vander(_AT, increasing=True))
-
-
-def difference_rows(
-    first: FrequencyResults, second: FrequencyResults, alpha: float
-) -> pd.DataFrame:
-    """Each frequency of the first group minus that of the second, a row a category."""
-    return _rows([(first, second)], alpha).set_axis(first.categories)
-
-
-def differences_table(
-    fits: Sequence[FrequencyResults], pairs: Sequence[tuple[int, int]], alpha: float
-) -> pd.DataFrame:
-    """The same of several pairs of groups, pair by pair, with p-values adjusted for all rows."""
-    table = _rows([(fits[i], fits[j]) for i, j in pairs], alpha)
-    p, k = table["pvalue"].to_numpy(), len(fits[0].categories)
-    table["pvalue_holm"] = adjusted_differences(table["estimate"].to_numpy(), p, k)
-    return table
-
-
-def _rows(pairs: Sequence[tuple[FrequencyResults, FrequencyResults]], alpha: float) -> pd.DataFrame:
-    """Differences of all pairs at once, a row for each pair and category."""
-    laws = {id(fit): _comparable_law(fit) for pair in pairs for fit in pair}
-    sides = list(zip(*pairs, strict=True))
-    first, second = (np.concatenate([fit.linear.estimate for fit in side]) for side in sides)
-    stacked = [_stacked([laws[id(fit)] for fit in side]) for side in sides]
-    all_pairs = Difference(first, second, *stacked)
-    se = np.hypot(*(np.concatenate([fit.linear.bse() for fit in side]) for side in sides))
-    bounds = all_pairs.interval(alpha)
-    columns = all_pairs.estimate, se, bounds[:, 0], bounds[:, 1], all_pairs.pvalues()
-    return pd.DataFrame(dict(zip(_COLUMNS, columns, strict=True)))
-
-
-def _comparable_law(results: FrequencyResults) -> CellLaw:
-    if results.linear.at is not None:
-        raise NotAvailable(
-            "differences of frequencies after a selection of candidates are not known: fit the "
-            "groups with method='inversion'"
-        )
-    return cell_law(results.linear, results.laws)
-
-
-def _stacked(laws: Sequence[CellLaw]) -> CellLaw:
-    parts = ([getattr(law, f.name) for law in laws] for f in fields(CellLaw))
-    return CellLaw(*(np.concatenate(part) for part in parts))
-
-
-def cell_law(linear: Uncertain, laws: Laws) -> CellLaw:
-    """Variance and third cumulant of each linear estimate, whatever its frequency is.
-
-    By the binomial count of the category where it has one, else by what the estimate rests on
-    (`Tallies`); without either the variance is that at the estimate.
-    """
-    k = linear.estimate.size
-    variance, third = np.repeat(np.square(linear.every_bse())[None], 4, axis=0), np.zeros((4, k))
-    if laws.tally is not None:
-        found = [laws.tally.law(np.full(k, p)) for p in _AT]
-        variance = np.array([se**2 for se, _, _ in found])
-        third = np.array([skewness * se**3 for se, skewness, _ in found])
-    own = laws.counted(k)
-    if laws.exact is not None and own.any():
-        counted = [laws.exact.cumulants(np.full(k, p)) for p in _AT]
-        variance = np.where(own, [v for v, _ in counted], variance)
-        third = np.where(own, [c for _, c in counted], third)
-    none = np.zeros(k)
-    coefficients = _TO_COEFFICIENTS @ variance, _TO_COEFFICIENTS @ third
-    return CellLaw(coefficients[0][:3].T, coefficients[1].T, none, none)
-
-
-# -- Laws of contrasts of frequencies under a null hypothesis, where that of the reports is known --
-
-
-def contrast_law(
-    linear: Uncertain, laws: Laws, row: Array, known: Answers | None = None
-) -> ContrastLaw | None:
-    """The law of the contrast `row`, shape (k,); None where it is not known.
-
-    Where the law of each answer is `known`, at the likeliest frequencies of every value.
-    """
-    from ldpstats.models.results import ContrastLaw
-
-    if known is not None and np.ptp(row) > 0.0:
-        return ContrastLaw(known.law(row).at, float(row.min()), float(row.max()), is_fixed=False)
-    span = float(row.min()), float(row.max())
-    if laws.law is not None and linear.at is None:
-        return ContrastLaw(partial(_moved_law, linear, laws.law, row), *span)
-    if laws.tally is not None and np.count_nonzero(row) == 1:
-        entries = np.flatnonzero(row)
-        places = np.arange(linear.estimate.size)[linear.places]
-        place = np.searchsorted(places, entries[0])
-        p = np.clip(linear.estimate[linear.places], 0.0, 1.0)
-        return ContrastLaw(partial(_tally_law, laws.tally, p, row[entries[0]], place), *span)
-    return None
-
-
-def laws_between(
-    linear: Uncertain, laws: Laws, first: Array, second: Array, known: Answers | None = None
-) -> Callable[[float], Any] | None:
-    """The laws of ``(1 - v) first - v second`` for all v; None where they are not known."""
-    if known is not None:
-        return known.between(first, second)
-    if laws.law is None or linear.at is not None:
-        return None
-
-    def law(v: float) -> ContrastLaw:
-        found = contrast_law(linear, laws, (1.0 - v) * first - v * second)
-        assert found is not None  # the law of the reports is known
-        return found
-
-    return law
-
-
-def null_law(
-    linear: Uncertain, laws: Laws, R: Array, gap: Array, known: Answers | None = None
-) -> ReportSums | None:
-    """The law of independent contrasts R, (q, k), under the null that `gap` is noise.
-
-    At the likeliest frequencies of the null, if the law of each answer is `known`; but of labels
-    where a short step along the covariance of the estimate leads there. None where nothing is known
-    but the covariance of the estimate.
-    """
-    change = _restriction(linear, R, gap)
-    if laws.law is not None:
-        led = np.allclose(R @ change, -gap, rtol=1e-6, atol=1e-12)
-        near = led and all(part.can_move(change) for part in laws.law.parts)
-        if known is None or near:
-            moved = laws.law.moved(change)
-            parts = [(part.contrasts(R), part.law, part.nobs) for part in moved.parts]
-            return ReportSums(moved.covariance(R), parts)
-    law = None if known is None else known.null_law(R, R @ linear.estimate - gap)
-    if law is not None:
-        return law
-    if laws.tally is None or not laws.tally.everywhere:
-        return None
-    inside = np.clip(linear.estimate, 0.0, 1.0)
-    there, here = (laws.tally.law(p)[0] for p in (inside + change, inside))
-    return ReportSums(linear.known().transform(R) + (R * (there**2 - here**2)) @ R.T)
-
-
-def _moved_law(linear: Uncertain, law: ReportLaw, row: Array, value: Array) -> tuple[Array, Array]:
-    """Standard error and skewness of a contrast if it is `value`, from the law of reports."""
-    R, covariances = row[None], linear.known().times(row)
-    scale = float(row @ covariances)
-    gap = float(row @ linear.estimate - value[0])
-    moved = law.moved(covariances * (-gap / scale if scale else 0.0))
-    variance = np.diagonal(moved.covariance(R))
-    cumulant = moved.third_cumulants(R)
-    return np.sqrt(variance), cumulant / np.where(variance > 0.0, variance, 1.0) ** 1.5
-
-
-def _tally_law(
-    tally: Tallies, inside: Array, factor: float, place: int, value: Array
-) -> tuple[Array, Array]:
-    """The same of a multiple of one frequency, from its tally, the others as in `inside`."""
-    p = inside.copy()
-    p[place] = value[0] / factor
-    se, skewness, _ = tally.law(p)
-    return abs(factor) * se[[place]], np.sign(factor) * skewness[[place]]
-
-
-def _restriction(linear: Uncertain, R: Array, gap: Array) -> Array:
-    """What takes the estimate, whose contrasts R are off by `gap`, to the null: shape (k,)."""
-    V = linear.known()
-    weights = np.linalg.lstsq(V.transform(R), gap, rcond=None)[0]
-    return np.asarray(-V.times(R.T @ weights))
-
-
-# -- Means, cumulative frequencies and quantiles of ordered answers, from the unconstrained estimate
-# Each is a weighted sum of the frequencies, or is found by testing such sums.
-
-
-_COLUMNS_ordered = ["estimate", "se", "lower", "upper"]
-_WIDEST = 1e100  # of which the square is still a number
-_FIXED = 1e-10  # variance of the sum of the estimates, relative to their own, that counts as zero
-
-
-@dataclass(frozen=True, eq=False)
-class WeightedSum:
-    """An estimate of ``sum_x s_x p_x``, with its standard error and skewness at any value.
-
-    `at` gives both, of shape (1,), at a value of shape (1,) from `least` to `most`.
-    """
-
-    estimate: float
-    se: float
-    at: Callable[[Array], tuple[Array, Array]]
-    least: float
-    most: float
-
-    def interval(self, alpha: float) -> Array:
-        """All values that neither one-sided score test rejects, cut to those possible."""
-        bounds = inverted([self.estimate], self.at, alpha, (self.least, self.most))
-        reach = (self.least, self.most)
-        return np.asarray(edge_range(bounds, [self.estimate], [self.se], reach, alpha)[0])
-
-    def pvalue(self, value: float, upper: bool) -> float:
-        """P(estimate or more) if `upper`, else P(estimate or less), if the sum is `value`."""
-        se, skewness = self.at(np.array([value]))
-        return float(one_sided(np.array([self.estimate - value]), se, skewness, upper)[0])
-
-
-def weighted_sum(
-    linear: Uncertain, laws: Laws, scores: Array, shift: float, known: Answers | None
-) -> WeightedSum:
-    """The sum of all frequencies is one: scores may be shifted, and the sum moves with them.
-
-    Where the estimates need not sum to one they are shifted by what makes the variance smallest;
-    else by `shift`, which matters for rounding alone.
-    """
-    V = linear.known()
-    c = _best_shift(V, scores, shift)
-    row = scores - c
-    estimate = float(row @ linear.estimate) + c
-    se = float(np.sqrt(max(V.transform(row[None])[0, 0], 0.0)))
-    law = contrast_law(linear, laws, row, known) if np.any(row) else None
-
-    def at(value: Array) -> tuple[Array, Array]:
-        if law is None:
-            return np.full(1, se), np.zeros(1)
-        return law.at(value - c)
-
-    return WeightedSum(estimate, se, at, float(scores.min()), float(scores.max()))
-
-
-def _best_shift(V: Covariance, scores: Array, shift: float) -> float:
-    ones = V.times(np.ones(scores.size))
-    variance = float(ones.sum())
-    if variance <= _FIXED * float(V.variances().sum()):
-        return shift
-    return float(scores @ ones) / variance
-
-
-def mean_score(linear: Uncertain, laws: Laws, scores: Array, known: Answers | None) -> WeightedSum:
-    """The mean of the scores of the answers, from that of scores between 0 and 1."""
-    least, most = float(scores.min()), float(scores.max())
-    width = most - least
-    unit = (scores - least) / width
-    one = weighted_sum(linear, laws, unit, float(unit.mean()), known)
-
-    def at(value: Array) -> tuple[Array, Array]:
-        se, skewness = one.at((value - least) / width)
-        return width * se, skewness
-
-    return WeightedSum(least + width * one.estimate, width * one.se, at, least, most)
-
-
-def cumulative_sums(linear: Uncertain, laws: Laws, known: Answers | None) -> list[WeightedSum]:
-    """The frequency of each category and those before it; that of the last is one."""
-    k = linear.estimate.size
-    tails = [(np.arange(k) <= x).astype(float) for x in range(k - 1)]
-    sums = [weighted_sum(linear, laws, tail, 0.0, known) for tail in tails]
-    certain = np.zeros(1)
-    return [*sums, WeightedSum(1.0, 0.0, lambda value: (certain, certain), 1.0, 1.0)]
-
-
-def quantile_bounds(sums: list[WeightedSum], q: float, alpha: float) -> tuple[int, int, int]:
-    """Positions of the q quantile and of the ends of its interval.
-
-    The quantile is the first category whose cumulative frequency is at least q. The interval begins
-    with the first of which a test of level alpha/2 does not reject that, and ends behind the last
-    of which a test does not reject the contrary.
-    """
-    inner = range(len(sums) - 1)  # the last cumulative frequency is one
-    last = len(sums) - 1
-    estimate = next((x for x in inner if sums[x].estimate >= q), last)
-    low = next((x for x in inner if sums[x].pvalue(q, upper=False) >= alpha / 2), last)
-    below = [x for x in inner if sums[x].pvalue(q, upper=True) >= alpha / 2]
-    return estimate, low, max(below) + 1 if below else 0
 
 
 def checked_scores(scores: Any, labels: pd.Index[Any]) -> Array:
@@ -1028,76 +803,104 @@ def checked_scores(scores: Any, labels: pd.Index[Any]) -> Array:
     return values
 
 
-def checked_quantiles(q: Any) -> tuple[list[float], bool]:
-    """Probabilities strictly between 0 and 1, and whether one was given alone."""
-    alone = isinstance(q, int | float | np.number)
-    given = [q] if alone else numbers("q", q, "must be a probability, or a list of them").tolist()
-    if not isinstance(given, list) or not given or any(isinstance(v, list) for v in given):
-        raise InvalidArgument("q", q, "must be a probability, or a list of them")
-    return [probability("q", value, zero=False, one=False) for value in given], alone
+# -- Notes below the summary ----------------------------------------------------------------------
 
 
-def refuse_unordered(labels: pd.Index[Any]) -> None:
-    """Refuse numbers that do not ascend: cumulative frequencies of them mean nothing."""
-    numeric = isinstance(labels, pd.RangeIndex) or pd.api.types.is_numeric_dtype(labels.dtype)
-    if numeric and not labels.is_monotonic_increasing:
-        raise InvalidArgument(
-            "categories",
-            labels[:5].tolist(),
-            "are numbers that do not ascend, and cumulative frequencies go by their order: list "
-            "the categories of the mechanism from the smallest to the largest",
+def _interval_notes(
+    results: FrequencyResults,
+    frame: pd.DataFrame,
+    uncut: pd.DataFrame | None,
+    alpha: float,
+    source: str,
+) -> list[str]:
+    """What intervals and p-values are, and which of them are cut to [0, 1]."""
+    if uncut is None:
+        return [
+            f"Standard errors of {len(frame)} candidates at once were not computed: use method "
+            "'lasso', or fewer candidates."
+        ]
+    uncut = uncut.reindex(frame.index)  # .loc would take labels True and False for a mask
+    is_cut = bool((uncut["lower"] < 0.0).any() or (uncut["upper"] > 1.0).any())
+    kind = interval_kind(results.fit, results.laws)
+    notes = [interval_note(alpha, kind, is_cut, source)]
+    if source and results.linear_method == "one step":
+        notes.append("Unconstrained estimate: one Newton step of the likelihood.")
+    for beyond, where, end in (
+        (uncut["upper"] <= 0.0, "below 0", "upper"),
+        (uncut["lower"] >= 1.0, "above 1", "lower"),
+    ):
+        if beyond.any():
+            one = int(beyond.sum()) == 1
+            notes.append(
+                f"NOTE: before the cut the {'interval' if one else 'intervals'} of "
+                f"{_first_labels(frame.index[beyond])} lay wholly {where}; the {end} "
+                f"{'limit' if one else 'limits'} shown instead: where the estimate would be "
+                f"{alpha / 2:g} times as likely as at {where[-1]} (see conf_int)."
+            )
+    missed = (frame["params"] < frame["lower"]) | (frame["params"] > frame["upper"])
+    if results.fit.is_maximum and missed.any():
+        words = "interval of {} does" if missed.sum() == 1 else "intervals of {} do"
+        notes.append(
+            f"NOTE: the {words.format(_first_labels(frame.index[missed]))} not contain the "
+            "estimate, which is constrained: intervals belong to the unconstrained one."
         )
+    return [*notes, "p-value: of p = 0 against p > 0, not adjusted for the number of categories."]
 
 
-def refuse_open(linear: Uncertain, is_open: bool) -> None:
-    """Refuse lists of candidates, whose frequencies need not sum to one."""
-    if is_open or linear.at is not None:
-        raise NotAvailable(
-            "ordered answers need all categories: candidates over an open alphabet have no mean, "
-            "cumulative frequencies or quantiles"
+def interval_kind(fit: Fit, laws: Laws) -> str:
+    """How the default intervals are computed, in words."""
+    own = laws.counted(fit.linear.estimate.size)[fit.linear.places]
+    kind = "Wald" if laws.tally is None else "score, with the skewness of the reports"
+    if own.all():
+        return "exact (Clopper-Pearson)"
+    if own.any():
+        return f"exact (where a category has a count of its own) or {kind}"
+    return kind
+
+
+def _first_labels(labels: Any) -> str:
+    """The first labels, and how many more there are."""
+    shown = [one_line(label, LONGEST_LABEL) for label in labels[:3]]
+    *first, last = [*shown, f"{len(labels) - 3} more"] if len(labels) > 3 else shown
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _estimate_notes(results: FrequencyResults) -> list[str]:
+    """What the estimate assumes of answers that are not candidates, and what shifts it."""
+    fit, notes = results.fit, []
+    if results.assumes_complete:
+        notes.append(
+            "The estimate assumes that the candidates are the only possible answers: it sums to "
+            "one."
         )
-
-
-@dataclass(frozen=True, eq=False)
-class OrderedAnswers:
-    """Tables of ordered answers, from the linear estimate and what is known of its law.
-
-    `is_open` says that the categories need not be all answers; `known` gives the law of the reports
-    of each answer, None where it is not known.
-    """
-
-    linear: Uncertain
-    laws: Laws
-    categories: pd.Index[Any]
-    name: str
-    is_open: bool
-    known: Callable[[], Answers | None]
-
-    def mean(self, scores: Any, alpha: float) -> pd.Series[float]:
-        """See `FrequencyResults.mean`, as for the others."""
-        refuse_open(self.linear, self.is_open)
-        values = checked_scores(scores, self.categories)
-        found = mean_score(self.linear, self.laws, values, self.known())
-        name = f"mean of {self.name}" if self.name else "mean"
-        entries = [found.estimate, found.se, *found.interval(alpha)]
-        return pd.Series(entries, index=_COLUMNS_ordered, name=name)
-
-    def cumulative(self, alpha: float) -> pd.DataFrame:
-        rows = [[one.estimate, one.se, *one.interval(alpha)] for one in self._sums()]
-        return pd.DataFrame(rows, index=self.categories, columns=_COLUMNS_ordered)
-
-    def quantile(self, q: Any, alpha: float) -> pd.Series[Any] | pd.DataFrame:
-        wanted, alone = checked_quantiles(q)
-        sums = self._sums()
-        rows = [self.categories.take(quantile_bounds(sums, v, alpha)) for v in wanted]
-        columns = ["estimate", "lower", "upper"]
-        if alone:
-            name = f"{wanted[0]:g} quantile" + (f" of {self.name}" if self.name else "")
-            return pd.Series(rows[0], index=columns, name=name)
-        index = pd.Index(wanted, name="q")
-        return pd.DataFrame([row.tolist() for row in rows], index=index, columns=columns)
-
-    def _sums(self) -> list[WeightedSum]:
-        refuse_open(self.linear, self.is_open)
-        refuse_unordered(self.categories)
-        return cumulative_sums(self.linear, self.laws, self.known())
+    if results.is_incomplete:
+        notes.append(
+            "WARNING: the reports indicate that other answers exist; use the unconstrained "
+            "estimate."
+        )
+    if results.caution:
+        notes.append(
+            f"WARNING: the list of candidates is not complete, and {results.caution}: tests and "
+            "intervals do not keep their level."
+        )
+    if fit.linear.at is not None:
+        notes.append(
+            "NOTE: intervals and the share that is not among the candidates are computed as if the "
+            f"{fit.linear.at.size} selected candidates had been chosen in advance, and cover less "
+            f"often than stated; tests are adjusted for all {results.k} candidates."
+        )
+    if fit.is_penalised:
+        how = fit.message.partition(", ")[0].removeprefix("likelihood with ")
+        notes.append(
+            "NOTE: the estimate is penalised for roughness "
+            f"({how.replace(' (chosen)', ', chosen')}), which biases it towards smooth "
+            "frequencies; intervals and p-values rest on the unconstrained estimate."
+        )
+    if fit.on_boundary and fit.method not in ("inversion", "lasso"):  # which know no boundary
+        notes.append(
+            "NOTE: the estimate is on the boundary (a frequency of zero); the intervals keep their "
+            "coverage there."
+        )
+        if fit.method not in ("mle", "em", "cvxpy", "smoothed"):
+            notes.append("NOTE: the standard errors of the estimate hold in the interior only.")
+    return notes

@@ -1,4 +1,11 @@
-"""Test that several groups of respondents have the same distribution."""
+"""Tests that groups of respondents have the same distribution, and how two of them differ.
+
+Pearson's test of labels; a score test of whole reports of bits or blocks; Wald's test of the
+estimates otherwise. The score test asks whether the scores of the reports at the pooled frequencies
+depend on the group: the estimates of the groups, one Newton step from there, are means of scores.
+Under the null reports of one mechanism may change groups, whatever their law is, so that the test
+keeps its level in groups of any size.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +21,7 @@ import pandas as pd
 
 from ldpstats.arguments import level, listed, one_of
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
-from ldpstats.inference import goodness as pearson
+from ldpstats.inference import goodness
 from ldpstats.inference import tests as tests_
 from ldpstats.inference.goodness import SMALLEST_EXPECTED, group_sums, rare_groups
 from ldpstats.inference.tables.effects import Spread, blocks_of
@@ -29,9 +36,10 @@ from ldpstats.inference.tests import TestResult
 from ldpstats.likelihood.covariance import Covariance
 from ldpstats.likelihood.moments import Moments
 from ldpstats.likelihood.problem import Likelihood
+from ldpstats.models.frequency.answers import difference_rows
 from ldpstats.models.frequency.estimates import Evidence, OneStep, effective_counts
 from ldpstats.models.frequency.model import Data, FrequencyModel, refuse_shared_persons, reports_in
-from ldpstats.models.frequency.results import FrequencyResults, difference_rows
+from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.models.frequency.tests import (
     all_candidates,
     by_moments,
@@ -138,8 +146,11 @@ def homogeneity(models: Sequence[FrequencyModel], method: str) -> TestResult:
     if labels and method != "wald":
         return _pearson(sources, null)
     sides = [model.evidence for model in models]
-    if method == "default" and pooled.one_step is not None and _same_makers(sides):
-        return _score(sides, pooled.one_step, null)
+    if method == "default" and pooled.one_step is not None:
+        every = [[source.mechanism for source in side.sources] for side in sides]
+        first = every[0]
+        if all(len(one) == len(first) and all(q in one for q in first) for one in every):
+            return _score(sides, pooled.one_step, null)
     p = plug_in(pooled.moments) if pooled.reference is None else pooled.reference
     return _wald(sides, p, alike, null)
 
@@ -150,7 +161,7 @@ def _pearson(sources: Sequence[Any], null: str) -> TestResult:
     share = seen.sum(axis=1).min() / seen.sum()
     group = rare_groups(seen.sum(axis=0) * share)
     table = np.array([group_sums(row, group) for row in seen])
-    statistic, df = (float(found) for found in pearson.several_samples_pearson(table))
+    statistic, df = (float(value) for value in goodness.several_samples_pearson(table))
     how = "Pearson chi-square of the privatised reports"
     smallest = smallest_expected(table)
     if smallest >= SMALLEST_EXPECTED:
@@ -164,25 +175,16 @@ def _pearson(sources: Sequence[Any], null: str) -> TestResult:
     return TestResult(null, statistic, df, law.pvalue(statistic), how, note)
 
 
-def _same_makers(sides: Sequence[Evidence]) -> bool:
-    """Whether all groups have reports of the same mechanisms, whose laws are then the same."""
-    every = [[source.mechanism for source in side.sources] for side in sides]
-    first = every[0]
-    return all(len(one) == len(first) and all(q in one for q in first) for one in every)
-
-
 def _score(sides: Sequence[Evidence], pooled: OneStep, null: str) -> TestResult:
-    """Do the scores of reports at the pooled frequencies depend on the group?
-
-    The estimates of the groups, one Newton step from there, are means of scores. Under the null
-    reports of one mechanism may change groups, whatever their law is, so that the test keeps its
-    level in groups of any size.
-    """
+    """Do the scores of reports at the pooled frequencies depend on the group?"""
     makers = [source.mechanism for source in sides[0].sources]
     at = [[[s.mechanism for s in side.sources].index(maker) for side in sides] for maker in makers]
     reports = [[side.likelihoods[i] for side, i in zip(sides, row, strict=True)] for row in at]
     channels = tuple(maker.channel() for maker in makers)
-    laws = [replace(pooled, channels=channels, reports=n) for n in _sizes(reports)]
+    laws = [  # of each group, with its reports by each mechanism
+        replace(pooled, channels=channels, reports=tuple(one.nobs for one in group))
+        for group in zip(*reports, strict=True)
+    ]
     group = rare_groups(effective_counts(laws, pooled.reference))
     step = pooled.covariance().core @ (group[:, None] == np.arange(group.max() + 1))
     start, several = pooled.start, np.eye(len(sides))
@@ -195,7 +197,12 @@ def _score(sides: Sequence[Evidence], pooled: OneStep, null: str) -> TestResult:
     parts, x, y = [], [], []
     for stratum in reports:
         sizes = np.array([float(one.nobs) for one in stratum])
-        parts.append(_moments_of(sizes, [list(scores([one])) for one in stratum]))
+        blocks = [list(scores([one])) for one in stratum]
+        N, sums = sizes.sum(), [[n @ each for each, n in one] for one in blocks]
+        cross = np.array([np.sum(one, axis=0) for one in sums]) / N
+        gram = np.sum([(each.T * n) @ each for one in blocks for each, n in one], axis=0) / N
+        shares = sizes / N
+        parts.append(CrossMoments(int(N), cross, shares, cross.sum(axis=0), np.diag(shares), gram))
         x.append(blocks_of(several, sizes))
         y.append(partial(scores, stratum))
     how = "score test of the reports, p-value by the moments of permutations"
@@ -203,25 +210,11 @@ def _score(sides: Sequence[Evidence], pooled: OneStep, null: str) -> TestResult:
         space = Whitening.of(parts)
     except NotIdentified:  # all reports are alike, and tell nothing of groups
         return TestResult.chi_square(null, 0.0, 0, how)
-    found = score(parts, space=space)
-    p = score_cumulants(space, parts, x, y).pvalue(found.statistic)
+    test = score(parts, space=space)
+    p = score_cumulants(space, parts, x, y).pvalue(test.statistic)
     seen = [[side.sources[i] for side, i in zip(sides, row, strict=True)] for row in at]
-    p = max(p, found.pvalue, math.exp(sum(map(_log_probability, seen))))
-    return TestResult(null, found.statistic, float(found.df), p, how, together(group))
-
-
-def _sizes(reports: Sequence[Sequence[Likelihood]]) -> list[tuple[int, ...]]:
-    """Reports of each group, made by each mechanism."""
-    return [tuple(one.nobs for one in group) for group in zip(*reports, strict=True)]
-
-
-def _moments_of(sizes: Array, scores: Sequence[Sequence[tuple[Array, Array]]]) -> CrossMoments:
-    """Moments of groups and of the scores of their reports."""
-    N, sums = sizes.sum(), [[n @ each for each, n in one] for one in scores]
-    cross = np.array([np.sum(one, axis=0) for one in sums]) / N
-    gram = np.sum([(each.T * n) @ each for one in scores for each, n in one], axis=0) / N
-    shares = sizes / N
-    return CrossMoments(int(N), cross, shares, cross.sum(axis=0), np.diag(shares), gram)
+    p = max(p, test.pvalue, math.exp(sum(map(_log_probability, seen))))
+    return TestResult(null, test.statistic, float(test.df), p, how, together(group))
 
 
 def _log_probability(seen: Sequence[Any]) -> float:
@@ -240,7 +233,12 @@ def _wald(sides: Sequence[Evidence], p: Array, alike: bool, null: str) -> TestRe
     """Contrasts of the linear estimates, with the covariances at the pooled frequencies p."""
     steps = [side.one_step.at(p) for side in sides if side.one_step is not None]
     by_score = len(steps) == len(sides)
-    problems: Sequence[Moments] = steps if by_score else _comparable(sides, alike)
+    problems: Sequence[Moments] = steps if by_score else [side.inference for side in sides]
+    if not by_score and alike and len(sides) == 2:
+        # over an open alphabet answers that are not listed cancel, hash by hash, if two groups have
+        # the same mechanism and weights; else all allow for them
+        matched = sides[0].moments.matched(sides[1].moments)
+        problems = problems if matched is None else matched
     estimates = [problem.estimate()[0] for problem in problems]
     V = [problem.covariance(p) for problem in problems]
     how = "covariance pooled under the null"
@@ -252,7 +250,7 @@ def _wald(sides: Sequence[Evidence], p: Array, alike: bool, null: str) -> TestRe
     else:
         group = rare_categories([side.problems for side in sides], p)
     sums = [group_sums(estimate, group) for estimate in estimates]
-    statistic, df = pearson.several_samples_wald(sums, [v.merged(group) for v in V])
+    statistic, df = goodness.several_samples_wald(sums, [v.merged(group) for v in V])
     note = together(group)
     test = TestResult.chi_square(null, float(statistic), df, f"Wald, {how}", note)
     first, others = -np.ones((len(sides) - 1, 1)), np.eye(len(sides) - 1)
@@ -265,24 +263,13 @@ def _all_entries(estimates: Sequence[Array], V: Sequence[Covariance]) -> tuple[f
     R, zero = np.eye(mean.size), np.zeros(mean.size)
     statistic, df = 0.0, 0
     for estimate, more in zip(estimates[1:], V[1:], strict=True):
-        found, freedom = tests_.wald(R, zero, mean - estimate, W + more)
-        statistic, df = statistic + found, df + freedom
+        value, freedom = tests_.wald(R, zero, mean - estimate, W + more)
+        statistic, df = statistic + value, df + freedom
         if len(estimates) > 2:
             dense = W.matrix()
             share = dense @ np.linalg.pinv((W + more).matrix(), hermitian=True)
             mean, W = mean - share @ (mean - estimate), Covariance.dense(dense - share @ dense)
     return statistic, df
-
-
-def _comparable(sides: Sequence[Evidence], alike: bool) -> Sequence[Moments]:
-    """The equations of the groups, for the differences of their estimates.
-
-    Over an open alphabet answers that are not listed cancel, hash by hash, if two groups have the
-    same mechanism and weights. Else all allow for them.
-    """
-    two = alike and len(sides) == 2
-    matched = sides[0].moments.matched(sides[1].moments) if two else None
-    return [side.inference for side in sides] if matched is None else matched
 
 
 # -- Test that two groups of respondents have the same distribution, and how they differ ----------
@@ -351,7 +338,7 @@ class TwoSampleResult(TestResult):
         if not self.groups:
             raise NotAvailable("the reports do not determine the frequencies of each group")
         first, second = self.groups
-        return difference_rows(first, second, level(alpha))
+        return difference_rows([(first, second)], level(alpha)).set_axis(first.categories)
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as JSON values, with the documents of both groups."""
@@ -366,10 +353,10 @@ class TwoSampleResult(TestResult):
             raise InvalidArgument("document", document, remedy)
         rest = {name: value for name, value in document.items() if name != "groups"}
         test = TestResult.from_dict(rest)
-        return _told(test, tuple(FrequencyResults.from_dict(group) for group in groups))
+        return _with_groups(test, tuple(FrequencyResults.from_dict(group) for group in groups))
 
 
-def _told(test: TestResult, groups: tuple[FrequencyResults, ...]) -> TwoSampleResult:
+def _with_groups(test: TestResult, groups: tuple[FrequencyResults, ...]) -> TwoSampleResult:
     """The test with the fits of its groups."""
     return TwoSampleResult(
         test.null, test.statistic, test.df, test.pvalue, test.method, test.note, groups
@@ -443,7 +430,9 @@ def two_sample_test(
     method = one_of("method", method, METHODS)
     models = compared({"first": first, "second": second}, candidates)
     test = homogeneity(models, method)
+    fits: tuple[FrequencyResults, ...] = ()
     try:
-        return _told(test, tuple(model.fit_quietly() for model in models))
+        fits = tuple(model.fit_quietly() for model in models)
     except (NotAvailable, NotIdentified):
-        return _told(test, ())
+        pass
+    return _with_groups(test, fits)

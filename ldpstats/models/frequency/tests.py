@@ -1,9 +1,26 @@
-"""Do the channel and the list of categories fit the reports, whatever p is?"""
+"""Tests of one variable: goodness of fit, what a fit warns of, and given distributions.
+
+Whether reports can come from their channel, whatever p is, is asked in the ways that `Check` names.
+Bit patterns are tested by their numbers of ones, whose law is free of p; a channel with more
+outputs than categories by its distance from the laws that it can make; a square channel can only
+show estimates that are too negative. Bits that are noised for sensitive categories only are tested
+by that, and by the sum of all estimates, which is one on average. Several sources are tested one by
+one and compared with each other, with Bonferroni's correction; hashed ones whose cohorts were
+merged to one problem are tested at once.
+
+Over an open alphabet answers that are not listed are no misfit, where the list is known to be
+incomplete or `unexplained` leaves room for as many as it takes, unless the estimate takes the list
+for complete. Reports that no answers could make are always one.
+
+Chi-square tests of estimates put rare categories together. uRR and uRAP report what is not
+sensitive without noise, so that categories that nearly nobody has are nearly never reported; they
+must not be chosen by an error that is part of the difference, nor depend on the order of groups.
+"""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -16,7 +33,6 @@ from ldpstats.errors import InvalidArgument, LDPWarning, MisfitWarning, NotAvail
 from ldpstats.estimators.likelihood import maximise
 from ldpstats.estimators.solvers import gap_target
 from ldpstats.inference import goodness
-from ldpstats.inference import goodness as pearson
 from ldpstats.inference import tests as tests_
 from ldpstats.inference.boundary import form_cumulants, is_feasible
 from ldpstats.inference.goodness import group_sums, rare_groups
@@ -62,25 +78,25 @@ def goodness_of_fit(
     problems: Sequence[Moments],
     likeliest: Array | None = None,
 ) -> TestResult | None:
-    """Test that the reports can come from their channel(s) at all, whatever p is.
+    """Test that the reports can come from their channel(s) at all, whatever p is; None if too few.
 
-    Bit patterns are tested by their numbers of ones, whose law is free of p; a channel with more
-    outputs than categories by its distance from the laws that it can make; a square channel can
-    only show estimates that are too negative. Bits that are noised for sensitive categories only
-    are tested by that, and by the sum of all estimates, which is one on average. Several sources
-    are tested one by one and compared with each other, with Bonferroni's correction; hashed ones
-    whose cohorts were merged to one problem are tested at once. None where there are too few
-    reports for any. `likeliest` is where the likelihood of a single source is largest, if known.
+    `likeliest` is where the likelihood of a single source is largest, if known.
     """
-    pairs = zip(sources, problems, strict=False)
-    found = [_one_fit(c, problem, likeliest) for c, problem in pairs]
+    tests = []
+    for counts, problem in zip(sources, problems, strict=False):
+        try:
+            outcomes = [_check_of(check, counts, problem, likeliest) for check in problem.checks]
+        except (NotAvailable, NotIdentified):  # too few reports, or they leave p open
+            continue
+        tests.append(_worst(outcomes))
     if len(problems) > 1:
-        found.append(_homogeneity(problems))
-    return _worst([test for test in found if test is not None])
+        tests.append(_homogeneity(problems))
+    return _worst(tests)
 
 
-def _worst(tests: Sequence[TestResult]) -> TestResult | None:
-    """The test that speaks loudest, with Bonferroni's correction for their number."""
+def _worst(outcomes: Sequence[TestResult | None]) -> TestResult | None:
+    """The test with the smallest p-value, with Bonferroni's correction for their number."""
+    tests = [test for test in outcomes if test is not None]
     if len(tests) < 2:
         return tests[0] if tests else None
     worst = min(tests, key=lambda test: test.pvalue)
@@ -91,55 +107,50 @@ def _worst(tests: Sequence[TestResult]) -> TestResult | None:
     )
 
 
-def _one_fit(counts: Any, problem: Moments, likeliest: Array | None) -> TestResult | None:
-    """What one source's equations say can be tested; the worst, where that is several things."""
-    try:
-        found = [
-            _laws_fit(counts, problem, likeliest)
-            if check is Check.LAWS
-            else _TESTS[check](counts, problem)
-            for check in problem.checks
-        ]
-    except (NotAvailable, NotIdentified):  # too few reports, or they leave p open
+def _check_of(
+    check: Check, counts: Any, problem: Moments, likeliest: Array | None
+) -> TestResult | None:
+    """What one source's equations say can be tested; None where it always holds."""
+    if check is Check.LAWS:
+        return _laws_fit(counts, problem, likeliest)
+    if check is Check.NEGATIVE:
+        return _negative_fit(problem)
+    if check is Check.ONES:
+        # the number of ones in a report, or in all, whose law is free of p
+        mechanism = counts.mechanism
+        if isinstance(counts, Counts):  # patterns tell more than their sums
+            ones = np.bitwise_count(counts.y).sum(axis=1, dtype=np.int64)
+            histogram = np.bincount(ones, weights=counts.n, minlength=mechanism.k + 1)
+            statistic, df = goodness.popcount_fit(histogram, mechanism.p1, mechanism.p0)
+            law = counts.nobs, mechanism.k, mechanism.p1, mechanism.p0
+            pvalue = goodness.popcount_pvalue(float(statistic), *law)
+            how = "chi-square of the number of ones in a report, p-value by its moments"
+            return TestResult(_NULL, float(statistic), float(df), pvalue, how)
+        total = int(counts.ones.sum())
+        z, p = goodness.bit_total_fit(total, counts.nobs, mechanism.k, mechanism.p1, mechanism.p0)
+        return TestResult(_NULL, float(z), None, float(p), "z-test of the total number of ones")
+    if check is Check.CELLS:
+        # squared residuals of hashed cells against the sum that privacy's noise alone would make
+        misfit = problem.misfit()
+        if misfit is None:
+            return None
+        evenly = "the candidates explain the reports, up to answers that hash evenly"
+        null = evenly if problem.is_open else _NULL
+        if misfit.n_sources > 1:
+            null += f", and {HOMOGENEITY}"
+        how = "chi-square matched to the squared residuals of the cells"
+        return TestResult.chi_square(null, misfit.chi_square, misfit.df, how)
+    # do the estimates sum to one, as they do on average?
+    estimate, V = problem.estimate()[0], problem.covariance()
+    variance = float(V.transform(np.ones((1, estimate.size)))[0, 0])
+    if variance <= 1e-12 * float(V.variances().max()):
         return None
-    return _worst([test for test in found if test is not None])
-
-
-def _cells_fit(counts: Any, problem: Moments) -> TestResult | None:
-    """Squared residuals of hashed cells against the sum that privacy's noise alone would make."""
-    found = problem.misfit()
-    if found is None:
-        return None
-    evenly = "the candidates explain the reports, up to answers that hash evenly"
-    null = evenly if problem.is_open else _NULL
-    if found.n_sources > 1:
-        null += f", and {HOMOGENEITY}"
-    how = "chi-square matched to the squared residuals of the cells"
-    return TestResult.chi_square(null, found.chi_square, found.df, how)
-
-
-def _ones_fit(counts: Counts | BitCounts, problem: Moments) -> TestResult:
-    """The number of ones in a report, or in all, whose law is free of p."""
-    mechanism = counts.mechanism
-    if isinstance(counts, Counts):  # patterns tell more than their sums
-        ones = np.bitwise_count(counts.y).sum(axis=1, dtype=np.int64)
-        histogram = np.bincount(ones, weights=counts.n, minlength=mechanism.k + 1)
-        statistic, df = goodness.popcount_fit(histogram, mechanism.p1, mechanism.p0)
-        law = counts.nobs, mechanism.k, mechanism.p1, mechanism.p0
-        pvalue = goodness.popcount_pvalue(float(statistic), *law)
-        how = "chi-square of the number of ones in a report, p-value by its moments"
-        return TestResult(_NULL, float(statistic), float(df), pvalue, how)
-    total = int(counts.ones.sum())
-    z, p = goodness.bit_total_fit(total, counts.nobs, mechanism.k, mechanism.p1, mechanism.p0)
-    return TestResult(_NULL, float(z), None, float(p), "z-test of the total number of ones")
+    z, p = tests_.z_test(estimate.sum(), np.sqrt(variance), 1.0)
+    return TestResult(_NULL, float(z), None, float(p), "z-test of the sum of the estimates")
 
 
 def _laws_fit(counts: Counts, problem: Any, likeliest: Array | None) -> TestResult:
-    """Labels: their distance from the laws of the channel, or else the most negative estimates.
-
-    Rare outputs are put together, if enough are left. A channel with no more outputs than
-    categories can make any law but for signs.
-    """
+    """Labels: their distance from the laws of the channel, or else the most negative estimates."""
     n, Q = counts.vector(), counts.mechanism.channel().matrix()
     seen, possible = n > 0, Q.any(axis=0)
     target = gap_target(int(n.sum()), None)
@@ -149,15 +160,16 @@ def _laws_fit(counts: Counts, problem: Any, likeliest: Array | None) -> TestResu
     law = best @ Q
     if possible.sum() > len(Q) and n.sum() >= _FEWEST:
         expected = n.sum() * law[possible]
-        for group in (goodness.rare_groups(expected), np.arange(expected.size)):
-            pooled = np.array([goodness.group_sums(row, group) for row in Q[:, possible]])
-            seen_together = goodness.group_sums(n[possible], group)
+        # rare outputs are put together, if enough are left
+        for group in (rare_groups(expected), np.arange(expected.size)):
+            pooled = np.array([group_sums(row, group) for row in Q[:, possible]])
+            seen_together = group_sums(n[possible], group)
             try:
-                found = goodness.channel_distance(seen_together, pooled, best @ pooled)
+                distance = goodness.channel_distance(seen_together, pooled, best @ pooled)
             except NotAvailable:  # no more groups than categories they tell apart
                 continue
             how = "distance from the laws of the channel, p-value by the moments of the statistic"
-            return TestResult(_NULL, found[0], float(found[1]), found[2], how)
+            return TestResult(_NULL, distance[0], float(distance[1]), distance[2], how)
     if problem.is_dense:
         assert isinstance(problem, Equations)
         inverse = np.asarray(problem.inverse)
@@ -165,20 +177,16 @@ def _laws_fit(counts: Counts, problem: Any, likeliest: Array | None) -> TestResu
         return _most_negative(z, p, problem.exact_form())
     listed = problem.influences(best) if problem.exact_form() is None else None
     if listed is None:
-        return _negative_fit(counts, problem)
+        return _negative_fit(problem)
     ((_, each, _),) = listed
     z, p = goodness.negative_estimates(n, each.T * n.sum(), law)
     return _most_negative(z, p, None)
 
 
-def _negative_fit(counts: Any, problem: Moments) -> TestResult:
-    """Estimates that are more negative than chance makes them where a frequency is zero.
-
-    One report more than expected is allowed for: where a report is hardly ever made, the normal law
-    takes even one for impossible.
-    """
+def _negative_fit(problem: Moments) -> TestResult:
+    """Estimates that are more negative than chance makes them where a frequency is zero."""
     estimate, variance = problem.estimate()[0], problem.estimate_variances()
-    try:
+    try:  # one report more than expected: the normal law takes even one rare report for impossible
         variance = variance + (problem.reach()[0] / problem.nobs) ** 2
     except (NotAvailable, InvalidArgument):  # what one report does is not known
         pass
@@ -191,43 +199,18 @@ def _negative_fit(counts: Any, problem: Moments) -> TestResult:
 def _most_negative(z: Array, p: Array, form: ExactForm | None) -> TestResult:
     """Bonferroni over the categories, with exact p-values of those that have a count."""
     if form is not None:  # the chance of a count as small if the frequency is zero
-        least = _smallest(form)
+        # only these can have the smallest p-value: of each law, the category counted least
+        known = np.flatnonzero(form.known)
+        counts = pd.Series(form.tally[known] * np.sign(form.scale[known]), index=known)
+        least = np.asarray(counts.groupby(form.offset[known]).idxmin())
         p[form.known] = 1.0
         p[least] = form.take(least).apply(tests_.binomial_deficit)
     pvalue = min(1.0, float(p.size * p.min()))
     return TestResult(_NULL, float(z.min()), None, pvalue, _NEGATIVE)
 
 
-def _sum_fit(counts: Any, problem: Moments) -> TestResult | None:
-    """Do the estimates sum to one, as they do on average? None where they always do."""
-    estimate, V = problem.estimate()[0], problem.covariance()
-    variance = float(V.transform(np.ones((1, estimate.size)))[0, 0])
-    if variance <= 1e-12 * float(V.variances().max()):
-        return None
-    z, p = tests_.z_test(estimate.sum(), np.sqrt(variance), 1.0)
-    return TestResult(_NULL, float(z), None, float(p), "z-test of the sum of the estimates")
-
-
-def _smallest(form: ExactForm) -> Array:
-    """Categories that can have the smallest p-value: of each law, the one counted least."""
-    at = np.flatnonzero(form.known)
-    counts = pd.Series(form.tally[at] * np.sign(form.scale[at]), index=at)
-    return np.asarray(counts.groupby(form.offset[at]).idxmin())
-
-
-_TESTS: Mapping[Check, Callable[[Any, Any], TestResult | None]] = {
-    Check.CELLS: _cells_fit,
-    Check.NEGATIVE: _negative_fit,
-    Check.ONES: _ones_fit,
-    Check.SUM: _sum_fit,
-}
-
-
 def _homogeneity(problems: Sequence[Moments]) -> TestResult | None:
-    """Do several sources agree on p? Wald test of what each estimates of it, against one of them.
-
-    A source that leaves p open, such as one of withheld reports, is compared in what it does tell.
-    """
+    """Do several sources agree on p? Wald test of what each tells of it, against one of them."""
     from scipy.linalg import block_diag
 
     k, S = problems[0].k, len(problems)
@@ -266,10 +249,10 @@ _ROOM = 3.0  # standard errors that the share of answers that are not listed may
 def impossible(problems: Sequence[Moments]) -> float:
     """p-value of hashed reports that no answers whatever could make; 1 where none are open."""
     bounds = [cells for problem in problems for cells in problem.cell_bounds()]
-    found = [
+    pvalues = [
         goodness.any_answers_fit(c.ones, c.reports, c.absent, c.present, c.most) for c in bounds
     ]
-    return min(1.0, len(found) * min(found)) if found else 1.0
+    return min(1.0, len(pvalues) * min(pvalues)) if pvalues else 1.0
 
 
 def misfit(
@@ -277,9 +260,7 @@ def misfit(
 ) -> str:
     """What a fit warns of, in words; "" where the reports fit, or nothing tells.
 
-    Over an open alphabet answers that are not listed are no misfit, where the list is known to be
-    incomplete or `unexplained` leaves room for as many as it takes, unless the estimate takes the
-    list for complete. Reports that no answers could make are always one.
+    `complete` is the remedy where the estimate takes a list of candidates for complete.
     """
     pvalue = impossible(problems)
     if pvalue < MISFIT:
@@ -296,7 +277,9 @@ def misfit(
     if share is not None:
         if incomplete or results.linear.at is not None:
             return ""
-        room = share.estimate + _ROOM * share.bse >= _least_unlisted(problems)
+        cells = joined(problems).misfit()
+        least = 0.0 if cells is None else cells.least_unlisted  # that explains the misfit
+        room = share.estimate + _ROOM * share.bse >= least
         if room and not complete:
             return ""
         remedy = complete if room else f"check the mechanism's parameters, or {_KNOWN}"
@@ -304,12 +287,6 @@ def misfit(
         f"goodness of fit has p {shown(test.pvalue)}: the reports contradict the hypothesis that "
         f"{test.null} ({test.method}); {remedy}"
     )
-
-
-def _least_unlisted(problems: Sequence[Moments]) -> float:
-    """The share of answers that are not listed that it takes to explain the misfit."""
-    found = joined(problems).misfit()
-    return 0.0 if found is None else found.least_unlisted
 
 
 def shown(pvalue: float) -> str:
@@ -328,17 +305,13 @@ def warn_of_doubts(misfit: str, condition: float, stacklevel: int = 3) -> None:
 # -- Chi-square tests of estimates, in which rare categories are put together ---------------------
 
 
-_KNOWN_chi_square = 1e-10  # relative variance below which a contrast is known
+_RELATIVE = 1e-10  # relative variance below which a contrast is known
 
 
 def all_candidates(
     null: str, outcome: tuple[Any, Any], problems: Sequence[Moments], method: str
 ) -> TestResult:
-    """A Wald test of all candidates: F where the residuals gave a component of the variance.
-
-    Its degrees of freedom are matched to the variance of the statistic, see
-    `CohortMoments.wald_variance`.
-    """
+    """A Wald test of all candidates: F, with `wald_law`'s df, where residuals gave a variance."""
     from scipy.special import fdtrc
 
     test = TestResult.chi_square(null, *outcome, method)
@@ -352,28 +325,19 @@ def all_candidates(
 
 
 def by_moments(test: TestResult, problems: Sequence[Moments], p: Array, R: Array) -> TestResult:
-    """The test of contrasts R of all estimates, with the law that its statistic has under p.
+    """The test of contrasts R, (q, sum of k), of all estimates, by its statistic's law under p.
 
     Chi-square is the limit of that law, and far from it where some reports are rare. The test is
-    left as it is where the reports of a problem cannot be listed.
-
-    Parameters
-    ----------
-    test : TestResult
-        The quadratic form of the contrasts in the inverse of their covariance under p.
-    problems : sequence of Moments
-        Independent of each other.
-    R : array, shape (q, sum of k)
-        Contrasts of the estimates of all problems, side by side; they may be redundant.
+    left as it is where the reports of a problem cannot be listed. R may be redundant.
     """
     listed = [problem.influences(p) for problem in problems]
     sides = np.split(R, np.cumsum([problem.k for problem in problems])[:-1], axis=1)
     parts = [
         (n, each @ side.T, law)
-        for found, side in zip(listed, sides, strict=True)
-        for n, each, law in found or ()
+        for reports, side in zip(listed, sides, strict=True)
+        for n, each, law in reports or ()
     ]
-    if any(found is None for found in listed):
+    if any(reports is None for reports in listed):
         return test
     covariance = np.zeros((len(R), len(R)))
     for n, each, law in parts:
@@ -382,53 +346,43 @@ def by_moments(test: TestResult, problems: Sequence[Moments], p: Array, R: Array
     scale = np.sqrt(np.diagonal(covariance))
     scale = np.where(scale > 0.0, scale, 1.0)
     values, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
-    kept = values > _KNOWN_chi_square * values[-1]
+    kept = values > _RELATIVE * values[-1]
     white = vectors[:, kept] / scale[:, None] / np.sqrt(values[kept])
     size = sum(len(law) for _, _, law in parts)
     if kept.sum() != test.df or not is_feasible(size, white.shape[1]):
         return test
-    found = form_cumulants([(n, each @ white, law) for n, each, law in parts])
+    cumulants = form_cumulants([(n, each @ white, law) for n, each, law in parts])
     how = f"{test.method}, p-value by the moments of the statistic"
     # a law that rare reports dominate says little of the statistic where none was seen
-    return replace(test, pvalue=max(test.pvalue, found.pvalue(test.statistic)), method=how)
+    return replace(test, pvalue=max(test.pvalue, cumulants.pvalue(test.statistic)), method=how)
 
 
 def rare_categories(sides: Sequence[Sequence[Moments]], p: Array) -> npt.NDArray[np.int64]:
     """Groups of categories that are tested together, because too few reports are expected.
 
-    uRR and uRAP report what is not sensitive without noise, so that categories that nearly nobody
-    has are nearly never reported. What matters of a difference of estimates is its kurtosis beyond
-    the normal law's. One over it is the expected count where that is all there is, and large where
-    other noise prevails. Where p is estimated, what it may well be counts too: categories must not
-    be chosen by an error that is part of the difference. Of more than two sides every pair counts,
-    so that neither their order matters nor who is compared with whom. See `goodness.rare_groups`.
+    What matters of a difference of estimates is its kurtosis beyond the normal law's: one over it
+    is the expected count where rare reports without noise are all there is, and large where other
+    noise prevails. Where p is estimated, what it may well be counts too. Every pair counts.
     """
-    counted = [_own_counts(side) for side in sides]
+    counted: list[list[OwnCounts] | None] = []  # that an estimate is an affine function of
+    noise = []  # variances of an estimate that is none
+    for side in sides:
+        binomial = [counts for problem in side if (counts := problem.own_counts()) is not None]
+        counted.append(binomial if len(binomial) == len(side) else None)
     if not any(counted):
         return np.arange(p.size)
-    pairs = zip(counted, sides, strict=True)
-    noise = [np.zeros(p.shape) if own else _noise(side, p) for own, side in pairs]
+    for own, side in zip(counted, sides, strict=True):
+        try:
+            noise.append(np.zeros(p.shape) if own else joined(side).estimate_variances(p))
+        except NotIdentified:  # a source that tells sums of categories only
+            noise.append(np.zeros(p.shape))
     expected = _effective_counts(counted, p, noise)
     if len(sides) > 1:
         every = joined([problem for side in sides for problem in side])
         above = p + 2.0 * np.sqrt(every.estimate_variances(p))
         above = np.maximum(p, np.minimum(above, 0.5))
         expected = np.minimum(expected, _effective_counts(counted, above, noise))
-    return goodness.rare_groups(expected)
-
-
-def _own_counts(side: Sequence[Moments]) -> list[OwnCounts] | None:
-    """The binomial counts that an estimate is an affine function of; None if it is not."""
-    own = [counts for q in side if (counts := q.own_counts()) is not None]
-    return own if len(own) == len(side) else None
-
-
-def _noise(side: Sequence[Moments], p: Array) -> Array:
-    """Variances of an estimate that is not an affine function of binomial counts."""
-    try:
-        return joined(side).estimate_variances(p)
-    except NotIdentified:  # a source that tells sums of categories only
-        return np.zeros(p.shape)
+    return rare_groups(expected)
 
 
 def _effective_counts(
@@ -438,30 +392,27 @@ def _effective_counts(
 
     It is at most the number of reports; `noise` has no kurtosis.
     """
-    laws = [
-        (0, spread, np.zeros(p.shape)) if side is None else _cumulants(side, p)
-        for side, spread in zip(sides, noise, strict=True)
-    ]
-    found = []
+    laws = []  # reports, second and fourth cumulant of each estimate
+    for side, spread in zip(sides, noise, strict=True):
+        if side is None:
+            laws.append((0, spread, np.zeros(p.shape)))
+            continue
+        second, fourth = np.zeros(p.shape), np.zeros(p.shape)
+        precision = np.array([q.precision for q in side])
+        for q, share in zip(side, precision / precision.sum(axis=0), strict=True):
+            m = q.offset + q.slope * p
+            v, slope = m * (1.0 - m), share / q.slope
+            second += slope**2 * v / q.nobs
+            fourth += slope**4 * v * np.maximum(1.0 - 6.0 * v, 0.0) / q.nobs**3
+        laws.append((sum(q.nobs for q in side), second, fourth))
+    counts = []
     for pair in combinations(laws, 2) if len(laws) > 1 else [tuple(laws)]:
         most, second, fourth = (sum(parts) for parts in zip(*pair, strict=True))
         if most:
             with np.errstate(divide="ignore", invalid="ignore"):
                 count = np.where(second > 0.0, second**2 / fourth, 0.0)
-            found.append(np.minimum(count, most))
-    return np.asarray(np.min(found, axis=0))
-
-
-def _cumulants(side: Sequence[OwnCounts], p: Array) -> tuple[int, Array, Array]:
-    """Reports of one side, and second and fourth cumulant of its estimate."""
-    second, fourth = np.zeros(p.shape), np.zeros(p.shape)
-    precision = np.array([q.precision for q in side])
-    for q, share in zip(side, precision / precision.sum(axis=0), strict=True):
-        m = q.offset + q.slope * p
-        v, slope = m * (1.0 - m), share / q.slope
-        second += slope**2 * v / q.nobs
-        fourth += slope**4 * v * np.maximum(1.0 - 6.0 * v, 0.0) / q.nobs**3
-    return sum(q.nobs for q in side), second, fourth
+            counts.append(np.minimum(count, most))
+    return np.asarray(np.min(counts, axis=0))
 
 
 def contrasts(group: npt.NDArray[np.int64]) -> Array:
@@ -472,8 +423,8 @@ def contrasts(group: npt.NDArray[np.int64]) -> Array:
 def plug_in(problem: Moments) -> Array:
     """Frequencies whose law is close to the reports, for variances under a null.
 
-    Sums of bits are noisy where a category is frequent, and hardly elsewhere. The projection counts
-    distances in standard errors: else rare categories would make up for the noise of frequent ones.
+    The projection counts distances in standard errors: else rare categories would make up for the
+    noise of frequent ones.
     """
     estimate = problem.estimate()[0]
     positive = np.maximum(estimate, 0.0)
@@ -495,46 +446,32 @@ def together(group: npt.NDArray[np.int64]) -> str:
 # -- Test of one distribution that is given -------------------------------------------------------
 
 
-_NULL_one_sample = "the frequencies are p0"
-
-
 def one_sample_test(evidence: Evidence, p0: Array) -> TestResult:
     """Test that the frequencies are p0, shape (k,): see `FrequencyModel.test_distribution`."""
-    step, problem = evidence.one_step, evidence.inference
+    null, step, problem = "the frequencies are p0", evidence.one_step, evidence.inference
     if step is not None:
         problem = step = step.at(p0)
     if problem.is_open:
         estimate, V = problem.estimate()[0], problem.covariance(p0)
         every = tests_.wald(np.eye(p0.size), p0, estimate, V)
         how = "Wald on all candidates, covariance under the null"
-        return all_candidates(_NULL_one_sample, every, [problem], how)
+        return all_candidates(null, every, [problem], how)
     if step is not None:
         group = rare_groups(effective_counts([step], p0))
     else:
         group = rare_categories([evidence.problems], p0)
-    return _chi_square(problem, evidence, p0, group)
-
-
-def _chi_square(
-    problem: Moments, evidence: Evidence, p0: Array, group: npt.NDArray[np.int64]
-) -> TestResult:
-    """Pearson's test where each category has a label of its own, else Wald's."""
     method = "Wald, covariance under the null"
     if any(q.rules_out(p0) for q in evidence.problems):
         how = "a category was reported that p0 rules out"
-        return TestResult.chi_square(_NULL_one_sample, np.inf, group.max(), method, how)
+        return TestResult.chi_square(null, np.inf, group.max(), method, how)
     labels = problem.labels_under(p0)
-    if labels is not None:
+    if labels is not None:  # each category has a label of its own
         seen, law = (group_sums(values, group) for values in labels)
-        outcome = pearson.pearson_given(seen, law / law.sum())
+        outcome = goodness.pearson_given(seen, law / law.sum())
         method = "Pearson chi-square of the privatised reports"
     else:
         estimate, V = problem.estimate()[0], problem.covariance(p0)
         sums, null_p = group_sums(estimate, group), group_sums(p0, group)
-        outcome = pearson.given_distribution(sums, V.merged(group), null_p)
-    test = TestResult.chi_square(
-        _NULL_one_sample, float(outcome[0]), outcome[1], method, together(group)
-    )
-    if labels is not None:
-        return test
-    return by_moments(test, [problem], p0, contrasts(group))
+        outcome = goodness.given_distribution(sums, V.merged(group), null_p)
+    test = TestResult.chi_square(null, float(outcome[0]), outcome[1], method, together(group))
+    return test if labels is not None else by_moments(test, [problem], p0, contrasts(group))

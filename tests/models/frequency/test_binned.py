@@ -11,7 +11,7 @@ from scipy import stats
 from simulate import at_least, near, repeat
 
 import ldpstats as ldp
-from ldpstats.models.frequency import results as ordered
+from ldpstats.models.frequency import answers as ordered
 
 Array = Any
 N = 5000

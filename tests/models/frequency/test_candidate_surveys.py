@@ -19,6 +19,7 @@ from simulated.candidates import Decoded, Surveys, check_errors, zipf
 import ldpstats as ldp
 from ldpstats.inference import intervals
 from ldpstats.inference import tests as multiplicity
+from ldpstats.inference.boundary import clip_unit
 from ldpstats.inference.tails import normal_pvalue
 
 Array = npt.NDArray[Any]
@@ -44,7 +45,7 @@ def check_coverage(decoded: Decoded, p: Array) -> None:
     assert 0.94 - slack < shares[present].mean() < 0.965 + slack
     assert near(shares[present], 1 - ALPHA, R), shares[present]
     assert 0.94 < shares[~present].mean() < 0.965
-    cut = coverage(intervals.clip_unit(decoded.intervals()), p)[~present].mean()
+    cut = coverage(clip_unit(decoded.intervals()), p)[~present].mean()
     assert 0.965 < cut < 0.99
     halved = coverage(intervals.wald(decoded.estimate, decoded.se / 2), p)
     assert halved[present].max() < 0.9  # control

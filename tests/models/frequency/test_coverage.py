@@ -33,6 +33,8 @@ from surveys import (
 
 import ldpstats as ldp
 from ldpstats.inference import intervals
+from ldpstats.inference.boundary import clip_unit
+from ldpstats.inference.tests import exact_binomial
 
 pytestmark = [
     pytest.mark.usefixtures("without_goodness"),
@@ -111,7 +113,7 @@ def coverages(setting: Setting, R: int) -> pd.DataFrame:
             "p": setting.p,
             "expected": setting.n * setting.tallied(),
             "uncut": coverage(uncut, setting.p),
-            "cut": coverage(intervals.clip_unit(uncut), setting.p),
+            "cut": coverage(clip_unit(uncut), setting.p),
             "halved": coverage(halved, setting.p),
         }
     )
@@ -140,7 +142,7 @@ def exact_coverage(setting: Setting) -> Array:
     for m in setting.tallied():
         spread = int(8 * np.sqrt(n * m * (1 - m))) + 8
         tally = np.arange(max(0, int(n * m) - spread), min(n, int(n * m) + spread) + 1)
-        low, high = intervals.exact_binomial(tally, n).T
+        low, high = exact_binomial(tally, n).T
         shares.append(stats.binom.pmf(tally, n, m) @ ((low <= m) & (m <= high)))
     return np.array(shares)
 

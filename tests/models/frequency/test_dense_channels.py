@@ -18,8 +18,8 @@ from simulate import coverage
 from surveys import assert_cut
 
 import ldpstats as ldp
-from ldpstats.inference import intervals
 from ldpstats.inference import tests as tests_
+from ldpstats.inference.boundary import clip_unit
 from ldpstats.likelihood.tallies import project_simplex
 
 # of a thousand simulated surveys one looks as if it did not fit
@@ -168,9 +168,7 @@ def test_no_interval_is_a_point() -> None:
     ratio = stats.binom.cdf(22, n, m) / stats.binom.cdf(22, n, noise)
     assert ratio == pytest.approx(0.025, rel=1e-9)
     inside = uncut.upper > 0
-    np.testing.assert_allclose(
-        ends[inside], intervals.clip_unit(uncut[inside].to_numpy()), rtol=1e-12
-    )
+    np.testing.assert_allclose(ends[inside], clip_unit(uncut[inside].to_numpy()), rtol=1e-12)
     for method in ("wald", "wilson", "exact"):
         for simultaneous in (None, "bonferroni"):
             found = fit.conf_int(method=method, simultaneous=simultaneous)

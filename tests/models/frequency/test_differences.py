@@ -13,7 +13,7 @@ from simulate import near, repeat
 
 import ldpstats as ldp
 from ldpstats.inference.intervals import Difference
-from ldpstats.models.frequency.results import cell_law
+from ldpstats.models.frequency.answers import cell_law
 
 Array = npt.NDArray[Any]
 JOBS = ("nurse", "teacher", "driver", "cook")

@@ -13,7 +13,7 @@ from simulate import at_least, near, repeat
 from surveys import as_counts, draw
 
 import ldpstats as ldp
-from ldpstats.models.frequency import results as ordered
+from ldpstats.models.frequency import answers as ordered
 
 Array = npt.NDArray[Any]
 GRADES = ("low", "middle", "high", "top")

@@ -38,7 +38,9 @@ import ldpstats as ldp
 from ldpstats.inference import goodness as pearson
 from ldpstats.inference import intervals, tests
 from ldpstats.inference import tests as multiplicity
+from ldpstats.inference.boundary import clip_unit
 from ldpstats.inference.tails import chi2_pvalue
+from ldpstats.inference.tests import exact_binomial
 from ldpstats.likelihood.tallies import PooledTallies, Tallies
 from ldpstats.models.frequency.tests import goodness_of_fit
 
@@ -142,7 +144,7 @@ A_FEW = [SETTINGS[0], SETTINGS[4]]
 @cache
 def exact_ends(n: int) -> Array:
     """Clopper-Pearson intervals of all tallies of n, shape (n + 1, 2)."""
-    return intervals.exact_binomial(np.arange(n + 1), n)
+    return exact_binomial(np.arange(n + 1), n)
 
 
 def default_ends(tally: Array, n: int, offset: float, scale: float) -> Array:
@@ -216,7 +218,7 @@ def check_coverage(setting: Setting, counts: Array) -> None:
     """Simulation agrees with the sums."""
     theory, R = summed_coverage(setting), len(counts)
     uncut = default_intervals(setting.mechanism, counts, setting.n)
-    for ends, share in ((uncut, theory.uncut), (intervals.clip_unit(uncut), theory.cut)):
+    for ends, share in ((uncut, theory.uncut), (clip_unit(uncut), theory.cut)):
         se = error(np.clip(share, 0, 1), R)  # sums may exceed one by rounding
         # 5 standard errors, and one survey where hardly any interval misses
         assert np.all(np.abs(coverage(ends, setting.p) - share) <= 5 * se + 1 / R)
