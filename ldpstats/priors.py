@@ -1,4 +1,9 @@
-"""Priors of frequencies: labels that a caller gives, and the arrays that a sampler needs."""
+"""Prior laws: of frequencies, tables, coefficients and unknown parameters.
+
+A `SimplexPrior` (`Dirichlet`, `LogisticNormal`) becomes a `LogitLaw` once the categories are known;
+so do priors of joint tables (`Margins`) and of groups (`Pooling`). `Beta` and `Normal` are priors
+of a device's parameters and of coefficients.
+"""
 
 from __future__ import annotations
 
@@ -88,7 +93,7 @@ def check_draw(rng: object, draws: object, numbers: int) -> int:
     return wanted
 
 
-# -- The beta prior of an unknown parameter -------------------------------------------------------
+# -- the beta prior of an unknown parameter -------------------------------------------------------
 
 
 _RANGE = (1e-3, 1e9)
@@ -132,7 +137,7 @@ class Beta:
         return f"Beta({self.a!r}, {self.b!r})"
 
 
-# -- The Dirichlet prior --------------------------------------------------------------------------
+# -- the Dirichlet prior --------------------------------------------------------------------------
 
 
 _LEAST = 1e-150  # of a draw: products of two are still numbers
@@ -206,22 +211,14 @@ class Dirichlet(SimplexPrior):
         object.__setattr__(self, "concentration", float(array) if array.ndim == 0 else kept)
 
     def __repr__(self) -> str:
-        shown = self.concentration
-        if isinstance(shown, pd.Series):
-            shown = shown.to_dict()
-        return f"Dirichlet({shown if isinstance(shown, float | dict) else shown.tolist()})"
+        return f"Dirichlet({_shown(self.concentration)})"
 
     def law(self, labels: pd.Index[Any]) -> DirichletLaw:
-        k = len(labels)
-        if isinstance(self.concentration, float):
-            return DirichletLaw(np.full(k, self.concentration))
-        values = align("concentration", self.concentration, labels)
-        return DirichletLaw(
-            numbers("concentration", values, f"must be a number for each of {k} categories", (k,))
-        )
+        remedy = f"must be a number for each of {len(labels)} categories"
+        return DirichletLaw(_for_labels("concentration", self.concentration, labels, remedy))
 
 
-# -- The logistic normal prior --------------------------------------------------------------------
+# -- the logistic normal prior --------------------------------------------------------------------
 
 
 _LARGEST_MEAN = 100.0
@@ -315,10 +312,30 @@ class LogisticNormal(SimplexPrior):
             how = f"must be a number from {_SD[0]:g} to {_SD[1]:g}, or one for each category"
             sd = 1.0 if self.sd is None else self.sd
             object.__setattr__(self, "sd", _given("sd", sd, how, _SD[0]))
-        elif self.sd is not None:
+            return
+        if self.sd is not None:
             raise InvalidArgument("sd", self.sd, "goes without covariance: pass one of them")
-        else:
-            object.__setattr__(self, "covariance", _checked_covariance(self.covariance))
+        given = self.covariance
+        remedy = (
+            "must be a symmetric matrix of finite numbers whose differences of any two categories "
+            "have positive variance"
+        )
+        framed = isinstance(given, pd.DataFrame)
+        C = numbers("covariance", given.to_numpy() if framed else given, remedy)
+        if C.ndim != 2 or C.shape[0] != C.shape[1] or len(C) < 2 or not np.isfinite(C).all():
+            raise InvalidArgument("covariance", given, remedy)
+        if framed and set(given.index) != set(given.columns):
+            raise InvalidArgument("covariance", given, "must have the same labels on both sides")
+        if framed:
+            C = given.loc[:, given.index].to_numpy(dtype=np.float64)
+        scale = max(float(np.abs(C).max()), 1e-300)
+        D = _differences(len(C))
+        least = float(np.linalg.eigvalsh(D @ C @ D.T).min())
+        if np.abs(C - C.T).max() > 1e-10 * scale or least <= 1e-10 * scale or scale > 1e4:
+            raise InvalidArgument("covariance", given, remedy)
+        C = (C + C.T) / 2.0
+        checked = pd.DataFrame(C, given.index, given.index) if framed else C
+        object.__setattr__(self, "covariance", checked)
 
     def __repr__(self) -> str:
         name, spread = "sd", self.sd
@@ -328,9 +345,11 @@ class LogisticNormal(SimplexPrior):
 
     def law(self, labels: pd.Index[Any]) -> LogisticNormalLaw:
         k = len(labels)
-        mean = _for_labels("mean", self.mean, labels)
+        remedy = f"must be {k} numbers, one a category"
+        mean = _for_labels("mean", self.mean, labels, remedy)
         if self.covariance is None:
-            return LogisticNormalLaw(mean, np.diag(_for_labels("sd", self.sd, labels) ** 2))
+            sd = _for_labels("sd", self.sd, labels, remedy)
+            return LogisticNormalLaw(mean, np.diag(sd**2))
         C = self.covariance
         if isinstance(C, pd.DataFrame):
             columns = [align("covariance", C[name], labels) for name in C.columns]
@@ -361,33 +380,12 @@ def _given(name: str, value: Any, remedy: str, least: float) -> Any:
     return float(array) if array.ndim == 0 else array
 
 
-def _for_labels(name: str, value: Any, labels: pd.Index[Any]) -> Array:
+def _for_labels(name: str, value: Any, labels: pd.Index[Any], remedy: str) -> Array:
+    """One number for all, or one for each label, as an array of shape (k,)."""
     k = len(labels)
     if isinstance(value, float):
         return np.full(k, value)
-    return numbers(name, align(name, value, labels), f"must be {k} numbers, one a category", (k,))
-
-
-def _checked_covariance(value: Any) -> Any:
-    remedy = (
-        "must be a symmetric matrix of finite numbers whose differences of any two categories "
-        "have positive variance"
-    )
-    values = value.to_numpy() if isinstance(value, pd.DataFrame) else value
-    C = numbers("covariance", values, remedy)
-    if C.ndim != 2 or C.shape[0] != C.shape[1] or len(C) < 2 or not np.isfinite(C).all():
-        raise InvalidArgument("covariance", value, remedy)
-    if isinstance(value, pd.DataFrame) and set(value.index) != set(value.columns):
-        raise InvalidArgument("covariance", value, "must have the same labels on both sides")
-    if isinstance(value, pd.DataFrame):
-        C = value.loc[:, value.index].to_numpy(dtype=np.float64)
-    scale = max(float(np.abs(C).max()), 1e-300)
-    D = _differences(len(C))
-    least = float(np.linalg.eigvalsh(D @ C @ D.T).min())
-    if np.abs(C - C.T).max() > 1e-10 * scale or least <= 1e-10 * scale or scale > 1e4:
-        raise InvalidArgument("covariance", value, remedy)
-    C = (C + C.T) / 2.0
-    return pd.DataFrame(C, value.index, value.index) if isinstance(value, pd.DataFrame) else C
+    return numbers(name, align(name, value, labels), remedy, (k,))
 
 
 def _shown(value: Any) -> Any:
@@ -396,7 +394,7 @@ def _shown(value: Any) -> Any:
     return value if isinstance(value, float) else value.tolist()
 
 
-# -- The normal prior -----------------------------------------------------------------------------
+# -- the normal prior of a coefficient ------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -435,7 +433,7 @@ class Normal:
         return f"Normal({self.mean!r}, {self.sd!r})"
 
 
-# -- A prior of a joint table: what is known of each margin, beside a prior of the association ----
+# -- a joint table: what is known of each margin, and a prior of the association ------------------
 
 
 _MOST = 1e4  # of the concentrations of a margin: with more, chains hardly move
@@ -498,7 +496,14 @@ class Margins:
         sd = positive_number("log_odds_sd", self.log_odds_sd, _SD)
         object.__setattr__(self, "log_odds_sd", sd)
         for name in ("first", "second", "third"):
-            object.__setattr__(self, name, _margin(name, getattr(self, name)))
+            margin = getattr(self, name)
+            if margin is None or isinstance(margin, Dirichlet):
+                continue
+            try:
+                object.__setattr__(self, name, Dirichlet(margin))
+            except InvalidArgument:
+                remedy = "must be a Dirichlet law, its concentrations, or None for a flat one"
+                raise InvalidArgument(name, margin, remedy) from None
 
     def law(self, labels: Sequence[pd.Index[Any]]) -> MarginsLaw:
         """The law of a table over these categories, one index a variable.
@@ -516,8 +521,8 @@ class Margins:
             remedy = f"has a law for a third margin, and the table has {len(labels)} variables"
             raise InvalidArgument("prior", self, remedy)
         laws = [
-            np.ones(len(own)) if prior is None else prior.law(own).alpha
-            for prior, own in zip(given, labels, strict=False)
+            np.ones(len(categories)) if prior is None else prior.law(categories).alpha
+            for prior, categories in zip(given, labels, strict=False)
         ]
         for total in (float(a.sum()) for a in laws):
             if total > _MOST:
@@ -537,16 +542,6 @@ class Margins:
         draws = check_draw(rng, draws, prod(given))
         law = self.law([pd.RangeIndex(size) for size in given])
         return law.draw(rng, draws).reshape(draws, *given)
-
-
-def _margin(name: str, given: Any) -> Dirichlet | None:
-    if given is None or isinstance(given, Dirichlet):
-        return given
-    try:
-        return Dirichlet(given)
-    except InvalidArgument:
-        remedy = "must be a Dirichlet law, its concentrations, or None for a flat one"
-        raise InvalidArgument(name, given, remedy) from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -598,13 +593,13 @@ class MarginsLaw(LogitLaw):
         """By differences of gradients."""
         moves = _STEP * np.eye(self.k)
         ahead, behind = (self.evaluate(softmax_log(logp + way * moves))[1] for way in (1.0, -1.0))
-        found = (behind - ahead) / (2.0 * _STEP)
-        return np.asarray((found + found.T) / 2.0)
+        H = (behind - ahead) / (2.0 * _STEP)
+        return np.asarray((H + H.T) / 2.0)
 
     def start(self) -> Array:
         """Independence, with the mean of each margin."""
         logs = [np.log(a / a.sum())[None] for a in self.concentrations]
-        table = sum((self._spread(own, v) for v, own in enumerate(logs)), np.zeros(1))
+        table = sum((self._spread(values, v) for v, values in enumerate(logs)), np.zeros(1))
         return np.asarray(table.reshape(-1))
 
     def draw(self, rng: np.random.Generator, size: int) -> Array:
@@ -620,8 +615,6 @@ class MarginsLaw(LogitLaw):
                 break
         return np.asarray((P / P.sum(axis=self._all, keepdims=True)).reshape(size, -1))
 
-    # -- inside
-
     @cached_property
     def _all(self) -> tuple[int, ...]:
         """The axes of the variables, behind that of the draws."""
@@ -636,43 +629,8 @@ class MarginsLaw(LogitLaw):
         shape = [self.sizes[v] if v in at else 1 for v in range(len(self.sizes))]
         return values.reshape(len(values), *shape)
 
-    def _interactions(self, logs: Array) -> Array:
-        """Logarithms less their sums of effects of single variables, (c, k_1, ..., k_d)."""
-        d = len(self.sizes)
-        means = [logs.mean(axis=self._but(v), keepdims=True) for v in range(d)]
-        grand = logs.mean(axis=self._all, keepdims=True)
-        return np.asarray(logs - sum(means) + (d - 1) * grand)
-
-    def _jacobian(self, P: Array, margins: list[Array]) -> tuple[Array, Array]:
-        """Log determinant of the covariance of the indicators, and its gradient by P.
-
-        Of each variable all indicators but the last one's.
-        """
-        c, d = len(P), len(self.sizes)
-        free, part = self._free, self._parts
-        whole = np.concatenate(margins, axis=1)
-        V = -whole[:, :, None] * whole[:, None, :]
-        V[:, np.arange(whole.shape[1]), np.arange(whole.shape[1])] += whole
-        for v, w in combinations(range(d), 2):
-            both = P.sum(axis=self._but(v, w))
-            V[:, part[v], part[w]] += both
-            V[:, part[w], part[v]] += both.transpose(0, 2, 1)
-        V = V[:, free[:, None], free]
-        sign, values = np.linalg.slogdet(V)
-        good = (sign > 0) & np.isfinite(values)
-        V[~good] = np.eye(free.size)
-        inverse = np.zeros((c, whole.shape[1], whole.shape[1]))  # of last categories, zero
-        inverse[:, free[:, None], free] = np.linalg.inv(V)
-        own = np.diagonal(inverse, axis1=1, axis2=2) - 2.0 * np.einsum("cst,ct->cs", inverse, whole)
-        slope = np.zeros_like(P)
-        for v in range(d):
-            slope += self._spread(own[:, part[v]], v)
-        for v, w in combinations(range(d), 2):
-            slope += self._spread(2.0 * inverse[:, part[v], part[w]], v, w)
-        return np.where(good, values, -np.inf), slope
-
     @cached_property
-    def _parts(self) -> list[slice]:
+    def _slices(self) -> list[slice]:
         """Where the indicators of each variable are among those of all."""
         return [slice(*pair) for pair in pairwise(np.cumsum([0, *self.sizes]).tolist())]
 
@@ -682,12 +640,46 @@ class MarginsLaw(LogitLaw):
         ends = np.cumsum(self.sizes)
         return np.setdiff1d(np.arange(ends[-1]), ends - 1)
 
+    def _interactions(self, logs: Array) -> Array:
+        """Logarithms less their sums of effects of single variables, (c, k_1, ..., k_d)."""
+        d = len(self.sizes)
+        means = [logs.mean(axis=self._but(v), keepdims=True) for v in range(d)]
+        grand = logs.mean(axis=self._all, keepdims=True)
+        return np.asarray(logs - sum(means) + (d - 1) * grand)
 
-# -- The hyperprior of partial pooling: how far groups may be from what they have in common -------
+    def _jacobian(self, P: Array, margins: list[Array]) -> tuple[Array, Array]:
+        """Log determinant of the covariance of the indicators, less last ones; gradient by P."""
+        c, d = len(P), len(self.sizes)
+        free, block = self._free, self._slices
+        whole = np.concatenate(margins, axis=1)
+        V = -whole[:, :, None] * whole[:, None, :]
+        V[:, np.arange(whole.shape[1]), np.arange(whole.shape[1])] += whole
+        for v, w in combinations(range(d), 2):
+            both = P.sum(axis=self._but(v, w))
+            V[:, block[v], block[w]] += both
+            V[:, block[w], block[v]] += both.transpose(0, 2, 1)
+        V = V[:, free[:, None], free]
+        sign, values = np.linalg.slogdet(V)
+        good = (sign > 0) & np.isfinite(values)
+        V[~good] = np.eye(free.size)
+        inverse = np.zeros((c, whole.shape[1], whole.shape[1]))  # of last categories, zero
+        inverse[:, free[:, None], free] = np.linalg.inv(V)
+        single = np.diagonal(inverse, axis1=1, axis2=2) - 2.0 * np.einsum(
+            "cst,ct->cs", inverse, whole
+        )
+        slope = np.zeros_like(P)
+        for v in range(d):
+            slope += self._spread(single[:, block[v]], v)
+        for v, w in combinations(range(d), 2):
+            slope += self._spread(2.0 * inverse[:, block[v], block[w]], v, w)
+        return np.where(good, values, -np.inf), slope
+
+
+# -- partial pooling: how far groups may be from what they have in common -------------------------
 
 
 _DF = (1.0, 1e6)
-_MOST_pooling = 1e150  # of a draw of the standard deviation, whose effects are still numbers
+_LARGEST_SD = 1e150  # of a draw of the standard deviation, whose effects are still numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -793,6 +785,6 @@ class Pooling:
             sd = sd / np.sqrt(rng.chisquare(self.df, draws) / self.df)
         common = self.law(labels).draw(rng, draws)
         effects = rng.standard_normal((draws, n_groups, len(labels)))
-        effects *= np.minimum(sd, _MOST_pooling)[:, None, None] / np.sqrt(2.0)
+        effects *= np.minimum(sd, _LARGEST_SD)[:, None, None] / np.sqrt(2.0)
         logs = np.log(np.maximum(common, np.finfo(float).tiny))[:, None]
         return sd, common, np.exp(softmax_log(logs + effects))

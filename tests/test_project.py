@@ -168,11 +168,11 @@ def test_an_installation_that_fails_ends_the_run(fault: str, copy: Path) -> None
     assert not (copy / ".venv-test").exists()
 
 
-OTHERS = """
+OTHERS = r"""
 echo installed; mkdir -p .venv-test/bin; cd .venv-test/bin
 for tool in pytest ruff mypy python ldpstats; do
-    fails='case "$FAULT" in *"%s $*"*) exit 1; esac'
-    printf "#!/bin/sh\\necho own %s \"\$*\"\\n$fails\\n" $tool $tool > $tool
+    printf '#!/bin/sh\necho own %s "$*"\n' $tool > $tool
+    printf 'case "$FAULT" in *"%s $*"*) exit 1; esac\n' $tool >> $tool
     chmod +x $tool
 done
 """

@@ -1,4 +1,20 @@
-"""Fit the change between two waves of the same respondents."""
+"""Change of the frequencies between two waves of the same respondents.
+
+With unbiased features ``g(y)`` of a report, ``E[g_j | x] = 1{x = j}``, the number ``f_j =
+g2_j(y2) - g1_j(y1)`` of a respondent has the mean ``p2_j - p1_j``, and the estimate is its mean
+over the respondents. Without noise f is 1 for those who moved to j, -1 for those who left it, and 0
+for all others. Its second moment is that of the noise plus the turnover of the category, the share
+of those who moved to it or left it: at each change its maximum likelihood estimate given that
+change, as in Tango's score interval for paired proportions.
+
+Under the null E f = 0 and the covariance is ``n^-1 E f f'``: without noise the test is McNemar's or
+the Stuart-Maxwell test.
+
+References
+----------
+Tango, T. (1998), Statistics in Medicine 17, 891-908. Stuart, A. (1955), Biometrika 42, 412-416.
+Maxwell, A. E. (1970), British Journal of Psychiatry 116, 651-655.
+"""
 
 from __future__ import annotations
 
@@ -30,6 +46,7 @@ from ldpstats.inference.tests import TestResult, standardised, wald, z_test
 from ldpstats.likelihood.covariance import Covariance, finite_array
 from ldpstats.likelihood.joint import Alphabet, JointMoments
 from ldpstats.likelihood.tallies import Uncertain
+from ldpstats.models import plots
 from ldpstats.models.association import estimates
 from ldpstats.models.association.estimates import Evidence
 from ldpstats.models.association.groups import prepared, refuse_shared, together, variable_names
@@ -57,7 +74,6 @@ from ldpstats.models.layout import (
     second_shown,
     second_words,
 )
-from ldpstats.models.plots import LONGEST_LABEL as LONGEST_LABEL_plots
 from ldpstats.models.plots import (
     axes_of,
     axis_labels,
@@ -83,6 +99,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ChangeResults", "change", "change_between"]
 
+
+Array = npt.NDArray[Any]
 
 _WAVES = ("first", "second")
 _FEWEST = 10  # respondents whose reports show the variance of a change of the margins
@@ -159,7 +177,6 @@ def change(
     >>> margins.differences()["estimate"].round(3).tolist()
     [-0.244, 0.244]
     """
-    _check_name(name)
     return change_between(together((first, second)), name, waves, candidates, method, memoised)
 
 
@@ -177,33 +194,43 @@ def change_between(
 
     `lost` are the persons who are in one wave only, and not in the counts.
     """
-    _check_name(name)
+    if not isinstance(name, str | None):
+        raise InvalidArgument("name", name, "must be text: the name of the variable")
     known = [part.name for part in counts.reports]
     same = known[0] == known[1]
-    names = _wave_names(waves, _WAVES if same or not all(known) else known)
-    if candidates is None:
-        _same_categories(counts.mechanisms)
+    try:
+        names = variable_names(waves, 2, _WAVES if same or not all(known) else known)
+    except InvalidArgument:
+        raise InvalidArgument("waves", waves, "must be two different names") from None
+    first, second = counts.mechanisms
+    others = MechanismMismatch(
+        f"{first} and {second} have different categories: both waves need the same labels in the "
+        "same order"
+    )
+    if candidates is None and not (first.is_open or second.is_open):
+        if not first.labels().equals(second.labels()):
+            raise others
     called = known[0] * same if name is None else name
     if memoised is not None and boolean("memoised", memoised):
         if method is not None:
             raise InvalidArgument("method", method, "goes without memoised=True: leave it out")
-        return margins_alone(counts, names, candidates, called)
+        return _margins_alone(counts, names, candidates, called)
     refuse_shared([counts], names, memoised, "change", ["wave", "wave"])
     lists, other = (None, False) if candidates is None else ([candidates] * 2, True)
     model = AssociationModel(counts, candidates=lists, other=other, names=names, memoised=False)
     joint = model.fit(method)
     if not joint.labels[0].equals(joint.labels[1]):
-        raise _other_categories(*counts.mechanisms)
+        raise others
     problem = estimates.rests_on(model.evidence, joint.linear)
-    pairs = None if problem is None else pair_features(model.evidence, problem)
-    law = None if pairs is None else change_law(pairs)
-    fit = change_fit(joint, law, called)
-    turnover = None if pairs is None else turnover_law(pairs)
-    test = homogeneity(fit, names, pairs, law)
+    pairs = None if problem is None else _pair_features(model.evidence, problem)
+    law = None if pairs is None else _change_law(pairs)
+    fit = _change_fit(joint, law, called)
+    turnover = None if pairs is None else _turnover_law(pairs)
+    test = _homogeneity(fit, names, pairs, law)
     return ChangeResults(fit, joint, Changes(law, turnover, test, lost))
 
 
-def margins_alone(
+def _margins_alone(
     counts: JointCounts, waves: tuple[str, ...], candidates: Any, name: str
 ) -> WeightedResults:
     """The frequencies of both waves, the two reports of a person being one sampling unit."""
@@ -248,75 +275,23 @@ def margins_alone(
     return model.fit()
 
 
-def _check_name(name: object) -> None:
-    if not isinstance(name, str | None):
-        raise InvalidArgument("name", name, "must be text: the name of the variable")
+# -- The law of the change, from the pairs of reports ---------------------------------------------
 
-
-def _wave_names(waves: Sequence[str] | None, known: Sequence[str]) -> tuple[str, ...]:
-    try:
-        return variable_names(waves, 2, known)
-    except InvalidArgument:
-        raise InvalidArgument("waves", waves, "must be two different names") from None
-
-
-def _same_categories(mechanisms: Sequence[Any]) -> None:
-    first, second = mechanisms
-    if not (first.is_open or second.is_open or first.labels().equals(second.labels())):
-        raise _other_categories(first, second)
-
-
-def _other_categories(first: Any, second: Any) -> MechanismMismatch:
-    return MechanismMismatch(
-        f"{first} and {second} have different categories: both waves need the same labels in the "
-        "same order"
-    )
-
-
-# -- The law of the change between two waves, from the pairs of reports ---------------------------
-# With unbiased features ``g(y)`` of a report, ``E[g_j | x] = 1{x = j}``, the number ``f_j =
-# g2_j(y2) - g1_j(y1)`` of a respondent has the mean ``p2_j - p1_j``, and the estimate is its mean
-# over the respondents. Without noise f is 1 for those who moved to j, -1 for those who left it,
-# and 0 for all others.
-
-
-Array = npt.NDArray[Any]
 
 _ROUNDING = 1e-12  # of a second moment
 
 
 @dataclass(frozen=True, eq=False)
 class ChangeLaw:
-    """Moments of f of each category, and how they vary with the change.
+    """Moments of f of each category, and how they vary with the change."""
 
-    The second moment is that of the noise plus the turnover of the category, the share of those who
-    moved to it or left it. At each change the turnover is its maximum likelihood estimate given
-    that change, as in Tango's score interval for paired proportions.
-
-    Parameters
-    ----------
-    nobs : array, shape (1,)
-        Number of respondents.
-    mean, second, third : array, shape (k,)
-        Means of f, of its square and of its cube, as the reports show them.
-    noise : array, shape (k,)
-        What the second moment would be if nobody had changed.
-    second_rate, third_rate : array, shape (k,)
-        Growth of the second moment (its noise) and of the third with the change, the turnover being
-        the same.
-
-    References
-    ----------
-    Tango, T. (1998), Statistics in Medicine 17, 891-908.
-    """
-
-    nobs: Array
-    mean: Array
+    nobs: Array  # (1,) number of respondents
+    mean: Array  # (k,) of f, of its square and of its cube, as the reports show them
     second: Array
     third: Array
-    noise: Array
-    second_rate: Array
-    third_rate: Array
+    noise: Array  # (k,) the second moment if nobody had changed
+    second_rate: Array  # (k,) growth of the second moment and of the third with the change, the
+    third_rate: Array  # turnover being the same
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -369,24 +344,12 @@ class ChangeLaw:
 
 @dataclass(frozen=True, eq=False)
 class PairFeatures:
-    """Unbiased features of pairs of reports, and what is known of all reports of each wave.
+    """Unbiased features of pairs of reports, and what is known of all reports of each wave."""
 
-    Parameters
-    ----------
-    values : array, shape (u, k)
-        f of each distinct pair.
-    n : array of int64, shape (u,)
-        How often it was seen.
-    alphabets : pair of Alphabet
-        Unbiased features of all reports of each wave.
-    p : array, shape (k, k)
-        Estimated joint distribution, on the simplex.
-    """
-
-    values: Array
-    n: Array
-    alphabets: tuple[Alphabet, Alphabet]
-    p: Array
+    values: Array  # (u, k) f of each distinct pair
+    n: Array  # (u,) how often it was seen
+    alphabets: tuple[Alphabet, Alphabet]  # unbiased features of all reports of each wave
+    p: Array  # (k, k) estimated joint distribution, on the simplex
 
     @property
     def nobs(self) -> int:
@@ -397,12 +360,8 @@ class PairFeatures:
         """Mean over respondents of a power of f, shape (k,)."""
         return np.asarray(self.n @ self.values**power / self.nobs)
 
-    def outer(self) -> Array:
-        """Mean over respondents of the outer product of f, shape (k, k)."""
-        return np.asarray((self.values.T * self.n) @ self.values / self.nobs)
 
-
-def pair_features(evidence: Evidence, problem: JointMoments) -> PairFeatures | None:
+def _pair_features(evidence: Evidence, problem: JointMoments) -> PairFeatures | None:
     """Features of the pairs of reports; None where these are not alike or cannot be listed.
 
     `problem` are the moments that the unconstrained joint estimate solves.
@@ -427,11 +386,18 @@ def pair_features(evidence: Evidence, problem: JointMoments) -> PairFeatures | N
     return PairFeatures(by_wave[1] - by_wave[0], group.counts.n, (first, second), p)
 
 
-def change_law(pairs: PairFeatures) -> ChangeLaw:
+def _change_law(pairs: PairFeatures) -> ChangeLaw:
     """The law of the change of each category."""
-    first, second = (_moments(alphabet) for alphabet in pairs.alphabets)
+    # mean powers 0 to 3 of each feature given the true category, (k, k) each
+    first, second = (
+        [(alphabet.features**r).T @ alphabet.channel for r in range(4)]
+        for alphabet in pairs.alphabets
+    )
     before, after = pairs.p.sum(axis=1), pairs.p.sum(axis=0)
-    noise = _own_noise(first, before) + _own_noise(second, after)
+    noise = [  # mean variance of each feature given the true category
+        np.asarray((moments[2] - moments[1] ** 2) @ p)
+        for moments, p in ((first, before), (second, after))
+    ]
     moved_in = partial(_moved, first, second, _elsewhere(before), np.eye(len(after)))
     moved_out = partial(_moved, first, second, np.eye(len(before)), _elsewhere(after))
     rates = [(moved_in(r) - moved_out(r)) / 2.0 for r in (2, 3)]
@@ -440,38 +406,25 @@ def change_law(pairs: PairFeatures) -> ChangeLaw:
         mean=pairs.mean(1),
         second=pairs.mean(2),
         third=pairs.mean(3),
-        noise=noise,
+        noise=noise[0] + noise[1],
         second_rate=rates[0],
         third_rate=rates[1],
     )
 
 
-def turnover_law(pairs: PairFeatures) -> CellLaw:
+def _turnover_law(pairs: PairFeatures) -> CellLaw:
     """The law of the share of those who changed, as it varies."""
     (G, Q), (H, R) = ((a.features, a.channel) for a in pairs.alphabets)
     stayed = np.eye(len(pairs.p), dtype=bool)
     changed = 1.0 - G @ H.T  # of each pair of reports
     means = [Q.T @ changed**r @ R for r in (1, 2, 3)]
-    own, rest = (
-        np.array([[np.average(mean[part], weights=_weights(pairs.p[part]))] for mean in means])
-        for part in (~stayed, stayed)
-    )
+    laws = []
+    for part in (~stayed, stayed):
+        p = pairs.p[part]
+        weights = p if p.sum() > 0.0 else np.ones_like(p)  # equal where there is nobody
+        laws.append(np.array([[np.average(mean[part], weights=weights)] for mean in means]))
+    own, rest = laws
     return CellLaw(*path_cumulants(own, rest, float(pairs.nobs)), np.zeros(1), np.zeros(1))
-
-
-def _weights(p: Array) -> Array:
-    """Weights in proportion to p; equal ones where there is nobody."""
-    return p if p.sum() > 0.0 else np.ones_like(p)
-
-
-def _moments(alphabet: Alphabet) -> list[Array]:
-    """Mean powers 0 to 3 of each feature given the true category, shape (k, k) each."""
-    return [(alphabet.features**r).T @ alphabet.channel for r in range(4)]
-
-
-def _own_noise(moments: list[Array], p: Array) -> Array:
-    """Mean variance of each feature given the true category."""
-    return np.asarray((moments[2] - moments[1] ** 2) @ p)
 
 
 def _elsewhere(p: Array) -> Array:
@@ -493,46 +446,35 @@ def _moved(first: list[Array], second: list[Array], x: Array, z: Array, r: int) 
     return np.asarray(sum(terms))
 
 
-# -- The change between two waves and the test that there is none, from the joint distribution ----
+# -- The fit of the change, and the test that there is none ---------------------------------------
 
 
-def change_fit(joint: AssociationResults, law: ChangeLaw | None, name: str) -> Fit:
+def _change_fit(joint: AssociationResults, law: ChangeLaw | None, name: str) -> Fit:
     """The fit of the change: second margin less the first, of both estimates."""
-    R = _contrasts(joint.sizes[0])
-    fitted, linear = (_changed(R, part) for part in (joint.fitted, joint.linear))
+    k = joint.sizes[0]
+    one, ones = np.eye(k), np.ones((1, k))
+    R = np.asarray(np.kron(ones, one) - np.kron(one, ones))  # of the cells, row-major: (k, k k)
+    both = []
+    for of_cells in (joint.fitted, joint.linear):
+        V = of_cells.covariance
+        V = None if V is None else Covariance.dense(V.transform(R))
+        both.append(Uncertain(R @ of_cells.estimate, V))
+    fitted, linear = both
     if linear.covariance is None and law is not None:  # of too many cells for one matrix
         linear = replace(linear, variances=law.at(linear.estimate)[0] ** 2)
     return replace(joint.fit, fitted=fitted, linear=linear, name=name)
 
 
-def _contrasts(k: int) -> Array:
-    """What takes the cells, row-major, to the second margin less the first: shape (k, k k)."""
-    one = np.eye(k)
-    return np.asarray(np.kron(np.ones((1, k)), one) - np.kron(one, np.ones((1, k))))
-
-
-def _changed(R: Array, part: Uncertain) -> Uncertain:
-    V = None if part.covariance is None else Covariance.dense(part.covariance.transform(R))
-    return Uncertain(R @ part.estimate, V)
-
-
-def homogeneity(
+def _homogeneity(
     fit: Fit, waves: tuple[str, ...], pairs: PairFeatures | None, law: ChangeLaw | None
 ) -> TestResult | None:
-    """Test that both waves have the same distribution; None without a covariance.
-
-    The covariance is that under the null, n^-1 E f f', where E f = 0 (see `change.law`): without
-    noise these are McNemar's and the Stuart-Maxwell test.
-
-    References
-    ----------
-    Stuart, A. (1955), Biometrika 42, 412-416. Maxwell, A. E. (1970), British Journal of Psychiatry
-    116, 651-655.
-    """
+    """Test that both waves have the same distribution; None without a covariance."""
     d, n = fit.linear.estimate, fit.nobs
     group, note = np.arange(d.size), ""
     if pairs is not None and law is not None:
-        V = Covariance.dense(pairs.outer() / n)
+        f = pairs.values
+        outer = np.asarray((f.T * pairs.n) @ f / pairs.nobs)  # its mean over respondents
+        V = Covariance.dense(outer / n)
         fourth = pairs.mean(4)
         effective = n * np.divide(law.second**2, fourth, out=np.zeros(d.size), where=fourth > 0.0)
         group = rare_groups(effective)
@@ -553,10 +495,22 @@ def homogeneity(
     return TestResult.chi_square(null, statistic, df, method, note)
 
 
-# -- The change between two waves, with the moves that made it ------------------------------------
+# -- Results --------------------------------------------------------------------------------------
 
 
 _SPAN = (-1.0, 1.0)  # of a change
+_HEAD = 12  # characters of the head of a column
+_WIDTH = 7.0  # inches
+
+
+@dataclass(frozen=True, eq=False)
+class Changes:
+    """Laws of the changes and of the turnover, the test, None where unknown; persons lost."""
+
+    law: ChangeLaw | None = None
+    turnover_law: CellLaw | None = None
+    homogeneity: TestResult | None = None
+    lost: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -680,8 +634,9 @@ class ChangeResults(FittedResults):
             bounds = intervals.inverted(estimate, self.law.at, alpha, _SPAN)
         else:
             bounds = intervals.wald(estimate, se, alpha)
-        if clip:
-            bounds = _cut(bounds, estimate, se, alpha)
+        if clip:  # as shares, on another scale
+            share = edge_normal((bounds + 1.0) / 2.0, (estimate + 1.0) / 2.0, se / 2.0, alpha)
+            bounds = np.where(np.abs(bounds) <= 1.0, bounds, 2.0 * share - 1.0)
         return pd.DataFrame(bounds, index=self.index, columns=["lower", "upper"])
 
     @property
@@ -748,9 +703,14 @@ class ChangeResults(FittedResults):
         entries = np.flatnonzero(row)
         if self.law is None or entries.size != 1:
             return None
-        factor = float(row[entries[0]])
-        own, reach = partial(_scaled, self.law.of(int(entries[0])), factor), abs(factor)
-        return ContrastLaw(own, -reach, reach)
+        factor, law = float(row[entries[0]]), self.law.of(int(entries[0]))
+
+        def scaled(value: Array) -> tuple[Array, Array]:
+            """The law of the multiple of the change if that is `value`."""
+            se, skewness = law.at(value / factor)
+            return abs(factor) * se, np.sign(factor) * skewness
+
+        return ContrastLaw(scaled, -abs(factor), abs(factor))
 
     # -- presentation ------------------------------------------------------------------------
 
@@ -796,23 +756,59 @@ class ChangeResults(FittedResults):
         details : bool
             Also show how the estimate was computed, and the unconstrained one in any case.
         """
-
         alpha, max_rows = level(alpha), positive_integer("max_rows", max_rows)
-        table = change_summary(
-            self.fit,
-            self.joint,
-            self.changes,
-            self.turnover(alpha) if self._has_errors else None,
-            frame=self.summary_frame(alpha),
-            alpha=alpha,
-            max_rows=max_rows,
-            details=boolean("details", details),
-        )
-        return table.layout()
-
-    @property
-    def _has_errors(self) -> bool:
-        return self.turnover_law is not None or self.joint.linear.covariance is not None
+        details, fit, joint, waves = boolean("details", details), self.fit, self.joint, self.waves
+        frame = self.summary_frame(alpha)
+        order = np.argsort(-np.abs(frame["linear"].to_numpy()), kind="stable")[:max_rows]
+        shown = frame if len(frame) <= max_rows else frame.iloc[np.sort(order)]
+        digits, both = decimals(shown), second_shown(frame, details)
+        columns = ["params", "bse", *(["linear", "linear_se"] if both else []), "lower", "upper"]
+        # both waves come first, whatever they are called
+        places = [0, 1, *(list(frame).index(column) for column in columns)]
+        rows = zip(shown.to_numpy(float)[:, places], shown["pvalue"], strict=True)
+        heads = [*distinct_lines(waves, _HEAD), "change", "std err"]
+        heads += ["unconstr.", "std err"] if both else []
+        question = f" of {one_line(fit.name, LONGEST_LABEL)}" if fit.name else ""
+        sources = zip(waves, fit.sources, strict=True)
+        left = [(f"{one_line(wave, 20)}:", source) for wave, source in sources]
+        left += [("Estimator:", estimator_text(fit)), ("Categories:", str(self.k))]
+        right = [("No. Respondents:", str(fit.nobs)), ("Missing:", str(fit.n_missing))]
+        if any(self.lost):
+            right.append(("In one wave only:", str(sum(self.lost))))
+        right.append(("Epsilon, both (nats):", epsilon_text(fit.epsilon)))
+        notes = []
+        if any(self.lost):
+            each = " and ".join(f"{size:,}" for size in self.lost)
+            notes.append(f"NOTE: {each} persons, in one of the matched waves only, were left out.")
+        notes += missing_notes(joint.nobs, joint.n_missing, waves, joint.lacking)
+        if np.isnan(fit.linear.bse()).any():
+            notes.append(
+                "Standard errors of so many categories were not computed: lump them, candidates=."
+            )
+        else:
+            kind = "Wald" if self.law is None else "score intervals with skewness"
+            notes.append(interval_note(alpha, kind, False, second_words(frame, both, digits)))
+            notes.append(
+                "p-value: of no change, two-sided, not adjusted for the number of categories."
+            )
+        if len(shown) < len(frame):
+            notes.append(f"Shown: the {len(shown)} largest of {len(frame)} changes.")
+        if (test := self.homogeneity) is not None:
+            notes.append(
+                f"Same distribution in both waves ({test.method}): {test.statistic:.4g} on "
+                f"{test.df:g} df, {pvalue_words(test.pvalue)}."
+            )
+            notes += [f"NOTE: {test.note}."] if test.note else []
+        if self.turnover_law is not None or joint.linear.covariance is not None:
+            notes.append(f"Turnover: {self.turnover(alpha)}.")
+        return SummaryTable(
+            title=f"Change{question} from {' to '.join(one_line(wave, 40) for wave in waves)}",
+            header=header(left, right, joint.fit if details else None),
+            columns=[*heads, *interval_columns(alpha), "p-value"],
+            stubs=distinct_lines(shown.index, LONGEST_LABEL),
+            body=[[*figures(row, digits), pvalue_text(p)] for row, p in rows],
+            notes=[*notes, *protection_notes(fit), *closing_notes(fit, joint.condition)],
+        ).layout()
 
     @names_alpha
     def plot(
@@ -841,12 +837,25 @@ class ChangeResults(FittedResults):
             Whether the largest increase is on top; False (or "none") keeps the order of the
             categories. Not for flows.
         """
-
         kind = one_of("kind", kind, ("change", "flows"))
         if kind == "flows":
             return self.joint.plot(ax=ax, alpha=alpha, title=title)
-        frame = self.summary_frame(level(alpha))
-        return plot_change(self.fit, self.waves, frame, ax, alpha, most, title, sort)
+        frame, waves = self.summary_frame(level(alpha)), self.waves
+        most = positive_integer("most", most)
+        question = f"{self.name}: " if self.name else ""
+        words = title_text(title, f"{question}from {waves[0]} to {waves[1]}, n = {self.nobs:,}")
+        order = np.argsort(-np.abs(frame["linear"].to_numpy()), kind="stable")
+        shown = np.sort(order[:most])
+        if sorts(sort):
+            shown = shown[np.argsort(-frame["params"].to_numpy()[shown], kind="stable")]
+        own = ax is None
+        ax = axes_of(ax, _WIDTH, rows_height(len(shown) + (len(shown) < len(frame))))
+        draw_estimates(ax, frame.iloc[shown], np.arange(len(shown))[::-1], interval_name(alpha))
+        labels = axis_labels(frame.index[shown], plots.LONGEST_LABEL)
+        name_rows(ax, labels, len(frame) - len(shown))
+        ax.set_xlabel("change of the frequency, in percentage points")
+        finish_rows(ax, words, own, sign="")
+        return ax
 
     # -- storage -----------------------------------------------------------------------------
 
@@ -875,169 +884,5 @@ class ChangeResults(FittedResults):
         if turnover is not None and turnover.step.size != 1:
             raise InvalidArgument("turnover_law", turnover.step.size, "must be of one share")
         return cls(
-            change_fit(joint, law, name), joint, Changes(law, turnover, test, (first, second))
+            _change_fit(joint, law, name), joint, Changes(law, turnover, test, (first, second))
         )
-
-
-def _scaled(law: ChangeLaw, factor: float, value: Array) -> tuple[Array, Array]:
-    """The law of a multiple of a change if that is `value`."""
-    se, skewness = law.at(value / factor)
-    return abs(factor) * se, np.sign(factor) * skewness
-
-
-def _cut(bounds: Array, estimate: Array, se: Array, alpha: float) -> Array:
-    """Intersect intervals with [-1, 1]: shares, on another scale."""
-    share = edge_normal((bounds + 1.0) / 2.0, (estimate + 1.0) / 2.0, se / 2.0, alpha)
-    return np.where(np.abs(bounds) <= 1.0, bounds, 2.0 * share - 1.0)
-
-
-# -- What results of a change hold beside the fit: laws and the test ------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Changes:
-    """The law of the change of each category and of the turnover, None where they are not known.
-
-    `homogeneity` tests that both waves have the same distribution; None where no covariance was
-    computed. `lost` are the persons who were in the first wave only, and in the second only, where
-    the waves were matched before.
-    """
-
-    law: ChangeLaw | None = None
-    turnover_law: CellLaw | None = None
-    homogeneity: TestResult | None = None
-    lost: tuple[int, int] = (0, 0)
-
-
-# -- The summary of a change between two waves ----------------------------------------------------
-
-
-_HEAD = 12  # characters of the head of a column
-
-
-def change_summary(
-    fit: Fit,
-    joint: AssociationResults,
-    changes: Changes,
-    turnover: Effect | None,
-    *,
-    frame: pd.DataFrame,
-    alpha: float,
-    max_rows: int,
-    details: bool,
-) -> SummaryTable:
-    """What is said of the change of each category."""
-    shown = _largest(frame, max_rows)
-    digits, both = decimals(shown), second_shown(frame, details)
-    second = ["linear", "linear_se"] if both else []
-    # both waves come first, whatever they are called
-    places = [0, 1, *(list(frame).index(c) for c in ["params", "bse", *second, "lower", "upper"])]
-    rows = zip(shown.to_numpy(float)[:, places], shown["pvalue"], strict=True)
-    question = f" of {one_line(fit.name, LONGEST_LABEL)}" if fit.name else ""
-    heads = [*distinct_lines(joint.names, _HEAD), "change", "std err"]
-    return SummaryTable(
-        title=f"Change{question} from {' to '.join(one_line(wave, 40) for wave in joint.names)}",
-        header=_header(fit, joint, changes, details),
-        columns=[
-            *heads,
-            *(["unconstr.", "std err"] if both else []),
-            *interval_columns(alpha),
-            "p-value",
-        ],
-        stubs=distinct_lines(shown.index, LONGEST_LABEL),
-        body=[[*figures(row, digits), pvalue_text(p)] for row, p in rows],
-        notes=[
-            *_lost_notes(changes.lost),
-            *missing_notes(joint.nobs, joint.n_missing, joint.names, joint.lacking),
-            *_interval_notes(fit, changes, alpha, second_words(frame, both, digits)),
-            *_rest_notes(len(shown), len(frame)),
-            *_test_notes(changes),
-            *([] if turnover is None else [f"Turnover: {turnover}."]),
-            *protection_notes(fit),
-            *closing_notes(fit, joint.condition),
-        ],
-    )
-
-
-def _largest(frame: pd.DataFrame, max_rows: int) -> pd.DataFrame:
-    """All rows, or those of the largest changes, in order of category."""
-    order = np.argsort(-np.abs(frame["linear"].to_numpy()), kind="stable")[:max_rows]
-    return frame if len(frame) <= max_rows else frame.iloc[np.sort(order)]
-
-
-def _header(
-    fit: Fit, joint: AssociationResults, changes: Changes, details: bool
-) -> list[list[str]]:
-    pairs = zip(joint.names, fit.sources, strict=True)
-    left = [(f"{one_line(wave, 20)}:", source) for wave, source in pairs]
-    left += [("Estimator:", estimator_text(fit)), ("Categories:", str(len(joint.labels[0])))]
-    right = [("No. Respondents:", str(fit.nobs)), ("Missing:", str(fit.n_missing))]
-    if any(changes.lost):
-        right.append(("In one wave only:", str(sum(changes.lost))))
-    right.append(("Epsilon, both (nats):", epsilon_text(fit.epsilon)))
-    return header(left, right, joint.fit if details else None)
-
-
-def _lost_notes(lost: tuple[int, int]) -> list[str]:
-    if not any(lost):
-        return []
-    each = " and ".join(f"{size:,}" for size in lost)
-    return [f"NOTE: {each} persons, in one of the matched waves only, were left out."]
-
-
-def _interval_notes(fit: Fit, changes: Changes, alpha: float, source: str) -> list[str]:
-    if np.isnan(fit.linear.bse()).any():
-        return ["Standard errors of so many categories were not computed: lump them, candidates=."]
-    kind = "Wald" if changes.law is None else "score intervals with skewness"
-    return [
-        interval_note(alpha, kind, False, source),
-        "p-value: of no change, two-sided, not adjusted for the number of categories.",
-    ]
-
-
-def _rest_notes(n_shown: int, n: int) -> list[str]:
-    return [f"Shown: the {n_shown} largest of {n} changes."] if n_shown < n else []
-
-
-def _test_notes(changes: Changes) -> list[str]:
-    test = changes.homogeneity
-    if test is None:
-        return []
-    notes = [
-        f"Same distribution in both waves ({test.method}): {test.statistic:.4g} on {test.df:g} df, "
-        f"{pvalue_words(test.pvalue)}."
-    ]
-    return [*notes, f"NOTE: {test.note}."] if test.note else notes
-
-
-# -- The plot of a change. Matplotlib is imported when one is drawn -------------------------------
-
-
-_WIDTH = 7.0  # inches
-
-
-def plot_change(
-    fit: Fit,
-    waves: tuple[str, ...],
-    frame: pd.DataFrame,
-    ax: Axes | None,
-    alpha: float,
-    most: Any,
-    title: str | None,
-    sort: Any = False,
-) -> Axes:
-    """Draw the change of each category with its interval; the largest where there are many."""
-    most = positive_integer("most", most)
-    question = f"{fit.name}: " if fit.name else ""
-    words = title_text(title, f"{question}from {waves[0]} to {waves[1]}, n = {fit.nobs:,}")
-    order = np.argsort(-np.abs(frame["linear"].to_numpy()), kind="stable")
-    shown = np.sort(order[:most])
-    if sorts(sort):
-        shown = shown[np.argsort(-frame["params"].to_numpy()[shown], kind="stable")]
-    own = ax is None
-    ax = axes_of(ax, _WIDTH, rows_height(len(shown) + (len(shown) < len(frame))))
-    draw_estimates(ax, frame.iloc[shown], np.arange(len(shown))[::-1], interval_name(alpha))
-    name_rows(ax, axis_labels(frame.index[shown], LONGEST_LABEL_plots), len(frame) - len(shown))
-    ax.set_xlabel("change of the frequency, in percentage points")
-    finish_rows(ax, words, own, sign="")
-    return ax

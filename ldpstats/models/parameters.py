@@ -1,4 +1,9 @@
-"""Fit the frequencies and the unknown parameters of several groups together."""
+"""Frequencies and unknown parameters of devices, from several groups of respondents together.
+
+`ParametersModel` fits them by maximum likelihood: `DeviceGroups` has the counts and the likelihood,
+and refuses devices whose laws leave something open. The goodness of fit is at the maximum of the
+likelihood continued beyond [0, 1]; what lies outside is tested by itself.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +17,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import boolean as checked_boolean
-from ldpstats.arguments import level, number_from_json, number_to_json, one_of, positive_integer
+from ldpstats.arguments import (
+    boolean,
+    level,
+    number_from_json,
+    number_to_json,
+    one_of,
+    positive_integer,
+)
 from ldpstats.errors import (
     ConvergenceWarning,
     InvalidArgument,
@@ -22,7 +33,7 @@ from ldpstats.errors import (
     NotAvailable,
     NotIdentified,
 )
-from ldpstats.estimators.parametric import Maximum, continued, maximum
+from ldpstats.estimators.parametric import continued, maximum
 from ldpstats.inference.boundary import edge_normal
 from ldpstats.inference.intervals import wald
 from ldpstats.inference.profiles import profile_intervals, signed_roots
@@ -84,18 +95,14 @@ if TYPE_CHECKING:
 __all__ = ["DeviceGroups", "ParametersModel", "ParametersResults", "polynomial_matrix"]
 
 
+Array = npt.NDArray[Any]
+
+MISFIT = 0.001  # p-value below which reports do not fit the devices
+
+
 @dataclass(frozen=True, eq=False)
 class ParametersModel:
-    """Frequencies and unknown parameters; `FrequencyModel` makes it of its groups.
-
-    Parameters
-    ----------
-    groups : DeviceGroups
-    name : str
-        Name of the variable.
-    n_missing : int
-        Respondents who gave no answer.
-    """
+    """Frequencies and unknown parameters; `FrequencyModel` makes it of its groups."""
 
     groups: DeviceGroups
     name: str = ""
@@ -104,48 +111,42 @@ class ParametersModel:
     def fit(
         self, method: Any = None, constraints: Any = None, cov_type: str = "default"
     ) -> ParametersResults:
-        """Estimate frequencies and parameters by maximum likelihood; see `FrequencyModel.fit`.
-
-        Raises
-        ------
-        NotIdentified
-            If the reports leave a frequency or a parameter open; the message names it.
-        NotAvailable
-            For another method than "mle", or constraints.
-
-        Warns
-        -----
-        ConvergenceWarning
-            If the slope of the likelihood at the estimate is not zero.
-        MisfitWarning
-            If the goodness of fit has a p-value below .001, or the unconstrained estimate is
-            further outside [0, 1] than that.
-        LDPWarning
-            If the reports leave something open at the estimate, though not at others.
-        """
+        """Estimate frequencies and parameters by maximum likelihood; see `FrequencyModel.fit`."""
         names = in_turn(list(self.groups.names))
-        plain = (method is None or _is(method, "mle")) and _is(cov_type, "default")
+        how = [("mle" if method is None else method, "mle"), (cov_type, "default")]
+        plain = all(isinstance(own, str) and str.__str__(own) == word for own, word in how)
         if not plain or constraints is not None:
             raise NotAvailable(
                 f"the unknown {names} and the frequencies are estimated by maximum likelihood "
                 "alone: leave out method=, constraints= and cov_type="
             )
         self.groups.check_identified()
-        fit = estimate(self.groups, self.name, self.n_missing)
-        results = ParametersResults(fit, self.groups, fit_test(self.groups, fit.linear.estimate))
-        _warn(results)
+        fit = _fit(self.groups, self.name, self.n_missing)
+        test = _fit_test(self.groups, fit.linear.estimate)
+        results = ParametersResults(fit, self.groups, test)
+        if not results.converged:
+            words = f"the fit did not converge: {results.message}"
+            warnings.warn(words, ConvergenceWarning, stacklevel=3)
+        if len(left := results.undetermined):
+            words = (
+                f"at the estimate the reports leave {in_turn(list(map(str, left)))} open: other "
+                "values fit as well, and conf_int() says which"
+            )
+            warnings.warn(words, LDPWarning, stacklevel=3)
+        words = results._outside_words()
+        if test is not None and test.pvalue < MISFIT:
+            words = (
+                f"the reports do not fit these devices with common frequencies and parameters "
+                f"(p = {test.pvalue:.2g}): were they drawn at random into groups that used them?"
+            )
+        if words:
+            warnings.warn(words, MisfitWarning, stacklevel=3)
         return results
 
     def fit_posterior(
         self, rng: Any, prior: Any, draws: Any, engine: Any, origin: Origin
     ) -> PosteriorResults:
-        """Draw from the posterior of frequencies and parameters; see `FrequencyModel`.
-
-        Raises
-        ------
-        NotIdentified
-            If the reports leave a parameter open, and no prior of it was given.
-        """
+        """Draw from the posterior of frequencies and parameters; see `FrequencyModel`."""
         law = parameters_prior(prior, self.groups.names)
         if not self.groups.is_open(law.given):
             self.groups.check_identified(
@@ -157,36 +158,8 @@ class ParametersModel:
         return parameters_posterior(likelihood, index, origin, rng, law, draws, engine)
 
 
-def _is(value: object, word: str) -> bool:
-    """Whether a value of any kind is this word."""
-    return isinstance(value, str) and str.__str__(value) == word
+# -- The fit --------------------------------------------------------------------------------------
 
-
-def _warn(results: ParametersResults) -> None:
-    if not results.converged:
-        words = f"the fit did not converge: {results.message}"
-        warnings.warn(words, ConvergenceWarning, stacklevel=4)
-    if len(left := results.undetermined):
-        words = (
-            f"at the estimate the reports leave {in_turn(list(map(str, left)))} open: other values "
-            "fit as well, and conf_int() says which"
-        )
-        warnings.warn(words, LDPWarning, stacklevel=4)
-    test = results.goodness_of_fit
-    words = outside_words(results)
-    if test is not None and test.pvalue < MISFIT:
-        words = (
-            f"the reports do not fit these devices with common frequencies and parameters "
-            f"(p = {test.pvalue:.2g}): were they drawn at random into groups that used them?"
-        )
-    if words:
-        warnings.warn(words, MisfitWarning, stacklevel=4)
-
-
-# -- Estimates of frequencies and parameters, with their covariance -------------------------------
-
-
-Array = npt.NDArray[Any]
 
 _CONVERGED = 1e-9  # slope per report
 _IMPOSSIBLE = 1e-9  # probability of a report below which its information has no bound
@@ -207,31 +180,27 @@ class ParametersFit(Fit):
         return self.nobs * self.gap
 
 
-@dataclass(frozen=True, eq=False)
-class _Found:
-    """Both estimates, and where each leaves something open."""
-
-    top: Maximum
-    fitted: Uncertain
-    linear: Uncertain
-    gap: float
-
-
-def estimate(groups: DeviceGroups, name: str, n_missing: int) -> ParametersFit:
-    """Fit frequencies and parameters by maximum likelihood.
-
-    Raises
-    ------
-    NotIdentified
-        If other values fit the reports as well.
-    """
-    found = _solved(groups)
+def _fit(groups: DeviceGroups, name: str, n_missing: int) -> ParametersFit:
+    """Frequencies and parameters by maximum likelihood, if no other values fit as well."""
     likelihood = groups.likelihood
-    converged = found.gap <= _CONVERGED
-    words = f"maximum of {found.top.starts} starts, slope {found.gap:.1e} nats per report"
+    top = maximum(likelihood)
+    fitted = _joint_covariance(likelihood, top.x)
+    if top.rivals.size and fitted.at is None:
+        rival = top.rivals[0]
+        apart = np.flatnonzero(np.abs(rival - top.x) > 1e-3)
+        shown = [f"{groups.index[j]} = {top.x[j]:.4g} or {rival[j]:.4g}" for j in apart.tolist()]
+        raise NotIdentified(
+            f"two answers explain the reports equally well, {in_turn(shown)}: add a group of "
+            "respondents with another device, or one whose parameters are known"
+        )
+    ahead, inside = continued(likelihood, top.inner)
+    linear = _joint_covariance(likelihood, ahead) if inside else Uncertain(ahead, None)
+    if linear.at is not None:
+        linear = Uncertain(ahead, None)
+    gap = max(0.0, float(likelihood.slope(top.x)))
     return ParametersFit(
-        fitted=found.fitted,
-        linear=found.linear,
+        fitted=fitted,
+        linear=linear,
         method="mle",
         settings="",
         cov_type="expected",
@@ -239,46 +208,20 @@ def estimate(groups: DeviceGroups, name: str, n_missing: int) -> ParametersFit:
         n_missing=n_missing,
         epsilon=max(mechanism.epsilon for mechanism in groups.mechanisms),
         sources=groups.words,
-        llf=float(likelihood.loglike(found.top.x)),
-        gap=found.gap,
-        n_iter=found.top.rounds,
-        converged=converged,
-        message=words,
+        llf=float(likelihood.loglike(top.x)),
+        gap=gap,
+        n_iter=top.rounds,
+        converged=gap <= _CONVERGED,
+        message=f"maximum of {top.starts} starts, slope {gap:.1e} nats per report",
         name=name,
         source_nobs=tuple(counts.nobs for counts in groups.sources),
     )
 
 
-def _solved(groups: DeviceGroups) -> _Found:
-    likelihood = groups.likelihood
-    top = maximum(likelihood)
-    fitted = joint_covariance(likelihood, top.x)
-    if top.rivals.size and fitted.at is None:
-        _refuse_rivals(groups, top)
-    ahead, inside = continued(likelihood, top.inner)
-    linear = joint_covariance(likelihood, ahead) if inside else Uncertain(ahead, None)
-    if linear.at is not None:
-        linear = Uncertain(ahead, None)
-    return _Found(top, fitted, linear, max(0.0, float(likelihood.slope(top.x))))
-
-
-def _refuse_rivals(groups: DeviceGroups, top: Maximum) -> None:
-    """Refuse reports that another point explains as well."""
-    rival = top.rivals[0]
-    apart = np.flatnonzero(np.abs(rival - top.x) > 1e-3)
-    shown = [f"{groups.index[j]} = {top.x[j]:.4g} or {rival[j]:.4g}" for j in apart.tolist()]
-    raise NotIdentified(
-        f"two answers explain the reports equally well, {in_turn(shown)}: add a group of "
-        "respondents with another device, or one whose parameters are known"
-    )
-
-
-def joint_covariance(likelihood: ParametricLikelihood, x: Array) -> Uncertain:
-    """An estimate with the inverse of the expected information, of rank k - 1 + m at most.
-
-    Where the laws leave some entries open at this point, the others have a covariance. There is
-    none where a report is impossible at this point alone: its information has no bound.
-    """
+def _joint_covariance(likelihood: ParametricLikelihood, x: Array) -> Uncertain:
+    """An estimate with the inverse of the expected information, of rank k - 1 + m at most."""
+    # where the laws leave some entries open at this point, the others have a covariance; there is
+    # none where a report is impossible at this point alone: its information has no bound
     k, d = likelihood.k, likelihood.size
     open_ = unidentified(likelihood.matrices, x)
     at = np.flatnonzero(~open_)
@@ -301,25 +244,9 @@ def joint_covariance(likelihood: ParametricLikelihood, x: Array) -> Uncertain:
     return Uncertain(x, Covariance.dense((own + own.T) / 2.0), at)
 
 
-def outside_pvalue(groups: DeviceGroups, fit: Fit) -> float:
-    """p-value of an estimate in [0, 1] against the unconstrained one; 1 where they are the same.
-
-    From the likelihood ratio, whose law on the boundary is a mixture of chi-square laws with up to
-    k - 1 + m degrees of freedom: that with the most bounds it.
-    """
-    rise = float(groups.likelihood.loglike(fit.linear.estimate)) - fit.llf
-    return float(chi2_pvalue(max(0.0, 2.0 * rise), float(fit.df_model)))
-
-
-def fit_test(groups: DeviceGroups, x: Array) -> TestResult | None:
-    """Pearson's chi-square of the reports of all groups; None where nothing is left to test.
-
-    Parameters
-    ----------
-    groups : DeviceGroups
-    x : array, shape (k + m,)
-        The maximum of the continued likelihood, so that the law holds at the boundary too.
-    """
+def _fit_test(groups: DeviceGroups, x: Array) -> TestResult | None:
+    """Pearson's chi-square of all reports at x, (k + m,); None where nothing is left to test."""
+    # x is the maximum of the continued likelihood, so that the law holds at the boundary too
     if groups.df <= 0:
         return None
     likelihood = groups.likelihood
@@ -348,22 +275,24 @@ _REMEDY = "add a group of respondents with another device, or one whose paramete
 
 @dataclass(frozen=True, eq=False)
 class DeviceGroups:
-    """The counts of each device, over the same categories.
+    """The counts of each device, over the same categories."""
 
-    Parameters
-    ----------
-    sources : tuple of Counts
-        One a mechanism, each with a report; at least one mechanism has unknown parameters.
-    labels : tuple of str
-        Names of the groups, "" for one without; or none at all.
-    """
-
-    sources: tuple[Any, ...]
-    labels: tuple[str, ...] = ()
+    sources: tuple[Any, ...]  # Counts, one a mechanism, of which one has unknown parameters
+    labels: tuple[str, ...] = ()  # of the groups, "" for one without; or none at all
 
     def __post_init__(self) -> None:
-        for counts in self.sources:
-            _check_counts(counts)
+        for mechanism in self.mechanisms:
+            if mechanism.n_bits or mechanism.n_cohorts or mechanism.is_open:
+                raise NotAvailable(
+                    f"{mechanism} reports bits or cohorts: together with unknown parameters only "
+                    "devices whose reports are labels can be fitted"
+                )
+            k, l = mechanism.k, mechanism.n_outputs  # noqa: E741
+            if k * l > _MOST_ENTRIES:
+                raise NotAvailable(
+                    f"{mechanism} has {k} x {l} probabilities: unknown parameters are estimated "
+                    f"for at most {_MOST_ENTRIES:,}; use fewer categories"
+                )
         taken = [name for name in self.names if name in set(self.categories)]
         if taken:
             remedy = "is a category too: give the unknown parameter another name"
@@ -433,12 +362,7 @@ class DeviceGroups:
         return any(name in set(left) for name in names)
 
     def check_identified(self, remedy: str = "") -> None:
-        """Refuse reports whose laws leave a frequency or a parameter open; `remedy` is a further.
-
-        Raises
-        ------
-        NotIdentified
-        """
+        """Refuse reports whose laws leave a frequency or a parameter open."""
         open_ = self._open
         if not open_.any():
             return
@@ -457,15 +381,16 @@ class DeviceGroups:
     @cached_property
     def _open(self) -> npt.NDArray[np.bool_]:
         """Frequencies and parameters that the laws leave open at a generic point."""
-        exact = [_exact_terms(mech, self.names) for mech in self.mechanisms]
+        exact = []  # exponents and exact coefficients of channel matrices without rounded entries
+        for mechanism in self.mechanisms:
+            if isinstance(mechanism, UnknownDevice | DeviceMechanism):
+                exact.append(terms_of(mechanism.exact, self.names))
+        terms = [found for found in exact if found is not None]
         k, m = len(self.categories), len(self.names)
-        if k + m > _EXACT or any(found is None for found in exact):
+        if k + m > _EXACT or len(terms) < len(self.mechanisms):
             return unidentified(self.likelihood.matrices)
         p, theta = generic_point(k, m)
-        laws = [
-            exact_jacobian(found[0], found[1], p, theta) for found in exact if found is not None
-        ]
-        return unidentified_exactly(laws, k)
+        return unidentified_exactly([exact_jacobian(*own, p, theta) for own in terms], k)
 
     def to_dict(self) -> dict[str, Any]:
         """Specifications and counts as plain JSON types."""
@@ -491,35 +416,11 @@ def polynomial_matrix(mechanism: Mechanism, names: Sequence[str]) -> PolynomialM
     return PolynomialMatrix.constant(mechanism.channel().matrix(), len(names))
 
 
-def _exact_terms(mechanism: Mechanism, names: Sequence[str]) -> tuple[Array, Array] | None:
-    """Exponents and exact coefficients of a channel matrix; None where it has rounded entries."""
-    if isinstance(mechanism, UnknownDevice | DeviceMechanism):
-        return terms_of(mechanism.exact, names)
-    return None
-
-
-def _check_counts(counts: Any) -> None:
-    """Refuse what does not enter a likelihood with unknown parameters."""
-    mechanism = counts.mechanism
-    if mechanism.n_bits or mechanism.n_cohorts or mechanism.is_open:
-        raise NotAvailable(
-            f"{mechanism} reports bits or cohorts: together with unknown parameters only devices "
-            "whose reports are labels can be fitted"
-        )
-    k, l = mechanism.k, mechanism.n_outputs  # noqa: E741
-    if k * l > _MOST_ENTRIES:
-        raise NotAvailable(
-            f"{mechanism} has {k} x {l} probabilities: unknown parameters are estimated for at "
-            f"most {_MOST_ENTRIES:,}; use fewer categories"
-        )
-
-
-# -- What a fit of frequencies and unknown parameters says ----------------------------------------
+# -- Results --------------------------------------------------------------------------------------
 
 
 _PLAIN = ("method", "settings", "cov_type", "nobs", "n_missing", "n_iter", "converged", "message")
 _NUMBERS = ("llf", "gap", "epsilon")
-MISFIT = 0.001  # p-value below which reports do not fit the devices
 _MOST_PROFILES = 40  # frequencies and parameters up to which intervals are profiles by default
 
 
@@ -641,13 +542,22 @@ class ParametersResults(FittedResults):
         DataFrame, shape (k + m, 2)
             Columns "lower" and "upper".
         """
-        alpha, clip = level(alpha), checked_boolean("clip", clip)
+        alpha, clip = level(alpha), boolean("clip", clip)
         method = one_of("method", method, ("default", "profile", "wald"))
         if method == "default":
             method = self.default_intervals
         key = (alpha, method, clip)
         if key not in self._intervals:
-            self._intervals[key] = self._bounds(alpha, method, clip)
+            estimate, se = self.linear.estimate, self.linear.bse()
+            if method == "profile":
+                every, likelihood = np.arange(self.k), self.groups.likelihood
+                bounds = profile_intervals(likelihood, estimate, se, alpha, every)
+            else:
+                self._check_errors()
+                bounds = np.asarray(wald(estimate, se, alpha))
+                if clip:
+                    bounds = np.asarray(edge_normal(bounds, estimate, se, alpha))
+            self._intervals[key] = bounds
         bounds = self._intervals[key].copy()
         return pd.DataFrame(bounds, index=self.index, columns=["lower", "upper"])
 
@@ -660,15 +570,6 @@ class ParametersResults(FittedResults):
     def _intervals(self) -> dict[tuple[float, str, bool], Array]:
         """Intervals that were asked for: profiles take time, and a summary shows them again."""
         return {}
-
-    def _bounds(self, alpha: float, method: str, clip: bool) -> Array:
-        estimate, se = self.linear.estimate, self.linear.bse()
-        if method == "profile":
-            every = np.arange(self.k)
-            return profile_intervals(self.groups.likelihood, estimate, se, alpha, every)
-        self._check_errors()
-        bounds = np.asarray(wald(estimate, se, alpha))
-        return np.asarray(edge_normal(bounds, estimate, se, alpha)) if clip else bounds
 
     def _check_errors(self) -> None:
         """Refuse Wald statistics where the continued likelihood has no regular maximum."""
@@ -701,8 +602,8 @@ class ParametersResults(FittedResults):
 
         From the signed root of the likelihood ratio; not adjusted for their number.
         """
-        found = normal_pvalue(self._zero_roots, "larger")
-        return self._series(np.asarray(found), "presence_pvalues")
+        pvalues = normal_pvalue(self._zero_roots, "larger")
+        return self._series(np.asarray(pvalues), "presence_pvalues")
 
     @property
     def pvalues(self) -> pd.Series[float]:
@@ -756,21 +657,67 @@ class ParametersResults(FittedResults):
         details : bool
             Whether to show how the estimate was computed, and the unconstrained one in any case.
         """
-
         alpha, max_rows = level(alpha), positive_integer("max_rows", max_rows)
-        table = parameters_summary(
-            self.fit,
-            self.goodness_of_fit,
-            self.groups.names,
-            [str(label) for label in self.undetermined],
-            outside=outside_words(self),
-            frame=self.summary_frame(alpha),
-            intervals=self.default_intervals,
-            alpha=alpha,
-            max_rows=max_rows,
-            details=checked_boolean("details", details),
+        details, fit, names = boolean("details", details), self.fit, self.groups.names
+        outside, frame = self._outside_words(), self.summary_frame(alpha)
+        k = len(frame) - len(names)  # parameters come last
+        shown = pd.concat([largest(frame.iloc[:k], max_rows), frame.iloc[k:]])
+        digits, both = decimals(shown), second_shown(shown, details)
+        kind = {"profile": "profile likelihood", "wald": "Wald"}[self.default_intervals]
+        left = [*design_pairs(fit), ("Estimator:", estimator_text(fit)), ("Categories:", str(k))]
+        left.append(("Unknown parameters:", str(len(names))))
+        quoted = in_turn([f"{name!r}" for name in names])
+        notes = [
+            interval_note(alpha, kind, touch_ends(shown), second_words(shown, both, digits)),
+            "p-value: of a value of 0 against one above, by the likelihood ratio, not adjusted.",
+            *rest_notes(len(shown) - len(frame) + k, k),
+            f"Epsilon: the largest for any value of {quoted} between 0 and 1.",
+        ]
+        if left_open := [str(label) for label in self.undetermined]:
+            notes.append(
+                f"WARNING: at this estimate the reports leave {in_turn(left_open)} open: "
+                "other values fit as well. Only the intervals say what is known of it."
+            )
+        elif fit.linear.covariance is None:
+            notes.append(
+                "WARNING: the unconstrained estimate has no standard errors: rely on the intervals."
+            )
+        values = fit.fitted.estimate
+        at_bound = frame.index[(values <= 0.0) | (values >= 1.0)]
+        if len(at_bound):
+            notes.append(
+                f"NOTE: the estimate of {in_turn(list(map(str, at_bound)))} is on the boundary; "
+                "the intervals keep their coverage there, standard errors do not."
+            )
+        if outside:
+            notes.append(f"WARNING: {outside}.")
+        rows = zip(estimate_cells(shown, digits, both), shown["presence_pvalue"], strict=True)
+        return SummaryTable(
+            title=title(fit, "Frequencies and parameters"),
+            header=header(left, respondents_pairs(fit), fit if details else None),
+            columns=[*estimate_columns(alpha, both), "p-value"],
+            stubs=distinct_lines(shown.index, LONGEST_LABEL),
+            body=[[*row, pvalue_text(p)] for row, p in rows],
+            notes=[*notes, *closing_notes(fit, 1.0), *goodness_notes(self.goodness_of_fit)],
+        ).layout()
+
+    def _outside_words(self) -> str:
+        """What to say of an unconstrained estimate too far outside [0, 1] for chance; else "".
+
+        The goodness of fit does not see it, since its reports are fitted without the bounds. The
+        law of the likelihood ratio on the boundary is a mixture of chi-square laws with up to
+        k - 1 + m degrees of freedom: that with the most bounds the p-value.
+        """
+        rise = float(self.groups.likelihood.loglike(self.linear.estimate)) - self.fit.llf
+        if float(chi2_pvalue(max(0.0, 2.0 * rise), float(self.fit.df_model))) >= MISFIT:
+            return ""
+        values = self.linear_params
+        out = values[(values < 0.0) | (values > 1.0)].index
+        return (
+            f"the unconstrained estimate of {in_turn(list(map(str, out)))} is further outside "
+            f"[0, 1] than chance explains (p < {MISFIT}): check the devices, and that respondents "
+            "were drawn at random into groups"
         )
-        return table.layout()
 
     @names_alpha
     def plot(
@@ -823,91 +770,3 @@ class ParametersResults(FittedResults):
         groups = DeviceGroups.from_dict(document["groups"])
         test = maybe_from_dict(TestResult, document["goodness_of_fit"])
         return cls(record(ParametersFit, d), groups, test)
-
-
-def outside_words(results: ParametersResults) -> str:
-    """What to say of an unconstrained estimate too far outside [0, 1] for chance; "" if it is not.
-
-    The goodness of fit does not see it, since its reports are fitted without the bounds.
-    """
-    pvalue = outside_pvalue(results.groups, results.fit)
-    if pvalue >= MISFIT:
-        return ""
-    values = results.linear_params
-    out = values[(values < 0.0) | (values > 1.0)].index
-    return (
-        f"the unconstrained estimate of {in_turn(list(map(str, out)))} is further outside [0, 1] "
-        f"than chance explains (p < {MISFIT}): check the devices, and that respondents were "
-        "drawn at random into groups"
-    )
-
-
-# -- The summary of frequencies and unknown parameters --------------------------------------------
-
-
-def parameters_summary(
-    fit: Fit,
-    test: TestResult | None,
-    names: Sequence[str],
-    undetermined: Sequence[str],
-    *,
-    outside: str,
-    frame: pd.DataFrame,
-    intervals: str,
-    alpha: float,
-    max_rows: int,
-    details: bool,
-) -> SummaryTable:
-    """What is said of frequencies and of parameters with these names, last in the frame."""
-    k = len(frame) - len(names)
-    shown = pd.concat([largest(frame.iloc[:k], max_rows), frame.iloc[k:]])
-    digits, both = decimals(shown), second_shown(shown, details)
-    cells = estimate_cells(shown, digits, both)
-    kind = {"profile": "profile likelihood", "wald": "Wald"}[intervals]
-    pairs = zip(cells, shown["presence_pvalue"], strict=True)
-    left = [*design_pairs(fit), ("Estimator:", estimator_text(fit)), ("Categories:", str(k))]
-    left.append(("Unknown parameters:", str(len(names))))
-    return SummaryTable(
-        title=title(fit, "Frequencies and parameters"),
-        header=header(left, respondents_pairs(fit), fit if details else None),
-        columns=[*estimate_columns(alpha, both), "p-value"],
-        stubs=distinct_lines(shown.index, LONGEST_LABEL),
-        body=[[*row, pvalue_text(p)] for row, p in pairs],
-        notes=[
-            interval_note(alpha, kind, touch_ends(shown), second_words(shown, both, digits)),
-            "p-value: of a value of 0 against one above, by the likelihood ratio, not adjusted.",
-            *rest_notes(len(shown) - len(frame) + k, k),
-            *_epsilon_notes(names),
-            *_boundary_notes(fit, frame, undetermined),
-            *([f"WARNING: {outside}."] if outside else []),
-            *closing_notes(fit, 1.0),
-            *goodness_notes(test),
-        ],
-    )
-
-
-def _epsilon_notes(names: Sequence[str]) -> list[str]:
-    quoted = in_turn([f"{name!r}" for name in names])
-    return [f"Epsilon: the largest for any value of {quoted} between 0 and 1."]
-
-
-def _boundary_notes(fit: Fit, frame: pd.DataFrame, undetermined: Sequence[str]) -> list[str]:
-    """What the estimate does not tell."""
-    notes = []
-    if undetermined:
-        notes.append(
-            f"WARNING: at this estimate the reports leave {in_turn(undetermined)} open: "
-            "other values fit as well. Only the intervals say what is known of it."
-        )
-    elif fit.linear.covariance is None:
-        notes.append(
-            "WARNING: the unconstrained estimate has no standard errors: rely on the intervals."
-        )
-    values = fit.fitted.estimate
-    at_bound = frame.index[(values <= 0.0) | (values >= 1.0)]
-    if len(at_bound):
-        notes.append(
-            f"NOTE: the estimate of {in_turn(list(map(str, at_bound)))} is on the boundary; the "
-            "intervals keep their coverage there, standard errors do not."
-        )
-    return notes

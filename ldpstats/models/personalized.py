@@ -1,8 +1,27 @@
-"""The distribution behind a personalised utility-optimised mechanism."""
+"""The distribution behind a personalised utility-optimised mechanism (MK19 section 5).
+
+The intermediate frequencies r are those of k categories and then of kappa bots. A frequency of the
+truth is ``p_x = r_x + sum_t r(bot_t) pi_t(x)`` (MK19 eq. 21), where pi_t is the distribution of the
+category behind bot t: given, or in proportion to r over the categories that are not sensitive.
+Where bots are spread so, with sum B over categories of the sum N, p varies with the contrast
+``B - (B/N) sum_N r``, which is zero at r itself.
+
+Intervals are those of sums (`mover`, the method of variance estimates recovery): the lower end of
+a sum of q estimates is below it by ``sqrt(sum_ij rho_ij b_i b_j)``, where b_i is how far the lower
+end of part i is below its estimate; likewise above. It keeps the skewness and the small-sample
+coverage that the intervals of the parts have. Of two parts that are negatively correlated the
+shorter sides count in the product: what one loses the other need not make up for where a few
+reports decide, and there the product of like sides covers too seldom (.87 in the worst case found).
+
+p-values (`presence`): where all parts of a sum are zero the law of their counts is known. A sum
+with one part that noise can imitate has an exact binomial p-value; with several, that of the
+weighted sum with its mean, variance and skewness under the null. A report that is impossible under
+the null settles it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,7 +33,6 @@ import pandas as pd
 from ldpstats.arguments import boolean, distribution, level, one_of
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
 from ldpstats.estimators.base import Estimator
-from ldpstats.inference import intervals as intervals_inference
 from ldpstats.inference.boundary import edge_normal
 from ldpstats.inference.intervals import wald
 from ldpstats.inference.tails import skewed_pvalue
@@ -29,8 +47,6 @@ from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.models.frequency.tests import warn_of_doubts
 from ldpstats.models.layout import (
     LONGEST_LABEL,
-    Fit,
-    Pair,
     Part,
     SummaryTable,
     closing_notes,
@@ -137,7 +153,31 @@ class PersonalizedModel:
                 f"{self.frequency.sources[0].mechanism} is not over the categories and then the "
                 f"tags of {pum}: pass reports of its clients, or of pum.privatize"
             )
-        self._given = self._read(background)
+        categories, tags, k = self.categories, self.pum.tags, len(self.categories)
+        if background is not None and not isinstance(background, Mapping):
+            raise InvalidArgument(
+                "background", background, "must be a dict from tags to distributions, or None"
+            )
+        given = np.full((len(tags), k), np.nan)
+        for tag, law in (background or {}).items():
+            if tag not in tags:
+                raise InvalidArgument("background", tag, f"is no tag: they are {tags.tolist()}")
+            argument = f"background[{tag!r}]"
+            law = distribution(argument, align(argument, law, categories), k)
+            given[tags.get_loc(tag)] = law / law.sum()
+        lacking = tags[np.isnan(given[:, 0])].tolist()
+        if lacking and self.exact:
+            raise InvalidArgument(
+                "exact", True, f"needs a background for every tag, and {lacking} have none"
+            )
+        others = np.asarray(~categories.isin(pum.mechanism.sensitive))
+        if lacking and not others.any():
+            raise InvalidArgument(
+                "background",
+                background,
+                f"lacks {lacking}: all categories are sensitive, there is none to spread them over",
+            )
+        self._assumed = Background(tags, given, others, self.exact)
 
     def __repr__(self) -> str:
         return f"PersonalizedModel({self.pum}; n={self.nobs})"
@@ -151,38 +191,6 @@ class PersonalizedModel:
     def nobs(self) -> int:
         """Number of reports."""
         return self.frequency.nobs
-
-    @property
-    def _others(self) -> npt.NDArray[np.bool_]:
-        """Categories that are not sensitive for all."""
-        return np.asarray(~self.categories.isin(self.pum.mechanism.sensitive))
-
-    def _read(self, background: object) -> Array:
-        """Background as an array of shape (kappa, k), nan for tags without."""
-        tags, k = self.pum.tags, len(self.categories)
-        if background is not None and not isinstance(background, Mapping):
-            raise InvalidArgument(
-                "background", background, "must be a dict from tags to distributions, or None"
-            )
-        found = np.full((len(tags), k), np.nan)
-        for tag, law in (background or {}).items():
-            if tag not in tags:
-                raise InvalidArgument("background", tag, f"is no tag: they are {tags.tolist()}")
-            name = f"background[{tag!r}]"
-            law = distribution(name, align(name, law, self.categories), k)
-            found[tags.get_loc(tag)] = law / law.sum()
-        lacking = tags[np.isnan(found[:, 0])].tolist()
-        if lacking and self.exact:
-            raise InvalidArgument(
-                "exact", True, f"needs a background for every tag, and {lacking} have none"
-            )
-        if lacking and not self._others.any():
-            raise InvalidArgument(
-                "background",
-                background,
-                f"lacks {lacking}: all categories are sensitive, there is none to spread them over",
-            )
-        return found
 
     def fit(self, method: str | Estimator[Any] | None = None) -> PersonalizedResults:
         """Estimate the frequencies.
@@ -211,28 +219,22 @@ class PersonalizedModel:
         LDPWarning
             When the condition number of the channel is above 1e8.
         """
-        found = self.frequency.fit_quietly(method)
-        warn_of_doubts(self.frequency.misfit(found), found.condition)
-        assumed = Background(self.pum.tags, self._given, self._others, self.exact)
-        return personalized_results(found, self.categories, assumed)
+        intermediate = self.frequency.fit_quietly(method)
+        warn_of_doubts(self.frequency.misfit(intermediate), intermediate.condition)
+        return _results(intermediate, self.categories, self._assumed)
 
 
-# -- What is known of the answers behind the tags -------------------------------------------------
+# -- How frequencies rest on what was reported of categories and bots ----------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class Background:
-    """Distribution of the category behind each tag, as far as it is given.
+    """Distribution of the category behind each tag, as far as it is given."""
 
-    `given`, shape (kappa, k), has a row for each of the kappa `tags`, of nan for a tag without one;
-    `others`, shape (k,), are the categories that are not sensitive for all; `exact` says that the
-    distributions are the truth.
-    """
-
-    tags: pd.Index[Any]
-    given: npt.NDArray[np.float64]
-    others: npt.NDArray[np.bool_]
-    exact: bool
+    tags: pd.Index[Any]  # (kappa,)
+    given: npt.NDArray[np.float64]  # (kappa, k), rows of nan for tags without one
+    others: npt.NDArray[np.bool_]  # (k,) categories that are not sensitive for all
+    exact: bool  # whether the distributions are the truth
 
     @property
     def is_lacking(self) -> npt.NDArray[np.bool_]:
@@ -240,57 +242,41 @@ class Background:
         return np.asarray(np.isnan(self.given).any(axis=1))
 
     def mixture(self, r: npt.NDArray[np.float64]) -> Mixture:
-        """How p rests on the intermediate frequencies near r."""
-        return mixture(r, self.given, self.others)
-
-    def through(self, r: Uncertain) -> Uncertain:
-        """The estimate of p from that of the intermediate frequencies."""
-        mix, V = self.mixture(r.estimate), r.covariance
-        return Uncertain(mix.estimate(r.estimate), None if V is None else mix.covariance(V))
-
-
-# -- Frequencies that are mixtures of what was reported of a category and of bots (MK19 section 5) -
-# The intermediate frequencies r are those of k categories and then of kappa bots. A frequency of
-# the truth is ``p_x = r_x + sum_t r(bot_t) pi_t(x)`` (MK19 eq. 21), where pi_t is the distribution
-# of the category behind bot t: given, or in proportion to r over the categories that are not
-# sensitive.
+        """How p rests on the intermediate frequencies near r (MK19 eq. 21, end of section 5.3)."""
+        given, others, spread = self.given, self.others, self.is_lacking
+        kappa, k = given.shape
+        at = k + np.flatnonzero(~spread)
+        rows, loads, own = np.zeros((at.size, k + kappa)), given[~spread].T, np.ones(k)
+        rows[np.arange(at.size), at] = 1.0
+        if not spread.any():
+            return Mixture(given, own, loads, rows, at)
+        total, sum_of_bots = float(r[:k][others].sum()), float(r[k:][spread].sum())
+        if not total > 0.0:
+            raise NotAvailable(
+                f"tags without a background are spread over the {int(others.sum())} categories "
+                f"that are not sensitive for all, whose estimates sum to {total:.3g}: give a "
+                "background"
+            )
+        share, ratio = np.where(others, r[:k] / total, 0.0), sum_of_bots / total
+        contrast = np.concatenate([np.where(others, -ratio, 0.0), spread.astype(np.float64)])
+        return Mixture(
+            background=np.where(spread[:, None], share, given),
+            own=np.where(others, 1.0 + ratio, 1.0),
+            loads=np.column_stack([loads, share]),
+            rows=np.vstack([rows, contrast]),
+            at=np.append(at, -1),
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """p as a function of the intermediate frequencies near r: ``own * r_X + loads @ (rows @ r)``.
+    """p by the intermediate frequencies near r: ``own * r_X + loads @ (rows @ r)``."""
 
-    Parameters
-    ----------
-    background : array, shape (kappa, k)
-        Distribution of the category behind each bot, given or in proportion to r.
-    own : array, shape (k,)
-        How often the frequency of a category itself counts: once, and more where bots are spread.
-    loads : array, shape (k, q)
-        Weights of the q combinations of r that enter beside it.
-    rows : array, shape (q, k + kappa)
-        Those combinations: the bots whose background is given, and, where others are spread, the
-        contrast ``B - (B/N) sum_N r``, zero at r itself, of their sum B against the categories that
-        they are spread over, of which the sum is N.
-    at : array of int, shape (q,)
-        Position in r of the bot that a combination is; -1 for the contrast.
-
-    Examples
-    --------
-    >>> from ldpstats.likelihood.covariance import multinomial
-    >>> r = np.array([0.2, 0.3, 0.5])   # two categories and a bot
-    >>> mix = mixture(r, np.array([[0.9, 0.1]]), np.array([True, True]))
-    >>> mix.estimate(r)
-    array([0.65, 0.35])
-    >>> mix.covariance(multinomial(r, n=100)).variances().round(6)
-    array([0.001825, 0.001825])
-    """
-
-    background: Array
-    own: Array
-    loads: Array
-    rows: Array
-    at: npt.NDArray[np.int64]
+    background: Array  # (kappa, k) category behind each bot, given or in proportion to r
+    own: Array  # (k,) how often r of a category itself counts: once, more where bots are spread
+    loads: Array  # (k, q) weights of the q combinations of r that enter beside it
+    rows: Array  # (q, k + kappa) those combinations: bots with a background, then the contrast
+    at: npt.NDArray[np.int64]  # (q,) position in r of a combination's bot; -1 for the contrast
 
     def estimate(self, r: Array) -> Array:
         """MK19 eq. 21, shape (k,), at the r that the mixture is of."""
@@ -309,6 +295,32 @@ class Mixture:
         cross = self.own[:, None] * images[:k]
         return cross, (inner + inner.T) / 2
 
+    def intervals(self, r: Array, ends: Array, V: Covariance, alpha: float) -> Array:
+        """Intervals of p, (k, 2), from those of the intermediate frequencies, by `mover`."""
+        k, q = self.loads.shape
+        cross, inner = self.blocks(V)
+        values = self.rows @ r
+        each = wald(values, np.sqrt(np.maximum(np.diagonal(inner), 0.0)), alpha)
+        each[self.at >= 0] = ends[self.at[self.at >= 0]]
+        weights = np.column_stack([self.own, self.loads])
+        down = np.column_stack([r[:k] - ends[:k, 0], np.broadcast_to(values - each[:, 0], (k, q))])
+        up = np.column_stack([ends[:k, 1] - r[:k], np.broadcast_to(each[:, 1] - values, (k, q))])
+        down, up = np.maximum(down, 0.0), np.maximum(up, 0.0)  # exact ends may have another centre
+        below = np.where(weights >= 0.0, weights * down, -weights * up)
+        above = np.where(weights >= 0.0, weights * up, -weights * down)
+        C = np.empty((k, 1 + q, 1 + q))
+        C[:, 0, 0] = self.own**2 * V.variances()[:k]
+        C[:, 0, 1:] = C[:, 1:, 0] = cross * self.loads
+        C[:, 1:, 1:] = self.loads[:, :, None] * inner * self.loads[:, None, :]
+        places = np.arange(1 + q)  # from covariances to correlations; 0 with what does not vary
+        sd = np.sqrt(np.maximum(C[..., places, places], 0.0))
+        product = sd[..., :, None] * sd[..., None, :]
+        rho = np.divide(C, product, out=np.zeros(C.shape), where=product > 0.0)
+        rho[..., places, places] = 1.0
+        low, high = mover(below, above, np.asarray(np.clip(rho, -1.0, 1.0)))
+        p = self.estimate(r)
+        return np.stack([p - low, p + high], axis=-1)
+
     def covariance(self, V: Covariance) -> Covariance:
         """Covariance G V G' of p, where V is that of r and G the derivative of p; O(k) if V is."""
         k = self.own.size
@@ -326,44 +338,10 @@ class Mixture:
         return Covariance(self.own**2 * V.diagonal[:k], core, factors)
 
 
-def mixture(r: Array, given: Array, others: npt.NDArray[np.bool_]) -> Mixture:
-    """How p rests on the intermediate frequencies (MK19 eq. 21 and the end of section 5.3)."""
-    kappa, k = given.shape
-    spread = np.asarray(np.isnan(given).any(axis=1))
-    at = k + np.flatnonzero(~spread)
-    rows, loads, own = np.zeros((at.size, k + kappa)), given[~spread].T, np.ones(k)
-    rows[np.arange(at.size), at] = 1.0
-    if not spread.any():
-        return Mixture(given, own, loads, rows, at)
-    total, sum_of_bots = float(r[:k][others].sum()), float(r[k:][spread].sum())
-    if not total > 0.0:
-        raise NotAvailable(
-            f"tags without a background are spread over the {int(others.sum())} categories that "
-            f"are not sensitive for all, whose estimates sum to {total:.3g}: give a background"
-        )
-    share, ratio = np.where(others, r[:k] / total, 0.0), sum_of_bots / total
-    contrast = np.concatenate([np.where(others, -ratio, 0.0), spread.astype(np.float64)])
-    return Mixture(
-        background=np.where(spread[:, None], share, given),
-        own=np.where(others, 1.0 + ratio, 1.0),
-        loads=np.column_stack([loads, share]),
-        rows=np.vstack([rows, contrast]),
-        at=np.append(at, -1),
-    )
-
-
 def mover(
     below: npt.ArrayLike, above: npt.ArrayLike, correlation: npt.ArrayLike
 ) -> tuple[Array, Array]:
-    """How far the interval of a sum reaches, from the intervals of its parts.
-
-    The method of variance estimates recovery: the lower end of a sum of q estimates is below it by
-    ``sqrt(sum_ij rho_ij b_i b_j)``, where b_i is how far the lower end of part i is below its
-    estimate; likewise above. It keeps the skewness and the small-sample coverage that the intervals
-    of the parts have. Of two parts that are negatively correlated the shorter sides count in the
-    product: what one loses the other need not make up for where a few reports decide, and there the
-    product of like sides covers too seldom (.87 in the worst case found).
-    """
+    """How far the interval of a sum reaches, from the intervals of its parts (see the head)."""
     low, high = np.asarray(below, dtype=np.float64), np.asarray(above, dtype=np.float64)
     rho = np.asarray(correlation, dtype=np.float64)
     short = np.minimum(low, high)
@@ -374,38 +352,6 @@ def mover(
     return reach_below, reach_above
 
 
-def intervals(r: Array, ends: Array, mix: Mixture, V: Covariance, alpha: float) -> Array:
-    """Confidence intervals of p from those of the intermediate frequencies, by `mover`."""
-    k, q = mix.loads.shape
-    cross, inner = mix.blocks(V)
-    values = mix.rows @ r
-    each = wald(values, np.sqrt(np.maximum(np.diagonal(inner), 0.0)), alpha)
-    each[mix.at >= 0] = ends[mix.at[mix.at >= 0]]
-    weights = np.column_stack([mix.own, mix.loads])
-    down = np.column_stack([r[:k] - ends[:k, 0], np.broadcast_to(values - each[:, 0], (k, q))])
-    up = np.column_stack([ends[:k, 1] - r[:k], np.broadcast_to(each[:, 1] - values, (k, q))])
-    down, up = np.maximum(down, 0.0), np.maximum(up, 0.0)  # exact ends may have another centre
-    below = np.where(weights >= 0.0, weights * down, -weights * up)
-    above = np.where(weights >= 0.0, weights * up, -weights * down)
-    C = np.empty((k, 1 + q, 1 + q))
-    C[:, 0, 0] = mix.own**2 * V.variances()[:k]
-    C[:, 0, 1:] = C[:, 1:, 0] = cross * mix.loads
-    C[:, 1:, 1:] = mix.loads[:, :, None] * inner * mix.loads[:, None, :]
-    low, high = mover(below, above, _correlation(C))
-    p = mix.estimate(r)
-    return np.stack([p - low, p + high], axis=-1)
-
-
-def _correlation(C: Array) -> Array:
-    """Correlations from covariances, shape (..., q, q); zero with what does not vary."""
-    places = np.arange(C.shape[-1])
-    sd = np.sqrt(np.maximum(C[..., places, places], 0.0))
-    product = sd[..., :, None] * sd[..., None, :]
-    rho = np.divide(C, product, out=np.zeros(C.shape), where=product > 0.0)
-    rho[..., places, places] = 1.0
-    return np.asarray(np.clip(rho, -1.0, 1.0))
-
-
 def presence(
     tally: npt.ArrayLike,
     nobs: int,
@@ -414,12 +360,7 @@ def presence(
     weights: npt.ArrayLike,
     exclusive: bool,
 ) -> tuple[Array, Array]:
-    """One-sided p-values of sums of frequencies that are zero only if each of their parts is.
-
-    Where all parts are zero the law of their counts is known. A sum with one part that noise can
-    imitate has an exact binomial p-value; with several, that of the weighted sum with its mean,
-    variance and skewness under the null. A report that is impossible under the null settles it.
-    """
+    """One-sided p-values, above and below, of sums that are zero only if each part is."""
     shape = np.broadcast_shapes(*(np.shape(a) for a in (tally, offset, scale, weights)))
     t, o, s, w = (np.broadcast_to(a, shape) for a in (tally, offset, scale, weights))
     noisy = (w > 0.0) & (o > 0.0)
@@ -440,10 +381,7 @@ def presence(
 def _weighted_tails(
     t: Array, nobs: int, offset: Array, g: Array, exclusive: bool
 ) -> tuple[Array, Array]:
-    """Tails of a weighted sum of counts with known law; 1 where no count has a weight.
-
-    Counts are discrete: as in an exact test, the tail begins half a report before the sum.
-    """
+    """Tails of a weighted sum of counts with known law; 1 where no count has a weight."""
     first, second, third = (np.sum(offset * g**power, axis=-1) for power in (1, 2, 3))
     variance, cumulant = second - first**2, third - 3.0 * first * second + 2.0 * first**3
     if not exclusive:
@@ -451,6 +389,7 @@ def _weighted_tails(
         variance = np.sum(g**2 * spread, axis=-1)
         cumulant = np.sum(g**3 * spread * (1.0 - 2.0 * offset), axis=-1)
     some = variance > 0.0
+    # as in an exact test of discrete counts, the tail begins half a report before the sum
     variance = np.where(some, variance, 1.0)
     excess, half = np.sum(g * (t / nobs - offset), axis=-1), np.abs(g).max(axis=-1) / (2.0 * nobs)
     above, below = ((side * excess - half) / np.sqrt(variance / nobs) for side in (1.0, -1.0))
@@ -461,10 +400,9 @@ def _weighted_tails(
     )
 
 
-# -- The distribution behind a personalised mechanism, with everything that can be asked of it ----
+# -- Results --------------------------------------------------------------------------------------
 
 
-_INTERVALS = ("default", "wald", "wald-mle")
 # mechanisms whose reports are counted category by category: of labels one at a time, or bits
 _LABELS = {"URR": True, "KRR": True, "URAP": False, "KRAPPOR": False}
 
@@ -647,25 +585,22 @@ class PersonalizedResults(CategoryResults):
         the background were right.
         """
         alpha = level(alpha)
-        method = one_of("method", method, _INTERVALS)
+        method = one_of("method", method, ("default", "wald", "wald-mle"))
         if method == "default":
-            bounds = self._default_bounds(alpha)
+            r = self.intermediate.linear
+            ends = self.intermediate.conf_int(alpha, clip=False).to_numpy()
+            bounds = self._mixtures[1].intervals(r.estimate, ends, r.known(), alpha)
         else:
             if method == "wald-mle":
                 warn_of_method(method, self.intermediate.on_boundary)
             which = self.linear if method == "wald" else self.fitted
             if which.covariance is None:
                 raise NotAvailable(f"no covariance of params was computed: {self.cov_type}")
-            bounds = intervals_inference.wald(which.estimate, which.bse(), alpha)
+            bounds = wald(which.estimate, which.bse(), alpha)
         if boolean("clip", clip):
             which = self.fitted if method == "wald-mle" else self.linear
             bounds = edge_normal(bounds, which.estimate, which.bse(), alpha)
         return pd.DataFrame(bounds, index=self.categories, columns=["lower", "upper"])
-
-    def _default_bounds(self, alpha: float) -> Array:
-        r = self.intermediate.linear
-        ends = self.intermediate.conf_int(alpha, clip=False).to_numpy()
-        return intervals(r.estimate, ends, self._mixtures[1], r.known(), alpha)
 
     # -- tests -----------------------------------------------------------------------------
 
@@ -754,17 +689,78 @@ class PersonalizedResults(CategoryResults):
         return frame
 
     def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
-
-        return personalized_summary(
-            self.fit,
-            self.intermediate,
-            frame=self.summary_frame(alpha),
-            case=self.case,
-            bound=self.loss_bound(),
-            alpha=alpha,
-            max_rows=max_rows,
-            details=details,
+        fit, intermediate, case = self.fit, self.intermediate, self.case
+        frame = self.summary_frame(alpha)
+        shown = largest(frame, max_rows)
+        digits, both = decimals(shown), second_shown(frame, details)
+        left = [
+            *design_pairs(fit),
+            ("Estimator:", estimator_text(fit)),
+            ("Categories:", str(self.k)),
+        ]
+        bots = intermediate.fitted  # the share of the reports that each tag stands for
+        shares = zip(bots.estimate[self.k :], bots.bse()[self.k :], case.index, strict=True)
+        for i, (share, error, tag) in enumerate(shares):
+            (se,) = figures([error], 4)
+            words = f"{one_line(tag, 20)} {share:.4f} (std err {se})"
+            left.append(("Tags:" if i == 0 else "", words))
+        right = respondents_pairs(fit)
+        known = [("Background:" if i == 0 else "", words) for i, words in enumerate(case)]
+        right += [("", "")] * (len(left) - len(right) - len(known)) + known
+        exact = intermediate.exact is not None
+        kind = "from the exact ones of the category and of the tags" if exact else "Wald"
+        source = second_words(frame, both, digits)
+        notes = [
+            interval_note(alpha, kind, touch_ends(frame), source),
+            "p-value: of p = 0 against p > 0, not adjusted for the number of categories.",
+            *rest_notes(len(shown), len(frame)),
+            *protection_notes(fit),
+            *self._background_notes(),
+        ]
+        if intermediate.on_boundary and fit.is_maximum:
+            notes.append(
+                "NOTE: the estimate is on the boundary (an intermediate frequency of zero); the "
+                "intervals do not rest on it."
+            )
+        cells = zip(estimate_cells(shown, digits, both), shown["presence_pvalue"], strict=True)
+        return SummaryTable(
+            title=f"{title(fit, unnamed='')} behind a personalised mechanism",
+            header=header(left, right, intermediate.fit if details else None),
+            columns=[*estimate_columns(alpha, both), "p-value"],
+            stubs=distinct_lines(shown.index, LONGEST_LABEL),
+            body=[[*row, pvalue_text(p)] for row, p in cells],
+            notes=[
+                *notes,
+                *closing_notes(fit, intermediate.condition),
+                *goodness_notes(intermediate.goodness_of_fit),
+            ],
         )
+
+    def _background_notes(self) -> list[str]:
+        """What the background assumes, and what it may cost."""
+        case, bound = self.case, self.loss_bound()
+        noise = f"Expected l1 error from the noise of the reports: {bound['noise']:.3g}"
+        if (case == "exact").all():
+            return [f"The background is assumed to be exact. {noise}."]
+        notes = []
+        lacking, given = (
+            ", ".join(one_line(tag, 20) for tag in case.index[case == kind])
+            for kind in ("none", "given")
+        )
+        if lacking:
+            notes.append(
+                f"WARNING: no background is given for {lacking}: these reports were discarded, and "
+                "their share was spread over the categories that are not sensitive for all, in "
+                "proportion to the other estimates."
+            )
+        if given:
+            notes.append(f"NOTE: the background of {given} was used as given, right or wrong.")
+        return [
+            *notes,
+            "NOTE: standard errors, intervals and p-values allow for the noise of the reports "
+            "only, not for an error of the background.",
+            f"{noise}; from an error of the background: {bound['background']:.3g} at worst.",
+        ]
 
     # -- storage ---------------------------------------------------------------------------
 
@@ -790,128 +786,16 @@ class PersonalizedResults(CategoryResults):
             np.array(d["others"], dtype=bool),
             d["exact"],
         )
-        return personalized_results(
-            FrequencyResults.from_dict(d["intermediate"]), categories, assumed
-        )
+        return _results(FrequencyResults.from_dict(d["intermediate"]), categories, assumed)
 
 
-def personalized_results(
+def _results(
     intermediate: FrequencyResults, categories: pd.Index[Any], assumed: Background
 ) -> PersonalizedResults:
-    """Results from those of the intermediate frequencies (MK19 eq. 21).
-
-    `NotAvailable` where a tag has to be spread over estimates that are not positive.
-    """
-    fit = intermediate.fit
-    fit = replace(fit, fitted=assumed.through(fit.fitted), linear=assumed.through(fit.linear))
+    """Results from those of the intermediate frequencies (MK19 eq. 21)."""
+    both = []
+    for r in (intermediate.fit.fitted, intermediate.fit.linear):
+        mix, V = assumed.mixture(r.estimate), r.covariance
+        both.append(Uncertain(mix.estimate(r.estimate), None if V is None else mix.covariance(V)))
+    fit = replace(intermediate.fit, fitted=both[0], linear=both[1])
     return PersonalizedResults(fit, categories, assumed, intermediate)
-
-
-# -- The summary of frequencies behind a personalised mechanism -----------------------------------
-
-
-def personalized_summary(
-    fit: Fit,
-    intermediate: FrequencyResults,
-    *,
-    frame: pd.DataFrame,
-    case: pd.Series[Any],
-    bound: pd.Series[float],
-    alpha: float,
-    max_rows: int,
-    details: bool,
-) -> SummaryTable:
-    """What is said of the frequencies; `case` and `bound` are what results have of these names."""
-    shown = largest(frame, max_rows)
-    digits, both = decimals(shown), second_shown(frame, details)
-    cells = estimate_cells(shown, digits, both)
-    return SummaryTable(
-        title=f"{title(fit, unnamed='')} behind a personalised mechanism",
-        header=_header(fit, intermediate, case, details),
-        columns=[*estimate_columns(alpha, both), "p-value"],
-        stubs=distinct_lines(shown.index, LONGEST_LABEL),
-        body=[
-            [*row, pvalue_text(p)] for row, p in zip(cells, shown["presence_pvalue"], strict=True)
-        ],
-        notes=[
-            *_interval_notes(intermediate, frame, alpha, second_words(frame, both, digits)),
-            *rest_notes(len(shown), len(frame)),
-            *protection_notes(fit),
-            *_background_notes(case, bound),
-            *_boundary_notes(fit, intermediate),
-            *closing_notes(fit, intermediate.condition),
-            *goodness_notes(intermediate.goodness_of_fit),
-        ],
-    )
-
-
-def _header(
-    fit: Fit, intermediate: FrequencyResults, case: pd.Series[Any], details: bool
-) -> list[list[str]]:
-    left = [
-        *design_pairs(fit),
-        ("Estimator:", estimator_text(fit)),
-        ("Categories:", str(fit.fitted.estimate.size)),
-    ]
-    left, right = [*left, *_tags(intermediate, case)], respondents_pairs(fit)
-    known = [("Background:" if i == 0 else "", words) for i, words in enumerate(case)]
-    right += [("", "")] * (len(left) - len(right) - len(known)) + known
-    return header(left, right, intermediate.fit if details else None)
-
-
-def _tags(intermediate: FrequencyResults, case: pd.Series[Any]) -> list[Pair]:
-    """The share of the reports that each tag stands for."""
-    bots = intermediate.fitted
-    shares = zip(bots.estimate[-len(case) :], bots.bse()[-len(case) :], case.index, strict=True)
-    pairs = []
-    for i, (share, error, tag) in enumerate(shares):
-        (se,) = figures([error], 4)
-        words = f"{one_line(tag, 20)} {share:.4f} (std err {se})"
-        pairs.append(("Tags:" if i == 0 else "", words))
-    return pairs
-
-
-def _interval_notes(
-    intermediate: FrequencyResults, frame: pd.DataFrame, alpha: float, source: str
-) -> list[str]:
-    exact = intermediate.exact is not None
-    kind = "from the exact ones of the category and of the tags" if exact else "Wald"
-    return [
-        interval_note(alpha, kind, touch_ends(frame), source),
-        "p-value: of p = 0 against p > 0, not adjusted for the number of categories.",
-    ]
-
-
-def _boundary_notes(fit: Fit, intermediate: FrequencyResults) -> list[str]:
-    if not (intermediate.on_boundary and fit.is_maximum):
-        return []
-    return [
-        "NOTE: the estimate is on the boundary (an intermediate frequency of zero); the intervals "
-        "do not rest on it."
-    ]
-
-
-def _background_notes(case: pd.Series[Any], bound: pd.Series[float]) -> list[str]:
-    """What the background assumes, and what it may cost."""
-    noise = f"Expected l1 error from the noise of the reports: {bound['noise']:.3g}"
-    if (case == "exact").all():
-        return [f"The background is assumed to be exact. {noise}."]
-    notes = []
-    if lacking := _named(case.index[case == "none"]):
-        notes.append(
-            f"WARNING: no background is given for {lacking}: these reports were discarded, and "
-            "their share was spread over the categories that are not sensitive for all, in "
-            "proportion to the other estimates."
-        )
-    if given := _named(case.index[case == "given"]):
-        notes.append(f"NOTE: the background of {given} was used as given, right or wrong.")
-    return [
-        *notes,
-        "NOTE: standard errors, intervals and p-values allow for the noise of the reports only, "
-        "not for an error of the background.",
-        f"{noise}; from an error of the background: {bound['background']:.3g} at worst.",
-    ]
-
-
-def _named(tags: Iterable[Any]) -> str:
-    return ", ".join(one_line(tag, 20) for tag in tags)

@@ -1,4 +1,8 @@
-"""What a report says about the answer of the respondent who made it: Bayes' theorem."""
+"""What a report says about the answer of the respondent who made it: Bayes' theorem.
+
+Afterwards: the picture of these probabilities, and how a caller may pass the joint distribution of
+the answers to several questions. Matplotlib is imported when a picture is drawn.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,7 @@ import pandas as pd
 
 from ldpstats.arguments import distribution, numbers
 from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
+from ldpstats.labels import align, preview
 from ldpstats.mechanisms import Enumerated, Mechanism
 from ldpstats.models.plots import axes_of, set_title, title_text
 from ldpstats.models.results import (
@@ -24,7 +29,6 @@ from ldpstats.models.results import (
     settle,
     write_cells,
 )
-from ldpstats.privacy.epsilon import answers_law
 from ldpstats.reports.single import Counts, Reports
 
 if TYPE_CHECKING:
@@ -36,7 +40,6 @@ __all__ = ["plot_posterior", "posterior"]
 Array = npt.NDArray[Any]
 
 _MOST = 1 << 26  # probabilities that are listed: half a GB
-_MECHANISM = "must be a mechanism, a list of them, or a dictionary of them by question"
 
 
 def posterior(mechanism: Any, p: Any, reports: Any = None, candidates: Any = None) -> pd.DataFrame:
@@ -127,120 +130,103 @@ def posterior(mechanism: Any, p: Any, reports: Any = None, candidates: Any = Non
     nurse yes   0.125  0.375  0.25  0.25
     """
     several = isinstance(mechanism, list | tuple | Mapping)
-    names, parts = _questions(mechanism)
-    answers = [part.labels(candidates if part.is_open else None) for part in parts]
-    if candidates is not None and not any(part.is_open for part in parts):
-        parts[0].labels(candidates)  # which refuses them
+    names: list[Any] = [None]
+    mechanisms: list[Any] = [mechanism]
+    if isinstance(mechanism, Mapping):
+        names, mechanisms = list(mechanism), list(mechanism.values())
+        if not all(isinstance(name, str) for name in names):
+            raise InvalidArgument("mechanism", names, "must have the questions' names, as text")
+    elif several:
+        names, mechanisms = [None] * len(mechanism), list(mechanism)
+    if not mechanisms or not all(isinstance(one, Mechanism) for one in mechanisms):
+        remedy = "must be a mechanism, a list of them, or a dictionary of them by question"
+        raise InvalidArgument("mechanism", mechanism, remedy)
+    answers = [one.labels(candidates if one.is_open else None) for one in mechanisms]
+    if candidates is not None and not any(one.is_open for one in mechanisms):
+        mechanisms[0].labels(candidates)  # which refuses them
     size = np.prod([float(len(labels)) for labels in answers])
     if size > _MOST:
         raise NotAvailable(f"{size:.0f} combinations of answers are too many to list")
-    law = answers_law(p, answers, names)
+    law = _joint_law(p, answers, names)
     if reports is None:
-        rows, labels = _all_reports(parts, law.size)
+        rows, labels = _all_reports(mechanisms, law.size)
     else:
-        rows, labels = _given_reports(parts, names, reports, candidates, law.size, several)
+        rows, labels = _likelihoods(mechanisms, names, reports, candidates, law.size, several)
     joint = rows * law
     total = joint.sum(axis=1)
-    impossible = ~(total > 0.0)
-    if impossible.any():
-        _impossible(labels, impossible, refuse=reports is not None)
-    total[impossible] = np.nan
-    columns = _index(answers, names, "answer", every=True)
-    return pd.DataFrame(joint / total[:, None], _index(labels, names, "report"), columns)
+    places = np.flatnonzero(~(total > 0.0))
+    if places.size and reports is not None:
+        remedy = "cannot occur under p, so it has no posterior: p must be positive for some answer "
+        first = labels[places[0]]
+        raise InvalidArgument(f"reports[{places[0]}]", first, remedy + "that makes this report")
+    if places.size:
+        some = ", ".join(repr(labels[i]) for i in places[:5]) + (", ..." if places.size > 5 else "")
+        warnings.warn(
+            f"{some}: cannot be reported under p, so there is no posterior: nan",
+            LDPWarning,
+            stacklevel=2,
+        )
+    total[places] = np.nan
+    index = _index(answers, names, "answer", every=True)
+    return pd.DataFrame(joint / total[:, None], _index(labels, names, "report"), index)
 
 
-# -- questions -----------------------------------------------------------------------------------
-
-
-def _questions(given: Any) -> tuple[list[Any], list[Mechanism]]:
-    """Names of questions, None where there are none, and their mechanisms."""
-    names: list[Any] = [None]
-    parts: list[Any] = [given]
-    if isinstance(given, Mapping):
-        names, parts = list(given), list(given.values())
-        if not all(isinstance(name, str) for name in names):
-            raise InvalidArgument("mechanism", names, "must have the questions' names, as text")
-    elif isinstance(given, list | tuple):
-        names, parts = [None] * len(given), list(given)
-    if not parts or not all(isinstance(part, Mechanism) for part in parts):
-        raise InvalidArgument("mechanism", given, _MECHANISM)
-    return names, parts
-
-
-# -- reports -------------------------------------------------------------------------------------
-
-
-def _all_reports(parts: list[Mechanism], size: int) -> tuple[Array, list[Any]]:
+def _all_reports(mechanisms: list[Mechanism], size: int) -> tuple[Array, list[Any]]:
     """P(report | answer) of every combination of reports, (u, size), and their labels."""
-    for part in parts:
-        if not isinstance(part, Enumerated):
+    for mechanism in mechanisms:
+        if not isinstance(mechanism, Enumerated):
             raise NotAvailable(
-                f"reports of {part} are too many to list: pass those to judge as reports="
+                f"reports of {mechanism} are too many to list: pass those to judge as reports="
             )
-    outputs: list[Any] = [part.outputs for part in parts]  # type: ignore[attr-defined]
+    outputs: list[Any] = [one.outputs for one in mechanisms]  # type: ignore[attr-defined]
     _check_size(float(np.prod([float(len(labels)) for labels in outputs])) * size)
-    rows = reduce(np.kron, [part.channel().matrix().T for part in parts])
-    return rows, pd.MultiIndex.from_product(outputs).to_list() if len(parts) > 1 else outputs[0]
+    rows = reduce(np.kron, [one.channel().matrix().T for one in mechanisms])
+    return rows, pd.MultiIndex.from_product(outputs).to_list() if len(outputs) > 1 else outputs[0]
 
 
-def _given_reports(
-    parts: list[Mechanism],
+def _likelihoods(
+    mechanisms: list[Mechanism],
     names: list[Any],
     reports: Any,
     candidates: Any,
     size: int,
     several: bool,
 ) -> tuple[Array, Any]:
-    """Rows proportional to P(report | answer), (n, size), of given reports, and their labels."""
-    columns = _columns(names, reports, several)
-    rows, labels = np.ones((1, 1)), []
-    for i, (part, column) in enumerate(zip(parts, columns, strict=True)):
-        own = _read(part, column, "reports" if not several else f"reports[{names[i] or i!r}]")
-        if i and len(own) != len(rows):
-            remedy = f"must be {len(rows)}, as of the first: pass reports of the same respondents"
-            raise InvalidArgument(f"len(reports[{names[i] or i!r}])", len(own), remedy)
-        _check_size(float(len(own)) * size)
-        some = candidates if part.is_open else None
-        counts = Counts(own.y, np.ones(len(own), dtype=np.int64), part, cohort=own.cohort)
-        likely = part.likelihood(counts, some).W.dense()
-        rows = (rows[:, :, None] * likely[:, None, :]).reshape(len(own), -1)
-        labels.append(part.report_labels(own))
-    return rows, list(zip(*labels, strict=True)) if len(parts) > 1 else labels[0]
-
-
-def _columns(names: list[Any], reports: Any, several: bool) -> list[Any]:
-    """The reports to each question."""
-    if not several:
-        return [reports]
-    remedy = f"must have one column of reports for each of the {len(names)} mechanisms"
-    if isinstance(reports, pd.DataFrame | Mapping):
-        found = list(reports)
-        if None in names:
-            given = [reports[name] for name in found]
-        elif set(found) == set(names) and len(found) == len(names):
-            given = [reports[name] for name in names]
+    """Rows proportional to P(report | answer), (n, size), of a respondent each, and labels."""
+    columns = [reports]
+    if several:
+        remedy = f"must have one column of reports for each of the {len(names)} mechanisms"
+        if isinstance(reports, pd.DataFrame | Mapping):
+            order = list(reports)
+            if None not in names and (set(order) != set(names) or len(order) != len(names)):
+                raise InvalidArgument("reports", order, f"must be of the questions {names}")
+            columns = [reports[name] for name in (order if None in names else names)]
+        elif isinstance(reports, list | tuple):
+            columns = list(reports)
         else:
-            raise InvalidArgument("reports", found, f"must be of the questions {names}")
-    elif isinstance(reports, list | tuple):
-        given = list(reports)
-    else:
-        raise InvalidArgument("reports", reports, remedy)
-    if len(given) != len(names):
-        raise InvalidArgument("reports", f"{len(given)} columns", remedy)
-    return given
-
-
-def _read(mechanism: Mechanism, column: Any, name: str) -> Reports:
-    """Reports of this mechanism."""
-    if not isinstance(column, Reports):
-        column = mechanism.parse(name, column)
-    elif column.mechanism != mechanism:
-        remedy = f"must be reports of {mechanism}: check the parameters"
-        raise InvalidArgument(name, str(column.mechanism), remedy)
-    if not len(column):
-        raise InvalidArgument(name, 0, "hold no report: there is nothing to judge")
-    found: Reports = column
-    return found
+            raise InvalidArgument("reports", reports, remedy)
+        if len(columns) != len(names):
+            raise InvalidArgument("reports", f"{len(columns)} columns", remedy)
+    rows, labels = np.ones((1, 1)), []
+    for i, (mechanism, column) in enumerate(zip(mechanisms, columns, strict=True)):
+        name = f"reports[{names[i] or i!r}]" if several else "reports"
+        if not isinstance(column, Reports):
+            column = mechanism.parse(name, column)
+        elif column.mechanism != mechanism:
+            remedy = f"must be reports of {mechanism}: check the parameters"
+            raise InvalidArgument(name, str(column.mechanism), remedy)
+        n = len(column)
+        if not n:
+            raise InvalidArgument(name, 0, "hold no report: there is nothing to judge")
+        if i and n != len(rows):
+            remedy = f"must be {len(rows)}, as of the first: pass reports of the same respondents"
+            raise InvalidArgument(f"len({name})", n, remedy)
+        _check_size(float(n) * size)
+        counts = Counts(column.y, np.ones(n, dtype=np.int64), mechanism, cohort=column.cohort)
+        likelihood = mechanism.likelihood(counts, candidates if mechanism.is_open else None)
+        rows = (rows[:, :, None] * likelihood.W.dense()[:, None, :]).reshape(n, -1)
+        labels.append(mechanism.report_labels(column))
+    return rows, list(zip(*labels, strict=True)) if len(labels) > 1 else labels[0]
 
 
 def _check_size(size: float) -> None:
@@ -250,35 +236,19 @@ def _check_size(size: float) -> None:
         )
 
 
-def _impossible(labels: Any, impossible: npt.NDArray[np.bool_], refuse: bool) -> None:
-    """Say which reports cannot occur."""
-    places = np.flatnonzero(impossible)
-    which = [labels[i] for i in places[:5]]
-    if refuse:
-        remedy = "cannot occur under p, so it has no posterior: p must be positive for some answer "
-        raise InvalidArgument(f"reports[{places[0]}]", which[0], remedy + "that makes this report")
-    more = ", ..." if places.size > 5 else ""
-    warnings.warn(
-        f"{', '.join(map(repr, which))}{more}: cannot be reported under p, so there is no "
-        "posterior: nan",
-        LDPWarning,
-        stacklevel=3,
-    )
-
-
 def _index(labels: Any, names: list[Any], default: str, every: bool = False) -> pd.Index[Any]:
     """Labels of rows or columns, with the names of the questions."""
-    made: pd.Index[Any]
+    index: pd.Index[Any]
     if len(names) == 1:
-        made = pd.Index(labels[0] if every else labels, name=names[0] or default)
+        index = pd.Index(labels[0] if every else labels, name=names[0] or default)
     elif every:
-        made = pd.MultiIndex.from_product(labels, names=names)
+        index = pd.MultiIndex.from_product(labels, names=names)
     else:
-        made = pd.MultiIndex.from_tuples(list(labels), names=names)
-    return made
+        index = pd.MultiIndex.from_tuples(list(labels), names=names)
+    return index
 
 
-# -- The picture of what reports say. Matplotlib is imported when one is drawn --------------------
+# -- the picture ---------------------------------------------------------------------------------
 
 
 _REPORTS, _ANSWERS = 60, 60
@@ -327,31 +297,6 @@ def plot_posterior(
     >>> [label.get_text() for label in axes.get_yticklabels()]
     ['before', 'a', 'b', 'c']
     """
-    values = _checked(beliefs)
-    rows, columns = labels_of(_flat(beliefs.index)), labels_of(_flat(beliefs.columns))
-    text = title_text(title, "What a report says about the answer")
-    before = p is not None
-    if before:
-        values = np.vstack([_law(p, beliefs), values])
-        rows = ["before", *rows]
-    width, height = cell_size(len(rows), len(columns))
-    own, size = ax is None, 2.6 + 0.07 * longest_label(pd.Index(rows)) + len(columns) * width
-    ax = axes_of(ax, size, 1.8 + len(rows) * height)
-    mesh = draw_cells(ax, np.ma.masked_invalid(values), _colours(), rows, columns)
-    if before:
-        ax.axhline(1.0, color="0.2", lw=1.5)
-    ax.set_xlabel(_name(beliefs.columns, "answer"))
-    ax.set_ylabel(_name(beliefs.index, "report"))
-    set_title(ax, text)
-    settle(ax, colour_bar(ax, mesh, "probability of the answer"), np.ones(len(columns)), own)
-    if len(columns) <= _WRITTEN:
-        texts = [[f"{v:.{n}f}" if np.isfinite(v) else "" for v in values.flat] for n in (3, 2)]
-        write_cells(ax, texts, mesh.to_rgba(values), np.ones(values.shape, dtype=bool))
-    return ax
-
-
-def _checked(beliefs: Any) -> Array:
-    """The numbers of a frame of posterior probabilities."""
     if not isinstance(beliefs, pd.DataFrame) or 0 in beliefs.shape:
         raise InvalidArgument("beliefs", beliefs, _FRAME)
     values = numbers("beliefs", beliefs, _FRAME, beliefs.shape)
@@ -365,18 +310,40 @@ def _checked(beliefs: Any) -> Array:
             f"plot_posterior() draws at most {_REPORTS} reports and {_ANSWERS} answers; there are "
             f"{n} and {k}: choose some, as in beliefs.iloc[:20]"
         )
-    return values
+    rows, columns = labels_of(_flat(beliefs.index)), labels_of(_flat(beliefs.columns))
+    text = title_text(title, "What a report says about the answer")
+    before = p is not None
+    if before:
+        values = np.vstack([_law(p, beliefs.columns), values])
+        rows = ["before", *rows]
+    import matplotlib
+    from matplotlib.colors import Normalize
+
+    width, height = cell_size(len(rows), len(columns))
+    new, size = ax is None, 2.6 + 0.07 * longest_label(pd.Index(rows)) + len(columns) * width
+    ax = axes_of(ax, size, 1.8 + len(rows) * height)
+    colours = matplotlib.colormaps["Blues"], Normalize(0.0, 1.0)
+    mesh = draw_cells(ax, np.ma.masked_invalid(values), colours, rows, columns)
+    if before:
+        ax.axhline(1.0, color="0.2", lw=1.5)
+    ax.set_xlabel(_name(beliefs.columns, "answer"))
+    ax.set_ylabel(_name(beliefs.index, "report"))
+    set_title(ax, text)
+    settle(ax, colour_bar(ax, mesh, "probability of the answer"), np.ones(len(columns)), new)
+    if len(columns) <= _WRITTEN:
+        texts = [[f"{v:.{n}f}" if np.isfinite(v) else "" for v in values.flat] for n in (3, 2)]
+        write_cells(ax, texts, mesh.to_rgba(values), np.ones(values.shape, dtype=bool))
+    return ax
 
 
-def _law(p: Any, beliefs: pd.DataFrame) -> Array:
+def _law(p: Any, columns: pd.Index[Any]) -> Array:
     """The distribution before the report, in the order of the columns."""
-    columns = beliefs.columns
     if not isinstance(columns, pd.MultiIndex):
-        return answers_law(p, [columns], [None])
+        return _joint_law(p, [columns], [None])
     if not isinstance(p, pd.Series | pd.DataFrame):
         return distribution("p", np.ravel(numbers("p", p, "must be numbers")), len(columns))
     answers = [columns.unique(level) for level in range(columns.nlevels)]
-    law = answers_law(p, answers, list(columns.names))
+    law = _joint_law(p, answers, list(columns.names))
     return law[pd.MultiIndex.from_product(answers).get_indexer(columns)]
 
 
@@ -392,8 +359,53 @@ def _name(index: pd.Index[Any], default: str) -> str:
     return f"{default} ({', '.join(names)})" if names else default
 
 
-def _colours() -> tuple[Any, Any]:
-    import matplotlib
-    from matplotlib.colors import Normalize
+# -- a joint distribution, as a caller passes it --------------------------------------------------
 
-    return matplotlib.colormaps["Blues"], Normalize(0.0, 1.0)
+
+def _joint_law(p: Any, answers: list[pd.Index[Any]], names: list[Any]) -> Array:
+    """The joint distribution of answers to named questions, flat: the last changes fastest."""
+    shape = tuple(len(labels) for labels in answers)
+    size = int(np.prod(shape))
+    if len(shape) == 1:
+        return distribution("p", align("p", p, answers[0]), size)
+    if isinstance(p, pd.DataFrame):
+        if len(shape) != 2:
+            raise InvalidArgument("p", p, "must be a Series with a MultiIndex, or an array")
+        if isinstance(p.index, pd.MultiIndex) or isinstance(p.columns, pd.MultiIndex):
+            raise InvalidArgument("p", p, "must have the answers to one question on each side")
+        index = pd.MultiIndex.from_product([p.index, p.columns])
+        p = pd.Series(p.to_numpy().ravel(), index)
+    if isinstance(p, pd.Series):
+        p = _aligned(p, answers, names)
+    remedy = f"must be a joint distribution of shape {shape}: an entry for each combination"
+    array = numbers("p", p, remedy)
+    if array.shape != shape and array.shape != (size,):
+        raise InvalidArgument("p", f"array of shape {array.shape}", remedy)
+    return distribution("p", array.reshape(-1), size)
+
+
+def _aligned(p: Any, answers: list[pd.Index[Any]], names: list[Any]) -> Array:
+    """A Series by combination in the order of the answers; levels with names go by these."""
+    levels: list[Any] = [labels.astype(object) for labels in answers]
+    every = pd.MultiIndex.from_product(levels)
+    index = p.index
+    remedy = f"must be indexed by all combinations of answers, such as {preview(every)}"
+    if (
+        not isinstance(index, pd.MultiIndex)
+        or index.nlevels != len(answers)
+        or len(p) != len(every)
+    ):
+        raise InvalidArgument("p", list(index), remedy)
+    given = list(index.names)
+    if len(set(names)) == len(names) and set(given) == set(names):
+        index = index.reorder_levels([given.index(name) for name in names])
+    elif any(
+        name is not None and name in names and name != names[i] for i, name in enumerate(given)
+    ):
+        remedy = f"must be those of the questions, {', '.join(map(str, names))}, or none"
+        raise InvalidArgument("names of the levels of p", given, remedy)
+    given_levels: list[Any] = [level.astype(object) for level in index.levels]
+    places = index.set_levels(given_levels).get_indexer(every)
+    if (places < 0).any() or index.has_duplicates:
+        raise InvalidArgument("p", list(index), remedy)
+    return np.asarray(p.to_numpy()[places])

@@ -1,7 +1,14 @@
-"""Whether one channel is a garbling of another (Blackwell's order), by a linear programme.
+"""Channels that are processed further: Blackwell's order, and what one-sided privacy adds.
 
 B is a garbling of A if ``B = A R`` for a row-stochastic R: reports of A, with more noise, are then
-as good as reports of B, for whatever they are used. How far B is from that is Le Cam's deficiency.
+as good as reports of B, for whatever they are used. How far B is from that is Le Cam's deficiency,
+by a linear programme. It is bounded from above by an R whose product is computed, and from below by
+gains M, (k, l_B), of deciding y where the category is x: reports of B gain ``<M, B>``, those of A
+at most ``sum_j max_y (A' M)[j, y]`` however they are processed, and total variations of d in every
+row change gains by at most ``2 d sum_x max_y |M|``. Neither takes the solver's word.
+
+A mechanism under one-sided local differential privacy is a garbling of one under utility-optimised
+privacy with the same epsilon (MK19, appendix C).
 """
 
 from __future__ import annotations
@@ -27,6 +34,7 @@ Array = npt.NDArray[Any]
 _ALIKE = 1e-9  # of a row's total variation: what rounding of a typed or computed matrix may be
 _RATIO = 1e-13  # by which columns may differ, relatively, that are the same but for their size
 _LARGEST = 400_000  # k l_A l_B, coefficients of the programme: several seconds
+_MOST_ENTRIES = 1 << 24  # probabilities of the factors: 128 MB
 _SOLVER = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 
@@ -76,13 +84,13 @@ def dominates(A: Channel | Guarded | npt.ArrayLike, B: Channel | Guarded | npt.A
     >>> dominates(strong, unary), dominates(unary, strong)
     (False, False)
     """
-    found = _distance(A, B)
-    if found.most <= _ALIKE:
+    least, most = _bounds(A, B)
+    if most <= _ALIKE:
         return True
-    if found.least > _ALIKE:
+    if least > _ALIKE:
         return False
     raise NotConverged(
-        f"B is within {found.most:.2g} of a garbling of A and may be {found.least:.2g} away, on "
+        f"B is within {most:.2g} of a garbling of A and may be {least:.2g} away, on "
         f"either side of {_ALIKE:g}: pass the probabilities at full precision, or see deficiency()"
     )
 
@@ -115,22 +123,29 @@ def deficiency(A: Channel | Guarded | npt.ArrayLike, B: Channel | Guarded | npt.
     >>> round(deficiency(ldp.KRR(2, epsilon=np.log(3)), ldp.KRR(2, epsilon=np.log(9))), 12)
     0.15
     """
-    found = _distance(A, B)
-    return 0.0 if found.most <= _ALIKE else found.most
+    _, most = _bounds(A, B)
+    return 0.0 if most <= _ALIKE else most
 
 
-@dataclass(frozen=True)
-class _Between:
-    """Bounds of the deficiency, both computed from what the solver found and not taken from it."""
-
-    least: float
-    most: float
-
-
-def _distance(A: Any, B: Any) -> _Between:
-    first, second = _matched(A, B)
+def _bounds(A: Any, B: Any) -> tuple[float, float]:
+    """Lower and upper bound of the deficiency of A to B."""
+    first, second = _matrix("A", A), _matrix("B", B)
+    if len(first) != len(second):
+        remedy = f"must have {len(first)} categories, as A"
+        raise InvalidArgument("B", f"channel of {len(second)} categories", remedy)
+    labels, others = _labels("A", A), _labels("B", B)
+    if labels is not None and others is not None:
+        places = others.get_indexer(labels)
+        if np.any(places < 0):
+            missing = labels[places < 0].tolist()[0]
+            raise InvalidArgument(
+                "B",
+                others.tolist(),
+                f"has no category {missing!r}, which A has: pass channel() to compare by position",
+            )
+        second = second[places]
     if first.shape == second.shape and np.array_equal(first, second):
-        return _Between(0.0, 0.0)
+        return 0.0, 0.0
     first, second = _merged(first), _merged(second)
     size = first.size * second.shape[1]
     if size > _LARGEST:
@@ -139,31 +154,17 @@ def _distance(A: Any, B: Any) -> _Between:
             f"different reports need a programme of {size} coefficients, more than {_LARGEST}: "
             "compare fewer categories, or mechanisms of the same kind with fewer reports"
         )
-    R, prices = _programme(first, second)
-    return _Between(_below(first, second, prices), _above(first, second, R))
-
-
-# -- the channels --------------------------------------------------------------------------------
-
-
-def _matched(A: Any, B: Any) -> tuple[Array, Array]:
-    """Both matrices, with the rows of B in the order of those of A."""
-    first, second = _matrix("A", A), _matrix("B", B)
-    if len(first) != len(second):
-        remedy = f"must have {len(first)} categories, as A"
-        raise InvalidArgument("B", f"channel of {len(second)} categories", remedy)
-    own, other = _labels("A", A), _labels("B", B)
-    if own is None or other is None:
-        return first, second
-    place = other.get_indexer(own)
-    if np.any(place < 0):
-        missing = own[place < 0].tolist()[0]
-        raise InvalidArgument(
-            "B",
-            other.tolist(),
-            f"has no category {missing!r}, which A has: pass channel() to compare by position",
-        )
-    return first, second[place]
+    R, M = _programme(first, second)
+    R = np.maximum(R, 0.0)
+    total = R.sum(axis=1, keepdims=True)
+    R = np.where(total > 0.0, R / np.where(total > 0.0, total, 1.0), 1.0 / R.shape[1])
+    most = float(np.abs(first @ R - second).sum(axis=1).max() / 2.0)
+    M = M - (M.max(axis=1, keepdims=True) + M.min(axis=1, keepdims=True)) / 2.0
+    scale = float(np.abs(M).max(axis=1).sum()) * 2.0
+    if scale == 0.0:
+        return 0.0, most
+    gain = float((M * second).sum() - (first.T @ M).max(axis=1).sum())
+    return max(gain / scale, 0.0), most
 
 
 def _matrix(name: str, given: Any) -> Array:
@@ -196,9 +197,6 @@ def _merged(Q: Array) -> Array:
     return np.asarray(np.add.reduceat(Q[:, order], start, axis=1))
 
 
-# -- the programme -------------------------------------------------------------------------------
-
-
 def _programme(A: Array, B: Array) -> tuple[Array, Array]:
     """R, shape (l_A, l_B), of least deficiency, and prices of the rows of ``A R + U - D = B``.
 
@@ -217,7 +215,7 @@ def _programme(A: Array, B: Array) -> tuple[Array, Array]:
     rows = sp.hstack([sp.csr_array((k, a * b)), spread, spread, np.full((k, 1), -2.0)])
     cost = np.zeros(a * b + 2 * k * b + 1)
     cost[-1] = 1.0
-    found = linprog(
+    solution = linprog(
         cost,
         A_ub=rows.tocsr(),
         b_ub=np.zeros(k),
@@ -226,37 +224,12 @@ def _programme(A: Array, B: Array) -> tuple[Array, Array]:
         method="highs",
         options=_SOLVER,
     )
-    if found.x is None:
-        raise NotConverged(f"the linear programme was not solved: {found.message}")
-    return found.x[: a * b].reshape(a, b), found.eqlin.marginals[: k * b].reshape(k, b)
+    if solution.x is None:
+        raise NotConverged(f"the linear programme was not solved: {solution.message}")
+    return solution.x[: a * b].reshape(a, b), solution.eqlin.marginals[: k * b].reshape(k, b)
 
 
-def _above(A: Array, B: Array, R: Array) -> float:
-    """Largest total variation between ``A R`` and B, once R is a row-stochastic matrix."""
-    R = np.maximum(R, 0.0)
-    total = R.sum(axis=1, keepdims=True)
-    R = np.where(total > 0.0, R / np.where(total > 0.0, total, 1.0), 1.0 / R.shape[1])
-    return float(np.abs(A @ R - B).sum(axis=1).max() / 2.0)
-
-
-def _below(A: Array, B: Array, M: Array) -> float:
-    """A lower bound of the deficiency from any gains M, shape (k, l_B), of reporting y under x.
-
-    Reports of B gain ``<M, B>``, those of A at most ``sum_j max_y (A' M)[j, y]`` however they are
-    processed. Total variations of d in every row change gains by at most ``2 d sum_x max_y |M|``.
-    """
-    M = M - (M.max(axis=1, keepdims=True) + M.min(axis=1, keepdims=True)) / 2.0
-    scale = float(np.abs(M).max(axis=1).sum()) * 2.0
-    if scale == 0.0:
-        return 0.0
-    gain = float((M * B).sum() - (A.T @ M).max(axis=1).sum())
-    return max(gain / scale, 0.0)
-
-
-# -- One-sided local differential privacy, and what it adds to the utility-optimised kind (MK19 C) -
-
-
-_LARGEST_one_sided = 1 << 24  # probabilities of the factors: 128 MB
+# -- one-sided and utility-optimised local differential privacy (MK19, appendix C) ----------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -463,7 +436,7 @@ def osldp_factors(Q: Channel | Guarded | npt.ArrayLike, sensitive: Any = None) -
     """
     channel = as_channel("Q", Q)
     k, l = channel.shape  # noqa: E741
-    if (k + l) * (k + l) > _LARGEST_one_sided:
+    if (k + l) * (k + l) > _MOST_ENTRIES:
         raise NotAvailable(
             f"{k} categories and {l if l < 1 << 53 else 'very many'} reports are too many to list "
             "the factors of: lump categories first"
@@ -479,28 +452,24 @@ def osldp_factors(Q: Channel | Guarded | npt.ArrayLike, sensitive: Any = None) -
         revealed = np.maximum(whole.revealed, -1)
         kept = np.where(revealed < 0, np.arange(l), -1)
         return Factors(Dense(matrix), np.eye(l), kept, revealed, certificate.epsilon)
-    return _factors(matrix, mask, certificate.epsilon)
-
-
-def _factors(Q: Array, sensitive: npt.NDArray[np.bool_], epsilon: float) -> Factors:
-    """Equations 26 to 33, with a report of its own for each category that can be revealed."""
-    highest = Q[sensitive].max(axis=0, initial=0.0)
+    # equations 26 to 33, with a report of its own for each category that can be revealed
+    highest = matrix[mask].max(axis=0, initial=0.0)
     shared = np.flatnonzero(highest > 0.0)  # the image of the sensitive categories
-    protected = np.where(sensitive[:, None], Q, np.minimum(Q, highest))[:, shared]
-    left = Q.copy()  # what a category that is not sensitive makes beyond that
+    protected = np.where(mask[:, None], matrix, np.minimum(matrix, highest))[:, shared]
+    left = matrix.copy()  # what a category that is not sensitive makes beyond that
     left[:, shared] -= protected
     alpha = left.sum(axis=1)
-    told = np.flatnonzero(alpha > 0.0)
-    reveal = np.zeros((len(Q), told.size))
-    reveal[told, np.arange(told.size)] = alpha[told]
-    processing = np.zeros((shared.size + told.size, Q.shape[1]))
+    apart = np.flatnonzero(alpha > 0.0)
+    reveal = np.zeros((k, apart.size))
+    reveal[apart, np.arange(apart.size)] = alpha[apart]
+    processing = np.zeros((shared.size + apart.size, l))
     processing[np.arange(shared.size), shared] = 1.0
-    processing[shared.size :] = left[told] / alpha[told, None]
-    none = np.full(told.size, -1)
+    processing[shared.size :] = left[apart] / alpha[apart, None]
+    none = np.full(apart.size, -1)
     return Factors(
         Dense(np.hstack([protected, reveal])),
         processing,
         np.concatenate([shared, none]),
-        np.concatenate([np.full(shared.size, -1), told]),
-        epsilon,
+        np.concatenate([np.full(shared.size, -1), apart]),
+        certificate.epsilon,
     )

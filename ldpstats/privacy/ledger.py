@@ -1,4 +1,10 @@
-"""What one respondent has spent over questions and waves."""
+"""What one respondent has spent over questions and waves, and what the epsilons add up to.
+
+No composition is worse than that of binary randomised response (Kairouz, Oh, Viswanath 2015,
+Theorem 3.3; Murtagh and Vadhan 2016, Theorem 1.5 for epsilons that differ), of which the log
+likelihood ratio is a sum of independent ``+-epsilon_i``. Where there are too many sums, each
+epsilon is rounded up to a multiple of 2^-16 of the total.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from math import prod
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -44,7 +50,20 @@ __all__ = ["Ledger", "Spending", "compose", "split_budget"]
 
 _FORMAT, _VERSION = "ldpstats-ledger", 1
 _FIELDS = {"format", "version", "limit", "entries", "fingerprint"}
+_KEEPING = (RAPPOR, BooleanRAPPOR)  # whose clients keep permanent responses
+_NUMBER = "must be a number of at least 0, in nats; inf is no privacy"
+
 _ROUNDING = 1e-12  # relative, of sums
+_MOST_REPORTS = 100_000  # that are composed one by one
+_MOST_SUMS = 200_000
+_STEPS = 1 << 16  # of the lattice to which epsilons are rounded up where sums are too many
+_MOST_ROUNDED = 5000
+
+_MOST_LINES = 40  # of entries in print
+_LONGEST = 24  # characters of a name in print
+_USUAL = {"permanent": "", "protects": "all"}  # columns that are shown where they are not this
+
+Array = npt.NDArray[Any]
 
 
 class Ledger(Specified):
@@ -104,13 +123,13 @@ class Ledger(Specified):
         self, entries: Iterable[Spending] = (), limit: float | None = None, state: Any = None
     ) -> None:
         remedy = "must be a sequence of Spending, as spend() makes them"
-        made = listed("entries", entries, remedy)
-        for i, entry in enumerate(made):
+        given = listed("entries", entries, remedy)
+        for i, entry in enumerate(given):
             if not isinstance(entry, Spending):
                 raise InvalidArgument(f"entries[{i}]", entry, remedy)
-        self._entries, self._limit = tuple(made), _checked_limit(limit)
+        self._entries, self._limit = tuple(given), _checked_limit(limit)
         self._lock, self._process = threading.RLock(), os.getpid()
-        self._file = None if state is None else LedgerFile(state)
+        self._file = None if state is None else _LedgerFile(state)
         if self._file is not None:
             self._limit = _checked_limit(self._file.opened_with(self._entries, self._limit))
 
@@ -129,7 +148,7 @@ class Ledger(Specified):
     @property
     def total(self) -> float:
         """Epsilon of all reports together, in nats."""
-        return compose([cost for _, cost in costs(self.entries)])
+        return compose([cost for _, cost in _costs(self.entries)])
 
     @property
     def remaining(self) -> float:
@@ -159,7 +178,8 @@ class Ledger(Specified):
         (4.0, 3.829)
         """
         chance = probability("delta", delta, one=False)
-        partial = [entry for entry in self.entries if entry.sensitive is not None]
+        entries = self.entries
+        partial = [entry for entry in entries if entry.sensitive is not None]
         if chance == 0.0:
             return self.total
         if partial:
@@ -167,7 +187,17 @@ class Ledger(Specified):
                 f"delta={delta!r}: {partial[0].question!r} protects some categories only, for "
                 "which epsilons add up: use delta=0"
             )
-        return min(compose(independent(self.entries), chance), self.total)
+        # reports with independent noise: all reports of a permanent answer are one
+        epsilons: list[float] = []
+        permanent: dict[Any, float] = {}
+        for entry, cost in _costs(entries):
+            if entry.permanent is not None:
+                permanent[entry.answer] = permanent.get(entry.answer, 0.0) + cost
+            elif len(epsilons) + entry.reports > _MOST_REPORTS:
+                epsilons.append(cost)
+            else:
+                epsilons += [entry.epsilon] * entry.reports
+        return min(compose([*epsilons, *permanent.values()], chance), self.total)
 
     def epsilon_of(self, question: str, category: Any) -> float:
         """What reports of one question spent of the protection of one category, in nats.
@@ -190,18 +220,23 @@ class Ledger(Specified):
         if not known:
             raise InvalidArgument("question", question, "has no entries: the ledger is empty")
         name = one_of("question", question, known)
-        own = [(entry, cost) for entry, cost in costs(self.entries) if entry.question == name]
-        if not all(entry.protects(category) for entry, _ in own):
+        about = [(entry, cost) for entry, cost in _costs(self.entries) if entry.question == name]
+        if not all(entry.protects(category) for entry, _ in about):
             return np.inf
-        return compose([cost for _, cost in own])
+        return compose([cost for _, cost in about])
 
     def by(self, what: str = "question") -> pd.Series[float]:
         """Epsilon by "question", "wave" or "mechanism", in nats; the sum is the total."""
-        return shares(self.entries, one_of("what", what, ("question", "wave", "mechanism")))
+        column = one_of("what", what, ("question", "wave", "mechanism"))
+        spent: dict[str, list[float]] = {}
+        for entry, cost in _costs(self.entries):
+            spent.setdefault(getattr(entry, column), []).append(cost)
+        values = [compose(costs) for costs in spent.values()]
+        return pd.Series(values, pd.Index(list(spent), name=column), name="epsilon", dtype=float)
 
     def table(self) -> pd.DataFrame:
         """A row an entry, with what it would spend alone and what it added to the total."""
-        return entries_table(self.entries)
+        return _entries_table(self.entries)
 
     # -- spending ----------------------------------------------------------------------------
 
@@ -253,7 +288,7 @@ class Ledger(Specified):
         >>> round(ledger.total, 3), round(100 * rappor.epsilon, 1)
         (4.394, 107.4)
         """
-        return self._add([spending_of(question, mechanism, wave, reports, permanent)])
+        return self._add([_spending_of(question, mechanism, wave, reports, permanent)])
 
     def spend_sheet(
         self, questionnaire: Any, wave: str = "", asked: Iterable[str] | None = None
@@ -287,7 +322,22 @@ class Ledger(Specified):
         >>> Ledger().spend_sheet(sheet, wave="2024").by().to_dict()
         {'job': 1.0, 'ill': 0.5}
         """
-        return self._add(spendings_of_sheet(questionnaire, wave, asked))
+        is_sheet = all(hasattr(questionnaire, name) for name in ("private", "ask", "mechanisms"))
+        if not (isinstance(questionnaire, Instrument) and is_sheet):
+            raise InvalidArgument("questionnaire", questionnaire, "must be a Questionnaire")
+        sheet: Any = questionnaire
+        private, mechanisms = sheet.private, sheet.mechanisms
+        if asked is None and sheet.ask not in (None, len(private)):
+            remedy = f"is needed: only {sheet.ask} of {len(private)} questions are asked"
+            raise InvalidArgument("asked", None, remedy)
+        names = (
+            list(private) if asked is None else listed("asked", asked, "must be a list of names")
+        )
+        for i, name in enumerate(names):
+            if not isinstance(name, str) or str.__str__(name) not in private or name in names[:i]:
+                remedy = f"must be distinct private questions: {', '.join(map(repr, private))}"
+                raise InvalidArgument(f"asked[{i}]", name, remedy)
+        return self._add([_spending_of(name, mechanisms[name], wave, 1, None) for name in names])
 
     def _add(self, more: list[Spending]) -> Self:
         with self._lock:
@@ -308,7 +358,7 @@ class Ledger(Specified):
         if self.limit is None:
             return
         before, after = (
-            compose([cost for _, cost in costs(some)]) for some in (spent, (*spent, *more))
+            compose([cost for _, cost in _costs(some)]) for some in (spent, (*spent, *more))
         )
         if after > self.limit * (1.0 + _ROUNDING):
             names = ", ".join(repr(entry.question) for entry in more)
@@ -346,9 +396,19 @@ class Ledger(Specified):
         if not isinstance(other, Ledger):
             raise InvalidArgument("other", other, "must be a Ledger")
         choice = one_of("repeated", repeated, ("refuse", "once", "add"))
-        more = unmatched(self.entries, other.entries, choice)
+        entries, more = self.entries, []
+        unmatched = list(entries)
+        for entry in other.entries:
+            if entry not in unmatched or choice == "add":
+                more.append(entry)
+                continue
+            if choice == "refuse":
+                which = f"{entry.question!r} of wave {entry.wave!r}"
+                remedy = f"both ledgers have {which}: is that one report?"
+                raise InvalidArgument("repeated", choice, f'{remedy} pass "once" or "add"')
+            unmatched.remove(entry)
         limits = [limit for limit in (self.limit, other.limit) if limit is not None]
-        return Ledger((*self.entries, *more), min(limits) if limits else None)
+        return Ledger((*entries, *more), min(limits) if limits else None)
 
     # -- documents ---------------------------------------------------------------------------
 
@@ -394,10 +454,10 @@ class Ledger(Specified):
             raise InvalidArgument("ledger", sorted(checked, key=str), remedy)
         if not isinstance(checked.get("entries"), list):
             raise InvalidArgument("entries", checked.get("entries"), "must be a list of objects")
-        entries = [spending_from_dict(i, entry) for i, entry in enumerate(checked["entries"])]
-        made = cls(tuple(entries), checked.get("limit"))
-        check_fingerprint(checked, made.fingerprint)
-        return made
+        entries = [_spending_from_dict(i, entry) for i, entry in enumerate(checked["entries"])]
+        ledger = cls(tuple(entries), checked.get("limit"))
+        check_fingerprint(checked, ledger.fingerprint)
+        return ledger
 
     def summary(self) -> str:
         """Total, what remains, and epsilon by question and wave, as text."""
@@ -425,7 +485,21 @@ class Ledger(Specified):
         return f"Ledger({self._size()}; epsilon={self.total:.6g}{limit})"
 
     def __str__(self) -> str:
-        return "\n".join([repr(self), entries_text(self.entries)] if self.entries else [repr(self)])
+        entries = self.entries
+        if not entries:
+            return repr(self)
+        table = _entries_table(entries[:_MOST_LINES])
+        columns = ["question", "wave", "reports", "epsilon", "added"]
+        columns += [
+            name for name, usual in _USUAL.items() if (table[name].fillna("") != usual).any()
+        ]
+        for name in table.columns.intersection(["question", "wave", "permanent", "protects"]):
+            table[name] = [one_line(text, _LONGEST) for text in table[name].fillna("")]
+        text = table[columns].to_string(index=False, float_format="{:.6g}".format)
+        more = len(entries) - len(table)
+        return f"{self!r}\n{text}" + (
+            f"\nand {more:,} more entries; table() has all" if more else ""
+        )
 
     def _repr_html_(self) -> str:
         rows = [(f"{name}", f"{value:.6g}") for name, value in self.by().items()]
@@ -442,12 +516,7 @@ def _checked_limit(limit: object) -> float | None:
     return value
 
 
-# -- Entries of a ledger: what reports of one question in one wave spent --------------------------
-
-
-_KEEPING = (RAPPOR, BooleanRAPPOR)  # whose clients keep permanent responses
-
-_NUMBER = "must be a number of at least 0, in nats; inf is no privacy"
+# -- entries: what reports of one question in one wave spent --------------------------------------
 
 
 @dataclass(frozen=True)
@@ -535,14 +604,11 @@ class Spending:
         return document | {n: number_to_json(document[n]) for n in ("epsilon", "lifetime")}
 
 
-def spending_of(
+def _spending_of(
     question: str, mechanism: Any, wave: str, reports: int, permanent: str | None
 ) -> Spending:
-    """The entry of reports of a mechanism, or of a number that is their epsilon.
-
-    Of a `PUM`, whose bots stand for the respondent's own categories: those are hers to keep.
-    """
-    if isinstance(mechanism, PUM):
+    """The entry of reports of a mechanism, or of a number that is their epsilon."""
+    if isinstance(mechanism, PUM):  # its bots stand for her own categories: those are hers to keep
         mechanism = mechanism.common
     if not isinstance(mechanism, Instrument):
         remedy = f"must be a mechanism, a questionnaire or an epsilon, which {_NUMBER}"
@@ -554,20 +620,21 @@ def spending_of(
     epsilon, lifetime = mechanism._spent(), np.inf
     if permanent is not None:
         lifetime = mechanism.lifetime_epsilon if isinstance(mechanism, _KEEPING) else epsilon
+    labels = mechanism.sensitive if isinstance(mechanism, Mechanism) else None
     return Spending(
         question,
         epsilon,
         wave,
         str(mechanism),
         reports,
-        _protected(mechanism),
+        None if labels is None else tuple(labels.tolist()),
         permanent,
         lifetime,
         mechanism.fingerprint,
     )
 
 
-def spending_from_dict(place: int, document: object) -> Spending:
+def _spending_from_dict(place: int, document: object) -> Spending:
     """Read an entry of a document."""
     name = f"entries[{place}]"
     fields = set(Spending.__dataclass_fields__)
@@ -583,37 +650,7 @@ def spending_from_dict(place: int, document: object) -> Spending:
         raise InvalidArgument(f"{name}.{error.name}", shorten(document), error.remedy) from None
 
 
-@runtime_checkable
-class _Sheet(Protocol):
-    """What `spendings_of_sheet` needs to know of a questionnaire."""
-
-    @property
-    def private(self) -> tuple[str, ...]: ...
-    @property
-    def ask(self) -> int | None: ...
-    @property
-    def mechanisms(self) -> Mapping[str, Any]: ...
-
-
-def spendings_of_sheet(
-    questionnaire: Any, wave: str, asked: Iterable[str] | None
-) -> list[Spending]:
-    """An entry for each private question of a sheet that was asked; by default all were."""
-    if not (isinstance(questionnaire, Instrument) and isinstance(questionnaire, _Sheet)):
-        raise InvalidArgument("questionnaire", questionnaire, "must be a Questionnaire")
-    private = questionnaire.private
-    if asked is None and questionnaire.ask not in (None, len(private)):
-        remedy = f"is needed: only {questionnaire.ask} of {len(private)} questions are asked"
-        raise InvalidArgument("asked", None, remedy)
-    names = list(private) if asked is None else listed("asked", asked, "must be a list of names")
-    for i, name in enumerate(names):
-        if not isinstance(name, str) or str.__str__(name) not in private or name in names[:i]:
-            remedy = f"must be distinct private questions: {', '.join(map(repr, private))}"
-            raise InvalidArgument(f"asked[{i}]", name, remedy)
-    return [spending_of(name, questionnaire.mechanisms[name], wave, 1, None) for name in names]
-
-
-class LedgerFile(StateFile):
+class _LedgerFile(StateFile):
     """A file of entries that is never rewritten: an object with the limit, then an entry a line."""
 
     def opened_with(self, entries: tuple[Spending, ...], limit: float | None) -> float | None:
@@ -624,13 +661,13 @@ class LedgerFile(StateFile):
                 raise self.refusal("is no regular file: give the name of a file")
             if not os.path.lexists(self.path):
                 self._create(_lines([head, *(entry.to_dict() for entry in entries)]))
-            found, kept = self._parsed(self._read())
+            written, kept = self._parsed(self._read())
             self.refuse_shared()
         if entries and kept[: len(entries)] != entries:
             raise self.refusal("has other entries: give entries only for a file that is new")
-        if limit is not None and found != limit:
-            raise self.refusal(f"has the limit {found}: give this one, or none")
-        return found
+        if limit is not None and written != limit:
+            raise self.refusal(f"has the limit {written}: give this one, or none")
+        return written
 
     def entries(self) -> tuple[Spending, ...]:
         """All that are in the file now."""
@@ -661,7 +698,7 @@ class LedgerFile(StateFile):
         try:
             head, *rest = [json.loads(line) for line in content.decode("ascii").splitlines()]
             whole = content.endswith(b"\n") and head["format"] == "ldpstats-ledger-file"
-            entries = tuple(spending_from_dict(i, entry) for i, entry in enumerate(rest))
+            entries = tuple(_spending_from_dict(i, entry) for i, entry in enumerate(rest))
             if whole and repr(head["version"]) == "1":
                 return head["limit"], entries
         except (ValueError, TypeError, KeyError, RecursionError):  # of JSON and of entries
@@ -673,83 +710,27 @@ def _lines(documents: Iterable[dict[str, Any]]) -> bytes:
     return "".join(json.dumps(document) + "\n" for document in documents).encode("ascii")
 
 
-def unmatched(
-    entries: Sequence[Spending], others: Sequence[Spending], repeated: str
-) -> list[Spending]:
-    """The other ledger's entries that count beside these; `repeated` as in `Ledger.merge`."""
-    more, left = [], list(entries)
-    for entry in others:
-        if entry not in left or repeated == "add":
-            more.append(entry)
-            continue
-        if repeated == "refuse":
-            which = f"{entry.question!r} of wave {entry.wave!r}"
-            remedy = f"both ledgers have {which}: is that one report?"
-            raise InvalidArgument("repeated", repeated, f'{remedy} pass "once" or "add"')
-        left.remove(entry)
-    return more
-
-
-def _protected(instrument: Any) -> tuple[Any, ...] | None:
-    """Labels of the protected categories; None for all."""
-    labels = instrument.sensitive if isinstance(instrument, Mechanism) else None
-    return None if labels is None else tuple(labels.tolist())
-
-
 def _text(name: str, value: object, empty: bool) -> str:
     if not isinstance(value, str) or not (empty or value.strip()):
         raise InvalidArgument(name, value, f"must be {'' if empty else 'non-empty '}text")
     return str.__str__(value)
 
 
-# -- What the entries of a ledger add up to, and their table --------------------------------------
-
-
-_MOST_REPORTS = 100_000  # that are composed one by one
-_MOST_LINES = 40  # of entries in print
-_LONGEST = 24  # characters of a name in print
-_USUAL = {"permanent": "", "protects": "all"}  # columns that are shown where they are not this
-
-
-def costs(entries: Sequence[Spending]) -> list[tuple[Spending, float]]:
+def _costs(entries: Sequence[Spending]) -> list[tuple[Spending, float]]:
     """What each entry added to the total: less where a permanent answer was paid for."""
     paid: dict[Any, float] = {}
-    found = []
+    costs = []
     for entry in entries:
         cost = entry.reports * entry.epsilon
         if entry.permanent is not None:
             before = paid.get(entry.answer, 0.0)
             paid[entry.answer] = min(before + cost, entry.lifetime)
             cost = 0.0 if before == paid[entry.answer] else paid[entry.answer] - before
-        found.append((entry, cost))
-    return found
+        costs.append((entry, cost))
+    return costs
 
 
-def independent(entries: Sequence[Spending]) -> list[float]:
-    """Epsilons of reports with independent noise: all reports of a permanent answer are one."""
-    together: dict[Any, float] = {}
-    found: list[float] = []
-    for entry, cost in costs(entries):
-        if entry.permanent is not None:
-            together[entry.answer] = together.get(entry.answer, 0.0) + cost
-        elif len(found) + entry.reports > _MOST_REPORTS:
-            found.append(cost)
-        else:
-            found += [entry.epsilon] * entry.reports
-    return [*found, *together.values()]
-
-
-def shares(entries: Sequence[Spending], column: str) -> pd.Series[float]:
-    """Epsilon by question, wave or mechanism, in nats."""
-    parts: dict[str, list[float]] = {}
-    for entry, cost in costs(entries):
-        parts.setdefault(getattr(entry, column), []).append(cost)
-    spent = [compose(values) for values in parts.values()]
-    index = pd.Index(list(parts), name=column)
-    return pd.Series(spent, index=index, name="epsilon", dtype=float)
-
-
-def entries_table(entries: Sequence[Spending]) -> pd.DataFrame:
+def _entries_table(entries: Sequence[Spending]) -> pd.DataFrame:
     """A row an entry."""
     columns = {
         "question": [entry.question for entry in entries],
@@ -757,7 +738,7 @@ def entries_table(entries: Sequence[Spending]) -> pd.DataFrame:
         "mechanism": [entry.mechanism for entry in entries],
         "reports": [entry.reports for entry in entries],
         "epsilon": [entry.alone for entry in entries],
-        "added": [cost for _, cost in costs(entries)],
+        "added": [cost for _, cost in _costs(entries)],
         "permanent": [entry.permanent for entry in entries],
         "protects": [
             "all" if e.sensitive is None else ", ".join(map(str, e.sensitive)) for e in entries
@@ -766,110 +747,7 @@ def entries_table(entries: Sequence[Spending]) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def entries_text(entries: Sequence[Spending]) -> str:
-    """The entries in print, without columns that say nothing; the first where there are many."""
-    table = entries_table(entries[:_MOST_LINES])
-    columns = ["question", "wave", "reports", "epsilon", "added"]
-    columns += [name for name, usual in _USUAL.items() if (table[name].fillna("") != usual).any()]
-    for name in table.columns.intersection(["question", "wave", "permanent", "protects"]):
-        table[name] = [one_line(text, _LONGEST) for text in table[name].fillna("")]
-    shown = table[columns].to_string(index=False, float_format="{:.6g}".format)
-    more = len(entries) - len(table)
-    return shown + (f"\nand {more:,} more entries; table() has all" if more else "")
-
-
-# -- The tight (epsilon, delta) guarantee of several pure epsilon-private reports -----------------
-
-
-Array = npt.NDArray[Any]
-
-_MOST_SUMS = 200_000
-_STEPS = 1 << 16  # of the lattice to which epsilons are rounded up where sums are too many
-_MOST_ROUNDED = 5000
-
-
-def optimal_epsilon(epsilons: Sequence[float], delta: float) -> float:
-    """The smallest epsilon for which reports are (epsilon, delta)-private together.
-
-    No composition is worse than that of binary randomised response (Kairouz, Oh, Viswanath 2015,
-    Theorem 3.3; Murtagh and Vadhan 2016, Theorem 1.5 for epsilons that differ), of which the log
-    likelihood ratio is a sum of independent ``+-epsilon_i``. Where there are too many sums, each
-    epsilon is rounded up to a multiple of 2^-16 of the total.
-
-    Parameters
-    ----------
-    epsilons : sequence of float
-        Finite and at least 0.
-    delta : float
-        In (0, 1).
-    """
-    total = float(np.sum(epsilons))
-    if total == 0.0:
-        return 0.0
-    sums, mass = _loss_law([e for e in epsilons if e > 0.0], total)
-    order = np.argsort(-sums, kind="stable")
-    sums, mass, mirrored = sums[order], mass[order], mass[order][::-1]
-    above, below = np.cumsum(mass), np.cumsum(mirrored)  # probabilities of s and, under R, of s
-    with np.errstate(divide="ignore"):
-        deltas = above - np.exp(sums + np.log(below))
-        first = int(np.searchsorted(np.maximum.accumulate(deltas), delta, side="right"))
-        # between sums first - 1 and first, delta is above - e^eps below
-        last = max(first - 1, 0)
-        found = np.log(max(above[last] - delta, 0.0)) - np.log(below[last])
-    found = float(np.clip(found, 0.0, total))
-    return min(found * (1.0 + _ROUNDING) + _ROUNDING, total) if found > 0.0 else 0.0
-
-
-def _loss_law(epsilons: Sequence[float], total: float) -> tuple[Array, Array]:
-    """Possible sums of ``+-epsilon_i`` and their probabilities, symmetric about zero."""
-    distinct = Counter(epsilons)
-    if prod(n + 1 for n in distinct.values()) > _MOST_SUMS:
-        distinct = _rounded_up(epsilons, total)
-        return _lattice_law(distinct, 2.0 * total / _STEPS)
-    sums, mass = np.zeros(1), np.ones(1)
-    for epsilon, n in distinct.items():
-        ups, chance = _binomial(n, epsilon)
-        sums = np.add.outer(sums, epsilon * (2.0 * ups - n)).ravel()
-        mass = np.outer(mass, chance).ravel()
-    order = np.argsort(sums, kind="stable")
-    sums, mass = sums[order], mass[order]
-    return (sums - sums[::-1]) / 2.0, mass
-
-
-def _binomial(n: int, epsilon: float) -> tuple[Array, Array]:
-    """Numbers of n binary reports that are the true answer, and their probabilities."""
-    from scipy.special import gammaln
-
-    ups = np.arange(n + 1.0)
-    log = gammaln(n + 1.0) - gammaln(ups + 1.0) - gammaln(n - ups + 1.0)
-    log += -ups * np.log1p(np.exp(-epsilon)) + (n - ups) * -np.logaddexp(0.0, epsilon)
-    return ups, np.exp(log)
-
-
-def _rounded_up(epsilons: Sequence[float], total: float) -> Counter[float]:
-    if len(epsilons) > _MOST_ROUNDED:
-        raise NotAvailable(
-            f"delta: {len(epsilons)} different epsilons are too many for the optimal composition "
-            f"(at most {_MOST_ROUNDED}); delta=0 adds them up"
-        )
-    step = 2.0 * total / _STEPS
-    return Counter(float(np.ceil(e / step - 1e-9)) for e in epsilons)
-
-
-def _lattice_law(steps: Counter[float], step: float) -> tuple[Array, Array]:
-    """The law of the sum where each epsilon is a whole number of steps."""
-    mass, most = np.ones(1), 0
-    for size, n in steps.items():
-        shift, up = int(size), 1.0 / (1.0 + np.exp(-size * step))
-        for _ in range(n):
-            grown = np.zeros(mass.size + 2 * shift)
-            grown[: mass.size] += (1.0 - up) * mass
-            grown[2 * shift :] += up * mass
-            mass, most = grown, most + shift
-    return step * (np.arange(mass.size) - most), mass
-
-
-# -- Epsilon of several reports about one respondent: what they add up to, and how to share it ----
+# -- epsilon of several reports about one respondent ----------------------------------------------
 
 
 def compose(epsilons: Sequence[float], delta: float = 0.0) -> float:
@@ -901,16 +779,15 @@ def compose(epsilons: Sequence[float], delta: float = 0.0) -> float:
     >>> round(compose([0.1] * 50, delta=1e-6), 3)
     3.173
     """
-    remedy = "must be a number of at least 0, in nats; inf is no privacy"
     given = _sequence("epsilons", epsilons)
     for i, value in enumerate(given):
         if not _number(value) >= 0.0:
-            raise InvalidArgument(f"epsilons[{i}]", value, remedy)
+            raise InvalidArgument(f"epsilons[{i}]", value, _NUMBER)
     chance = probability("delta", delta, one=False)
     total = float(sum(map(float, given)))
     if chance == 0.0 or not np.isfinite(total):
         return total
-    return optimal_epsilon([float(value) for value in given], chance)
+    return _optimal_epsilon([float(value) for value in given], chance)
 
 
 def split_budget(total: float, weights: Sequence[float]) -> tuple[float, ...]:
@@ -964,3 +841,55 @@ def _number(value: object) -> float:
         return real_number("", value, "")
     except InvalidArgument:
         return np.nan
+
+
+def _optimal_epsilon(epsilons: Sequence[float], delta: float) -> float:
+    """The smallest epsilon for which finite epsilons are (epsilon, delta)-private together."""
+    total = float(np.sum(epsilons))
+    if total == 0.0:
+        return 0.0
+    sums, mass = _loss_law([e for e in epsilons if e > 0.0], total)
+    order = np.argsort(-sums, kind="stable")
+    sums, mass, mirrored = sums[order], mass[order], mass[order][::-1]
+    above, below = np.cumsum(mass), np.cumsum(mirrored)  # probabilities of s and, under R, of s
+    with np.errstate(divide="ignore"):
+        deltas = above - np.exp(sums + np.log(below))
+        first = int(np.searchsorted(np.maximum.accumulate(deltas), delta, side="right"))
+        # between sums first - 1 and first, delta is above - e^eps below
+        last = max(first - 1, 0)
+        bound = np.log(max(above[last] - delta, 0.0)) - np.log(below[last])
+    epsilon = float(np.clip(bound, 0.0, total))
+    return min(epsilon * (1.0 + _ROUNDING) + _ROUNDING, total) if epsilon > 0.0 else 0.0
+
+
+def _loss_law(epsilons: Sequence[float], total: float) -> tuple[Array, Array]:
+    """Possible sums of ``+-epsilon_i`` and their probabilities, symmetric about zero."""
+    from scipy.special import gammaln
+
+    distinct = Counter(epsilons)
+    if prod(n + 1 for n in distinct.values()) <= _MOST_SUMS:
+        sums, mass = np.zeros(1), np.ones(1)
+        for epsilon, n in distinct.items():
+            ups = np.arange(n + 1.0)  # how many of n binary reports are the true answer
+            log = gammaln(n + 1.0) - gammaln(ups + 1.0) - gammaln(n - ups + 1.0)
+            log += -ups * np.log1p(np.exp(-epsilon)) + (n - ups) * -np.logaddexp(0.0, epsilon)
+            sums = np.add.outer(sums, epsilon * (2.0 * ups - n)).ravel()
+            mass = np.outer(mass, np.exp(log)).ravel()
+        order = np.argsort(sums, kind="stable")
+        sums, mass = sums[order], mass[order]
+        return (sums - sums[::-1]) / 2.0, mass
+    if len(epsilons) > _MOST_ROUNDED:
+        raise NotAvailable(
+            f"delta: {len(epsilons)} different epsilons are too many for the optimal composition "
+            f"(at most {_MOST_ROUNDED}); delta=0 adds them up"
+        )
+    step = 2.0 * total / _STEPS
+    mass, most = np.ones(1), 0
+    for size, n in Counter(float(np.ceil(e / step - 1e-9)) for e in epsilons).items():
+        shift, up = int(size), 1.0 / (1.0 + np.exp(-size * step))
+        for _ in range(n):
+            grown = np.zeros(mass.size + 2 * shift)
+            grown[: mass.size] += (1.0 - up) * mass
+            grown[2 * shift :] += up * mass
+            mass, most = grown, most + shift
+    return step * (np.arange(mass.size) - most), mass

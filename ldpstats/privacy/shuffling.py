@@ -1,11 +1,21 @@
-"""How much more private reports are once they are shuffled."""
+"""How much more private reports are once they are shuffled.
+
+Let the reports of all others be independent with one law rho, and let a respondent's own report
+have law P if she gives one answer and R if another. All shuffled reports together then have
+divergence ``E[max(L_1 + ... + L_n, 0)] / n`` at level e^eps, with ``L = (P - e^eps R)(Y) / rho(Y)``
+and Y of law rho. The bounds of Balle, Bell, Gascon and Nissim (CRYPTO 2019, Lemma 5.3), of
+Feldman, McMillan and Talwar (FOCS 2021) and attacks that bound them from below are of this form:
+`ReportLaws`. The chapter goes from the bounds of epsilon and delta to the pairs of answers of a
+mechanism that may be the worst, to their divergences (by listing, by binomial tails, on a lattice),
+and to two kinds of reports, which are treated exactly.
+"""
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import pairwise, permutations
 from math import comb
 from types import MappingProxyType
@@ -111,7 +121,23 @@ class Amplification:
             raise InvalidArgument("epsilon", epsilon, remedy)
         if value >= self.local_epsilon:
             return 0.0
-        return delta_bound(self._pairs, self.honest, value, self.delta)
+        n, target = self.honest, self.delta
+        bounds = [1.0, clones(self.local_epsilon).delta(value, n, target)]
+        laws = _both_orders(self._pairs.blankets)
+        if 0 < len(laws) <= 2:
+            bounds.append(max(law.delta(value, n, target) for law in laws))
+        elif laws:  # coarse bounds say which need not be computed finely
+            coarse = [(law.delta(value, n, target, _COARSE), i) for i, law in enumerate(laws)]
+            worst = 0.0
+            for bound, i in sorted(coarse, reverse=True):
+                if bound <= worst:
+                    break
+                worst = max(worst, min(bound, laws[i].delta(value, n, target)))
+            bounds.append(worst)
+        two = _two_reports(self._pairs, n, target)
+        if two is not None:
+            bounds.append(two.delta_above(value, target))
+        return min(bounds)
 
     def summary(self) -> str:
         """The guarantee and each method's bound, as text."""
@@ -203,7 +229,9 @@ def amplification(mechanism: Any, n: int, delta: float, *, colluding: float = 0.
     epsilon 0.0342604, delta 1e-06 of 10,000 shuffled reports (one report: 1; blanket)
     """
     number = positive_integer("n", n)
-    chance = _checked_delta(delta)
+    chance = probability("delta", delta, zero=False, one=False)
+    if chance < _LEAST_DELTA:
+        raise InvalidArgument("delta", delta, f"must be at least {_LEAST_DELTA:g}, such as 1e-6")
     share = probability("colluding", colluding, one=False)
     honest = max(1, min(number, int(np.floor(number * (1.0 - share) + 1e-9))))
     pairs = shuffled_pairs(mechanism)
@@ -223,13 +251,6 @@ def amplification(mechanism: Any, n: int, delta: float, *, colluding: float = 0.
     )
 
 
-def _checked_delta(delta: object) -> float:
-    value = probability("delta", delta, zero=False, one=False)
-    if value < _LEAST_DELTA:
-        raise InvalidArgument("delta", delta, f"must be at least {_LEAST_DELTA:g}, such as 1e-6")
-    return value
-
-
 # -- Bounds of epsilon and delta of shuffled reports, by each method ------------------------------
 
 
@@ -244,33 +265,29 @@ _SLACK = (3e-3, 1e-2, 3e-2, 1e-1)  # relative, of epsilon above an attack's
 
 def epsilon_bounds(pairs: ShuffledPairs, n: int, delta: float) -> dict[str, float]:
     """Upper bounds of epsilon by method, none above that of one report."""
-    own = pairs.epsilon
-    found = {}
+    local, blankets = pairs.epsilon, pairs.blankets
+    bounds = {}
     two = _two_reports(pairs, n, delta)
     if two is not None:
-        found["two reports"] = _certified(two, own, delta, near(pairs.blankets[0], n, delta))
-    if pairs.blankets:
-        found["blanket"] = _worst_epsilon(pairs.blankets, n, delta, own)
-        if len(pairs.blankets) <= _CLOSED:
-            found["blanket, Hoeffding"] = max(
-                _hoeffding(law, n, delta, own) for law in pairs.blankets
+        # for all answers of others, from the epsilon of the worst that were tried on
+        below = partial(two.delta_below, target=delta)
+        least = smallest(below, delta, 0.0, local, near(blankets[0], n, delta))
+        slacks = _SLACK if n > 400 else (3.0 * _TOLERANCE, *_SLACK)
+        tried = (least * (1.0 + slack) for slack in slacks)
+        certified = (e for e in tried if e < local and two.certifies(e, delta))
+        bounds["two reports"] = next(certified, local)
+    if blankets:
+        bounds["blanket"] = _worst_epsilon(blankets, n, delta, local)
+    if 0 < len(blankets) <= _CLOSED:
+        bounds["blanket, Hoeffding"] = max(
+            smallest(
+                partial(hoeffding_delta, law, n=n), delta, 0.0, local, 1.5 * near(law, n, delta)
             )
-    found["clones"] = _worst_epsilon((clones(own),), n, delta, own)
-    found["clones, closed form"] = clones_closed_form(own, n, delta)
-    return {name: float(min(value, own)) for name, value in found.items()}
-
-
-def delta_bound(pairs: ShuffledPairs, n: int, epsilon: float, target: float) -> float:
-    """The smallest upper bound of delta at an epsilon."""
-    if epsilon >= pairs.epsilon:
-        return 0.0
-    found = [clones(pairs.epsilon).delta(epsilon, n, target)]
-    if pairs.blankets:
-        found.append(_worst_delta(_both_orders(pairs.blankets), n, epsilon, target))
-    two = _two_reports(pairs, n, target)
-    if two is not None:
-        found.append(two.delta_above(epsilon, target))
-    return min(1.0, *found)
+            for law in blankets
+        )
+    bounds["clones"] = _worst_epsilon((clones(local),), n, delta, local)
+    bounds["clones, closed form"] = clones_closed_form(local, n, delta)
+    return {name: float(min(value, local)) for name, value in bounds.items()}
 
 
 def lower_bound(pairs: ShuffledPairs, n: int, delta: float, top: float) -> float:
@@ -278,28 +295,15 @@ def lower_bound(pairs: ShuffledPairs, n: int, delta: float, top: float) -> float
     two = _two_reports(pairs, n, delta)
     if two is not None:
         start = near(pairs.blankets[0], n, delta)
-        return _largest(lambda e: two.delta_below(e, delta), delta, 0.0, top, start)
+        return _largest(partial(two.delta_below, target=delta), delta, 0.0, top, start)
     laws = [law for law in pairs.attacks if law.window(n, delta) <= WINDOW]
     if not laws:
         return np.nan
-    found = 0.0
+    largest = 0.0
     for law in sorted(_both_orders(laws), key=lambda law: -law.spread()):
-        start = near(law, n, delta)
-        found = _largest(_below(law, n, delta), delta, found, top, start)
-    return float(found)
-
-
-def _above(law: ReportLaws, n: int, delta: float) -> Bound:
-    return lambda epsilon: law.delta(epsilon, n, delta)
-
-
-def _below(law: ReportLaws, n: int, delta: float) -> Bound:
-    return lambda epsilon: law.delta_below(epsilon, n, delta)
-
-
-def _hoeffding(law: ReportLaws, n: int, delta: float, own: float) -> float:
-    start = 1.5 * near(law, n, delta)
-    return smallest(lambda epsilon: hoeffding_delta(law, epsilon, n), delta, 0.0, own, start)
+        below = partial(law.delta_below, n=n, target=delta)
+        largest = _largest(below, delta, largest, top, near(law, n, delta))
+    return float(largest)
 
 
 def clones_closed_form(epsilon: float, n: int, delta: float) -> float:
@@ -317,11 +321,11 @@ def clones_closed_form(epsilon: float, n: int, delta: float) -> float:
 
 def hoeffding_delta(law: ReportLaws, epsilon: float, n: int) -> float:
     """Balle, Bell, Gascon, Nissim (2019), section 5: delta by Hoeffding's inequality."""
-    told = law.first + law.second > 0.0
-    gamma = float(law.others[told].sum())
+    possible = law.first + law.second > 0.0
+    gamma = float(law.others[possible].sum())
     width, drift = 0.0, np.expm1(epsilon)
     for side in (law, law.swapped()):
-        values = side.values(epsilon)[told] * gamma
+        values = side.values(epsilon)[possible] * gamma
         width = max(width, float(values.max() - values.min()))
     if drift == 0.0:
         return 1.0
@@ -331,13 +335,10 @@ def hoeffding_delta(law: ReportLaws, epsilon: float, n: int) -> float:
 
 
 def smallest(bound: Bound, delta: float, start: float, top: float, near: float) -> float:
-    """The smallest epsilon from `start` to `top` at which a decreasing bound is at most delta.
-
-    To 1e-6 of it, and never where the bound is larger: `top` if it is nowhere smaller. The search
-    begins at `near`.
-    """
+    """The smallest epsilon of a range, to 1e-6 of it, with a decreasing bound of at most delta."""
     if bound(start) <= delta:
         return start
+    # the end of the range where the bound holds is returned: `top` if it is nowhere smaller
     low, high, goal = start, top, float(np.log(delta))
     guess = near if low < near < high else (low + high) / 2.0
     known: list[tuple[float, float]] = []
@@ -347,11 +348,11 @@ def smallest(bound: Bound, delta: float, start: float, top: float, near: float) 
         value = float(np.log(max(bound(guess), 1e-320))) - goal
         low, high = (guess, high) if value > 0.0 else (low, guess)
         known = [*known[-1:], (guess, value)]
-        guess = _next(known, low, high)
+        guess = _secant(known, low, high)
     return high
 
 
-def _next(known: Sequence[tuple[float, float]], low: float, high: float) -> float:
+def _secant(known: Sequence[tuple[float, float]], low: float, high: float) -> float:
     """The secant's zero, moved a little to the side where the end of the range is farther."""
     middle = (low + high) / 2.0
     b, g = known[-1]
@@ -376,38 +377,26 @@ def near(laws: ReportLaws, n: int, delta: float) -> float:
     for _ in range(50):
         z = (low + high) / 2.0
         density = np.exp(-z * z / 2.0) / np.sqrt(2.0 * np.pi)
-        found = scale * (density - z * np.exp(log_ndtr(-z)))
-        low, high = (z, high) if found > delta else (low, z)
+        delta_there = scale * (density - z * np.exp(log_ndtr(-z)))
+        low, high = (z, high) if delta_there > delta else (low, z)
     return float(np.log1p(scale * low))
 
 
 def _largest(bound: Bound, delta: float, start: float, top: float, near: float) -> float:
     """The largest epsilon, nearly, at which a decreasing lower bound is above delta; or `start`."""
-    found = smallest(bound, delta, start, top, near)
-    return max(start, found * (1.0 - 1.1 * _TOLERANCE)) if found > start else start
+    largest = smallest(bound, delta, start, top, near)
+    return max(start, largest * (1.0 - 1.1 * _TOLERANCE)) if largest > start else start
 
 
-def _worst_epsilon(laws: Sequence[ReportLaws], n: int, delta: float, own: float) -> float:
+def _worst_epsilon(laws: Sequence[ReportLaws], n: int, delta: float, local: float) -> float:
     """The epsilon that suffices for all pairs of answers, in either order."""
-    found = 0.0
+    worst = 0.0
     for law in _both_orders(laws):
-        if len(laws) > 1 and found > 0.0 and law.delta(found, n, delta, _COARSE) <= delta:
+        if len(laws) > 1 and worst > 0.0 and law.delta(worst, n, delta, _COARSE) <= delta:
             continue  # another pair needs more
-        found = smallest(_above(law, n, delta), delta, found, own, near(law, n, delta))
-    return found
-
-
-def _worst_delta(laws: Sequence[ReportLaws], n: int, epsilon: float, target: float) -> float:
-    """The largest bound of all laws: coarse ones say which need not be computed finely."""
-    if len(laws) <= 2:
-        return max(law.delta(epsilon, n, target) for law in laws)
-    coarse = [(law.delta(epsilon, n, target, _COARSE), i) for i, law in enumerate(laws)]
-    found = 0.0
-    for bound, i in sorted(coarse, reverse=True):
-        if bound <= found:
-            break
-        found = max(found, min(bound, laws[i].delta(epsilon, n, target)))
-    return found
+        bound = partial(law.delta, n=n, target=delta)
+        worst = smallest(bound, delta, worst, local, near(law, n, delta))
+    return worst
 
 
 def _both_orders(laws: Sequence[ReportLaws]) -> list[ReportLaws]:
@@ -418,16 +407,6 @@ def _two_reports(pairs: ShuffledPairs, n: int, target: float) -> TwoReports | No
     if pairs.two is None or reach(n, pairs.two[0], target) > _WIDEST:
         return None
     return TwoReports(*pairs.two, n)
-
-
-def _certified(two: TwoReports, own: float, delta: float, start: float) -> float:
-    """An epsilon for all answers of others, from that of the worst that were tried on."""
-    least = smallest(lambda e: two.delta_below(e, delta), delta, 0.0, own, start)
-    for slack in _SLACK if two.n > 400 else (3.0 * _TOLERANCE, *_SLACK):
-        epsilon = least * (1.0 + slack)
-        if epsilon < own and two.certifies(epsilon, delta):
-            return epsilon
-    return own
 
 
 # -- What shuffling needs to know of a mechanism: laws of reports for its worst pairs of answers ---
@@ -443,25 +422,12 @@ _MOST_ATTACKS = 40
 
 @dataclass(frozen=True, eq=False)
 class ShuffledPairs:
-    """Laws of reports for the pairs of answers of a mechanism that may be the worst.
+    """Laws of reports for the pairs of answers of a mechanism that may be the worst."""
 
-    Parameters
-    ----------
-    epsilon : float
-        Of one report, in nats.
-    blankets : tuple of ReportLaws
-        Reports of others as far as no answer of theirs changes them; upper bounds. Empty where they
-        cannot be listed.
-    attacks : tuple of ReportLaws
-        Others who all hold one answer; lower bounds.
-    two : (float, float), optional
-        Largest and smallest probability of a one where there are two reports.
-    """
-
-    epsilon: float
-    blankets: tuple[ReportLaws, ...]
-    attacks: tuple[ReportLaws, ...]
-    two: tuple[float, float] | None = None
+    epsilon: float  # of one report, in nats
+    blankets: tuple[ReportLaws, ...]  # others as far as no answer of theirs changes their reports
+    attacks: tuple[ReportLaws, ...]  # others who all hold one answer: for lower bounds
+    two: tuple[float, float] | None = None  # largest and smallest P(one), of two kinds of reports
 
 
 def clones(epsilon: float) -> ReportLaws:
@@ -470,20 +436,24 @@ def clones(epsilon: float) -> ReportLaws:
     Each of the others sends a copy of either report with probability ``e^-eps / 2`` (Theorem 3.2).
     """
     copy, less = np.exp(-epsilon) / 2.0, np.exp(-epsilon)
-    own = np.array([1.0, less, 0.0]) / (1.0 + less)
-    return ReportLaws(np.array([copy, copy, 1.0 - 2.0 * copy]), own, own[[1, 0, 2]])
+    law = np.array([1.0, less, 0.0]) / (1.0 + less)
+    return ReportLaws(np.array([copy, copy, 1.0 - 2.0 * copy]), law, law[[1, 0, 2]])
 
 
 def shuffled_pairs(mechanism: Any) -> ShuffledPairs:
-    """The pairs of a mechanism, a channel or a matrix Q.
-
-    Raises
-    ------
-    NotAvailable
-        If some report rules out an answer, so that epsilon is infinite.
-    """
+    """The pairs of a mechanism, a channel or a matrix Q; refused if epsilon is infinite."""
     if isinstance(mechanism, Hashed):
-        return _hashed(mechanism)
+        # The report holds a cohort that the device drew at random. The worst pair shares no cell in
+        # any cohort: of every pair that does, the values of `ReportLaws` are smaller in convex
+        # order (a sum of opposed variables varies less than one of independent).
+        worst, epsilon = mechanism.worst_channel(), mechanism.epsilon
+        if not np.isfinite(epsilon):
+            raise NotAvailable(f"{mechanism} does not protect answers: epsilon is infinite")
+        if isinstance(worst, Uniformised) and np.ndim(worst.b) == 0 and worst.a >= 0.0:
+            return ShuffledPairs(epsilon, _uniformised(worst, epsilon).blankets, ())
+        if isinstance(worst, Bits):
+            return ShuffledPairs(epsilon, (_bits(worst.p1, worst.p0, mechanism.n_owned),), ())
+        return ShuffledPairs(epsilon, (), ())
     channel = as_channel("mechanism", mechanism)
     epsilon = channel.epsilon()
     if not np.isfinite(epsilon):
@@ -493,27 +463,19 @@ def shuffled_pairs(mechanism: Any) -> ShuffledPairs:
         )
     if isinstance(channel, Uniformised) and np.ndim(channel.b) == 0 and channel.a >= 0.0:
         return _uniformised(channel, epsilon)
-    if isinstance(channel, Bits) and channel.unary:
-        blanket = _bits(channel.p1, channel.p0, 1)
-        attack = () if channel.k < 3 else (_third_bits(channel.p1, channel.p0),)
-        return ShuffledPairs(epsilon, (blanket,), attack)
-    return _listed(channel, epsilon)
-
-
-def _hashed(mechanism: Hashed) -> ShuffledPairs:
-    """Of hashed answers, where the report holds a cohort that the device drew at random.
-
-    The worst pair shares no cell in any cohort: of every pair that does, the values of `ReportLaws`
-    are smaller in convex order (a sum of opposed variables varies less than one of independent).
-    """
-    worst, epsilon = mechanism.worst_channel(), mechanism.epsilon
-    if not np.isfinite(epsilon):
-        raise NotAvailable(f"{mechanism} does not protect answers: epsilon is infinite")
-    if isinstance(worst, Uniformised) and np.ndim(worst.b) == 0 and worst.a >= 0.0:
-        return ShuffledPairs(epsilon, _uniformised(worst, epsilon).blankets, ())
-    if isinstance(worst, Bits):
-        return ShuffledPairs(epsilon, (_bits(worst.p1, worst.p0, mechanism.n_owned),), ())
-    return ShuffledPairs(epsilon, (), ())
+    if not (isinstance(channel, Bits) and channel.unary):
+        return _pairs_of_rows(channel, epsilon)
+    p1, p0 = channel.p1, channel.p0
+    blanket = _bits(p1, p0, 1)
+    if channel.k < 3:
+        return ShuffledPairs(epsilon, (blanket,), ())
+    # An attack where all others hold a third answer: reports that show one of the two answers alone
+    # among the three, and all other reports.
+    equal, up, down = p0 * (1.0 - p0), p1 * (1.0 - p0), p0 * (1.0 - p1)
+    without, third = (1.0 - p0, 1.0 - p1) if p1 > p0 else (p0, p1)  # the third answer's bit
+    laws = [[equal * third] * 2, [up * without, down * without], [down * without, up * without]]
+    attack = ReportLaws(*(np.array([*law, 1.0 - sum(law)]) for law in laws))
+    return ShuffledPairs(epsilon, (blanket,), (attack,))
 
 
 def _uniformised(channel: Uniformised, epsilon: float) -> ShuffledPairs:
@@ -524,8 +486,8 @@ def _uniformised(channel: Uniformised, epsilon: float) -> ShuffledPairs:
     blanket = ReportLaws.merged(np.array([b, b, rest, a]), first, second)
     if k == 2:
         return ShuffledPairs(epsilon, (blanket,), (), (a + b, b))
-    held = [np.array([b, b, a + rest]), first[:3], second[:3]]  # a third answer, or either
-    attacks = tuple(ReportLaws(others, first[:3], second[:3]) for others in held)
+    answers = [np.array([b, b, a + rest]), first[:3], second[:3]]  # a third answer, or either
+    attacks = tuple(ReportLaws(others, first[:3], second[:3]) for others in answers)
     return ShuffledPairs(epsilon, (blanket,), attacks)
 
 
@@ -535,27 +497,15 @@ def _bits(p1: float, p0: float, owned: int) -> ReportLaws:
 
     i = np.arange(owned + 1)
     base = binom(owned, i) * p0**i * (1.0 - p0) ** (owned - i)
-    told = (p1 / p0) ** i * ((1.0 - p1) / (1.0 - p0)) ** (owned - i)
+    ratio = (p1 / p0) ** i * ((1.0 - p1) / (1.0 - p0)) ** (owned - i)
     least = min(p1 / p0, (1.0 - p1) / (1.0 - p0)) ** owned
     both = np.outer(base, base).ravel()
-    first, second = np.outer(base * told, base).ravel(), np.outer(base, base * told).ravel()
+    first, second = np.outer(base * ratio, base).ravel(), np.outer(base, base * ratio).ravel()
     others = np.append(least * both, 1.0 - least)
     return ReportLaws.merged(others, np.append(first, 0.0), np.append(second, 0.0))
 
 
-def _third_bits(p1: float, p0: float) -> ReportLaws:
-    """Unary reports where all others hold a third answer.
-
-    Reports that show one of the two answers alone among the three, and all other reports.
-    """
-    equal, up, down = p0 * (1.0 - p0), p1 * (1.0 - p0), p0 * (1.0 - p1)
-    bit = 0 if p1 > p0 else 1  # of the third answer, as a respondent without it has it
-    own, others = ((1.0 - p0), (1.0 - p1)) if bit == 0 else (p0, p1)
-    laws = [[equal * others] * 2, [up * own, down * own], [down * own, up * own]]
-    return ReportLaws(*(np.array([*law, 1.0 - sum(law)]) for law in laws))
-
-
-def _listed(channel: Channel, epsilon: float) -> ShuffledPairs:
+def _pairs_of_rows(channel: Channel, epsilon: float) -> ShuffledPairs:
     """All pairs of rows of Q, where there are not too many."""
     k, l = channel.shape  # noqa: E741
     if k * l > _MOST_ENTRIES:
@@ -568,30 +518,30 @@ def _listed(channel: Channel, epsilon: float) -> ShuffledPairs:
         return ShuffledPairs(epsilon, (_blanket(Q, *ends),), (), two)
     if k * (k - 1) > _MOST_PAIRS:
         return ShuffledPairs(epsilon, (), ())
-    found: dict[bytes, tuple[ReportLaws, tuple[int, int]]] = {}
+    distinct: dict[bytes, tuple[ReportLaws, int, int]] = {}
     for x, other in permutations(range(k), 2):
         laws = _blanket(Q, x, other)
-        found.setdefault(laws.signature(), (laws, (x, other)))
-    pairs = sorted(found.values(), key=lambda pair: -pair[0].spread())
-    if len(pairs) > _MOST_LAWS:
-        return ShuffledPairs(epsilon, (), _attacks(Q, pairs[0][1]))
-    return ShuffledPairs(epsilon, tuple(p[0] for p in pairs), _attacks(Q, pairs[0][1]))
+        # equal for pairs of answers that are alike, to 1e-10
+        ratios = np.round(np.array([laws.first / laws.others, laws.second / laws.others]), 10)
+        signature = np.vstack([ratios, np.round(laws.others, 12)])[:, np.lexsort(ratios)]
+        distinct.setdefault(signature.tobytes(), (laws, x, other))
+    pairs = sorted(distinct.values(), key=lambda pair: -pair[0].spread())
+    blankets = tuple(pair[0] for pair in pairs) if len(pairs) <= _MOST_LAWS else ()
+    # Attacks: all others hold one answer; reports are read as for the one, the other or neither.
+    first, second = Q[pairs[0][1]], Q[pairs[0][2]]
+    kind = np.where(first > second * (1.0 + 1e-9), 0, np.where(second > first * (1.0 + 1e-9), 1, 2))
+    read = [np.bincount(kind, weights=row, minlength=3) for row in Q[:_MOST_ATTACKS]]
+    one, another = (np.bincount(kind, weights=row, minlength=3) for row in (first, second))
+    drawn = one + another > 0.0
+    attacks = tuple(ReportLaws(others[drawn], one[drawn], another[drawn]) for others in read)
+    return ShuffledPairs(epsilon, blankets, attacks)
 
 
 def _blanket(Q: Array, x: int, other: int) -> ReportLaws:
+    """Two rows of Q, and ``min_x Q[x, y]`` of the others."""
     least = Q.min(axis=0)
     others = np.append(least, max(1.0 - least.sum(), 0.0))
     return ReportLaws.merged(others, np.append(Q[x], 0.0), np.append(Q[other], 0.0))
-
-
-def _attacks(Q: Array, pair: tuple[int, int]) -> tuple[ReportLaws, ...]:
-    """All others hold one answer, and reports are read as for the one, the other or neither."""
-    first, second = Q[pair[0]], Q[pair[1]]
-    kind = np.where(first > second * (1.0 + 1e-9), 0, np.where(second > first * (1.0 + 1e-9), 1, 2))
-    read = [np.bincount(kind, weights=row, minlength=3) for row in Q[:_MOST_ATTACKS]]
-    mine = [np.bincount(kind, weights=row, minlength=3) for row in (first, second)]
-    drawn = mine[0] + mine[1] > 0.0
-    return tuple(ReportLaws(others[drawn], mine[0][drawn], mine[1][drawn]) for others in read)
 
 
 # -- Positive parts of sums of many independent variables, bounded from above on a lattice --------
@@ -599,72 +549,54 @@ def _attacks(Q: Array, pair: tuple[int, int]) -> tuple[ReportLaws, ...]:
 
 POINTS = 4096  # of a law on the lattice; twice as many before it is thinned
 _SHARE = 1e-4  # of the target that cut tails may add
-_ROUNDING = 1e-8  # relative, far above the errors of sums of positive numbers
-
-
-@dataclass(frozen=True)
-class _Law:
-    """Mass at the points ``start + i step``, shape (m,), of a sum of `terms` variables."""
-
-    mass: Array
-    start: float
-    step: float
-    terms: int
-
-    @property
-    def top(self) -> float:
-        return self.start + self.step * (self.mass.size - 1)
-
-    def plus(self, other: _Law) -> _Law:
-        mass = np.convolve(self.mass, other.mass)
-        return _Law(mass, self.start + other.start, self.step, self.terms + other.terms)
+_ROUNDING_OF_SUMS = 1e-8  # relative, far above the errors of sums of positive numbers
 
 
 def positive_part_bound(
     values: Array, weights: Array, n: int, target: float, points: int = POINTS
 ) -> float:
-    """An upper bound of ``E[max(X_1 + ... + X_n, 0)] / n`` for independent X_i.
+    """An upper bound of ``E[max(X_1 + ... + X_n, 0)] / n``, X_i independent with `weights`, (m,).
 
-    Values are split between neighbouring points of a lattice so that means stay as they are. By
-    Jensen's inequality that increases the mean of a convex function, so that the result is an upper
-    bound whatever the step. Tails that are cut are bounded by their mass and the largest value.
-
-    Parameters
-    ----------
-    values, weights : array, shape (m,)
-        Possible values of one X_i, and their probabilities.
-    n : int
-        Number of terms.
-    target : float
-        Size of the result that matters: cut tails add about 1e-4 of it at most.
-    points : int
-        Of the lattice; fewer are faster, and the bound is larger.
+    Values are split between lattice points so that means stay, which increases the mean of a convex
+    function (Jensen). Tails that are cut add about 1e-4 of `target`; fewer `points` are faster.
     """
     span = float(values.max() - values.min())
     if span == 0.0:
         return max(float(values[0]), 0.0)
     step = span / points
-    one = _split(values, weights, step)
+    mass, start = _split(values, weights, step)  # of a sum of `terms`, at ``start + i step``
+    terms, levels, lost = 1, n.bit_length(), 0.0
     most = float(values.max()) + step  # of a term, as a share of its sum
-    levels, lost = n.bit_length(), 0.0
-    law = one
     for bit in bin(n)[3:]:
-        law = law.plus(law)
+        mass, start, terms = np.convolve(mass, mass), start + start, 2 * terms
         if bit == "1":
-            law = law.plus(_split(values, weights, law.step))
-            most += law.step / law.terms
-        law, gone = _trimmed(law, target * _SHARE * law.terms / (n * levels * max(most, 1e-300)))
-        lost += gone * n / law.terms
-        while law.mass.size > points:
-            law = _thinned(law)
-            most += law.step / law.terms
-    sums = law.start + law.step * np.arange(law.mass.size)
-    found = float(law.mass @ np.maximum(sums, 0.0)) / n
-    return (found + max(most, 0.0) * lost) * (1.0 + _ROUNDING)
+            one, low = _split(values, weights, step)
+            mass, start, terms = np.convolve(mass, one), start + low, terms + 1
+            most += step / terms
+        # without ends of little mass, rescaled to one
+        tail = target * _SHARE * terms / (n * levels * max(most, 1e-300))
+        first = int(np.searchsorted(np.cumsum(mass), tail, side="right"))
+        last = mass.size - int(np.searchsorted(np.cumsum(mass[::-1]), tail, side="right"))
+        lost += float(mass[:first].sum() + mass[last:].sum()) * n / terms
+        mass, start = mass[first:last] / mass[first:last].sum(), start + step * first
+        while mass.size > points:
+            # on every second point: the mass of the others goes to both neighbours in halves
+            if mass[0::2].sum() < mass[1::2].sum():  # the heavier half stays where it is
+                mass, start = np.concatenate([[0.0], mass]), start - step
+            if mass.size % 2 == 0:
+                mass = np.append(mass, 0.0)
+            moved, mass = mass[1::2] / 2.0, mass[0::2].copy()
+            mass[:-1] += moved
+            mass[1:] += moved
+            step *= 2.0
+            most += step / terms
+    sums = start + step * np.arange(mass.size)
+    mean = float(mass @ np.maximum(sums, 0.0)) / n
+    return (mean + max(most, 0.0) * lost) * (1.0 + _ROUNDING_OF_SUMS)
 
 
-def _split(values: Array, weights: Array, step: float) -> _Law:
-    """The law of one variable on a lattice that holds its most frequent value."""
+def _split(values: Array, weights: Array, step: float) -> tuple[Array, float]:
+    """The law of one variable on a lattice that holds its most frequent value, and its start."""
     anchor = values[np.argmax(weights)]
     place = (values - anchor) / step
     low = np.floor(place).astype(np.int64)
@@ -672,30 +604,7 @@ def _split(values: Array, weights: Array, step: float) -> _Law:
     mass = np.zeros(int(low.max() - low.min()) + 2)
     np.add.at(mass, low - low.min(), weights - upper)
     np.add.at(mass, low - low.min() + 1, upper)
-    return _Law(mass, float(anchor + step * low.min()), step, 1)
-
-
-def _trimmed(law: _Law, tail: float) -> tuple[_Law, float]:
-    """The law without ends of mass at most `tail` each, rescaled to one, and the mass of both."""
-    mass = law.mass
-    first = int(np.searchsorted(np.cumsum(mass), tail, side="right"))
-    last = mass.size - int(np.searchsorted(np.cumsum(mass[::-1]), tail, side="right"))
-    kept = mass[first:last]
-    gone = float(mass[:first].sum() + mass[last:].sum())
-    return _Law(kept / kept.sum(), law.start + law.step * first, law.step, law.terms), gone
-
-
-def _thinned(law: _Law) -> _Law:
-    """The law on every second point: the mass of the others goes to both neighbours in halves."""
-    mass, start = law.mass, law.start
-    if mass[0::2].sum() < mass[1::2].sum():  # the heavier half stays where it is
-        mass, start = np.concatenate([[0.0], mass]), start - law.step
-    if mass.size % 2 == 0:
-        mass = np.append(mass, 0.0)
-    kept, moved = mass[0::2].copy(), mass[1::2] / 2.0
-    kept[:-1] += moved
-    kept[1:] += moved
-    return _Law(kept, start, 2.0 * law.step, law.terms)
+    return mass, float(anchor + step * low.min())
 
 
 # -- Binomial laws on the numbers that matter, to full relative precision -------------------------
@@ -712,15 +621,12 @@ def reach(n: int, share: float, tail: float) -> float:
 
 
 def binomial_window(n: int, share: float, tail: float) -> tuple[Array, Array]:
-    """Numbers of successes of n and their probabilities, rescaled to one, but for a tail.
-
-    Probabilities come from ratios of neighbours, from the mode on, which does not cancel for large
-    n as differences of log factorials do.
-    """
+    """Numbers of successes of n and their probabilities, rescaled to one, but for a tail."""
     if n == 0 or share <= 0.0 or share >= 1.0:
         return np.array([float(n) if share >= 1.0 else 0.0]), np.ones(1)
     width = reach(n, share, tail)
     t = np.arange(max(np.floor(n * share - width), 0.0), min(np.ceil(n * share + width), n) + 1.0)
+    # ratios of neighbours from the mode on: differences of log factorials cancel for large n
     steps = np.log((n - t[:-1]) / (t[:-1] + 1.0)) + np.log(share / (1.0 - share))
     mode = int(np.clip(np.floor((n + 1) * share) - t[0], 0, t.size - 1))
     log_mass = np.zeros(t.size)
@@ -730,41 +636,26 @@ def binomial_window(n: int, share: float, tail: float) -> tuple[Array, Array]:
     return t, mass / mass.sum()
 
 
-# -- Pairs of answers as an observer of shuffled reports sees them, and their hockey-stick divergenc
-# Let the reports of all others be independent with one law rho, and let a respondent's own report
-# have law P if she gives one answer and R if another. All shuffled reports together then have
-# divergence ``E[max(L_1 + ... + L_n, 0)] / n`` at level e^eps, where ``L = (P - e^eps R)(Y) /
-# rho(Y)`` and Y has law rho. The bounds of Balle, Bell, Gascon and Nissim (CRYPTO 2019, Lemma 5.3),
-# of Feldman, McMillan and Talwar (FOCS 2021) and attacks that bound them from below are of this
-# form.
+# -- Pairs of answers as an observer of shuffled reports sees them --------------------------------
 
 
 _ENUMERATED = 20_000  # numbers of reports of each kind that are listed
 WINDOW = 30_000  # binomial tails that are computed for one divergence
-_ROUNDING_report_laws = 1e-11  # relative, of binomial probabilities
+_ROUNDING_OF_TAILS = 1e-11  # relative, of binomial probabilities
 _CUT = 1e-6  # of the target that unlikely numbers may add
 
 
 @dataclass(frozen=True, eq=False)
 class ReportLaws:
-    """Laws of a report of others, and of a respondent's with either of two answers; arrays (m,).
+    """Laws, each (m,), of a report of others, and of a respondent's with either of two answers."""
 
-    Parameters
-    ----------
-    others : array
-        Positive, sums to one.
-    first, second : array
-        Laws of her own report; a report that no other can send is left out if it is as likely with
-        either answer.
-    """
-
-    others: Array
-    first: Array
+    others: Array  # positive
+    first: Array  # a report that no other can send is left out if it is as likely with either
     second: Array
 
     @classmethod
     def merged(cls, others: Array, first: Array, second: Array) -> ReportLaws:
-        """The same laws, where reports with equal likelihood ratios (to 1e-13) are one."""
+        """Laws where reports with equal likelihood ratios (to 1e-13) are one."""
         drawn = others > 0.0
         others, first, second = others[drawn], first[drawn], second[drawn]
         ratios = np.round(np.log(np.array([first, second]) / others + 1e-300), 12)
@@ -785,25 +676,19 @@ class ReportLaws:
         """Standard deviation of ``(P - R) / rho``, by which pairs of answers can be ordered."""
         return float(np.sqrt(((self.first - self.second) ** 2 / self.others).sum()))
 
-    def signature(self) -> bytes:
-        """Equal for pairs of answers that are alike (to 1e-10)."""
-        laws = np.round(np.array([self.first / self.others, self.second / self.others]), 10)
-        order = np.lexsort(laws)
-        return np.vstack([laws, np.round(self.others, 12)])[:, order].tobytes()
-
     def delta(self, epsilon: float, n: int, target: float, points: int = POINTS) -> float:
-        """An upper bound of the divergence: exact but for rounding where reports are few.
-
-        Where it is computed on a lattice, fewer `points` are faster, and the bound is larger.
-        """
+        """An upper bound of the divergence: exact but for rounding where reports are few."""
         values = self.values(epsilon)
         if values.max() <= 0.0:
             return 0.0
         if comb(n + values.size - 1, values.size - 1) <= _ENUMERATED:
-            return _enumerated(values, self.others, n) * (1.0 + _ROUNDING_report_laws)
+            counts, log_ways = _numbers(n, values.size)
+            chances = np.exp(log_ways + counts @ np.log(self.others))
+            delta = float(chances @ np.maximum(counts @ values, 0.0)) / n
+            return delta * (1.0 + _ROUNDING_OF_TAILS)
         if values.size <= 3 and self.window(n, target) <= WINDOW:
-            found, cut, error = _three_kinds(values, self.others, n, target)
-            return found + cut + error
+            delta, cut, error = _three_kinds(values, self.others, n, target)
+            return delta + cut + error
         return positive_part_bound(values, self.others, n, target, points)
 
     def delta_below(self, epsilon: float, n: int, target: float) -> float:
@@ -811,20 +696,14 @@ class ReportLaws:
         values = self.values(epsilon)
         if values.max() <= 0.0:
             return 0.0
-        found, _, error = _three_kinds(values, self.others, n, target)
-        return max(found - error, 0.0)
+        delta, _, error = _three_kinds(values, self.others, n, target)
+        return max(delta - error, 0.0)
 
     def window(self, n: int, target: float) -> float:
         """How many binomial tails three kinds of reports need."""
         middle = _middle(self.values(0.0))
         share = float(np.delete(self.others, middle).sum()) if self.others.size > 2 else 1.0
         return 2.0 * reach(n, share, _CUT * target)
-
-
-def _enumerated(values: Array, weights: Array, n: int) -> float:
-    """The divergence by all numbers of reports of each kind that add up to n."""
-    counts, log_ways = _numbers(n, values.size)
-    return float(np.exp(log_ways + counts @ np.log(weights)) @ np.maximum(counts @ values, 0.0)) / n
 
 
 @lru_cache(maxsize=4)
@@ -874,15 +753,15 @@ def _three_kinds(
     more, fewer = np.maximum(t - 1.0, 0.0), t
 
     def tail(start: Array, size: Array) -> Array:
-        found = bdtrc(np.clip(start - 1.0, 0.0, size), size.astype(int), ratio)
-        return np.where(start <= 0.0, 1.0, np.where(start > size, 0.0, found))
+        above = bdtrc(np.clip(start - 1.0, 0.0, size), size.astype(int), ratio)
+        return np.where(start <= 0.0, 1.0, np.where(start > size, 0.0, above))
 
     gain = slope * t * ratio * tail(least - 1.0, more)
     gain = np.where(t > 0.0, gain, 0.0)
     loss = base * tail(least, fewer)
-    found = float(mass @ np.maximum(gain + loss, 0.0)) / n
-    error = _ROUNDING_report_laws * float(mass @ (np.abs(gain) + np.abs(loss))) / n
-    return found, cut, error
+    divergence = float(mass @ np.maximum(gain + loss, 0.0)) / n
+    error = _ROUNDING_OF_TAILS * float(mass @ (np.abs(gain) + np.abs(loss))) / n
+    return divergence, cut, error
 
 
 # -- Shuffled reports of two kinds, exactly: the number of reports of one kind is all there is ----
@@ -895,7 +774,7 @@ def _three_kinds(
 _ALL = 400  # respondents up to which every number m is tried
 _DIRECT = 2048  # points up to which laws are convolved by sums rather than by Fourier transforms
 _EVALUATIONS = 160
-_ROUNDING_two_reports = 1e-10  # relative, of probabilities
+_ROUNDING_OF_TWO = 1e-10  # relative, of probabilities
 _CUT_OF_TWO = 1e-7  # of the target that unlikely numbers may add
 
 
@@ -915,50 +794,62 @@ class TwoReports:
         return (self,) if alike else (self, other)
 
     def split_delta(self, epsilon: float, m: int, rest: int, target: float) -> tuple[float, float]:
-        """The divergence where m others send a one with the larger probability.
-
-        `rest` others do with the smaller. And what rounding and what was cut may add or take.
-        """
+        """The divergence where m others are ones with `high`, `rest` with `low`, and its error."""
         grown = np.exp(epsilon)
         gain, loss = self.high - grown * self.low, (1.0 - self.high) - grown * (1.0 - self.low)
         if gain <= 0.0:
             return 0.0, 0.0
         _, first = binomial_window(m, self.high, _CUT_OF_TWO * target)
         _, second = binomial_window(rest, self.low, _CUT_OF_TWO * target)
-        mass, noise = _convolved(first, second)
+        if min(first.size, second.size) <= _DIRECT:
+            mass, noise = np.convolve(first, second), 0.0
+        else:
+            size = first.size + second.size - 1
+            length = 1 << (size - 1).bit_length()
+            product = np.fft.rfft(first, length) * np.fft.rfft(second, length)
+            mass = np.maximum(np.fft.irfft(product, length)[:size], 0.0)
+            noise = 1e-15 * np.log2(length) * float(np.sqrt((first @ first) * (second @ second)))
         terms = gain * np.append(0.0, mass), loss * np.append(mass, 0.0)
         moved, stayed = np.append(terms[0], 0.0), np.append(terms[1], 0.0)
         sums = moved[:-1] + stayed[:-1]
-        found = float(np.maximum(sums, 0.0).sum())
-        error = _ROUNDING_two_reports * float((np.abs(terms[0]) - terms[1]) @ (sums > 0.0))
+        divergence = float(np.maximum(sums, 0.0).sum())
+        error = _ROUNDING_OF_TWO * float((np.abs(terms[0]) - terms[1]) @ (sums > 0.0))
         scale = gain - loss
-        return found, error + 2.0 * _CUT_OF_TWO * target * scale + noise * mass.size * scale
+        return divergence, error + 2.0 * _CUT_OF_TWO * target * scale + noise * mass.size * scale
 
     def delta_below(self, epsilon: float, target: float) -> float:
         """A lower bound of the divergence: the largest of some numbers m; of all for small n."""
-        found = 0.0
+        largest, n = 0.0, self.n
+        tried = range(n) if n <= _ALL else sorted({(n - 1) * i // 4 for i in range(5)})
         for side in self.sides:
-            for m in side._tried():
-                delta, error = side.split_delta(epsilon, m, side.n - 1 - m, target)
-                found = max(found, delta - error)
-        return found
-
-    def _tried(self) -> Iterable[int]:
-        if self.n <= _ALL:
-            return range(self.n)
-        return sorted({(self.n - 1) * i // 4 for i in range(5)})
+            for m in tried:
+                delta, error = side.split_delta(epsilon, m, n - 1 - m, target)
+                largest = max(largest, delta - error)
+        return largest
 
     def certifies(self, epsilon: float, delta: float) -> bool:
         """Whether no number m of the others gives a divergence beyond delta."""
-        return all(side._certified(epsilon, delta) for side in self.sides)
+        for side in self.sides:
+            heap = [(-side._block(epsilon, *block, delta), *block) for block in side._blocks()]
+            heapq.heapify(heap)
+            for _ in range(_EVALUATIONS):
+                worst, least, most = heap[0]
+                if -worst <= delta or least == most:
+                    break
+                half = (least + most) // 2
+                heapq.heappop(heap)
+                for block in ((least, half), (half + 1, most)):
+                    heapq.heappush(heap, (-side._block(epsilon, *block, delta), *block))
+            if -heap[0][0] > delta:
+                return False
+        return True
 
     def delta_above(self, epsilon: float, target: float) -> float:
         """An upper bound of the divergence, whatever m is: exact for small n, else by blocks."""
-        found = 0.0
-        for side in self.sides:
-            bounds = [-side._block(epsilon, *block, target) for block in side._blocks()]
-            found = max(found, -min(bounds))
-        return found
+        bounds = [
+            side._block(epsilon, *block, target) for side in self.sides for block in side._blocks()
+        ]
+        return max(0.0, *bounds)
 
     def _blocks(self) -> list[tuple[int, int]]:
         """Ranges of m that cover all of them."""
@@ -968,34 +859,6 @@ class TwoReports:
         return [(a, b - 1) for a, b in pairwise(ends) if b > a]
 
     def _block(self, epsilon: float, least: int, most: int, target: float) -> float:
-        """An upper bound for all m of a range: without the respondents who may be of either kind.
-
-        What others send besides can only hide more (data processing).
-        """
+        """An upper bound for all m of a range: without those who may be of either kind."""
+        # what they send besides can only hide more (data processing)
         return sum(self.split_delta(epsilon, least, self.n - 1 - most, target))
-
-    def _certified(self, epsilon: float, delta: float) -> bool:
-        heap = [(-self._block(epsilon, *block, delta), *block) for block in self._blocks()]
-        heapq.heapify(heap)
-        for _ in range(_EVALUATIONS):
-            worst, least, most = heap[0]
-            if -worst <= delta:
-                return True
-            if least == most:
-                return False
-            half = (least + most) // 2
-            heapq.heappop(heap)
-            for block in ((least, half), (half + 1, most)):
-                heapq.heappush(heap, (-self._block(epsilon, *block, delta), *block))
-        return -heap[0][0] <= delta
-
-
-def _convolved(first: Array, second: Array) -> tuple[Array, float]:
-    """The law of a sum of two numbers, and the largest absolute error of an entry."""
-    if min(first.size, second.size) <= _DIRECT:
-        return np.convolve(first, second), 0.0
-    size = first.size + second.size - 1
-    length = 1 << (size - 1).bit_length()
-    found = np.fft.irfft(np.fft.rfft(first, length) * np.fft.rfft(second, length), length)[:size]
-    norm = float(np.sqrt((first @ first) * (second @ second)))
-    return np.maximum(found, 0.0), 1e-15 * np.log2(length) * norm

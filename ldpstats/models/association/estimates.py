@@ -1,9 +1,29 @@
-"""Estimates of a joint distribution from the evidence, with their covariances and laws."""
+"""Estimates of a joint distribution from the reports of several variables.
+
+`Evidence` holds the reports by group of mechanisms, and what follows from them: margins, scores,
+likelihood, moments. Tests other than the default one rest on how often each combination of reports
+was seen: where that is a table of few cells results carry it, as tallies, which are never larger
+for more respondents. `estimated` solves for the estimate that was asked for and, from moments, for
+the unconstrained one, which intervals, effects and Wald tests rest on.
+
+The unconstrained estimate of bits solves the moments of the scores, which are efficient. Intervals
+then need the expected information, and all moments of the scores given the true category: the
+observed information is correlated with the estimate, and intervals of empty cells fail. Otherwise
+the moments are of features that sum to one, if they can: the sums of others are noise, of rows and
+columns too, which conditionals divide by.
+
+Two variables are independent given a third if ``p_ijk = p_i.k p_.jk / p_..k``. The covariance under
+the hypothesis is that at this table of the estimate, projected onto the simplex: with the law of
+the reports as seen the variance of what is hardly ever reported is underestimated (where a cell is
+expected once in 1,000 reports of epsilon 8, .41 of true hypotheses were rejected at .05, against
+.05).
+"""
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from math import prod
 from typing import Any
@@ -12,44 +32,43 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import one_of
-from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
+from ldpstats.arguments import boolean, one_of
+from ldpstats.errors import InvalidArgument, LDPError, NotAvailable, NotIdentified
 from ldpstats.estimators.base import Estimator, MomentsEstimator
 from ldpstats.estimators.likelihood import MLE, OneStep, maximise
 from ldpstats.estimators.solvers import gap_target, observed, report
-from ldpstats.inference.tables import effects
-from ldpstats.inference.tables import independence as tables
-from ldpstats.inference.tables.independence import allow_for_unseen, fitted_cramers_v
-from ldpstats.inference.tables.ratio import Effect, beside
 from ldpstats.inference.tails import CellLaw, path_cumulants
 from ldpstats.inference.tests import TestResult, fpe16, observed_tangent_inverse
-from ldpstats.labels import position, two_positions
 from ldpstats.likelihood.covariance import Covariance
 from ldpstats.likelihood.joint import JointMoments, without_rounding
 from ldpstats.likelihood.joint_rows import StackedRows
 from ldpstats.likelihood.problem import Likelihood, Solution
 from ldpstats.likelihood.rows import DenseRows, other_rows
 from ldpstats.likelihood.tallies import Uncertain, project_simplex, project_subsimplex
+from ldpstats.mechanisms import mechanism_from_dict
 from ldpstats.models.association.groups import JointGroup, Scores, VariableSpec
 from ldpstats.models.frequency.estimates import LARGEST_INFORMATION
 from ldpstats.models.frequency.model import FrequencyModel
 from ldpstats.models.frequency.results import FrequencyResults
-from ldpstats.models.layout import Fit
 from ldpstats.models.plots import fitting
+from ldpstats.reports.joint import ALWAYS_MERGED, JointCounts
+from ldpstats.reports.single import Reports
 
 __all__ = [
+    "MOST_TALLIES",
     "Cells",
     "Evidence",
     "Tests",
-    "ThreeWay",
-    "TwoWay",
     "Variables",
     "cell_law",
     "covariance_of",
     "dispersion",
     "maximum",
+    "null_covariance",
     "rests_on",
     "simulated",
+    "tallies_from_dict",
+    "tallies_to_dict",
     "unconstrained",
     "z_values",
 ]
@@ -62,54 +81,288 @@ _ROUNDING = 1e-9  # of frequencies
 _STRATA = 50  # respondents, over the square of the strata, from which these tell their information
 
 
-@dataclass(frozen=True, eq=False)
-class Estimated:
-    """What an estimator made of the evidence.
+# -- What the reports say: all that estimates and tests start from -------------------------------
 
-    `problem` are the moments that `linear` solves; `cov_type` says what the covariance of `fitted`
-    is; `by_moments` that linear moments were asked for by name.
-    """
 
-    problem: JointMoments
-    linear: Uncertain
-    solution: Solution
-    fitted: Uncertain
-    cov_type: str
-    by_moments: bool
+LARGEST_LISTED = 1 << 20  # entries of a joint channel that is formed for a check
+# combinations of reports that are possible, over all groups: no more than are always merged, since
+# what is stored must not show the respondents one by one, in the order of their table
+MOST_TALLIES = ALWAYS_MERGED
+
+
+class Evidence:
+    """The reports by group of equal mechanisms, what is estimated of each variable, its name."""
+
+    def __init__(
+        self,
+        groups: tuple[JointGroup, ...],
+        specs: tuple[VariableSpec, ...],
+        names: tuple[str, ...],
+    ) -> None:
+        self.groups, self.specs, self.names = groups, specs, names
+        self.nobs: int = sum([group.nobs for group in groups])
+        self.sizes = tuple([spec.k for spec in specs])
+        self.is_complete = all([spec.complete for spec in specs])  # every answer is in some cell
+        approximate = any([spec.approximate for spec in specs])
+        self.is_exact = self.is_complete and not approximate  # and no "Other" is modelled
+
+    def __reduce__(self) -> Any:
+        """What is copied and stored: the reports, not what was computed from them."""
+        return Evidence, (self.groups, self.specs, self.names)
+
+    @cached_property
+    def digest(self) -> str:
+        """Sixteen hexadecimal digits that differ whenever the reports do (BLAKE2)."""
+        found = hashlib.blake2b(digest_size=8)
+        for group in self.groups:
+            for part in group.counts.reports:
+                found.update(part.mechanism.fingerprint.encode())
+                y = part.y if part.mechanism.n_bits else part.y.astype(np.int64)
+                for values in (y, part.cohort):
+                    found.update(b"" if values is None else np.ascontiguousarray(values).tobytes())
+            found.update(np.ascontiguousarray(group.counts.n).tobytes())
+        return found.hexdigest()
+
+    @cached_property
+    def is_table(self) -> bool:
+        """Whether it is a table of few different reports: the tallies, which results carry."""
+        return sum([prod(group.counts.possible) for group in self.groups]) <= MOST_TALLIES
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether the tallies can be written and read again: candidates are not."""
+        return self.is_table and all([spec.candidates is None for spec in self.specs])
+
+    # -- each variable alone -------------------------------------------------------------------
+
+    @cached_property
+    def margins(self) -> tuple[FrequencyModel, ...]:
+        """The model of each variable alone."""
+        return tuple(
+            FrequencyModel([group.variables[v] for group in self.groups], spec.candidates)
+            for v, spec in enumerate(self.specs)
+        )
+
+    @cached_property
+    def _likelihoods(self) -> list[tuple[DenseRows, ...]]:
+        """Likelihoods of the distinct reports of each group and variable."""
+        others: list[list[Array | None]] = [[None] * len(self.specs) for _ in self.groups]
+        for v, spec in enumerate(self.specs):
+            if not spec.approximate:
+                continue
+            p = project_subsimplex(self.margins[v].moments().estimate()[0])
+            # noise may leave nothing for Other, whose law is then unknown: about a standard error
+            p *= min(1.0, (1.0 - self.nobs**-0.5) / float(p.sum()))
+            for g, group in enumerate(self.groups):
+                others[g][v] = other_rows(group.variables[v], spec.candidates, p, form=spec.other)
+        pairs = zip(self.groups, others, strict=True)
+        return [group.likelihoods(columns) for group, columns in pairs]
+
+    @cached_property
+    def references(self) -> tuple[Array, ...]:
+        """Maximum likelihood estimate of each margin."""
+        fits = []
+        for v, spec in enumerate(self.specs):
+            mechanism = self.groups[0].counts.mechanisms[v]
+            if spec.complete and not (mechanism.n_bits or mechanism.n_cohorts):
+                fits.append(MLE().solve(self.margins[v].likelihood()).p)  # k-RR in closed form
+                continue
+            parts = tuple(rows[v] for rows in self._likelihoods)
+            n = np.concatenate([group.variables[v].n for group in self.groups])
+            W = parts[0] if len(parts) == 1 else StackedRows(parts)
+            fits.append(MLE().solve(Likelihood(W, n)).p)
+        return tuple(fits)
+
+    def tables(self) -> list[tuple[Array, Array]]:
+        """Channel, (k, l), and counts, (l,), of joint reports; none where they are not listed."""
+        found = []
+        for group in self.groups:
+            mechanisms = group.counts.mechanisms
+            if any(m.n_bits or m.n_cohorts for m in mechanisms):
+                return []
+            if prod(m.n_outputs * m.k for m in mechanisms) > LARGEST_LISTED:
+                return []
+            Q = reduce(np.kron, [m.channel().matrix() for m in mechanisms])
+            found.append((np.asarray(Q), group.counts.table().reshape(-1)))
+        return found
+
+    # -- all variables together ----------------------------------------------------------------
+
+    @property
+    def null(self) -> Array:
+        """The cells under independence: products of the marginal fits, shape (k,)."""
+        return reduce(np.kron, self.references)
+
+    @cached_property
+    def scores(self) -> tuple[Scores, ...]:
+        """Scores of all reports at the marginal fits, group by group.
+
+        The fits are moved from the boundary where they make a report impossible, since scores
+        divide by its probability; any reference would do.
+        """
+        interior = []
+        for v, p in enumerate(self.references):
+            ruled_out = any(group.rules_out(v, p) for group in self.groups)
+            weight = 0.5 / self.nobs if ruled_out else 0.0
+            interior.append((1.0 - weight) * p + weight / p.size)
+        pairs = zip(self.groups, self._likelihoods, strict=True)
+        return tuple(Scores(group, rows, tuple(interior)) for group, rows in pairs)
+
+    @cached_property
+    def likelihood(self) -> Likelihood:
+        """The exact likelihood of all reports together, over the cells in row-major order."""
+        pairs = zip(self.groups, self._likelihoods, strict=True)
+        parts = [group.joint_rows(rows) for group, rows in pairs]
+        if len(parts) == 1:
+            return Likelihood(parts[0], self.groups[0].counts.n)
+        n = np.concatenate([group.counts.n for group in self.groups])
+        return Likelihood(StackedRows(tuple(parts)), n)
+
+    def loglike(self, p: Array) -> float:
+        """Log-likelihood of an estimate; nan where it is no distribution."""
+        if np.any(p < 0.0) or abs(p.sum() - 1.0) > 1e-9:
+            return float("nan")
+        return self.likelihood.loglike(p)
+
+    @cached_property
+    def moments(self) -> JointMoments:
+        """Equations for the products of linear estimates of single reports."""
+        strata = tuple(s for group in self.groups for s in group.linear_strata())
+        return JointMoments(strata, self.names, self.is_complete)
+
+    @cached_property
+    def dual_moments(self) -> JointMoments:
+        """Equations for the products of the scores at the marginal fits (see `OneStep`)."""
+        strata = tuple(s for scores in self.scores for s in scores.strata())
+        return JointMoments(strata, self.names, self.is_complete)
+
+
+def simulated(evidence: Evidence, p: Array, rng: np.random.Generator) -> Evidence:
+    """As many simulated respondents, whose true cells have law p; cohorts stay."""
+    if not evidence.is_exact:
+        raise NotAvailable(
+            "the law of answers that are not among the candidates is not known: nothing can be "
+            "simulated; use method='score'"
+        )
+    specs = evidence.specs
+    labels = [spec.labels for spec in specs]
+    drawn = (group.counts.simulated(p, labels, rng) for group in evidence.groups)
+    return Evidence(tuple(JointGroup(counts, specs) for counts in drawn), specs, evidence.names)
+
+
+# -- Tallies: what results carry of the evidence, and how it is stored ----------------------------
+
+
+def tallies_to_dict(evidence: Evidence | None) -> dict[str, Any] | None:
+    """The tallies as plain JSON types; None over candidates, and for a mechanism of one's own."""
+    if evidence is None or not evidence.is_stored:
+        return None
+    groups = []
+    for counts in (group.counts for group in evidence.groups):
+        mechanisms = [mechanism.to_dict() for mechanism in counts.mechanisms]
+        try:
+            for document in mechanisms:
+                mechanism_from_dict(document)
+        except LDPError:  # of a class that is not the package's
+            return None
+        cohorts = [part.cohort for part in counts.reports]
+        groups.append(
+            {
+                "mechanisms": mechanisms,
+                "reports": [part.y.tolist() for part in counts.reports],
+                "cohorts": [None if cohort is None else cohort.tolist() for cohort in cohorts],
+                "n": counts.n.tolist(),
+            }
+        )
+    return {"complete": [spec.complete for spec in evidence.specs], "groups": groups}
+
+
+def tallies_from_dict(
+    document: dict[str, Any] | None,
+    names: tuple[str, ...],
+    labels: Sequence[pd.Index[Any]],
+    others: Sequence[str],
+    digest: str,
+) -> Evidence | None:
+    """The evidence that `tallies_to_dict` wrote, of results with this digest."""
+    if document is None:
+        return None
+    complete = [boolean("complete", value) for value in document["complete"]]
+    parts = zip(labels, others, complete, strict=True)
+    specs = tuple(VariableSpec(own, None, other, listed) for own, other, listed in parts)
+    groups = []
+    for group in document["groups"]:
+        reports = []
+        columns = (group[name] for name in ("mechanisms", "reports", "cohorts"))
+        for made_by, y, cohort in zip(*columns, strict=True):
+            mechanism = mechanism_from_dict(made_by)
+            values = np.asarray(y, dtype=np.uint8 if mechanism.n_bits else np.int64)
+            at = None if cohort is None else np.asarray(cohort, dtype=np.int64)
+            reports.append(Reports(values, mechanism, cohort=at))
+        groups.append(JointGroup(JointCounts(reports, group["n"]), specs))
+    evidence = Evidence(tuple(groups), specs, names)
+    if evidence.digest != digest:
+        remedy = "is not that of the tallies: the document was changed or damaged"
+        raise InvalidArgument("digest", digest, remedy)
+    return evidence
+
+
+# -- The estimate that was asked for ------------------------------------------------------------
 
 
 def estimated(
     evidence: Evidence, estimator: Estimator[Any], cov_type: str, progress: bool = False
-) -> Estimated:
-    """The estimate that was asked for and the unconstrained one; `progress` shows a bar."""
+) -> tuple[JointMoments, Uncertain, Solution, Uncertain, str, bool]:
+    """Moments, their estimate; solution, its estimate, kind of covariance; linear ones by name?"""
     is_dual = isinstance(estimator, OneStep)  # of moments, but those of the likelihood's dual
     by_moments = isinstance(estimator, MomentsEstimator) and not is_dual  # rests on linear ones
     if cov_type == "fpe16" and (by_moments or is_dual):
         raise InvalidArgument("cov_type", cov_type, "goes with likelihood estimates only")
     problem = unconstrained(evidence, by_moments)
-    linear = uncertain(evidence, problem)
+    estimate, own, factor = problem.estimate()[0], covariance_of(problem), dispersion(evidence)
+    if own is not None:
+        linear = Uncertain(estimate, own.scaled(factor))
+    else:  # its variances alone
+        variances = None if len(problem.strata) > 1 else problem.variances() * factor
+        linear = Uncertain(estimate, None, variances=variances)
+    V: Covariance | None
     if isinstance(estimator, OneStep):
         solution, V, kind = one_step(evidence, estimator)
     elif isinstance(estimator, MomentsEstimator):
-        solution, V, kind = _by_moments(estimator, evidence.moments, linear)
+        solution, V, kind = estimator.solve(evidence.moments), None, "none (too large)"
+        plain = None if linear.covariance is None else covariance_of(evidence.moments)
+        if plain is not None:
+            V, kind = estimator.covariance(evidence.moments, solution, plain), "linear"
+            if V.factors is None:
+                V = without_rounding(V.matrix(), plain.variances().max())
     else:
         with fitting(progress):
-            solution, V, kind = _by_likelihood(evidence, estimator, linear, cov_type)
-    return Estimated(problem, linear, solution, Uncertain(solution.p, V), kind, by_moments)
+            if isinstance(estimator, MLE) and estimator.constraints is None:
+                solution = maximum(evidence, estimator)
+            else:
+                solution = estimator.solve(evidence.likelihood)
+            if cov_type == "linear":
+                V, kind = linear.covariance, "linear"
+            elif estimator.without_errors:
+                V, kind = None, estimator.without_errors
+            else:
+                V, kind = information(evidence, solution.p, cov_type == "fpe16")
+    return problem, linear, solution, Uncertain(solution.p, V), kind, by_moments
 
 
 # -- the unconstrained estimate ----------------------------------------------------------------
 
 
 def unconstrained(evidence: Evidence, by_name: bool) -> JointMoments:
-    """The moments that intervals and effects rest on.
-
-    Those of the scores, which are efficient, for bits of which all patterns can be listed, unless
-    moments were asked for by name. Else those of features that sum to one, if they can: the sums of
-    others are noise, of rows and columns too, which conditionals divide by.
-    """
-    if not by_name and _scores_serve(evidence):
-        return evidence.dual_moments
+    """The moments that intervals and effects rest on (see the head), or linear ones `by_name`."""
+    bits = any(m.n_bits for group in evidence.groups for m in group.counts.mechanisms)
+    if not by_name and bits and evidence.is_exact and not _small_strata(evidence):
+        if all(every is not None for group in evidence.groups for every in group.every_report):
+            try:
+                if evidence.dual_moments.inverses:
+                    return evidence.dual_moments
+            except NotIdentified:
+                pass
     if evidence.is_complete:
         try:
             return evidence.moments.summing_to_one()
@@ -131,23 +384,6 @@ def rests_on(evidence: Evidence, linear: Uncertain) -> JointMoments | None:
     return None
 
 
-def _scores_serve(evidence: Evidence) -> bool:
-    """Whether intervals can rest on the scores, and gain by it, which those of labels do not.
-
-    Their expected information is needed, and all their moments given the true category; the
-    observed information is correlated with the estimate, and intervals of empty cells fail.
-    """
-    bits = any(m.n_bits for group in evidence.groups for m in group.counts.mechanisms)
-    if not (bits and evidence.is_exact) or _small_strata(evidence):
-        return False
-    if any(every is None for group in evidence.groups for every in group.every_report):
-        return False
-    try:
-        return bool(evidence.dual_moments.inverses)
-    except NotIdentified:
-        return False
-
-
 def _small_strata(evidence: Evidence) -> bool:
     """Whether strata are so small that the noise of their own information biases the dual.
 
@@ -163,15 +399,6 @@ def covariance_of(problem: JointMoments) -> Covariance | None:
     Of more cells than a matrix is formed for it is a diagonal and a low rank, where features allow.
     """
     return problem.covariance() if problem.k <= LARGEST_INFORMATION else problem.factored
-
-
-def uncertain(evidence: Evidence, problem: JointMoments) -> Uncertain:
-    """The linear estimate with its covariance, or its variances where that is too large."""
-    estimate, V, factor = problem.estimate()[0], covariance_of(problem), dispersion(evidence)
-    if V is not None:
-        return Uncertain(estimate, V.scaled(factor))
-    alone = None if len(problem.strata) > 1 else problem.variances() * factor
-    return Uncertain(estimate, None, variances=alone)
 
 
 def dispersion(evidence: Evidence) -> float:
@@ -201,56 +428,24 @@ def cell_law(evidence: Evidence, problem: JointMoments, V: Covariance | None) ->
     return CellLaw(variance, third, _PART * step, doubt**2)
 
 
-def _by_moments(
-    estimator: MomentsEstimator, problem: JointMoments, linear: Uncertain
-) -> tuple[Solution, Covariance | None, str]:
-    """An estimate from moments, its covariance and what that is."""
-    solution = estimator.solve(problem)
-    plain = None if linear.covariance is None else covariance_of(problem)
-    if plain is None:
-        return solution, None, "none (too large)"
-    V = estimator.covariance(problem, solution, plain)
-    if V.factors is not None:
-        return solution, V, "linear"
-    return solution, without_rounding(V.matrix(), plain.variances().max()), "linear"
-
-
 # -- the likelihood ----------------------------------------------------------------------------
 
 
 def maximum(evidence: Evidence, estimator: MLE | None = None) -> Solution:
-    """The maximum of the likelihood, from the dual estimate."""
+    """The maximum of the likelihood, from the dual estimate or the margins' product if likelier."""
     estimator, problem = MLE() if estimator is None else estimator, evidence.likelihood
     W, n = observed(problem)
     target = gap_target(problem.nobs, estimator.tol)
     by_step, most = estimator.tol is None, estimator.max_iter
-    found, how = maximise(W, n, target, by_step, most, _start(evidence))
-    return report(found, problem.nobs, how, target)
-
-
-def _by_likelihood(
-    evidence: Evidence, estimator: Estimator[Any], linear: Uncertain, cov_type: str
-) -> tuple[Solution, Covariance | None, str]:
-    """An estimate from the likelihood, its covariance and what that is."""
-    if isinstance(estimator, MLE) and estimator.constraints is None:  # can start at the dual
-        solution = maximum(evidence, estimator)
-    else:
-        solution = estimator.solve(evidence.likelihood)
-    if cov_type == "linear":
-        return solution, linear.covariance, "linear"
-    if estimator.without_errors:
-        return solution, None, estimator.without_errors
-    return solution, *information(evidence, solution.p, cov_type == "fpe16")
-
-
-def _start(evidence: Evidence) -> Array:
-    """Where the likelihood is maximised from: the dual, or the margins' product if likelier."""
-    null, likelihood = evidence.null, evidence.likelihood
+    start = evidence.null
     try:
         dual = project_simplex(evidence.dual_moments.estimate()[0])
+        if problem.loglike(dual) > problem.loglike(start):
+            start = dual
     except NotIdentified:
-        return null
-    return dual if likelihood.loglike(dual) > likelihood.loglike(null) else null
+        pass
+    top, how = maximise(W, n, target, by_step, most, start)
+    return report(top, problem.nobs, how, target)
 
 
 def one_step(evidence: Evidence, estimator: OneStep) -> tuple[Solution, Covariance | None, str]:
@@ -277,13 +472,21 @@ def one_step(evidence: Evidence, estimator: OneStep) -> tuple[Solution, Covarian
 
 
 def information(evidence: Evidence, p: Array, unconstrained: bool) -> tuple[Covariance | None, str]:
-    """Covariance of a likelihood estimate at p, from expected or observed information."""
+    """Covariance of a likelihood estimate at p, and of what information.
+
+    Expected where all reports can be listed and are complete, else observed.
+    """
     if p.size > LARGEST_INFORMATION:
         return None, "none (too large)"
     free = np.all([group.uncertain(p) for group in evidence.groups], axis=0)
-    J, kind = _expected_information(evidence, p), "expected"
-    if J is None:
-        J, kind = evidence.likelihood.information(p), "observed"
+    J, kind = np.zeros((p.size,) * 2), "expected"
+    for group in evidence.groups:
+        if group.listed is None or not evidence.is_complete:
+            J, kind = evidence.likelihood.information(p), "observed"
+            break
+        rows = group.listed[1]
+        law = rows.mix(p)
+        J += rows.gram(np.divide(group.nobs, law, out=np.zeros_like(law), where=law > 0.0))
     J = J[np.ix_(free, free)]
     try:
         V = fpe16(J) if unconstrained else observed_tangent_inverse(J)
@@ -297,201 +500,16 @@ def information(evidence: Evidence, p: Array, unconstrained: bool) -> tuple[Cova
     return Covariance.dense(whole), kind
 
 
-def _expected_information(evidence: Evidence, p: Array) -> Array | None:
-    """Expected information, None where reports cannot be listed."""
-    total = np.zeros((p.size,) * 2)
-    for group in evidence.groups:
-        rows = group.listed_channel()
-        if rows is None or not evidence.is_complete:
-            return None
-        law = rows.mix(p)
-        total += rows.gram(np.divide(group.nobs, law, out=np.zeros_like(law), where=law > 0.0))
-    return total
-
-
-# -- A table of two variables, and effects of one on the other by the labels of their categories ---
-
-
-@dataclass(frozen=True, eq=False)
-class TwoWay:
-    """The fit of two variables; effects rest on its unconstrained estimate.
-
-    Beside it they have their value at the maximum of the likelihood, where that was fitted.
-    """
-
-    fit: Fit
-    variables: Variables
-
-    @classmethod
-    def of(cls, fit: Fit, variables: Variables) -> TwoWay:
-        """The fit, refused where it is one of more variables."""
-        names = variables.names
-        if len(names) != 2:
-            raise NotAvailable(
-                f"this is for two variables; there are {len(names)}: fit a model of two, or "
-                f"take two of these by collapse({list(names[:2])})"
-            )
-        return cls(fit, variables)
-
-    @property
-    def linear(self) -> pd.DataFrame:
-        """The unconstrained estimate."""
-        table: pd.DataFrame = self.variables.table(self.fit.linear.estimate, "linear_params")
-        return table
-
-    def spread(self, alpha: float) -> Covariance:
-        """Covariance for conditionals and effects, where cells that were never seen may exist."""
-        return allow_for_unseen(self.fit.linear.known(), self.fit.nobs, alpha)
-
-    @property
-    def _maximum(self) -> Array:
-        """The maximum likelihood table, nan where it was not fitted."""
-        estimate = self.fit.fitted.estimate
-        values = estimate if self.fit.is_maximum else np.full(estimate.size, np.nan)
-        return values.reshape(self.variables.sizes)
-
-    def _place(self, name: str, axis: int, label: Any) -> int:
-        return position(name, label, self.variables.labels[axis], self._remedy(axis))
-
-    def _pair(self, name: str, axis: int, labels: Any) -> list[int]:
-        return two_positions(name, labels, self.variables.labels[axis], self._remedy(axis))
-
-    def _remedy(self, axis: int) -> str:
-        names, labels = self.variables.names, self.variables.labels
-        return f"is no category of {names[axis]}: {list(labels[axis])}"
-
-    def odds_ratio(self, rows: Any, columns: Any, alpha: float) -> Effect:
-        """See `AssociationResults.odds_ratio`, as for the other effects."""
-        i, j = self._pair("rows", 0, rows), self._pair("columns", 1, columns)
-        found = effects.odds_ratio(self.linear, self.spread(alpha), i, j, alpha)
-        p = self._maximum
-        return beside(found, _quotient(p[i, j].prod(), p[i, j[::-1]].prod()))
-
-    def risk_difference(self, rows: Any, column: Any, alpha: float) -> Effect:
-        (i, i2), j = self._pair("rows", 0, rows), self._place("column", 1, column)
-        found = effects.risk_difference(self.linear, self.spread(alpha), i, i2, j, alpha)
-        first, second = self._risks(i, i2, j)
-        return beside(found, first - second)
-
-    def risk_ratio(self, rows: Any, column: Any, alpha: float) -> Effect:
-        (i, i2), j = self._pair("rows", 0, rows), self._place("column", 1, column)
-        found = effects.risk_ratio(self.linear, self.spread(alpha), i, i2, j, alpha)
-        return beside(found, _quotient(*self._risks(i, i2, j)))
-
-    def _risks(self, i: int, i2: int, j: int) -> tuple[float, float]:
-        """Maximum likelihood estimates of P(column | row) in two rows."""
-        p = self._maximum
-        first, second = (_quotient(p[row, j], p[row].sum()) for row in (i, i2))
-        return first, second
-
-    def cramers_v(self, alpha: float, test: TestResult | None) -> Effect:
-        """With the interval that goes with this test of independence."""
-        small = self.variables.sizes == (2, 2)  # no table of larger ones gains by unseen cells
-        V = self.spread(alpha) if small else self.fit.linear.known()
-        p = None if test is None else test.pvalue
-        found = effects.cramers_v(self.linear, V, alpha, p)
-        if not self.fit.is_maximum:
-            return found
-        return beside(found, fitted_cramers_v(self._maximum))
-
-    def departures(self) -> tuple[Array, Array]:
-        """Departures from independence and their standard errors."""
-        return effects.departures(self.linear, self.fit.linear.known())
-
-
 def z_values(departure: Array, se: Array) -> Array:
     """Departures in standard errors; zero where there is nothing to vary."""
     return np.asarray(np.divide(departure, se, out=np.zeros_like(se), where=se > 0.0))
 
 
-def _quotient(numerator: float, denominator: float) -> float:
-    """Ratio of two frequencies: infinite over zero, and nan for nothing over nothing."""
-    if denominator > 0.0:
-        return float(numerator / denominator)
-    return float("inf") if numerator > 0.0 else float("nan")
-
-
-# -- Tests of two variables at each level of a third ----------------------------------------------
-
-
-_FEW = 10.0  # expected reports of a combination below which normal laws are doubtful
-_FEW_UNDER_NULL = 2.0  # the same for covariances under the hypothesis
-
-
-@dataclass(frozen=True, eq=False)
-class ThreeWay:
-    """The unconstrained estimate of three variables, one of which is given.
-
-    Parameters
-    ----------
-    p : array, shape (k1, k2, k3)
-        The variable that is given on the last axis.
-    covariance : Covariance
-        Of ``p.reshape(-1)``.
-    cells : array of int, the same shape
-        Places of the cells in the order of the variables.
-    names : tuple of three str
-        The given variable last.
-    axis : int
-        Place of the given variable.
-    """
-
-    p: Array
-    covariance: Covariance
-    cells: npt.NDArray[np.int64]
-    names: tuple[str, str, str]
-    axis: int
-
-    @classmethod
-    def of(cls, name: str, variable: object, fit: Fit, variables: Variables) -> ThreeWay:
-        """The fit, refused where it is not of three; the argument `name` is the one given."""
-        sizes = variables.sizes
-        if len(sizes) != 3:
-            raise NotAvailable(f"the test is for three variables; there are {len(sizes)}")
-        axis = variables.place(name, variable)
-        cells = np.moveaxis(np.arange(np.prod(sizes)).reshape(sizes), axis, -1)
-        first, second = (other for v, other in enumerate(variables.names) if v != axis)
-        V = fit.linear.known().take(cells.reshape(-1))
-        names = first, second, variables.names[axis]
-        return cls(fit.linear.estimate[cells], V, cells, names, axis)
-
-    def conditional_independence(self, evidence: Evidence | None, cells: Cells) -> TestResult:
-        """See `AssociationResults.test_conditional_independence`."""
-        V, method, enough = self.covariance, "Wald test on the unconstrained estimate", _FEW
-        under_null = None if evidence is None else _null_covariance(evidence, self.axis)
-        if under_null is not None:
-            V = under_null.scaled(cells.dispersion).take(self.cells.reshape(-1))
-            method, enough = "score test on the unconstrained estimate", _FEW_UNDER_NULL
-        statistic, df, note = tables.conditional_independence(self.p, V)
-        if cells.smallest_expected < enough:
-            few = (
-                f"the smallest expected count of a combination is {cells.smallest_expected:.2g}: "
-                f"below about {enough:g} the test rejects too often"
-            )
-            note = "; ".join(filter(None, (note, few)))
-        first, second, given = self.names
-        null = f"{first} and {second} are independent given {given}"
-        return TestResult.chi_square(null, statistic, df, method, note)
-
-    def homogeneity(self) -> TestResult:
-        """See `AssociationResults.test_homogeneity`."""
-        statistic, df = tables.homogeneity(self.p, self.covariance)
-        first, second, by = self.names
-        null = f"the odds ratios of {first} and {second} are the same for every {by}"
-        return TestResult.chi_square(null, statistic, df, "Wald test of log odds ratios")
-
-
-def _null_covariance(evidence: Evidence, given: int) -> Covariance | None:
-    """Covariance of the unconstrained estimate if two variables are independent given a third.
-
-    It is that at p_i.k p_.jk / p_..k of the estimate, projected onto the simplex; None where the
-    reports cannot be listed, as of bits. With the law of the reports as seen the variance of what
-    is hardly ever reported is underestimated: where a cell is expected once in 1,000 reports of
-    epsilon 8, .41 of true hypotheses were rejected at .05, against .05.
-    """
+def null_covariance(evidence: Evidence, given: int) -> Covariance | None:
+    """Covariance if two variables are independent given a third: at p_i.k p_.jk / p_..k."""
     problem = unconstrained(evidence, by_name=True)
     if any(stratum.listing is None for stratum in problem.strata):
-        return None
+        return None  # reports that cannot be listed, as of bits
     p = project_simplex(problem.estimate()[0]).reshape(evidence.sizes)
     first, second = (v for v in range(3) if v != given)
     mass = p.sum(axis=(first, second), keepdims=True)
@@ -500,202 +518,12 @@ def _null_covariance(evidence: Evidence, given: int) -> Covariance | None:
     return problem.covariance(null.reshape(-1))
 
 
-# -- What the reports of several variables say of them: all that estimates and tests start from ---
-
-
-LARGEST_LISTED = 1 << 20  # entries of a joint channel that is formed for a check
-
-
-@dataclass(frozen=True, eq=False)
-class Evidence:
-    """The reports of an association model, by group of respondents, and what follows from them.
-
-    Parameters
-    ----------
-    groups : tuple of JointGroup
-        Respondents whose mechanisms are the same.
-    specs : tuple of VariableSpec
-        What of each variable is estimated.
-    names : tuple of str
-        Names of the variables.
-    """
-
-    groups: tuple[JointGroup, ...]
-    specs: tuple[VariableSpec, ...]
-    names: tuple[str, ...]
-
-    def __getstate__(self) -> dict[str, Any]:
-        """What is copied and stored: the reports, not what was computed from them."""
-        return {"groups": self.groups, "specs": self.specs, "names": self.names}
-
-    @property
-    def nobs(self) -> int:
-        """Number of respondents."""
-        return sum(group.nobs for group in self.groups)
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """Categories of each variable."""
-        return tuple(spec.k for spec in self.specs)
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether every answer is in some cell."""
-        return all(spec.complete for spec in self.specs)
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether every answer is in some cell, and no "Other" is modelled."""
-        return self.is_complete and not any(spec.approximate for spec in self.specs)
-
-    @cached_property
-    def digest(self) -> str:
-        """Sixteen hexadecimal digits that differ whenever the reports do (BLAKE2)."""
-        found = hashlib.blake2b(digest_size=8)
-        for group in self.groups:
-            for part in group.counts.reports:
-                found.update(part.mechanism.fingerprint.encode())
-                y = part.y if part.mechanism.n_bits else part.y.astype(np.int64)
-                for values in (y, part.cohort):
-                    found.update(b"" if values is None else np.ascontiguousarray(values).tobytes())
-            found.update(np.ascontiguousarray(group.counts.n).tobytes())
-        return found.hexdigest()
-
-    # -- each variable alone -------------------------------------------------------------------
-
-    @cached_property
-    def margins(self) -> tuple[FrequencyModel, ...]:
-        """The model of each variable alone."""
-        return tuple(
-            FrequencyModel([group.variables[v] for group in self.groups], spec.candidates)
-            for v, spec in enumerate(self.specs)
-        )
-
-    @cached_property
-    def _others(self) -> list[list[Array | None]]:
-        """Likelihood of a modelled "Other", by group and variable."""
-        found: list[list[Array | None]] = [[None] * len(self.specs) for _ in self.groups]
-        for v, spec in enumerate(self.specs):
-            if not spec.approximate:
-                continue
-            p = project_subsimplex(self.margins[v].moments().estimate()[0])
-            # noise may leave nothing for Other, whose law is then unknown: about a standard error
-            p *= min(1.0, (1.0 - self.nobs**-0.5) / float(p.sum()))
-            for g, group in enumerate(self.groups):
-                found[g][v] = other_rows(group.variables[v], spec.candidates, p, form=spec.other)
-        return found
-
-    @cached_property
-    def _likelihoods(self) -> list[tuple[DenseRows, ...]]:
-        """Likelihoods of the distinct reports of each group and variable."""
-        pairs = zip(self.groups, self._others, strict=True)
-        return [group.likelihoods(others) for group, others in pairs]
-
-    @cached_property
-    def references(self) -> tuple[Array, ...]:
-        """Maximum likelihood estimate of each margin."""
-        found = []
-        for v, spec in enumerate(self.specs):
-            mechanism = self.groups[0].counts.mechanisms[v]
-            if spec.complete and not (mechanism.n_bits or mechanism.n_cohorts):
-                found.append(MLE().solve(self.margins[v].likelihood()).p)  # k-RR in closed form
-                continue
-            parts = tuple(rows[v] for rows in self._likelihoods)
-            n = np.concatenate([group.variables[v].n for group in self.groups])
-            W = parts[0] if len(parts) == 1 else StackedRows(parts)
-            found.append(MLE().solve(Likelihood(W, n)).p)
-        return tuple(found)
-
-    @cached_property
-    def _interior(self) -> tuple[Array, ...]:
-        """The marginal fits, moved from the boundary where they make a report impossible.
-
-        Scores divide by the probability of the report; any reference would do.
-        """
-        found = []
-        for v, p in enumerate(self.references):
-            ruled_out = any(group.rules_out(v, p) for group in self.groups)
-            weight = 0.5 / self.nobs if ruled_out else 0.0
-            found.append((1.0 - weight) * p + weight / p.size)
-        return tuple(found)
-
-    def tables(self) -> list[tuple[Array, Array]]:
-        """Channel, (k, l), and counts, (l,), of joint reports; none where they are not listed."""
-        found = []
-        for group in self.groups:
-            mechanisms = group.counts.mechanisms
-            if any(m.n_bits or m.n_cohorts for m in mechanisms):
-                return []
-            if prod(m.n_outputs * m.k for m in mechanisms) > LARGEST_LISTED:
-                return []
-            Q = reduce(np.kron, [m.channel().matrix() for m in mechanisms])
-            found.append((np.asarray(Q), group.counts.table().reshape(-1)))
-        return found
-
-    # -- all variables together ----------------------------------------------------------------
-
-    @property
-    def null(self) -> Array:
-        """The cells under independence: products of the marginal fits, shape (k,)."""
-        return reduce(np.kron, self.references)
-
-    @cached_property
-    def scores(self) -> tuple[Scores, ...]:
-        """Scores of all reports at the marginal fits, group by group."""
-        pairs = zip(self.groups, self._likelihoods, strict=True)
-        return tuple(Scores(group, rows, self._interior) for group, rows in pairs)
-
-    @cached_property
-    def likelihood(self) -> Likelihood:
-        """The exact likelihood of all reports together, over the cells in row-major order."""
-        pairs = zip(self.groups, self._likelihoods, strict=True)
-        parts = tuple(group.joint_rows(rows) for group, rows in pairs)
-        n = np.concatenate([group.counts.n for group in self.groups])
-        return Likelihood(parts[0] if len(parts) == 1 else StackedRows(parts), n)
-
-    def loglike(self, p: Array) -> float:
-        """Log-likelihood of an estimate; nan where it is no distribution."""
-        if np.any(p < 0.0) or abs(p.sum() - 1.0) > 1e-9:
-            return float("nan")
-        return self.likelihood.loglike(p)
-
-    @cached_property
-    def moments(self) -> JointMoments:
-        """Equations for the products of linear estimates of single reports."""
-        strata = tuple(s for group in self.groups for s in group.linear_strata())
-        return JointMoments(strata, self.names, self.is_complete)
-
-    @cached_property
-    def dual_moments(self) -> JointMoments:
-        """Equations for the products of the scores at the marginal fits (see `OneStep`)."""
-        strata = tuple(s for scores in self.scores for s in scores.strata())
-        return JointMoments(strata, self.names, self.is_complete)
-
-
-def simulated(evidence: Evidence, p: Array, rng: np.random.Generator) -> Evidence:
-    """That of as many simulated respondents, whose true cells have law p; cohorts stay."""
-    if not evidence.is_exact:
-        raise NotAvailable(
-            "the law of answers that are not among the candidates is not known: nothing can be "
-            "simulated; use method='score'"
-        )
-    specs = evidence.specs
-    labels = [spec.labels for spec in specs]
-    drawn = (group.counts.simulated(p, labels, rng) for group in evidence.groups)
-    return replace(evidence, groups=tuple(JointGroup(counts, specs) for counts in drawn))
-
-
-# -- The records that results of several variables hold beside the fit itself ---------------------
+# -- What results hold beside the fit ------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class Variables:
-    """The variables: names, categories, how others are treated, and each one's own fit.
-
-    `is_complete` says that all answers are among the categories; `lacking` how many respondents
-    gave no report on each variable, and is empty where nobody did or that is not known.
-    `unprotected` names the variables that some respondents answered without privacy.
-    """
+    """Of each variable its name, categories, how others are treated, its fit, who lacked it."""
 
     names: tuple[str, ...]
     labels: tuple[pd.Index[Any], ...]
@@ -714,18 +542,6 @@ class Variables:
     def cells(self) -> pd.Index[Any]:
         """One entry per cell, row-major."""
         return pd.MultiIndex.from_product(self.labels, names=self.names)
-
-    @property
-    def are_doubtful(self) -> bool:
-        """Whether the reports of one say that answers are missing from its categories."""
-        if self.is_complete:
-            return False
-        shares = [fit.unexplained for fit in self.margin_fits]
-        open_lists = any(s is not None and s.estimate > 2.0 * s.bse for s in shares)
-        # of lumped categories the margin has one row more than the table
-        pairs = zip(self.margin_fits, self.labels, strict=True)
-        rests = [fit.linear for fit, labels in pairs if len(fit.categories) > len(labels)]
-        return open_lists or any(rest.estimate[-1] > 2.0 * rest.bse()[-1] for rest in rests)
 
     def place(self, name: str, variable: object) -> int:
         """The place of the variable that the argument `name` names."""
@@ -753,10 +569,7 @@ class Cells:
 
 @dataclass(frozen=True, eq=False)
 class Tests:
-    """Tests that were made of the reports, and the tallies that others start from.
-
-    `trend` and `null_llf` are there where `evidence` is None.
-    """
+    """Tests made of the reports, and tallies for others: without them `trend` and `null_llf`."""
 
     digest: str
     independence: TestResult | None = None

@@ -1,4 +1,14 @@
-"""One group of respondents of an association model: its reports as likelihoods and as features."""
+"""What an association model is asked, and its groups of respondents.
+
+First the arguments: respondents by group, names, candidates and "Other" of each variable. Then a
+group, whose reports all come from the same mechanisms, as likelihoods and as features; and their
+scores. The features ``a = W / (W p)`` of a variable are its scores at p, and the duals of its
+likelihood: ``E[a | X = i] = J[:, i]`` with J its expected information at p. Scores less one say how
+they vary, and are small where epsilon is: that of a category which the reference takes for the only
+one is one for certain. A cell of frequency zero that would show in a report which p makes
+impossible has infinite information: it is known to be empty. Bits are noise enough to prove
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +25,13 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import boolean, listed, one_of
-from ldpstats.channels.structured import Bits, Channel, Uniformised
+from ldpstats.channels.structured import Bits, Uniformised
 from ldpstats.errors import IncompleteListWarning, InvalidArgument, MechanismMismatch, NotAvailable
 from ldpstats.inference.tables.independence import CrossMoments
 from ldpstats.labels import as_labels, encode
 from ldpstats.likelihood.joint import Alphabet, FeatureMap, Listing, Stratum, Unit, linear_features
 from ldpstats.likelihood.joint_rows import Factor, JointRows
-from ldpstats.likelihood.rows import DenseRows, Rows
+from ldpstats.likelihood.rows import DenseRows
 from ldpstats.mechanisms.lumped import lump
 from ldpstats.models.layout import in_turn
 from ldpstats.reports.joint import JointCounts
@@ -51,374 +61,7 @@ _MOST_ENTRIES = 1 << 20  # of a channel up to which all reports of bits are list
 _MOST_LISTED = 1 << 20  # combinations of labels that are listed for expected covariances
 
 
-class JointGroup:
-    """Respondents whose reports all come from the same mechanisms, stratum by stratum."""
-
-    def __init__(self, counts: JointCounts, specs: Sequence[VariableSpec]) -> None:
-        self.specs = tuple(specs)
-        self.counts, self.slices = counts.strata()
-        parts = [self.counts.variable(v) for v in range(len(self.specs))]
-        self.variables: tuple[Counts, ...] = tuple(part[0] for part in parts)
-        self.index = tuple(part[1] for part in parts)
-
-    @property
-    def nobs(self) -> int:
-        """Number of respondents."""
-        return self.counts.nobs
-
-    def likelihoods(self, others: Sequence[Array | None]) -> tuple[DenseRows, ...]:
-        """Likelihoods of each variable's distinct reports under its categories, shape (u_v, k_v).
-
-        `others` holds the likelihoods of a modelled "Other", shape (u_v,), or None.
-        """
-        found = []
-        for counts, spec, column in zip(self.variables, self.specs, others, strict=True):
-            rows = counts.mechanism.likelihood(counts, spec.candidates).W
-            W = _dense(rows, spec.k)
-            if column is not None:
-                W[:, -1] = column
-            found.append(DenseRows(W, rows.log_scale))
-        return tuple(found)
-
-    def joint_rows(self, likelihoods: Sequence[DenseRows]) -> JointRows:
-        """The likelihood of the reports on all variables together."""
-        parts = zip(likelihoods, self.index, strict=True)
-        return JointRows(tuple(Factor(rows.W, index, rows.scale) for rows, index in parts))
-
-    def _shares(self, v: int, part: slice) -> Array | None:
-        """Shares of the cohorts of variable v among the respondents in `part`."""
-        cohort, n = self.counts.reports[v].cohort, self.counts.n[part]
-        if cohort is None:
-            return None
-        total = np.bincount(cohort[part], n, self.counts.reports[v].mechanism.n_cohorts)
-        return np.asarray(total / n.sum())
-
-    def table(self, v: int, w: int, part: slice) -> npt.NDArray[np.int64] | None:
-        """Respondents with each pair of distinct reports, (u_v, u_w); None where they are many."""
-        first, second, n = self.index[v], self.index[w], self.counts.n[part]
-        extent = len(self.variables[v].y), len(self.variables[w].y)
-        if first is None or second is None or prod(extent) > max(_DENSE * n.size, _SMALL_TABLE):
-            return None
-        found = np.zeros(extent, dtype=np.int64)
-        np.add.at(found, (first[part], second[part]), n)
-        return found
-
-    def distinct(self, v: int, part: slice) -> tuple[Array, Array]:
-        """Which of its distinct reports on variable v each combination in `part` has."""
-        index = self.index[v]
-        if index is not None:
-            where, code = np.unique(index[part], return_inverse=True)
-            return code.reshape(-1), where
-        y = self.counts.reports[v].y[part]
-        cohort = self.counts.reports[v].cohort
-        keys = np.column_stack([y] if cohort is None else [y, cohort[part]])
-        _, first, code = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-        return code.reshape(-1), first + part.start
-
-    def linear_strata(self) -> list[Stratum]:
-        """Products of the linear estimates of single reports."""
-        maps: list[FeatureMap] = []
-        for counts, spec in zip(self.variables, self.specs, strict=True):
-            moments = counts.mechanism.moments(counts, spec.candidates)
-            maps.append(linear_features(counts, moments, spec.approximate).first(spec.k))
-        rows = JointRows(
-            tuple(Factor(m.values, index) for m, index in zip(maps, self.index, strict=True))
-        )
-        listing = self.listing
-        alphabets = None
-        if listing is not None:
-            pairs = zip(self._label_features, self.every_report, strict=True)
-            alphabets = tuple(Alphabet(F, Q.T) for F, Q in pairs if Q is not None)
-        strata = []
-        for part in self.slices:
-            n = self.counts.n[part]
-            responses = tuple(m.response(self._shares(v, part)) for v, m in enumerate(maps))
-            made = Stratum(
-                rows.select(part), n, n, int(n.sum()), responses, listing, alphabets, self._units
-            )
-            strata.append(made)
-        return strata
-
-    @cached_property
-    def _units(self) -> tuple[Unit, ...] | None:
-        """The unbiased features of each variable, where those of all are simple."""
-        if any(m.n_cohorts for m in self.counts.mechanisms):
-            return None
-        found = [_unit(m.channel()) for m in self.counts.mechanisms]
-        simple = tuple(unit for unit in found if unit is not None)
-        return simple if len(simple) == len(found) else None
-
-    @cached_property
-    def channels(self) -> list[Array | None]:
-        """Channel matrix of each variable that reports labels, shape (k, l); None for others."""
-        return [
-            None if m.n_bits or m.n_cohorts else m.channel().matrix()[: spec.k]
-            for m, spec in zip(self.counts.mechanisms, self.specs, strict=True)
-        ]
-
-    @cached_property
-    def every_report(self) -> list[Array | None]:
-        """Channel of all reports that a variable can make, l of them, shape (k, l).
-
-        None where they have cohorts, are too many, or where answers may be in no category. Reports
-        that differ by what says nothing of the answer are one.
-        """
-        return [self._every_report(v) for v in range(len(self.specs))]
-
-    def _every_report(self, v: int) -> Array | None:
-        mechanism, spec, Q = self.counts.mechanisms[v], self.specs[v], self.channels[v]
-        if mechanism.n_cohorts or not spec.complete or spec.approximate:
-            return None
-        if Q is None:
-            channel = mechanism.channel()
-            k, l = channel.shape  # noqa: E741
-            if k != spec.k or k * l > _MOST_ENTRIES:
-                return None
-            Q = channel.matrix()
-        return np.asarray(Q[:, Q.any(axis=0)])
-
-    def rules_out(self, v: int, p: Array) -> bool:
-        """Whether p makes a report of variable v impossible that some category can give."""
-        every = self.every_report[v]
-        Q = self.channels[v] if every is None else every
-        return Q is not None and bool(np.any(Q.any(axis=0) & (p @ Q <= 0.0)))
-
-    def uncertain(self, p: Array) -> npt.NDArray[np.bool_]:
-        """Cells, shape (k,), whose frequency the reports leave open if the estimate is p.
-
-        A cell of frequency zero that would show in a report that p makes impossible has infinite
-        information: it is known to be empty. Bits are noise enough to prove nothing.
-        """
-        channels = [
-            np.ones((spec.k, 1)) if Q is None else Q
-            for Q, spec in zip(self.channels, self.specs, strict=True)
-        ]
-        if prod(Q.shape[1] for Q in channels) > _MOST_LISTED:
-            return np.ones(p.size, dtype=bool)
-        p = np.where(p > _ZERO, p, 0.0)
-        rows = _combinations(channels)
-        proofs = np.where(rows.mix(p) > 0.0, 0.0, 1.0)
-        return np.asarray((rows.adjoint(proofs) <= 0.0) | (p > 0.0))
-
-    @cached_property
-    def _possible(self) -> list[Array] | None:
-        """Labels that each mechanism can report; None where they are no labels or too many."""
-        found = [Q.any(axis=0) for Q in self.channels if Q is not None]
-        if len(found) < len(self.specs) or prod(seen.size for seen in found) > _MOST_LISTED:
-            return None
-        return [np.flatnonzero(seen) for seen in found]
-
-    def listed_channel(self) -> JointRows | None:
-        """The channel's columns for all combinations of reports, where these can be listed."""
-        if self._possible is None:
-            return None
-        pairs = zip(self.channels, self._possible, strict=True)
-        return _combinations([Q[:, y] for Q, y in pairs if Q is not None])
-
-    @cached_property
-    def _label_features(self) -> list[Array]:
-        """Linear estimates of all labels of each variable, shape (l, k), where all are labels."""
-        assert self._possible is not None
-        found = []
-        for m, spec, y in zip(self.counts.mechanisms, self.specs, self._possible, strict=True):
-            every = Counts(y, np.ones(len(y), dtype=np.int64), m)
-            found.append(linear_features(every, m.moments(every), spec.approximate).first(spec.k))
-        return [features.values for features in found]
-
-    @cached_property
-    def listing(self) -> Listing | None:
-        """All combinations of reports with their linear estimates, where these can be listed."""
-        channel = self.listed_channel()
-        complete = all(spec.complete for spec in self.specs)
-        if channel is None or self._possible is None or not complete:
-            return None
-        pairs = zip(self._label_features, channel.factors, strict=True)
-        factors = [Factor(values, factor.index) for values, factor in pairs]
-        places = [
-            np.searchsorted(y, part.y)
-            for y, part in zip(self._possible, self.counts.reports, strict=True)
-        ]
-        cells = np.ravel_multi_index(places, [len(y) for y in self._possible])
-        seen = np.bincount(cells, self.counts.n, channel.shape[0])
-        return Listing(JointRows(tuple(factors)), channel, seen)
-
-
-@dataclass(frozen=True, eq=False)
-class Scores:
-    """Likelihoods of a group's reports relative to a reference distribution of each variable.
-
-    The features ``a = W / (W p)`` of a variable are its scores at p, and the duals of its
-    likelihood: ``E[a | X = i] = J[:, i]`` with J its expected information at p.
-
-    Parameters
-    ----------
-    group : JointGroup
-    likelihoods : tuple of DenseRows, shape (u_v, k_v)
-    references : tuple of array, shape (k_v,)
-    """
-
-    group: JointGroup
-    likelihoods: tuple[DenseRows, ...]
-    references: tuple[Array, ...]
-
-    @cached_property
-    def means(self) -> tuple[Array, ...]:
-        """W p of each variable's distinct reports, shape (u_v,)."""
-        pairs = zip(self.likelihoods, self.references, strict=True)
-        return tuple(rows.mix(p) for rows, p in pairs)
-
-    def _mean(self, v: int) -> Array:
-        """W p of variable v for each combination of reports, shape (u,)."""
-        index = self.group.index[v]
-        return self.means[v] if index is None else self.means[v][index]
-
-    def values(self, v: int, part: slice) -> Array:
-        """Centred scores of variable v of each respondent in `part`, shape (n, k)."""
-        return np.repeat(self._of_respondents(v, part), self.group.counts.n[part], axis=0)
-
-    def information(self, v: int, part: slice) -> Array:
-        """Mean outer product of the scores of variable v, shape (k, k)."""
-        W, d, index = self.likelihoods[v].W, self.means[v], self.group.index[v]
-        n = self.group.counts.n[part]
-        if index is None:
-            W, d = W[part], d[part]
-        else:
-            n = np.bincount(index[part], n, len(W))
-        return np.asarray(DenseRows(W).gram(n / d**2) / n.sum())
-
-    def expected(self, v: int) -> Array | None:
-        """Expected information of variable v at its reference, where reports can be listed."""
-        every = self.group.every_report[v]
-        Q = self.group.channels[v] if every is None else every
-        if Q is None:
-            return None
-        law = self.references[v] @ Q
-        return np.asarray(np.divide(Q, law, out=np.zeros(Q.shape), where=law > 0.0) @ Q.T)
-
-    def shown(self, v: int, part: slice) -> Array:
-        """Information of variable v: of labels as expected, of other reports as observed."""
-        J = None if self.group.channels[v] is None else self.expected(v)
-        return self.information(v, part) if J is None else J
-
-    def strata(self) -> list[Stratum]:
-        """Products of scores: the moments of the dual estimator."""
-        group, n = self.group, self.group.counts.n
-        weight = np.prod([self._mean(v) for v in range(len(self.references))], axis=0)
-        rows, listing = group.joint_rows(self.likelihoods), group.listing
-        if listing is not None:
-            pairs = zip(listing.channel.factors, self.references, strict=True)
-            scored = (Factor(Q.W / (Q.W @ p)[:, None], Q.index) for Q, p in pairs)
-            listing = replace(listing, features=JointRows(tuple(scored)))
-        exact = [self.expected(v) for v in range(len(self.references))]
-        alphabets = self.alphabets()
-        strata = []
-        for part in group.slices:
-            responses = [self.information(v, part) if J is None else J for v, J in enumerate(exact)]
-            d = weight[part]
-            made = Stratum(
-                rows.select(part),
-                n[part] / d,
-                n[part] / d**2,
-                int(n[part].sum()),
-                tuple(responses),
-                listing,
-                alphabets,
-            )
-            strata.append(made)
-        return strata
-
-    def alphabets(self) -> tuple[Alphabet, ...] | None:
-        """The scores of all reports of each variable, where all of these can be listed."""
-        found = []
-        for Q, p in zip(self.group.every_report, self.references, strict=True):
-            if Q is None:
-                return None
-            found.append(Alphabet(Q.T / (p @ Q)[:, None], Q.T))
-        return tuple(found)
-
-    def centred(self, v: int, rows: slice) -> Array:
-        """Scores less one of some distinct reports of variable v; what rounding leaves is zero.
-
-        Scores are near one where epsilon is small: what is left of them says how they vary. That of
-        a category which the reference takes for the only one is one for certain.
-        """
-        scores = self.likelihoods[v].W[rows] / self.means[v][rows, None] - 1.0
-        scores[np.abs(scores) < _ROUNDING] = 0.0
-        return np.asarray(scores)
-
-    def blocks(self, v: int, part: slice) -> Iterator[tuple[Array, Array]]:
-        """Centred scores of the respondents in `part`, shape (b, k), and how many have each."""
-        n, index = self.group.counts.n[part], self.group.index[v]
-        if index is not None:
-            counts = np.bincount(index[part], n, len(self.means[v]))
-            seen = counts > 0
-            yield self.centred(v, slice(None))[seen], counts[seen]
-            return
-        for start in range(part.start, part.stop, _CHUNK):
-            block = slice(start, min(start + _CHUNK, part.stop))
-            yield self.centred(v, block), self.group.counts.n[block].astype(np.float64)
-
-    def cross_moments(self, v: int, w: int) -> list[CrossMoments]:
-        """Moments of the scores less one of two variables, in each stratum."""
-        if (v, w) == (0, 1):
-            return self._first_two
-        return [self._cross(v, w, part) for part in self.group.slices]
-
-    @cached_property
-    def _first_two(self) -> list[CrossMoments]:
-        return [self._cross(0, 1, part) for part in self.group.slices]
-
-    def _cross(self, v: int, w: int, part: slice) -> CrossMoments:
-        group, everything = self.group, slice(None)
-        table = group.table(v, w, part)
-        if table is not None:
-            x, y = self.centred(v, everything), self.centred(w, everything)
-            return CrossMoments.of_table(table, x, y)
-        totals: list[Any] = [0.0] * 5
-        for start in range(part.start, part.stop, _CHUNK):
-            block = slice(start, min(start + _CHUNK, part.stop))
-            x, y = self._of_respondents(v, block), self._of_respondents(w, block)
-            nx, ny = x.T * group.counts.n[block], y.T * group.counts.n[block]
-            found = (nx @ y, nx.sum(axis=1), ny.sum(axis=1), nx @ x, ny @ y)
-            totals = [total + new for total, new in zip(totals, found, strict=True)]
-        nobs = int(group.counts.n[part].sum())
-        return CrossMoments(nobs, *(total / nobs for total in totals))
-
-    def _of_respondents(self, v: int, block: slice) -> Array:
-        """Centred scores of variable v of the combinations in a block, shape (b, k)."""
-        index = self.group.index[v]
-        if index is None:
-            return self.centred(v, block)
-        return self.centred(v, slice(None))[index[block]]
-
-
-def _combinations(channels: Sequence[Array]) -> JointRows:
-    """Columns of the Kronecker product of channels (k_v, l_v): a row a combination of reports."""
-    grid = np.indices([Q.shape[1] for Q in channels]).reshape(len(channels), -1)
-    pairs = zip(channels, grid, strict=True)
-    return JointRows(tuple(Factor(np.ascontiguousarray(Q.T), index) for Q, index in pairs))
-
-
-def _unit(channel: Channel) -> Unit | None:
-    """The unbiased features of a channel's reports, where they are simple."""
-    if isinstance(channel, Uniformised):
-        return Unit.of_labels(channel.matrix(), channel.a, channel.b)
-    if isinstance(channel, Bits) and channel.unary:
-        return Unit.of_bits(channel.k, channel.p1, channel.p0)
-    return None
-
-
-def _dense(rows: Rows, k: int) -> Array:
-    """The first k columns of a likelihood, shape (u, k); zero where it has fewer."""
-    u, own = rows.shape
-    W = np.zeros((u, k))
-    for start in range(0, u, _CHUNK):
-        block = rows.take(start, min(start + _CHUNK, u))
-        W[start : start + len(block), : min(k, own)] = block[:, :k]
-    return W
-
-
-# -- What is said of the variables of an association model: groups, names, candidates, "Other" ----
+# -- Arguments: groups, names, candidates, "Other" -----------------------------------------------
 
 
 OTHER = "Other"
@@ -433,25 +76,12 @@ _OTHERS = ("lump", "product", "fpe16")
 
 @dataclass(frozen=True, eq=False)
 class VariableSpec:
-    """What of a variable is estimated.
+    """What of a variable is estimated."""
 
-    Parameters
-    ----------
-    labels : Index, shape (k,)
-        Categories of the joint table, "Other" included.
-    candidates : sequence of str, CandidateMap or None
-        Values to look for, over an open alphabet.
-    other : str
-        "" where there is no such category; "lump" where it is one of the mechanism's; else the
-        form of its likelihood, "product" or "fpe16".
-    complete : bool
-        Whether every answer is in some category.
-    """
-
-    labels: pd.Index[Any]
-    candidates: Any = None
-    other: str = ""
-    complete: bool = True
+    labels: pd.Index[Any]  # categories of the joint table, "Other" included
+    candidates: Any = None  # values to look for, over an open alphabet
+    other: str = ""  # "lump" if it is one of the mechanism's; the form of its likelihood; or none
+    complete: bool = True  # whether every answer is in some category
 
     @property
     def k(self) -> int:
@@ -469,45 +99,37 @@ def respondents(reports: Sequence[Any], ids: Sequence[Any] | None) -> list[Joint
 
     The cohorts of a device are such groups.
     """
-    return [part for found in _respondents(reports, ids) for part in found.by_cohort()]
-
-
-def _respondents(reports: Sequence[Any], ids: Sequence[Any] | None) -> list[JointCounts]:
     counted = reports
     if len(reports) == 1 and isinstance(reports[0], list | tuple):
         counted = reports[0]
-    several = any(isinstance(part, list | tuple) for part in reports)
     if counted and all(isinstance(part, JointCounts) for part in counted):
         for part in counted:
             _check_different(part.reports)
-        found = [part.tally() for part in counted]  # results must not hold rows, nor their order
-        if len({len(part.reports) for part in found}) > 1:
-            sizes = [len(part.reports) for part in found]
+        groups = [part.tally() for part in counted]  # results must not hold rows, nor their order
+        sizes = [len(part.reports) for part in groups]
+        if len(set(sizes)) > 1:
             raise InvalidArgument("reports", f"{sizes} variables", "groups need the same variables")
-    elif not several:
-        _check_different(reports)
-        return [JointCounts(reports, ids=ids).tally()]
+    elif any(isinstance(part, list | tuple) for part in reports):
+        columns = [list(part) if isinstance(part, list | tuple) else [part] for part in reports]
+        sizes = [len(column) for column in columns]
+        if len(columns) < 2:
+            remedy = "two or more variables are needed, each with a list of its groups"
+            raise InvalidArgument("reports", f"{len(columns)} variable", remedy)
+        if len(set(sizes)) > 1 or not sizes[0]:
+            raise InvalidArgument(
+                "reports", sizes, "groups: every variable needs the same groups of respondents"
+            )
+        for parts in zip(*columns, strict=True):
+            _check_different(parts)
+        groups = [JointCounts(parts).tally() for parts in zip(*columns, strict=True)]
     else:
-        found = _grouped([list(p) if isinstance(p, list | tuple) else [p] for p in reports])
+        _check_different(reports)
+        return JointCounts(reports, ids=ids).tally().by_cohort()
     if ids is not None:
         raise InvalidArgument(
             "ids", "given", "goes with one group of reports: pass JointCounts(reports, ids=ids)"
         )
-    return found
-
-
-def _grouped(lists: list[list[Any]]) -> list[JointCounts]:
-    sizes = [len(part) for part in lists]
-    if len(lists) < 2:
-        remedy = "two or more variables are needed, each with a list of its groups"
-        raise InvalidArgument("reports", f"{len(lists)} variable", remedy)
-    if len(set(sizes)) > 1 or not sizes[0]:
-        raise InvalidArgument(
-            "reports", sizes, "groups: every variable needs the same groups of respondents"
-        )
-    for parts in zip(*lists, strict=True):
-        _check_different(parts)
-    return [JointCounts(parts).tally() for parts in zip(*lists, strict=True)]
+    return [cohort for group in groups for cohort in group.by_cohort()]
 
 
 def _check_different(reports: Sequence[Any]) -> None:
@@ -531,13 +153,9 @@ def refuse_shared(
     analysis: str = "association",
     origins: Sequence[str] | None = None,
 ) -> None:
-    """Refuse two reports of a person that may come from one permanent response.
-
-    Given the answers they are independent only if devices drew both afresh. That is what
-    ``memoised=False`` says; None leaves it to the mechanisms and cohorts (`may_share`). `origins`
-    are what the variables are called where waves of one question are not told apart; by default
-    what their reports are called.
-    """
+    """Refuse two reports of a person that may come from one permanent response."""
+    # given the answers they are independent only if devices drew both afresh: memoised=False says
+    # so, None leaves it to mechanisms and cohorts; `origins` are the questions that waves are of
     if memoised is not None:
         if not boolean("memoised", memoised) or len(names) < 2:
             return
@@ -561,8 +179,8 @@ def together(parts: Sequence[Any]) -> JointCounts:
     paired = [isinstance(part, list | tuple) for part in parts]
     rows = [part if pair else (part, None) for part, pair in zip(parts, paired, strict=True)]
     _check_different([row[0] if len(row) else None for row in rows])
-    found = JointCounts.of_rows(rows) if any(paired) else JointCounts(parts)
-    return found.tally()
+    counts = JointCounts.of_rows(rows) if any(paired) else JointCounts(parts)
+    return counts.tally()
 
 
 def variable_names(
@@ -610,25 +228,55 @@ def prepared(
     """The reports of one variable, lumped where that is asked for, and what is estimated of it."""
     mechanism = parts[0].mechanism
     wanted = _wanted_other(other, mechanism, candidates, name)
+    over = candidates if mechanism.is_open else None
+    try:
+        labels = mechanism.labels(over)
+    except NotAvailable as error:
+        raise NotAvailable(f"{name}: {error}") from None
+    for part in parts[1:]:
+        if not part.mechanism.labels(over).equals(labels):
+            raise MechanismMismatch(
+                f"{part.mechanism} and {mechanism} have different categories: groups need "
+                "the same labels in the same order"
+            )
+    taken = f"is the category of {name} that other=True adds"
+    few = f"leave {name} fewer than two categories"
     if mechanism.is_open:
-        return list(parts), _open_spec(parts, candidates, wanted, name)
-    labels = mechanism.labels()
-    _same_labels(parts, None, labels)
+        if wanted and OTHER in labels:
+            raise InvalidArgument("candidates", OTHER, taken)
+        if wanted:
+            labels = labels.append(pd.Index([OTHER]))
+            return list(parts), VariableSpec(labels, candidates, wanted)
+        if len(labels) < 2:
+            raise InvalidArgument("candidates", list(labels), few)
+        return list(parts), VariableSpec(labels, candidates, complete=False)
     if candidates is None:
         return list(parts), VariableSpec(labels)
-    keep = _kept(candidates, labels, name)
+    remedy = f"must be a list of categories of {name}"
+    if isinstance(candidates, int | np.integer | Iterator):
+        raise InvalidArgument("candidates", candidates, remedy)
+    if isinstance(getattr(candidates, "dtype", None), pd.CategoricalDtype):
+        candidates = listed("candidates", candidates, remedy)  # what is there, not the categories
+    keep = as_labels("candidates", candidates, least=1)
+    encode("candidates", keep.tolist(), labels)  # refuses what is no category
     if len(keep) == len(labels):
         if wanted:
             remedy = f"are all categories of {name}: nothing is left for Other, leave other= out"
             raise InvalidArgument("candidates", list(keep), remedy)
         return list(parts), VariableSpec(labels)
     if wanted and OTHER in keep:
-        raise InvalidArgument(
-            "candidates", OTHER, f"is the category of {name} that other=True adds"
-        )
+        raise InvalidArgument("candidates", OTHER, taken)
     if not wanted and len(keep) < 2:
-        raise InvalidArgument("candidates", list(keep), f"leave {name} fewer than two categories")
-    lumped = _lumped(parts, keep, OTHER if wanted else _REST, name)
+        raise InvalidArgument("candidates", list(keep), few)
+    try:
+        lumped = [lump(part, keep, OTHER if wanted else _REST) for part in parts]
+    except NotAvailable as error:
+        # what lump would have a hashed alphabet do is for open ones here
+        why = "its hashes do not keep categories apart" if mechanism.n_cohorts else str(error)
+        raise NotAvailable(
+            f"categories of {name} cannot be lumped exactly: {why}; fit all of them, "
+            "candidates=None, and add up cells of the table"
+        ) from None
     labels = lumped[0].mechanism.categories
     if wanted:
         return lumped, VariableSpec(labels, None, "lump")
@@ -639,31 +287,6 @@ def prepared(
         stacklevel=5,
     )
     return lumped, VariableSpec(labels[:-1], complete=False)
-
-
-def _kept(candidates: Any, labels: pd.Index[Any], name: str) -> pd.Index[Any]:
-    """The categories of a closed alphabet to keep."""
-    remedy = f"must be a list of categories of {name}"
-    if isinstance(candidates, int | np.integer | Iterator):
-        raise InvalidArgument("candidates", candidates, remedy)
-    if isinstance(getattr(candidates, "dtype", None), pd.CategoricalDtype):
-        candidates = listed("candidates", candidates, remedy)  # what is there, not the categories
-    keep = as_labels("candidates", candidates, least=1)
-    encode("candidates", keep.tolist(), labels)  # refuses what is no category
-    return keep
-
-
-def _lumped(parts: Sequence[Reports], keep: Any, rest: str, name: str) -> list[Reports]:
-    try:
-        return [lump(part, keep, rest) for part in parts]
-    except NotAvailable as error:
-        # what lump would have a hashed alphabet do is for open ones here
-        hashed = parts[0].mechanism.n_cohorts > 0
-        why = "its hashes do not keep categories apart" if hashed else str(error)
-        raise NotAvailable(
-            f"categories of {name} cannot be lumped exactly: {why}; fit all of them, "
-            "candidates=None, and add up cells of the table"
-        ) from None
 
 
 def _wanted_other(other: Any, mechanism: Any, candidates: Any, name: str) -> str:
@@ -690,26 +313,315 @@ def _wanted_other(other: Any, mechanism: Any, candidates: Any, name: str) -> str
     return str(other)
 
 
-def _open_spec(parts: Sequence[Reports], candidates: Any, other: str, name: str) -> VariableSpec:
-    try:
-        labels = parts[0].mechanism.labels(candidates)
-    except NotAvailable as error:
-        raise NotAvailable(f"{name}: {error}") from None
-    _same_labels(parts, candidates, labels)
-    if other:
-        if OTHER in labels:
-            remedy = f"is the category of {name} that other=True adds"
-            raise InvalidArgument("candidates", OTHER, remedy)
-        return VariableSpec(labels.append(pd.Index([OTHER])), candidates, other)
-    if len(labels) < 2:
-        raise InvalidArgument("candidates", list(labels), f"leave {name} fewer than two categories")
-    return VariableSpec(labels, candidates, complete=False)
+# -- A group of respondents, and the scores of its reports ---------------------------------------
 
 
-def _same_labels(parts: Sequence[Reports], candidates: Any, labels: pd.Index[Any]) -> None:
-    for part in parts[1:]:
-        if not part.mechanism.labels(candidates).equals(labels):
-            raise MechanismMismatch(
-                f"{part.mechanism} and {parts[0].mechanism} have different categories: groups need "
-                "the same labels in the same order"
+class JointGroup:
+    """Respondents whose reports all come from the same mechanisms, stratum by stratum."""
+
+    def __init__(self, counts: JointCounts, specs: Sequence[VariableSpec]) -> None:
+        self.specs = tuple(specs)
+        self.counts, self.slices = counts.strata()
+        self.nobs = self.counts.nobs
+        columns = [self.counts.variable(v) for v in range(len(self.specs))]
+        self.variables: tuple[Counts, ...] = tuple([counts for counts, _ in columns])
+        self.index = tuple([index for _, index in columns])
+
+    def likelihoods(self, others: Sequence[Array | None]) -> tuple[DenseRows, ...]:
+        """Likelihoods of each variable's distinct reports under its categories, shape (u_v, k_v).
+
+        `others` holds the likelihoods of a modelled "Other", shape (u_v,), or None.
+        """
+        found = []
+        for counts, spec, column in zip(self.variables, self.specs, others, strict=True):
+            rows = counts.mechanism.likelihood(counts, spec.candidates).W
+            u, k = rows.shape[0], min(spec.k, rows.shape[1])
+            W = np.zeros((u, spec.k))
+            for start in range(0, u, _CHUNK):
+                block = rows.take(start, min(start + _CHUNK, u))
+                W[start : start + len(block), :k] = block[:, :k]
+            if column is not None:
+                W[:, -1] = column
+            found.append(DenseRows(W, rows.log_scale))
+        return tuple(found)
+
+    def joint_rows(self, likelihoods: Sequence[DenseRows]) -> JointRows:
+        """The likelihood of the reports on all variables together."""
+        parts = zip(likelihoods, self.index, strict=True)
+        return JointRows(tuple([Factor(rows.W, index, rows.scale) for rows, index in parts]))
+
+    def table(self, v: int, w: int, part: slice) -> npt.NDArray[np.int64] | None:
+        """Respondents with each pair of distinct reports, (u_v, u_w); None where they are many."""
+        first, second, n = self.index[v], self.index[w], self.counts.n[part]
+        extent = len(self.variables[v].y), len(self.variables[w].y)
+        if first is None or second is None or prod(extent) > max(_DENSE * n.size, _SMALL_TABLE):
+            return None
+        found = np.zeros(extent, dtype=np.int64)
+        np.add.at(found, (first[part], second[part]), n)
+        return found
+
+    def distinct(self, v: int, part: slice) -> tuple[Array, Array]:
+        """Which of its distinct reports on variable v each combination in `part` has."""
+        index = self.index[v]
+        if index is not None:
+            where, code = np.unique(index[part], return_inverse=True)
+            return code.reshape(-1), where
+        y = self.counts.reports[v].y[part]
+        cohort = self.counts.reports[v].cohort
+        keys = np.column_stack([y] if cohort is None else [y, cohort[part]])
+        _, first, code = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+        return code.reshape(-1), first + part.start
+
+    def linear_strata(self) -> list[Stratum]:
+        """Products of the linear estimates of single reports."""
+        maps: list[FeatureMap] = []
+        for counts, spec in zip(self.variables, self.specs, strict=True):
+            moments = counts.mechanism.moments(counts, spec.candidates)
+            maps.append(linear_features(counts, moments, spec.approximate).first(spec.k))
+        factors = [Factor(m.values, index) for m, index in zip(maps, self.index, strict=True)]
+        rows, listing = JointRows(tuple(factors)), self.listing
+        alphabets = None
+        if listing is not None:
+            every = zip(listing.features.factors, self.every_report, strict=True)
+            alphabets = tuple([Alphabet(own.W, Q.T) for own, Q in every if Q is not None])
+        strata = []
+        for part in self.slices:
+            n, responses = self.counts.n[part], []
+            for own, reports in zip(maps, self.counts.reports, strict=True):
+                shares = None  # of the cohorts among these respondents
+                if reports.cohort is not None:
+                    total = np.bincount(reports.cohort[part], n, reports.mechanism.n_cohorts)
+                    shares = np.asarray(total / n.sum())
+                responses.append(own.response(shares))
+            made = Stratum(
+                rows.select(part),
+                n,
+                n,
+                int(n.sum()),
+                tuple(responses),
+                listing,
+                alphabets,
+                self._units,
             )
+            strata.append(made)
+        return strata
+
+    @cached_property
+    def _units(self) -> tuple[Unit, ...] | None:
+        """The unbiased features of each variable, where those of all are simple."""
+        units = []
+        for mechanism in self.counts.mechanisms:
+            if mechanism.n_cohorts:
+                return None
+            channel = mechanism.channel()
+            if isinstance(channel, Uniformised):
+                units.append(Unit.of_labels(channel.matrix(), channel.a, channel.b))
+            elif isinstance(channel, Bits) and channel.unary:
+                units.append(Unit.of_bits(channel.k, channel.p1, channel.p0))
+            else:
+                return None
+        return tuple(units)
+
+    @cached_property
+    def channels(self) -> list[Array | None]:
+        """Channel matrix of each variable that reports labels, shape (k, l); None for others."""
+        return [
+            None if m.n_bits or m.n_cohorts else m.channel().matrix()[: spec.k]
+            for m, spec in zip(self.counts.mechanisms, self.specs, strict=True)
+        ]
+
+    @cached_property
+    def every_report(self) -> list[Array | None]:
+        """Channel of all reports that a variable can make, l of them, shape (k, l).
+
+        None where they have cohorts, are too many, or where answers may be in no category. Reports
+        that differ by what says nothing of the answer are one.
+        """
+        every: list[Array | None] = []
+        columns = zip(self.counts.mechanisms, self.specs, self.channels, strict=True)
+        for mechanism, spec, Q in columns:
+            if mechanism.n_cohorts or not spec.complete or spec.approximate:
+                every.append(None)
+                continue
+            if Q is None:
+                channel = mechanism.channel()
+                k, l = channel.shape  # noqa: E741
+                Q = channel.matrix() if k == spec.k and k * l <= _MOST_ENTRIES else None
+            every.append(None if Q is None else np.asarray(Q[:, Q.any(axis=0)]))
+        return every
+
+    def rules_out(self, v: int, p: Array) -> bool:
+        """Whether p makes a report of variable v impossible that some category can give."""
+        every = self.every_report[v]
+        Q = self.channels[v] if every is None else every
+        return Q is not None and bool(np.any(Q.any(axis=0) & (p @ Q <= 0.0)))
+
+    def uncertain(self, p: Array) -> npt.NDArray[np.bool_]:
+        """Cells, shape (k,), whose frequency the reports leave open if the estimate is p."""
+        channels, size = [], 1
+        for Q, spec in zip(self.channels, self.specs, strict=True):
+            channels.append(np.ones((spec.k, 1)) if Q is None else Q)
+            size *= channels[-1].shape[1]
+        if size > _MOST_LISTED:
+            return np.ones(p.size, dtype=bool)
+        p = np.where(p > _ZERO, p, 0.0)
+        rows = _combinations(channels)
+        proofs = np.where(rows.mix(p) > 0.0, 0.0, 1.0)
+        return np.asarray((rows.adjoint(proofs) <= 0.0) | (p > 0.0))
+
+    @cached_property
+    def listed(self) -> tuple[list[Array], JointRows] | None:
+        """Labels that each mechanism can report, and the channel's columns for all combinations.
+
+        None where reports are no labels or too many.
+        """
+        labels, columns, size = [], [], 1
+        for Q in self.channels:
+            if Q is None:
+                return None
+            seen = Q.any(axis=0)
+            size *= seen.size
+            labels.append(np.flatnonzero(seen))
+            columns.append(Q[:, labels[-1]])
+        return None if size > _MOST_LISTED else (labels, _combinations(columns))
+
+    @cached_property
+    def listing(self) -> Listing | None:
+        """All combinations of reports with their linear estimates, where these can be listed."""
+        if self.listed is None or not all([spec.complete for spec in self.specs]):
+            return None
+        (labels, channel), features, places = self.listed, [], []
+        for v, (spec, y) in enumerate(zip(self.specs, labels, strict=True)):
+            mechanism = self.counts.mechanisms[v]
+            every = Counts(y, np.ones(len(y), dtype=np.int64), mechanism)
+            own = linear_features(every, mechanism.moments(every), spec.approximate).first(spec.k)
+            features.append(Factor(own.values, channel.factors[v].index))
+            places.append(np.searchsorted(y, self.counts.reports[v].y))
+        cells = np.ravel_multi_index(places, [len(y) for y in labels])
+        seen = np.bincount(cells, self.counts.n, channel.shape[0])
+        return Listing(JointRows(tuple(features)), channel, seen)
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Likelihoods of a group's reports relative to a reference distribution of each variable."""
+
+    group: JointGroup
+    likelihoods: tuple[DenseRows, ...]  # (u_v, k_v)
+    references: tuple[Array, ...]  # (k_v,)
+
+    @cached_property
+    def means(self) -> tuple[Array, ...]:
+        """W p of each variable's distinct reports, shape (u_v,)."""
+        pairs = zip(self.likelihoods, self.references, strict=True)
+        return tuple(rows.mix(p) for rows, p in pairs)
+
+    def values(self, v: int, part: slice) -> Array:
+        """Centred scores of variable v of each respondent in `part`, shape (n, k)."""
+        return np.repeat(self._of_respondents(v, part), self.group.counts.n[part], axis=0)
+
+    def information(self, v: int, part: slice) -> Array:
+        """Mean outer product of the scores of variable v, shape (k, k)."""
+        W, d, index = self.likelihoods[v].W, self.means[v], self.group.index[v]
+        n = self.group.counts.n[part]
+        if index is None:
+            W, d = W[part], d[part]
+        else:
+            n = np.bincount(index[part], n, len(W))
+        return np.asarray(DenseRows(W).gram(n / d**2) / n.sum())
+
+    def expected(self, v: int) -> Array | None:
+        """Expected information of variable v at its reference, where reports can be listed."""
+        every = self.group.every_report[v]
+        Q = self.group.channels[v] if every is None else every
+        if Q is None:
+            return None
+        law = self.references[v] @ Q
+        return np.asarray(np.divide(Q, law, out=np.zeros(Q.shape), where=law > 0.0) @ Q.T)
+
+    def strata(self) -> list[Stratum]:
+        """Products of scores: the moments of the dual estimator."""
+        group, n = self.group, self.group.counts.n
+        # W p of each variable for each combination of reports, (u,), multiplied over them
+        pairs = zip(self.means, group.index, strict=True)
+        means = [own if index is None else own[index] for own, index in pairs]
+        weight = np.prod(means, axis=0)
+        rows, listing = group.joint_rows(self.likelihoods), group.listing
+        if listing is not None:
+            channels = zip(listing.channel.factors, self.references, strict=True)
+            scored = (Factor(Q.W / (Q.W @ p)[:, None], Q.index) for Q, p in channels)
+            listing = replace(listing, features=JointRows(tuple(scored)))
+        alphabets = None  # the scores of all reports of each variable, where they can be listed
+        every = [Q for Q in group.every_report if Q is not None]
+        if len(every) == len(self.references):
+            pairs = zip(every, self.references, strict=True)
+            alphabets = tuple(Alphabet(Q.T / (p @ Q)[:, None], Q.T) for Q, p in pairs)
+        exact = [self.expected(v) for v in range(len(self.references))]
+        strata = []
+        for part in group.slices:
+            responses = [self.information(v, part) if J is None else J for v, J in enumerate(exact)]
+            d = weight[part]
+            made = Stratum(
+                rows.select(part),
+                n[part] / d,
+                n[part] / d**2,
+                int(n[part].sum()),
+                tuple(responses),
+                listing,
+                alphabets,
+            )
+            strata.append(made)
+        return strata
+
+    def centred(self, v: int, rows: slice) -> Array:
+        """Scores less one of some distinct reports of variable v; what rounding leaves is zero."""
+        scores = self.likelihoods[v].W[rows] / self.means[v][rows, None] - 1.0
+        scores[np.abs(scores) < _ROUNDING] = 0.0
+        return np.asarray(scores)
+
+    def blocks(self, v: int, part: slice) -> Iterator[tuple[Array, Array]]:
+        """Centred scores of the respondents in `part`, shape (b, k), and how many have each."""
+        n, index = self.group.counts.n[part], self.group.index[v]
+        if index is not None:
+            counts = np.bincount(index[part], n, len(self.means[v]))
+            seen = counts > 0
+            yield self.centred(v, slice(None))[seen], counts[seen]
+            return
+        for start in range(part.start, part.stop, _CHUNK):
+            block = slice(start, min(start + _CHUNK, part.stop))
+            yield self.centred(v, block), self.group.counts.n[block].astype(np.float64)
+
+    @cached_property
+    def cross_moments(self) -> list[CrossMoments]:
+        """Moments of the scores less one of the first two variables, in each stratum."""
+        group, each = self.group, []
+        for part in group.slices:
+            table = group.table(0, 1, part)
+            if table is not None:
+                x, y = self.centred(0, slice(None)), self.centred(1, slice(None))
+                each.append(CrossMoments.of_table(table, x, y))
+                continue
+            totals: list[Any] = [0.0] * 5
+            for start in range(part.start, part.stop, _CHUNK):
+                block = slice(start, min(start + _CHUNK, part.stop))
+                x, y = self._of_respondents(0, block), self._of_respondents(1, block)
+                nx, ny = x.T * group.counts.n[block], y.T * group.counts.n[block]
+                sums = (nx @ y, nx.sum(axis=1), ny.sum(axis=1), nx @ x, ny @ y)
+                totals = [total + new for total, new in zip(totals, sums, strict=True)]
+            nobs = int(group.counts.n[part].sum())
+            each.append(CrossMoments(nobs, *(total / nobs for total in totals)))
+        return each
+
+    def _of_respondents(self, v: int, block: slice) -> Array:
+        """Centred scores of variable v of the combinations in a block, shape (b, k)."""
+        index = self.group.index[v]
+        if index is None:
+            return self.centred(v, block)
+        return self.centred(v, slice(None))[index[block]]
+
+
+def _combinations(channels: Sequence[Array]) -> JointRows:
+    """Columns of the Kronecker product of channels (k_v, l_v): a row a combination of reports."""
+    grid = np.indices([Q.shape[1] for Q in channels]).reshape(len(channels), -1)
+    transposed = [np.ascontiguousarray(Q.T) for Q in channels]
+    return JointRows(tuple(map(Factor, transposed, grid)))

@@ -33,12 +33,10 @@ from ldpstats.models.association.groups import (
 )
 from ldpstats.models.association.results import AssociationResults, cells_of, tests_of, variables_of
 from ldpstats.models.frequency.model import FrequencyModel, settings_of
-from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.models.frequency.tests import misfit, warn_of_doubts
 from ldpstats.models.layout import Fit
 from ldpstats.models.posterior.draws import ENGINES, frequency_posterior
 from ldpstats.models.posterior.results import Origin, TablePosterior, table_law
-from ldpstats.reports.joint import JointCounts
 
 __all__ = ["AssociationModel"]
 
@@ -125,7 +123,10 @@ class AssociationModel:
         ]
         specs: tuple[VariableSpec, ...] = tuple(spec for _, spec in variables)
         self._n_missing = sum(group.n_missing for group in groups)
-        self._lacking = _lacking(groups)
+        self._lacking: tuple[int, ...] = ()  # each variable; empty where that is not known
+        if not any(group.n_missing and not group.lacking for group in groups):
+            known_sizes = (group.lacking for group in groups if group.lacking)
+            self._lacking = tuple(sum(sizes) for sizes in zip(*known_sizes, strict=True))
         # groups that nobody reported in add nothing; if all are empty, the fit refuses the first
         held = [g for g, group in enumerate(groups) if group.nobs] or [0]
         made = (groups[g].with_reports([parts[g] for parts, _ in variables]) for g in held)
@@ -250,16 +251,23 @@ class AssociationModel:
         """
         cov_type = one_of("cov_type", cov_type, ("default", "linear", "fpe16"))
         progress = boolean("progress", progress)
-        estimator, evidence = _estimator(method), self.evidence
-        found = estimates.estimated(evidence, estimator, cov_type, progress)
+        estimator: Any = method
+        if isinstance(method, SelectingEstimator):
+            raise InvalidArgument("method", method, "selects candidates of one variable only")
+        if not isinstance(method, Estimator):
+            name = "mle" if method is None else method
+            estimator = JOINT_ESTIMATORS[one_of("method", name, tuple(JOINT_ESTIMATORS))]()
+        evidence = self.evidence
+        problem, linear, solution, fitted, kind, by_moments = estimates.estimated(
+            evidence, estimator, cov_type, progress
+        )
         margin_fits = tuple(model.fit_quietly("inversion") for model in self.margins)
-        solution = found.solution
         fit = Fit(
-            fitted=found.fitted,
-            linear=found.linear,
+            fitted=fitted,
+            linear=linear,
             method=method if isinstance(method, str) else estimator.name,
             settings=settings_of(estimator),
-            cov_type=found.cov_type,
+            cov_type=kind,
             nobs=self.nobs,
             n_missing=self._n_missing,
             epsilon=max(joint_epsilon(group.counts.mechanisms) for group in evidence.groups),
@@ -271,15 +279,20 @@ class AssociationModel:
             converged=solution.converged,
             message=solution.message,
         )
+        law = estimates.cell_law(evidence, problem, linear.covariance)
         results = AssociationResults(
             fit,
             variables_of(evidence, margin_fits, self._lacking),
-            cells_of(
-                evidence, estimates.cell_law(evidence, found.problem, found.linear.covariance)
-            ),
+            cells_of(evidence, law),
             tests_of(evidence, solution),
         )
-        warn_of_doubts(self._misfit(margin_fits, not found.by_moments), results.condition)
+        remedy = "" if by_moments else "answers that are not listed are ignored: use other=True"
+        doubts = []  # of each variable alone, which its mechanism cannot make
+        columns = zip(self.names, self.margins, margin_fits, evidence.specs, strict=True)
+        for name, model, margin, spec in columns:
+            words = misfit(margin, model.problems, bool(spec.other), remedy)
+            doubts += [f"{name}: {words}"] if words else []
+        warn_of_doubts("; ".join(doubts), results.condition)
         return results
 
     def fit_posterior(
@@ -330,24 +343,8 @@ class AssociationModel:
                 "others by other=True where the mechanism allows it"
             )
         engine = one_of("engine", engine, ENGINES)
-        labels = [spec.labels for spec in self.evidence.specs]
-        return frequency_posterior(
-            self.likelihood(),
-            pd.MultiIndex.from_product(labels, names=list(self.names)),
-            self._origin(),
-            rng,
-            prior,
-            table_law(prior, labels),
-            draws,
-            engine,
-            self.evidence.tables(),
-            TablePosterior,
-        )
-
-    def _origin(self) -> Origin:
-        """What draws from the posterior are about, but for the prior."""
         groups = [group.counts.mechanisms for group in self.evidence.groups]
-        return Origin(
+        origin = Origin(
             nobs=self.nobs,
             n_missing=self._n_missing,
             epsilon=max(map(joint_epsilon, groups)),
@@ -356,16 +353,19 @@ class AssociationModel:
             subject="Joint frequencies",
             is_partial=protect_some(mechanism for own in groups for mechanism in own),
         )
-
-    def _misfit(self, fits: Sequence[FrequencyResults], complete: bool) -> str:
-        """What of the variables, each alone, looks as its mechanism cannot make it, in words."""
-        remedy = "answers that are not listed are ignored: use other=True" if complete else ""
-        parts = zip(self.names, self.margins, fits, self.evidence.specs, strict=True)
-        found = [
-            (name, misfit(fit, model.problems, bool(spec.other), remedy))
-            for name, model, fit, spec in parts
-        ]
-        return "; ".join(f"{name}: {words}" for name, words in found if words)
+        labels = [spec.labels for spec in self.evidence.specs]
+        return frequency_posterior(
+            self.likelihood(),
+            pd.MultiIndex.from_product(labels, names=list(self.names)),
+            origin,
+            rng,
+            prior,
+            table_law(prior, labels),
+            draws,
+            engine,
+            self.evidence.tables(),
+            TablePosterior,
+        )
 
     def test_independence(
         self, results: AssociationResults, method: str = "score", **how: Any
@@ -396,20 +396,3 @@ class AssociationModel:
         if not isinstance(given, AssociationResults):  # what a caller passes may be anything
             raise InvalidArgument("results", given, "must be a fit of this model, model.fit()")
         return results.test_independence(method, model=self, **how)
-
-
-def _lacking(groups: Sequence[JointCounts]) -> tuple[int, ...]:
-    """How many respondents lacked each variable; empty where that is not known."""
-    if any(group.n_missing and not group.lacking for group in groups):
-        return ()
-    return tuple(sum(part) for part in zip(*(g.lacking for g in groups if g.lacking), strict=True))
-
-
-def _estimator(method: str | Estimator[Any] | None) -> Any:
-    """The estimator that was asked for; a caller may pass an object, a name, or anything."""
-    if isinstance(method, SelectingEstimator):
-        raise InvalidArgument("method", method, "selects candidates of one variable only")
-    if isinstance(method, Estimator):
-        return method
-    name = "mle" if method is None else method
-    return JOINT_ESTIMATORS[one_of("method", name, tuple(JOINT_ESTIMATORS))]()

@@ -1,9 +1,10 @@
-"""The summary of a joint distribution."""
+"""The summary and the figures of a joint distribution."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -57,7 +58,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import BoundaryNorm, Colormap
 
-__all__ = ["association_summary", "plot_heat_map", "plot_mosaic"]
+__all__ = ["association_summary", "merging", "plot_heat_map", "plot_mosaic"]
 
 
 _FEW = 10.0  # reports that a cell rests on below which normal laws are doubtful
@@ -83,28 +84,129 @@ def association_summary(
     """What is said of the cells; `reports` are those that each rests on, where they are known."""
     names, shown = variables.names, largest(frame, max_rows)
     digits, both = decimals(shown), second_shown(frame, details)
+    columns = list(zip(names, fit.sources, variables.labels, strict=True))
+    left = [(f"{one_line(name, 20)}:", source) for name, source, _ in columns]
+    right = [("Categories:", str(len(labels))) for *_, labels in columns]
+    left += [("Estimator:", estimator_text(fit)), ("Cells:", str(fit.linear.estimate.size))]
+    right += [("No. Respondents:", str(fit.nobs)), ("Missing:", str(fit.n_missing))]
+    if cells.n_strata > 1:
+        left.append(("Strata:", str(cells.n_strata)))
+    right.append(("Epsilon, all (nats):", epsilon_text(fit.epsilon)))
+    if variables.unprotected:
+        right.append(("Not protected:", one_line(", ".join(variables.unprotected), 40)))
+    if np.isnan(fit.linear.bse()).any():
+        errors = (
+            f"Standard errors of {len(frame)} cells at once were not computed: list fewer "
+            "categories, with other=True."
+        )
+    else:
+        kind = "Wald" if cells.law is None else "score intervals with skewness"
+        source = second_words(frame, both, digits)
+        errors = interval_note(alpha, kind, touch_ends(frame), source)
     return SummaryTable(
         title=f"Joint distribution of {listed(names)}",
-        header=_header(fit, variables, cells, details),
+        header=header(left, right, fit if details else None),
         columns=estimate_columns(alpha, both),
         stubs=cell_stubs(shown.index),
         body=estimate_cells(shown, digits, both),
         notes=[
             *missing_notes(fit.nobs, fit.n_missing, names, variables.lacking),
-            *_interval_notes(fit, cells, frame, alpha, second_words(frame, both, digits)),
+            errors,
             *rest_notes(len(shown), len(frame)),
-            *_few_reports(cells, reports),
-            *_excluded(fit, frame),
-            *_margin_notes(variables),
-            *_dispersion_notes(cells),
-            *_test_notes(independence),
-            *_list_notes(fit, variables, is_doubtful),
-            *_design_notes(fit, cells),
+            *_notes_of_cells(fit, cells, frame, reports),
+            *_notes_of_assumptions(fit, variables, cells, independence, is_doubtful),
             *protection_notes(fit),
             *resolution_notes(fit, what="cells"),
             *closing_notes(fit, condition),
         ],
     )
+
+
+def _notes_of_cells(
+    fit: Fit, cells: Cells, frame: pd.DataFrame, reports: pd.Series[float] | None
+) -> list[str]:
+    """Which cells rest on few reports, at their own frequencies, and which exclude the estimate."""
+    notes = []
+    if reports is None:
+        if cells.smallest_expected < _FEW:
+            notes.append(
+                "WARNING: fewer than ten reports of some combination are expected; intervals of "
+                "rare cells cover less often than stated."
+            )
+    elif not (few := reports[reports < _FEW]).empty:
+        notes.append(
+            f"WARNING: {len(few)} of {len(reports)} cells rest on fewer than ten reports "
+            f"({_named(few.sort_values(kind='stable'), '{:.1f}')}). Their intervals allow for it; "
+            "conditionals, effects and Wald tests, which rest on normal laws, do not."
+        )
+    p = frame["params"]
+    below, above = frame["lower"] - p, p - frame["upper"]
+    outside = p[((below > _ROUNDING) | (above > _ROUNDING)) & p.between(0.0, 1.0)]
+    if not outside.empty:
+        what = "maximum likelihood estimate" if fit.is_maximum else "estimate"
+        notes.append(
+            f"NOTE: {len(outside)} of {len(frame)} intervals do not contain the {what} beside them "
+            f"({_named(outside, '{:.4g}')}): it obeys bounds that the unconstrained one does not, "
+            "and is biased near them."
+        )
+    return notes
+
+
+def _notes_of_assumptions(
+    fit: Fit,
+    variables: Variables,
+    cells: Cells,
+    independence: TestResult | None,
+    is_doubtful: bool,
+) -> list[str]:
+    """What is assumed of mechanisms, answers that are not listed and strata; independence."""
+    notes = []
+    for name, margin in zip(variables.names, variables.margin_fits, strict=True):
+        test = margin.goodness_of_fit
+        if margin.unexplained is None and test is not None and test.pvalue < DOUBTFUL:
+            notes.append(
+                f"WARNING: the reports of {name} contradict the hypothesis that {test.null} "
+                f"({test.method}): {pvalue_words(test.pvalue)}."
+            )
+    if cells.dispersion > 1.0:
+        notes.append(
+            "NOTE: standard errors of the unconstrained estimate are "
+            f"{np.sqrt(cells.dispersion):.3g} times those from the reports alone, to allow for "
+            "answers that are not among the candidates."
+        )
+    if independence is None:
+        notes.append("Independence of all variables was not tested: test pairs of them.")
+    else:
+        test = independence
+        notes.append(
+            f"Independence ({test.method}): {test.statistic:.4g} on {test.df:g} df, "
+            f"{pvalue_words(test.pvalue)}."
+        )
+        notes += [f"NOTE: {test.note}."] if test.note else []
+    if not variables.is_complete:
+        words = "are ignored by the estimate, but not by the unconstrained one."
+        if not (fit.is_maximum or fit.method == "one_step"):
+            words = "are in no cell, so that the cells need not sum to one."
+        notes.append(f"NOTE: answers that are not among the candidates {words}")
+    if is_doubtful:
+        notes.append("WARNING: the reports indicate that such answers exist; use other=True.")
+    for name, other in zip(variables.names, variables.others, strict=True):
+        if other in ("product", "fpe16"):
+            notes.append(
+                f"NOTE: other answers of {name} are modelled ({other}) as one category, whose "
+                "reports follow one law whatever the values of the other variables."
+            )
+    if cells.n_strata > 1:
+        notes.append(
+            f"Respondents are in {cells.n_strata} strata (shared cohorts, or groups of "
+            "mechanisms); tests compare respondents within them."
+        )
+    if fit.on_boundary and fit.is_maximum:
+        notes.append(
+            "NOTE: the estimate is on the boundary (a cell of zero); the intervals do not rest on "
+            "it."
+        )
+    return notes
 
 
 def cell_stubs(cells: pd.Index[Any]) -> list[str]:
@@ -125,66 +227,6 @@ def listed(names: Sequence[str]) -> str:
     return f"{', '.join(first)} and {last}"
 
 
-def _header(fit: Fit, variables: Variables, cells: Cells, details: bool) -> list[list[str]]:
-    own = list(zip(variables.names, fit.sources, variables.labels, strict=True))
-    left = [(f"{one_line(name, 20)}:", source) for name, source, _ in own]
-    right = [("Categories:", str(len(labels))) for *_, labels in own]
-    left += [("Estimator:", estimator_text(fit)), ("Cells:", str(fit.linear.estimate.size))]
-    right += [("No. Respondents:", str(fit.nobs)), ("Missing:", str(fit.n_missing))]
-    if cells.n_strata > 1:
-        left.append(("Strata:", str(cells.n_strata)))
-    right.append(("Epsilon, all (nats):", epsilon_text(fit.epsilon)))
-    if variables.unprotected:
-        right.append(("Not protected:", one_line(", ".join(variables.unprotected), 40)))
-    return header(left, right, fit if details else None)
-
-
-def _interval_notes(
-    fit: Fit, cells: Cells, frame: pd.DataFrame, alpha: float, source: str
-) -> list[str]:
-    if np.isnan(fit.linear.bse()).any():
-        return [
-            f"Standard errors of {len(frame)} cells at once were not computed: list fewer "
-            "categories, with other=True."
-        ]
-    kind = "Wald" if cells.law is None else "score intervals with skewness"
-    return [interval_note(alpha, kind, touch_ends(frame), source)]
-
-
-def _few_reports(cells: Cells, reports: pd.Series[float] | None) -> list[str]:
-    """Which cells rest on few reports, at their own frequencies."""
-    if reports is None:
-        if cells.smallest_expected >= _FEW:
-            return []
-        return [
-            "WARNING: fewer than ten reports of some combination are expected; intervals of rare "
-            "cells cover less often than stated."
-        ]
-    few = reports[reports < _FEW]
-    if few.empty:
-        return []
-    return [
-        f"WARNING: {len(few)} of {len(reports)} cells rest on fewer than ten reports "
-        f"({_named(few.sort_values(kind='stable'), '{:.1f}')}). Their intervals allow for it; "
-        "conditionals, effects and Wald tests, which rest on normal laws, do not."
-    ]
-
-
-def _excluded(fit: Fit, frame: pd.DataFrame) -> list[str]:
-    """Which intervals do not contain the estimate beside them."""
-    p = frame["params"]
-    below, above = frame["lower"] - p, p - frame["upper"]
-    outside = p[((below > _ROUNDING) | (above > _ROUNDING)) & p.between(0.0, 1.0)]
-    if outside.empty:
-        return []
-    what = "maximum likelihood estimate" if fit.is_maximum else "estimate"
-    return [
-        f"NOTE: {len(outside)} of {len(frame)} intervals do not contain the {what} beside them "
-        f"({_named(outside, '{:.4g}')}): it obeys bounds that the unconstrained one does not, and "
-        "is biased near them."
-    ]
-
-
 def _named(values: pd.Series[float], form: str) -> str:
     """The first few cells and their values, in words."""
     first = values.iloc[:_NAMED]
@@ -193,74 +235,7 @@ def _named(values: pd.Series[float], form: str) -> str:
     return ", ".join([*named, "..."] if len(values) > _NAMED else named)
 
 
-def _margin_notes(variables: Variables) -> list[str]:
-    """Which variables' own reports contradict their mechanism."""
-    notes = []
-    for name, margin in zip(variables.names, variables.margin_fits, strict=True):
-        test = margin.goodness_of_fit
-        if margin.unexplained is None and test is not None and test.pvalue < DOUBTFUL:
-            notes.append(
-                f"WARNING: the reports of {name} contradict the hypothesis that {test.null} "
-                f"({test.method}): {pvalue_words(test.pvalue)}."
-            )
-    return notes
-
-
-def _dispersion_notes(cells: Cells) -> list[str]:
-    if cells.dispersion <= 1.0:
-        return []
-    return [
-        "NOTE: standard errors of the unconstrained estimate are "
-        f"{np.sqrt(cells.dispersion):.3g} times those from the reports alone, to allow for answers "
-        "that are not among the candidates."
-    ]
-
-
-def _test_notes(test: TestResult | None) -> list[str]:
-    if test is None:
-        return ["Independence of all variables was not tested: test pairs of them."]
-    notes = [
-        f"Independence ({test.method}): {test.statistic:.4g} on {test.df:g} df, "
-        f"{pvalue_words(test.pvalue)}."
-    ]
-    return [*notes, f"NOTE: {test.note}."] if test.note else notes
-
-
-def _list_notes(fit: Fit, variables: Variables, is_doubtful: bool) -> list[str]:
-    """What is assumed of answers that are not among the categories, and whether it holds."""
-    notes = []
-    if not variables.is_complete:
-        words = "are ignored by the estimate, but not by the unconstrained one."
-        if not (fit.is_maximum or fit.method == "one_step"):
-            words = "are in no cell, so that the cells need not sum to one."
-        notes.append(f"NOTE: answers that are not among the candidates {words}")
-    if is_doubtful:
-        notes.append("WARNING: the reports indicate that such answers exist; use other=True.")
-    for name, other in zip(variables.names, variables.others, strict=True):
-        if other in ("product", "fpe16"):
-            notes.append(
-                f"NOTE: other answers of {name} are modelled ({other}) as one category, whose "
-                "reports follow one law whatever the values of the other variables."
-            )
-    return notes
-
-
-def _design_notes(fit: Fit, cells: Cells) -> list[str]:
-    notes = []
-    if cells.n_strata > 1:
-        notes.append(
-            f"Respondents are in {cells.n_strata} strata (shared cohorts, or groups of "
-            "mechanisms); tests compare respondents within them."
-        )
-    if fit.on_boundary and fit.is_maximum:
-        notes.append(
-            "NOTE: the estimate is on the boundary (a cell of zero); the intervals do not rest on "
-            "it."
-        )
-    return notes
-
-
-# -- Plots of joint tables with their uncertainty. Matplotlib is imported when one is drawn -------
+# -- Figures; Matplotlib is imported when one is drawn --------------------------------------------
 # Colours of departures from independence are the same in both plots: bands of their z value, grey
 # where it lies within 1.96, so that no colour is seen where nothing is established.
 
@@ -288,8 +263,11 @@ def plot_heat_map(
     own = ax is None
     ax = axes_of(ax, 2.6 + 0.07 * longest_label(table.index) + k2 * cell[0], 1.8 + k1 * cell[1])
     if independence is None:
-        certain = low > 0
-        colours, values = _frequency_colours(p), p
+        import matplotlib
+        from matplotlib.colors import Normalize
+
+        certain, values = low > 0, p
+        colours = matplotlib.colormaps["Blues"], Normalize(min(0.0, p.min()), max(p.max(), 1e-12))
     else:
         values = _numbers("independence", independence, p.shape)
         certain = np.abs(values) >= _BANDS[3]
@@ -302,13 +280,23 @@ def plot_heat_map(
     notes = [_HATCHED] if hatched.any() else []
     ax.set_xlabel("\n".join([variable_name(table.columns, "Y"), *notes]))
     set_title(ax, title)
+    # decimals of percentages that show two digits of the usual half-width
+    half = 50 * float(np.median(high - low))
+    digits = int(np.clip(1 - np.floor(np.log10(half)), 0, 4)) if half > 0 else 1
+    percent = [f"{100 * value:.{digits}f}%" for value in p.flat]
     if independence is None:
-        bar = colour_bar(ax, mesh, "frequency", lambda value, _: percent_text(value))
-        texts = _cell_texts(p, low, high)
+        bar, alone = (
+            colour_bar(ax, mesh, "frequency", lambda value, _: percent_text(value)),
+            percent,
+        )
+        ends = zip(percent, (100 * low).flat, (100 * high).flat, strict=True)
+        texts = [f"{e}\n[{a:.{digits}f}, {b:.{digits}f}]" for e, a, b in ends]
     else:
-        bar, texts = colour_bar(ax, mesh, _Z_LABEL), _z_texts(values, p, low, high)
+        bar = colour_bar(ax, mesh, _Z_LABEL)
+        alone = [f"{round(value, 1) + 0.0:+.1f}" for value in values.flat]  # no negative zero
+        texts = [f"{a}\n{b}" for a, b in zip(alone, percent, strict=True)]
     settle(ax, bar, np.ones(k2), own)
-    write_cells(ax, texts, faces, certain)
+    write_cells(ax, (texts, alone), faces, certain)
     return ax
 
 
@@ -328,18 +316,29 @@ def plot_mosaic(
         raise InvalidArgument(
             "table", p, "must hold frequencies that sum to one; pass the estimate on the simplex"
         )
+    import matplotlib
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+
     k1, k2 = p.shape
     bars = None
     if cum_lower is not None or cum_upper is not None:
         bars = _ends("cum_lower", cum_lower, cum_upper, (k1, k2 - 1))
+    cmap: Colormap
+    norm: Any
     if z is None:
-        (cmap, norm), values = _category_colours(k2), np.broadcast_to(np.arange(k2), p.shape)
+        cmap, norm = matplotlib.colormaps["YlGnBu"], Normalize(-0.35 * k2, 1.15 * k2)
+        values = np.broadcast_to(np.arange(k2), p.shape)
     else:
         (cmap, norm), values = _departure_colours(), _numbers("z", z, p.shape)
     own = ax is None
     width = 4.5 + 0.07 * longest_label(table.columns) + 0.3 * k1
     ax = axes_of(ax, min(width, 14.0), min(3.6 + 0.16 * k2, 9.0))
-    left, wide, ends = _layout(p)
+    # left ends and widths of columns, (k1,), and ends of tiles in them, (k1, k2 + 1)
+    wide = p.sum(axis=1)
+    left = np.cumsum(wide) - wide + _GAP * (np.cumsum(wide > 0) - 1)
+    conditional = p / np.where(wide > 0, wide, 1.0)[:, None]
+    ends = np.hstack([np.zeros((len(p), 1)), np.cumsum(conditional, axis=1)])
     tiles = np.stack([*np.broadcast_arrays(left[:, None], ends[:, :-1], wide[:, None])], axis=-1)
     tiles = np.concatenate([tiles, np.diff(ends)[..., None]], axis=-1)  # x, y, width, height
     shown = wide > 0
@@ -353,19 +352,60 @@ def plot_mosaic(
         notes += textwrap.wrap(f"of frequency 0, not shown: {absent}", LONGEST_LINE)
     ax.set_xlabel("\n".join([variable_name(table.index, "X"), *notes]))
     set_title(ax, title)
-    bar = None
-    if z is not None:
-        from matplotlib.cm import ScalarMappable
-
-        bar = colour_bar(ax, ScalarMappable(norm, cmap), _Z_LABEL)
+    bar = None if z is None else colour_bar(ax, ScalarMappable(norm, cmap), _Z_LABEL)
     settle(ax, bar, wide[shown], own)
-    _spread_labels(ax)
+    # labels of tiles move from their middle as far as it takes not to overlap
+    labels, middle = ax.get_yticklabels(), np.asarray(ax.get_yticks())
+    line = 1.2 * float(labels[0].get_fontsize()) / 72 * ax.figure.dpi
+    least = min(line / ax.bbox.height, 1 / len(labels))
+    steps = least * np.arange(len(labels))
+    apart = np.maximum.accumulate(middle - steps) + steps
+    places = np.minimum(apart, 1.0 - least / 2 - steps[::-1])
+    ax.set_yticks(places, [label.get_text() for label in labels])
     if bars is not None:
         _draw_bars(ax, *bars, left, wide)
     return ax
 
 
-# -- checks --------------------------------------------------------------------------------
+def _fill(ax: Axes, tiles: Array, colours: Array) -> None:
+    """Draw tiles (x, y, width, height) in their colours."""
+    from matplotlib.patches import Rectangle
+
+    for (x, y, wide, high), colour in zip(
+        tiles.reshape(-1, 4), colours.reshape(-1, 4), strict=True
+    ):
+        tile = Rectangle((x, y), wide, high, facecolor=colour, edgecolor="white", lw=0.8)
+        tile.set_in_layout(False)  # it is inside the axes: the layout need not look at it
+        ax.add_patch(tile)
+
+
+def _name_mosaic(ax: Axes, table: pd.DataFrame, left: Array, wide: Array, ends: Array) -> None:
+    """Labels of X below their columns, of Y beside the tiles of the first column."""
+    shown = np.flatnonzero(wide)
+    ax.set_xticks(left[shown] + wide[shown] / 2, np.array(labels_of(table.index))[shown])
+    ax.set_yticks((ends[shown[0], :-1] + ends[shown[0], 1:]) / 2, labels_of(table.columns))
+    ax.set_xlim(0.0, float(left[-1] + wide[-1]))
+    ax.set_ylim(1.0, 0.0)
+    ax.set_ylabel(variable_name(table.columns, "Y"))
+    scale = ax.secondary_yaxis("right")
+    scale.set_ylabel("cumulative conditional frequency")
+    scale.yaxis.set_major_formatter(lambda value, _: percent_text(value))
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+
+
+def _draw_bars(ax: Axes, low: Array, high: Array, left: Array, wide: Array) -> None:
+    """Intervals of the boundaries between tiles, side by side in each column."""
+    steps = wide / (low.shape[1] + 1)
+    at = left[:, None] + steps[:, None] * np.arange(1, low.shape[1] + 1)
+    points = 72 / ax.figure.dpi * ax.bbox.width / float(np.diff(ax.get_xlim())[0])
+    thin = np.minimum(1.2, 0.4 * points * steps)  # lines of narrow columns
+    cap = np.minimum(0.3 * steps, 0.006)
+    shown = np.broadcast_to(wide[:, None] > 0, low.shape)
+    x, bottom, top = at[shown], low[shown], high[shown]
+    cap, thin = (np.broadcast_to(v[:, None], low.shape)[shown] for v in (cap, thin))
+    ax.vlines(x, bottom, top, color="black", lw=thin)
+    ax.hlines([*bottom, *top], [*(x - cap)] * 2, [*(x + cap)] * 2, color="black", lw=[*thin] * 2)
 
 
 def _numbers(name: str, value: Any, shape: tuple[int, ...]) -> Array:
@@ -390,9 +430,6 @@ def _intervals(table: Any, lower: Any, upper: Any) -> tuple[Array, Array, Array]
     return p, *_ends("lower", lower, upper, table.shape)
 
 
-# -- colours -------------------------------------------------------------------------------
-
-
 def _departure_colours() -> tuple[Colormap, BoundaryNorm]:
     """Bands of z values: blue for too few, grey for nothing established, red for too many."""
     import matplotlib
@@ -404,101 +441,60 @@ def _departure_colours() -> tuple[Colormap, BoundaryNorm]:
     return cmap, BoundaryNorm(_BANDS, cmap.N, extend="both")
 
 
-def _frequency_colours(p: Array) -> tuple[Colormap, Any]:
-    import matplotlib
-    from matplotlib.colors import Normalize
-
-    return matplotlib.colormaps["Blues"], Normalize(min(0.0, p.min()), max(p.max(), 1e-12))
+# -- Categories that a mosaic would draw too thin to read, merged into one ------------------------
 
 
-def _category_colours(k: int) -> tuple[Colormap, Any]:
-    import matplotlib
-    from matplotlib.colors import Normalize
-
-    return matplotlib.colormaps["YlGnBu"], Normalize(-0.35 * k, 1.15 * k)
+_THIN = 0.015  # of the width or the height of a mosaic
 
 
-# -- heat map ------------------------------------------------------------------------------
+@dataclass(frozen=True, eq=False)
+class Merging:
+    """Which categories of a table are drawn together."""
+
+    rows: npt.NDArray[np.int64]  # (k1,) group of each category
+    columns: npt.NDArray[np.int64]  # (k2,)
+    labels: tuple[pd.Index[Any], pd.Index[Any]]  # of the groups
+
+    @property
+    def cells(self) -> npt.NDArray[np.int64]:
+        """Group of each cell, shape (k1 k2,)."""
+        return (self.rows[:, None] * len(self.labels[1]) + self.columns).ravel()
+
+    def sums(self, values: Array) -> pd.DataFrame:
+        """Cells, (k1, k2), summed over their groups."""
+        shape = tuple(map(len, self.labels))
+        total = np.bincount(self.cells, np.ravel(values), minlength=shape[0] * shape[1])
+        return pd.DataFrame(total.reshape(shape), *self.labels)
+
+    def chosen(self, values: Array, merged: Array) -> Array:
+        """The values, (k1 k2,), of cells that stay, and those `merged` of the others."""
+        alone = np.bincount(self.cells) == 1
+        out = np.array(merged, dtype=np.float64)
+        out[self.cells[alone[self.cells]]] = np.ravel(values)[alone[self.cells]]
+        return out
 
 
-def _cell_texts(p: Array, low: Array, high: Array) -> tuple[list[str], list[str]]:
-    """Texts of the cells with their intervals, and without; in percent."""
-    digits = _digits(low, high)
-    estimates = [f"{100 * value:.{digits}f}%" for value in p.flat]
-    ends = zip(estimates, (100 * low).flat, (100 * high).flat, strict=True)
-    return [f"{e}\n[{a:.{digits}f}, {b:.{digits}f}]" for e, a, b in ends], estimates
-
-
-def _z_texts(z: Array, p: Array, low: Array, high: Array) -> tuple[list[str], list[str]]:
-    """z values of the cells with the estimates, and without."""
-    alone = [f"{round(value, 1) + 0.0:+.1f}" for value in z.flat]  # no negative zero
-    return [f"{a}\n{b}" for a, b in zip(alone, _cell_texts(p, low, high)[1], strict=True)], alone
-
-
-def _digits(low: Array, high: Array) -> int:
-    """Decimals of percentages that show two digits of the usual half-width."""
-    half = 50 * float(np.median(high - low))
-    return int(np.clip(1 - np.floor(np.log10(half)), 0, 4)) if half > 0 else 1
-
-
-# -- mosaic --------------------------------------------------------------------------------
-
-
-def _layout(p: Array) -> tuple[Array, Array, Array]:
-    """Left ends and widths of columns, shape (k1,), and ends of tiles in them, (k1, k2 + 1)."""
+def merging(table: pd.DataFrame) -> Merging:
+    """The merging of thin categories: rare rows (columns of a mosaic), tiles thin in every row."""
+    p = table.to_numpy()
+    wide = p.sum(axis=1)  # rows of frequency zero are not drawn, and stay
+    rows, row_labels = _groups(table.index, (wide > 0.0) & (wide < _THIN * wide.sum()))
+    p = np.array([p[rows == group].sum(axis=0) for group in range(len(row_labels))])
     wide = p.sum(axis=1)
-    left = np.cumsum(wide) - wide + _GAP * (np.cumsum(wide > 0) - 1)
-    conditional = p / np.where(wide > 0, wide, 1.0)[:, None]
-    top = np.hstack([np.zeros((len(p), 1)), np.cumsum(conditional, axis=1)])
-    return left, wide, top
+    conditional = p[wide > 0.0] / wide[wide > 0.0, None]
+    columns, column_labels = _groups(table.columns, (conditional < _THIN).all(axis=0))
+    return Merging(rows, columns, (row_labels, column_labels))
 
 
-def _fill(ax: Axes, tiles: Array, colours: Array) -> None:
-    from matplotlib.patches import Rectangle
+def _groups(
+    labels: pd.Index[Any], thin: npt.NDArray[np.bool_]
+) -> tuple[npt.NDArray[np.int64], pd.Index[Any]]:
+    """Groups of categories, the thin ones together in the last: two of them at least.
 
-    for (x, y, wide, high), colour in zip(
-        tiles.reshape(-1, 4), colours.reshape(-1, 4), strict=True
-    ):
-        tile = Rectangle((x, y), wide, high, facecolor=colour, edgecolor="white", lw=0.8)
-        tile.set_in_layout(False)  # it is inside the axes: the layout need not look at it
-        ax.add_patch(tile)
-
-
-def _draw_bars(ax: Axes, low: Array, high: Array, left: Array, wide: Array) -> None:
-    """Intervals of the boundaries between tiles, side by side in each column."""
-    steps = wide / (low.shape[1] + 1)
-    at = left[:, None] + steps[:, None] * np.arange(1, low.shape[1] + 1)
-    points = 72 / ax.figure.dpi * ax.bbox.width / float(np.diff(ax.get_xlim())[0])
-    thin = np.minimum(1.2, 0.4 * points * steps)  # lines of narrow columns
-    cap = np.minimum(0.3 * steps, 0.006)
-    shown = np.broadcast_to(wide[:, None] > 0, low.shape)
-    x, bottom, top = at[shown], low[shown], high[shown]
-    cap, thin = (np.broadcast_to(v[:, None], low.shape)[shown] for v in (cap, thin))
-    ax.vlines(x, bottom, top, color="black", lw=thin)
-    ax.hlines([*bottom, *top], [*(x - cap)] * 2, [*(x + cap)] * 2, color="black", lw=[*thin] * 2)
-
-
-def _name_mosaic(ax: Axes, table: pd.DataFrame, left: Array, wide: Array, ends: Array) -> None:
-    """Labels of X below their columns, of Y beside the tiles of the first column."""
-    shown = np.flatnonzero(wide)
-    ax.set_xticks(left[shown] + wide[shown] / 2, np.array(labels_of(table.index))[shown])
-    ax.set_yticks((ends[shown[0], :-1] + ends[shown[0], 1:]) / 2, labels_of(table.columns))
-    ax.set_xlim(0.0, float(left[-1] + wide[-1]))
-    ax.set_ylim(1.0, 0.0)
-    ax.set_ylabel(variable_name(table.columns, "Y"))
-    scale = ax.secondary_yaxis("right")
-    scale.set_ylabel("cumulative conditional frequency")
-    scale.yaxis.set_major_formatter(lambda value, _: percent_text(value))
-    ax.tick_params(length=0)
-    ax.spines[:].set_visible(False)
-
-
-def _spread_labels(ax: Axes) -> None:
-    """Move the labels of tiles from their middle as far as it takes not to overlap."""
-    labels, middle = ax.get_yticklabels(), np.asarray(ax.get_yticks())
-    line = 1.2 * float(labels[0].get_fontsize()) / 72 * ax.figure.dpi
-    least = min(line / ax.bbox.height, 1 / len(labels))
-    steps = least * np.arange(len(labels))
-    apart = np.maximum.accumulate(middle - steps) + steps
-    places = np.minimum(apart, 1.0 - least / 2 - steps[::-1])
-    ax.set_yticks(places, [label.get_text() for label in labels])
+    Where fewer than two others were left, there would be nothing to see, and all stay.
+    """
+    n = int(thin.sum())
+    if n < 2 or len(labels) - n < 2:
+        return np.arange(len(labels)), labels
+    groups = np.where(thin, len(labels) - n, np.cumsum(~thin) - 1)
+    return groups, pd.Index([*labels[~thin], f"other ({n})"], dtype=object, name=labels.name)

@@ -1,4 +1,9 @@
-"""The fitted joint distribution of several privatised variables."""
+"""The fitted joint distribution of several privatised variables.
+
+`AssociationResults` holds four records: the fit, the variables, what errors of the cells rest on,
+and tests. A test rests on the first of these that is there: a test that the fit made, the
+unconstrained estimate, the reports of a model that is passed, tallies of the reports.
+"""
 
 from __future__ import annotations
 
@@ -27,37 +32,42 @@ from ldpstats.inference import intervals
 from ldpstats.inference import tests as multiplicity
 from ldpstats.inference.boundary import edge_normal
 from ldpstats.inference.tables import effects
-from ldpstats.inference.tables.independence import fitted_conditionals
-from ldpstats.inference.tables.ratio import Effect
+from ldpstats.inference.tables import independence as tables
+from ldpstats.inference.tables.independence import (
+    allow_for_unseen,
+    fitted_conditionals,
+    fitted_cramers_v,
+)
+from ldpstats.inference.tables.ratio import Effect, beside
 from ldpstats.inference.tails import CellLaw
 from ldpstats.inference.tests import TestResult, z_test
-from ldpstats.labels import labels_from_json, labels_to_json
+from ldpstats.labels import labels_from_json, labels_to_json, position, two_positions
+from ldpstats.likelihood.covariance import Covariance
 from ldpstats.likelihood.problem import Solution
 from ldpstats.likelihood.tallies import Uncertain, project_simplex
 from ldpstats.mechanisms.krr import joint_epsilon
 from ldpstats.models.association import tests as by_name
 from ldpstats.models.association.estimates import (
+    MOST_TALLIES,
     Cells,
     Evidence,
     Tests,
-    ThreeWay,
-    TwoWay,
     Variables,
     cell_law,
     covariance_of,
     dispersion,
+    null_covariance,
     rests_on,
+    tallies_from_dict,
+    tallies_to_dict,
     z_values,
 )
 from ldpstats.models.association.groups import JointGroup
-from ldpstats.models.association.presentation import plot_heat_map, plot_mosaic
-from ldpstats.models.association.tallies import (
-    MOST_TALLIES,
-    is_stored,
+from ldpstats.models.association.presentation import (
+    association_summary,
     merging,
-    tallied,
-    tallies_from_dict,
-    tallies_to_dict,
+    plot_heat_map,
+    plot_mosaic,
 )
 from ldpstats.models.association.tests import (
     check_options,
@@ -86,151 +96,14 @@ if TYPE_CHECKING:
 __all__ = ["AssociationResults", "cells_of", "tests_of", "variables_of"]
 
 
-# -- Frequencies of one of two variables given the categories of the other ------------------------
-
-
 Array = npt.NDArray[Any]
 
 _ROUNDING = 1e-9  # of frequencies
+_FEW = 10.0  # expected reports of a combination below which normal laws are doubtful
+_FEW_UNDER_NULL = 2.0  # the same for covariances under the hypothesis
 
 
-def conditional_frame(
-    two_way: TwoWay, evidence: Evidence | None, axis: int, alpha: float
-) -> pd.DataFrame:
-    """The frame of `AssociationResults.conditional`; `axis` is of the variable in the condition."""
-    unconstrained, lower, upper, unbounded = effects.conditionals(
-        two_way.linear, two_way.spread(alpha), axis, alpha
-    )
-    if (own := _intervals_given(evidence, axis, alpha)) is not None:
-        lower, upper = own
-    fitted, sizes = two_way.fit.fitted.estimate, two_way.variables.sizes
-    if np.any(fitted < 0.0) or abs(fitted.sum() - 1.0) > _ROUNDING:
-        fitted = project_simplex(fitted)
-    estimate, empty = fitted_conditionals(fitted.reshape(sizes), axis)
-    columns = {
-        "estimate": estimate,
-        "unconstrained": unconstrained,
-        "lower": lower,
-        "upper": upper,
-        "unbounded": unbounded | empty,
-        "outside": (estimate < lower - _ROUNDING) | (estimate > upper + _ROUNDING),
-    }
-    cells = two_way.variables.cells
-    frame = pd.DataFrame({k: v.reshape(-1) for k, v in columns.items()}, index=cells)
-    if axis == 0:
-        return frame
-    return frame.swaplevel().iloc[np.arange(len(cells)).reshape(sizes).T.reshape(-1)]
-
-
-# -- given a variable without noise, each category of which is a group of respondents ----------
-
-
-def _intervals_given(evidence: Evidence | None, axis: int, alpha: float) -> Array | None:
-    """Intervals of a two-way table's rows given a variable without noise, shape (2, k1, k2).
-
-    They are those of the frequencies of each group alone, and [0, 1] where nobody is in a group.
-    None where the variable has noise, or the tallies are not among what is stored of results.
-    """
-    if evidence is None or not (is_stored(evidence) and evidence.is_exact):
-        return None
-    if not all(group.counts.mechanisms[axis].unprotected for group in evidence.groups):
-        return None
-    bounds = np.zeros((2, *evidence.sizes))
-    bounds[1] = 1.0
-    for category in range(evidence.sizes[axis]):
-        held = [_held(group, axis, category) for group in evidence.groups]
-        parts = [counts for counts in held if counts.nobs]
-        if parts:
-            found = FrequencyModel(parts).fit_quietly().conf_int(alpha).to_numpy().T
-            bounds[
-                (slice(None), category) if axis == 0 else (slice(None), slice(None), category)
-            ] = found
-    return bounds
-
-
-def _held(group: JointGroup, axis: int, category: int) -> Counts:
-    """Reports on the other variable by the respondents of one category."""
-    on, other = group.counts.reports[axis], group.counts.reports[1 - axis]
-    rows = on.y == category
-    cohort = None if other.cohort is None else other.cohort[rows]
-    return Counts(other.y[rows], group.counts.n[rows], other.mechanism, 0, cohort)
-
-
-# -- Intervals of cells and p-values of their absence, from the law of the estimate where known ---
-
-
-METHODS = ("default", "wald", "wald-mle")
-
-
-def cell_intervals(fit: Fit, law: CellLaw | None, alpha: float, method: str, clip: bool) -> Array:
-    """Intervals of the cells, shape (k, 2), see `AssociationResults.conf_int`."""
-    which = fit.fitted if method == "wald-mle" else fit.linear
-    se = which.every_bse()
-    if method == "default" and law is not None:
-        bounds = law.interval(which.estimate, alpha)
-        se = law.at(which.estimate)[0]  # beyond [0, 1] that at the nearer end
-    else:
-        bounds = intervals.wald(which.estimate, se, alpha)
-    return edge_normal(bounds, which.estimate, se, alpha) if clip else bounds
-
-
-def zero_pvalues(linear: Uncertain, law: CellLaw | None, two_sided: bool) -> Array:
-    """p-values of frequencies of zero, from the law that intervals rest on."""
-    if law is not None:
-        return law.pvalues(linear.estimate, 0.0, two_sided)
-    side = "two-sided" if two_sided else "larger"
-    return z_test(linear.estimate, linear.bse(), 0.0, side)[1]
-
-
-# -- The figure of a two-way table that results ask for, by its kind ------------------------------
-
-
-def draw(
-    two_way: TwoWay,
-    kind: str,
-    bounds: pd.DataFrame,
-    ax: Axes | None,
-    alpha: float,
-    title: str | None,
-) -> Axes:
-    """Draw the table with the bounds of its cells, (k, 2); see `AssociationResults.plot`."""
-    names, table = two_way.variables.names, two_way.variables.table
-    words = title_text(title, f"{names[0]} and {names[1]}, n = {two_way.fit.nobs:,}")
-    if kind == "mosaic":
-        return _mosaic(two_way, bounds, ax, alpha, words)
-    low, high = (table(bounds[end].to_numpy(), end) for end in ("lower", "upper"))
-    z = None
-    if kind == "departures":
-        z = table(z_values(*two_way.departures()).reshape(-1), "z")
-    return plot_heat_map(table(two_way.fit.fitted.estimate, "params"), low, high, ax, words, z)
-
-
-def _mosaic(
-    two_way: TwoWay, bounds: pd.DataFrame, ax: Axes | None, alpha: float, title: str
-) -> Axes:
-    """With categories that are too thin to read merged, and the intervals of their sums."""
-    fit = two_way.fit
-    if np.any(fit.fitted.estimate < 0.0):
-        raise NotAvailable(
-            f"a mosaic has no tiles for negative estimates of {fit.method!r}: fit 'mle'"
-        )
-    merged = merging(two_way.variables.table(fit.fitted.estimate, "params"))
-    linear, V = merged.sums(fit.linear.estimate), fit.linear.known().merged(merged.cells)
-    normal = intervals.wald(linear.to_numpy().ravel(), np.sqrt(V.variances()), alpha)
-    low, high = (
-        merged.chosen(bounds[end].to_numpy(), normal[:, side]).reshape(linear.shape)
-        for side, end in enumerate(("lower", "upper"))
-    )
-    ends = effects.conditionals(linear, V, 0, alpha, cumulative=True)
-    cut = [end[:, :-1] for end in ends[1:3]]
-    z = z_values(*effects.departures(linear, V))
-    return plot_mosaic(merged.sums(fit.fitted.estimate), low, high, ax, title, z, *cut)
-
-
-# -- Results of several variables as plain JSON types, and back -----------------------------------
-
-
-# the fields as JSON has them: as they are, lists, numbers that may be nan or infinite, parts
+# fields as JSON has them: as they are, lists, numbers that may be nan or infinite, parts
 _PLAIN = (
     "method",
     "settings",
@@ -250,62 +123,10 @@ _PLAIN = (
 _LISTS = ("names", "others", "sources")
 _NUMBERS = ("llf", "gap", "epsilon", "dispersion", "smallest_expected")
 _PARTS: dict[str, Any] = {"independence": TestResult, "trend": TestResult, "law": CellLaw}
-REQUIRED = frozenset(
+_REQUIRED = frozenset(
     {*_PLAIN, *_NUMBERS, *_PARTS, "fitted", "linear", "labels", "margin_fits"}
     | {"null_llf", "tallies", "lacking", "unprotected"}
 )
-
-
-def to_document(fit: Fit, variables: Variables, cells: Cells, tests: Tests) -> dict[str, Any]:
-    """The records of results as plain JSON types; no report is in them, but tallies."""
-    held = vars(fit) | vars(variables) | vars(cells) | vars(tests)
-    document: dict[str, Any] = {name: held[name] for name in _PLAIN}
-    document |= {name: number_to_json(held[name]) for name in _NUMBERS}
-    document |= {name: list(held[name]) for name in _LISTS}
-    document |= estimates_to_dict(fit.fitted, fit.linear)
-    document["labels"] = [labels_to_json(values) for values in variables.labels]
-    document["margin_fits"] = [margin.to_dict() for margin in variables.margin_fits]
-    document |= {name: maybe_to_dict(held[name]) for name in _PARTS}
-    document["null_llf"] = number_to_json(tests.null_llf)
-    document |= {name: list(held[name]) for name in ("lacking", "unprotected")}
-    document["tallies"] = tallies_to_dict(tests.evidence)
-    return document
-
-
-def from_document(document: dict[str, Any]) -> tuple[Fit, Variables, Cells, Tests]:
-    """Inverse of `to_document`; what is damaged may raise any error."""
-    d = document
-    given = {name: d[name] for name in _PLAIN}
-    given |= {name: tuple(d[name]) for name in _LISTS}
-    given |= {name: number_from_json(d[name]) for name in _NUMBERS}
-    given |= estimates_from_dict(d)
-    given["labels"] = tuple(labels_from_json("labels", values) for values in d["labels"])
-    given["margin_fits"] = tuple(FrequencyResults.from_dict(fit) for fit in d["margin_fits"])
-    given["is_partial"] = any(fit.fit.is_partial for fit in given["margin_fits"])
-    cells = int(np.prod([len(values) for values in given["labels"]]))
-    if given["fitted"].estimate.size != cells or given["linear"].estimate.size != cells:
-        raise InvalidArgument("labels", d["labels"], "do not match the number of estimates")
-    given["unprotected"] = tuple(d["unprotected"])
-    if not set(given["unprotected"]) <= set(given["names"]):
-        raise InvalidArgument("unprotected", d["unprotected"], "must be names of variables")
-    given["lacking"] = _lacking(d["lacking"], given["n_missing"], given["names"])
-    given |= {name: maybe_from_dict(part, d[name]) for name, part in _PARTS.items()}
-    if given["law"] is not None and given["law"].step.size != cells:
-        raise InvalidArgument("law", given["law"].step.size, f"must be of {cells} cells")
-    given["null_llf"] = number_from_json(d["null_llf"])
-    kept = (given[name] for name in ("names", "labels", "others", "digest"))
-    given["evidence"] = tallies_from_dict(d["tallies"], *kept)
-    fit, variables = record(Fit, given), record(Variables, given)
-    return fit, variables, record(Cells, given), record(Tests, given)
-
-
-def _lacking(document: Any, n_missing: int, names: Sequence[str]) -> tuple[int, ...]:
-    """How many respondents lacked each variable, as a document says."""
-    found = tuple(positive_integer("lacking", size, 0) for size in document)
-    if found and not (len(found) == len(names) and max(found) <= n_missing <= sum(found)):
-        remedy = f"must be {len(names)} numbers up to n_missing, whose sum is at least that"
-        raise InvalidArgument("lacking", document, remedy)
-    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -410,7 +231,7 @@ class AssociationResults(Summarised, FittedResults):
     evidence = Part[Evidence | None]("tests", "Tallies of the reports, where they are few.")
 
     _format = "ldpstats-association-results"
-    _required = REQUIRED
+    _required = _REQUIRED
 
     def __repr__(self) -> str:
         sizes = " x ".join(map(str, self.sizes))
@@ -443,7 +264,14 @@ class AssociationResults(Summarised, FittedResults):
     @property
     def is_doubtful(self) -> bool:
         """Whether the reports of a variable say that answers are missing from its categories."""
-        return self.variables.are_doubtful
+        if self.is_complete:
+            return False
+        shares = [fit.unexplained for fit in self.margin_fits]
+        open_lists = any(s is not None and s.estimate > 2.0 * s.bse for s in shares)
+        # of lumped categories the margin has one row more than the table
+        pairs = zip(self.margin_fits, self.labels, strict=True)
+        rests = [fit.linear for fit, labels in pairs if len(fit.categories) > len(labels)]
+        return open_lists or any(rest.estimate[-1] > 2.0 * rest.bse()[-1] for rest in rests)
 
     @property
     def table(self) -> Any:
@@ -488,17 +316,32 @@ class AssociationResults(Summarised, FittedResults):
             Columns "lower" and "upper".
         """
         alpha, clip = level(alpha), boolean("clip", clip)
-        method = one_of("method", method, METHODS)
+        method = one_of("method", method, ("default", "wald", "wald-mle"))
         if method == "wald-mle":
             warn_of_method(method, self.on_boundary)
-        bounds = cell_intervals(self.fit, self.law, alpha, method, clip)
+        which = self.fitted if method == "wald-mle" else self.linear
+        se = which.every_bse()
+        if method == "default" and self.law is not None:
+            bounds = self.law.interval(which.estimate, alpha)
+            se = self.law.at(which.estimate)[0]  # beyond [0, 1] that at the nearer end
+        else:
+            bounds = intervals.wald(which.estimate, se, alpha)
+        if clip:
+            bounds = edge_normal(bounds, which.estimate, se, alpha)
         return pd.DataFrame(bounds, index=self.index, columns=["lower", "upper"])
 
     @property
     def pvalues(self) -> pd.Series[float]:
         """Two-sided p-values of a frequency of zero, cell by cell."""
         self.linear.every_bse()
-        return self._series(zero_pvalues(self.linear, self.law, True), "pvalues")
+        return self._series(self._zero_pvalues(two_sided=True), "pvalues")
+
+    def _zero_pvalues(self, two_sided: bool) -> Array:
+        """p-values of frequencies of zero, from the law that intervals rest on, shape (k,)."""
+        if self.law is not None:
+            return self.law.pvalues(self.linear.estimate, 0.0, two_sided)
+        side = "two-sided" if two_sided else "larger"
+        return z_test(self.linear.estimate, self.linear.bse(), 0.0, side)[1]
 
     @property
     def effective_reports(self) -> pd.Series[float]:
@@ -526,7 +369,19 @@ class AssociationResults(Summarised, FittedResults):
             "upper" of the variable's own reports: exact where they allow, see
             `FrequencyResults.conf_int`.
         """
-        return margin_frames(self.variables, self.fitted.estimate, alpha)
+        frames, joint = {}, self.fitted.estimate.reshape(self.sizes)
+        columns = zip(self.names, self.labels, self.margin_fits, strict=True)
+        for v, (name, labels, fit) in enumerate(columns):
+            frame = fit.summary_frame(alpha)[["linear", "linear_se", "lower", "upper"]]
+            if len(labels) == len(frame) + 1:  # answers that are not among the candidates
+                rest = fit.unexplained
+                assert rest is not None
+                frame.loc["Other"] = [rest.estimate, rest.bse, *rest.conf_int(alpha)]
+            frame = frame.iloc[: len(labels)].set_axis(labels.rename(name))
+            others = tuple(axis for axis in range(joint.ndim) if axis != v)
+            frame.insert(0, "params", joint.sum(axis=others))
+            frames[name] = frame
+        return frames
 
     @names_alpha
     def conditional(self, on: str | None = None, alpha: float = 0.05) -> pd.DataFrame:
@@ -555,13 +410,29 @@ class AssociationResults(Summarised, FittedResults):
             Where the fitted share of the condition is zero, "estimate" is the other variable's own
             distribution, and "unbounded" is True.
         """
-        two_way = self._two_way
+        self._refuse_more_than_two()
         axis = 0 if on is None else self.variables.place("on", on)
-        return conditional_frame(two_way, self.evidence, axis, alpha)
-
-    @property
-    def _two_way(self) -> TwoWay:
-        return TwoWay.of(self.fit, self.variables)
+        unconstrained, lower, upper, unbounded = effects.conditionals(
+            self.linear_table, self._spread(alpha), axis, alpha
+        )
+        if (bounds := _intervals_given(self.evidence, axis, alpha)) is not None:
+            lower, upper = bounds
+        fitted, sizes = self.fitted.estimate, self.sizes
+        if np.any(fitted < 0.0) or abs(fitted.sum() - 1.0) > _ROUNDING:
+            fitted = project_simplex(fitted)
+        estimate, empty = fitted_conditionals(fitted.reshape(sizes), axis)
+        columns = {
+            "estimate": estimate,
+            "unconstrained": unconstrained,
+            "lower": lower,
+            "upper": upper,
+            "unbounded": unbounded | empty,
+            "outside": (estimate < lower - _ROUNDING) | (estimate > upper + _ROUNDING),
+        }
+        frame = pd.DataFrame({k: v.reshape(-1) for k, v in columns.items()}, index=self.index)
+        if axis == 0:
+            return frame
+        return frame.swaplevel().iloc[np.arange(len(frame)).reshape(sizes).T.reshape(-1)]
 
     def collapse(self, names: str | Sequence[str], *more: str) -> AssociationResults:
         """The joint distribution of some of three or more variables.
@@ -592,9 +463,17 @@ class AssociationResults(Summarised, FittedResults):
         array([[0.271, 0.202],
                [0.229, 0.298]])
         """
-        keep = places([names, *more] if isinstance(names, str) or more else names, self.names)
-        made = collapsed(keep, self.fit, self.variables, self.cells, self.tests)
-        return AssociationResults(*made)
+        asked: Any = [names, *more] if isinstance(names, str) or more else names
+        known = self.names
+        remedy = f"must be two or more of {list(known)}, fewer than all, each once"
+        chosen = listed("names", asked, remedy)
+        good = all(isinstance(name, str) and name in known for name in chosen)
+        if not good or len(set(chosen)) < len(chosen) or not 1 < len(chosen) < len(known):
+            if good and len(chosen) == 1:
+                remedy += "; margins() has the distribution of one"
+            raise InvalidArgument("names", asked, remedy)
+        keep = [known.index(name) for name in chosen]
+        return AssociationResults(*_sums(keep, self.fit, self.variables, self.cells, self.tests))
 
     # -- effects -----------------------------------------------------------------------------
 
@@ -617,17 +496,23 @@ class AssociationResults(Summarised, FittedResults):
         >>> round(effect.estimate, 2), round(effect.lower, 2), round(effect.upper, 2)
         (28.92, 13.68, 61.12)
         """
-        return self._two_way.odds_ratio(rows, columns, alpha)
+        self._refuse_more_than_two()
+        i, j = self._places("rows", 0, rows), self._places("columns", 1, columns)
+        effect = effects.odds_ratio(self.linear_table, self._spread(alpha), i, j, alpha)
+        p = self._maximum
+        return beside(effect, _quotient(p[i, j].prod(), p[i, j[::-1]].prod()))
 
     @names_alpha
     def risk_difference(self, rows: Sequence[Any], column: Any, alpha: float = 0.05) -> Effect:
         """P(column | first row) - P(column | second row), with Fieller's set."""
-        return self._two_way.risk_difference(rows, column, alpha)
+        effect, (first, second) = self._risk(effects.risk_difference, rows, column, alpha)
+        return beside(effect, first - second)
 
     @names_alpha
     def risk_ratio(self, rows: Sequence[Any], column: Any, alpha: float = 0.05) -> Effect:
         """P(column | first row) / P(column | second row), with Fieller's set."""
-        return self._two_way.risk_ratio(rows, column, alpha)
+        effect, risks = self._risk(effects.risk_ratio, rows, column, alpha)
+        return beside(effect, _quotient(*risks))
 
     @names_alpha
     def cramers_v(self, alpha: float = 0.05) -> Effect:
@@ -638,12 +523,53 @@ class AssociationResults(Summarised, FittedResults):
         errors, the upper end is a bound by the table in which weak categories are merged: see
         `inference.tables.cramer.cramers_v`.
         """
-        return self._two_way.cramers_v(alpha, self.independence)
+        self._refuse_more_than_two()
+        small = self.sizes == (2, 2)  # no table of larger ones gains by unseen cells
+        V = self._spread(alpha) if small else self.linear.known()
+        p = None if self.independence is None else self.independence.pvalue
+        effect = effects.cramers_v(self.linear_table, V, alpha, p)
+        return beside(effect, fitted_cramers_v(self._maximum)) if self.is_maximum else effect
 
     def departures(self) -> Any:
         """Departures from independence, p_ij - r_i c_j, in standard errors: a table of z values."""
-        z = z_values(*self._two_way.departures())
+        self._refuse_more_than_two()
+        z = z_values(*effects.departures(self.linear_table, self.linear.known()))
         return self.variables.table(z.reshape(-1), "z")
+
+    def _refuse_more_than_two(self) -> None:
+        """Refuse effects, which are of two variables."""
+        if len(self.names) != 2:
+            raise NotAvailable(
+                f"this is for two variables; there are {len(self.names)}: fit a model of two, or "
+                f"take two of these by collapse({list(self.names[:2])})"
+            )
+
+    def _spread(self, alpha: float) -> Covariance:
+        """Covariance for conditionals and effects, where cells that were never seen may exist."""
+        return allow_for_unseen(self.linear.known(), self.nobs, alpha)
+
+    @property
+    def _maximum(self) -> Array:
+        """The maximum likelihood table, (k1, k2), nan where it was not fitted."""
+        estimate = self.fitted.estimate
+        return (estimate if self.is_maximum else np.full(estimate.size, np.nan)).reshape(self.sizes)
+
+    def _places(self, name: str, axis: int, labels: Any) -> Any:
+        """Places of two `rows` or `columns`, or of one `column`, among those of the variable."""
+        known = self.labels[axis]
+        remedy = f"is no category of {self.names[axis]}: {list(known)}"
+        find = position if name == "column" else two_positions
+        return find(name, labels, known, remedy)
+
+    def _risk(
+        self, compare: Callable[..., Effect], rows: Any, column: Any, alpha: float
+    ) -> tuple[Effect, tuple[float, float]]:
+        """A comparison of P(column | row) in two rows, with its maximum likelihood estimates."""
+        self._refuse_more_than_two()
+        (i, i2), j = self._places("rows", 0, rows), self._places("column", 1, column)
+        effect = compare(self.linear_table, self._spread(alpha), i, i2, j, alpha)
+        p = self._maximum
+        return effect, (_quotient(p[i, j], p[i].sum()), _quotient(p[i2, j], p[i2].sum()))
 
     # -- tests -------------------------------------------------------------------------------
 
@@ -659,7 +585,7 @@ class AssociationResults(Summarised, FittedResults):
         """
         if np.isnan(self.linear.bse()).any():
             self.linear.known()
-        p = zero_pvalues(self.linear, self.law, False)
+        p = self._zero_pvalues(two_sided=False)
         return self.index[np.asarray(multiplicity.reject(p, level(alpha), method))]
 
     def test_independence(
@@ -720,9 +646,24 @@ class AssociationResults(Summarised, FittedResults):
             )
         if method == "score" and not asked and self.independence is not None:
             return self.independence  # made by the fit
-        held = self.fit, self.variables, self.cells, self.tests
+        sizes, names, smallest = self.sizes, self.names, self.smallest_expected
+        plain = self.is_maximum and self.converged and not self.settings
         with maybe_bar(f"{method} test", progress) as advance:
-            return independence(held, model, method, rng, n_permutations, n_boot, advance)
+            evidence = _evidence_of(model, self.variables, self.tests)
+            P = self.linear.estimate
+            if method == "wald" and len(sizes) == 2 and abs(P.sum() - 1.0) <= _ROUNDING:
+                how = "Wald test on the unconstrained joint estimate"
+                V = self.linear.known()
+                return by_name.wald_test(names, P.reshape(sizes), V, smallest, how)
+            if evidence is None and method == "lr" and plain and not np.isnan(self.null_llf):
+                gain = max(2.0 * (self.llf - self.null_llf), 0.0)
+                return by_name.likelihood_ratio_test(names, sizes, gain, self.on_boundary)
+            if evidence is None:
+                raise _without_reports("use method='score'")
+            fitted = self.fitted.estimate if plain else None
+            return by_name.test_independence(
+                evidence, method, fitted, self.on_boundary, rng, n_permutations, n_boot, advance
+            )
 
     def test_conditional_independence(self, given: str, model: Any = None) -> TestResult:
         """Test that two variables are independent given the third (on three-way tables).
@@ -739,9 +680,38 @@ class AssociationResults(Summarised, FittedResults):
         model : AssociationModel, optional
             The fitted model, which has the reports.
         """
-        three_way = ThreeWay.of("given", given, self.fit, self.variables)
-        evidence = evidence_of(model, self.variables, self.tests)
-        return three_way.conditional_independence(evidence, self.cells)
+        p, V, names, axis, cells = self._three_way("given", given)
+        evidence = _evidence_of(model, self.variables, self.tests)
+        method, enough = "Wald test on the unconstrained estimate", _FEW
+        under_null = None if evidence is None else null_covariance(evidence, axis)
+        if under_null is not None:
+            V = under_null.scaled(self.dispersion).take(cells.reshape(-1))
+            method, enough = "score test on the unconstrained estimate", _FEW_UNDER_NULL
+        statistic, df, note = tables.conditional_independence(p, V)
+        if self.smallest_expected < enough:
+            few = (
+                f"the smallest expected count of a combination is {self.smallest_expected:.2g}: "
+                f"below about {enough:g} the test rejects too often"
+            )
+            note = "; ".join(filter(None, (note, few)))
+        null = f"{names[0]} and {names[1]} are independent given {names[2]}"
+        return TestResult.chi_square(null, statistic, df, method, note)
+
+    def _three_way(
+        self, name: str, variable: object
+    ) -> tuple[Array, Covariance, tuple[str, str, str], int, npt.NDArray[np.int64]]:
+        """The unconstrained estimate of three variables, the one that `name` says on the last axis.
+
+        That is: estimate, covariance, names, place of this variable, cells in the order of all.
+        """
+        sizes = self.sizes
+        if len(sizes) != 3:
+            raise NotAvailable(f"the test is for three variables; there are {len(sizes)}")
+        axis = self.variables.place(name, variable)
+        cells = np.moveaxis(np.arange(np.prod(sizes)).reshape(sizes), axis, -1)
+        first, second = (other for v, other in enumerate(self.names) if v != axis)
+        V = self.linear.known().take(cells.reshape(-1))
+        return self.linear.estimate[cells], V, (first, second, self.names[axis]), axis, cells
 
     def test_homogeneity(self, by: str) -> TestResult:
         """Test that the odds ratios of two variables are the same at every level of the third.
@@ -756,7 +726,10 @@ class AssociationResults(Summarised, FittedResults):
         NotAvailable
             Where cells are too weak for odds ratios.
         """
-        return ThreeWay.of("by", by, self.fit, self.variables).homogeneity()
+        p, V, names, _, _ = self._three_way("by", by)
+        statistic, df = tables.homogeneity(p, V)
+        null = f"the odds ratios of {names[0]} and {names[1]} are the same for every {names[2]}"
+        return TestResult.chi_square(null, statistic, df, "Wald test of log odds ratios")
 
     def test_trend(
         self, row_scores: Any = None, column_scores: Any = None, model: Any = None
@@ -775,15 +748,22 @@ class AssociationResults(Summarised, FittedResults):
             The fitted model, which has the reports. It is needed for other scores than 1, 2, 3, ...
             where results carry no tallies: over candidates, or for bits of many patterns.
         """
-        two_way = self._two_way
-        scores = ("row_scores", row_scores), ("column_scores", column_scores)
-        return trend(two_way.variables, self.tests, model, scores)
+        self._refuse_more_than_two()
+        evidence = _evidence_of(model, self.variables, self.tests)
+        u = _scores("row_scores", row_scores, self.sizes[0])
+        v = _scores("column_scores", column_scores, self.sizes[1])
+        if evidence is not None:
+            return trend_test(evidence, u, v)
+        usual = all(np.array_equal(own, _scores("", None, own.size)) for own in (u, v))
+        if self.trend is None or not usual:
+            raise _without_reports("leave out the scores")
+        return self.trend
 
     # -- presentation ------------------------------------------------------------------------
 
     def _tidy(self, alpha: float) -> pd.DataFrame:
         computed = not np.isnan(self.linear.bse()).any()
-        p = zero_pvalues(self.linear, self.law, False) if computed else np.nan
+        p = self._zero_pvalues(two_sided=False) if computed else np.nan
         return super()._tidy(alpha).assign(p_value=p)
 
     @property
@@ -806,8 +786,6 @@ class AssociationResults(Summarised, FittedResults):
         return self._estimates_frame(alpha)
 
     def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
-        from ldpstats.models.association.presentation import association_summary
-
         return association_summary(
             self.fit,
             self.variables,
@@ -855,26 +833,121 @@ class AssociationResults(Summarised, FittedResults):
         NotAvailable
             For more than two variables, and for a mosaic of negative estimates.
         """
-
         kind = one_of("kind", kind, ("heatmap", "departures", "mosaic"))
-        two_way = self._two_way
-        return draw(two_way, kind, self.conf_int(level(alpha)), ax, alpha, title)
+        self._refuse_more_than_two()
+        table = self.variables.table
+        bounds = self.conf_int(level(alpha))
+        words = title_text(title, f"{self.names[0]} and {self.names[1]}, n = {self.nobs:,}")
+        if kind == "mosaic":
+            return self._mosaic(bounds, ax, alpha, words)
+        low, high = (table(bounds[end].to_numpy(), end) for end in ("lower", "upper"))
+        z = self.departures() if kind == "departures" else None
+        return plot_heat_map(table(self.fitted.estimate, "params"), low, high, ax, words, z)
+
+    def _mosaic(self, bounds: pd.DataFrame, ax: Axes | None, alpha: float, title: str) -> Axes:
+        """With categories that are too thin to read merged, and the intervals of their sums."""
+        if np.any(self.fitted.estimate < 0.0):
+            raise NotAvailable(
+                f"a mosaic has no tiles for negative estimates of {self.method!r}: fit 'mle'"
+            )
+        merged = merging(self.table)
+        linear, V = merged.sums(self.linear.estimate), self.linear.known().merged(merged.cells)
+        normal = intervals.wald(linear.to_numpy().ravel(), np.sqrt(V.variances()), alpha)
+        low, high = (
+            merged.chosen(bounds[end].to_numpy(), normal[:, side]).reshape(linear.shape)
+            for side, end in enumerate(("lower", "upper"))
+        )
+        ends = effects.conditionals(linear, V, 0, alpha, cumulative=True)
+        cut = [end[:, :-1] for end in ends[1:3]]
+        z = z_values(*effects.departures(linear, V))
+        return plot_mosaic(merged.sums(self.fitted.estimate), low, high, ax, title, z, *cut)
 
     # -- storage -----------------------------------------------------------------------------
 
     def _stored(self) -> dict[str, Any]:
-        return to_document(self.fit, self.variables, self.cells, self.tests)
+        fields = vars(self.fit) | vars(self.variables) | vars(self.cells) | vars(self.tests)
+        document: dict[str, Any] = {name: fields[name] for name in _PLAIN}
+        document |= {name: number_to_json(fields[name]) for name in _NUMBERS}
+        document |= {name: list(fields[name]) for name in _LISTS}
+        document |= estimates_to_dict(self.fitted, self.linear)
+        document["labels"] = [labels_to_json(values) for values in self.labels]
+        document["margin_fits"] = [margin.to_dict() for margin in self.margin_fits]
+        document |= {name: maybe_to_dict(fields[name]) for name in _PARTS}
+        document["null_llf"] = number_to_json(self.null_llf)
+        document |= {name: list(fields[name]) for name in ("lacking", "unprotected")}
+        document["tallies"] = tallies_to_dict(self.evidence)
+        return document
 
     @classmethod
     def _restored(cls, document: dict[str, Any]) -> AssociationResults:
-        return cls(*from_document(document))
+        d = document
+        fields = {name: d[name] for name in _PLAIN}
+        fields |= {name: tuple(d[name]) for name in _LISTS}
+        fields |= {name: number_from_json(d[name]) for name in _NUMBERS}
+        fields |= estimates_from_dict(d)
+        fields["labels"] = tuple(labels_from_json("labels", values) for values in d["labels"])
+        fields["margin_fits"] = tuple(FrequencyResults.from_dict(fit) for fit in d["margin_fits"])
+        fields["is_partial"] = any(fit.fit.is_partial for fit in fields["margin_fits"])
+        cells = int(np.prod([len(values) for values in fields["labels"]]))
+        if fields["fitted"].estimate.size != cells or fields["linear"].estimate.size != cells:
+            raise InvalidArgument("labels", d["labels"], "do not match the number of estimates")
+        names, n_missing = fields["names"], fields["n_missing"]
+        fields["unprotected"] = tuple(d["unprotected"])
+        if not set(fields["unprotected"]) <= set(names):
+            raise InvalidArgument("unprotected", d["unprotected"], "must be names of variables")
+        lacking = tuple(positive_integer("lacking", size, 0) for size in d["lacking"])
+        if lacking and not (
+            len(lacking) == len(names) and max(lacking) <= n_missing <= sum(lacking)
+        ):
+            remedy = f"must be {len(names)} numbers up to n_missing, whose sum is at least that"
+            raise InvalidArgument("lacking", d["lacking"], remedy)
+        fields["lacking"] = lacking
+        fields |= {name: maybe_from_dict(part, d[name]) for name, part in _PARTS.items()}
+        if fields["law"] is not None and fields["law"].step.size != cells:
+            raise InvalidArgument("law", fields["law"].step.size, f"must be of {cells} cells")
+        fields["null_llf"] = number_from_json(d["null_llf"])
+        fields["evidence"] = tallies_from_dict(
+            d["tallies"], names, fields["labels"], fields["others"], fields["digest"]
+        )
+        return cls(
+            record(Fit, fields),
+            record(Variables, fields),
+            record(Cells, fields),
+            record(Tests, fields),
+        )
 
 
-# -- Tests by what results hold: a test that was made, an estimate, tallies of the reports --------
-# A model that is passed has the reports themselves.
+# -- How they are found -------------------------------------------------------------------------
 
 
-def evidence_of(model: Any, variables: Variables, tests: Tests) -> Evidence | None:
+def _intervals_given(evidence: Evidence | None, axis: int, alpha: float) -> Array | None:
+    """Intervals of each group's own frequencies given a variable without noise, (2, k1, k2).
+
+    They are [0, 1] where nobody is in a group; None where the variable has noise, or the tallies
+    are not among what is stored of results.
+    """
+    if evidence is None or not (evidence.is_stored and evidence.is_exact):
+        return None
+    if not all(group.counts.mechanisms[axis].unprotected for group in evidence.groups):
+        return None
+    bounds = np.zeros((2, *evidence.sizes))
+    bounds[1] = 1.0
+    for category in range(evidence.sizes[axis]):
+        parts = []
+        for group in evidence.groups:
+            on, other = group.counts.reports[axis], group.counts.reports[1 - axis]
+            rows = on.y == category
+            cohort = None if other.cohort is None else other.cohort[rows]
+            parts.append(Counts(other.y[rows], group.counts.n[rows], other.mechanism, 0, cohort))
+        parts = [counts for counts in parts if counts.nobs]
+        if parts:
+            ends = FrequencyModel(parts).fit_quietly().conf_int(alpha).to_numpy().T
+            where = (slice(None), category) if axis == 0 else (slice(None), slice(None), category)
+            bounds[where] = ends
+    return bounds
+
+
+def _evidence_of(model: Any, variables: Variables, tests: Tests) -> Evidence | None:
     """The reports of the model that is given, else the tallies that the results carry."""
     if model is None:
         return tests.evidence
@@ -895,48 +968,11 @@ def _without_reports(otherwise: str) -> NotAvailable:
     )
 
 
-def independence(
-    held: tuple[Fit, Variables, Cells, Tests],
-    model: Any,
-    method: str,
-    rng: np.random.Generator | None,
-    n_permutations: int | None,
-    n_boot: int | None,
-    advance: Callable[[float], None],
-) -> TestResult:
-    """The test of independence of this name, with checked options."""
-    fit, variables, cells, tests = held
-    names, sizes = variables.names, variables.sizes
-    evidence = evidence_of(model, variables, tests)
-    if method == "wald" and len(sizes) == 2 and abs(fit.linear.estimate.sum() - 1.0) <= _ROUNDING:
-        P, V = fit.linear.estimate.reshape(sizes), fit.linear.known()
-        how = "Wald test on the unconstrained joint estimate"
-        return by_name.wald_test(names, P, V, cells.smallest_expected, how)
-    plain = fit.is_maximum and fit.converged and not fit.settings
-    if evidence is None and method == "lr" and plain and not np.isnan(tests.null_llf):
-        gain = max(2.0 * (fit.llf - tests.null_llf), 0.0)
-        return by_name.likelihood_ratio_test(names, sizes, gain, fit.on_boundary)
-    if evidence is None:
-        raise _without_reports("use method='score'")
-    fitted = fit.fitted.estimate if plain else None
-    return by_name.test_independence(
-        evidence, method, fitted, fit.on_boundary, rng, n_permutations, n_boot, advance
-    )
-
-
-def trend(
-    variables: Variables, tests: Tests, model: Any, given: tuple[tuple[str, Any], ...]
-) -> TestResult:
-    """The test for a trend with these scores, argument by argument, of two variables."""
-    evidence = evidence_of(model, variables, tests)
-    pairs = zip(given, variables.sizes, strict=True)
-    scores = [_scores(*argument, size) for argument, size in pairs]
-    if evidence is not None:
-        return trend_test(evidence, *scores)
-    usual = all(np.array_equal(own, _scores("", None, own.size)) for own in scores)
-    if tests.trend is None or not usual:
-        raise _without_reports("leave out the scores")
-    return tests.trend
+def _quotient(numerator: float, denominator: float) -> float:
+    """Ratio of two frequencies: infinite over zero, and nan for nothing over nothing."""
+    if denominator > 0.0:
+        return float(numerator / denominator)
+    return float("inf") if numerator > 0.0 else float("nan")
 
 
 def _scores(name: str, given: Any, size: int) -> Array:
@@ -951,59 +987,32 @@ def _scores(name: str, given: Any, size: int) -> Array:
     return scores
 
 
-# -- The distribution of each variable alone, from a joint fit and the variable's own -------------
-
-
-def margin_frames(
-    variables: Variables, estimate: npt.NDArray[Any], alpha: float
-) -> dict[str, pd.DataFrame]:
-    """Sums of the joint estimate, (k,), beside the own estimates of each variable."""
-    found, joint = {}, estimate.reshape(variables.sizes)
-    each = zip(variables.names, variables.labels, variables.margin_fits, strict=True)
-    for v, (name, labels, fit) in enumerate(each):
-        frame = fit.summary_frame(alpha)[["linear", "linear_se", "lower", "upper"]]
-        if len(labels) == len(frame) + 1:
-            frame.loc["Other"] = _rest(fit, alpha)
-        frame = frame.iloc[: len(labels)].set_axis(labels.rename(name))
-        others = tuple(axis for axis in range(joint.ndim) if axis != v)
-        frame.insert(0, "params", joint.sum(axis=others))
-        found[name] = frame
-    return found
-
-
-def _rest(fit: FrequencyResults, alpha: float) -> list[float]:
-    """Estimate, standard error and interval of the answers that are not among the candidates."""
-    assert fit.unexplained is not None
-    return [fit.unexplained.estimate, fit.unexplained.bse, *fit.unexplained.conf_int(alpha)]
-
-
-# -- The records of results of several variables, made of their evidence --------------------------
+# -- What results hold, made of the evidence, or of results of more variables ---------------------
 
 
 def variables_of(
     evidence: Evidence, margin_fits: tuple[FrequencyResults, ...], lacking: tuple[int, ...]
 ) -> Variables:
     """The variables with their own fits."""
-    made_by = [group.counts.mechanisms for group in evidence.groups]
+    specs, unprotected = evidence.specs, []
+    for v, name in enumerate(evidence.names):
+        if any([group.counts.mechanisms[v].unprotected for group in evidence.groups]):
+            unprotected.append(name)
     return Variables(
         names=evidence.names,
-        labels=tuple(spec.labels for spec in evidence.specs),
-        others=tuple(spec.other for spec in evidence.specs),
+        labels=tuple([spec.labels for spec in specs]),
+        others=tuple([spec.other for spec in specs]),
         margin_fits=margin_fits,
         is_complete=evidence.is_complete,
         lacking=lacking,
-        unprotected=tuple(
-            name
-            for v, name in enumerate(evidence.names)
-            if any(mechanisms[v].unprotected for mechanisms in made_by)
-        ),
+        unprotected=tuple(unprotected),
     )
 
 
 def cells_of(evidence: Evidence, law: CellLaw | None) -> Cells:
     """What errors of the cells rest on."""
     return Cells(
-        n_strata=sum(len(group.slices) for group in evidence.groups),
+        n_strata=len(evidence.moments.strata),
         dispersion=dispersion(evidence),
         smallest_expected=smallest_expected(evidence),
         law=law,
@@ -1015,61 +1024,25 @@ def tests_of(evidence: Evidence, solution: Solution | None = None) -> Tests:
 
     Without a `solution` they are kept, as of results that were collapsed.
     """
-    if solution is None or is_stored(evidence):
-        return Tests(evidence.digest, _independence(evidence), evidence=tallied(evidence))
-    return Tests(
-        digest=evidence.digest,
-        independence=_independence(evidence),
-        trend=_trend(evidence),
-        null_llf=_null_llf(evidence, solution),
-        evidence=tallied(evidence),
-    )
-
-
-def _independence(evidence: Evidence) -> TestResult | None:
-    """The score test of independence; None where a variable does not vary."""
     try:
-        return score_test(evidence)
-    except (NotIdentified, NotAvailable):
-        return None
+        independence = score_test(evidence)
+    except (NotIdentified, NotAvailable):  # a variable does not vary
+        independence = None
+    tallies = evidence if evidence.is_table else None
+    if solution is None or evidence.is_stored:
+        return Tests(evidence.digest, independence, evidence=tallies)
+    trend, null_llf = None, float("nan")
+    if len(evidence.sizes) == 2:
+        try:
+            trend = trend_test(evidence, *(np.arange(1.0, k + 1.0) for k in evidence.sizes))
+        except (NotIdentified, NotAvailable):
+            trend = None
+    if not np.isnan(solution.gap):
+        null_llf = evidence.likelihood.loglike(evidence.null)
+    return Tests(evidence.digest, independence, trend, null_llf, tallies)
 
 
-def _trend(evidence: Evidence) -> TestResult | None:
-    """The test for a trend over categories 1, 2, 3, ...; None where there is none."""
-    if len(evidence.sizes) != 2:
-        return None
-    try:
-        return trend_test(evidence, *(np.arange(1.0, k + 1.0) for k in evidence.sizes))
-    except (NotIdentified, NotAvailable):
-        return None
-
-
-def _null_llf(evidence: Evidence, solution: Solution) -> float:
-    """Log-likelihood under independence, for the ratio; nan beside what is no maximum."""
-    if np.isnan(solution.gap):
-        return float("nan")
-    return evidence.likelihood.loglike(evidence.null)
-
-
-# -- The joint distribution of some of the variables, from that of all ----------------------------
-
-
-_SUMMED = "cells summed over other variables"
-
-
-def places(names: Any, known: Sequence[str]) -> list[int]:
-    """The places of two or more variables, fewer than all, each once."""
-    remedy = f"must be two or more of {list(known)}, fewer than all, each once"
-    chosen = listed("names", names, remedy)
-    good = all(isinstance(name, str) and name in known for name in chosen)
-    if not good or len(set(chosen)) < len(chosen) or not 1 < len(chosen) < len(known):
-        if good and len(chosen) == 1:
-            remedy += "; margins() has the distribution of one"
-        raise InvalidArgument("names", names, remedy)
-    return [known.index(name) for name in chosen]
-
-
-def collapsed(
+def _sums(
     keep: Sequence[int], fit: Fit, variables: Variables, cells: Cells, tests: Tests
 ) -> tuple[Fit, Variables, Cells, Tests]:
     """What results of the variables `keep` hold: sums of cells, and their covariance.
@@ -1077,90 +1050,57 @@ def collapsed(
     Where the tallies of the reports are at hand, the law of the cells and the test of independence
     are those of a model of these variables alone. Else both are None.
     """
-    group = _cell_groups([len(labels) for labels in variables.labels], keep)
-    own = _taken(variables, keep)
-    evidence = None if tests.evidence is None else _evidence(tests.evidence, keep)
-    linear, law = _summed(fit.linear, group), None
-    problem = None if evidence is None else rests_on(evidence, linear)
-    if evidence is not None and problem is not None:
-        V = covariance_of(problem)
-        if V is not None:
-            linear = Uncertain(linear.estimate, V.scaled(dispersion(evidence)))
-        law = cell_law(evidence, problem, V)
-    return (
-        replace(
-            fit,
-            fitted=_summed(fit.fitted, group),
-            linear=linear,
-            settings="; ".join(
-                filter(None, (fit.settings, f"summed over {len(variables.names)} variables"))
-            ),
-            epsilon=_epsilon(own, evidence),
-            sources=tuple(fit.sources[v] for v in keep),
-            is_partial=any(margin.fit.is_partial for margin in own.margin_fits),
-            llf=float("nan"),
-        ),
-        own,
-        _cells(cells, evidence, law),
-        _tests(tests, evidence, own),
-    )
 
-
-def _cell_groups(sizes: Sequence[int], keep: Sequence[int]) -> npt.NDArray[np.int64]:
-    """Which cell of the variables `keep` each cell of all variables, row-major, is summed into."""
-    at = np.indices(sizes).reshape(len(sizes), -1)[list(keep)]
-    cells: npt.NDArray[np.int64] = np.ravel_multi_index(tuple(at), [sizes[v] for v in keep])
-    return cells
-
-
-def _summed(part: Uncertain, group: npt.NDArray[np.int64]) -> Uncertain:
-    V = None if part.covariance is None else part.covariance.merged(group)
-    return Uncertain(np.bincount(group, part.estimate), V)
-
-
-def _taken(variables: Variables, keep: Sequence[int]) -> Variables:
     def some(values: Sequence[Any]) -> tuple[Any, ...]:
         return tuple(values[v] for v in keep)
 
-    return replace(
-        variables,
-        names=some(variables.names),
+    def summed(estimate: Uncertain) -> Uncertain:
+        V = None if estimate.covariance is None else estimate.covariance.merged(group)
+        return Uncertain(np.bincount(group, estimate.estimate), V)
+
+    sizes, names = variables.sizes, some(variables.names)
+    at = np.indices(sizes).reshape(len(sizes), -1)[list(keep)]
+    group: npt.NDArray[np.int64] = np.ravel_multi_index(tuple(at), some(sizes))
+    own = Variables(
+        names=names,
         labels=some(variables.labels),
         others=some(variables.others),
         margin_fits=some(variables.margin_fits),
+        is_complete=variables.is_complete,
         lacking=(),  # of respondents who lacked a variable that is no longer there, too
-        unprotected=tuple(name for name in some(variables.names) if name in variables.unprotected),
+        unprotected=tuple(name for name in names if name in variables.unprotected),
     )
-
-
-def _evidence(evidence: Evidence, keep: Sequence[int]) -> Evidence:
-    """The tallies of some variables."""
-    specs = tuple(evidence.specs[v] for v in keep)
-    groups = []
-    for group in evidence.groups:
-        parts = [replace(group.counts.reports[v], n_missing=0) for v in keep]
-        groups.append(JointGroup(JointCounts(parts, group.counts.n).tally(), specs))
-    return Evidence(tuple(groups), specs, tuple(evidence.names[v] for v in keep))
-
-
-def _epsilon(own: Variables, evidence: Evidence | None) -> float:
-    """Privacy of the reports on these variables of one respondent; at most, without tallies."""
-    if evidence is None:
-        pairs = zip(own.names, own.margin_fits, strict=True)
+    linear = summed(fit.linear)
+    if tests.evidence is None:
+        pairs = zip(names, own.margin_fits, strict=True)
         private = [margin.epsilon for name, margin in pairs if name not in own.unprotected]
-        return float(sum(private)) if private else float("inf")
-    return max(joint_epsilon(group.counts.mechanisms) for group in evidence.groups)
-
-
-def _cells(cells: Cells, evidence: Evidence | None, law: Any) -> Cells:
-    """Without tallies the smallest expected count is that of all variables, which is smaller."""
-    if evidence is None:
-        return replace(cells, law=None)
-    return cells_of(evidence, law)
-
-
-def _tests(tests: Tests, evidence: Evidence | None, own: Variables) -> Tests:
-    if evidence is None:
-        digest = hashlib.blake2b(f"{tests.digest} {own.names}".encode(), digest_size=8)
-        return Tests(digest.hexdigest())
-    return tests_of(evidence)
+        epsilon = float(sum(private)) if private else float("inf")  # at most
+        cells = replace(cells, law=None)  # smallest_expected of all variables is smaller
+        digest = hashlib.blake2b(f"{tests.digest} {names}".encode(), digest_size=8)
+        tests = Tests(digest.hexdigest())
+    else:
+        specs, groups = some(tests.evidence.specs), []
+        for joint in tests.evidence.groups:
+            parts = [replace(joint.counts.reports[v], n_missing=0) for v in keep]
+            groups.append(JointGroup(JointCounts(parts, joint.counts.n).tally(), specs))
+        evidence, law = Evidence(tuple(groups), specs, names), None
+        problem = rests_on(evidence, linear)
+        if problem is not None:
+            V = covariance_of(problem)
+            if V is not None:
+                linear = Uncertain(linear.estimate, V.scaled(dispersion(evidence)))
+            law = cell_law(evidence, problem, V)
+        epsilon = max(joint_epsilon(joint.counts.mechanisms) for joint in groups)
+        cells, tests = cells_of(evidence, law), tests_of(evidence)
+    words = (fit.settings, f"summed over {len(variables.names)} variables")
+    fit = replace(
+        fit,
+        fitted=summed(fit.fitted),
+        linear=linear,
+        settings="; ".join(filter(None, words)),
+        epsilon=epsilon,
+        sources=some(fit.sources),
+        is_partial=any(margin.fit.is_partial for margin in own.margin_fits),
+        llf=float("nan"),
+    )
+    return fit, own, cells, tests

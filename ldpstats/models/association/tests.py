@@ -1,10 +1,16 @@
-"""Tests of independence by name, from the evidence of an association model."""
+"""Tests of independence and of a trend, from the evidence of an association model.
+
+Score tests ask whether the scores of the reports of two variables are correlated, in any way or in
+a trend. They need no joint estimate, so that no boundary matters, and their p-value is that of
+permuted reports. For three or more variables the scores are whitened, variable by variable; if the
+variables are independent, all products of those of two or more are uncorrelated with variance one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property, partial
 from math import prod
 from typing import Any
 
@@ -14,10 +20,9 @@ import numpy.typing as npt
 from ldpstats.arguments import one_of, replicates
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.inference.tables import independence as association
-from ldpstats.inference.tables import independence as tables
 from ldpstats.inference.tables import permutation
-from ldpstats.inference.tables.effects import Blocks, Spread, blocks_of
-from ldpstats.inference.tables.independence import CrossMoments, Whitening, unvarying
+from ldpstats.inference.tables.effects import Spread, blocks_of
+from ldpstats.inference.tables.independence import Whitening, unvarying
 from ldpstats.inference.tables.permutation import Cumulants, moments, score_cumulants
 from ldpstats.inference.tests import TestResult
 from ldpstats.likelihood.covariance import Covariance
@@ -26,10 +31,18 @@ from ldpstats.likelihood.joint_rows import Factor, JointRows
 from ldpstats.models.association.estimates import Evidence, maximum, simulated
 from ldpstats.models.association.groups import JointGroup, Scores
 from ldpstats.models.frequency.estimates import LARGEST_INFORMATION
-from ldpstats.reports.single import Counts
 from ldpstats.sampling.samplers import simulation_words
 
-__all__ = ["METHODS", "check_options", "score_test", "smallest_expected", "trend_test"]
+__all__ = [
+    "METHODS",
+    "check_options",
+    "likelihood_ratio_test",
+    "score_test",
+    "smallest_expected",
+    "test_independence",
+    "trend_test",
+    "wald_test",
+]
 
 
 Array = npt.NDArray[Any]
@@ -69,37 +82,51 @@ def test_independence(
     n_boot: int | None = None,
     advance: Callable[[float], None] = lambda fraction: None,
 ) -> TestResult:
-    """The test of this name, with checked options (see `AssociationResults.test_independence`)."""
+    """The test of this name, with checked options (see `AssociationResults.test_independence`).
+
+    `fitted` is the joint maximum of the likelihood, where that is known.
+    """
+    names, sizes = evidence.names, evidence.sizes
     if method == "score":
         return score_test(evidence, rng, n_permutations, advance)
     if method == "lr":
         statistic = _likelihood_ratio(evidence, fitted)
-        return likelihood_ratio_test(evidence.names, evidence.sizes, statistic, on_boundary)
+        return likelihood_ratio_test(names, sizes, statistic, on_boundary)
     if method == "bootstrap" and rng is not None:
         n_boot = _SURVEYS if n_boot is None else int(n_boot)
-        return _bootstrap(evidence, fitted, rng, n_boot, advance)
-    two_way(evidence.sizes)
+        statistic, independent = _likelihood_ratio(evidence, fitted), evidence.null
+        draws = np.empty(n_boot)
+        for b in range(n_boot):
+            draws[b] = _likelihood_ratio(simulated(evidence, independent, rng))
+            advance((b + 1) / n_boot)
+        pvalue = permutation.permutation_pvalue(statistic, draws)
+        how = f"likelihood ratio, p-value by {n_boot} surveys simulated under independence"
+        df = float(_mutual_df(sizes))
+        return TestResult(_null_hypothesis(names), statistic, df, pvalue, how)
+    _refuse_more_than_two(sizes)
     if method == "pearson":
         return _pearson(evidence, rng, n_permutations, advance)
-    return _fpe16(evidence, fitted) if method == "fpe16" else _wald(evidence)
-
-
-def _chi_square(evidence: Evidence, statistic: float, df: int, method: str) -> TestResult:
-    return TestResult.chi_square(null_hypothesis(evidence.names), statistic, df, method)
-
-
-def _wald(evidence: Evidence) -> TestResult:
-    """Over candidates on the dual estimate: the delta method of p - r c' fails for noisy totals."""
-    _check_size(evidence.sizes)
-    dual = evidence.dual_moments
-    P = dual.estimate()[0].reshape(evidence.sizes)
-    smallest, how = smallest_expected(evidence), "Wald test on the one-step joint estimate"
-    return wald_test(evidence.names, P, dual.covariance(), smallest, how)
-
-
-def _check_size(sizes: tuple[int, ...]) -> None:
-    """Refuse a test of very many cells at once, whose covariance would have to be inverted."""
     n_cells = prod(sizes)
+    if method == "fpe16":  # at the maximum likelihood estimate
+        if n_cells > LARGEST_INFORMATION:
+            raise NotAvailable(
+                f"T of FPE16 needs the information matrix of {n_cells} cells: use method='score'"
+            )
+        p = maximum(evidence).p if fitted is None else fitted
+        J = evidence.likelihood.information(p)
+        statistic, df = association.fpe16(p.reshape(sizes), J)
+        how = "statistic T of FPE16 III-D, as printed"
+        return TestResult.chi_square(_null_hypothesis(names), statistic, df, how)
+    # over candidates on the dual estimate: the delta method of p - r c' fails for noisy totals
+    _refuse_many_cells(n_cells)
+    dual = evidence.dual_moments
+    P = dual.estimate()[0].reshape(sizes)
+    smallest, how = smallest_expected(evidence), "Wald test on the one-step joint estimate"
+    return wald_test(names, P, dual.covariance(), smallest, how)
+
+
+def _refuse_many_cells(n_cells: int) -> None:
+    """Refuse a test of very many cells at once, whose covariance would have to be inverted."""
     if n_cells > LARGEST_INFORMATION:
         raise NotAvailable(
             f"a Wald test needs the covariance of {n_cells} cells: use method='score'"
@@ -110,19 +137,19 @@ def wald_test(
     names: tuple[str, ...], P: Array, covariance: Covariance, smallest: float, method: str
 ) -> TestResult:
     """Wald's test of a two-way table P; `smallest` is its smallest expected count."""
-    _check_size(P.shape)
+    _refuse_many_cells(P.size)
     try:
-        statistic, df = tables.wald_independence(P, covariance)
+        statistic, df = association.wald_independence(P, covariance)
     except NotIdentified:
         raise NotAvailable(
             "a Wald test needs more reports: without noise, cells that were never reported leave "
             "directions without a variance; use method='score'"
         ) from None
     note = ""
-    if smallest < SMALL:
+    if smallest < _SMALL:
         count = f"the smallest expected count is {smallest:.2g}"
         note = f"{count}: a Wald test rejects too often; use method='score'"
-    return TestResult.chi_square(null_hypothesis(names), statistic, df, method, note)
+    return TestResult.chi_square(_null_hypothesis(names), statistic, df, method, note)
 
 
 def _pearson(
@@ -144,21 +171,18 @@ def _pearson(
         )
     table = group.counts.table()
     statistic, df, note = association.pearson(table)
-    null, method = null_hypothesis(evidence.names), "Pearson chi-square of the privatised table"
+    null, method = _null_hypothesis(evidence.names), "Pearson chi-square of the privatised table"
     smallest = association.smallest_expected(table)
-    B = permutations(rng, n_permutations, smallest)
+    B = _permutations(rng, n_permutations, smallest)
     if B and rng is not None:
         each = [np.eye(size) for size in table.shape]
         draws = permutation.permuted_table_scores([table], [each[0]], [each[1]], B, rng, advance)
-        return by_permutations(null, statistic, df, draws, method, note)
+        return _by_permutations(null, statistic, df, draws, method, note)
     margins = [Spread.of_labels(table.sum(axis=axis)) for axis in (1, 0)]
     law = Cumulants.of_moments(*moments([margins[0], margins[1].scaled(group.nobs)]))
     p = max(law.pvalue(statistic), float(np.exp(permutation.log_probability(table))))
-    how, note = f"{method}, {BY_MOMENTS}", "; ".join(filter(None, (note, doubt(smallest))))
+    how, note = f"{method}, {_BY_MOMENTS}", "; ".join(filter(None, (note, _doubt(smallest))))
     return TestResult(null, statistic, float(df), p, how, note)
-
-
-# -- from the joint maximum of the likelihood --------------------------------------------------
 
 
 def likelihood_ratio_test(
@@ -171,11 +195,12 @@ def likelihood_ratio_test(
             "the joint estimate is on the boundary, where the test rejects too seldom and has "
             "little power: use method='score' or 'bootstrap'"
         )
-    null = null_hypothesis(names)
-    return TestResult.chi_square(null, statistic, _df(sizes), "likelihood ratio test", note)
+    null, df = _null_hypothesis(names), _mutual_df(sizes)
+    return TestResult.chi_square(null, statistic, df, "likelihood ratio test", note)
 
 
-def _df(sizes: tuple[int, ...]) -> int:
+def _mutual_df(sizes: tuple[int, ...]) -> int:
+    """Degrees of freedom of mutual independence."""
     return prod(sizes) - sum(k - 1 for k in sizes) - 1
 
 
@@ -186,39 +211,7 @@ def _likelihood_ratio(evidence: Evidence, fitted: Array | None = None) -> float:
     return max(2.0 * (best - likelihood.loglike(evidence.null)), 0.0)
 
 
-def _bootstrap(
-    evidence: Evidence,
-    fitted: Array | None,
-    rng: np.random.Generator,
-    n_boot: int,
-    advance: Callable[[float], None],
-) -> TestResult:
-    statistic, null = _likelihood_ratio(evidence, fitted), evidence.null
-    draws = np.empty(n_boot)
-    for b in range(n_boot):
-        draws[b] = _likelihood_ratio(simulated(evidence, null, rng))
-        advance((b + 1) / n_boot)
-    p = permutation.permutation_pvalue(statistic, draws)
-    how = f"likelihood ratio, p-value by {n_boot} surveys simulated under independence"
-    df = float(_df(evidence.sizes))
-    return TestResult(null_hypothesis(evidence.names), statistic, df, p, how)
-
-
-def _fpe16(evidence: Evidence, fitted: Array | None) -> TestResult:
-    """The statistic of FPE16 III-D as printed, at the maximum likelihood estimate."""
-    n_cells = prod(evidence.sizes)
-    if n_cells > LARGEST_INFORMATION:
-        raise NotAvailable(
-            f"T of FPE16 needs the information matrix of {n_cells} cells: use method='score'"
-        )
-    p = maximum(evidence).p if fitted is None else fitted
-    J = evidence.likelihood.information(p)
-    statistic, df = tables.fpe16(p.reshape(evidence.sizes), J)
-    return _chi_square(evidence, statistic, df, "statistic T of FPE16 III-D, as printed")
-
-
-# -- Score tests of two variables: are the scores of their reports correlated, in any way or a trend
-# They need no joint estimate, so that no boundary matters. The p-value is that of permuted reports.
+# -- Score tests of two variables ----------------------------------------------------------------
 
 
 _MOST_TABLES = 1000  # tables with the same margins that are gone through
@@ -233,117 +226,105 @@ def score_test(
 ) -> TestResult:
     """Score test on the marginal fits; by permutation where that is asked for and needed."""
     if len(evidence.sizes) > 2:
-        return mutual_test(evidence, rng, n_permutations, advance)
-    features = _Features.of(evidence)
+        return _mutual_test(evidence, rng, n_permutations, advance)
+    features = _Features(evidence.scores)
     expected = None
     if evidence.is_complete:
         expected = (evidence.sizes[0] - 1, evidence.sizes[1] - 1)
-    parts = features.parts
-    found = association.score(parts, expected, features.space)
-    null, smallest = null_hypothesis(evidence.names), smallest_expected(evidence)
-    strata = "" if len(parts) == 1 else f", within {len(parts)} strata"
-    method = f"score test on the marginal fits{strata}"
-    B = permutations(rng, n_permutations, smallest)
-    if B and rng is not None:
-        draws = _permuted(evidence, rng, B, advance)
-        return by_permutations(null, found.statistic, found.df, draws, method, found.note)
-    return _by_moments(null, found.statistic, found.df, features, smallest, method, found.note)
+    score = association.score(features.parts, expected, features.space)
+    null, smallest = _null_hypothesis(evidence.names), smallest_expected(evidence)
+    strata = features.strata
+    within = "" if len(strata) == 1 else f", within {len(strata)} strata"
+    method = f"score test on the marginal fits{within}"
+    B = _permutations(rng, n_permutations, smallest)
+    if not B or rng is None:
+        return _by_moments(null, score.statistic, score.df, features, smallest, method, score.note)
+    tables = [scores.group.table(0, 1, part) for scores, part in strata]
+    few = [table for table in tables if table is not None]
+    if len(few) == len(tables):
+        x, y = ([scores.centred(v, slice(None)) for scores, _ in strata] for v in (0, 1))
+        draws = permutation.permuted_table_scores(few, x, y, B, rng, advance)
+    else:
+        x, y = ([scores.values(v, part) for scores, part in strata] for v in (0, 1))
+        draws = permutation.permuted_scores(x, y, B, rng, advance)
+    return _by_permutations(null, score.statistic, score.df, draws, method, score.note)
 
 
 def trend_test(evidence: Evidence, u: Array, v: Array) -> TestResult:
     """Linear-by-linear trend of the scores u and v of the categories."""
-    two_way(evidence.sizes)
-    X, Y = _unbiased_maps(evidence)
+    _refuse_more_than_two(evidence.sizes)
+    features = _Features(evidence.scores)
+    strata = features.strata
+    # what takes the scores to features that are unbiased over all strata
+    shares = [int(s.group.counts.n[part].sum()) / evidence.nobs for s, part in strata]
+    maps = []
+    for axis, name in enumerate(evidence.names):
+        responses = []  # information: of labels as expected, of other reports as observed
+        for share, (s, part) in zip(shares, strata, strict=True):
+            J = None if s.group.channels[axis] is None else s.expected(axis)
+            responses.append(share * (s.information(axis, part) if J is None else J))
+        maps.append(unbiased_map(np.sum(responses, axis=0), name))
+    X, Y = maps
     ones = X.sum(axis=1), Y.sum(axis=1)  # of the one that centred scores lack
-    features = _Features.of(evidence)
     parts = [part.transformed(X, Y, *ones) for part in features.parts]
     z, _, correlation = association.linear_trend(parts, u, v)
     su, sv = association.centred_scores(parts, u, v)
-    # the scores of categories as combinations of those of reports
-    found = _by_moments(
+    # the scores of categories as combinations x'a and y'b of those of reports
+    x, y = X.T @ su, Y.T @ sv
+    test = _by_moments(
         f"{evidence.names[0]} and {evidence.names[1]} have no linear-by-linear trend",
         z**2,
         None,
-        features.combined(X.T @ su, Y.T @ sv),
+        _Features(evidence.scores, (x, y)),
         smallest_expected(evidence),
         "linear-by-linear trend (z), on the reports",
         f"estimated correlation of the scores {correlation:.3g}",
     )
-    return replace(found, statistic=float(z))
+    return replace(test, statistic=float(z))
 
 
-def _unbiased_maps(evidence: Evidence) -> tuple[Array, Array]:
-    """What takes the scores of two variables to features that are unbiased over all strata."""
-    strata = [(s, part) for s in evidence.scores for part in s.group.slices]
-    shares = [int(s.group.counts.n[part].sum()) / evidence.nobs for s, part in strata]
-    responses = [
-        np.sum(
-            [share * s.shown(v, part) for share, (s, part) in zip(shares, strata, strict=True)],
-            axis=0,
-        )
-        for v in range(2)
-    ]
-    X, Y = map(unbiased_map, responses, evidence.names)
-    return X, Y
-
-
-@dataclass(frozen=True, eq=False)
 class _Features:
     """Features of the reports of two variables, stratum by stratum, and their moments.
 
-    Parameters
-    ----------
-    scores : tuple of Scores
-        Of each group.
-    parts : tuple of CrossMoments
-    maps : tuple of array, shape (k, f), or None
-        What takes scores of categories to features; None where they are the features.
+    They are the scores at the marginal fits, (k,), or single combinations of these, x'a and y'b.
     """
 
-    scores: tuple[Scores, ...]
-    parts: tuple[CrossMoments, ...]
-    maps: tuple[Array, Array] | None = None
-
-    @classmethod
-    def of(cls, evidence: Evidence) -> _Features:
-        """The scores at the marginal fits."""
-        parts = (part for scores in evidence.scores for part in scores.cross_moments(0, 1))
-        return cls(evidence.scores, tuple(parts))
-
-    def combined(self, x: Array, y: Array) -> _Features:
-        """Single features, x'a and y'b."""
-        parts = tuple(association.trend_moments(part, x, y) for part in self.parts)
-        return replace(self, parts=parts, maps=(x[:, None], y[:, None]))
+    def __init__(self, scores: tuple[Scores, ...], maps: tuple[Array, Array] | None = None) -> None:
+        self.strata = [(own, part) for own in scores for part in own.group.slices]
+        self.maps = maps
+        self.parts = [part for own in scores for part in own.cross_moments]
+        if maps is not None:
+            self.parts = [association.trend_moments(part, *maps) for part in self.parts]
 
     @cached_property
     def space(self) -> Whitening:
         """Coordinates in which the features are white."""
         return Whitening.of(self.parts)
 
-    @property
-    def strata(self) -> list[tuple[Scores, slice]]:
-        return [(scores, part) for scores in self.scores for part in scores.group.slices]
-
-    def _mapped(self, v: int, scores: Array) -> Array:
-        return scores if self.maps is None else scores @ self.maps[v]
-
-    def _blocks(self, v: int, scores: Scores, part: slice) -> Blocks:
-        return lambda: ((self._mapped(v, a), n) for a, n in scores.blocks(v, part))
+    def of(self, v: int, scores: Array) -> Array:
+        """Features of variable v, of its scores (u, k)."""
+        return scores if self.maps is None else scores @ self.maps[v][:, None]
 
     def cumulants(self) -> Cumulants:
         """Of the score statistic of the features, if reports are permuted within strata."""
-        x, y = ([self._blocks(v, *stratum) for stratum in self.strata] for v in (0, 1))
+        x = [partial(self._blocks, 0, *stratum) for stratum in self.strata]
+        y = [partial(self._blocks, 1, *stratum) for stratum in self.strata]
         return score_cumulants(self.space, self.parts, x, y)
+
+    def _blocks(self, v: int, scores: Scores, part: slice) -> Iterator[tuple[Array, Array]]:
+        """Features of the respondents in `part`, (b, .), and how many have each."""
+        for block, n in scores.blocks(v, part):
+            yield self.of(v, block), n
 
     def tables(self) -> list[tuple[Array, Array, Array]] | None:
         """Respondents with each pair of distinct reports, and the features of these, by stratum.
 
         None where reports hardly ever repeat and are many.
         """
-        found = []
+        strata = []
         for scores, part in self.strata:
             group, n = scores.group, scores.group.counts.n[part]
-            if len(n) > REPEATED and any(index is None for index in group.index):
+            if len(n) > _REPEATED and any(index is None for index in group.index):
                 return None
             codes, rows = zip(*(group.distinct(v, part) for v in (0, 1)), strict=True)
             extent = len(rows[0]), len(rows[1])
@@ -351,9 +332,9 @@ class _Features:
                 return None
             table = np.zeros(extent, dtype=np.int64)
             np.add.at(table, codes, n)
-            x, y = (self._mapped(v, scores.centred(v, rows[v])) for v in (0, 1))
-            found.append((table, x, y))
-        return found
+            x, y = (self.of(v, scores.centred(v, rows[v])) for v in (0, 1))
+            strata.append((table, x, y))
+        return strata
 
 
 def _by_moments(
@@ -370,7 +351,7 @@ def _by_moments(
     It is at least the probability of the very table that was seen.
     """
     law, known = None if df is None else float(df), features.tables()
-    if known is not None and smallest < SMALL:
+    if known is not None and smallest < _SMALL:
         each, x, y = zip(*known, strict=True)
         every = permutation.all_table_scores(each, x, y, _MOST_TABLES)
         if every is not None:
@@ -380,33 +361,17 @@ def _by_moments(
     p = features.cumulants().pvalue(statistic)
     if known is not None:
         p = max(p, float(np.exp(sum(permutation.log_probability(t) for t, _, _ in known))))
-    note = "; ".join(filter(None, (note, doubt(smallest, by_rng=df is not None))))
-    return TestResult(null, float(statistic), law, p, f"{method}, {BY_MOMENTS}", note)
+    note = "; ".join(filter(None, (note, _doubt(smallest, by_rng=df is not None))))
+    return TestResult(null, float(statistic), law, p, f"{method}, {_BY_MOMENTS}", note)
 
 
-def _permuted(
-    evidence: Evidence, rng: np.random.Generator, B: int, advance: Callable[[float], None]
-) -> Array:
-    """Score statistics of permuted reports."""
-    strata = [(scores, part) for scores in evidence.scores for part in scores.group.slices]
-    cells = [scores.group.table(0, 1, part) for scores, part in strata]
-    tables = [table for table in cells if table is not None]
-    if len(tables) == len(cells):
-        x, y = ([scores.centred(v, slice(None)) for scores, _ in strata] for v in (0, 1))
-        return permutation.permuted_table_scores(tables, x, y, B, rng, advance)
-    x, y = ([scores.values(v, part) for scores, part in strata] for v in (0, 1))
-    return permutation.permuted_scores(x, y, B, rng, advance)
+# -- Score test of mutual independence of three or more -------------------------------------------
 
 
-# -- Score test that three or more variables are mutually independent -----------------------------
-# Scores are whitened, variable by variable; if the variables are independent, all products of those
-# of two or more variables are uncorrelated with variance one.
+_REPEATED = 2000  # combinations among which equal patterns of bits are looked for
 
 
-REPEATED = 2000  # combinations among which equal patterns of bits are looked for
-
-
-def mutual_test(
+def _mutual_test(
     evidence: Evidence,
     rng: np.random.Generator | None,
     n_permutations: int | None,
@@ -427,15 +392,21 @@ def mutual_test(
     def statistic(rows: JointRows, n: Array) -> float:
         return float(np.sum((rows.adjoint(n) / N)[varying] ** 2)) * N
 
-    found = statistic(JointRows(tuple(factors)), group.counts.n)
+    observed = statistic(JointRows(tuple(factors)), group.counts.n)
     df = prod(r + 1 for r in ranks) - sum(ranks) - 1
-    null, method = null_hypothesis(evidence.names), "score test of mutual independence"
+    null, method = _null_hypothesis(evidence.names), "score test of mutual independence"
     smallest = smallest_expected(evidence)
-    B = permutations(rng, n_permutations, smallest)
+    B = _permutations(rng, n_permutations, smallest)
     if not B or rng is None:
-        p = max(_law(factors, group).pvalue(found), _probability_of_cells(group))
-        how = f"{method}, {BY_MOMENTS}"
-        return TestResult(null, found, float(df), p, how, doubt(smallest))
+        white = []  # the law of the statistic when the reports of each variable are permuted
+        for factor, rank, counts in zip(factors, ranks, group.variables, strict=True):
+            rows = blocks_of(factor.W[:, 1:], counts.n)
+            white.append(Spread.of(rows, np.zeros(rank), np.eye(rank)))
+        scaled = (value / N ** (e + 1) for e, value in enumerate(moments(white)))
+        law = Cumulants.of_moments(*scaled)
+        p = max(law.pvalue(observed), _probability_of_cells(group))
+        how = f"{method}, {_BY_MOMENTS}"
+        return TestResult(null, observed, float(df), p, how, _doubt(smallest))
     each = np.repeat(np.arange(len(group.counts.n)), group.counts.n)
     first, *others = [Factor(f.W, each if f.index is None else f.index[each]) for f in factors]
     draws = np.empty(B)
@@ -443,18 +414,7 @@ def mutual_test(
         drawn = JointRows((first, *(f.select(rng.permutation(N)) for f in others)))
         draws[i] = statistic(drawn, np.ones(N))
         advance((i + 1) / B)
-    return by_permutations(null, found, df, draws, method)
-
-
-def _law(factors: Sequence[Factor], group: JointGroup) -> Cumulants:
-    """Cumulants of the statistic when the reports of each variable are permuted."""
-    white = []
-    for factor, counts in zip(factors, group.variables, strict=True):
-        rank = factor.W.shape[1] - 1
-        rows = blocks_of(factor.W[:, 1:], counts.n)
-        white.append(Spread.of(rows, np.zeros(rank), np.eye(rank)))
-    m = moments(white)
-    return Cumulants.of_moments(*(value / group.nobs ** (e + 1) for e, value in enumerate(m)))
+    return _by_permutations(null, observed, df, draws, method)
 
 
 def _probability_of_cells(group: JointGroup) -> float:
@@ -465,7 +425,7 @@ def _probability_of_cells(group: JointGroup) -> float:
     from scipy.special import gammaln
 
     n, everything = group.counts.n, slice(0, len(group.counts.n))
-    if len(n) > REPEATED and any(index is None for index in group.index):
+    if len(n) > _REPEATED and any(index is None for index in group.index):
         return 0.0
     codes = [group.distinct(v, everything)[0] for v in range(len(group.index))]
     cells = np.unique(np.column_stack(codes), axis=0, return_inverse=True)[1].reshape(-1)
@@ -491,20 +451,20 @@ def _white(scores: Scores, v: int, name: str) -> Factor:
     )
 
 
-# -- How tests of association find their p-values: by the law of permutations, exactly or nearly ---
+# -- p-values by the law of permutations, exactly or nearly ---------------------------------------
 
 
-SMALL = 5.0  # smallest expected count below which tables are sparse
-BY_MOMENTS = "p-value by the moments of permutations"
+_SMALL = 5.0  # smallest expected count below which tables are sparse
+_BY_MOMENTS = "p-value by the moments of permutations"
 
 
-def null_hypothesis(names: Sequence[str]) -> str:
+def _null_hypothesis(names: Sequence[str]) -> str:
     """H0 in words."""
     *most, last = names
     return f"{', '.join(most)} and {last} are independent"
 
 
-def two_way(sizes: Sequence[int]) -> None:
+def _refuse_more_than_two(sizes: Sequence[int]) -> None:
     """Refuse a test of two variables where there are more."""
     if len(sizes) != 2:
         raise NotAvailable(
@@ -518,48 +478,45 @@ def smallest_expected(evidence: Evidence) -> float:
 
     Of hashed answers a label or bit is a candidate's own; there are as many in every cohort.
     """
-    return min(
-        float(group.nobs * prod(_rarest(counts) for counts in group.variables))
-        for group in evidence.groups
-    )
+    least = []
+    for group in evidence.groups:
+        rarest = []  # share of the rarest label that was seen, of bits the least to be seen
+        for counts in group.variables:
+            mechanism = counts.mechanism
+            if mechanism.n_bits and mechanism.sensitive is not None:  # and answers are revealed
+                share = counts.bit_counts().ones / counts.nobs
+                rare = np.minimum(share, 1.0 - share)
+                rarest.append(float(rare[rare > 0.0].min(initial=1.0)))
+            elif mechanism.n_cohorts or mechanism.n_bits:
+                law = mechanism.cell_law if mechanism.n_cohorts else None
+                pair = (law.high, law.low) if law else (mechanism.p1, mechanism.p0)
+                rarest.append(float(min(q for p in pair for q in (p, 1.0 - p) if q > 0.0)))
+            else:
+                seen = counts.vector()
+                rarest.append(float(seen[seen > 0].min() / counts.nobs))
+        least.append(float(group.nobs * prod(rarest)))
+    return min(least)
 
 
-def _rarest(counts: Counts) -> float:
-    """Share of the rarest label that was seen; of bits and hashes the least that is to be seen."""
-    mechanism = counts.mechanism
-    if mechanism.n_bits and mechanism.sensitive is not None:  # bits, and answers that are revealed
-        share = counts.bit_counts().ones / counts.nobs
-        rare = np.minimum(share, 1.0 - share)
-        return float(rare[rare > 0.0].min(initial=1.0))
-    if mechanism.n_cohorts or mechanism.n_bits:
-        law = mechanism.cell_law if mechanism.n_cohorts else None
-        pair = (law.high, law.low) if law else (mechanism.p1, mechanism.p0)
-        return float(min(q for p in pair for q in (p, 1.0 - p) if q > 0.0))
-    seen = counts.vector()
-    return float(seen[seen > 0].min() / counts.nobs)
-
-
-def doubt(smallest: float, by_rng: bool = True) -> str:
+def _doubt(smallest: float, by_rng: bool = True) -> str:
     """What is said of a p-value by moments where counts are small."""
-    if smallest >= SMALL:
+    if smallest >= _SMALL:
         return ""
     approximate = f"the smallest expected count is {smallest:.2g}: the p-value is approximate"
     exact = "model.test_independence(results, rng=...) (--seed) gives an exact one"
     return f"{approximate}; {exact}" if by_rng else approximate
 
 
-def permutations(
+def _permutations(
     rng: np.random.Generator | None, n_permutations: int | None, smallest: float
 ) -> int:
     """How many permutations to draw: those asked for, or 999 where counts are small, or none."""
-    if n_permutations is None:
-        return 999 if rng is not None and smallest < SMALL else 0
-    if rng is None:
-        raise InvalidArgument("rng", None, "pass a generator, np.random.default_rng(seed)")
-    return replicates("n_permutations", n_permutations)
+    if n_permutations is not None:
+        return int(n_permutations)
+    return 999 if rng is not None and smallest < _SMALL else 0
 
 
-def by_permutations(
+def _by_permutations(
     null: str, statistic: float, df: int, draws: Array, method: str, note: str = ""
 ) -> TestResult:
     """The test with the exact p-value of these permutations."""

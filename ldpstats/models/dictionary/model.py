@@ -1,14 +1,16 @@
-"""Strings that nobody listed: found in the reports of their grams, tested on those of the whole."""
+"""Strings that nobody listed: found in the reports of their grams, tested on those of the whole.
+
+`DictionaryModel.fit` runs the search (`search`) and the test; `DictionaryResults` are what it
+found.
+"""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +24,12 @@ from ldpstats.inference.intervals import wald
 from ldpstats.inference.tests import TestResult, selected_intervals
 from ldpstats.likelihood.hashed import LARGEST_DENSE
 from ldpstats.likelihood.tallies import Unexplained
-from ldpstats.models.dictionary.presentation import figure_title
+from ldpstats.models.dictionary.presentation import (
+    POWER,
+    dictionary_summary,
+    plot_dictionary,
+    plot_graph,
+)
 from ldpstats.models.dictionary.record import (
     REQUIRED,
     Searched,
@@ -38,8 +45,6 @@ from ldpstats.models.dictionary.record import (
 from ldpstats.models.dictionary.search import (
     SEARCHES,
     Advance,
-    Grown,
-    Pair,
     ScreenedGrams,
     between,
     candidates,
@@ -57,7 +62,7 @@ from ldpstats.models.dictionary.search import (
     silent,
     string_stage,
 )
-from ldpstats.models.dictionary.survey import DictionaryReports, DictionarySurvey, GramLayout
+from ldpstats.models.dictionary.survey import DictionaryReports, DictionarySurvey
 from ldpstats.models.frequency.model import FrequencyModel
 from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.models.frequency.tests import (
@@ -67,16 +72,8 @@ from ldpstats.models.frequency.tests import (
     shown,
     warn_of_doubts,
 )
-from ldpstats.models.layout import Fit, Part, Summarised, SummaryTable, count_of, names_alpha
-from ldpstats.models.plots import (
-    axes_of,
-    axis_labels,
-    keep_in_cell,
-    plain,
-    progress_bar,
-    set_title,
-    title_text,
-)
+from ldpstats.models.layout import Part, Summarised, SummaryTable, count_of, names_alpha
+from ldpstats.models.plots import progress_bar
 from ldpstats.models.results import FittedResults
 from ldpstats.reports.single import BitCounts, Counts
 
@@ -181,11 +178,10 @@ class DictionaryModel:
             a frequency.
         search : {"likelihood", "cliques"}
             "likelihood" grows strings by their log odds over all pairs (see
-            `candidates` in `search.evidence`), of which none is decisive: edges are only
+            `ldpstats.models.dictionary.search`), of which none is decisive: edges are only
             counted. Where there are more strings than can be tested it searches twice: first for
-            frequent strings, then for what these cannot explain (see
-            `search_again` in `search.explained`). "cliques" takes the strings all of whose
-            pairs are edges (FPE16 IV-A, step 7).
+            frequent strings, then for what these cannot explain. "cliques" takes the strings all of
+            whose pairs are edges (FPE16 IV-A, step 7).
         false_grams : float
             Expected number of grams that are kept at a position though they are absent; .05 is
             Bonferroni's bound, as FPE16 has it.
@@ -232,102 +228,98 @@ class DictionaryModel:
         if progress is not None and not isinstance(progress, bool) and not callable(progress):
             remedy = "must be True, or a function of stage and fraction"
             raise InvalidArgument("progress", progress, remedy)
-        survey = self.reports.survey
+        survey, nobs = self.reports.survey, self.nobs
         layout, grams = survey.layout, survey.gram_mechanism
-        least_frequency(threshold, grams, self.nobs)  # refused before the work begins
-        with told(progress) as tell:
+        least_frequency(threshold, grams, nobs)  # refused before the work begins
+        settings = [
+            f"search={search}",
+            f"threshold={threshold if isinstance(threshold, str) else f'{threshold:g}'}",
+            f"false_grams={false_grams:g}",
+            f"max_candidates={max_candidates}",
+        ]
+        if self.keep is not None:
+            pattern = self.keep.pattern if isinstance(self.keep, re.Pattern) else self.keep
+            settings.append(f"keep={pattern if isinstance(pattern, str) else 'a function'}")
+        with progress_bar("discovering") if progress is True else nullcontext() as bar:
+            tell = None if isinstance(progress, bool) else progress
+            if bar is not None:
+                tell = lambda name, fraction: bar(fraction, name)  # noqa: E731
             with stage(tell, "grams") as advance:
                 screened = screen(grams, self._positions, layout, false_grams, max_grams, advance)
             with stage(tell, "pairs") as advance:
                 tables = pair_tables(self.reports, screened, advance)
-                graph = edges(tables, threshold, grams, self.nobs)
+                graph = edges(tables, threshold, grams, nobs)
             with stage(tell, "search") as advance:
-                allowed = graph if search == "cliques" else None
-                least, first = self._testable(), between(advance, 0.0, 0.4)
+                # below this frequency a string has next to no chance to pass its test; absent
+                # strings have the same noise but for chance: any will do, taken as absent
+                counts: Any = self._strings
+                problem = counts.mechanism.moments(counts, [layout.alphabet[0] * layout.length])
+                least = _TESTABLE * float(np.sqrt(problem.covariance(np.zeros(1)).variances()[0]))
+                allowed, first = graph if search == "cliques" else None, between(advance, 0.0, 0.4)
                 grown = candidates(screened, tables, layout, allowed, width, least, first)
                 if allowed is None and (grown.n_cut or len(grown.members) > max_candidates):
                     again = between(advance, 0.4, 0.9)
                     grown = search_again(grown, screened, tables, layout, width, least, again)
-                last = between(advance, 0.9, 1.0)
-                found = self._named(screened, graph, grown, max_candidates, last)
+                strings, kept = self._texts(grown.members, screened, between(advance, 0.9, 1.0))
+                places = np.flatnonzero(kept)
+                chosen, others = places[:max_candidates], np.flatnonzero(~kept)[:max_candidates]
             with stage(tell, "test") as advance:
-                tested, n_tested = self._test(found.strings, found.others, advance)
+                names = [strings[i] for i in chosen]
+                fits, n_tested = self._test(names, [strings[i] for i in others], advance)
                 misfit = self._misfit(between(advance, 0.7, 1.0))
         warn_of_doubts(misfit, 1.0)
-        named = edges_frame(screened, tables, graph, layout.starts, found.members[:n_tested])
+        at = chosen[:n_tested]
+        members = grown.members[at]
+        support = np.zeros(n_tested, dtype=np.int64)
+        for (a, b), present in graph.items():
+            if n_tested:
+                support += present[members[:, a], members[:, b]]
         searched = Searched(
             grams=grams_frame(screened, layout.starts),
-            edges=named,
+            edges=edges_frame(screened, tables, graph, layout.starts, members),
             n_edges=sum(int(present.sum()) for present in graph.values()),
-            left_out=tuple(kept.n_left_out for kept in screened),
-            n_excluded=found.n_excluded,
-            n_untested=found.n_untested + len(found.strings) - n_tested,
+            left_out=tuple(position.n_left_out for position in screened),
+            n_excluded=int((~kept).sum()),
+            n_untested=int(places.size) - n_tested,
             n_cut=grown.n_cut,
             pair_se=pair_errors(tables),
             critical=screened[0].critical,
         )
-        return dictionary_results(
-            tested if n_tested else None,
-            found.score[:n_tested],
-            found.edges[:n_tested],
-            alpha,
-            survey,
-            searched,
-            nobs=self.nobs,
-            n_missing=self.reports.n_missing,
-            settings=_settings(search, threshold, false_grams, max_candidates, self.keep),
-        )
+        tested, fitted = tested_strings(fits, grown.score[at], support, alpha)
+        how = {"nobs": nobs, "n_missing": self.reports.n_missing, "settings": ", ".join(settings)}
+        fit = fit_of(fitted, survey, tested, searched, **how)
+        return DictionaryResults(fit, survey.to_dict(), tested, searched)
 
-    def _named(
-        self,
-        screened: list[ScreenedGrams],
-        graph: dict[Pair, Array],
-        grown: Grown,
-        most: int,
-        advance: Advance,
-    ) -> _Found:
-        """The strings to test, with the edges that support them."""
-        members, score = grown.members, grown.score
+    def _texts(
+        self, members: Array, screened: list[ScreenedGrams], advance: Advance
+    ) -> tuple[list[str], npt.NDArray[np.bool_]]:
+        """Strings from the numbers of their grams, and which the filter keeps."""
         layout = self.reports.survey.layout
         strings: list[str] = []
         if len(members):
-            parts = [kept.grams[members[:, a]] for a, kept in enumerate(screened)]
+            parts = [position.grams[members[:, a]] for a, position in enumerate(screened)]
             strings = layout.unpadded(layout.joined(parts))
         keeps = predicate(self.keep)
-        kept = np.array([keeps(text) for text in counted(strings, advance, 64)], dtype=bool)
-        places = np.flatnonzero(kept)
-        tested, others = places[:most], np.flatnonzero(~kept)[:most]
-        support = np.zeros(tested.size, dtype=np.int64)
-        for (a, b), present in graph.items():
-            if tested.size:
-                support += present[members[tested, a], members[tested, b]]
-        return _Found(
-            tuple(strings[i] for i in tested),
-            members[tested],
-            score[tested],
-            support,
-            int((~kept).sum()),
-            int(places.size - tested.size),
-            tuple(strings[i] for i in others),
-        )
-
-    def _testable(self) -> float:
-        """The frequency below which a string has next to no chance to pass its test."""
-        counts: Any = self._strings
-        layout = self.reports.survey.layout
-        # absent strings have the same noise but for chance: any will do, taken as absent
-        problem = counts.mechanism.moments(counts, [layout.alphabet[0] * layout.length])
-        return _TESTABLE * float(np.sqrt(problem.covariance(np.zeros(1)).variances()[0]))
+        return strings, np.array([keeps(s) for s in counted(strings, advance, 64)], dtype=bool)
 
     def _misfit(self, advance: Advance) -> str:
         """Which reports no strings whatever could make, in words."""
+        layout = self.reports.survey.layout
         parts = {"whole strings": self._strings}
-        starts = self.reports.survey.layout.starts
-        parts |= {f"grams at {start}": c for start, c in zip(starts, self._positions, strict=True)}
-        seen = counted([(name, c) for name, c in parts.items() if c.nobs], advance)
-        found = {name: self._fit_of(counts) for name, counts in seen}
-        name = min(found, key=lambda which: found[which])
-        pvalue = min(1.0, len(found) * found[name])
+        parts |= {
+            f"grams at {start}": counts
+            for start, counts in zip(layout.starts, self._positions, strict=True)
+        }
+        pvalues = {}
+        for name, counts in counted([(n, c) for n, c in parts.items() if c.nobs], advance):
+            mechanism: Any = counts.mechanism
+            if mechanism.is_open:
+                pvalues[name] = impossible([mechanism.moments(counts, [layout.alphabet[0]])])
+            else:  # None where there are too few reports to tell
+                test = goodness_of_fit([counts], [mechanism.moments(counts)])
+                pvalues[name] = 1.0 if test is None else test.pvalue
+        name = min(pvalues, key=lambda which: pvalues[which])
+        pvalue = min(1.0, len(pvalues) * pvalues[name])
         if not pvalue < MISFIT:
             return ""
         return (
@@ -335,21 +327,11 @@ class DictionaryModel:
             "make them; check that its parameters are those with which the reports were made"
         )
 
-    def _fit_of(self, counts: Counts | BitCounts) -> float:
-        """p-value of reports, whatever was reported; 1 where there are too few to tell."""
-        mechanism: Any = counts.mechanism
-        if mechanism.is_open:
-            return impossible([mechanism.moments(counts, [self.reports.survey.layout.alphabet[0]])])
-        test = goodness_of_fit([counts], [mechanism.moments(counts)])
-        return 1.0 if test is None else test.pvalue
-
     def _test(
-        self, strings: tuple[str, ...], others: tuple[str, ...], advance: Advance
+        self, strings: list[str], others: list[str], advance: Advance
     ) -> tuple[FrequencyResults | None, int]:
-        """The fit of the strings with the highest scores, and how many can be told apart.
-
-        Other strings are fitted with them, without a test: left out, they would be noise.
-        """
+        """The fit of the strings with the highest scores, and how many can be told apart."""
+        # the others are fitted with them, without a test: left out, they would be noise
         size, rest = len(strings), len(others)
         while size:
             try:
@@ -362,50 +344,12 @@ class DictionaryModel:
         return None, 0
 
 
-@dataclass(frozen=True, eq=False)
-class _Found:
-    """Candidates, best first, and how many there were that are not among them."""
-
-    strings: tuple[str, ...]
-    members: Array
-    score: Array
-    edges: npt.NDArray[np.int64]
-    n_excluded: int
-    n_untested: int
-    others: tuple[str, ...]
-
-
-def _settings(search: str, threshold: str | float, false_grams: float, most: int, keep: Any) -> str:
-    parts = [
-        f"search={search}",
-        f"threshold={threshold if isinstance(threshold, str) else f'{threshold:g}'}",
-        f"false_grams={false_grams:g}",
-        f"max_candidates={most}",
-    ]
-    if keep is not None:
-        pattern = keep.pattern if isinstance(keep, re.Pattern) else keep
-        parts.append(f"keep={pattern if isinstance(pattern, str) else 'a function'}")
-    return ", ".join(parts)
-
-
-# -- Stages of a fit, and who is told how far they have come --------------------------------------
+# -- stages of a fit, and who is told how far they have come --------------------------------------
 
 
 Progress = Callable[[str, float], None]
 
 _STAGES = ("grams", "pairs", "search", "test")
-
-
-@contextmanager
-def told(progress: Progress | bool | None) -> Iterator[Progress | None]:
-    """Who is told of the progress: the caller's function, a bar, or nobody."""
-    if not isinstance(progress, bool):
-        yield progress
-    elif not progress:
-        yield None
-    else:
-        with progress_bar("discovering") as move:
-            yield lambda stage, fraction: move(fraction, stage)
 
 
 @contextmanager
@@ -424,7 +368,7 @@ def stage(progress: Progress | None, name: str) -> Iterator[Advance]:
     advance(1.0)
 
 
-# -- The caller's filter: which strings can be ----------------------------------------------------
+# -- the caller's filter: which strings can be ----------------------------------------------------
 
 
 def predicate(keep: Any) -> Callable[[str], bool]:
@@ -455,258 +399,7 @@ def predicate(keep: Any) -> Callable[[str], bool]:
     return keeps
 
 
-# -- The graph of grams as a plot. Matplotlib is imported when it is drawn ------------------------
-
-
-_LONGEST_LABEL = 30
-_MOST_STRINGS = 10  # whose paths have colours that are told apart
-_MOST_OTHERS = 5  # grams of a position that are drawn though no accepted string has them
-_MOST_EDGES = 120  # that are drawn in grey
-_MOST_POSITIONS = 5  # of which all pairs have their edges drawn, not those of neighbours alone
-_LARGEST_NODE = 300.0  # points squared
-_WIDEST_LINE = 5.0  # points
-_GREY = "0.8"
-_SHARED = "0.5"  # edges that several of the drawn strings have
-
-
-@dataclass(frozen=True, eq=False)
-class _Nodes:
-    """Grams that are drawn.
-
-    Parameters
-    ----------
-    grams : DataFrame
-        `estimate`, `x` (position), `y` and `is_own` (some drawn string has it), by (start, gram).
-    paths : list of lists of (start, gram)
-        A path for each drawn string.
-    """
-
-    grams: pd.DataFrame
-    paths: list[list[tuple[int, str]]]
-
-
-def plot_graph(
-    fit: Fit,
-    survey: DictionarySurvey,
-    tested: Tested,
-    searched: Searched,
-    params: pd.Series[float],
-    ax: Axes | None,
-    max_strings: int | None,
-    title: str | None = None,
-) -> Axes:
-    """Draw the graph of grams (FPE16 Figure 5), with the accepted strings as paths through it.
-
-    Positions are columns, grams are nodes whose area is their frequency, lines are edges as wide as
-    their joint frequency. A string's path has its colour, dark grey where it shares an edge with
-    another, dashed where a pair is no edge. Beside the grams of the strings the most frequent
-    others are drawn, and in light grey the most frequent edges (of neighbouring positions alone, if
-    there are more than five); how many are left out is written below.
-    """
-    most = _MOST_STRINGS if max_strings is None else positive_integer("max_strings", max_strings)
-    words = title_text(title, figure_title(fit, tested))
-    strings = params.iloc[:most]
-    nodes = _nodes(survey, searched.grams, list(strings.index))
-    columns = len(survey.layout.starts)
-    height = 2.0 + 0.42 * max(float(nodes.grams["y"].max()) + 1.0 if len(nodes.grams) else 1.0, 3.0)
-    ax = axes_of(ax, 2.6 + 1.05 * columns, height)
-    present = _present_edges(searched.edges)
-    n_edges = _draw_edges(ax, nodes, present)
-    _draw_paths(ax, nodes, strings, present)
-    _draw_nodes(ax, nodes, survey.pad)
-    hidden = {
-        "strings": len(params) - len(strings),
-        "grams": len(searched.grams) - len(nodes.grams),
-        "edges": searched.n_edges - n_edges,
-    }
-    _name_columns(ax, survey.layout.starts, nodes, hidden, any_strings=len(strings) > 0)
-    set_title(ax, words)
-    keep_in_cell(ax)
-    return ax
-
-
-def _present_edges(edges: pd.DataFrame) -> pd.Series[float]:
-    """Joint frequencies of all edges, by start and gram of both ends."""
-    ends = ["start_1", "gram_1", "start_2", "gram_2"]
-    present: pd.Series[float] = edges.set_index(ends)["estimate"]
-    return present
-
-
-def _nodes(survey: DictionarySurvey, known: pd.DataFrame, strings: list[str]) -> _Nodes:
-    """The grams to draw, with their places."""
-    layout = survey.layout
-    padded = layout.strings("strings", strings) if strings else np.empty(0, dtype="<U1")
-    columns, parts = [], []
-    for a, start in enumerate(layout.starts):
-        own = layout.grams_at(padded, a).tolist() if strings else []
-        here = known[known["start"] == start].set_index("gram")["estimate"]
-        column = _column(own, here.sort_values(ascending=False, kind="stable")).assign(x=float(a))
-        columns.append(column.set_index(pd.MultiIndex.from_product([[start], column.index])))
-        parts.append([(start, gram) for gram in own])
-    return _Nodes(pd.concat(columns), [list(path) for path in zip(*parts, strict=True)])
-
-
-def _column(own: list[str], known: pd.Series[float]) -> pd.DataFrame:
-    """A position: grams of the strings near their rows, the most frequent others below."""
-    rows = pd.Series(np.arange(len(own), dtype=float)).groupby(np.array(own, dtype=object)).mean()
-    y = _places(rows, len(own))
-    others = known.index[~known.index.isin(y.index)][:_MOST_OTHERS]
-    below = pd.Series(len(own) + 0.5 + np.arange(len(others)), others, dtype=float)
-    column: pd.DataFrame = pd.concat([y, below]).to_frame("y")
-    column["is_own"] = column.index.isin(y.index)
-    column["estimate"] = known.reindex(column.index).fillna(0.0)
-    return column
-
-
-def _places(wanted: pd.Series[float], rows: int) -> pd.Series[float]:
-    """The places nearest to those wanted that are one row apart at least."""
-    from scipy.optimize import isotonic_regression
-
-    wanted = wanted.sort_values(kind="stable")
-    steps = np.arange(len(wanted))
-    apart = isotonic_regression(wanted.to_numpy() - steps).x + steps
-    return pd.Series(np.clip(apart, steps, rows - len(wanted) + steps), wanted.index)
-
-
-def _draw_edges(ax: Axes, nodes: _Nodes, present: pd.Series[float]) -> int:
-    """The most frequent edges between drawn nodes in grey; how many were drawn."""
-    from matplotlib.collections import LineCollection
-
-    x = nodes.grams["x"]
-    farthest = 1.0 if x.nunique() > _MOST_POSITIONS else np.inf
-    steps = [x.get(edge[2:], np.nan) - x.get(edge[:2], np.nan) for edge in present.index]
-    shown = present[np.array(steps) <= farthest].nlargest(_MOST_EDGES)
-    lines = [_curve(nodes.grams, edge[:2], edge[2:]) for edge in shown.index]
-    widths = _widths(shown.to_numpy(), nodes)
-    ax.add_collection(LineCollection(lines, colors=_GREY, linewidths=widths, zorder=1))
-    return len(shown)
-
-
-def _widths(frequencies: Array, nodes: _Nodes) -> Array:
-    """Widths of lines in proportion to frequencies, where a gram is as wide as the widest."""
-    largest = max(float(nodes.grams["estimate"].max()), 1e-12)
-    return np.maximum(_WIDEST_LINE * np.clip(frequencies, 0.0, None) / largest, 0.4)
-
-
-def _place(grams: pd.DataFrame, node: Any) -> Array:
-    return np.array([grams.at[node, "x"], grams.at[node, "y"]], dtype=np.float64)
-
-
-def _curve(grams: pd.DataFrame, first: Any, second: Any) -> Array:
-    """A line between two nodes, level at both ends; it passes above the nodes in between."""
-    (x0, y0), (x1, y1) = _place(grams, first), _place(grams, second)
-    t = np.linspace(0.0, 1.0, 25)
-    y = y0 + (y1 - y0) * t * t * (3.0 - 2.0 * t)
-    bulge = 0.0 if x1 - x0 < 1.5 else 0.5
-    return np.column_stack([x0 + (x1 - x0) * t, y - bulge * np.sin(np.pi * t) ** 2])
-
-
-def _draw_paths(
-    ax: Axes, nodes: _Nodes, strings: pd.Series[float], present: pd.Series[float]
-) -> None:
-    """Each string from gram to gram, and its name with its frequency at the end."""
-    from matplotlib.collections import LineCollection
-
-    widths = np.maximum(_widths(strings.to_numpy(), nodes), 1.2)
-    last = float(nodes.grams["x"].max()) if len(nodes.grams) else 0.0
-    shared = Counter(pair for path in nodes.paths for pair in pairwise(path))
-    for i, (string, path) in enumerate(zip(strings.index, nodes.paths, strict=True)):
-        colour = _colour(i, len(strings))
-        pairs = list(pairwise(path))
-        lines = [_curve(nodes.grams, a, b) for a, b in pairs]
-        lines.append(np.vstack([_place(nodes.grams, path[-1]), [last + 0.45, float(i)]]))
-        colours = [colour if shared[pair] == 1 else _SHARED for pair in pairs]
-        styles = ["-" if (*a, *b) in present.index else (0, (2, 2)) for a, b in pairs]
-        how: dict[str, Any] = {"linewidths": widths[i], "linestyles": [*styles, "-"], "zorder": 2}
-        ax.add_collection(LineCollection(lines, colors=[*colours, colour], **how))
-        label = f"{axis_labels([string], _LONGEST_LABEL)[0]}  {100 * strings.iloc[i]:.1f}%"
-        ax.text(last + 0.5, float(i), label, va="center", color=colour, fontsize="small")
-
-
-def _colour(i: int, n: int) -> Any:
-    import matplotlib
-
-    return f"C{i}" if n <= _MOST_STRINGS else matplotlib.colormaps["turbo"]((i + 0.5) / n)
-
-
-def _draw_nodes(ax: Axes, nodes: _Nodes, pad: str) -> None:
-    from matplotlib.patheffects import withStroke
-
-    frame = nodes.grams
-    if not len(frame):
-        ax.text(0.5, 0.5, "no gram stood out", transform=ax.transAxes, ha="center", color="0.4")
-        return
-    largest = max(float(frame["estimate"].max()), 1e-12)
-    area = np.maximum(_LARGEST_NODE * frame["estimate"].clip(lower=0.0) / largest, 10.0)
-    faces = np.where(frame["is_own"], "0.25", "0.65")
-    ax.scatter(frame["x"], frame["y"], s=area, c=faces, edgecolors="white", lw=0.5, zorder=3)
-    halo = [withStroke(linewidth=2.5, foreground="white")]
-    for (_, gram), node, size in zip(frame.index, frame.itertuples(), area, strict=True):
-        ax.annotate(
-            _visible(gram, pad),
-            (node.x, node.y),
-            (0.0, np.sqrt(size) / 2.0 + 1.5),
-            textcoords="offset points",
-            ha="center",
-            va="bottom",
-            color="black" if node.is_own else "0.5",
-            family="monospace",
-            fontsize="small",
-            path_effects=halo,
-            zorder=4,
-        )
-
-
-def _visible(gram: str, pad: str) -> str:
-    """A gram with its pads to be seen, and without mathematics."""
-    shown = gram.replace(pad, "\u2423") if not pad.isprintable() or pad.isspace() else gram
-    return plain("".join(c if c.isprintable() else "?" for c in shown))
-
-
-def _name_columns(
-    ax: Axes, starts: Sequence[int], nodes: _Nodes, hidden: Mapping[str, int], any_strings: bool
-) -> None:
-    ax.set_xticks(range(len(starts)), [str(start + 1) for start in starts])
-    rest = ", ".join(f"{n:,} {what}" for what, n in hidden.items() if n > 0)
-    notes = ["first character of the gram", *([f"not drawn: {rest}"] if rest else [])]
-    ax.set_xlabel("\n".join(notes))
-    ax.set_yticks([])
-    ax.tick_params(length=0)
-    ax.spines[:].set_visible(False)
-    lowest = float(nodes.grams["y"].max()) if len(nodes.grams) else 0.0
-    ax.set_xlim(-0.5, len(starts) - 0.5 + (1.6 if any_strings else 0.0))
-    ax.set_ylim(lowest + 0.6, -1.0)
-
-
-# -- From which frequency on strings are found, stage by stage ------------------------------------
-
-
-def detectable_frequencies(
-    layout: GramLayout, tested: Tested, searched: Searched, power: float
-) -> pd.Series[float]:
-    """Frequencies found with probability `power`; see `DictionaryResults.detectable_at`."""
-    grams, critical, n_tested = searched.grams, searched.critical, tested.n_tested
-    kept, positions = grams.groupby("start"), layout.n_positions
-    if sum(searched.left_out):  # more significant grams took the place of those just beyond it
-        full = [n > 0 for n in searched.left_out]
-        # of the grams that were kept at each position; 0 where there are none
-        smallest = kept["z"].min().reindex(list(layout.starts)).fillna(0.0).to_numpy()
-        critical = max(critical, float(smallest[full].max()))
-    se = kept["se"].median()
-    mass = grams[["estimate", "se"]].max(axis=1).groupby(grams["start"]).sum()
-    if not n_tested or len(se) < positions:
-        return pd.Series(np.nan, ["grams", "pairs", "test", "found"], name="detectable")
-    rivals = log_rivals(mass.to_numpy())
-    stages = {
-        "grams": gram_stage(float(se.max()), critical, positions),
-        "pairs": pair_stage(searched.pair_se, len(layout.pairs), rivals, n_tested),
-        "test": string_stage(tested.test_se, tested.alpha, n_tested),
-    }
-    found = {name: float(value) for name, value in detectable(stages, power).items()}
-    return pd.Series(found, name="detectable")
-
-
-# -- Strings that nobody listed: those that were found, and everything that was tested ------------
+# -- results --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -882,7 +575,26 @@ class DictionaryResults(Summarised, FittedResults):
             that mixtures of frequent strings look as good as rare ones where grams are short.
         """
         power = probability("power", power, zero=False, one=False)
-        return detectable_frequencies(self._survey.layout, self.tested, self.searched, power)
+        layout, tested, searched = self._survey.layout, self.tested, self.searched
+        grams, critical, n_tested = searched.grams, searched.critical, tested.n_tested
+        kept, positions = grams.groupby("start"), layout.n_positions
+        if sum(searched.left_out):  # more significant grams took the place of those just beyond it
+            full = [n > 0 for n in searched.left_out]
+            # of the grams that were kept at each position; 0 where there are none
+            smallest = kept["z"].min().reindex(list(layout.starts)).fillna(0.0).to_numpy()
+            critical = max(critical, float(smallest[full].max()))
+        se = kept["se"].median()
+        mass = grams[["estimate", "se"]].max(axis=1).groupby(grams["start"]).sum()
+        if not n_tested or len(se) < positions:
+            return pd.Series(np.nan, ["grams", "pairs", "test", "found"], name="detectable")
+        rivals = log_rivals(mass.to_numpy())
+        stages = {
+            "grams": gram_stage(float(se.max()), critical, positions),
+            "pairs": pair_stage(searched.pair_se, len(layout.pairs), rivals, n_tested),
+            "test": string_stage(tested.test_se, tested.alpha, n_tested),
+        }
+        frequencies = {name: float(value) for name, value in detectable(stages, power).items()}
+        return pd.Series(frequencies, name="detectable")
 
     # -- tables ------------------------------------------------------------------------------
 
@@ -922,8 +634,6 @@ class DictionaryResults(Summarised, FittedResults):
         )
 
     def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
-        from ldpstats.models.dictionary.presentation import POWER, dictionary_summary
-
         return dictionary_summary(
             self.fit,
             self._survey,
@@ -970,8 +680,6 @@ class DictionaryResults(Summarised, FittedResults):
             If `truth` is not a Series of frequencies by string, `ax` is not an Axes, or `sort`,
             `most` or `title` is invalid.
         """
-        from ldpstats.models.dictionary.presentation import plot_dictionary
-
         alpha, most = level(alpha), positive_integer("most", most)
         frame = self.summary_frame(alpha)
         return plot_dictionary(
@@ -1009,23 +717,3 @@ class DictionaryResults(Summarised, FittedResults):
     @classmethod
     def _restored(cls, document: dict[str, Any]) -> DictionaryResults:
         return cls(*from_document(document))
-
-
-def dictionary_results(
-    fits: FrequencyResults | None,
-    evidence: Array,
-    support: npt.NDArray[np.int64],
-    alpha: float,
-    survey: DictionarySurvey,
-    searched: Searched,
-    **given: Any,
-) -> DictionaryResults:
-    """Results from the fit of all candidates to the reports of whole strings, if there are any.
-
-    `evidence` and `support`, shape (c,), are the scores of the c candidates and the numbers of
-    their edges. Strings beyond these c were fitted with them, and are not tested. `given` are
-    `nobs`, `n_missing` and `settings`.
-    """
-    tested, fitted = tested_strings(fits, evidence, support, alpha)
-    fit = fit_of(fitted, survey, tested, searched, **given)
-    return DictionaryResults(fit, survey.to_dict(), tested, searched)

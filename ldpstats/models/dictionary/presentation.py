@@ -1,15 +1,20 @@
-"""The summary of strings that nobody listed."""
+"""Strings that nobody listed in print and as figures: summary, intervals, the graph of grams.
+
+Matplotlib is imported when a figure is drawn.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import as_array, numbers
+from ldpstats.arguments import as_array, numbers, positive_integer
 from ldpstats.errors import InvalidArgument
 from ldpstats.likelihood.tallies import Unexplained
 from ldpstats.models.dictionary.record import Searched, Tested
@@ -18,7 +23,6 @@ from ldpstats.models.dictionary.survey import DictionarySurvey
 from ldpstats.models.layout import (
     LONGEST_LABEL,
     Fit,
-    Pair,
     SummaryTable,
     count_of,
     distinct_lines,
@@ -30,15 +34,18 @@ from ldpstats.models.layout import (
     rest_notes,
     title,
 )
-from ldpstats.models.plots import LONGEST_LABEL as LONGEST_LABEL_plots
+from ldpstats.models.plots import LONGEST_LABEL as LONGEST_TICK
 from ldpstats.models.plots import (
     axes_of,
     axis_labels,
     draw_estimates,
     finish_rows,
     interval_name,
+    keep_in_cell,
     name_rows,
+    plain,
     rows_height,
+    set_title,
     sorts,
     title_text,
 )
@@ -46,10 +53,22 @@ from ldpstats.models.plots import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["POWER", "dictionary_summary", "figure_title", "plot_dictionary"]
+__all__ = ["POWER", "dictionary_summary", "plot_dictionary", "plot_graph"]
 
+
+Array = npt.NDArray[Any]
 
 POWER = 0.8  # with which a summary says that strings are found
+
+_LONGEST_NAME = 30
+_MOST_STRINGS = 10  # whose paths have colours that are told apart
+_MOST_OTHERS = 5  # grams of a position that are drawn though no accepted string has them
+_MOST_EDGES = 120  # that are drawn in grey
+_MOST_POSITIONS = 5  # of which all pairs have their edges drawn, not those of neighbours alone
+_LARGEST_NODE = 300.0  # points squared
+_WIDEST_LINE = 5.0  # points
+_GREY = "0.8"
+_SHARED = "0.5"  # edges that several of the drawn strings have
 
 
 def dictionary_summary(
@@ -67,48 +86,23 @@ def dictionary_summary(
     details: bool,
 ) -> SummaryTable:
     """What is said of the strings; `n_biased` of their estimates are too large on average."""
+    replace, split, (named, grams, strings) = survey.replace, survey.split, fit.sources
     shown = frame.iloc[:max_rows]
     columns = ["estimate", "std err", *interval_columns(alpha), "adj. p-value"]
     columns += ["edges"] if details else []
-    body = [_row(survey, row, details) for row in shown.to_numpy()]
+    body = [[*figures(row[:4], 4), pvalue_text(row[4])] for row in shown.to_numpy()]
+    if details:
+        n_pairs = len(survey.layout.pairs)
+        counts = zip(body, shown["edges"], strict=True)
+        body = [[*cells, f"{int(n)} of {n_pairs}"] for cells, n in counts]
     stubs = distinct_lines(shown.index, LONGEST_LABEL)
     if not body:
         stubs, body = ["(no string was accepted)"], [["-"] * len(columns)]
-    return SummaryTable(
-        title=f"{title(fit, 'Strings', '')} found without a list",
-        header=_header(fit, survey, tested, searched, unexplained, details),
-        columns=columns,
-        stubs=stubs,
-        body=body,
-        notes=[
-            *_reading_notes(survey, tested, alpha, details),
-            *rest_notes(len(shown), len(frame)),
-            *_bias_notes(n_biased),
-            *_recall_notes(fit, survey, tested, searched, detectable, unexplained),
-            *_limit_notes(searched),
-        ],
-    )
-
-
-def _row(survey: DictionarySurvey, row: Any, details: bool) -> list[str]:
-    cells = [*figures(row[:4], 4), pvalue_text(row[4])]
-    return [*cells, f"{int(row[5])} of {len(survey.layout.pairs)}"] if details else cells
-
-
-def _header(
-    fit: Fit,
-    survey: DictionarySurvey,
-    tested: Tested,
-    searched: Searched,
-    rest: Unexplained,
-    details: bool,
-) -> list[list[str]]:
-    named, grams, strings = fit.sources
     left = [
         ("Survey:", named),
         ("Grams by:", grams),
         ("Strings by:", strings),
-        ("Not found:", f"{rest.estimate:.4f} (std err {rest.bse:.4f})"),
+        ("Not found:", f"{unexplained.estimate:.4f} (std err {unexplained.bse:.4f})"),
     ]
     right = [
         ("No. Respondents:", str(fit.nobs)),
@@ -117,26 +111,12 @@ def _header(
         ("Strings tested:", str(tested.n_tested)),
     ]
     if details:
-        more = _search_pairs(fit, survey, searched)
-        left, right = left + more[0], right + more[1]
-    return header(left, right)
-
-
-def _search_pairs(
-    fit: Fit, survey: DictionarySurvey, searched: Searched
-) -> tuple[list[Pair], list[Pair]]:
-    """How the search was made: shown on request only."""
-    split, kept = survey.split, searched.grams.groupby("start").size()
-    spread = f"{kept.min()} to {kept.max()} a position" if len(kept) else "none"
-    left = [("Search:", fit.settings), ("Grams kept:", spread), ("Edges:", str(searched.n_edges))]
-    each = ("gram", split[1]), ("string", split[0])
-    return left, [(f"Epsilon of a {what}:", f"{share * fit.epsilon:.4g}") for what, share in each]
-
-
-def _reading_notes(
-    survey: DictionarySurvey, tested: Tested, alpha: float, details: bool
-) -> list[str]:
-    replace = survey.replace
+        kept = searched.grams.groupby("start").size()
+        spread = f"{kept.min()} to {kept.max()} a position" if len(kept) else "none"
+        left += [("Search:", fit.settings), ("Grams kept:", spread)]
+        left += [("Edges:", str(searched.n_edges))]
+        each = ("gram", split[1]), ("string", split[0])
+        right += [(f"Epsilon of a {what}:", f"{s * fit.epsilon:.4g}") for what, s in each]
     others = f", characters outside the alphabet as {replace!r}" if replace else ""
     notes = [
         "Accepted: strings whose own reports reject a frequency of zero; the probability that "
@@ -151,21 +131,13 @@ def _reading_notes(
         notes.append(
             f"WARNING: {tested.caution}: more strings that nobody holds may be accepted than that."
         )
-    return notes
-
-
-def _bias_notes(n_biased: int) -> list[str]:
-    if not n_biased:
-        return []
-    return [
-        f"WARNING: {n_biased} of the estimates are just large enough to be accepted, and too "
-        "large on average; median_unbiased and the intervals allow for that."
-    ]
-
-
-def _limit_notes(searched: Searched) -> list[str]:
-    """What the limits of the search and the filter left out."""
-    notes = []
+    notes += rest_notes(len(shown), len(frame))
+    if n_biased:
+        notes.append(
+            f"WARNING: {n_biased} of the estimates are just large enough to be accepted, and too "
+            "large on average; median_unbiased and the intervals allow for that."
+        )
+    notes += _recall_notes(fit, survey, tested, searched, detectable, unexplained)
     if searched.n_untested:
         notes.append(f"NOTE: {searched.n_untested} strings with lower scores were not tested.")
     if searched.n_cut:
@@ -177,7 +149,14 @@ def _limit_notes(searched: Searched) -> list[str]:
         notes.append(f"NOTE: the filter excluded {searched.n_excluded} strings.")
     if above := sum(searched.left_out):
         notes.append(f"NOTE: {above} more grams stood out than max_grams allows.")
-    return notes
+    return SummaryTable(
+        title=f"{title(fit, 'Strings', '')} found without a list",
+        header=header(left, right),
+        columns=columns,
+        stubs=stubs,
+        body=body,
+        notes=notes,
+    )
 
 
 def _recall_notes(
@@ -252,10 +231,14 @@ def _nothing_tested(fit: Fit, survey: DictionarySurvey, searched: Searched) -> s
     )
 
 
-# -- The plot of strings that nobody listed. Matplotlib is imported when it is drawn --------------
+def _figure_title(fit: Fit, tested: Tested) -> str:
+    """What was found, of whom, and with which privacy."""
+    found = f"{count_of(tested.accepted.size, 'string')} found of {tested.n_tested} tested"
+    about = f"{found}; n = {fit.nobs:,}, epsilon = {fit.epsilon:.4g}"
+    return "\n".join([*filter(None, [fit.name]), about])
 
 
-Array = npt.NDArray[Any]
+# -- frequencies with intervals --------------------------------------------------------------------
 
 
 def plot_dictionary(
@@ -270,22 +253,40 @@ def plot_dictionary(
     sort: Any = True,
     title: str | None = None,
 ) -> Axes:
-    """Draw the frequencies of the strings that were found, and of those that were not.
-
-    The figure is that of FPE16 (6 and 10), with intervals. Where the `truth` is known the most
-    frequent strings are drawn, and any that were accepted though nobody holds them. Strings that
-    are alike as far as the survey reads them are one string.
-    """
+    """Draw frequencies of strings that were found and, by the `truth`, missed (FPE16 6 and 10)."""
     true = None if truth is None else _truth(survey, truth)
-    words = title_text(title, figure_title(fit, tested))
-    rows, hidden = _rows(found, true, most)
+    words = title_text(title, _figure_title(fit, tested))
+    if true is None:
+        rows, hidden = found.iloc[:most].assign(truth=np.nan), {"were found": len(found[most:])}
+    else:
+        rest = true.index[most:].isin(found.index)
+        shown = [*true.index[:most], *found.index[~found.index.isin(true.index)]]
+        rows = found.reindex(shown).assign(truth=true.reindex(shown).fillna(0.0))
+        hidden = {"were found": int(rest.sum()), "were missed": int((~rest).sum())}
     if not sorts(sort):
         rows = rows.sort_index()
-    own = ax is None
+    new = ax is None
     ax = axes_of(ax, 7.0, rows_height(len(rows)))
-    _draw_rows(ax, rows, interval_name(alpha), true is not None)
-    ax.set_xlabel("\n".join(["frequency", *hidden]))
-    finish_rows(ax, words, own)
+    at = np.arange(len(rows))[::-1]
+    is_found = rows["params"].notna().to_numpy()
+    is_false = is_found & (rows["truth"] == 0.0).to_numpy()
+    draw_estimates(ax, rows[is_found], at[is_found], interval_name(alpha))
+    if is_false.any():
+        label = "estimate of a string that nobody holds"
+        ax.plot(rows["params"][is_false], at[is_false], "X", ms=8, color="C1", label=label)
+    if true is not None:
+        ax.plot(rows["truth"], at, "d", color="C3", mfc="none", label="true frequency")
+    labels = axis_labels(rows.index, LONGEST_TICK)
+    labels = [t if f else f"{t}  (missed)" for t, f in zip(labels, is_found, strict=True)]
+    name_rows(ax, labels)
+    for text, was_found in zip(ax.get_yticklabels(), is_found, strict=True):
+        text.set_color("black" if was_found else "0.55")
+    if not len(rows):
+        ax.set_xlim(0.0, 1.0)
+        ax.text(0.5, 0.5, "no string was found", transform=ax.transAxes, ha="center", color="0.4")
+    left = [f"not shown: {n} rarer ones that {what}" for what, n in hidden.items() if n]
+    ax.set_xlabel("\n".join(["frequency", *left]))
+    finish_rows(ax, words, new)
     return ax
 
 
@@ -309,42 +310,166 @@ def _truth(survey: DictionarySurvey, truth: Any) -> pd.Series[float]:
     return read[read > 0.0].sort_values(ascending=False, kind="stable")
 
 
-def _rows(
-    found: pd.DataFrame, true: pd.Series[float] | None, most: int
-) -> tuple[pd.DataFrame, list[str]]:
-    """Strings to draw, and how many there are besides, in words."""
-    if true is None:
-        rows, hidden = found.iloc[:most].assign(truth=np.nan), {"were found": len(found[most:])}
-    else:
-        rest = true.index[most:].isin(found.index)
-        shown = [*true.index[:most], *found.index[~found.index.isin(true.index)]]
-        rows = found.reindex(shown).assign(truth=true.reindex(shown).fillna(0.0))
-        hidden = {"were found": int(rest.sum()), "were missed": int((~rest).sum())}
-    return rows, [f"not shown: {n} rarer ones that {what}" for what, n in hidden.items() if n]
+# -- the graph of grams (FPE16 Figure 5) -----------------------------------------------------------
 
 
-def _draw_rows(ax: Axes, rows: pd.DataFrame, interval: str, is_known: bool) -> None:
-    at = np.arange(len(rows))[::-1]
-    is_found = rows["params"].notna().to_numpy()
-    is_false = is_found & (rows["truth"] == 0.0).to_numpy()
-    draw_estimates(ax, rows[is_found], at[is_found], interval)
-    if is_false.any():
-        label = "estimate of a string that nobody holds"
-        ax.plot(rows["params"][is_false], at[is_false], "X", ms=8, color="C1", label=label)
-    if is_known:
-        ax.plot(rows["truth"], at, "d", color="C3", mfc="none", label="true frequency")
-    labels = axis_labels(rows.index, LONGEST_LABEL_plots)
-    labels = [t if f else f"{t}  (missed)" for t, f in zip(labels, is_found, strict=True)]
-    name_rows(ax, labels)
-    for text, was_found in zip(ax.get_yticklabels(), is_found, strict=True):
-        text.set_color("black" if was_found else "0.55")
-    if not len(rows):
-        ax.set_xlim(0.0, 1.0)
-        ax.text(0.5, 0.5, "no string was found", transform=ax.transAxes, ha="center", color="0.4")
+def plot_graph(
+    fit: Fit,
+    survey: DictionarySurvey,
+    tested: Tested,
+    searched: Searched,
+    params: pd.Series[float],
+    ax: Axes | None,
+    max_strings: int | None,
+    title: str | None = None,
+) -> Axes:
+    """Draw the graph of grams, with the accepted strings as paths through it.
+
+    Nodes are as large, and lines as wide, as their frequency. A path is dark grey where it shares
+    an edge, dashed where a pair is no edge. The most frequent other grams and edges are drawn, too.
+    """
+    from matplotlib.collections import LineCollection
+
+    most = _MOST_STRINGS if max_strings is None else positive_integer("max_strings", max_strings)
+    words = title_text(title, _figure_title(fit, tested))
+    strings, starts = params.iloc[:most], survey.layout.starts
+    grams, paths = _nodes(survey, searched.grams, list(strings.index))
+    lowest = float(grams["y"].max()) if len(grams) else 0.0
+    ax = axes_of(ax, 2.6 + 1.05 * len(starts), 2.0 + 0.42 * max(lowest + 1.0, 3.0))
+    # joint frequencies of all edges, by start and gram of both ends
+    ends = ["start_1", "gram_1", "start_2", "gram_2"]
+    present: pd.Series[float] = searched.edges.set_index(ends)["estimate"]
+    # the most frequent edges between drawn nodes, in grey
+    x = grams["x"]
+    farthest = 1.0 if x.nunique() > _MOST_POSITIONS else np.inf
+    steps = [x.get(edge[2:], np.nan) - x.get(edge[:2], np.nan) for edge in present.index]
+    shown = present[np.array(steps) <= farthest].nlargest(_MOST_EDGES)
+    lines = [_curve(grams, edge[:2], edge[2:]) for edge in shown.index]
+    widths = _widths(shown.to_numpy(), grams)
+    ax.add_collection(LineCollection(lines, colors=_GREY, linewidths=widths, zorder=1))
+    _draw_paths(ax, grams, paths, strings, present)
+    _draw_nodes(ax, grams, survey.pad)
+    hidden = {
+        "strings": len(params) - len(strings),
+        "grams": len(searched.grams) - len(grams),
+        "edges": searched.n_edges - len(shown),
+    }
+    rest = ", ".join(f"{n:,} {what}" for what, n in hidden.items() if n > 0)
+    ax.set_xticks(range(len(starts)), [str(start + 1) for start in starts])
+    notes = ["first character of the gram", *([f"not drawn: {rest}"] if rest else [])]
+    ax.set_xlabel("\n".join(notes))
+    ax.set_yticks([])
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    ax.set_xlim(-0.5, len(starts) - 0.5 + (1.6 if len(strings) else 0.0))
+    ax.set_ylim(lowest + 0.6, -1.0)
+    set_title(ax, words)
+    keep_in_cell(ax)
+    return ax
 
 
-def figure_title(fit: Fit, tested: Tested) -> str:
-    """What was found, of whom, and with which privacy."""
-    found = f"{count_of(tested.accepted.size, 'string')} found of {tested.n_tested} tested"
-    about = f"{found}; n = {fit.nobs:,}, epsilon = {fit.epsilon:.4g}"
-    return "\n".join([*filter(None, [fit.name]), about])
+def _nodes(
+    survey: DictionarySurvey, known: pd.DataFrame, strings: list[str]
+) -> tuple[pd.DataFrame, list[list[tuple[int, str]]]]:
+    """Grams to draw by (start, gram): estimate, place, whether a string has it; and paths."""
+    from scipy.optimize import isotonic_regression
+
+    layout, n = survey.layout, len(strings)
+    padded = layout.strings("strings", strings) if strings else np.empty(0, dtype="<U1")
+    columns, parts = [], []
+    for a, start in enumerate(layout.starts):
+        own = layout.grams_at(padded, a).tolist() if strings else []
+        # grams of the strings as near to their rows as goes where they are one row apart
+        rows = pd.Series(np.arange(n, dtype=float)).groupby(np.array(own, dtype=object)).mean()
+        rows = rows.sort_values(kind="stable")
+        steps = np.arange(len(rows))
+        apart = isotonic_regression(rows.to_numpy() - steps).x + steps
+        y = pd.Series(np.clip(apart, steps, n - len(rows) + steps), rows.index)
+        # the most frequent others below
+        here = known[known["start"] == start].set_index("gram")["estimate"]
+        here = here.sort_values(ascending=False, kind="stable")
+        others = here.index[~here.index.isin(y.index)][:_MOST_OTHERS]
+        below = pd.Series(n + 0.5 + np.arange(len(others)), others, dtype=float)
+        column: pd.DataFrame = pd.concat([y, below]).to_frame("y")
+        column["is_own"] = column.index.isin(y.index)
+        column["estimate"] = here.reindex(column.index).fillna(0.0)
+        column["x"] = float(a)
+        columns.append(column.set_index(pd.MultiIndex.from_product([[start], column.index])))
+        parts.append([(start, gram) for gram in own])
+    return pd.concat(columns), [list(path) for path in zip(*parts, strict=True)]
+
+
+def _widths(frequencies: Array, grams: pd.DataFrame) -> Array:
+    """Widths of lines in proportion to frequencies, where a gram is as wide as the widest."""
+    largest = max(float(grams["estimate"].max()), 1e-12)
+    return np.maximum(_WIDEST_LINE * np.clip(frequencies, 0.0, None) / largest, 0.4)
+
+
+def _place(grams: pd.DataFrame, node: Any) -> Array:
+    return np.array([grams.at[node, "x"], grams.at[node, "y"]], dtype=np.float64)
+
+
+def _curve(grams: pd.DataFrame, first: Any, second: Any) -> Array:
+    """A line between two nodes, level at both ends; it passes above the nodes in between."""
+    (x0, y0), (x1, y1) = _place(grams, first), _place(grams, second)
+    t = np.linspace(0.0, 1.0, 25)
+    y = y0 + (y1 - y0) * t * t * (3.0 - 2.0 * t)
+    bulge = 0.0 if x1 - x0 < 1.5 else 0.5
+    return np.column_stack([x0 + (x1 - x0) * t, y - bulge * np.sin(np.pi * t) ** 2])
+
+
+def _draw_paths(
+    ax: Axes,
+    grams: pd.DataFrame,
+    paths: list[list[tuple[int, str]]],
+    strings: pd.Series[float],
+    present: pd.Series[float],
+) -> None:
+    """Each string from gram to gram, and its name with its frequency at the end."""
+    import matplotlib
+    from matplotlib.collections import LineCollection
+
+    n, turbo = len(strings), matplotlib.colormaps["turbo"]
+    widths = np.maximum(_widths(strings.to_numpy(), grams), 1.2)
+    last = float(grams["x"].max()) if len(grams) else 0.0
+    shared = Counter(pair for path in paths for pair in pairwise(path))
+    for i, (string, path) in enumerate(zip(strings.index, paths, strict=True)):
+        colour: Any = f"C{i}" if n <= _MOST_STRINGS else turbo((i + 0.5) / n)
+        pairs = list(pairwise(path))
+        lines = [_curve(grams, a, b) for a, b in pairs]
+        lines.append(np.vstack([_place(grams, path[-1]), [last + 0.45, float(i)]]))
+        colours = [colour if shared[pair] == 1 else _SHARED for pair in pairs]
+        styles = ["-" if (*a, *b) in present.index else (0, (2, 2)) for a, b in pairs]
+        how: dict[str, Any] = {"linewidths": widths[i], "linestyles": [*styles, "-"], "zorder": 2}
+        ax.add_collection(LineCollection(lines, colors=[*colours, colour], **how))
+        label = f"{axis_labels([string], _LONGEST_NAME)[0]}  {100 * strings.iloc[i]:.1f}%"
+        ax.text(last + 0.5, float(i), label, va="center", color=colour, fontsize="small")
+
+
+def _draw_nodes(ax: Axes, grams: pd.DataFrame, pad: str) -> None:
+    """Grams as nodes with their text, in which pads are seen."""
+    from matplotlib.patheffects import withStroke
+
+    if not len(grams):
+        ax.text(0.5, 0.5, "no gram stood out", transform=ax.transAxes, ha="center", color="0.4")
+        return
+    largest = max(float(grams["estimate"].max()), 1e-12)
+    area = np.maximum(_LARGEST_NODE * grams["estimate"].clip(lower=0.0) / largest, 10.0)
+    faces = np.where(grams["is_own"], "0.25", "0.65")
+    ax.scatter(grams["x"], grams["y"], s=area, c=faces, edgecolors="white", lw=0.5, zorder=3)
+    halo = [withStroke(linewidth=2.5, foreground="white")]
+    for (_, gram), node, size in zip(grams.index, grams.itertuples(), area, strict=True):
+        text = gram.replace(pad, "\u2423") if not pad.isprintable() or pad.isspace() else gram
+        ax.annotate(
+            plain("".join(c if c.isprintable() else "?" for c in text)),
+            (node.x, node.y),
+            (0.0, np.sqrt(size) / 2.0 + 1.5),
+            textcoords="offset points",
+            ha="center",
+            va="bottom",
+            color="black" if node.is_own else "0.5",
+            family="monospace",
+            fontsize="small",
+            path_effects=halo,
+            zorder=4,
+        )

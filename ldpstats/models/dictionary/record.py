@@ -1,4 +1,4 @@
-"""The records that results of a search for strings hold beside the fit itself."""
+"""What results of a search for strings hold beside the fit: tests, grams and edges, documents."""
 
 from __future__ import annotations
 
@@ -43,22 +43,17 @@ _EVEN = 20  # candidates that get about the same share of alpha
 
 @dataclass(frozen=True, eq=False)
 class Searched:
-    """What the grams gave: those that were kept, the edges between them, and what was left out.
-
-    `n_edges` counts all edges; `left_out` the significant grams of each position that were not
-    kept; `pair_se` is the standard error of a pair's frequency; `critical` the z from which a gram
-    is kept.
-    """
+    """What the grams gave: those that were kept, the edges between them, and what was left out."""
 
     grams: pd.DataFrame
     edges: pd.DataFrame
-    n_edges: int
-    left_out: tuple[int, ...]
+    n_edges: int  # of all edges
+    left_out: tuple[int, ...]  # significant grams of each position that were not kept
     n_excluded: int
     n_untested: int
     n_cut: int
-    pair_se: float
-    critical: float
+    pair_se: float  # standard error of the frequency of a pair
+    critical: float  # the z from which a gram is kept
 
     @property
     def is_bounded(self) -> bool:
@@ -68,15 +63,12 @@ class Searched:
 
 @dataclass(frozen=True, eq=False)
 class Tested:
-    """The candidates in the order in which the grams proposed them, and their tests.
-
-    `test_se` is the standard error of the frequency of a string that nobody holds.
-    """
+    """The candidates in the order in which the grams proposed them, and their tests."""
 
     candidates: pd.DataFrame
     alpha: float
     goodness_of_fit: TestResult | None
-    test_se: float
+    test_se: float  # standard error of the frequency of a string that nobody holds
     caution: str = ""
 
     @property
@@ -86,11 +78,9 @@ class Tested:
 
     @cached_property
     def shares(self) -> Array:
-        """Shares of alpha of the candidates, in the order in which the grams proposed them.
-
-        The reports of whole strings have no part in the order: any shares that add up to one keep
-        the family-wise error. So a long list of candidates costs those at its beginning little.
-        """
+        """Shares of alpha of the candidates, in the order in which the grams proposed them."""
+        # The reports of whole strings have no part in the order: any shares that add up to one keep
+        # the family-wise error. So a long list costs those at its beginning little.
         share = 1.0 / (_EVEN + np.arange(self.n_tested))
         return np.asarray(share / share.sum())
 
@@ -100,9 +90,9 @@ class Tested:
         if self.candidates.empty:
             return np.empty(0, dtype=np.int64)
         p = self.candidates["pvalue"].to_numpy()
-        found = np.flatnonzero(multiplicity.reject(p, self.alpha, shares=self.shares))
-        estimate = self.candidates["estimate"].to_numpy()[found]
-        return found[np.argsort(-estimate, kind="stable")]
+        accepted = np.flatnonzero(multiplicity.reject(p, self.alpha, shares=self.shares))
+        estimate = self.candidates["estimate"].to_numpy()[accepted]
+        return accepted[np.argsort(-estimate, kind="stable")]
 
     def least(self, estimate: Array) -> Array:
         """From which estimate on each accepted string, of this `estimate`, would be accepted."""
@@ -122,7 +112,7 @@ def candidates_table(strings: pd.Index[Any], *columns: Any) -> pd.DataFrame:
     return pd.DataFrame(dict(zip(CANDIDATE_COLUMNS, values, strict=True)), index=strings)
 
 
-# -- The records of results, made of the fit of the candidates to reports of whole strings --------
+# -- made of the fit of the candidates to reports of whole strings ---------------------------------
 
 
 def tested_strings(
@@ -131,9 +121,9 @@ def tested_strings(
     support: npt.NDArray[np.int64],
     alpha: float,
 ) -> tuple[Tested, Uncertain]:
-    """The tests of the candidates, and the estimate of those that were accepted.
+    """Tests of the c candidates, of this evidence and support, (c,); estimates of those accepted.
 
-    See `dictionary_results` for the arguments.
+    `fits` is the fit of all, if any, to reports of whole strings; those beyond c are not tested.
     """
     if fits is None:
         none = np.empty(0)
@@ -147,9 +137,9 @@ def tested_strings(
     absent = fits.tally.absent(fits.k)[0][:n]  # noise, were they absent
     tested = Tested(frame, alpha, fits.goodness_of_fit, float(np.median(absent)), fits.caution)
     at = tested.accepted
-    own = np.zeros((at.size, fits.k))
-    own[np.arange(at.size), at] = 1.0
-    V = Covariance.dense(linear.known().transform(own))
+    chosen = np.zeros((at.size, fits.k))
+    chosen[np.arange(at.size), at] = 1.0
+    V = Covariance.dense(linear.known().transform(chosen))
     return tested, Uncertain(linear.estimate[at], V)
 
 
@@ -172,7 +162,7 @@ def fit_of(
     )
 
 
-# -- Results of a search for strings as plain JSON types, and back --------------------------------
+# -- as plain JSON types, and back -----------------------------------------------------------------
 
 
 _FIT = ("nobs", "n_missing", "settings")
@@ -201,8 +191,8 @@ def to_document(
     fit: Fit, survey: dict[str, Any], tested: Tested, searched: Searched
 ) -> dict[str, Any]:
     """The records of results as plain JSON types; no report is in them."""
-    held = vars(fit) | vars(tested) | vars(searched) | {"survey": survey}
-    document = {name: held[name] for name in _PLAIN}
+    values = vars(fit) | vars(tested) | vars(searched) | {"survey": survey}
+    document = {name: values[name] for name in _PLAIN}
     document |= {
         "strings": tested.candidates.index.tolist(),
         "candidates": tested.candidates.to_dict(orient="list"),
@@ -212,7 +202,7 @@ def to_document(
         "pair_se": number_to_json(searched.pair_se),
         "test_se": number_to_json(tested.test_se),
     }
-    return document | {name: held[name].to_dict(orient="list") for name in _FRAMES}
+    return document | {name: values[name].to_dict(orient="list") for name in _FRAMES}
 
 
 def from_document(document: dict[str, Any]) -> tuple[Fit, dict[str, Any], Tested, Searched]:
@@ -235,7 +225,7 @@ def from_document(document: dict[str, Any]) -> tuple[Fit, dict[str, Any], Tested
     return fit, survey.to_dict(), tested, searched
 
 
-# -- What a search found, as tables: grams that were kept, and edges between them -----------------
+# -- as tables: grams that were kept, and edges between them ---------------------------------------
 
 
 def grams_frame(screened: list[ScreenedGrams], starts: tuple[int, ...]) -> pd.DataFrame:
@@ -265,9 +255,9 @@ def edges_frame(
     """The edges of the graph that are in one of some strings, given by their grams."""
     rows = []
     for (a, b), present in graph.items():
-        own = np.zeros_like(present)
-        own[members[:, a], members[:, b]] = True
-        s, t = np.nonzero(present & own)
+        in_strings = np.zeros_like(present)
+        in_strings[members[:, a], members[:, b]] = True
+        s, t = np.nonzero(present & in_strings)
         rows.append(
             pd.DataFrame(
                 {

@@ -2,16 +2,45 @@
 
 `DictionaryModel.fit` runs the steps in this order (FPE16 section IV-A, steps 3 to 7):
 
-1. screening: which grams are frequent at each position. Hashed grams share cells: `hashed_grams`
-   tells them apart, with sums over their cells from `owners`.
-2. pairs: how often two grams are in one string, for every pair of positions.
-3. evidence: which pairs are edges of the graph, and what the pairs say of whole strings.
-4. paths: strings grown gram by gram along the edges, the best first.
-5. explained: a second search, for strings that a few frequent ones hide.
+1. `screen`: which grams are frequent at each position. Hashed grams share cells: scans of all, by
+   sums over their cells (`OwnedCells`), then fits of some tell them apart.
+2. `pair_tables`: how often two grams are in one string, for every pair of positions.
+3. `edges`, `candidates`: which pairs are edges of the graph, and what the pairs say of whole
+   strings.
+4. `grow`: strings grown gram by gram along the edges, the best first.
+5. `search_again`: a second search, for strings that a few frequent ones hide.
 
-`detection` says how frequent a string must be to pass all steps; plans and plots use it. `progress`
-tells how far a step has come. Every step sees the reports of the grams alone: those of whole
-strings are kept for the test of the candidates.
+Stages say how frequent a string must be to pass all steps; plans and results use them. Of N strings
+that the kept grams can make, n are tested: those that nobody holds have a standard normal z over
+all their pairs, so that n are beyond the z that has the tail n / N. Strings of other grams count by
+their prior odds, the product of the ratios of the frequencies of their grams to that of the string.
+Every step sees the reports of the grams alone: those of whole strings are kept for the test of the
+candidates.
+
+Pairs. Products of the scores of the two reports, at the marginal estimates, have the mean ``J_a P
+J_b`` whatever the joint distribution P is, with J the information of a report (the dual estimator
+of an association, fully efficient where P is near independence). Their covariance is taken over the
+respondents of the pair, the margins over all reports of a position; so is J, unless the reports are
+answers of a known channel. Where these are too few to tell the kept grams apart, the tables say so
+by standard errors that are infinite.
+
+Scores. The log odds of a string, up to a constant, against grams that met by chance: the log of the
+product of its grams' frequencies, and the log likelihood ratios of all its pairs (`log_ratio`), at
+the frequency of the string for which that is largest.
+
+The printed threshold of FPE16 has p2 and q2, the probabilities of a bit that the gram does not own,
+and that it owns. The standard error of a frequency from one bit has the square of ``q2 - p2``, and
+a pair has fewer than N reports and the noise of two: the formula is not a pair's noise. The number
+that the paper used, .0062 (V-D), is that standard error, ``sqrt(p2 (1 - p2) / N) / (q2 - p2)``:
+with its noise 3.8 times what the formula gives.
+
+The second search. Where a few strings are frequent, mixtures of their grams score higher than rare
+strings do: their grams are frequent, and pairs from the same string say nothing against them. A
+search on what the clearly held strings leave of the grams and the pairs does not meet them. Which
+these are is a rule for the search, not a test: non-negative least squares of the frequencies of the
+pairs, first of all strings, then of those alone that come out significant. A mixture gets little:
+frequent strings explain its frequent pairs, and its others are rare. One that stands in for a
+string that is not in the list has pairs that fall short of its frequency, and is dropped.
 """
 
 from __future__ import annotations
@@ -45,7 +74,6 @@ __all__ = [
     "STAGES",
     "THRESHOLDS",
     "Advance",
-    "Grown",
     "OwnedCells",
     "Pair",
     "PairTable",
@@ -75,7 +103,7 @@ __all__ = [
 ]
 
 
-# -- How frequent a string must be to pass every stage of its discovery ---------------------------
+# -- how frequent a string must be to pass every stage of its discovery ---------------------------
 
 
 STAGES = {"grams": "keeping its grams", "pairs": "telling it from chance", "test": "the test"}
@@ -86,16 +114,7 @@ _LEAST = 1e-12  # frequency, below which logs are not taken
 
 @dataclass(frozen=True, eq=False)
 class Stage:
-    """What a string of frequency f passes if f, plus normal noise, exceeds a bound.
-
-    Parameters
-    ----------
-    noise : float or array
-        Standard error of the frequency; several are several surveys.
-    bound : float, array or callable
-        In standard errors; or as a function of the frequency, which falls as that grows.
-    times : int
-        How often that must happen, independently.
+    """What a string of frequency f passes if f, plus normal noise, exceeds a bound, `times` times.
 
     Examples
     --------
@@ -105,9 +124,9 @@ class Stage:
     (0.0346, 0.8)
     """
 
-    noise: Any
-    bound: Any
-    times: int = 1
+    noise: Any  # standard error of the frequency; several are several surveys
+    bound: Any  # in standard errors; or as a function of the frequency, which falls as that grows
+    times: int = 1  # independently
 
     def probability(self, frequency: Any) -> Array:
         """That a string of this frequency passes."""
@@ -141,13 +160,7 @@ def gram_stage(se: Any, critical: Any, n_positions: int) -> Stage:
 
 
 def pair_stage(se: Any, n_pairs: int, log_strings: Any, n_tested: int) -> Stage:
-    """A string scores higher than chance, over all pairs of its grams.
-
-    Of N = exp(`log_strings`) strings that the kept grams can make, `n_tested` are tested. Those
-    that nobody holds have a standard normal z over all their pairs, so that as many as are tested
-    are beyond the z that has the tail `n_tested` / N. Strings of other grams count by their prior
-    odds against this one: the product of the ratios of the frequencies of their grams to its own.
-    """
+    """A string scores above chance, over all pairs; `n_tested` of exp(`log_strings`) are tested."""
     from scipy.special import ndtri_exp
 
     def bound(frequency: Any) -> Array:
@@ -165,22 +178,14 @@ def log_rivals(mass: Array) -> Callable[[Any], Array]:
 
 
 def string_stage(se: Any, alpha: float, n_tested: int) -> Stage:
-    """The reports of whole strings reject a frequency of zero, by Bonferroni over all tests.
-
-    With equal shares of alpha: those that the test gives to candidates by their rank are larger for
-    the first quarter of 500, and smaller for the rest.
-    """
+    """The reports of whole strings reject a frequency of zero, by Bonferroni with equal shares."""
     from scipy.special import ndtri
 
     return Stage(se, -float(ndtri(alpha / n_tested)))
 
 
 def detectable(stages: Mapping[str, Stage], power: float) -> dict[str, Array]:
-    """Frequencies from which a string passes each stage, and all of them ("found").
-
-    The noises of the stages are taken to be independent: the frequency from which a string is found
-    is above that of the hardest stage, since the others take their share of the failures.
-    """
+    """Frequencies from which a string passes each stage, and all ("found"), if independent."""
     single = {name: stage.frequency(power) for name, stage in stages.items()}
     shared = power ** (1.0 / len(stages))  # of each stage suffices
     low = np.max(np.broadcast_arrays(*single.values()), axis=0)
@@ -202,7 +207,7 @@ def _bisected(short: Callable[[Array], Array], low: Array, high: Array) -> Array
     return np.asarray(high)
 
 
-# -- Sums over the cells that strings own, for so many strings that their cells are never stored ---
+# -- sums over the cells that strings own, of so many that their cells are never stored ------------
 
 
 _LARGE = 1 << 20  # cells from which compiled loops repay the import of numba
@@ -213,13 +218,7 @@ _ENTRIES = 256  # of a table that cohorts share: with those of other positions i
 
 @dataclass(frozen=True, eq=False)
 class OwnedCells:
-    """The cells that strings own in all cohorts, as far as sums over them go.
-
-    Parameters
-    ----------
-    mechanism : Hashed
-        With an open alphabet; says which cells a string owns.
-    strings : array of text, shape (S,)
+    """The cells that strings, (S,), own in all cohorts of a mechanism, as far as sums go.
 
     Examples
     --------
@@ -235,24 +234,30 @@ class OwnedCells:
     mechanism: Any
     strings: Array
 
-    @staticmethod
-    def most(mechanism: Any) -> int:
-        """Strings to take at a time."""
-        if mechanism.answer_hash.is_compiled:
-            return _STRINGS
-        return max(_STORED // int(mechanism.n_cohorts * mechanism.n_owned), 1)
-
     def sums(self, v: Array) -> Array:
         """Sums of K vectors of cells: ``H' v`` of a `HashDesign`."""
         mechanism = self.mechanism
-        n_cells = self.strings.size * mechanism.n_cohorts * mechanism.n_owned
-        if not mechanism.answer_hash.is_compiled or n_cells < _LARGE:
+        C, m, h = mechanism.n_cohorts, mechanism.n_cells, mechanism.n_owned
+        if not mechanism.answer_hash.is_compiled or self.strings.size * C * h < _LARGE:
             return np.array([self._design.owners(values.reshape(-1)) for values in v])
         from ldpstats.kernels.hashing import owner_sums
 
-        out, m = np.empty((len(v), self.strings.size)), np.uint64(mechanism.n_cells)
-        own_keys, tables = _tables(mechanism, v)
-        owner_sums(self._hashes, own_keys, m, mechanism.n_owned == 1, tables, out)
+        out = np.empty((len(v), self.strings.size))
+        cohort_keys, tables = keys(C, h), v.transpose(1, 0, 2)
+        if h > 1:
+            tables = np.concatenate([tables, np.zeros((*tables.shape[:2], 1))], axis=2)
+        else:  # the cells of r cohorts are looked up at once, in a table of all their sums
+            r = max(int(np.log(_ENTRIES) / np.log(m) + 1e-9), 1)
+            short = -C % r  # cohorts of zeros fill the last group
+            cohort_keys = np.append(cohort_keys, np.zeros(short, dtype=np.uint64)).reshape(-1, r)
+            groups = np.concatenate([tables, np.zeros((short, *tables.shape[1:]))])
+            groups = groups.reshape(len(cohort_keys), r, *tables.shape[1:])
+            tables = groups[:, 0]
+            for i in range(1, r):
+                both = tables[:, :, :, None] + groups[:, i, :, None, :]
+                tables = both.reshape(*tables.shape[:2], -1)
+            tables = np.ascontiguousarray(tables)
+        owner_sums(self._hashes, cohort_keys, np.uint64(m), h == 1, tables, out)
         return out
 
     @cached_property
@@ -266,28 +271,7 @@ class OwnedCells:
         return hash_strings("strings", self.strings)
 
 
-def _tables(mechanism: Any, v: Array) -> tuple[Array, Array]:
-    """Keys and tables of the kernel.
-
-    One hash: the cells of several cohorts are looked up at once, in a table of all their sums.
-    """
-    C, m, h = mechanism.n_cohorts, mechanism.n_cells, mechanism.n_owned
-    own_keys, v = keys(C, h), v.transpose(1, 0, 2)
-    if h > 1:
-        return own_keys, np.concatenate([v, np.zeros((*v.shape[:2], 1))], axis=2)
-    r = max(int(np.log(_ENTRIES) / np.log(m) + 1e-9), 1)
-    short = -C % r  # cohorts of zeros fill the last group
-    own_keys = np.append(own_keys, np.zeros(short, dtype=np.uint64)).reshape(-1, r)
-    v = np.concatenate([v, np.zeros((short, *v.shape[1:]))])
-    groups = v.reshape(len(own_keys), r, *v.shape[1:])
-    tables = groups[:, 0]
-    for i in range(1, r):
-        both = tables[:, :, :, None] + groups[:, i, :, None, :]
-        tables = both.reshape(*tables.shape[:2], -1)
-    return own_keys, np.ascontiguousarray(tables)
-
-
-# -- How far a step of the search has come, as a fraction of it that never falls ------------------
+# -- how far a step of the search has come, as a fraction of it that never falls ------------------
 
 
 T = TypeVar("T")
@@ -328,7 +312,7 @@ def nested(items: Sequence[T], advance: Advance) -> Iterator[tuple[T, Advance]]:
         advance((done + 1) / n)
 
 
-# -- How often two grams are in one string: joint decoding of pairs of positions (FPE16 IV-A, 5) ---
+# -- how often two grams are in one string: joint decoding of pairs of positions (FPE16 IV-A, 5) ---
 
 
 Array = npt.NDArray[Any]
@@ -341,37 +325,24 @@ _RANK = 1e-10  # pivots of the scaled information below which grams are not told
 
 @dataclass(frozen=True, eq=False)
 class PairTable:
-    """Joint frequencies of the kept grams of two positions.
+    """Joint frequencies of the kept grams of two positions, (g_a, g_b)."""
 
-    Parameters
-    ----------
-    estimate : array, shape (g_a, g_b)
-        Frequencies with which the first position has gram s and the second gram t, unbiased but for
-        terms of the order of 1/n; a gram that chance kept has a margin that is too large.
-    se : array, shape (g_a, g_b)
-        Their standard errors if the two grams were independent, where what the margins add to the
-        noise is left out. That is the noise of a pair that no string has. Of a frequent pair it is
-        too little: by a tenth to a fifth where mechanisms are noisy, by much where they are not.
-    nobs : int
-        Respondents with this pair of positions.
-    """
-
+    # unbiased but for terms of the order of 1/n; a gram that chance kept has too large a margin
     estimate: Array
+    # if the two grams were independent, less what the margins add: the noise of a pair that no
+    # string has; of a frequent pair too little, by much where mechanisms have little noise
     se: Array
-    nobs: int
+    nobs: int  # respondents with this pair of positions
 
 
 @dataclass(frozen=True, eq=False)
 class _Variable:
-    """A position as a variable: its kept grams and, last, all others if there are any.
+    """A position as a variable: its kept grams and, last, all others if there are any."""
 
-    `rows` gives the likelihoods of reports, (n, g + 1), up to a factor each. Where the reports that
-    there can be are few, `number` gives the place of reports among these l, `table` their scores,
-    (l, g + 1), and `information` that of a report about the grams.
-    """
-
-    rows: Callable[[Reports], Array]
+    rows: Callable[[Reports], Array]  # likelihoods of reports, (n, g + 1), up to a factor each
     reference: Array
+    # where the reports that there can be are few: the place of reports among these l, their scores,
+    # (l, g + 1), and the information of a report about the grams
     number: Callable[[Reports], Array] | None = None
     table: Array | None = None
     information: Array | None = None
@@ -386,28 +357,48 @@ class _Variable:
 def pair_tables(
     reports: DictionaryReports, screened: Sequence[ScreenedGrams], advance: Advance = silent
 ) -> dict[tuple[int, int], PairTable]:
-    """Joint frequencies of the kept grams for every pair of positions.
+    """Joint frequencies of the kept grams for every pair of positions."""
+    from scipy.sparse import csr_array
 
-    Products of the scores of the two reports, at the marginal estimates, have the mean
-    ``J_a P J_b`` whatever the joint distribution P is, with J the information of a report
-    (the dual estimator of an association, fully efficient where P is near independence). Their
-    covariance is taken over the respondents of the pair, the margins over all reports of a
-    position; so is J, unless the reports are answers of a known channel. Where these are too few to
-    tell the kept grams apart, the tables say so by standard errors that are infinite.
-    """
-    layout = reports.survey.layout
+    layout, pairs = reports.survey.layout, list(enumerate(reports.survey.layout.pairs))
     variables = [
         _variable(reports, kept) if kept.grams.size else None
         for kept in counted(screened, between(advance, 0.0, 0.1))
     ]
-    total = [_Sums.none(0 if v is None else v.reference.size) for v in variables]
+    sizes = [0 if v is None else v.reference.size for v in variables]
+    # sums of outer products of scores over the reports of a position, and how many these are
+    squares, n_scored = [np.zeros((size, size)) for size in sizes], [0] * len(sizes)
     products = {}
-    numbered = list(enumerate(layout.pairs))
-    for (number, (a, b)), step in nested(numbered, between(advance, 0.1, 0.9)):
-        both, sums = (variables[a], variables[b]), (total[a], total[b])
-        products[a, b] = _products(reports, number, both, sums, step)
+    for (number, (a, b)), step in nested(pairs, between(advance, 0.1, 0.9)):
+        first, second = variables[a], variables[b]
+        parts = reports.at_pair(number)
+        n, cross = len(parts[0]), np.zeros((sizes[a], sizes[b]))
+        if first is None or second is None:
+            pass
+        elif n and first.table is not None and second.table is not None:
+            # scores that are looked up: reports that are alike count together
+            assert first.number and second.number
+            A, B = first.table, second.table
+            i, j = first.number(parts[0]), second.number(parts[1])
+            both = csr_array((np.ones(n), (i, j)), shape=(len(A), len(B)))
+            mean = np.bincount(i, minlength=len(A)) @ A / n
+            cross = A.T @ (both @ B) / n - np.outer(mean, np.bincount(j, minlength=len(B)) @ B / n)
+        elif n:
+            means = np.zeros(sizes[a]), np.zeros(sizes[b])
+            for start in range(0, n, _CHUNK):
+                A = first.scores(_rows(parts[0], start, start + _CHUNK))
+                B = second.scores(_rows(parts[1], start, start + _CHUNK))
+                cross += A.T @ B
+                for place, mean, X in ((a, means[0], A), (b, means[1], B)):
+                    mean += X.sum(axis=0)
+                    squares[place] += X.T @ X
+                    n_scored[place] += len(X)
+                step(min(start + _CHUNK, n) / n)
+            cross = cross / n - np.outer(means[0] / n, means[1] / n)
+        products[a, b] = n, cross
     inverses = [
-        None if v is None else _inverse(v, sums) for v, sums in zip(variables, total, strict=True)
+        None if variable is None else _inverse(variable, total, n)
+        for variable, total, n in zip(variables, squares, n_scored, strict=True)
     ]
     tables = {}
     for a, b in counted(layout.pairs, between(advance, 0.9, 1.0)):
@@ -416,69 +407,16 @@ def pair_tables(
         estimate, left, right = np.outer(*margins), inverses[a], inverses[b]
         se = np.full(estimate.shape, np.inf)
         if n and left is not None and right is not None:
-            own = tuple(slice(margin.size) for margin in margins)
-            estimate = estimate + (left @ cross @ right)[own]
-            variances = [_variances(J)[s] for J, s in zip((left, right), own, strict=True)]
+            kept_grams = tuple(slice(margin.size) for margin in margins)
+            estimate = estimate + (left @ cross @ right)[kept_grams]
+            variances = []  # for one report, of the frequencies of grams, which sum to one
+            for J, grams in zip((left, right), kept_grams, strict=True):
+                mean = J.sum(axis=1)  # the reference, where the information is exact
+                variance = np.maximum(np.diag(J) - mean**2 / mean.sum(), 0.0)
+                variances.append(variance[grams])
             se = np.sqrt(np.outer(*variances) / n)
         tables[a, b] = PairTable(estimate, se, n)
     return tables
-
-
-@dataclass(eq=False)
-class _Sums:
-    """Sums of the outer products of scores over the reports of a position."""
-
-    n: int
-    products: Array
-
-    @classmethod
-    def none(cls, size: int) -> _Sums:
-        return cls(0, np.zeros((size, size)))
-
-
-def _products(
-    reports: DictionaryReports,
-    number: int,
-    variables: tuple[_Variable | None, _Variable | None],
-    totals: tuple[_Sums, _Sums],
-    advance: Advance,
-) -> tuple[int, Array]:
-    """Respondents of a pair, and the covariance of their scores; adds to the sums of positions."""
-    (first, second), (left, right) = variables, totals
-    parts = reports.at_pair(number)
-    n = len(parts[0])
-    if first is None or second is None:
-        return n, np.empty(0)
-    if first.table is not None and second.table is not None:
-        return n, _listed_covariance(first, second, parts) if n else np.empty(0)
-    cross = np.zeros((left.products.shape[0], right.products.shape[0]))
-    means = np.zeros(left.products.shape[0]), np.zeros(right.products.shape[0])
-    for start in range(0, n, _CHUNK):
-        A = first.scores(_rows(parts[0], start, start + _CHUNK))
-        B = second.scores(_rows(parts[1], start, start + _CHUNK))
-        cross += A.T @ B
-        for sums, mean, X in ((left, means[0], A), (right, means[1], B)):
-            mean += X.sum(axis=0)
-            sums.products += X.T @ X
-            sums.n += len(X)
-        advance(min(start + _CHUNK, n) / n)
-    if n:
-        cross = cross / n - np.outer(means[0] / n, means[1] / n)
-    return n, cross
-
-
-def _listed_covariance(
-    first: _Variable, second: _Variable, parts: tuple[Reports, Reports]
-) -> Array:
-    """Covariance of scores that are looked up: reports that are alike count together."""
-    from scipy.sparse import csr_array
-
-    A, B, n = first.table, second.table, len(parts[0])
-    assert A is not None and B is not None and first.number and second.number
-    i, j = first.number(parts[0]), second.number(parts[1])
-    both = csr_array((np.ones(n), (i, j)), shape=(len(A), len(B)))
-    means = np.bincount(i, minlength=len(A)) @ A / n, np.bincount(j, minlength=len(B)) @ B / n
-    return np.asarray(A.T @ (both @ B) / n - np.outer(*means))
 
 
 def _rows(reports: Reports, start: int, stop: int) -> Reports:
@@ -486,14 +424,11 @@ def _rows(reports: Reports, start: int, stop: int) -> Reports:
     return Reports(reports.y[start:stop], reports.mechanism, 0, cohort)
 
 
-def _inverse(variable: _Variable, sums: _Sums) -> Array | None:
+def _inverse(variable: _Variable, squares: Array, n: int) -> Array | None:
     """Inverse of the information of a report about a position; None where there is none."""
-    if variable.information is not None:
-        J = variable.information
-    elif sums.n:
-        J = sums.products / sums.n
-    else:
+    if variable.information is None and not n:
         return None
+    J = squares / n if variable.information is None else variable.information
     root = 1.0 / np.sqrt(np.diag(J))
     try:
         factor = np.linalg.cholesky(root[:, None] * J * root)
@@ -503,12 +438,6 @@ def _inverse(variable: _Variable, sums: _Sums) -> Array | None:
         return None
     half = np.linalg.inv(factor) * root
     return np.asarray(half.T @ half)
-
-
-def _variances(inverse: Array) -> Array:
-    """Variances, for one report, of the frequencies of grams, which sum to one."""
-    mean = inverse.sum(axis=1)  # the reference, where the information is exact
-    return np.asarray(np.maximum(np.diag(inverse) - mean**2 / mean.sum(), 0.0))
 
 
 def _variable(reports: DictionaryReports, kept: ScreenedGrams) -> _Variable:
@@ -547,10 +476,7 @@ def _listed(
 
 
 def _hashed(mechanism: Any, grams: list[str], reference: Array) -> _Variable:
-    """A variable of hashed grams: the others, none of which is frequent, hash anywhere.
-
-    What the reports say of the law of the others would be noise of the same reports, mostly.
-    """
+    """A variable of hashed grams: the others, none of which is frequent, hash anywhere."""
     seen: Any = mechanism
     candidates: Any = grams
     if not mechanism.is_open:  # seen as open, with the cells that permutations gave
@@ -561,9 +487,9 @@ def _hashed(mechanism: Any, grams: list[str], reference: Array) -> _Variable:
     even = np.full((mechanism.n_cohorts, m), mechanism.cell_law.mean)
 
     def rows(part: Reports) -> Array:
-        own = Counts(part.y, np.ones(len(part), dtype=np.int64), seen, cohort=part.cohort)
-        W = seen.likelihood(own, candidates).W.take(0, len(part))
-        return np.column_stack([W, rows_of_law(even, own)])
+        counts = Counts(part.y, np.ones(len(part), dtype=np.int64), seen, cohort=part.cohort)
+        W = seen.likelihood(counts, candidates).W.take(0, len(part))
+        return np.column_stack([W, rows_of_law(even, counts)])
 
     if mechanism.n_bits or even.size * reference.size > _LISTED:
         return _Variable(rows, reference)
@@ -578,14 +504,14 @@ def position_counts(reports: DictionaryReports, position: int) -> Counts:
     """Counts of the reports of the grams at a position."""
     pairs = np.array(reports.survey.layout.pairs)
     counts: Counts = reports.survey.gram_mechanism.no_counts()
-    for side, part in enumerate((reports.first, reports.second)):
+    for side, reported in enumerate((reports.first, reports.second)):
         here = np.flatnonzero(pairs[reports.pair, side] == position)
-        cohort = None if part.cohort is None else part.cohort[here]
-        counts = counts + Reports(part.y[here], part.mechanism, 0, cohort).tally()
+        cohort = None if reported.cohort is None else reported.cohort[here]
+        counts = counts + Reports(reported.y[here], reported.mechanism, 0, cohort).tally()
     return counts
 
 
-# -- Which grams make up whole strings: paths through the graph of pairs (FPE16 IV-A, 6 and 7) ----
+# -- which grams make up whole strings: paths through the graph of pairs (FPE16 IV-A, 6 and 7) ----
 
 
 Pair = tuple[int, int]
@@ -595,22 +521,11 @@ _SPARSE = 0.1  # share of the possible strings below which scores are added up o
 
 @dataclass(frozen=True, eq=False)
 class Grown:
-    """Strings, best first.
+    """Strings, best first."""
 
-    Parameters
-    ----------
-    members : array of int, shape (c, K)
-        Number of the gram of each position.
-    score : array, shape (c,)
-        Sum of the scores of all grams and pairs.
-    n_cut : int
-        Beginnings of strings that were given up because there were too many; zero where the
-        strings are all that there are.
-    """
-
-    members: Array
-    score: Array
-    n_cut: int
+    members: Array  # number of the gram of each position, (c, K)
+    score: Array  # sum of the scores of all grams and pairs, (c,)
+    n_cut: int  # beginnings of strings that were given up because there were too many
 
 
 def grow(
@@ -620,23 +535,21 @@ def grow(
     width: int,
     advance: Advance = silent,
 ) -> Grown:
-    """All strings whose pairs are all allowed: cliques of one gram a position; the best if many.
-
-    Strings grow position by position. A beginning that a pair forbids is dropped at once; where
-    more than `width` are left, those with the highest scores so far go on.
-    """
+    """All strings whose pairs are all allowed: cliques of one gram a position; the best if many."""
+    # Strings grow position by position. A beginning that a pair forbids is dropped at once; where
+    # more than `width` are left, those with the highest scores so far go on.
     members, total, cut = np.zeros((1, 0), dtype=np.int64), np.zeros(1), 0
-    for i, own in counted(list(enumerate(scores)), advance):
-        possible = np.ones((len(members), own.size), dtype=bool)
+    for i, gram_scores in counted(list(enumerate(scores)), advance):
+        possible = np.ones((len(members), gram_scores.size), dtype=bool)
         for a in range(i):
             possible &= allowed[a, i][members[:, a]]
         row, gram = np.nonzero(possible)
         if row.size < _SPARSE * possible.size:
-            value = total[row] + own[gram]
+            value = total[row] + gram_scores[gram]
             for a in range(i):
                 value += pair_scores[a, i][members[row, a], gram]
         else:
-            sums = total[:, None] + own[None, :]
+            sums = total[:, None] + gram_scores[None, :]
             for a in range(i):
                 sums += pair_scores[a, i][members[:, a]]
             value = sums[row, gram]
@@ -657,36 +570,22 @@ def _largest(values: Array, size: int) -> npt.NDArray[np.int64]:
     return np.sort(np.concatenate([above, ties]))
 
 
-# -- Which grams are at a position: marginal decoding over all that there could be (FPE16 IV-A, 3) -
+# -- which grams are at a position: marginal decoding over all that there could be (FPE16 IV-A, 3) -
 
 
 @dataclass(frozen=True, eq=False)
 class ScreenedGrams:
-    """The grams that were kept at one position, in order of their estimates.
+    """The grams that were kept at one position, in order of their estimates."""
 
-    Parameters
-    ----------
-    grams : array of text, shape (g,)
-    estimate, se : array, shape (g,)
-        Unbiased frequencies, estimated together, and their standard errors.
-    z : array, shape (g,)
-        What they were kept for: the normal score of each one's p-value if the gram were absent; of
-        those that are far beyond it, the estimate over its standard error.
-    critical : float
-        The z from which grams were kept.
-    n_left_out : int
-        Grams beyond it that were left out because there were too many.
-    nobs : int
-        Reports of this position.
-    """
-
-    grams: Array
-    estimate: Array
+    grams: Array  # (g,)
+    estimate: Array  # (g,), unbiased, of all together
     se: Array
+    # what they were kept for: the normal score of each one's p-value if the gram were absent; of
+    # those that are far beyond it, the estimate over its standard error
     z: Array
-    critical: float
-    n_left_out: int
-    nobs: int
+    critical: float  # the z from which grams were kept
+    n_left_out: int  # beyond it, because there were too many
+    nobs: int  # reports of this position
 
 
 def screen(
@@ -700,21 +599,20 @@ def screen(
     """Keep the grams of each position that stand out from the noise."""
     critical = critical_z(false_grams, layout.n_grams)
     none = np.empty(0, dtype=f"<U{layout.gram}"), np.empty(0), 0
-    found = [none for _ in counts]
-    seen = [a for a, c in enumerate(counts) if c.nobs]
+    standing = [none for _ in counts]
+    seen, start = [a for a, c in enumerate(counts) if c.nobs], between(advance, 0.0, 0.7)
     if mechanism.is_open and seen:
-        own = [counts[a] for a in seen]
-        parts = screen_hashed(mechanism, own, layout, critical, most, between(advance, 0.0, 0.7))
+        reported = [counts[a] for a in seen]
+        best = _screen_hashed(mechanism, reported, layout, critical, most, start)
     else:
-        alone = counted(seen, between(advance, 0.0, 0.7))
-        parts = [_listed_screening(mechanism, counts[a], critical, most) for a in alone]
-    for a, part in zip(seen, parts, strict=True):
-        found[a] = part
-    kept = counted(list(zip(found, counts, strict=True)), between(advance, 0.7, 1.0))
-    return [_together(mechanism, c, *part, critical) for part, c in kept]
+        best = [_screen_listed(mechanism, counts[a], critical, most) for a in counted(seen, start)]
+    for a, grams in zip(seen, best, strict=True):
+        standing[a] = grams
+    each = counted(list(zip(standing, counts, strict=True)), between(advance, 0.7, 1.0))
+    return [_together(mechanism, c, *grams, critical) for grams, c in each]
 
 
-def _listed_screening(
+def _screen_listed(
     mechanism: Mechanism, counts: Counts | BitCounts, critical: float, most: int
 ) -> tuple[Array, Array, int]:
     """Grams, their z and how many were left out, where each has an estimate of its own."""
@@ -731,15 +629,6 @@ def _listed_screening(
     return best_grams(mechanism.categories.to_numpy().astype(str), z, critical, most)
 
 
-def _told_apart(mechanism: Any, counts: Counts | BitCounts, grams: Array) -> bool:
-    """Whether the cohorts that reported suffice to estimate grams together."""
-    try:
-        mechanism.moments(counts, grams.tolist()).require_identified()
-    except NotIdentified:
-        return False
-    return True
-
-
 def _together(
     mechanism: Any,
     counts: Counts | BitCounts,
@@ -750,9 +639,13 @@ def _together(
 ) -> ScreenedGrams:
     """The kept grams with estimates that allow for each other."""
     estimate, se = np.empty(0), np.empty(0)
-    while mechanism.is_open and grams.size and not _told_apart(mechanism, counts, grams):
-        left_out += grams.size - grams.size // 2
-        grams, z = grams[: grams.size // 2], z[: grams.size // 2]  # the most significant ones
+    while mechanism.is_open and grams.size:
+        try:  # whether the cohorts that reported suffice to estimate them together
+            mechanism.moments(counts, grams.tolist()).require_identified()
+            break
+        except NotIdentified:
+            left_out += grams.size - grams.size // 2
+            grams, z = grams[: grams.size // 2], z[: grams.size // 2]  # the most significant ones
     if grams.size:
         if mechanism.is_open:
             problem, at = mechanism.moments(counts, grams.tolist()), slice(None)
@@ -767,7 +660,7 @@ def _together(
     )
 
 
-# -- What strings that are clearly held explain of grams and pairs, and what is left without them --
+# -- what strings that are clearly held explain of grams and pairs, and what is left without them --
 
 
 _HELD = 5.0  # standard errors from which a string may be taken off
@@ -775,7 +668,7 @@ _SHORT = 4.0  # standard errors by which its pairs may fall short of it, all in 
 _OWN = 4.0  # mean square of a report by one who has what it is about, at most, where noise is small
 _MOST = 500  # strings among which the clearly held ones are looked for
 _ROUNDS = 30  # of the active set, per string
-_RANK_explained = 1e-9  # of the largest eigenvalue: directions below it are not told apart
+_RANK_OF_FIT = 1e-9  # of the largest eigenvalue: directions below it are not told apart
 
 
 def search_again(
@@ -787,12 +680,7 @@ def search_again(
     least: float,
     advance: Advance = silent,
 ) -> Grown:
-    """Search for what the frequent strings hide: strings that they cannot explain.
-
-    Where a few strings are frequent, mixtures of their grams score higher than rare strings do:
-    their grams are frequent, and pairs from the same string say nothing against them. A second
-    search, on what the clearly held strings leave of the grams and the pairs, does not meet them.
-    """
+    """Search for what the frequent strings hide: strings that they cannot explain."""
     top = first.members[:_MOST]
     held, frequency = clearly_held(top, tables)
     if not held.size:
@@ -811,85 +699,58 @@ def search_again(
 def clearly_held(
     members: Array, tables: Mapping[Pair, PairTable]
 ) -> tuple[npt.NDArray[np.int64], Array]:
-    """Strings that the pairs need, fitted together, and their frequencies.
-
-    Non-negative least squares of the frequencies of the pairs that the strings have, first of all
-    strings, then of those alone that come out significant. A mixture of frequent strings gets
-    little: they explain its frequent pairs, and its others are rare. One that stands in for a
-    string that is not in the list has pairs that fall short of its frequency, and is dropped. This
-    is a rule for the search, not a test of the strings.
-    """
+    """Strings that the pairs need, fitted together, and their frequencies."""
     known = [pair for pair, t in tables.items() if t.nobs and np.isfinite(t.se).all()]
     # half of the pairs of a string that is held fall short by chance
     most = 0.5 * len(known) + _SHORT * np.sqrt(1.25 * len(known))
     held, least = np.arange(len(members)), _HELD
     while held.size and known:
-        cells = [_cells(members[held], pair, tables[pair]) for pair in known]
-        frequency, bse = _fitted(cells)
+        # pairs of grams that strings have at each pair of positions: which each string has, their
+        # estimates and standard errors, no better than of one respondent, and respondents
+        cells = []
+        for a, b in known:
+            table = tables[a, b]
+            numbers = np.ravel_multi_index((members[held, a], members[held, b]), table.se.shape)
+            cell, at = np.unique(numbers, return_inverse=True)
+            se = np.maximum(table.se.ravel()[cell], 1.0 / table.nobs)
+            cells.append((at, table.estimate.ravel()[cell], se, table.nobs))
+        frequency, bse = _nonnegative_fit(cells)
         if least:  # all strings together: many are nothing
             stays = frequency >= least * bse
         else:
-            stays = (frequency > 0.0) & (_shortfall(frequency, cells) <= most)
+            # By how much the pairs of each string are rarer than it is: squares, in standard
+            # errors. The tables have the noise of a pair that no one has; the reports of those who
+            # have it, and how many of these were asked for it, add to that.
+            shortfall = np.zeros(frequency.size)
+            for at, estimate, se, nobs in cells:
+                variance = se[at] ** 2 + _OWN * frequency / nobs
+                shortfall += np.minimum(estimate[at] - frequency, 0.0) ** 2 / variance
+            stays = (frequency > 0.0) & (shortfall <= most)
             if stays.all():
                 return held, frequency
         held, least = held[stays], 0.0
     return np.empty(0, dtype=np.int64), np.empty(0)
 
 
-@dataclass(frozen=True, eq=False)
-class _Cells:
-    """The pairs of grams that strings have at one pair of positions.
-
-    `at` says which each string has, shape (c,); `estimate` and `se` are those of the pairs.
-    """
-
-    at: Array
-    estimate: Array
-    se: Array
-    nobs: int
-
-
-def _cells(members: Array, pair: Pair, table: PairTable) -> _Cells:
-    cell, at = np.unique(
-        np.ravel_multi_index((members[:, pair[0]], members[:, pair[1]]), table.se.shape),
-        return_inverse=True,
-    )
-    se = np.maximum(table.se.ravel()[cell], 1.0 / table.nobs)  # no better than one respondent
-    return _Cells(at, table.estimate.ravel()[cell], se, table.nobs)
-
-
-def _shortfall(frequency: Array, cells: Sequence[_Cells]) -> Array:
-    """By how much the pairs of each string are rarer than it is: squares, in standard errors.
-
-    The tables have the noise of a pair that no one has; the reports of those who have it, and how
-    many of these were asked for it, add to that.
-    """
-    total = np.zeros(frequency.size)
-    for own in cells:
-        variance = own.se[own.at] ** 2 + _OWN * frequency / own.nobs
-        total += np.minimum(own.estimate[own.at] - frequency, 0.0) ** 2 / variance
-    return total
-
-
-def _fitted(cells: Sequence[_Cells]) -> tuple[Array, Array]:
+def _nonnegative_fit(cells: Sequence[tuple[Array, Array, Array, int]]) -> tuple[Array, Array]:
     """Non-negative least squares of all cells, with standard errors; 0 for what is not needed."""
     from scipy.optimize import nnls
 
-    size = cells[0].at.size
+    size = cells[0][0].size
     G, b = np.zeros((size, size)), np.zeros(size)
-    for own in cells:
-        weight = 1.0 / own.se**2
-        G += np.where(own.at[:, None] == own.at, weight[own.at], 0.0)
-        b += (weight * own.estimate)[own.at]
+    for at, estimate, se, _ in cells:
+        weight = 1.0 / se**2
+        G += np.where(at[:, None] == at, weight[at], 0.0)
+        b += (weight * estimate)[at]
     value, vector = np.linalg.eigh(G)
-    told = value > _RANK_explained * value.max()
-    root, vector = np.sqrt(value[told]), vector[:, told]
+    apart = value > _RANK_OF_FIT * value.max()
+    root, vector = np.sqrt(value[apart]), vector[:, apart]
     try:  # the same in as many equations as there are strings
         p, _ = nnls(root[:, None] * vector.T, (b @ vector) / root, maxiter=_ROUNDS * size)
     except RuntimeError:  # no solution within these rounds: nothing is taken off
         p = np.zeros(size)
     on, bse = p > 0.0, np.full(size, np.inf)
-    inverse = np.linalg.pinv(G[np.ix_(on, on)], rcond=_RANK_explained, hermitian=True)
+    inverse = np.linalg.pinv(G[np.ix_(on, on)], rcond=_RANK_OF_FIT, hermitian=True)
     bse[on] = np.sqrt(np.maximum(np.diag(inverse), 0.0))
     return p, bse
 
@@ -900,30 +761,27 @@ def without(
     screened: Sequence[ScreenedGrams],
     tables: Mapping[Pair, PairTable],
 ) -> tuple[list[ScreenedGrams], dict[Pair, PairTable]]:
-    """What strings of known frequencies leave of the grams and of the pairs.
-
-    How many of those who were asked hold the strings varies by chance, and so do their reports:
-    what is left has that noise, too.
-    """
+    """What strings of known frequencies leave of the grams and of the pairs."""
     grams = []
     for a, kept in enumerate(screened):
-        part: Array = np.bincount(members[:, a], frequency, minlength=kept.grams.size)
-        estimate, se = _left(kept.estimate, kept.se, part, kept.nobs)
+        share: Array = np.bincount(members[:, a], frequency, minlength=kept.grams.size)
+        estimate, se = _left(kept.estimate, kept.se, share, kept.nobs)
         grams.append(replace(kept, estimate=estimate, se=se))
     pairs = {}
     for (a, b), table in tables.items():
-        part = np.zeros(table.estimate.shape)
-        np.add.at(part, (members[:, a], members[:, b]), frequency)
-        estimate, se = _left(table.estimate, table.se, part, table.nobs)
+        share = np.zeros(table.estimate.shape)
+        np.add.at(share, (members[:, a], members[:, b]), frequency)
+        estimate, se = _left(table.estimate, table.se, share, table.nobs)
         pairs[a, b] = PairTable(estimate, se, table.nobs)
     return grams, pairs
 
 
-def _left(estimate: Array, se: Array, part: Array, nobs: int) -> tuple[Array, Array]:
-    return estimate - part, np.sqrt(se**2 + _OWN * part / max(nobs, 1))
+def _left(estimate: Array, se: Array, share: Array, nobs: int) -> tuple[Array, Array]:
+    """Less what strings explain; how many who were asked hold them varies by chance, too."""
+    return estimate - share, np.sqrt(se**2 + _OWN * share / max(nobs, 1))
 
 
-# -- What pairs of grams say of whole strings: edges of the graph, and a score for a string -------
+# -- what pairs of grams say of whole strings: edges of the graph, and a score for a string -------
 
 
 SEARCHES = ("likelihood", "cliques")
@@ -961,14 +819,7 @@ def least_frequency(threshold: str | float, mechanism: Mechanism, nobs: int) -> 
 
 
 def printed_threshold(mechanism: Any, nobs: int) -> float:
-    """The threshold delta of FPE16 IV-A as printed: ``sqrt(p2 (1 - p2) / ((q2 - p2) N))``.
-
-    p2 and q2 are the probabilities of a bit that the gram does not own, and that it owns. The
-    standard error of a frequency from one bit has the square of ``q2 - p2``, and a pair has fewer
-    than N reports and the noise of two: the formula is not a pair's noise. The number that
-    the paper used, .0062 (V-D), is that standard error, ``sqrt(p2 (1 - p2) / N) / (q2 - p2)``: with
-    its noise 3.8 times what the formula gives.
-    """
+    """The threshold of FPE16 IV-A as printed: ``sqrt(p2 (1 - p2) / ((q2 - p2) N))``; see above."""
     if not mechanism.n_bits:
         raise NotAvailable(f'threshold="fpe16" is about bits, and {mechanism} reports none')
     p2, q2 = mechanism.p0, mechanism.p1
@@ -978,10 +829,8 @@ def printed_threshold(mechanism: Any, nobs: int) -> float:
 def log_ratio(z: Array, shift: Array) -> Array:
     """Log likelihood ratio of a pair: that a string adds `shift` to it, or nothing.
 
-    z is the estimate over its standard error, ``z - shift`` standard normal if no other string has
-    the pair, or else anything from there on, of density `_SHARED`. Values far above are
-    uninformative, since other strings may explain them. Values below count
-    against the string.
+    ``z - shift`` is standard normal if no other string has the pair, or else anything from there
+    on, of density `_SHARED`: values far above are uninformative, those below count against it.
     """
     from scipy.special import log_ndtr
 
@@ -994,12 +843,7 @@ def log_ratio(z: Array, shift: Array) -> Array:
 
 
 def _levels(tables: Mapping[Pair, PairTable], least: float) -> list[float]:
-    """Frequencies at which strings are scored: so close that no string is far from one of them.
-
-    From the largest that every pair of positions has room for, down to `least`, or to half a
-    standard error where that is more, in steps of two standard errors, or of what stands for them
-    where there is next to no noise.
-    """
+    """Frequencies at which strings are scored: so close that none is far from one of them."""
     known = [
         table for table in tables.values() if table.estimate.size and np.isfinite(table.se).all()
     ]
@@ -1009,11 +853,12 @@ def _levels(tables: Mapping[Pair, PairTable], least: float) -> list[float]:
     room = min(float((table.estimate + 2.0 * table.se).max()) for table in known)
     # of one respondent at least; and there is one level, however high the bound
     least = min(max(least, se / 2.0, 1.0 / max(table.nobs for table in known)), room)
-    level, found = min(room, 1.0), []
+    # in steps of two standard errors, or of what stands for them where there is next to no noise
+    level, levels = min(room, 1.0), []
     while level > least:
-        found.append(level)
+        levels.append(level)
         level = max(level - 2.0 * max(se, _TOLERANCE * level), level / _RATIO)
-    return [*found, least]
+    return [*levels, least]
 
 
 def candidates(
@@ -1025,12 +870,7 @@ def candidates(
     least: float = 0.0,
     advance: Advance = silent,
 ) -> Grown:
-    """Strings that the pairs support, best first.
-
-    The score of a string is its log odds, up to a constant, against grams that met by chance: the
-    log of the product of its grams' frequencies, and the log likelihood ratio of all its pairs
-    (`log_ratio`), at the frequency of the string, of at least `least`, for which that is largest.
-    """
+    """Strings that the pairs support, best first, at frequencies of at least `least`."""
     possible = {
         (a, b): layout.may_follow(screened[a].grams, screened[b].grams, b - a)
         for a, b in layout.pairs
@@ -1040,7 +880,7 @@ def candidates(
     prior = [np.log(np.maximum(kept.estimate, kept.se)) for kept in screened]
     if prior[0].size:  # no string is empty
         prior[0][screened[0].grams == layout.pad * layout.gram] = -np.inf
-    found, scores = [np.zeros((0, layout.n_positions), dtype=np.int64)], [np.zeros(0)]
+    strings, scores = [np.zeros((0, layout.n_positions), dtype=np.int64)], [np.zeros(0)]
     cut = 0
     for level, step in nested(_levels(tables, least), advance):
         # a gram is as frequent as a string that has it
@@ -1051,41 +891,37 @@ def candidates(
             noise = np.hypot(table.se[block], _TOLERANCE * level)
             fits[a, b] = possible[a, b][block]
             pairs[a, b] = log_ratio(table.estimate[block] / noise, level / noise)
-        own = [values[at] for values, at in zip(prior, here, strict=True)]
-        grown = grow(fits, own, pairs, width, between(step, 0.5, 1.0))
+        gram_scores = [values[at] for values, at in zip(prior, here, strict=True)]
+        grown = grow(fits, gram_scores, pairs, width, between(step, 0.5, 1.0))
         cut = max(cut, grown.n_cut)
         finite = np.isfinite(grown.score)
         kept = [at[grown.members[finite, a]] for a, at in enumerate(here)]
-        found.append(np.column_stack(kept))
+        strings.append(np.column_stack(kept))
         scores.append(grown.score[finite])
-    members, score = _distinct(np.concatenate(found), np.concatenate(scores))
+    members, score = np.concatenate(strings), np.concatenate(scores)
+    order = np.lexsort((-score, *members.T))  # each string once, with the best of its scores
+    members, score = members[order], score[order]
+    is_first = np.ones(len(score), dtype=bool)
+    is_first[1:] = (members[1:] != members[:-1]).any(axis=1)
+    members, score = members[is_first], score[is_first]
     order = np.lexsort((*members.T[::-1], -score))
     return Grown(members[order], score[order], cut)
 
 
-def _distinct(members: Array, score: Array) -> tuple[Array, Array]:
-    """Each string once, with the best of its scores."""
-    order = np.lexsort((-score, *members.T))
-    members, score = members[order], score[order]
-    first = np.ones(len(score), dtype=bool)
-    first[1:] = (members[1:] != members[:-1]).any(axis=1)
-    return members[first], score[first]
-
-
-# -- Frequent grams among hashed ones, which share cells: scans of all grams, then fits of some ---
+# -- frequent grams among hashed ones, which share cells -------------------------------------------
 
 
 _HEAVY = 5.0  # standard errors from which a gram's collisions are taken off those of the others
 _FRACTION = 0.3  # of the most significant gram, from which others are taken along with it
 _SCANS = 4
 _MARGIN = 1.5  # standard errors below what is looked for, from which grams are looked at again
-_SURE_hashed_grams = 4.0  # standard errors by which hardly any gram moves
+_STEADY = 4.0  # standard errors by which hardly any gram moves
 _SHORTLIST = 1 << 14  # grams that are looked at again between two scans of all
 _SCANNING = 0.85  # of the time, about, that scans and explanations take
-_ROUNDS_hashed_grams = 100  # in which frequent grams are told apart between two scans
+_MOST_ROUNDS = 100  # in which frequent grams are told apart between two scans
 
 
-def screen_hashed(
+def _screen_hashed(
     mechanism: Any,
     counts: Sequence[Counts | BitCounts],
     layout: GramLayout,
@@ -1093,10 +929,7 @@ def screen_hashed(
     most: int,
     advance: Advance = silent,
 ) -> list[tuple[Array, Array, int]]:
-    """Grams, their z and how many were left out, of every position.
-
-    The grams are hashed for all positions together.
-    """
+    """Grams, their z and how many were left out; hashed for all positions together."""
     positions = [_Position.of(mechanism, c, layout) for c in counts]
     least = min(critical, _HEAVY)
     unsettled = positions
@@ -1111,25 +944,21 @@ def screen_hashed(
         if not unsettled:
             break
     last = between(advance, _SCANNING, 1.0)
-    return [position.kept(critical, most) for position in counted(positions, last)]
+    return [position.best(critical, most) for position in counted(positions, last)]
 
 
 @dataclass(eq=False)
 class _Position:
-    """One position while its grams are searched for.
-
-    `heavy` are the frequent grams known so far, whose part is taken off the equations; `grams`
-    those whose z was beyond `cut` in the last scan, on the equations `scanned`.
-    """
+    """One position while its grams are searched for."""
 
     mechanism: Any
     counts: Counts | BitCounts
     source: CohortSource
-    heavy: Array
-    grams: Array
+    heavy: Array  # the frequent grams known so far, whose part is taken off the equations
+    grams: Array  # those whose z was beyond `cut` in the last scan
     owned: OwnedCells
     cut: float
-    scanned: Array
+    scanned: Array  # the equations of the last scan
 
     @classmethod
     def of(cls, mechanism: Any, counts: Counts | BitCounts, layout: GramLayout) -> _Position:
@@ -1143,12 +972,14 @@ class _Position:
         if not self.heavy.size:
             return np.asarray(self.source.weights * self.source.moved)
         problem = self.mechanism.moments(self.counts, self.heavy.tolist())
-        own = problem.sources[0]
-        return np.asarray(own.weights * (own.moved - own.design.times(problem.estimate()[0])))
+        source = problem.sources[0]
+        moved = source.moved - source.design.times(problem.estimate()[0])
+        return np.asarray(source.weights * moved)
 
     def test(self, residual: Array) -> Array:
         """z of `grams`, each alone on what is left."""
-        return self.scaled(self.owned.sums(_by_cohort([self], [residual]))[0], residual)
+        by_cohort = residual.reshape(1, self.mechanism.n_cohorts, self.mechanism.n_cells)
+        return self.scaled(self.owned.sums(by_cohort)[0], residual)
 
     def scaled(self, owned: Array, residual: Array) -> Array:
         """z of grams from the sums of what is left over the cells that they own."""
@@ -1177,12 +1008,10 @@ class _Position:
         return np.asarray(np.divide(estimate, se, out=np.zeros(se.shape), where=se > 0.0))
 
     def explain(self, most: int, advance: Advance = silent) -> None:
-        """Find the frequent grams among those that stood out.
-
-        A collision looks like a fraction of the gram that it is with: the most significant come
-        first, and what is nothing once it is estimated together with the others is dropped.
-        """
-        for rounds in range(_ROUNDS_hashed_grams if self.grams.size else 0):
+        """Find the frequent grams among those that stood out."""
+        # A collision looks like a fraction of the gram that it is with: the most significant come
+        # first, and what is nothing once it is estimated together with the others is dropped.
+        for rounds in range(_MOST_ROUNDS if self.grams.size else 0):
             advance(1.0 - 0.9**rounds)  # how many there will be is not known
             z = self.test(self.residual())
             z[np.isin(self.grams, self.heavy)] = 0.0
@@ -1190,13 +1019,15 @@ class _Position:
             if not new.size or self.heavy.size >= most:
                 break
             new = new[np.argsort(-z[new], kind="stable")][:most]
-            try:
-                after = self.significant(np.append(self.heavy, self.grams[new])[:most])
-            except NotIdentified:  # too many at once for the cohorts
+            for some in (new, new[:1]):  # all may be too many at once for the cohorts
+                together = np.append(self.heavy, self.grams[some])[:most]
                 try:
-                    after = self.significant(np.append(self.heavy, self.grams[new[:1]]))
-                except NotIdentified:
+                    after = together[self.z_together(together) >= _HEAVY]
                     break
+                except NotIdentified:
+                    continue
+            else:
+                break
             if set(after.tolist()) == set(self.heavy.tolist()):
                 break
             self.heavy = after
@@ -1206,24 +1037,15 @@ class _Position:
         residual = self.residual()
         before, now = self.noise(self.scanned)[0], self.noise(residual)[0]
         moved = self.noise(residual - self.scanned)[0]
-        return self.cut * before + _SURE_hashed_grams * moved <= least * now
+        return self.cut * before + _STEADY * moved <= least * now
 
-    def significant(self, grams: Array) -> Array:
-        """Those that are far beyond the noise when they are estimated together."""
-        return np.asarray(grams[self.z_together(grams) >= _HEAVY])
-
-    def kept(self, critical: float, most: int) -> tuple[Array, Array, int]:
+    def best(self, critical: float, most: int) -> tuple[Array, Array, int]:
+        """The most significant grams, their z, and how many are left out."""
         light, residual = ~np.isin(self.grams, self.heavy), self.residual()
         z = self.test(residual)[light] if light.any() else np.empty(0)
         z = normal_score(skewed_pvalue(z, self.noise(residual)[1]), z)
         grams = np.append(self.heavy, self.grams[light])
         return best_grams(grams, np.append(self.z_together(self.heavy), z), critical, most)
-
-
-def _by_cohort(positions: Sequence[_Position], residuals: Sequence[Array]) -> Array:
-    """What is left at each position, shape (K, C, m)."""
-    mechanism = positions[0].mechanism
-    return np.reshape(residuals, (len(positions), mechanism.n_cohorts, mechanism.n_cells))
 
 
 def _scan(
@@ -1237,9 +1059,12 @@ def _scan(
     residuals = [position.residual() for position in positions]
     names: list[list[Array]] = [[] for _ in positions]
     values: list[list[Array]] = [[] for _ in positions]
-    mechanism, left = positions[0].mechanism, _by_cohort(positions, residuals)
-    done = 0
-    for block in layout.gram_blocks(OwnedCells.most(mechanism)):
+    mechanism, done = positions[0].mechanism, 0
+    left = np.reshape(residuals, (len(positions), mechanism.n_cohorts, mechanism.n_cells))
+    size = _STRINGS
+    if not mechanism.answer_hash.is_compiled:
+        size = max(_STORED // int(mechanism.n_cohorts * mechanism.n_owned), 1)
+    for block in layout.gram_blocks(size):
         owned = OwnedCells(mechanism, block).sums(left)
         for i, (position, residual) in enumerate(zip(positions, residuals, strict=True)):
             z = position.scaled(owned[i], residual)

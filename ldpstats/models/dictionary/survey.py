@@ -1,4 +1,9 @@
-"""Collecting strings from a dictionary that the collector does not know (FPE16 section IV)."""
+"""Collecting strings from a dictionary that the collector does not know (FPE16 section IV).
+
+The survey, its reports, and how strings of a fixed length over an alphabet are cut into n-grams.
+Characters are Unicode code points. A shorter string is padded at its end, so that a pad is followed
+by pads alone; what is longer than the length is lost.
+"""
 
 from __future__ import annotations
 
@@ -154,22 +159,22 @@ class DictionarySurvey(Instrument["DictionaryClient", "DictionaryCollector"]):
         ):
             remedy = "must be one character of the alphabet, or None to refuse others"
             raise InvalidArgument("replace", self.replace, remedy)
-        string, gram, total = budgets(
+        string, gram, total = _budgets(
             self.epsilon, self.split, self.string_mechanism, self.gram_mechanism
         )
-        made = self.gram_mechanism
-        if not isinstance(made, Mechanism):
-            made = gram_mechanism("best" if made is None else made, gram, layout)
-        carries_grams(made, layout)
+        grams = self.gram_mechanism
+        if not isinstance(grams, Mechanism):
+            grams = gram_mechanism("best" if grams is None else grams, gram, layout)
+        _check_gram_mechanism(grams, layout)
         whole = self.string_mechanism
         if not isinstance(whole, Mechanism):
             whole = string_mechanism("orr" if whole is None else whole, string)
-        if not hashes_any(whole):
+        if not _hashes_any(whole):
             remedy = "must hash any string: an ORR, RAPPOR or ORAPPOR without an alphabet"
             raise InvalidArgument("string_mechanism", str(whole), remedy)
-        object.__setattr__(self, "gram_mechanism", made)
+        object.__setattr__(self, "gram_mechanism", grams)
         object.__setattr__(self, "string_mechanism", whole)
-        string, gram = whole.epsilon, made.epsilon
+        string, gram = whole.epsilon, grams.epsilon
         spent = string + 2.0 * gram  # other than asked for where RAPPOR has almost no noise
         if abs(spent - total) > 1e-12 * max(total, 1.0):
             total = spent
@@ -241,7 +246,11 @@ class DictionarySurvey(Instrument["DictionaryClient", "DictionaryCollector"]):
             for position in range(layout.n_positions):
                 here = pairs[pair, side] == position
                 grams[here] = layout.grams_at(strings[here], position)
-            parts.append(self.gram_mechanism.procedure.draw(_objects(grams), words, "raise"))
+            # plain strings; as many Python objects as there are distinct ones
+            codes, distinct = pd.factorize(grams)
+            objects = np.array([str(text) for text in distinct], dtype=object)[codes]
+            column = pd.Series(objects, dtype=object)
+            parts.append(self.gram_mechanism.procedure.draw(column, words, "raise"))
         whole = pd.Series(layout.unpadded(strings), dtype=object, name=column_name(values))
         string = self.string_mechanism.procedure.draw(whole, words, "raise")
         return DictionaryReports(self, pair, parts[0], parts[1], string, n_missing)
@@ -271,8 +280,8 @@ class DictionarySurvey(Instrument["DictionaryClient", "DictionaryCollector"]):
 
     def _single(self, value: object, words: Words) -> dict[str, Any]:
         """What a device sends for one answer."""
-        found: dict[str, Any] | None = self._sent(value, words)
-        return self._message(self._report([value], words, "raise")) if found is None else found
+        sent: dict[str, Any] | None = self._sent(value, words)
+        return self._message(self._report([value], words, "raise")) if sent is None else sent
 
     def _sent(self, answer: object, words: Words) -> Any:
         return drawn_report(self._device, answer, words)
@@ -412,12 +421,12 @@ class DictionarySurvey(Instrument["DictionaryClient", "DictionaryCollector"]):
         if repr(document.get("version")) != repr(_VERSION) or not known:
             remedy = f"must have version {_VERSION} and the fields {sorted(_FIELDS)}"
             raise InvalidArgument("specification", sorted(document, key=str), remedy)
-        given = {name: document[name] for name in _FIELDS[2:]}
+        values = {name: document[name] for name in _FIELDS[2:]}
         for name in ("gram_mechanism", "string_mechanism"):
-            given[name] = mechanism_from_dict(given[name])
-        made = cls(**given)
-        check_fingerprint(document, made.fingerprint)
-        return made
+            values[name] = mechanism_from_dict(values[name])
+        survey = cls(**values)
+        check_fingerprint(document, survey.fingerprint)
+        return survey
 
     def _repr_html_(self) -> str:
         """The parameters, in a notebook."""
@@ -468,13 +477,7 @@ class DictionaryClient(Client):
         return survey
 
 
-def _objects(text: Array) -> pd.Series[Any]:
-    """Plain strings; as many Python objects as there are distinct ones."""
-    codes, distinct = pd.factorize(text)
-    return pd.Series(np.array([str(t) for t in distinct], dtype=object)[codes], dtype=object)
-
-
-# -- How grams and whole strings are privatised: mechanisms by name, and their parts of epsilon ---
+# -- how grams and whole strings are privatised: mechanisms by name, and their parts of epsilon ---
 
 
 GRAM_MECHANISMS = ("krr", "oue", "orr", "rappor")
@@ -514,13 +517,13 @@ def _hashed(name: str, epsilon: float, n_cohorts: int) -> Mechanism:
     return ORR(outputs, n_cohorts, epsilon=epsilon)
 
 
-def carries_grams(mechanism: Mechanism, layout: GramLayout) -> None:
+def _check_gram_mechanism(mechanism: Mechanism, layout: GramLayout) -> None:
     """Refuse a mechanism that does not know all grams, or does not protect them all."""
     if mechanism.sensitive is not None:
         remedy = "protects sensitive categories alone: use one of all, such as KRR or KRAPPOR"
         raise InvalidArgument("gram_mechanism", str(mechanism), remedy)
     if mechanism.is_open:
-        if not hashes_any(mechanism):
+        if not _hashes_any(mechanism):
             remedy = "must hash any string by a hash that is known here, or list all grams"
             raise InvalidArgument("gram_mechanism", str(mechanism), remedy)
         return
@@ -536,12 +539,12 @@ def carries_grams(mechanism: Mechanism, layout: GramLayout) -> None:
         )
 
 
-def hashes_any(mechanism: Mechanism) -> bool:
+def _hashes_any(mechanism: Mechanism) -> bool:
     """Whether a mechanism takes any string, by a hash that is known here."""
     return isinstance(mechanism, Hashed) and mechanism.is_open and mechanism.answer_hash.is_known
 
 
-def budgets(
+def _budgets(
     epsilon: float | None, split: Any, string: Any, gram: Any
 ) -> tuple[float, float, float]:
     """Epsilons of the string, of a gram, and of all three reports."""
@@ -563,7 +566,23 @@ def budgets(
         if share is None:
             share = 1.0 / 3.0 if own_gram is None else 1.0 - 2.0 * own_gram / total
     else:
-        share = _checked_split(split)
+        remedy = (
+            "must be three positive shares (string, first gram, second gram) that add up to one, "
+            "the two of the grams equal: for example (0.3, 0.35, 0.35)"
+        )
+        if isinstance(split, str | Mapping) or not np.iterable(split):
+            raise InvalidArgument("split", split, remedy)
+        shares = list(split)
+        if len(shares) != 3 or not all(
+            isinstance(s, int | float | np.integer | np.floating) and not isinstance(s, bool)
+            for s in shares
+        ):
+            raise InvalidArgument("split", split, remedy)
+        if not all(0.0 < s < 1.0 for s in shares) or abs(sum(shares) - 1.0) > 1e-9:
+            raise InvalidArgument("split", split, f"adds up to {sum(shares):.6g}: {remedy}")
+        if abs(shares[1] - shares[2]) > 1e-9:
+            raise InvalidArgument("split", split, remedy)
+        share = float(shares[0])
     parts = share * total, (1.0 - share) / 2.0 * total
     for name, part, own in (
         ("string_mechanism", parts[0], own_string),
@@ -585,28 +604,7 @@ def budgets(
     return float(string_eps), float(gram_eps), float(total)
 
 
-def _checked_split(split: Any) -> float:
-    """The string's share, from three that add up to one."""
-    remedy = (
-        "must be three positive shares (string, first gram, second gram) that add up to one, the "
-        "two of the grams equal: for example (0.3, 0.35, 0.35)"
-    )
-    if isinstance(split, str | Mapping) or not np.iterable(split):
-        raise InvalidArgument("split", split, remedy)
-    shares = list(split)
-    if len(shares) != 3 or not all(
-        isinstance(s, int | float | np.integer | np.floating) and not isinstance(s, bool)
-        for s in shares
-    ):
-        raise InvalidArgument("split", split, remedy)
-    if not all(0.0 < s < 1.0 for s in shares) or abs(sum(shares) - 1.0) > 1e-9:
-        raise InvalidArgument("split", split, f"adds up to {sum(shares):.6g}: {remedy}")
-    if abs(shares[1] - shares[2]) > 1e-9:
-        raise InvalidArgument("split", split, remedy)
-    return float(shares[0])
-
-
-# -- What a collector holds of strings that nobody listed: two noisy grams and the noisy whole ----
+# -- what a collector holds: two noisy grams and the noisy whole ----------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -662,17 +660,18 @@ class DictionaryReports:
         object.__setattr__(self, "n_missing", positive_integer("n_missing", self.n_missing, 0))
         survey = self.survey
         for name, mechanism in zip(("first", "second", "string"), survey.mechanisms, strict=True):
-            part = getattr(self, name)
-            if not isinstance(part, Reports):
-                raise InvalidArgument(name, part, "must be Reports")
-            if part.mechanism != mechanism:
+            reports = getattr(self, name)
+            if not isinstance(reports, Reports):
+                raise InvalidArgument(name, reports, "must be Reports")
+            if reports.mechanism != mechanism:
+                other = reports.mechanism
                 raise MechanismMismatch(
-                    f"reports of {part.mechanism} (fingerprint {part.mechanism.fingerprint}) are "
-                    f"not of the survey's {mechanism} ({mechanism.fingerprint})"
+                    f"reports of {other} (fingerprint {other.fingerprint}) are not of the survey's "
+                    f"{mechanism} ({mechanism.fingerprint})"
                 )
-            if len(part) != pair.size:
+            if len(reports) != pair.size:
                 remedy = f"must be {pair.size}: one of each respondent"
-                raise InvalidArgument(name, f"{len(part)} reports", remedy)
+                raise InvalidArgument(name, f"{len(reports)} reports", remedy)
 
     @classmethod
     def at_positions(
@@ -698,9 +697,20 @@ class DictionaryReports:
         pairs = np.array(survey.layout.pairs)
         numbers = np.full((survey.layout.n_positions,) * 2, -1)
         numbers[pairs[:, 0], pairs[:, 1]] = np.arange(len(pairs))
-        first, second = _swapped(parts[0], parts[1], a > b)
         pair = numbers[np.minimum(a, b), np.maximum(a, b)]
-        return cls(survey, pair, first, second, parts[2], n_missing)
+        first, second, string = parts
+        swap = a > b
+        if not swap.any():
+            return cls(survey, pair, first, second, string, n_missing)
+        in_order = []
+        for one, other in ((first, second), (second, first)):
+            y = np.where(swap if one.y.ndim == 1 else swap[:, None], other.y, one.y)
+            cohort = one.cohort
+            if cohort is not None and other.cohort is not None:
+                cohort = np.where(swap, other.cohort, cohort)
+            in_order.append(replace(one, y=y, cohort=cohort))
+        first, second = in_order
+        return cls(survey, pair, first, second, string, n_missing)
 
     def __len__(self) -> int:
         return int(self.pair.size)
@@ -798,9 +808,9 @@ def starts_of(reports: DictionaryReports) -> tuple[Array, Array]:
     return starts[:, 0], starts[:, 1]
 
 
-def _text(part: Reports) -> pd.Series[Any]:
+def _text(reports: Reports) -> pd.Series[Any]:
     """Reports as a column of text, also where there is none."""
-    return pd.Series(part.mechanism.report_labels(part), dtype=str)
+    return pd.Series(reports.mechanism.report_labels(reports), dtype=str)
 
 
 def _concatenated(left: Reports, right: Reports) -> Reports:
@@ -811,28 +821,12 @@ def _concatenated(left: Reports, right: Reports) -> Reports:
     return Reports(y, left.mechanism, 0, cohort, left.name or right.name)
 
 
-def _selected(part: Reports, keep: Array) -> Reports:
-    cohort = None if part.cohort is None else part.cohort[keep]
-    return Reports(part.y[keep], part.mechanism, 0, cohort, part.name)
+def _selected(reports: Reports, keep: Array) -> Reports:
+    cohort = None if reports.cohort is None else reports.cohort[keep]
+    return Reports(reports.y[keep], reports.mechanism, 0, cohort, reports.name)
 
 
-def _swapped(first: Reports, second: Reports, swap: Array) -> tuple[Reports, Reports]:
-    """Reports of one mechanism, exchanged where `swap`, (n,), says so."""
-    if not swap.any():
-        return first, second
-
-    def chosen(a: Reports, b: Reports) -> Reports:
-        y = np.where(swap if a.y.ndim == 1 else swap[:, None], b.y, a.y)
-        if a.cohort is None or b.cohort is None:
-            return replace(a, y=y)
-        return replace(a, y=y, cohort=np.where(swap, b.cohort, a.cohort))
-
-    return chosen(first, second), chosen(second, first)
-
-
-# -- Strings of a fixed length over an alphabet, cut into n-grams ---------------------------------
-# Characters are Unicode code points. A shorter string is padded at its end, so that a pad is
-# followed by pads alone; what is longer than the length is lost.
+# -- strings of a fixed length over an alphabet, cut into n-grams ---------------------------------
 
 
 _MOST_GRAMS = 1 << 28  # of an alphabet that are listed in turn
@@ -893,7 +887,20 @@ class GramLayout:
         if self.step > self.gram or (self.length - self.gram) % self.step:
             remedy = f"must be at most gram={self.gram}, and divide {self.length - self.gram}"
             raise InvalidArgument("step", self.step, f"{remedy}: some characters would be left out")
-        object.__setattr__(self, "alphabet", _alphabet(self.alphabet))
+        remedy = 'must be distinct characters, at least two, for example "abc"'
+        given: Any = self.alphabet
+        if isinstance(given, Set | Mapping):
+            raise InvalidArgument("alphabet", given, f"has no order: {remedy}")
+        characters = listed("alphabet", list(given) if isinstance(given, str) else given, remedy)
+        for c in characters:
+            if not isinstance(c, str) or len(c) != 1 or not _is_text(c):
+                raise InvalidArgument("alphabet", c, remedy)
+        if len(characters) < 2:
+            raise InvalidArgument("alphabet", given, remedy)
+        twice = sorted(c for c, n in Counter(characters).items() if n > 1)
+        if twice:
+            raise InvalidArgument("alphabet", "".join(twice), f"occurs twice: {remedy}")
+        object.__setattr__(self, "alphabet", "".join(characters))
         if not isinstance(self.pad, str) or len(self.pad) != 1 or not _is_text(self.pad):
             raise InvalidArgument("pad", self.pad, 'must be one character, for example " "')
         if self.pad in self.alphabet:
@@ -947,7 +954,13 @@ class GramLayout:
             stray = sorted(set(text) - known)
             if not text or (stray and replace is None):
                 where = f"{name}[{series.index[int(np.argmax(codes == i))]}]"
-                raise InvalidArgument(where, text, *_stray_remedies(stray))
+                if not stray:
+                    empty = "is empty: leave such answers out"
+                    raise InvalidArgument(where, text, empty, empty)
+                remedy = "has characters outside the alphabet{}: add them, change the strings, or "
+                remedy += "choose one of the alphabet with replace="
+                quoted = f" ({', '.join(map(repr, stray[:5]))})"
+                raise InvalidArgument(where, text, remedy.format(quoted), remedy.format(""))
             if stray:
                 text = "".join(c if c in known else str(replace) for c in text)
             texts.append(text[: self.length].ljust(self.length, self.pad))
@@ -957,16 +970,16 @@ class GramLayout:
         """The gram of each padded string, (n,), at a position from 0 to K - 1."""
         characters = np.ascontiguousarray(strings).view("<U1").reshape(len(strings), self.length)
         start = self.starts[position]
-        part = np.ascontiguousarray(characters[:, start : start + self.gram])
-        return np.asarray(part.view(f"<U{self.gram}")[:, 0])
+        grams = np.ascontiguousarray(characters[:, start : start + self.gram])
+        return np.asarray(grams.view(f"<U{self.gram}")[:, 0])
 
     def joined(self, grams: list[Array]) -> npt.NDArray[Any]:
         """Padded strings from their grams, K arrays of shape (n,): inverse of `grams_at`.
 
         Where grams overlap the later ones add their last characters.
         """
-        own = [np.ascontiguousarray(g, dtype=f"<U{self.gram}").view("<U1") for g in grams]
-        parts = [g.reshape(-1, self.gram) for g in own]
+        text = [np.ascontiguousarray(g, dtype=f"<U{self.gram}").view("<U1") for g in grams]
+        parts = [g.reshape(-1, self.gram) for g in text]
         parts = [part if i == 0 else part[:, -self.step :] for i, part in enumerate(parts)]
         whole = np.ascontiguousarray(np.hstack(parts))
         return np.asarray(whole.view(f"<U{self.length}")[:, 0])
@@ -1023,36 +1036,6 @@ class GramLayout:
         return np.asarray(agree & (~ended[:, None] | tail[None, :]))
 
 
-def _stray_remedies(stray: list[str]) -> tuple[str, str]:
-    """What to do about a string with characters outside the alphabet, or without any.
-
-    The second quotes no character.
-    """
-    if not stray:
-        empty = "is empty: leave such answers out"
-        return empty, empty
-    words = "has characters outside the alphabet{}: add them, change the strings, or choose one of "
-    words += "the alphabet with replace="
-    return words.format(f" ({', '.join(map(repr, stray[:5]))})"), words.format("")
-
-
 def _is_text(character: str) -> bool:
     """Whether a character can be written in UTF-8, and numpy keeps it at the end of a text."""
     return character != "\0" and not "\ud800" <= character <= "\udfff"
-
-
-def _alphabet(given: Any) -> str:
-    """The characters of an alphabet, checked."""
-    remedy = 'must be distinct characters, at least two, for example "abc"'
-    if isinstance(given, Set | Mapping):
-        raise InvalidArgument("alphabet", given, f"has no order: {remedy}")
-    characters = listed("alphabet", list(given) if isinstance(given, str) else given, remedy)
-    for c in characters:
-        if not isinstance(c, str) or len(c) != 1 or not _is_text(c):
-            raise InvalidArgument("alphabet", c, remedy)
-    if len(characters) < 2:
-        raise InvalidArgument("alphabet", given, remedy)
-    twice = sorted(c for c, n in Counter(characters).items() if n > 1)
-    if twice:
-        raise InvalidArgument("alphabet", "".join(twice), f"occurs twice: {remedy}")
-    return "".join(characters)

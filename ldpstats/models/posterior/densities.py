@@ -1,4 +1,20 @@
-"""The posterior of the frequencies of one variable, in log ratios."""
+"""Log posterior densities, each in coordinates in which chains move well.
+
+Of the frequencies of one variable or of the cells of a table; of the parameters of a regression, of
+the coefficients behind a least squares estimate (which takes the place of the data and needs no law
+of the responses; in standard errors, rotated), of a regression whose devices have unknown
+parameters; of frequencies and unknown parameters together; and of several groups with partial
+pooling. Beta priors of parameters add ``a log theta + b log(1 - theta)``, which is the beta density
+with the Jacobian of the logit.
+
+Pooled groups: group g has the distribution ``softmax(H e_g)``, with H an orthonormal basis of the
+vectors of k numbers that sum to zero, and ``e_g ~ N(m, t^2 / 2)`` in every direction, so that the
+logarithm of the ratio of any two frequencies varies between groups with standard deviation t.
+Sampling (m, log t, e) is slow where groups are small, and (m, log t, (e - m) / t) where they are
+large. Here a group's coordinates are what is left of e_g when the normal approximation of its law
+given m, t and its reports is taken off: for reports as good as normal they are standard normal,
+whatever m and t are.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +22,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -35,7 +51,15 @@ from ldpstats.likelihood.regression import (
     RegressionLikelihood,
     Scaled,
 )
-from ldpstats.priors import Dirichlet, DirichletLaw, LogitLaw, Margins, SimplexPrior, softmax_log
+from ldpstats.priors import (
+    Dirichlet,
+    DirichletLaw,
+    LogitLaw,
+    Margins,
+    Pooling,
+    SimplexPrior,
+    softmax_log,
+)
 from ldpstats.priors import Normal as NormalPrior
 
 __all__ = [
@@ -61,19 +85,9 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class FrequencyDensity(LogDensity):
-    """Log posterior of p by additive log ratios ``z_j = log p_j - log p_r``, shape (k - 1,).
+    """Log posterior of p by additive log ratios ``z_j = log p_j - log p_r``, shape (k - 1,)."""
 
-    ``sum_i n_i log (W p)_i`` and the prior's log density of log ratios. The reference r is the
-    category with the largest frequency at `start`.
-
-    Parameters
-    ----------
-    likelihood : Likelihood
-        Of all reports; rows in the form whose products are fastest (`Likelihood.prepared`).
-    prior : LogitLaw
-    """
-
-    likelihood: Likelihood
+    likelihood: Likelihood  # rows as `Likelihood.prepared` has them
     prior: LogitLaw
 
     @classmethod
@@ -100,6 +114,7 @@ class FrequencyDensity(LogDensity):
 
     @cached_property
     def _reference(self) -> int:
+        """The category with the largest frequency at the start."""
         return int(np.argmax(self._start))
 
     def log_frequencies(self, z: Array) -> Array:
@@ -113,8 +128,8 @@ class FrequencyDensity(LogDensity):
         """The z, shape (..., k - 1), of frequencies p, shape (..., k)."""
         with np.errstate(divide="ignore"):
             logp = np.log(p)
-        own = logp[..., self._reference, None]
-        return np.delete(logp - own, self._reference, axis=-1)
+        reference = logp[..., self._reference, None]
+        return np.delete(logp - reference, self._reference, axis=-1)
 
     def evaluate(self, z: Array) -> tuple[Array, Array]:
         logp = self.log_frequencies(z)
@@ -143,28 +158,11 @@ class FrequencyDensity(LogDensity):
         return maximum(self, start)
 
 
-# -- The prior of a joint table, whose cells are the categories of all variables together ---------
-# The density of the cells is a `FrequencyDensity`: its rows are Kronecker products.
+# -- a joint table: a `FrequencyDensity` of the cells, whose rows are Kronecker products -----------
 
 
 def cells_law(prior: Any, labels: Sequence[pd.Index[Any]]) -> LogitLaw:
-    """The law of the cells, row-major, of a table over these categories.
-
-    A concentration by cell is a Series with a level a variable, in any order of the cells, or an
-    array in row-major order.
-
-    Raises
-    ------
-    InvalidArgument
-        If the prior is not one of a table, or has other cells.
-
-    Examples
-    --------
-    >>> labels = [pd.Index(["no", "yes"]), pd.Index(["a", "b"])]
-    >>> cells = pd.MultiIndex.from_tuples([("yes", "a"), ("yes", "b"), ("no", "a"), ("no", "b")])
-    >>> cells_law(Dirichlet(pd.Series([3.0, 4.0, 1.0, 2.0], index=cells)), labels).alpha
-    array([1., 2., 3., 4.])
-    """
+    """The law of the cells of a table, row-major, whatever the order of a Series by cell."""
     if prior is None:
         return DirichletLaw(np.ones(prod(map(len, labels))))
     if isinstance(prior, Margins):
@@ -177,26 +175,23 @@ def cells_law(prior: Any, labels: Sequence[pd.Index[Any]]) -> LogitLaw:
         raise InvalidArgument("prior", prior, remedy)
     cells = pd.MultiIndex.from_product(labels)
     if isinstance(prior, Dirichlet) and isinstance(prior.concentration, pd.Series):
-        return Dirichlet(_by_cell(prior.concentration, cells)).law(pd.RangeIndex(len(cells)))
-    return prior.law(pd.RangeIndex(len(cells)))
+        concentration, index = prior.concentration, prior.concentration.index
+        places = np.array([-1])
+        if isinstance(index, pd.MultiIndex) and index.nlevels == cells.nlevels:
+            if len(index) == len(cells) and index.is_unique:
+                places = index.get_indexer(cells)
+        if np.any(places < 0):
+            remedy = (
+                f"as a Series must be indexed by the {len(cells)} cells, with a level for each of "
+                f"{cells.nlevels} variables"
+            )
+            raise InvalidArgument("concentration", list(index[:5]), remedy)
+        prior = Dirichlet(concentration.to_numpy()[places])
+    law: LogitLaw = prior.law(pd.RangeIndex(len(cells)))
+    return law
 
 
-def _by_cell(given: pd.Series[Any], cells: pd.MultiIndex) -> Array:
-    """Numbers by cell in the order of the cells."""
-    index = given.index
-    known = isinstance(index, pd.MultiIndex) and index.nlevels == cells.nlevels
-    if known and len(index) == len(cells) and index.is_unique:
-        places = index.get_indexer(cells)
-        if np.all(places >= 0):
-            return given.to_numpy()[places]
-    remedy = (
-        f"as a Series must be indexed by the {len(cells)} cells, with a level for each of "
-        f"{cells.nlevels} variables"
-    )
-    raise InvalidArgument("concentration", list(index[:5]), remedy)
-
-
-# -- Priors of the parameters of a regression: normal laws of combinations, and even levels -------
+# -- priors of the parameters of a regression: normal laws of combinations, and even levels --------
 
 
 SLOPE = 2.5  # standard deviation of the slope of a standardised covariate
@@ -208,26 +203,13 @@ SPREAD = 1.0  # and of the logarithm of the standard deviation of a number
 
 @dataclass(frozen=True, eq=False)
 class CoefficientPrior:
-    """A prior of the parameters theta of a regression, shape (d,).
+    """A prior of the parameters theta of a regression, (d,): normal combinations, even levels."""
 
-    Parameters
-    ----------
-    rows : array, shape (r, d)
-        Combinations of parameters that are normal and independent.
-    mean, sd : array, shape (r,)
-    even : tuple of (int, EvenLevel)
-        Levels with uniform probabilities, each with the place of the first parameter of its design.
-    """
-
-    rows: Array
-    mean: Array
-    sd: Array
+    rows: Array  # combinations of parameters that are normal and independent, (r, d)
+    mean: Array  # (r,)
+    sd: Array  # (r,)
+    # levels whose probabilities are uniform, each with the place of its design among parameters
     even: tuple[tuple[int, EvenLevel], ...] = ()
-
-    @property
-    def size(self) -> int:
-        """Number of parameters."""
-        return int(self.rows.shape[1])
 
     def evaluate(self, thetas: Array) -> tuple[Array, Array]:
         """Log densities, (c,), up to a constant, and gradients, (c, d), at points (c, d)."""
@@ -243,18 +225,18 @@ class CoefficientPrior:
     def hessian(self, theta: Array) -> Array:
         """Second derivatives of the log density, (d, d)."""
         scaled = self.rows / self.sd[:, None]
-        found = -scaled.T @ scaled
+        H = -scaled.T @ scaled
         for at, level in self.even:
             inside = slice(at, at + level.design.size)
-            found[inside, inside] += level.hessian(theta[inside])
-        return np.asarray(found)
+            H[inside, inside] += level.hessian(theta[inside])
+        return np.asarray(H)
 
     @cached_property
     def log_scale(self) -> float:
         """What `evaluate` leaves out of the logarithm of the density."""
         linear, total = [self.rows], float(-np.log(self.sd * np.sqrt(2.0 * np.pi)).sum())
         for at, level in self.even:
-            place = np.zeros((level.design.q, self.size))
+            place = np.zeros((level.design.q, self.rows.shape[1]))
             place[:, at : at + level.design.size] = level.linear
             linear.append(place)
             total += level.log_scale
@@ -277,39 +259,27 @@ def coefficient_prior(
     own: Mapping[int, tuple[float, float]],
     scale: tuple[float, float] | None = None,
 ) -> CoefficientPrior:
-    """The default prior of a regression, with normal laws of one's own for some parameters.
-
-    Slopes are normal with mean 0 and standard deviation 2.5 over that of the covariate; category
-    probabilities at the means of the covariates are uniform. Slopes of a number are in standard
-    deviations of the response; its mean has a standard deviation of 10 such, and the logarithm of
-    sigma one of 1.
-
-    Parameters
-    ----------
-    likelihood : RegressionLikelihood
-    names : sequence of str
-        Of all parameters.
-    own : mapping of int to (mean, sd)
-        Of parameters, by place. Those of the constants of one design are all given or none.
-    scale : (float, float), optional
-        Unit of a numeric response, and its expected level; by default its standard deviation and
-        its mean.
-
-    Raises
-    ------
-    ValueError
-        Naming the constants, where some of one design are given and some are not.
-    """
+    """The default prior of a regression, with normal laws of one's own, (mean, sd), by place."""
+    # Slopes are normal with mean 0 and standard deviation 2.5 over that of the covariate; category
+    # probabilities at the means of the covariates are uniform. Slopes of a number are in `scale`,
+    # its standard deviation, about its mean, which has a standard deviation of 10 such; the
+    # logarithm of sigma has one of 1. A ValueError names constants that are given in part.
     rows, mean, sd = [], [], []
     even: list[tuple[int, EvenLevel]] = []
     d = likelihood.size
-    scale = _scale(likelihood) if scale is None else scale
-    parts = [(0, likelihood.outcome, [*likelihood.designs])]
+    if scale is None and isinstance(likelihood.outcome, Normal):
+        w, y = likelihood.weights, likelihood.seen
+        offset = likelihood.designs[0].offset
+        y = y if offset is None else y - offset
+        middle = float(w @ y / w.sum())
+        scale = float(np.sqrt(w @ (y - middle) ** 2 / w.sum())) or 1.0, middle
+    scale = (1.0, 0.0) if scale is None else scale
+    predictors = [(0, likelihood.outcome, [*likelihood.designs])]
     if likelihood.marginal is not None:
         several = Multinomial(len(likelihood.designs))
-        parts.append((likelihood.n_outcome, several, [likelihood.marginal]))
-    for at, outcome, designs in parts:
-        laws, level = _part(likelihood, outcome, designs, at, own, names, scale)
+        predictors.append((likelihood.n_outcome, several, [likelihood.marginal]))
+    for at, outcome, designs in predictors:
+        laws, level = _predictor_laws(likelihood, outcome, designs, at, own, names, scale)
         for row, m, s in laws:
             whole = np.zeros(d)
             whole[at : at + row.size] = row
@@ -322,10 +292,7 @@ def coefficient_prior(
     return CoefficientPrior(matrix, np.array(mean), np.array(sd), tuple(even))
 
 
-_Law = tuple[Array, float, float]
-
-
-def _part(
+def _predictor_laws(
     likelihood: RegressionLikelihood,
     outcome: Any,
     designs: Sequence[Predictors],
@@ -333,29 +300,44 @@ def _part(
     own: Mapping[int, tuple[float, float]],
     names: Sequence[str],
     scale: tuple[float, float],
-) -> tuple[list[_Law], EvenLevel | None]:
+) -> tuple[list[tuple[Array, float, float]], EvenLevel | None]:
     """Normal laws of combinations of the parameters of one kind of predictors, and its level."""
     design, w = designs[0], likelihood.weights
-    centre, spread = _moments([one.X for one in designs], w)
+    covariates = [one.X for one in designs]
+    # their means and standard deviations; of a constant the size
+    total = float(w.sum()) * len(covariates)
+    centre = np.asarray(sum(w @ X for X in covariates)) / total
+    square = np.asarray(sum(w @ (X - centre) ** 2 for X in covariates)) / total
+    size = np.asarray(sum(w @ X**2 for X in covariates)) / total
+    spread = np.sqrt(np.where(square > 1e-20 * size, square, np.where(size > 0.0, size, 1.0)))
     unit, middle = scale if isinstance(outcome, Normal) else (1.0, 0.0)
-    p, size = design.p, design.size
-    ordered = isinstance(design, Parallel)
-    constant = None if ordered or not p else constant_column([one.X for one in designs])
-    levels = [] if constant is None else [constant + p * e for e in range(_equations(design))]
+    p, ordered = design.p, isinstance(design, Parallel)
+    n_equations = 1 if isinstance(design, Parallel | Scaled) else design.q
+    constant = None if ordered or not p else constant_column(covariates)
+    levels = [] if constant is None else [constant + p * e for e in range(n_equations)]
     given = [j for j in levels if at + j in own]
     if given and len(given) < len(levels):
         raise ValueError(" and ".join(names[at + j] for j in levels))
-    laws: list[_Law] = []
-    basis = np.eye(size)
-    for j in range(p * _equations(design)):
+    laws: list[tuple[Array, float, float]] = []
+    basis = np.eye(design.size)
+    for j in range(p * n_equations):
         if at + j in own:
-            bounded = isinstance(outcome, Categorical) and j not in levels
-            _check_range(names[at + j], *own[at + j], spread[j % p] / unit, bounded)
-            laws.append((basis[j], *own[at + j]))
+            # Under a very wide law of slopes the reports do not matter: their likelihood does not
+            # vanish where probabilities are zero and one.
+            (mean, sd), per_sd = own[at + j], spread[j % p] / unit
+            low, most = _RANGE
+            high = _WIDEST if isinstance(outcome, Categorical) and j not in levels else most
+            if not (low <= sd * per_sd <= high and abs(mean) * per_sd <= most):
+                remedy = (
+                    f"must have an sd from {low / per_sd:.3g} to {high / per_sd:.3g} and a mean up "
+                    f"to {most / per_sd:.3g}, on the scale of this covariate"
+                )
+                raise InvalidArgument(f"prior[{names[at + j]!r}]", NormalPrior(mean, sd), remedy)
+            laws.append((basis[j], mean, sd))
         elif j not in levels:
             laws.append((basis[j], 0.0, SLOPE * unit / spread[j % p]))
         elif not isinstance(outcome, Categorical):
-            row = np.zeros(size)
+            row = np.zeros(design.size)
             row[:p] = centre
             laws.append((row, middle, LEVEL * unit))
     if isinstance(design, Scaled):
@@ -367,48 +349,7 @@ def _part(
     return laws, EvenLevel(outcome, place, constant)
 
 
-def _check_range(name: str, mean: float, sd: float, unit: float, bounded: bool) -> None:
-    """Refuse a law of a coefficient that is not on the scale of its covariate.
-
-    Under a very wide law of slopes the reports do not matter: their likelihood does not vanish
-    where probabilities are zero and one.
-    """
-    low, most = _RANGE
-    high = _WIDEST if bounded else most
-    if low <= sd * unit <= high and abs(mean) * unit <= most:
-        return
-    remedy = (
-        f"must have an sd from {low / unit:.3g} to {high / unit:.3g} and a mean up to "
-        f"{most / unit:.3g}, on the scale of this covariate"
-    )
-    raise InvalidArgument(f"prior[{name!r}]", NormalPrior(mean, sd), remedy)
-
-
-def _equations(design: Predictors) -> int:
-    return 1 if isinstance(design, Parallel | Scaled) else design.q
-
-
-def _moments(each: Sequence[Array], weights: Array) -> tuple[Array, Array]:
-    """Means and standard deviations of covariates; of a constant the size."""
-    total = float(weights.sum()) * len(each)
-    mean = np.asarray(sum(weights @ X for X in each)) / total
-    square = np.asarray(sum(weights @ (X - mean) ** 2 for X in each)) / total
-    size = np.asarray(sum(weights @ X**2 for X in each)) / total
-    return mean, np.sqrt(np.where(square > 1e-20 * size, square, np.where(size > 0.0, size, 1.0)))
-
-
-def _scale(likelihood: RegressionLikelihood) -> tuple[float, float]:
-    """The unit of a numeric response, and where its level is expected."""
-    if not isinstance(likelihood.outcome, Normal):
-        return 1.0, 0.0
-    w, y = likelihood.weights, likelihood.seen
-    offset = likelihood.designs[0].offset
-    y = y if offset is None else y - offset
-    mean = float(w @ y / w.sum())
-    return float(np.sqrt(w @ (y - mean) ** 2 / w.sum())) or 1.0, mean
-
-
-# -- The posterior density of a regression on privatised answers ----------------------------------
+# -- a regression on privatised answers -----------------------------------------------------------
 
 
 _CONCAVE_ENOUGH = 0.5  # coefficients of standardised covariates known to this: one maximum
@@ -416,15 +357,9 @@ _CONCAVE_ENOUGH = 0.5  # coefficients of standardised covariates known to this: 
 
 @dataclass(frozen=True, eq=False)
 class RegressionDensity(LogDensity):
-    """Log posterior of the parameters of a regression.
+    """Log posterior of the parameters of a regression: `constrained` has sigma, not its logarithm.
 
-    The coordinates are slopes of standardised covariates, ``theta = units @ z``. Reported are the
-    parameters of the outcome as a fit shows them, with sigma in place of its logarithm.
-
-    Parameters
-    ----------
-    likelihood : RegressionLikelihood
-    prior : CoefficientPrior
+    The coordinates are slopes of standardised covariates, ``theta = units @ z``.
     """
 
     likelihood: RegressionLikelihood
@@ -456,14 +391,14 @@ class RegressionDensity(LogDensity):
 
     @cached_property
     def _peak(self) -> Array:
-        found = search(
+        peak = search(
             _Objective(self.likelihood, self.prior),
             start(self.likelihood),
             self.units,
             n_random=2,
             enough=_CONCAVE_ENOUGH,
         )
-        return np.asarray(np.linalg.solve(self.units, found.maximum.theta))
+        return np.asarray(np.linalg.solve(self.units, peak.maximum.theta))
 
     def curvature(self, z: Array) -> Array:
         theta = self.parameters(z)
@@ -475,10 +410,10 @@ class RegressionDensity(LogDensity):
 
     def shown(self, theta: Array) -> Array:
         """What is reported, (..., m), of parameters (..., d)."""
-        found = np.array(theta[..., : self.likelihood.n_outcome])
+        values = np.array(theta[..., : self.likelihood.n_outcome])
         if isinstance(self.likelihood.outcome, Normal):
-            found[..., -1] = np.exp(found[..., -1])
-        return found
+            values[..., -1] = np.exp(values[..., -1])
+        return values
 
 
 @dataclass(frozen=True, eq=False)
@@ -490,8 +425,8 @@ class _Objective:
 
     def value(self, theta: Array) -> float:
         with np.errstate(all="ignore"):
-            found = self.likelihood.value(theta) + float(self.prior.evaluate(theta[None])[0][0])
-        return found if np.isfinite(found) else -np.inf
+            value = self.likelihood.value(theta) + float(self.prior.evaluate(theta[None])[0][0])
+        return value if np.isfinite(value) else -np.inf
 
     def evaluate(self, theta: Array) -> tuple[float, Array, Array]:
         value, score, hessian = self.likelihood.evaluate(theta)
@@ -499,27 +434,15 @@ class _Objective:
         return value + float(there[0]), score + slope[0], hessian + self.prior.hessian(theta)
 
 
-# -- The posterior density of coefficients whose least squares estimate is nearly normal ----------
+# -- coefficients whose least squares estimate is nearly normal ------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class EstimateDensity(LogDensity):
-    """Log posterior of coefficients given their estimate, which is normal about them.
+    """Log posterior of coefficients given their estimate, which is normal about them."""
 
-    The estimate takes the place of the data, as in a posterior with limited information: it needs
-    no law of the responses. The coordinates are the coefficients in standard errors, rotated.
-
-    Parameters
-    ----------
-    estimate : array, shape (p,)
-    covariance : array, shape (p, p)
-        Of the estimate, positive definite.
-    prior : CoefficientPrior
-        Of the coefficients; normal.
-    """
-
-    estimate: Array
-    covariance: Array
+    estimate: Array  # (p,)
+    covariance: Array  # (p, p), positive definite
     prior: CoefficientPrior
 
     @property
@@ -549,29 +472,19 @@ class EstimateDensity(LogDensity):
         return np.asarray(np.linalg.solve(self.curvature(start), slope))
 
 
-# -- The posterior density of a regression whose devices have unknown parameters ------------------
+# -- a regression whose devices have unknown parameters --------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class DevicesDensity(LogDensity):
     """Log posterior of slopes of standardised covariates, and of logits of unknown parameters.
 
-    The log-likelihood, the prior's log density of coefficients, and ``a log theta + b log(1 -
-    theta)``, which is a beta density with the Jacobian of the logit. Reported are the coefficients
-    of the outcome as a fit shows them, then the unknown parameters.
-
-    Parameters
-    ----------
-    likelihood : ParametricRegression
-        Of p coefficients and m parameters.
-    prior : CoefficientPrior
-    a, b : arrays, shape (m,)
-        Of the beta priors.
+    Reported are the coefficients of the outcome as a fit shows them, then the unknown parameters.
     """
 
     likelihood: ParametricRegression
     prior: CoefficientPrior
-    a: Array
+    a: Array  # (m,), with b: the beta priors
     b: Array
 
     @property
@@ -610,12 +523,11 @@ class DevicesDensity(LogDensity):
         spread = theta * (1.0 - theta)
         _, score, hessian = self.likelihood.evaluate(x)
         hessian[:p, :p] += self.prior.hessian(x[:p])
-        units_ = self.likelihood.units.copy()
-        units_[range(p, self.size), range(p, self.size)] = spread
-        found = units_.T @ hessian @ units_
-        bend = spread * ((1.0 - 2.0 * theta) * score[p:] - (self.a + self.b))
-        found[range(p, self.size), range(p, self.size)] += bend
-        return np.asarray(-found)
+        scale, diagonal = self.likelihood.units.copy(), range(p, self.size)
+        scale[diagonal, diagonal] = spread
+        H = scale.T @ hessian @ scale
+        H[diagonal, diagonal] += spread * ((1.0 - 2.0 * theta) * score[p:] - (self.a + self.b))
+        return np.asarray(-H)
 
     @cached_property
     def peaks(self) -> tuple[BoundedMaximum, list[BoundedMaximum]]:
@@ -630,8 +542,9 @@ class DevicesDensity(LogDensity):
 
     def highest(self, a: Array, b: Array) -> tuple[BoundedMaximum, list[BoundedMaximum]]:
         """The maximum where priors of parameters have these exponents, and others as high."""
-        objective = _Objective_devices(self.likelihood, self.prior, a, b)
-        return search_bounded(objective, self.likelihood.start, self.likelihood.units)
+        likelihood = self.likelihood
+        objective = _DevicesObjective(likelihood, self.prior, a, b, likelihood.p, likelihood.m)
+        return search_bounded(objective, likelihood.start, likelihood.units)
 
     def constrained(self, z: Array) -> Array:
         return self.shown(self.parameters(z))
@@ -643,21 +556,15 @@ class DevicesDensity(LogDensity):
 
 
 @dataclass(frozen=True, eq=False)
-class _Objective_devices:
+class _DevicesObjective:
     """The log posterior of x = (beta, theta), to be climbed."""
 
     likelihood: ParametricRegression
     prior: CoefficientPrior
     a: Array
     b: Array
-
-    @property
-    def p(self) -> int:
-        return self.likelihood.p
-
-    @property
-    def m(self) -> int:
-        return self.likelihood.m
+    p: int
+    m: int
 
     def value(self, x: Array) -> float:
         from scipy.special import xlog1py, xlogy
@@ -666,9 +573,9 @@ class _Objective_devices:
         if np.any((theta < 0.0) | (theta > 1.0)):
             return -np.inf
         with np.errstate(all="ignore"):
-            found = self.likelihood.value(x) + float(self.prior.evaluate(x[None, : self.p])[0][0])
-            found += float((xlogy(self.a, theta) + xlog1py(self.b, -theta)).sum())
-        return found if np.isfinite(found) else -np.inf
+            value = self.likelihood.value(x) + float(self.prior.evaluate(x[None, : self.p])[0][0])
+            value += float((xlogy(self.a, theta) + xlog1py(self.b, -theta)).sum())
+        return value if np.isfinite(value) else -np.inf
 
     def evaluate(self, x: Array) -> tuple[float, Array, Array]:
         p, theta = self.p, x[self.p :]
@@ -685,7 +592,7 @@ class _Objective_devices:
         return self.value(x), score, hessian
 
 
-# -- The posterior of frequencies and unknown parameters of devices, without constraints ----------
+# -- frequencies and unknown parameters of devices, without constraints ----------------------------
 
 
 _STEP = 1e-5  # of log ratios and logits, for second derivatives
@@ -693,69 +600,52 @@ _STEP = 1e-5  # of log ratios and logits, for second derivatives
 
 @dataclass(frozen=True, eq=False)
 class ParametersDensity(LogDensity):
-    """Log posterior of log ratios of p, shape (k - 1,), and then of logits of theta, shape (m,).
-
-    The log-likelihood, the prior's log density of log ratios, and ``a log theta + b log(1 -
-    theta)``, which is a beta density with the Jacobian of the logit.
-
-    Parameters
-    ----------
-    likelihood : ParametricLikelihood
-        Of one survey.
-    prior : LogitLaw
-        Of the frequencies.
-    a, b : arrays, shape (m,)
-        Of the beta priors.
-    """
+    """Log posterior of log ratios of p, shape (k - 1,), and then of logits of theta, shape (m,)."""
 
     likelihood: ParametricLikelihood
-    prior: LogitLaw
-    a: Array
+    prior: LogitLaw  # of the frequencies
+    a: Array  # (m,), with b: the beta priors
     b: Array
 
     @property
     def size(self) -> int:  # type: ignore[override]
         return self.likelihood.size - 1
 
-    @property
-    def _k(self) -> int:
-        return self.likelihood.k
-
     @cached_property
     def _start(self) -> Array:
         """The posterior mode of log ratios and logits by a Dirichlet prior, as (p, theta)."""
         law = self.prior
-        alpha = law.alpha if isinstance(law, DirichletLaw) else np.ones(self._k)
+        alpha = law.alpha if isinstance(law, DirichletLaw) else np.ones(self.likelihood.k)
         return best_of_starts(with_answers(self.likelihood, alpha, self.a, self.b)).inner
 
     @cached_property
     def _reference(self) -> int:
-        return int(np.argmax(self._start[: self._k]))
+        return int(np.argmax(self._start[: self.likelihood.k]))
 
-    def _parts(self, z: Array) -> tuple[Array, Array]:
+    def _log_p_theta(self, z: Array) -> tuple[Array, Array]:
         """log p, (..., k), and theta, (..., m)."""
         from scipy.special import expit
 
-        ratios = np.insert(z[..., : self._k - 1], self._reference, 0.0, axis=-1)
-        return softmax_log(ratios), np.asarray(expit(z[..., self._k - 1 :]))
+        ratios = np.insert(z[..., : self.likelihood.k - 1], self._reference, 0.0, axis=-1)
+        return softmax_log(ratios), np.asarray(expit(z[..., self.likelihood.k - 1 :]))
 
     def constrained(self, z: Array) -> Array:
-        logp, theta = self._parts(z)
+        logp, theta = self._log_p_theta(z)
         return np.concatenate([np.exp(logp), theta], axis=-1)
 
     def evaluate(self, z: Array) -> tuple[Array, Array]:
         from scipy.special import log_expit
 
-        logp, theta = self._parts(z)
-        logits = z[..., self._k - 1 :]
+        logp, theta = self._log_p_theta(z)
+        logits = z[..., self.likelihood.k - 1 :]
         value, gradient = self.prior.evaluate(logp)
         x = np.concatenate([np.exp(logp), theta], axis=-1)
-        found, score = self.likelihood.evaluate(x)
-        value = value + found
+        log_likelihood, score = self.likelihood.evaluate(x)
+        value = value + log_likelihood
         value = value + log_expit(logits) @ self.a + log_expit(-logits) @ self.b
-        p, by_p = x[..., : self._k], score[..., : self._k]
+        p, by_p = x[..., : self.likelihood.k], score[..., : self.likelihood.k]
         by_p = p * (by_p - np.einsum("...k,...k->...", p, by_p)[..., None])
-        by_theta = theta * (1.0 - theta) * score[..., self._k :]
+        by_theta = theta * (1.0 - theta) * score[..., self.likelihood.k :]
         by_theta = by_theta + self.a - (self.a + self.b) * theta
         ratios = np.delete(gradient + by_p, self._reference, axis=-1)
         return value, np.concatenate([ratios, by_theta], axis=-1)
@@ -766,7 +656,7 @@ class ParametersDensity(LogDensity):
         return np.asarray((down - up) / (2.0 * _STEP))
 
     def mode(self) -> Array:
-        p, theta = self._start[: self._k], self._start[self._k :]
+        p, theta = self._start[: self.likelihood.k], self._start[self.likelihood.k :]
         logp = np.log(np.maximum(p, 1e-12))
         ratios = np.delete(logp - logp[self._reference], self._reference)
         theta = np.clip(theta, 1e-12, 1.0 - 1e-12)
@@ -776,16 +666,7 @@ class ParametersDensity(LogDensity):
 def with_answers(
     likelihood: ParametricLikelihood, alpha: Array, a: Array, b: Array
 ) -> ParametricLikelihood:
-    """The likelihood with answers that were asked directly, and trials of the parameters.
-
-    Parameters
-    ----------
-    likelihood : ParametricLikelihood
-    alpha : array, shape (k,)
-        Direct answers of each category, which need not be whole.
-    a, b : arrays, shape (m,)
-        Trials of each parameter that succeeded and failed.
-    """
+    """The likelihood with direct answers alpha, (k,), and trials of theta: a of 1, b of 0, (m,)."""
     k, m = likelihood.k, likelihood.m
     matrices, counts = list(likelihood.matrices), list(likelihood.counts)
     if alpha.any():
@@ -800,75 +681,41 @@ def with_answers(
     return replace(likelihood, matrices=tuple(matrices), counts=tuple(counts))
 
 
-# -- The posterior of several groups with partial pooling, in coordinates that mix well -----------
-# Group g has the distribution ``softmax(H e_g)``, with H an orthonormal basis of the vectors of k
-# numbers that sum to zero, and ``e_g ~ N(m, t^2 / 2)`` in every direction, so that the logarithm of
-# the ratio of any two frequencies varies between groups with standard deviation t. Sampling
-# (m, log t, e) is slow where groups are small, and (m, log t, (e - m) / t) where they are large.
-# Here a group's coordinates are what is left of e_g when the normal approximation of its law given
-# m, t and its reports is taken off: for reports as good as normal they are standard normal,
-# whatever m and t are.
+# -- several groups with partial pooling: see the head of this module ------------------------------
 
 
 _WIDER = 4  # times the rows of the largest group up to which all groups share one matrix
 _ROUNDS = 50
-_STEP_pooling = 1e-4  # of finite differences, in standard deviations
-
-
-class ScaleLaw(Protocol):
-    """The prior of the standard deviation between groups."""
-
-    def log_density(self, sd: Array) -> tuple[Array, Array]:
-        """Up to a constant, and its derivative with respect to log(sd)."""
-
-
-def contrasts(k: int) -> Array:
-    """An orthonormal basis, shape (k, k - 1), of the vectors whose k entries sum to zero."""
-    steps = np.arange(1, k)
-    basis = np.triu(np.ones((k, k - 1)))
-    basis[steps, steps - 1] = -steps
-    return np.asarray(basis / np.sqrt(steps * (steps + 1.0)))
+_POOLED_STEP = 1e-4  # of finite differences, in standard deviations
 
 
 @dataclass(frozen=True, eq=False)
 class GroupReports:
-    """The log-likelihood of each group's reports at a distribution of its own.
+    """The log-likelihood of each group's reports at a distribution of its own."""
 
-    Parameters
-    ----------
-    parts : list of (groups, W, n)
-        Numbers of groups, (b,), a matrix of likelihoods, (u, k), and counts, (b, u). A group is in
-        one part at most.
-    n_groups, k : int
-    """
-
+    # numbers of groups, (b,), likelihoods, (u, k), and counts, (b, u); a group is in one at most
     parts: tuple[tuple[Array, Array, Array], ...]
     n_groups: int
     k: int
 
     @classmethod
     def of(cls, likelihoods: Sequence[Likelihood | None], k: int) -> GroupReports:
-        """From the likelihood of each group, None for one without reports.
-
-        Rows that groups share are kept once, unless groups have mostly rows of their own.
-        """
-        held = [g for g, one in enumerate(likelihoods) if one is not None]
-        rows = [np.asarray(one.W.dense(), float) for one in likelihoods if one is not None]
-        counts = [np.asarray(one.n, float) for one in likelihoods if one is not None]
-        most = max(map(len, rows), default=0)
-        if not held:
+        """The likelihoods of groups, None without reports; rows that they share are kept once."""
+        reporting = [(g, one) for g, one in enumerate(likelihoods) if one is not None]
+        if not reporting:
             return cls((), len(likelihoods), k)
+        groups = [g for g, _ in reporting]
+        rows = [np.asarray(one.W.dense(), float) for _, one in reporting]
+        counts = [np.asarray(one.n, float) for _, one in reporting]
         shared, place = np.unique(np.concatenate(rows), axis=0, return_inverse=True)
-        if len(shared) > _WIDER * most:
-            single = zip(held, rows, counts, strict=True)
+        if len(shared) > _WIDER * max(map(len, rows)):
+            single = zip(groups, rows, counts, strict=True)
             parts = tuple((np.array([g]), W, n[None]) for g, W, n in single)
             return cls(parts, len(likelihoods), k)
-        table, owner = (
-            np.zeros((len(held), len(shared))),
-            np.repeat(range(len(held)), [*map(len, rows)]),
-        )
+        table = np.zeros((len(groups), len(shared)))
+        owner = np.repeat(range(len(groups)), [*map(len, rows)])
         np.add.at(table, (owner, place.reshape(-1)), np.concatenate(counts))
-        return cls(((np.array(held), shared, table),), len(likelihoods), k)
+        return cls(((np.array(groups), shared, table),), len(likelihoods), k)
 
     def evaluate(self, p: Array) -> tuple[Array, Array]:
         """Values, (c,), and gradients with respect to p, at p of shape (c, g, k)."""
@@ -881,23 +728,6 @@ class GroupReports:
             slopes[:, groups] = np.where(possible[:, None, None], n / safe, 0.0) @ W
         return values, slopes
 
-    def information(self, p: Array) -> Array:
-        """Expected information about p, (g, k, k), of the groups' reports at p, (g, k).
-
-        With expected counts in place of those observed it is never indefinite in log ratios.
-        """
-        found = np.zeros((self.n_groups, self.k, self.k))
-        for groups, W, n in self.parts:
-            m = p[groups] @ W.T
-            weights = np.where(m > 0.0, n / np.maximum(m, 1e-300) ** 2, 0.0)
-            found[groups] = np.einsum("gu,ui,uj->gij", weights, W, W, optimize=True)
-        return found
-
-
-def _softmax(logs: Array) -> Array:
-    """Distributions, over the last axis, from logarithms up to a constant."""
-    return np.asarray(np.exp(softmax_log(logs)))
-
 
 def _by_logs(p: Array, slopes: Array) -> Array:
     """Gradients with respect to the logarithms whose softmax is p."""
@@ -906,56 +736,40 @@ def _by_logs(p: Array, slopes: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Frames:
-    """Normal approximation ``s' (e - e0) - (e - e0)' U L U' (e - e0) / 2`` of each group's reports.
+    """``s' (e - e0) - (e - e0)' U L U' (e - e0) / 2``, which is nearly each group's likelihood."""
 
-    Parameters
-    ----------
-    centre : array, shape (g, k - 1)
-        The e0 of each group.
-    directions : array, shape (g, k - 1, k - 1)
-        The U, in columns.
-    precision : array, shape (g, k - 1)
-        The diagonal of L, from 0 on.
-    score : array, shape (g, k - 1)
-        ``U' s``.
-    """
-
-    centre: Array
-    directions: Array
-    precision: Array
-    score: Array
+    centre: Array  # e0, (g, k - 1)
+    directions: Array  # U, in columns, (g, k - 1, k - 1)
+    precision: Array  # the diagonal of L, from 0 on, (g, k - 1)
+    score: Array  # U' s, (g, k - 1)
 
     @classmethod
     def at(cls, reports: GroupReports, centre: Array, basis: Array) -> Frames:
-        """That at `centre`."""
-        p = _softmax(centre @ basis.T)
+        """The approximation at `centre`."""
+        p = np.exp(softmax_log(centre @ basis.T))
         slopes = _by_logs(p, reports.evaluate(p[None])[1][0]) @ basis
         J = (p[:, :, None] * basis) - p[:, :, None] * (p @ basis)[:, None, :]
-        info = np.einsum("gia,gij,gjb->gab", J, reports.information(p), J, optimize=True)
-        values, U = np.linalg.eigh(info)
+        # with expected counts in place of those observed it is never indefinite in log ratios
+        by_p = np.zeros((reports.n_groups, reports.k, reports.k))
+        for groups, W, n in reports.parts:
+            m = p[groups] @ W.T
+            weights = np.where(m > 0.0, n / np.maximum(m, 1e-300) ** 2, 0.0)
+            by_p[groups] = np.einsum("gu,ui,uj->gij", weights, W, W, optimize=True)
+        information = np.einsum("gia,gij,gjb->gab", J, by_p, J, optimize=True)
+        values, U = np.linalg.eigh(information)
         return cls(centre, U, np.maximum(values, 0.0), np.einsum("gab,ga->gb", U, slopes))
 
 
 @dataclass(frozen=True, eq=False)
 class PooledDensity(LogDensity):
-    """Log posterior of groups with partial pooling.
+    """Log posterior of pooled groups: of m, (k - 1,), log t, and (g, k - 1) row by row.
 
-    Coordinates are the common m, (k - 1,), log t, and those of each group, (g, k - 1), row by row.
-    Reported are the groups' distributions, (g, k), the distribution of a group without effect,
-    softmax(H m), and t: g k + k + 1 numbers.
-
-    Parameters
-    ----------
-    reports : GroupReports
-    common : LogitLaw
-        The prior of softmax(H m).
-    scale : ScaleLaw
-        The prior of t.
+    Reported are the groups' distributions, (g, k), softmax(H m) of a group without effect, and t.
     """
 
     reports: GroupReports
-    common: LogitLaw
-    scale: ScaleLaw
+    common: LogitLaw  # the prior of softmax(H m)
+    scale: Pooling  # the prior of t
 
     @property
     def size(self) -> int:  # type: ignore[override]
@@ -963,14 +777,16 @@ class PooledDensity(LogDensity):
 
     @cached_property
     def basis(self) -> Array:
-        """H, shape (k, k - 1)."""
-        return contrasts(self.reports.k)
+        """H, an orthonormal basis of the vectors whose k entries sum to zero, (k, k - 1)."""
+        steps = np.arange(1, self.reports.k)
+        H = np.triu(np.ones((steps.size + 1, steps.size)))
+        H[steps, steps - 1] = -steps
+        return np.asarray(H / np.sqrt(steps * (steps + 1.0)))
 
     def evaluate(self, z: Array) -> tuple[Array, Array]:
-        e, parts = self._effects(z)
-        m, t, h, shrink, spread, w, rest = parts
-        f = self.frames
-        p = _softmax(e @ self.basis.T)
+        e, m, t, h, shrink, spread, w, keeps = self._effects(z)
+        f = self._fit[0]  # the normal approximations that coordinates rest on
+        p = np.exp(softmax_log(e @ self.basis.T))
         values, slopes = self.reports.evaluate(p)
         by_e = _by_logs(p, slopes) @ self.basis
         half = 0.5 * t[:, None, None] ** 2  # t^2 / 2, the variance in each direction
@@ -979,17 +795,15 @@ class PooledDensity(LogDensity):
         values = values - (w**2 / half).sum(axis=(1, 2)) / 2.0 - width * np.log(t)
         values = values + np.log(spread).sum(axis=(1, 2))
         by_m = by_e - np.einsum("gab,cgb->cga", f.directions, f.precision * shrink * turned)
-        keeps = rest  # 1 / (1 + t^2 L / 2)
-        by_t = (turned * (2.0 * shrink * keeps * h + spread * keeps * self._own(z))).sum(
-            axis=(1, 2)
-        )
+        by_t = turned * (2.0 * shrink * keeps * h + spread * keeps * self._of_groups(z))
+        by_t = by_t.sum(axis=(1, 2))
         by_t += (w**2 / half).sum(axis=(1, 2)) - width + keeps.sum(axis=(1, 2))
-        prior, prior_m = self._common(m)
-        scale, scale_t = self.scale.log_density(t)
+        prior, prior_slopes = self.common.evaluate(softmax_log(m @ self.basis.T))
+        scale, scale_slope = self.scale.log_density(t)
         gradient = np.concatenate(
             [
-                by_m.sum(axis=1) + prior_m,
-                (by_t + scale_t + 1.0)[:, None],
+                by_m.sum(axis=1) + prior_slopes @ self.basis,
+                (by_t + scale_slope + 1.0)[:, None],
                 (turned * spread).reshape(len(z), -1),
             ],
             axis=1,
@@ -997,57 +811,52 @@ class PooledDensity(LogDensity):
         return values + prior + scale + np.log(t), gradient
 
     def mode(self) -> Array:
-        return maximum(self, self._start)
+        start = np.concatenate([self._fit[1], np.zeros(self.size - self.reports.k)])
+        return maximum(self, start)
 
     def curvature(self, z: Array) -> Array:
         """By differences of gradients; groups have no curvature in common but through m and t."""
         d, g = self.reports.k - 1, self.reports.n_groups
         moves = np.zeros((2 * d + 1, self.size))
-        moves[np.arange(d + 1), np.arange(d + 1)] = _STEP_pooling
+        moves[np.arange(d + 1), np.arange(d + 1)] = _POOLED_STEP
         for a in range(d):
-            moves[d + 1 + a, d + 1 + a :: d] = _STEP_pooling
+            moves[d + 1 + a, d + 1 + a :: d] = _POOLED_STEP
         ahead = self.evaluate(z + moves)[1]
-        change = (self.evaluate(z - moves)[1] - ahead) / (2.0 * _STEP_pooling)
-        found = np.zeros((self.size, self.size))
-        found[: d + 1] = change[: d + 1]
-        found[:, : d + 1] = change[: d + 1].T
-        found[: d + 1, : d + 1] = (change[: d + 1, : d + 1] + change[: d + 1, : d + 1].T) / 2.0
-        own = change[d + 1 :, d + 1 :].reshape(d, g, d)
+        change = (self.evaluate(z - moves)[1] - ahead) / (2.0 * _POOLED_STEP)
+        H = np.zeros((self.size, self.size))
+        H[: d + 1] = change[: d + 1]
+        H[:, : d + 1] = change[: d + 1].T
+        H[: d + 1, : d + 1] = (change[: d + 1, : d + 1] + change[: d + 1, : d + 1].T) / 2.0
+        blocks = change[d + 1 :, d + 1 :].reshape(d, g, d)
         for group in range(g):
             at = slice(d + 1 + group * d, d + 1 + (group + 1) * d)
-            found[at, at] = (own[:, group] + own[:, group].T) / 2.0
-        return found
+            H[at, at] = (blocks[:, group] + blocks[:, group].T) / 2.0
+        return H
 
     def constrained(self, z: Array) -> Array:
         flat = z.reshape(-1, self.size)
-        e, parts = self._effects(flat)
-        groups = _softmax(e @ self.basis.T).reshape(len(flat), -1)
-        common = _softmax(parts[0] @ self.basis.T)
-        found = np.concatenate([groups, common, parts[1][:, None]], axis=1)
-        return found.reshape(*z.shape[:-1], -1)
+        e, m, t, *_ = self._effects(flat)
+        groups = np.exp(softmax_log(e @ self.basis.T)).reshape(len(flat), -1)
+        common = np.exp(softmax_log(m @ self.basis.T))
+        values = np.concatenate([groups, common, t[:, None]], axis=1)
+        return values.reshape(*z.shape[:-1], -1)
 
-    # -- inside
-
-    def _own(self, z: Array) -> Array:
+    def _of_groups(self, z: Array) -> Array:
+        """The coordinates of each group, (c, g, k - 1)."""
         return z[:, self.reports.k :].reshape(len(z), self.reports.n_groups, self.reports.k - 1)
 
-    def _effects(self, z: Array) -> tuple[Array, tuple[Array, ...]]:
-        """The e of all groups, (c, g, k - 1), and what they are made of."""
-        d, f = self.reports.k - 1, self.frames
+    def _effects(self, z: Array) -> tuple[Array, ...]:
+        """The e of all groups, (c, g, k - 1), and what they are made of, from m, t to w."""
+        d, f = self.reports.k - 1, self._fit[0]
         m, t = z[:, :d], np.exp(np.clip(z[:, d], -300.0, 300.0))
         half = 0.5 * t[:, None, None] ** 2
-        rest = 1.0 / (1.0 + half * f.precision)
-        shrink, spread = half * rest, np.sqrt(half * rest)
+        keeps = 1.0 / (1.0 + half * f.precision)
+        shrink, spread = half * keeps, np.sqrt(half * keeps)
         away = np.einsum("gab,cga->cgb", f.directions, f.centre - m[:, None, :])
         h = f.precision * away + f.score
-        w = shrink * h + spread * self._own(z)
+        w = shrink * h + spread * self._of_groups(z)
         e = m[:, None, :] + np.einsum("gab,cgb->cga", f.directions, w)
-        return e, (m, t, h, shrink, spread, w, rest)
-
-    def _common(self, m: Array) -> tuple[Array, Array]:
-        """The prior of m, (c, k - 1), and its gradient."""
-        values, slopes = self.common.evaluate(softmax_log(m @ self.basis.T))
-        return values, slopes @ self.basis
+        return e, m, t, h, shrink, spread, w, keeps
 
     @cached_property
     def _fit(self) -> tuple[Frames, Array]:
@@ -1068,12 +877,3 @@ class PooledDensity(LogDensity):
                 break
         frames = Frames.at(self.reports, e, self.basis)
         return frames, np.append(m, 0.5 * np.log(2.0 * variance))
-
-    @property
-    def frames(self) -> Frames:
-        """The normal approximations that coordinates rest on."""
-        return self._fit[0]
-
-    @property
-    def _start(self) -> Array:
-        return np.concatenate([self._fit[1], np.zeros(self.size - self.reports.k)])

@@ -1,4 +1,7 @@
-"""The engines that draw from posteriors, by name."""
+"""Posteriors drawn: of one variable, of devices with unknown parameters, of pooled groups.
+
+The engines are this package's Hamiltonian Monte Carlo and PyMC's sampler, by name.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,6 @@ from ldpstats.arguments import did_you_mean, numbers, one_of, replicates
 from ldpstats.errors import InvalidArgument, NotAvailable, PosteriorWarning
 from ldpstats.estimators.parametric import maximum
 from ldpstats.inference.chains import Chains, LogDensity, sample
-from ldpstats.inference.tests import TestResult
 from ldpstats.labels import align
 from ldpstats.likelihood.parametric import ParametricLikelihood
 from ldpstats.likelihood.problem import Likelihood
@@ -26,9 +28,10 @@ from ldpstats.models.posterior.densities import (
     PooledDensity,
     with_answers,
 )
-from ldpstats.models.posterior.evidence import REPLICATES, predictive_check
+from ldpstats.models.posterior.evidence import predictive_check
 from ldpstats.models.posterior.results import (
     BELOW_ONE,
+    POSITIVE,
     PROBABILITY,
     Origin,
     PosteriorResults,
@@ -57,25 +60,7 @@ ENGINES = ("hmc", "pymc")
 
 
 def chains_by(engine: str, density: LogDensity, rng: np.random.Generator, draws: int) -> Chains:
-    """Draw from a posterior by one of the engines.
-
-    Parameters
-    ----------
-    engine : {"hmc", "pymc"}
-        The package's own Hamiltonian Monte Carlo, or PyMC's (extra `bayes`).
-    density : LogDensity
-    rng : numpy Generator
-        The same state gives the same draws.
-    draws : int
-        Over all chains.
-
-    Raises
-    ------
-    InvalidArgument
-        For another engine.
-    NotAvailable
-        If PyMC is needed and not installed.
-    """
+    """Draw from a posterior by our own Hamiltonian Monte Carlo, or by PyMC (extra `bayes`)."""
     if one_of("engine", engine, ENGINES) == "hmc":
         return sample(density, rng, draws)
     from ldpstats.models.posterior.pymc import pymc_chains
@@ -83,7 +68,7 @@ def chains_by(engine: str, density: LogDensity, rng: np.random.Generator, draws:
     return pymc_chains(density, rng, draws)
 
 
-# -- The posterior of the frequencies of one variable ---------------------------------------------
+# -- frequencies of one variable ------------------------------------------------------------------
 
 
 Array = npt.NDArray[Any]
@@ -127,17 +112,17 @@ def frequency_posterior(
     groups: Sequence[tuple[Array, Array]],
     kind: type[Results],
 ) -> Results:
-    """Draw from the posterior of frequencies with these labels, given the likelihood of reports.
-
-    `law` is that of the prior over the labels, and `kind` the class of the results. `groups` are
-    channels and counts for the posterior predictive check; none for no check.
-    """
+    """Draw from the posterior of frequencies; `groups` are channels and counts to check, if any."""
     rng, draws = checked_generator(rng), checked_draws(draws)
     peak = frequency_mode(likelihood, law)
     density = FrequencyDensity.of(likelihood, law)
     chains = chains_by(engine, density, rng, draws)
-    kept = density.constrained(chains.z).reshape(-1, law.k)
-    kept = kept[:: -(-len(kept) // REPLICATES)]
+    before = law.draw(rng, draws)
+    check = None
+    if groups:
+        frequencies = density.constrained(chains.z).reshape(-1, law.k)
+        counts = [n for _, n in groups]
+        check = predictive_check(frequencies, lambda p: [p @ Q for Q, _ in groups], counts, rng)
     words = repr(Dirichlet() if prior is None else prior)
     return kind.of(
         chains,
@@ -145,22 +130,14 @@ def frequency_posterior(
         labels,
         replace(origin, prior=words, without_mode=BELOW_ONE if peak is None else ""),
         peak=peak,
-        prior_draws=law.draw(rng, draws),
-        check=_check(kept, groups, rng) if groups else None,
+        prior_draws=before,
+        check=check,
         concentration=law.alpha if isinstance(law, DirichletLaw) else None,
         engine=engine,
     )
 
 
-def _check(
-    frequencies: Array, groups: Sequence[tuple[Array, Array]], rng: np.random.Generator
-) -> TestResult:
-    """The posterior predictive check of draws (s, k); groups are channels and counts."""
-    counts = [n for _, n in groups]
-    return predictive_check(frequencies, lambda p: [p @ Q for Q, _ in groups], counts, rng)
-
-
-# -- The posterior of frequencies and unknown parameters of devices -------------------------------
+# -- frequencies and unknown parameters of devices ------------------------------------------------
 
 
 _FREQUENCIES = "frequencies"
@@ -172,30 +149,16 @@ _HOW = (
 
 @dataclass(frozen=True, eq=False)
 class ParametersPrior:
-    """Priors of the frequencies and of each parameter, which are independent.
-
-    `given` are the parameters whose prior was chosen; those of the others are flat.
-    """
+    """Priors of the frequencies and of each parameter, which are independent."""
 
     frequencies: SimplexPrior
     parameters: tuple[Beta, ...]
-    given: tuple[str, ...]
+    given: tuple[str, ...]  # parameters whose prior was chosen; those of the others are flat
     words: str
 
 
 def parameters_prior(prior: Any, names: Sequence[str]) -> ParametersPrior:
-    """Read the priors that a caller passes, by name.
-
-    Raises
-    ------
-    InvalidArgument
-        If a name is not an unknown parameter, or its prior is not a Beta.
-
-    Examples
-    --------
-    >>> parameters_prior({"cheating": Beta(2, 18)}, ["cheating"]).words
-    'Dirichlet(1.0), cheating: Beta(2.0, 18.0)'
-    """
+    """Read the priors that a caller passes by name; refuse unknown names, and what is no Beta."""
     if not isinstance(prior, Mapping):
         if prior is not None and not isinstance(prior, SimplexPrior):
             raise InvalidArgument("prior", prior, _HOW)
@@ -209,8 +172,7 @@ def parameters_prior(prior: Any, names: Sequence[str]) -> ParametersPrior:
             hint = did_you_mean(name, names)
             remedy = f"is no unknown parameter of {', '.join(names)}{hint}; prior= {_HOW}"
             raise InvalidArgument("prior", name, remedy)
-    own = None if _FREQUENCIES in names else prior.get(_FREQUENCIES)
-    shares = checked_prior(own)
+    shares = checked_prior(None if _FREQUENCIES in names else prior.get(_FREQUENCIES))
     laws = tuple(prior.get(name, Beta()) for name in names)
     pairs = zip(names, laws, strict=True)
     words = ", ".join([repr(shares), *(f"{name}: {law!r}" for name, law in pairs)])
@@ -234,9 +196,11 @@ def parameters_posterior(
     a, b = (np.array([getattr(one, side) for one in prior.parameters]) for side in "ab")
     density = ParametersDensity(likelihood, law, a, b)
     chains = chains_by(engine, density, rng, draws)
-    kept = density.constrained(chains.z).reshape(-1, likelihood.size)
-    kept = kept[:: -(-len(kept) // REPLICATES)]
-    peak = _peak(likelihood, law, a, b)
+    points = density.constrained(chains.z).reshape(-1, likelihood.size)
+    peak = None
+    if isinstance(law, DirichletLaw) and min(law.alpha.min(), a.min(), b.min()) >= 1.0:
+        # exponents of at least one add answers that were asked directly
+        peak = maximum(with_answers(likelihood, law.alpha - 1.0, a - 1.0, b - 1.0)).x
     before = np.column_stack([law.draw(rng, draws), rng.beta(a, b, size=(draws, a.size))])
     return PosteriorResults.of(
         chains,
@@ -246,22 +210,12 @@ def parameters_posterior(
         simplex=np.r_[np.zeros(k, dtype=np.int64), np.full(likelihood.m, PROBABILITY)],
         peak=peak,
         prior_draws=before,
-        check=predictive_check(kept, likelihood.laws, likelihood.counts, rng),
+        check=predictive_check(points, likelihood.laws, likelihood.counts, rng),
         engine=engine,
     )
 
 
-def _peak(likelihood: ParametricLikelihood, law: Any, a: Array, b: Array) -> Array | None:
-    """Where the posterior density of frequencies and parameters is largest; None if nowhere.
-
-    Priors with exponents of at least one add answers that were asked directly.
-    """
-    if not isinstance(law, DirichletLaw) or min(law.alpha.min(), a.min(), b.min()) < 1.0:
-        return None
-    return maximum(with_answers(likelihood, law.alpha - 1.0, a - 1.0, b - 1.0)).x
-
-
-# -- The posterior of the frequencies in several groups, with partial pooling ---------------------
+# -- frequencies in several groups, with partial pooling ------------------------------------------
 
 
 _WITHOUT_MODE = (
@@ -315,7 +269,8 @@ class GroupedPosterior(PosteriorResults):
     @property
     def groups(self) -> tuple[Label, ...]:
         """Labels of the groups, as tuples with a value for each column."""
-        labels = [self.index.get_level_values(level)[:: self._k] for level in range(len(self.by))]
+        k = len(self.categories)
+        labels = [self.index.get_level_values(level)[::k] for level in range(len(self.by))]
         return tuple(zip(*(values.tolist() for values in labels), strict=True))
 
     @property
@@ -323,23 +278,19 @@ class GroupedPosterior(PosteriorResults):
         """Labels of the categories."""
         return self.common.index
 
-    @property
-    def _k(self) -> int:
-        return len(self.common.index)
-
     def __getitem__(self, label: Any) -> PosteriorResults:
         """The posterior of one group's frequencies."""
-        g = group_place("label", label, self.groups, self.by)
-        at = slice(g * self._k, (g + 1) * self._k)
+        g, k = group_place("label", label, self.groups, self.by), len(self.categories)
+        at = slice(g * k, (g + 1) * k)
         prior = None if self.prior_draws is None else self.prior_draws[:, at]
         origin = replace(self.origin, nobs=self.sizes[g], n_missing=0)
-        samples, zeros = self.samples[:, :, at], np.zeros(self._k, dtype=np.int64)
+        samples, zeros = self.samples[:, :, at], np.zeros(k, dtype=np.int64)
         return PosteriorResults(samples, self.categories, origin, self.run, zeros, None, prior)
 
     @property
     def table(self) -> pd.DataFrame:
         """Posterior means, groups in rows and categories in columns."""
-        values = self.params.to_numpy().reshape(-1, self._k)
+        values = self.params.to_numpy().reshape(-1, len(self.categories))
         rows: pd.Index[Any] = pd.MultiIndex.from_tuples(self.groups, names=self.by)
         rows = rows.get_level_values(0) if len(self.by) == 1 else rows
         return pd.DataFrame(values, index=rows, columns=self.categories)
@@ -359,16 +310,16 @@ class GroupedPosterior(PosteriorResults):
         """
         remedy = f"must be a number from 0 on for each of {len(self.sizes)} groups, not all zero"
         given = self.sizes if weights is None else align("weights", weights, self.table.index)
-        found = numbers("weights", given, remedy, (len(self.sizes),))
-        if not (np.all(found >= 0.0) and 0.0 < found.sum() < np.inf):
+        persons = numbers("weights", given, remedy, (len(self.sizes),))
+        if not (np.all(persons >= 0.0) and 0.0 < persons.sum() < np.inf):
             raise InvalidArgument("weights", weights, remedy)
-        c, n, _ = self.samples.shape
-        share = found / found.sum()
-        samples = np.einsum("g,cngk->cnk", share, self.samples.reshape(c, n, -1, self._k))
+        (c, n, _), k = self.samples.shape, len(self.categories)
+        share = persons / persons.sum()
+        samples = np.einsum("g,cngk->cnk", share, self.samples.reshape(c, n, -1, k))
         prior = self.prior_draws
         if prior is not None:
-            prior = np.einsum("g,sgk->sk", share, prior.reshape(len(prior), -1, self._k))
-        zeros = np.zeros(self._k, dtype=np.int64)
+            prior = np.einsum("g,sgk->sk", share, prior.reshape(len(prior), -1, k))
+        zeros = np.zeros(k, dtype=np.int64)
         return PosteriorResults(samples, self.categories, self.origin, self.run, zeros, None, prior)
 
     def _stored(self) -> dict[str, Any]:
@@ -382,9 +333,9 @@ class GroupedPosterior(PosteriorResults):
     @classmethod
     def _restored(cls, document: dict[str, Any]) -> Self:
         plain = PosteriorResults._restored.__func__(PosteriorResults, document)  # type: ignore[attr-defined]
-        given = {field.name: getattr(plain, field.name) for field in fields(plain)}
+        values = {field.name: getattr(plain, field.name) for field in fields(plain)}
         return cls(
-            **given,
+            **values,
             common=PosteriorResults.from_dict(document["common"]),
             between=PosteriorResults.from_dict(document["between"]),
             by=tuple(document["by"]),
@@ -414,62 +365,48 @@ def pooled_posterior(
             f"partial pooling of {g} groups with {k} categories has {coordinates} parameters, "
             f"{MOST_COORDINATES} at most: pool fewer groups, or merge categories"
         )
-    parts = list(likelihoods.values())
-    entries = sum(one.n.size for one in parts if one is not None) * k
+    by_group = list(likelihoods.values())
+    entries = sum(one.n.size for one in by_group if one is not None) * k
     if entries > _MOST_ENTRIES:
         raise NotAvailable(f"partial pooling of reports with {entries:,} likelihoods: too many")
-    density = PooledDensity(GroupReports.of(parts, k), prior.law(categories), prior)
+    density = PooledDensity(GroupReports.of(by_group, k), prior.law(categories), prior)
     chains = chains_by(engine, density, rng, draws)
-    found = density.constrained(chains.z)
-    peaks = replace(origin, without_mode=_WITHOUT_MODE)
-    sd, common, groups = prior.draw(g, categories, rng, draws)
+    samples = density.constrained(chains.z)  # g k + k + 1 numbers
+    of_groups, typical, sd = samples[:, :, : g * k], samples[:, :, g * k : -1], samples[:, :, -1:]
+    prior_sd, prior_typical, prior_groups = prior.draw(g, categories, rng, draws)
+    check = None
+    if all(tables.values()):  # else some reports are no tables
+        places = {label: place for place, label in enumerate(likelihoods)}
+        pairs = [(places[label], Q, n) for label, table in tables.items() for Q, n in table]
+        counts = [n for _, _, n in pairs]
+        frequencies = of_groups.reshape(-1, g, k)
+        check = predictive_check(
+            frequencies, lambda p: [p[:, place] @ Q for place, Q, _ in pairs], counts, rng
+        )
     how = chains.accepted, chains.divergent, chains.step_size, chains.warmup, chains.thin
     run = Run(engine, *how)
     shared, zeros = replace(origin, subject="Typical frequencies"), np.zeros(k, dtype=np.int64)
     deviation = replace(origin, subject="Standard deviation between groups")
-    single = np.array([-3])
-    made = GroupedPosterior(
-        samples=found[:, :, : g * k],
+    common = PosteriorResults(typical, categories, shared, run, zeros, None, prior_typical)
+    between = PosteriorResults(
+        sd, pd.Index(["sd"]), deviation, run, np.array([POSITIVE]), None, prior_sd[:, None]
+    )
+    results = GroupedPosterior(
+        samples=of_groups,
         index=stacked_index(tuple(likelihoods), categories, by, origin.name),
-        origin=peaks,
+        origin=replace(origin, without_mode=_WITHOUT_MODE),
         run=run,
         simplex=np.repeat(np.arange(g), k),
-        prior_draws=groups.reshape(draws, -1),
-        replicated=_check_pooled(
-            found[:, :, : g * k].reshape(-1, g, k), list(likelihoods), tables, rng
-        ),
-        common=PosteriorResults(
-            found[:, :, g * k : -1], categories, shared, run, zeros, None, common
-        ),
-        between=PosteriorResults(
-            found[:, :, -1:], pd.Index(["sd"]), deviation, run, single, None, sd[:, None]
-        ),
+        prior_draws=prior_groups.reshape(draws, -1),
+        replicated=check,
+        common=common,
+        between=between,
         by=by,
-        sizes=tuple(0 if one is None else one.nobs for one in parts),
+        sizes=tuple(0 if one is None else one.nobs for one in by_group),
     )
-    _warn(made)
-    return made
-
-
-def _check_pooled(
-    found: Array,
-    labels: list[Label],
-    tables: Mapping[Label, Sequence[tuple[Array, Array]]],
-    rng: np.random.Generator,
-) -> TestResult | None:
-    """The posterior predictive check, of draws (s, g, k); None where reports are no tables."""
-    if not all(tables.values()):
-        return None
-    kept = found[:: -(-len(found) // REPLICATES)]
-    pairs = [(labels.index(label), *table) for label, held in tables.items() for table in held]
-    counts = [n for _, _, n in pairs]
-    return predictive_check(kept, lambda p: [p[:, g] @ Q for g, Q, _ in pairs], counts, rng)
-
-
-def _warn(made: GroupedPosterior) -> None:
-    """Warn of chains that are not to be relied on."""
-    parts = made, made.common, made.between
-    agreement = pd.concat([part.rhat for part in parts], ignore_index=True)
-    sizes = pd.concat([part.ess for part in parts], ignore_index=True)
-    for doubt in chain_doubts(agreement, sizes, made.divergences, made.samples.shape[:2]):
-        warnings.warn(doubt, PosteriorWarning, stacklevel=4)
+    together = results, common, between
+    agreement = pd.concat([one.rhat for one in together], ignore_index=True)
+    sizes = pd.concat([one.ess for one in together], ignore_index=True)
+    for doubt in chain_doubts(agreement, sizes, run.divergences, samples.shape[:2]):
+        warnings.warn(doubt, PosteriorWarning, stacklevel=3)
+    return results

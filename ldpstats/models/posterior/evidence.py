@@ -1,4 +1,7 @@
-"""Bayes factors of point nulls, by the ratio of Savage and Dickey."""
+"""What draws say for and against: Bayes factors, inequalities as text, predictive checks.
+
+Bayes factors of point nulls are ratios of densities (Savage and Dickey).
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,6 @@ from ldpstats.inference.tests import TestResult
 from ldpstats.models.results import linear_hypothesis
 
 __all__ = [
-    "REPLICATES",
     "BayesFactor",
     "bayes_factor",
     "dirichlet_density",
@@ -103,11 +105,9 @@ def bayes_factor(
     bounds: tuple[float, float],
     exact: float | None = None,
 ) -> BayesFactor:
-    """The Bayes factor for ``contrast = value`` from posterior draws (c, n) and prior draws (s,).
+    """The Bayes factor for ``contrast = value`` from posterior draws, (c, n), and prior ones, (s,).
 
-    Densities are those of kernels on the scale ``log((x - low) / (high - x))``, on which draws have
-    no edges; the prior's is `exact` where it is known. Beyond nearly all draws they are those of a
-    law fitted to their mean and variance: beta between bounds, else normal.
+    Densities are those of kernels on a scale without edges; `exact` the prior's where it is known.
     """
     low, high = bounds
     if not low < high:
@@ -120,10 +120,10 @@ def bayes_factor(
     if exact is None:
         if prior is None:
             raise InvalidArgument("hypothesis", words, "has no prior density that is known")
-        before, own, beyond = _log_density(prior[None], value, bounds)
+        before, prior_error, beyond = _log_density(prior[None], value, bounds)
         far = far or beyond
     else:
-        before, own = log(exact) if exact > 0.0 else -inf, 0.0
+        before, prior_error = log(exact) if exact > 0.0 else -inf, 0.0
     note = ""
     if far:
         note = (
@@ -131,7 +131,7 @@ def bayes_factor(
             "mean and variance, and may be wrong by orders of magnitude"
         )
     ratio = exp(min(posterior - before, _MOST)) if before > -inf else inf
-    together = nan if far else sqrt(error**2 + own**2)
+    together = nan if far else sqrt(error**2 + prior_error**2)
     return BayesFactor(words, ratio, together, exp(posterior), exp(before), note)
 
 
@@ -147,16 +147,18 @@ def dirichlet_density(R: Array, value: float, alpha: Array) -> float | None:
 
 
 def _scaled(x: Array, bounds: tuple[float, float]) -> Array:
+    """x on the scale without edges."""
     low, high = bounds
     if not isfinite(low) and not isfinite(high):
         return x
     with np.errstate(divide="ignore"):
-        found = np.log(x - low) if isfinite(low) else np.zeros(x.shape)
-        found = found - np.log(high - x) if isfinite(high) else found
-    return np.asarray(np.clip(found, -700.0, 700.0))  # draws at an end, by rounding
+        scaled = np.log(x - low) if isfinite(low) else np.zeros(x.shape)
+        scaled = scaled - np.log(high - x) if isfinite(high) else scaled
+    return np.asarray(np.clip(scaled, -700.0, 700.0))  # draws at an end, by rounding
 
 
 def _slope(x: float, bounds: tuple[float, float]) -> float:
+    """The derivative of `_scaled`."""
     low, high = bounds
     if not isfinite(low) and not isfinite(high):
         return 1.0
@@ -184,29 +186,20 @@ def _log_density(
 
 
 def _fitted(draws: Array, value: float, bounds: tuple[float, float]) -> float:
-    """Log density of the law with the mean and variance of draws.
-
-    The beta law; without bounds the normal one, with a single bound the lognormal one.
-    """
+    """Log density of the beta law with the mean and variance of draws; on a line the normal one."""
     low, high = bounds
-    if not isfinite(high - low):
-        return _fitted_normal(draws, value, bounds)
-    centre, spread = float(draws.mean()), float(draws.std())
+    on_line = not isfinite(high - low)  # with a single bound the lognormal law
+    x = _scaled(draws, bounds) if on_line else draws
+    centre, spread = float(x.mean()), float(x.std())
     if not spread > 0.0:
         return -inf
+    if on_line:
+        z = (float(_scaled(np.array(value), bounds)) - centre) / spread
+        return -0.5 * z * z - log(spread * sqrt(2.0 * np.pi)) + log(_slope(value, bounds))
     share, scale = (centre - low) / (high - low), high - low
     total = max(share * (1.0 - share) * (scale / spread) ** 2 - 1.0, _FAR)
     a, b = share * total, (1.0 - share) * total
     return _log_beta((value - low) / scale, a, b) - log(scale)
-
-
-def _fitted_normal(draws: Array, value: float, bounds: tuple[float, float]) -> float:
-    x, at = _scaled(draws, bounds), float(_scaled(np.array(value), bounds))
-    spread = float(x.std())
-    if not spread > 0.0:
-        return -inf
-    z = (at - float(x.mean())) / spread
-    return -0.5 * z * z - log(spread * sqrt(2.0 * np.pi)) + log(_slope(value, bounds))
 
 
 def _log_beta(x: float, a: float, b: float) -> float:
@@ -215,7 +208,7 @@ def _log_beta(x: float, a: float, b: float) -> float:
     return constant + (a - 1.0) * log(x) + (b - 1.0) * log1p(-x)
 
 
-# -- Inequalities between parameters, as text: "nurse > cook", "nurse + cook > driver", "a > .3" ---
+# -- inequalities as text: "a > b", "a + b > c", "a > b > c", "a > .3, b < .2" ---------------------
 
 
 _HOW = "write for example 'nurse > cook', 'nurse + cook > driver' or 'nurse > .3'"
@@ -224,10 +217,7 @@ _SIGNS = re.compile("(>=|<=|>|<)")
 
 
 def inequalities(text: object, terms: pd.Index[Any]) -> tuple[Array, Array]:
-    """R, shape (q, m), and value, (q,), of a claim that holds where R p > value in every row.
-
-    Inequalities may be chained, "a > b > c", and joined by commas: all of them must hold.
-    """
+    """R, (q, m), and value, (q,), of a claim that holds where R p > value in every row."""
     if not isinstance(text, str) or not text.strip():
         raise InvalidArgument("claim", text, f"must be an inequality as text: {_HOW}")
     hidden = _names_with_signs(text, terms)
@@ -259,7 +249,11 @@ def _claims(text: str, terms: pd.Index[Any], hidden: list[str]) -> tuple[Array, 
             equation = f"{left.strip()} = {right.strip()}"
             for i, name in enumerate(hidden):
                 equation = equation.replace(f"\0{i}\0", name)
-            R, value = _read(text, equation, terms)
+            try:
+                R, value = linear_hypothesis(equation, terms)
+            except InvalidArgument as error:  # which quotes the equation that was made of it
+                why = error.remedy.split("; ")[0]  # what follows is of equations
+                raise InvalidArgument("claim", text, f"{why}; {_HOW}; {_LABELS}") from None
             side = 1.0 if sign.startswith(">") else -1.0
             rows.append(side * R)
             values.append(side * value)
@@ -279,27 +273,19 @@ def point_null(hypothesis: Any, terms: pd.Index[Any]) -> tuple[Array, float]:
     return R[0], float(value[0])
 
 
-def _read(text: str, equation: str, terms: pd.Index[Any]) -> tuple[Array, Array]:
-    try:
-        return linear_hypothesis(equation, terms)
-    except InvalidArgument as error:  # which quotes the equation that was made of it
-        why = error.remedy.split("; ")[0]  # what follows is of equations
-        raise InvalidArgument("claim", text, f"{why}; {_HOW}; {_LABELS}") from None
-
-
 def _names_with_signs(text: str, terms: pd.Index[Any]) -> list[str]:
     """Labels in a text that hold signs of inequalities or commas, the longest first."""
-    found = []
+    names: list[str] = []
     for term in terms:
         if set("<>,=") & set(str(term)):
-            found += [name for name in (f"p[{term}]", str(term)) if name in text]
-    return sorted(found, key=len, reverse=True)
+            names += [name for name in (f"p[{term}]", str(term)) if name in text]
+    return sorted(names, key=len, reverse=True)
 
 
-# -- Could the posterior have made these reports? A check by replicated surveys -------------------
+# -- could the posterior have made these reports? A check by replicated surveys --------------------
 
 
-REPLICATES = 1000  # draws whose surveys are replicated
+_REPLICATES = 1000  # draws whose surveys are replicated
 _LARGEST = 1 << 24  # entries of replicated counts at a time
 _NULL = "reports like these come from the model and the prior"
 
@@ -310,33 +296,22 @@ def predictive_check(
     counts: Sequence[Array],
     rng: np.random.Generator,
 ) -> TestResult:
-    """Posterior predictive check by the chi-square discrepancy of the reports.
+    """Posterior predictive check of draws (s, ...) by the chi-square discrepancy of the reports.
 
-    The share of draws for which a survey simulated from the law P of a draw has a larger
-    ``sum (n_y - N P_y)^2 / (N P_y)`` than the one that was held. It leans towards one half: the
-    draws have seen the reports (Gelman, Meng and Stern 1996).
-
-    Parameters
-    ----------
-    draws : array, shape (s, ...)
-        Draws from the posterior.
-    laws : callable
-        Takes some of the draws, (t, ...), and returns the law of a report, (t, l), in each group
-        of respondents.
-    counts : sequence of arrays, shape (l,)
-        The reports of each group.
-    rng : numpy Generator
+    How often surveys from the `laws` of draws, (t, l) a group, have a larger discrepancy than the
+    `counts`, (l,): near one half, as draws have seen the reports (Gelman, Meng and Stern 1996).
     """
+    draws = draws[:: -(-len(draws) // _REPLICATES)]
     observed, replicated = np.zeros(len(draws)), np.zeros(len(draws))
     step = max(1, _LARGEST // max(max(n.size for n in counts), 1))
     for start in range(0, len(draws), step):
-        part = slice(start, start + step)
-        for law, n in zip(laws(draws[part]), counts, strict=True):
+        chunk = slice(start, start + step)
+        for law, n in zip(laws(draws[chunk]), counts, strict=True):
             share = np.maximum(law, 0.0)
             share /= share.sum(axis=1, keepdims=True)
             expected = n.sum() * share
-            observed[part] += _discrepancy(n, expected)
-            replicated[part] += _discrepancy(rng.multinomial(int(n.sum()), share), expected)
+            observed[chunk] += _discrepancy(n, expected)
+            replicated[chunk] += _discrepancy(rng.multinomial(int(n.sum()), share), expected)
     p = float((replicated >= observed).mean())
     how = f"posterior predictive check, chi-square discrepancy, {len(draws)} replicates"
     return TestResult(_NULL, float(observed.mean()), None, p, how)
@@ -356,19 +331,7 @@ _TITLES = {"arviz": "ArviZ", "pymc": "PyMC", "pytensor": "PyTensor"}
 
 
 def package(name: str, need: str) -> Any:
-    """The package `name`, imported when it is first needed.
-
-    Parameters
-    ----------
-    name : {"arviz", "pymc", "pytensor"}
-    need : str
-        What needs it, for the error.
-
-    Raises
-    ------
-    NotAvailable
-        If it is not installed; the message says how to install it.
-    """
+    """The package "arviz", "pymc" or "pytensor", imported when it is first needed by `need`."""
     try:
         with warnings.catch_warnings():  # ArviZ announces its next version whenever it is imported
             warnings.simplefilter("ignore", FutureWarning)

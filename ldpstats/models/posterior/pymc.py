@@ -1,10 +1,15 @@
-"""PyMC's No-U-Turn sampler for posteriors of this package."""
+"""PyMC: its No-U-Turn sampler for our posteriors, and our likelihoods inside its models.
+
+Frequencies with a Dirichlet prior are a model of PyMC's own distributions and of our likelihood.
+Other posteriors enter as they are, value and gradient, in the coordinates in which their Laplace
+approximation is standard normal. Groups of reports are observed as counts of listed reports where
+these are few, else one by one.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -46,29 +51,11 @@ _CHAINS, _WARMUP = 4, 1000
 
 
 def pymc_chains(density: LogDensity, rng: np.random.Generator, draws: int) -> Chains:
-    """Draw from a posterior by PyMC's sampler, in 4 chains of 1,000 iterations of warm-up.
-
-    Frequencies with a Dirichlet prior are a model of PyMC's own distributions and of our
-    likelihood. Other posteriors enter as they are, value and gradient, in the coordinates in which
-    their Laplace approximation is standard normal.
-
-    Parameters
-    ----------
-    density : LogDensity
-    rng : numpy Generator
-        The same state gives the same draws.
-    draws : int
-        Over all chains; rounded up to a multiple of 4.
-
-    Raises
-    ------
-    NotAvailable
-        If PyMC is not installed.
-    """
+    """Draw from a posterior by PyMC's sampler, in 4 chains of 1,000 iterations of warm-up."""
     package("pymc", _NEED)
     if isinstance(density, FrequencyDensity) and isinstance(density.prior, DirichletLaw):
         trace = _run(frequency_model(density), rng, draws)
-        return _chains(trace, density.coordinates(_values(trace, "p")))
+        return _chains(trace, density.coordinates(np.stack(trace.get_values("p", combine=False))))
     return density_chains(density, rng, draws)
 
 
@@ -76,7 +63,8 @@ def density_chains(density: LogDensity, rng: np.random.Generator, draws: int) ->
     """Draw from any log density, in the coordinates of its Laplace approximation."""
     centre, scale = laplace(density)
     trace = _run(density_model(density, centre, scale), rng, draws)
-    return _chains(trace, _values(trace, "u") @ scale.T + centre)
+    u = np.stack(trace.get_values("u", combine=False))
+    return _chains(trace, u @ scale.T + centre)
 
 
 def frequency_model(density: FrequencyDensity) -> Any:
@@ -142,30 +130,18 @@ def _density() -> Any:
     return Density
 
 
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """PyMC says nothing of its chains: the results do."""
-    logger = logging.getLogger("pymc")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
-
-
 def _run(model: Any, rng: np.random.Generator, draws: int) -> Any:
     """The chains of a model, in this process, as a MultiTrace."""
+    logger = logging.getLogger("pymc")
     seed = int(rng.integers(2**31))
     how = {"draws": ceil(draws / _CHAINS), "tune": _WARMUP, "chains": _CHAINS, "cores": 1}
     how |= {"progressbar": False, "return_inferencedata": False, "random_seed": seed}
-    with _quiet():
+    level = logger.level
+    logger.setLevel(logging.ERROR)  # PyMC says nothing of its chains: the results do
+    try:
         return package("pymc", _NEED).sample(model=model, compute_convergence_checks=False, **how)
-
-
-def _values(trace: Any, name: str) -> Array:
-    """Draws of a vector, shape (c, n, d)."""
-    return np.stack(trace.get_values(name, combine=False))
+    finally:
+        logger.setLevel(level)
 
 
 def _chains(trace: Any, z: Array) -> Chains:
@@ -176,12 +152,10 @@ def _chains(trace: Any, z: Array) -> Chains:
     return Chains(z, accepted, divergent, step_size, _WARMUP)
 
 
-# -- Privatised reports as observed variables of a PyMC model -------------------------------------
+# -- privatised reports as observed variables of a PyMC model -------------------------------------
 
 
-_NEED_observing = "ldpstats.pymc.observe"
-_OUTSIDE = f"{_NEED_observing} is called inside a model: with pymc.Model(): ..."
-_FREQUENCIES = "must be a tensor or numbers: {} frequencies, or a row of them for each respondent"
+_OBSERVE = "ldpstats.pymc.observe"
 _ORDER = (
     "has a row for each respondent, so that their order counts: pass Reports, which keep it, and "
     "not Counts"
@@ -192,85 +166,100 @@ def observed(
     name: str, p: Any, reports: Any, candidates: Any = None, parameters: Any = None
 ) -> Any:
     """Add the likelihood of reports to the model that is being written: see `pymc.observe`."""
-    package("pymc", _NEED_observing)
-    groups = collected(reports, candidates)
-    tensor = _frequencies(p, common_labels(groups))
-    values = checked_parameters(parameters, groups)
+    pymc = package("pymc", _OBSERVE)
     several = isinstance(reports, list | tuple)
-    names = _names(name, groups, several)
-    parts = [tensor] * len(groups) if tensor.ndim == 1 else _parts(tensor, groups)
-    made = [_variable(*one, values) for one in zip(names, parts, groups, strict=True)]
-    return tuple(made) if several else made[0]
+    groups = _groups(reports, candidates)
+    tensor = _frequencies(p, groups[0].labels)
+    values = _parameters(parameters, groups)
+    if not isinstance(name, str) or not name:
+        raise InvalidArgument("name", name, "must be text: the name of the reports in the model")
+    try:
+        model = pymc.modelcontext(None)
+    except TypeError:
+        remedy = f"{_OBSERVE} is called inside a model: with pymc.Model(): ..."
+        raise NotAvailable(remedy) from None
+    names = [f"{name}_{i}" for i in range(len(groups))] if several else [name]
+    for one in names:
+        in_model = model.name_for(one)
+        if in_model in model.named_vars:
+            raise InvalidArgument("name", name, f"the model has a variable {one!r} already")
+        if taken := {f"{in_model}_cohort", f"{in_model}_report"} & set(model.coords):
+            remedy = f"the model has a dimension {taken.pop()!r} already"
+            raise InvalidArgument("name", name, remedy)
+    tensors = [tensor] * len(groups)
+    if tensor.ndim == 2:  # the rows of p that belong to each group
+        if not all(hasattr(group.data, "ids") for group in groups):  # Reports, not Counts
+            raise InvalidArgument("p", f"tensor of shape {tensor.type.shape}", _ORDER)
+        ends = np.cumsum([0] + [group.size for group in groups])
+        if tensor.type.shape[0] not in (None, ends[-1]):
+            missing = sum(group.data.n_missing for group in groups)
+            remedy = f"must have a row for each of the {ends[-1]} reports"
+            remedy += f", none for the {missing} who gave no answer" if missing else ""
+            raise InvalidArgument("p", f"tensor of shape {tensor.type.shape}", remedy)
+        whole = _of_shape(tensor, 0, int(ends[-1]))
+        tensors = [whole[a:b] for a, b in pairwise(ends)]
+    variables = [_variable(*one, values) for one in zip(names, tensors, groups, strict=True)]
+    return tuple(variables) if several else variables[0]
 
 
 def _variable(name: str, p: Any, group: Group, parameters: dict[str, Any]) -> Any:
     """The observed variable of a group of reports; p is of shape (k,) or (n, k)."""
-    if group.mechanism.unknown:
-        law = law_of(group, p, parameters)
-        if p.ndim == 1:
-            return _counted(name, law, group)
-        codes = group.shown(group.each[0])
-        return package("pymc", _NEED_observing).Categorical(name, p=law, observed=codes)
-    if p.ndim == 2 or not group.is_listed:
-        return _each(name, p, group)
-    likelihood = group.listed()
-    law, scale = mixed(likelihood.W, p), np.exp(likelihood.W.log_scale)
-    return _counted(name, law if np.all(scale == 1.0) else law * scale, group)
+    mechanism = group.mechanism
+    if not mechanism.unknown:
+        if p.ndim == 2 or not group.is_listed:
+            return _each(name, p, group)
+        # one of each possible report, cohort by cohort
+        cohorts, y = mechanism.n_cohorts, np.arange(group.n_listed)
+        cohort = np.repeat(np.arange(cohorts), group.n_listed) if cohorts else None
+        W = group.likelihood(group.coded(np.tile(y, max(cohorts, 1))), cohort).W
+        law, scale = mixed(W, p), np.exp(W.log_scale)
+        return _counted(name, law if np.all(scale == 1.0) else law * scale, group)
+    from pytensor import tensor as pt
 
-
-def _names(name: object, groups: list[Group], several: bool) -> list[str]:
-    """Names of the variables in the model, none of which it has already."""
-    if not isinstance(name, str) or not name:
-        raise InvalidArgument("name", name, "must be text: the name of the reports in the model")
-    try:
-        model = package("pymc", _NEED_observing).modelcontext(None)
-    except TypeError:
-        raise NotAvailable(_OUTSIDE) from None
-    names = [f"{name}_{i}" for i in range(len(groups))] if several else [name]
-    for one in names:
-        own = model.name_for(one)
-        if own in model.named_vars:
-            raise InvalidArgument("name", name, f"the model has a variable {one!r} already")
-        if taken := {f"{own}_cohort", f"{own}_report"} & set(model.coords):
-            raise InvalidArgument(
-                "name", name, f"the model has a dimension {taken.pop()!r} already"
-            )
-    return names
+    unknown = list(mechanism.unknown)
+    matrix = mechanism.polynomials(unknown)
+    law = 0.0  # p Q(theta), (..., l)
+    for powers, Q in zip(matrix.exponents, matrix.coefficients, strict=True):
+        factors = [parameters[one] ** int(e) for one, e in zip(unknown, powers, strict=True) if e]
+        term = pt.dot(p, np.ascontiguousarray(Q))
+        for factor in factors:
+            term = term * factor
+        law = law + term
+    if p.ndim == 1:
+        return _counted(name, law, group)
+    codes = group.shown(group.each[0])
+    return package("pymc", _OBSERVE).Categorical(name, p=law, observed=codes)
 
 
 def _frequencies(p: Any, labels: pd.Index[Any]) -> Any:
     """p as a tensor of shape (k,) or (n, k)."""
-    package("pytensor", _NEED_observing)
+    package("pytensor", _OBSERVE)
     from pytensor import tensor as pt
     from pytensor.graph.basic import Variable
 
-    remedy = _FREQUENCIES.format(len(labels))
+    k = len(labels)
+    remedy = f"must be a tensor or numbers: {k} frequencies, or a row of them for each respondent"
     if isinstance(p, Variable):
         tensor = p
         if not str(getattr(p, "dtype", "")).startswith(("float", "int")):
             raise InvalidArgument("p", str(p), remedy)
     else:
-        tensor = pt.as_tensor_variable(_numbers(p, labels, remedy))
-    if tensor.ndim not in (1, 2) or tensor.type.shape[-1] not in (None, len(labels)):
+        if isinstance(p, pd.DataFrame):  # a column for each category
+            places = align("p", pd.Series(np.arange(p.shape[1]), p.columns), labels)
+            p = p.to_numpy()[:, places]
+        known = numbers("p", align("p", p, labels), remedy)
+        if not np.all(known >= 0.0):  # nor nan
+            raise InvalidArgument("p", known, f"{remedy}, none below zero")
+        if known.ndim and known.shape[-1] == k:
+            _sums(known)
+        tensor = pt.as_tensor_variable(known)
+    if tensor.ndim not in (1, 2) or tensor.type.shape[-1] not in (None, k):
         raise InvalidArgument("p", f"tensor of shape {tensor.type.shape}", remedy)
-    return _of_shape(pt.cast(tensor, "float64"), -1, len(labels))
+    return _of_shape(pt.cast(tensor, "float64"), -1, k)
 
 
-def _numbers(p: Any, labels: pd.Index[Any], remedy: str) -> Array:
-    """Frequencies that are numbers, matched by label where they have labels."""
-    if isinstance(p, pd.DataFrame):  # a column for each category
-        places = align("p", pd.Series(np.arange(p.shape[1]), p.columns), labels)
-        p = p.to_numpy()[:, places]
-    known = numbers("p", align("p", p, labels), remedy)
-    if not np.all(known >= 0.0):  # nor nan
-        raise InvalidArgument("p", known, f"{remedy}, none below zero")
-    if known.ndim and known.shape[-1] == len(labels):
-        _check_sums(known)
-    return known
-
-
-def _check_sums(law: Array) -> Array:
-    """The sums of probabilities, which are one."""
+def _sums(law: Array) -> Array:
+    """The sums of probabilities, which are one but for rounding."""
     total = law.sum(axis=-1, keepdims=True)
     away = np.abs(total - 1.0)
     if not np.all(away < 1e-6):
@@ -287,30 +276,25 @@ def _of_shape(tensor: Any, axis: int, size: int) -> Any:
     return pt.specify_shape(tensor, shape)
 
 
-def _parts(tensor: Any, groups: list[Group]) -> list[Any]:
-    """The rows of p that belong to each group."""
-    if not all(hasattr(group.data, "ids") for group in groups):  # Reports, not Counts
-        raise InvalidArgument("p", f"tensor of shape {tensor.type.shape}", _ORDER)
-    ends = np.cumsum([0] + [group.size for group in groups])
-    if tensor.type.shape[0] not in (None, ends[-1]):
-        missing = sum(group.data.n_missing for group in groups)
-        remedy = f"must have a row for each of the {ends[-1]} reports"
-        remedy += f", none for the {missing} who gave no answer" if missing else ""
-        raise InvalidArgument("p", f"tensor of shape {tensor.type.shape}", remedy)
-    whole = _of_shape(tensor, 0, int(ends[-1]))
-    return [whole[a:b] for a, b in pairwise(ends)]
-
-
 def _counted(name: str, law: Any, group: Group) -> Any:
     """Counts of all possible reports, whose probabilities are the tensor `law`."""
     from pytensor import tensor as pt
 
-    pymc = package("pymc", _NEED_observing)
-    counts = group.counts()
+    pymc = package("pymc", _OBSERVE)
+    collected = group.data if isinstance(group.data, Counts) else group.data.tally()
+    y = np.asarray(collected.y, dtype=np.int64)
+    if group.mechanism.n_bits:
+        y = (y << (8 * np.arange(y.shape[1]))).sum(axis=1)
+    if collected.cohort is not None:
+        y = y + collected.cohort * group.n_listed
+    cohorts, n_listed = group.mechanism.n_cohorts, group.n_listed
+    shape = (cohorts, n_listed) if cohorts else (n_listed,)
+    counts = np.bincount(y, collected.n, int(np.prod(shape))).astype(np.int64).reshape(shape)
+    outputs = group.mechanism.format.text(group.coded(np.arange(group.n_listed))).tolist()
     totals = counts.sum(axis=-1)
     model = pymc.modelcontext(None)
     dims = [f"{model.name_for(name)}_{what}" for what in ("cohort", "report")][2 - counts.ndim :]
-    labels = [list(range(len(counts))), group.outputs()][2 - counts.ndim :]
+    labels = [list(range(len(counts))), outputs][2 - counts.ndim :]
     model.add_coords(dict(zip(dims, labels, strict=True)))
 
     def logp(value: Any, law: Any) -> Any:
@@ -319,255 +303,56 @@ def _counted(name: str, law: Any, group: Group) -> Any:
         return terms.sum(axis=tuple(range(-counts.ndim, 0)))
 
     def random(law: Array, rng: Any = None, size: Any = None) -> Array:
-        return np.asarray(rng.multinomial(totals, _law(law), _whole(size, law, counts.ndim)))
+        # the shape of numpy's draws: all that is in front of the reports of one law
+        batch = None if size is None or not len(tuple(size)) else tuple(size)
+        if batch is not None and counts.ndim == 2:
+            batch = (*batch, law.shape[-2])
+        return np.asarray(rng.multinomial(totals, law / _sums(law), batch))
 
     core = "(c,l)" if counts.ndim == 2 else "(l)"
     how = {"logp": logp, "random": random, "signature": f"{core}->{core}", "dtype": "int64"}
-    return pymc.CustomDist(name, law.reshape(group.shape), **how, dims=dims, observed=counts)
-
-
-def _law(law: Array) -> Array:
-    """Probabilities that sum to one to the last digit, as numpy wants them."""
-    return np.asarray(law / _check_sums(law))
-
-
-def _whole(size: Any, law: Array, ndim: int) -> Any:
-    """The shape of numpy's draws: all that is in front of the reports of one law."""
-    batch = None if size is None or not len(tuple(size)) else tuple(size)
-    return batch if batch is None or ndim == 1 else (*batch, law.shape[-2])
+    return pymc.CustomDist(name, law.reshape(shape), **how, dims=dims, observed=counts)
 
 
 def _each(name: str, p: Any, group: Group) -> Any:
     """Reports one by one, with the log-likelihood of each; p is of shape (k,) or (n, k)."""
-    pymc = package("pymc", _NEED_observing)
-    values = group.shown(group.each[0])
-    bits = (np.zeros(values.shape[1]),) if values.ndim == 2 else ()  # they say how many
-    signature = "(k),(b)->(b)" if bits else "(k)->()"
-    how = {"logp": _terms(group, values), "random": _reports(group), "signature": signature}
-    how |= {"dtype": str(values.dtype), "shape": values.shape}
-    return pymc.CustomDist(name, p, *bits, **how, observed=values)
-
-
-def _terms(group: Group, values: Array) -> Callable[..., Any]:
-    """The log-likelihood of each report, shape (n,), as a function of what is observed, and p."""
     from pytensor import tensor as pt
     from pytensor.graph.basic import Constant
 
-    likelihood = group.likelihood()
-    W = likelihood.W
+    mechanism, (y, cohort) = group.mechanism, group.each
+    values, labels, n = group.shown(y), group.labels, group.size
+    W = group.likelihood(y, cohort).W
 
     def logp(value: Any, p: Any, *width: Any) -> Any:
         if not (isinstance(value, Constant) and np.array_equal(value.data, values)):
-            raise NotAvailable(
-                f"{_NEED_observing}: the log-likelihood is that of the reports observed"
-            )
-        m = mixed(W, p) if p.ndim == 1 else mixed_by_row(W, p)
+            raise NotAvailable(f"{_OBSERVE}: the log-likelihood is that of the reports observed")
+        if p.ndim == 1:
+            m = mixed(W, p)
+        elif isinstance(W, UniformRows):  # sum_x W[i, x] p[i, x]
+            m = W.a * p[np.arange(W.codes.size), W.codes] + W.background * p.sum(axis=-1)
+        else:
+            m = (W.dense() * p).sum(axis=-1)
         return pt.log(m) + W.log_scale
 
-    return logp
-
-
-def _reports(group: Group) -> Callable[..., Array]:
-    """Draw the reports of all respondents anew, given their p."""
-    sampler, n = group.sampler(), group.size
-
     def random(p: Array, *width: Any, rng: Any = None, size: Any = None) -> Array:
-        law = np.cumsum(np.broadcast_to(_law(p), (n, p.shape[-1])), axis=1)
+        law = np.cumsum(np.broadcast_to(p / _sums(p), (n, p.shape[-1])), axis=1)
         codes = (rng.random((n, 1)) * law[:, -1:] >= law).sum(axis=1)
-        return sampler(codes, rng)
-
-    return random
-
-
-# -- Groups of reports, as a model of PyMC observes them: counts of listed reports, or each report -
-
-
-Data = Reports | Counts
-
-_MOST_LISTED = 1 << 18  # reports of all cohorts whose probabilities are computed together
-_WIDEST_LISTED = 10  # bits of a report up to which its patterns are listed
-_SUMS = (
-    "sums of bits have no likelihood: pass the reports themselves, or their tally() without "
-    "bits=True"
-)
-
-
-@dataclass(frozen=True, eq=False)
-class Group:
-    """Reports of one mechanism.
-
-    Parameters
-    ----------
-    data : Reports or Counts
-    candidates : sequence of str, CandidateMap or None
-        As for `FrequencyModel`.
-    """
-
-    data: Data
-    candidates: Any = None
-
-    @property
-    def mechanism(self) -> Any:
-        """The mechanism that made the reports."""
-        return self.data.mechanism
-
-    @property
-    def labels(self) -> pd.Index[Any]:
-        """Categories or candidates that p belongs to."""
-        found: pd.Index[Any] = self.mechanism.labels(self.candidates)
-        return found
-
-    @property
-    def size(self) -> int:
-        """Number of reports."""
-        return self.data.nobs if isinstance(self.data, Counts) else len(self.data)
-
-    # -- counts of listed reports
-
-    @property
-    def n_listed(self) -> int:
-        """Number of different reports of a cohort."""
-        bits = self.mechanism.n_bits
-        return int(2**bits) if bits else int(self.mechanism.n_outputs)
-
-    @property
-    def is_listed(self) -> bool:
-        """Whether the law of all possible reports is quickly computed."""
-        bits = self.mechanism.n_bits
-        plain = bits <= _WIDEST_LISTED and type(self.mechanism.format) is BitFormat
-        listed = self.n_listed * max(self.mechanism.n_cohorts, 1)
-        return (not bits or plain) and listed <= _MOST_LISTED
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """(l,) possible reports, or (C, l) with cohorts."""
-        cohorts = self.mechanism.n_cohorts
-        return (cohorts, self.n_listed) if cohorts else (self.n_listed,)
-
-    def listed(self) -> Likelihood:
-        """The likelihood of one of each possible report, cohort by cohort."""
-        cohorts, y = self.mechanism.n_cohorts, np.arange(self.n_listed)
-        y = np.tile(y, max(cohorts, 1))
-        cohort = np.repeat(np.arange(cohorts), self.n_listed) if cohorts else None
-        return self._likelihood(self._coded(y), cohort)
-
-    def _coded(self, numbers: Array) -> Array:
-        """Possible reports in the form of `Reports.y`, by their numbers."""
-        if not self.mechanism.n_bits:
-            return numbers
-        width = self.mechanism.format.n_bytes
-        return np.asarray(numbers[:, None] >> (8 * np.arange(width)) & 255, dtype=np.uint8)
-
-    def counts(self) -> Array:
-        """How often each possible report was made, of shape `shape`."""
-        counts = self.data if isinstance(self.data, Counts) else self.data.tally()
-        y = np.asarray(counts.y, dtype=np.int64)
-        if self.mechanism.n_bits:
-            y = (y << (8 * np.arange(y.shape[1]))).sum(axis=1)
-        if counts.cohort is not None:
-            y = y + counts.cohort * self.n_listed
-        total = np.bincount(y, counts.n, int(np.prod(self.shape)))
-        return total.astype(np.int64).reshape(self.shape)
-
-    def outputs(self) -> list[Any]:
-        """Text of the possible reports of a cohort."""
-        text: list[Any] = self.mechanism.format.text(self._coded(np.arange(self.n_listed))).tolist()
-        return text
-
-    # -- each report
-
-    @property
-    def each(self) -> tuple[Array, Array | None]:
-        """The reports one by one and their cohorts, in the form of `Reports`."""
-        y, cohort = self.data.y, self.data.cohort
-        if isinstance(self.data, Counts):
-            y = np.repeat(y, self.data.n, axis=0)
-            cohort = None if cohort is None else np.repeat(cohort, self.data.n)
-        return y, cohort
-
-    def likelihood(self) -> Likelihood:
-        """The likelihood of the reports one by one."""
-        return self._likelihood(*self.each)
-
-    def _likelihood(self, y: Array, cohort: Array | None) -> Likelihood:
-        counts = Counts(y, np.ones(len(y), dtype=np.int64), self.mechanism, cohort=cohort)
-        found: Likelihood = self.mechanism.likelihood(counts, self.candidates)
-        return found
-
-    def shown(self, y: Array) -> Array:
-        """Reports as a model holds them: numbers of labels, (n,), or bits, (n, b)."""
-        if self.mechanism.n_bits:
-            return np.asarray(self.mechanism.format.unpack(y), dtype=np.int8)
-        return np.asarray(y, dtype=np.int64)
-
-    def sampler(self) -> Callable[[Array, np.random.Generator], Array]:
-        """A function of true categories' codes, (n,), that draws their reports anew.
-
-        Cohorts stay those of the reports.
-        """
-        mechanism, (_, cohort) = self.mechanism, self.each
         if cohort is None:
-            return lambda codes, rng: self.shown(mechanism.sample(codes, simulation_words(rng)))
-        labels = self.labels
-        return lambda codes, rng: self.shown(
-            mechanism.privatize(labels.take(codes), rng, cohort=cohort).y
-        )
+            return group.shown(mechanism.sample(codes, simulation_words(rng)))
+        return group.shown(mechanism.privatize(labels.take(codes), rng, cohort=cohort).y)
+
+    bits = (np.zeros(values.shape[1]),) if values.ndim == 2 else ()  # they say how many
+    how: dict[str, Any] = {"logp": logp, "random": random}
+    how |= {"signature": "(k),(b)->(b)" if bits else "(k)->()"}
+    how |= {"dtype": str(values.dtype), "shape": values.shape}
+    return package("pymc", _OBSERVE).CustomDist(name, p, *bits, **how, observed=values)
 
 
-def collected(reports: object, candidates: Any) -> list[Group]:
-    """The groups of reports of one variable.
+def _parameters(parameters: Any, groups: list[Group]) -> dict[str, Any]:
+    """A tensor or number for each unknown parameter of the devices."""
+    from pytensor import tensor as pt
+    from pytensor.graph.basic import Variable
 
-    Raises
-    ------
-    InvalidArgument
-        If they are not Reports or Counts, or the list is empty.
-    NotAvailable
-        For sums of bits, which have no likelihood.
-    """
-    given: list[Any] = list(reports) if isinstance(reports, list | tuple) else [reports]
-    for one in given:
-        if isinstance(one, BitCounts):
-            raise NotAvailable(_SUMS)
-        if not isinstance(one, Data):
-            remedy = "must be Reports or Counts, or a list of them"
-            raise not_reports("reports", one, remedy)
-        if not isinstance(one.mechanism, Mechanism):
-            raise NotAvailable(f"reports of {one.mechanism} have no likelihood of one variable")
-    groups = [Group(one, candidates) for one in given]
-    if not sum(group.size for group in groups):
-        raise InvalidArgument("reports", reports, "must hold at least one report")
-    return groups
-
-
-def common_labels(groups: list[Group]) -> pd.Index[Any]:
-    """Labels of the categories that all groups have.
-
-    Raises
-    ------
-    MechanismMismatch
-        If categories differ.
-    """
-    first = groups[0].labels
-    for group in groups[1:]:
-        if not group.labels.equals(first):
-            raise MechanismMismatch(
-                f"{group.mechanism} and {groups[0].mechanism} have different categories: groups "
-                "that are observed together need the same labels in the same order"
-            )
-    return first
-
-
-# -- Channels of devices whose unknown parameters are tensors -------------------------------------
-
-
-def checked_parameters(parameters: Any, groups: list[Group]) -> dict[str, Any]:
-    """A tensor or number for each unknown parameter of the devices.
-
-    Raises
-    ------
-    InvalidArgument
-        If one is missing or unknown, or is neither a number in [0, 1] nor a scalar tensor.
-    """
     unknown = sorted({name for group in groups for name in group.mechanism.unknown})
     if isinstance(parameters, pd.Series):
         parameters = parameters.to_dict()
@@ -584,46 +369,123 @@ def checked_parameters(parameters: Any, groups: list[Group]) -> dict[str, Any]:
     lacking = [name for name in unknown if name not in parameters]
     if lacking:
         raise InvalidArgument("parameters", None, f"must give {lacking[0]!r}: {remedy}")
-    return {name: _scalar(name, parameters[name]) for name in unknown}
+    tensors = {}
+    for name in unknown:
+        value, argument = parameters[name], f"parameters[{name!r}]"
+        if not isinstance(value, Variable):
+            value = pt.as_tensor_variable(probability(argument, value))
+        elif getattr(value, "ndim", None) != 0:
+            raise InvalidArgument(argument, str(value), "must be a single number")
+        tensors[name] = value
+    return tensors
 
 
-def _scalar(name: str, value: Any) -> Any:
-    from pytensor import tensor as pt
-    from pytensor.graph.basic import Variable
-
-    if not isinstance(value, Variable):
-        return pt.as_tensor_variable(probability(f"parameters[{name!r}]", value))
-    if getattr(value, "ndim", None) != 0:
-        raise InvalidArgument(f"parameters[{name!r}]", str(value), "must be a single number")
-    return value
+# -- groups of reports ----------------------------------------------------------------------------
 
 
-def law_of(group: Group, p: Any, parameters: dict[str, Any]) -> Any:
-    """``p Q(theta)``, shape (..., l), for tensors p, (..., k), and theta, a tensor by name."""
-    from pytensor import tensor as pt
+Data = Reports | Counts
 
-    names = list(group.mechanism.unknown)
-    matrix = group.mechanism.polynomials(names)
-    law = 0.0
-    for powers, Q in zip(matrix.exponents, matrix.coefficients, strict=True):
-        factors = [parameters[name] ** int(e) for name, e in zip(names, powers, strict=True) if e]
-        term = pt.dot(p, np.ascontiguousarray(Q))
-        for factor in factors:
-            term = term * factor
-        law = law + term
-    return law
+_MOST_LISTED = 1 << 18  # reports of all cohorts whose probabilities are computed together
+_WIDEST_LISTED = 10  # bits of a report up to which its patterns are listed
+_NO_LIKELIHOOD = (
+    "sums of bits have no likelihood: pass the reports themselves, or their tally() without "
+    "bits=True"
+)
 
 
-# -- Products with the likelihood rows of reports as expressions of PyTensor ----------------------
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Reports of one mechanism, and their candidates as for `FrequencyModel`."""
+
+    data: Data
+    candidates: Any = None
+
+    @property
+    def mechanism(self) -> Any:
+        """The mechanism that made the reports."""
+        return self.data.mechanism
+
+    @property
+    def labels(self) -> pd.Index[Any]:
+        """Categories or candidates that p belongs to."""
+        labels: pd.Index[Any] = self.mechanism.labels(self.candidates)
+        return labels
+
+    @property
+    def size(self) -> int:
+        """Number of reports."""
+        return self.data.nobs if isinstance(self.data, Counts) else len(self.data)
+
+    @property
+    def n_listed(self) -> int:
+        """Number of different reports of a cohort."""
+        bits = self.mechanism.n_bits
+        return int(2**bits) if bits else int(self.mechanism.n_outputs)
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether the law of all possible reports is quickly computed."""
+        bits = self.mechanism.n_bits
+        plain = bits <= _WIDEST_LISTED and type(self.mechanism.format) is BitFormat
+        listed = self.n_listed * max(self.mechanism.n_cohorts, 1)
+        return (not bits or plain) and listed <= _MOST_LISTED
+
+    def coded(self, numbers: Array) -> Array:
+        """Possible reports in the form of `Reports.y`, by their numbers."""
+        if not self.mechanism.n_bits:
+            return numbers
+        width = self.mechanism.format.n_bytes
+        return np.asarray(numbers[:, None] >> (8 * np.arange(width)) & 255, dtype=np.uint8)
+
+    @property
+    def each(self) -> tuple[Array, Array | None]:
+        """The reports one by one and their cohorts, in the form of `Reports`."""
+        y, cohort = self.data.y, self.data.cohort
+        if isinstance(self.data, Counts):
+            y = np.repeat(y, self.data.n, axis=0)
+            cohort = None if cohort is None else np.repeat(cohort, self.data.n)
+        return y, cohort
+
+    def likelihood(self, y: Array, cohort: Array | None) -> Likelihood:
+        counts = Counts(y, np.ones(len(y), dtype=np.int64), self.mechanism, cohort=cohort)
+        likelihood: Likelihood = self.mechanism.likelihood(counts, self.candidates)
+        return likelihood
+
+    def shown(self, y: Array) -> Array:
+        """Reports as a model holds them: numbers of labels, (n,), or bits, (n, b)."""
+        if self.mechanism.n_bits:
+            return np.asarray(self.mechanism.format.unpack(y), dtype=np.int8)
+        return np.asarray(y, dtype=np.int64)
+
+
+def _groups(reports: object, candidates: Any) -> list[Group]:
+    """The groups of reports of one variable, all with the same categories."""
+    given: list[Any] = list(reports) if isinstance(reports, list | tuple) else [reports]
+    for one in given:
+        if isinstance(one, BitCounts):
+            raise NotAvailable(_NO_LIKELIHOOD)
+        if not isinstance(one, Data):
+            raise not_reports("reports", one, "must be Reports or Counts, or a list of them")
+        if not isinstance(one.mechanism, Mechanism):
+            raise NotAvailable(f"reports of {one.mechanism} have no likelihood of one variable")
+    groups = [Group(one, candidates) for one in given]
+    if not sum(group.size for group in groups):
+        raise InvalidArgument("reports", reports, "must hold at least one report")
+    first = groups[0].labels
+    for group in groups[1:]:
+        if not group.labels.equals(first):
+            raise MechanismMismatch(
+                f"{group.mechanism} and {groups[0].mechanism} have different categories: groups "
+                "that are observed together need the same labels in the same order"
+            )
+    return groups
+
+
+# -- products with the likelihood rows of reports as expressions of PyTensor ----------------------
 
 
 def mixed(rows: Rows, p: Any) -> Any:
-    """W p, shape (u,), for a tensor p, shape (k,).
-
-    Channels a I + 1 b' take O(k) operations of PyTensor itself, small matrices one product. The
-    other forms keep their structure: an Op calls their products, and its gradient the transposed
-    ones, so that it can be differentiated as often as wanted.
-    """
+    """W p, (u,), for a tensor p, (k,): by an Op where the rows are neither a I + 1 b' nor small."""
     from pytensor import tensor as pt
 
     if isinstance(rows, UniformRows):
@@ -632,14 +494,6 @@ def mixed(rows: Rows, p: Any) -> Any:
     if isinstance(form, DenseRows):
         return pt.dot(np.ascontiguousarray(form.W), p)
     return _products()(form, False)(p)
-
-
-def mixed_by_row(rows: Rows, p: Any) -> Any:
-    """``sum_x W[i, x] p[i, x]``, shape (n,), for a tensor p, shape (n, k), a row a report."""
-    if isinstance(rows, UniformRows):
-        own = p[np.arange(rows.codes.size), rows.codes]
-        return rows.a * own + rows.background * p.sum(axis=-1)
-    return (rows.dense() * p).sum(axis=-1)
 
 
 @cache

@@ -1,4 +1,9 @@
-"""A posterior: its draws, and all that is read off them."""
+"""A posterior: its draws, and all that is read off them.
+
+First what draws are about and how chains were run, then intervals, ranges and modes, the results of
+one variable, of a joint table, and their form for ArviZ. Matplotlib is imported when a plot is
+drawn.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +51,7 @@ from ldpstats.models.layout import (
     pvalue_words,
     rest_notes,
 )
-from ldpstats.models.plots import LONGEST_LABEL as LONGEST_LABEL_plots
+from ldpstats.models.plots import LONGEST_LABEL as LONGEST_TICK
 from ldpstats.models.plots import (
     axes_of,
     axis_labels,
@@ -92,13 +97,18 @@ __all__ = [
 ]
 
 
-# -- The summary of a posterior -------------------------------------------------------------------
+Array = npt.NDArray[Any]
 
+# what a parameter may be, beside 0, 1, ..., the distribution that a share belongs to
+PROBABILITY = -1  # by itself
+REAL = -2
+POSITIVE = -3
 
-RHAT = 1.01  # Vehtari et al. (2021)
-FEWEST = 400  # effective draws (the same)
+_RHAT = 1.01  # Vehtari et al. (2021)
+_FEWEST = 400  # effective draws (the same)
 _DOUBTFUL = 0.01  # predictive p-value
 _LONGEST_PRIOR = 40  # in the header; a longer one is a note
+_WIDTH = 7.0  # of a plot, inches
 _ENGINES = {"hmc": "HMC, Laplace metric", "pymc": "PyMC, NUTS"}
 
 
@@ -108,15 +118,15 @@ def chain_doubts(
     """Why the draws are not to be relied on, in words; none where they are."""
     doubts = []
     chains, n = size
-    most = max(RHAT, 1.0 + 1.0 / n)  # R-hat of few independent draws varies by 1/n
+    most = max(_RHAT, 1.0 + 1.0 / n)  # R-hat of few independent draws varies by 1/n
     if (worst := float(rhat.max())) > most:
         doubts.append(
             f"chains do not agree yet: R-hat is up to {worst:.3f}, above {most:.4g}; draw more"
         )
-    if (least := float(ess.min().min())) < FEWEST:
+    if (least := float(ess.min().min())) < _FEWEST:
         doubts.append(
             f"the {chains * n} draws are worth {least:.0f} independent ones for some parameter, "
-            f"fewer than {FEWEST}: intervals and probabilities are rough; draw more"
+            f"fewer than {_FEWEST}: intervals and probabilities are rough; draw more"
         )
     if divergences:
         doubts.append(
@@ -126,110 +136,11 @@ def chain_doubts(
     return doubts
 
 
-def posterior_summary(
-    origin: Origin,
-    run: Run,
-    size: tuple[int, int],
-    frame: pd.DataFrame,
-    check: TestResult | None,
-    doubts: list[str],
-    *,
-    alpha: float,
-    max_rows: int,
-    details: bool,
-    shares: bool,
-) -> SummaryTable:
-    """What is said of a posterior; `size` are chains and draws of each."""
-    order = np.argsort(-frame["params"].to_numpy(), kind="stable")[:max_rows]
-    shown = frame if len(frame) <= max_rows else frame.iloc[order]
-    smallest = float(shown["bse"].where(shown["bse"] > 1e-9, 1.0).min())  # 0 for a single category
-    digits = int(np.clip(2 - np.floor(np.log10(smallest)), 3 if not shares else 4, 9))
-    columns = ["params", "bse", "lower", "upper"]
-    body = [
-        [
-            *figures(row[columns], digits),
-            f"{row.ess_bulk:.0f}",
-            f"{row.ess_tail:.0f}",
-            *figures([row.rhat], 3),
-        ]
-        for _, row in shown.iterrows()
-    ]
-    title = "Posterior of " + origin.subject[:1].lower() + origin.subject[1:]
-    if origin.name:
-        title += f" of {one_line(origin.name, LONGEST_LABEL)}"
-    return SummaryTable(
-        title=title,
-        header=_header(origin, run, size, details),
-        columns=["mean", "std dev", *interval_columns(alpha), "ESS", "tail ESS", "R-hat"],
-        stubs=distinct_lines(_names(shown.index), LONGEST_LABEL),
-        body=body,
-        notes=[
-            *_long_prior(origin.prior),
-            f"Intervals hold {100 * (1 - alpha):.4g}% of the posterior, with equal tails.",
-            *([origin.note] if origin.note else []),
-            *_protection(origin),
-            *rest_notes(len(shown), len(frame)),
-            *_check_notes(check),
-            *(f"WARNING: {doubt}." for doubt in doubts),
-        ],
-    )
-
-
-def _header(origin: Origin, run: Run, size: tuple[int, int], details: bool) -> list[list[str]]:
-    several = len(origin.sources) > 1
-    head = "Mechanisms:" if several else "Mechanism:"
-    left = [(head if i == 0 else "", source) for i, source in enumerate(origin.sources)]
-    prior = origin.prior if len(origin.prior) <= _LONGEST_PRIOR else "see below"
-    left += [("Prior:", prior), ("Engine:", _ENGINES[run.engine])]
-    right = [
-        ("No. Reports:", str(origin.nobs)),
-        ("Missing:", str(origin.n_missing)),
-        ("Epsilon, largest:" if several else "Epsilon (nats):", epsilon_text(origin.epsilon)),
-        ("Draws:", f"{size[0]} chains of {size[1]}"),
-    ]
-    if details:
-        left += [("Warm-up:", f"{run.warmup} iterations"), ("Kept:", f"one in {run.thin}")]
-        right += [
-            ("Accepted:", f"{run.accepted:.2f}"),
-            ("Divergences:", str(run.divergences)),
-            ("Step size:", f"{run.step_size:.3g}"),
-        ]
-    return header(left, right)
-
-
-def _long_prior(prior: str) -> list[str]:
-    return [f"Prior: {one_line(prior, 400)}."] if len(prior) > _LONGEST_PRIOR else []
-
-
-def _names(index: pd.Index[Any]) -> list[Any]:
+def _joined(index: pd.Index[Any], sign: str) -> list[Any]:
+    """Labels, those of several variables as text."""
     if not isinstance(index, pd.MultiIndex):
         return index.tolist()
-    return [" : ".join(map(str, label)) for label in index]
-
-
-def _protection(origin: Origin) -> list[str]:
-    if not origin.is_partial:
-        return []
-    return [
-        "NOTE: epsilon protects the sensitive categories only: reports may reveal any other answer."
-    ]
-
-
-def _check_notes(check: TestResult | None) -> list[str]:
-    if check is None:
-        return []
-    notes = [f"Posterior predictive check (chi-square discrepancy): {pvalue_words(check.pvalue)}."]
-    if check.pvalue < _DOUBTFUL:
-        notes.append(f"WARNING: the reports contradict the hypothesis that {check.null}.")
-    return notes
-
-
-# -- Intervals from draws of a posterior ----------------------------------------------------------
-
-
-def equal_tailed(draws: Array, alpha: float) -> Array:
-    """Quantiles alpha/2 and 1 - alpha/2 of draws (s, m): shape (m, 2)."""
-    return np.asarray(np.quantile(draws, [alpha / 2.0, 1.0 - alpha / 2.0], axis=0).T)
+    return [sign.join(map(str, label)) for label in index]
 
 
 def highest_density(draws: Array, alpha: float) -> Array:
@@ -242,118 +153,54 @@ def highest_density(draws: Array, alpha: float) -> Array:
     return np.column_stack([ordered[first, at], ordered[first + inside - 1, at]])
 
 
-# -- Labels of parameters as JSON: plain ones, and those of several variables or groups -----------
-
-
-def index_to_json(index: pd.Index[Any]) -> Any:
-    """Labels as JSON types."""
-    if not isinstance(index, pd.MultiIndex):
-        return labels_to_json(index)
-    return {"names": list(index.names), "labels": [list(label) for label in index]}
-
-
-def index_from_json(document: Any) -> pd.Index[Any]:
-    """Inverse of `index_to_json`."""
-    if not isinstance(document, dict):
-        return labels_from_json("index", document)
-    labels = [tuple(label) for label in document["labels"]]
-    return pd.MultiIndex.from_tuples(labels, names=document["names"])
-
-
-# -- What values parameters may have: shares of a distribution, probabilities, numbers ------------
-
-
-# beside 0, 1, ..., the distribution that a share belongs to
-PROBABILITY = -1  # by itself
-REAL = -2
-POSITIVE = -3
-
-
 def contrast_range(R: Array, simplex: Array) -> tuple[float, float]:
     """The least and largest R p of parameters p that are what `simplex` says of each."""
     low = high = 0.0
     for group in np.unique(simplex).tolist():
-        own = R[simplex == group]
+        weights = R[simplex == group]
         if group >= 0:
-            low, high = low + float(own.min()), high + float(own.max())
+            low, high = low + float(weights.min()), high + float(weights.max())
         elif group == PROBABILITY:
-            low += float(np.minimum(own, 0.0).sum())
-            high += float(np.maximum(own, 0.0).sum())
-        elif own.any():
-            low = low if group == POSITIVE and own.min() >= 0.0 else -inf
-            high = high if group == POSITIVE and own.max() <= 0.0 else inf
+            low += float(np.minimum(weights, 0.0).sum())
+            high += float(np.maximum(weights, 0.0).sum())
+        elif weights.any():
+            low = low if group == POSITIVE and weights.min() >= 0.0 else -inf
+            high = high if group == POSITIVE and weights.max() <= 0.0 else inf
     return low, high
 
 
-# -- What posterior results hold beside the draws: the survey, the prior, how chains were run -----
+# -- what results hold beside the draws -----------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Origin:
-    """What the draws are about.
-
-    Parameters
-    ----------
-    nobs, n_missing : int
-        Reports, and respondents who gave no answer.
-    epsilon : float
-        Privacy of a report in nats; the largest where there are several mechanisms.
-    sources : tuple of str
-        The mechanisms, in words.
-    prior : str
-        The prior, in words.
-    name : str
-        Of the variable; empty where it has none.
-    subject : str
-        What the parameters are: "Frequencies", "Coefficients" ...
-    is_partial : bool
-        Whether epsilon protects the sensitive categories only.
-    without_mode : str
-        Why there is no mode, in words; empty where there is one.
-    note : str
-        What a reader of the parameters must know.
-    """
+    """What the draws are about: the survey, the prior, and what the parameters are."""
 
     nobs: int
     n_missing: int
-    epsilon: float
-    sources: tuple[str, ...]
-    prior: str = ""
-    name: str = ""
+    epsilon: float  # of a report, in nats; the largest where there are several mechanisms
+    sources: tuple[str, ...]  # the mechanisms, in words
+    prior: str = ""  # in words
+    name: str = ""  # of the variable
     subject: str = "Frequencies"
-    is_partial: bool = False
-    without_mode: str = ""
-    note: str = ""
+    is_partial: bool = False  # epsilon protects the sensitive categories only
+    without_mode: str = ""  # why there is none, in words
+    note: str = ""  # what a reader of the parameters must know
 
 
 @dataclass(frozen=True)
 class Run:
-    """How chains were run.
+    """How chains were run."""
 
-    Parameters
-    ----------
-    engine : str
-        "hmc" or "pymc".
-    accepted : float
-        Mean acceptance probability.
-    divergences : int
-        Trajectories whose energy was not conserved.
-    step_size : float
-    warmup : int
-        Iterations of each chain that were thrown away.
-    thin : int
-        One in so many iterations was kept.
-    """
-
-    engine: str
-    accepted: float
-    divergences: int
+    engine: str  # "hmc" or "pymc"
+    accepted: float  # mean acceptance probability
+    divergences: int  # trajectories whose energy was not conserved
     step_size: float
-    warmup: int
-    thin: int = 1
+    warmup: int  # iterations of each chain that were thrown away
+    thin: int = 1  # one in so many iterations was kept
 
 
-# -- The posterior mode of frequencies: where the density of p itself is largest ------------------
+# -- the posterior mode of frequencies: where the density of p itself is largest ------------------
 
 
 BELOW_ONE = (
@@ -363,12 +210,7 @@ BELOW_ONE = (
 
 
 def frequency_mode(likelihood: Likelihood, law: LogitLaw) -> Array | None:
-    """The maximum of the posterior density of p, shape (k,); None if concentrations are below 1.
-
-    A Dirichlet prior adds ``a_j - 1`` answers of category j that were asked directly: their
-    likelihood is one of counts, and its maximum is certified. With other priors it is a maximum
-    found by Newton's method.
-    """
+    """The maximum of the posterior density of p, (k,); None if concentrations are below 1."""
     if isinstance(law, DirichletLaw):
         direct = law.alpha - 1.0
         if direct.min() < 0.0:
@@ -376,11 +218,14 @@ def frequency_mode(likelihood: Likelihood, law: LogitLaw) -> Array | None:
         codes = np.flatnonzero(direct > 0.0)
         if not codes.size:
             return MLE().solve(likelihood).p
+        # a_j - 1 answers of category j that were asked directly: the maximum is certified
         rows = StackedRows((likelihood.W, UniformRows(codes, 1.0, 0.0, law.k)))
         together = Likelihood(rows, np.concatenate([likelihood.n, direct[codes]]))
         return MLE().solve(together).p
     density = FrequencyDensity.of(likelihood, law)
-    of_p = FrequencyDensity(density.likelihood, _WithoutJacobian(law))
+    of_p = FrequencyDensity(
+        density.likelihood, _WithoutJacobian(law, DirichletLaw(np.full(law.k, -1.0)))
+    )
     return of_p.constrained(maximum(of_p, density.mode()))
 
 
@@ -389,21 +234,18 @@ class _WithoutJacobian(LogitLaw):
     """The density of p where that of log ratios is given: divided by ``prod p``."""
 
     law: LogitLaw
+    divisor: DirichletLaw  # of concentrations -1
 
     @property
     def k(self) -> int:
         return self.law.k
 
-    @property
-    def _divisor(self) -> DirichletLaw:
-        return DirichletLaw(np.full(self.k, -1.0))
-
     def evaluate(self, logp: Array) -> tuple[Array, Array]:
-        (value, gradient), (less, slope) = self.law.evaluate(logp), self._divisor.evaluate(logp)
+        (value, gradient), (less, slope) = self.law.evaluate(logp), self.divisor.evaluate(logp)
         return value + less, gradient + slope
 
     def curvature(self, logp: Array) -> Array:
-        return self.law.curvature(logp) + self._divisor.curvature(logp)
+        return self.law.curvature(logp) + self.divisor.curvature(logp)
 
     def draw(self, rng: np.random.Generator, size: int) -> Array:
         return self.law.draw(rng, size)
@@ -412,56 +254,7 @@ class _WithoutJacobian(LogitLaw):
         return self.law.start()
 
 
-# -- The plot of a posterior: means and intervals. Matplotlib is imported when one is drawn -------
-
-
-_WIDTH = 7.0  # inches
-
-
-def plot_posterior(
-    origin: Origin,
-    frame: pd.DataFrame,
-    inner: pd.DataFrame,
-    ax: Axes | None,
-    alpha: float,
-    sort: Any,
-    most: int,
-    title: str | None,
-    shares: bool,
-) -> Axes:
-    """Draw "params" with "lower" and "upper", and `inner` intervals, one line a parameter."""
-    most = positive_integer("most", most)
-    source = origin.sources[0] if len(origin.sources) == 1 else f"{len(origin.sources)} mechanisms"
-    head = f"posterior{f' of {origin.name}' if origin.name else ''}"
-    if len(origin.prior) <= _LONGEST_PRIOR:  # the summary has longer ones
-        head += f", prior {origin.prior}"
-    words = title_text(title, f"{head}\n{source}, n = {origin.nobs:,}")
-    plain = shares and not isinstance(frame.index, pd.MultiIndex)  # else what belongs together is
-    by_size = sorts(sort, frame.index if shares else None) if plain or sort is not None else False
-    shown = shown_rows(frame["params"], frame["params"], by_size, most)
-    own = ax is None
-    ax = axes_of(ax, _WIDTH, rows_height(len(shown) + (len(shown) < len(frame))))
-    at = np.arange(len(shown))[::-1]
-    rows, core = frame.iloc[shown], inner.iloc[shown]
-    ax.axvline(0.0, color="0.8", lw=0.8, zorder=0)
-    ends = f"{100 * (1 - alpha):g}% of the posterior"
-    ax.hlines(at, rows["lower"], rows["upper"], color="C0", lw=1.5, alpha=0.6, label=ends)
-    ax.hlines(at, core["lower"], core["upper"], color="C0", lw=5, alpha=0.6, label="50%")
-    ax.plot(rows["params"], at, "o", ms=5, color="C0", mec="white", label="mean")
-    ax.margins(x=0.03)
-    labels = [" : ".join(map(str, v)) if isinstance(v, tuple) else v for v in rows.index]
-    name_rows(ax, axis_labels(labels, LONGEST_LABEL_plots), len(frame) - len(shown))
-    if shares:
-        ax.set_xlabel("frequency")
-        finish_rows(ax, words, own)
-    else:
-        ax.spines[["top", "right"]].set_visible(False)
-        set_title(ax, words)
-        legend_below(ax)
-    return ax
-
-
-# -- Draws of labelled parameters: what is computed from the draws alone --------------------------
+# -- results --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -501,7 +294,8 @@ class Draws:
         """Names of the parameters in hypotheses; labels of several variables joined by colons."""
         if not isinstance(self.index, pd.MultiIndex):
             return self.index
-        return pd.Index([":".join(map(str, labels)) for labels in self.index])
+        terms: pd.Index[Any] = pd.Index(_joined(self.index, ":"))
+        return terms
 
     def _series(self, values: Array, name: str) -> pd.Series[float]:
         return pd.Series(values, index=self.index, name=name)
@@ -538,9 +332,11 @@ class Draws:
             "lower" and "upper".
         """
         method = one_of("method", method, ("equal-tailed", "hdi"))
-        ends = (equal_tailed if method == "equal-tailed" else highest_density)(
-            self.flat, level(alpha)
-        )
+        alpha, draws = level(alpha), self.flat
+        if method == "equal-tailed":
+            ends = np.quantile(draws, [alpha / 2.0, 1.0 - alpha / 2.0], axis=0).T
+        else:
+            ends = highest_density(draws, alpha)
         return pd.DataFrame(ends, index=self.index, columns=["lower", "upper"])
 
     def prob(self, claim: str) -> float:
@@ -575,9 +371,7 @@ class Draws:
         return pd.DataFrame(sizes, index=self.index)
 
 
-WITHOUT_MODE = "it was not computed for this posterior: use params, the posterior means"
-
-Array = npt.NDArray[Any]
+_WITHOUT_MODE = "it was not computed for this posterior: use params, the posterior means"
 
 
 @dataclass(frozen=True, eq=False)
@@ -668,11 +462,11 @@ class PosteriorResults(Draws, Stored, Presented):
         run = Run(engine, *how)
         groups = np.broadcast_to(np.asarray(simplex, dtype=np.int64), (len(labels),)).copy()
         samples = density.constrained(chains.z)
-        found = cls(samples, labels, origin, run, groups, peak, prior_draws, check, concentration)
-        doubts = chain_doubts(found.rhat, found.ess, found.divergences, found.samples.shape[:2])
+        results = cls(samples, labels, origin, run, groups, peak, prior_draws, check, concentration)
+        doubts = chain_doubts(results.rhat, results.ess, run.divergences, samples.shape[:2])
         if doubts:
             warnings.warn("; ".join(doubts), PosteriorWarning, stacklevel=4)
-        return found
+        return results
 
     # -- beside the draws: mode, check, Bayes factors -----------------------------------------
 
@@ -680,7 +474,7 @@ class PosteriorResults(Draws, Stored, Presented):
     def mode(self) -> pd.Series[float]:
         """The posterior mode: where the density of the parameters themselves is largest."""
         if self.peak is None:
-            raise NotAvailable(f"mode: {self.origin.without_mode or WITHOUT_MODE}")
+            raise NotAvailable(f"mode: {self.origin.without_mode or _WITHOUT_MODE}")
         return self._series(self.peak, "mode")
 
     @property
@@ -758,12 +552,51 @@ class PosteriorResults(Draws, Stored, Presented):
         details : bool
             Whether to say how the chains were run.
         """
-        frame = self.summary_frame(level(alpha))
+        frame, shares = self.summary_frame(level(alpha)), self._are_shares
         max_rows, details = positive_integer("max_rows", max_rows), boolean("details", details)
+        origin, check = self.origin, self.replicated
+        order = np.argsort(-frame["params"].to_numpy(), kind="stable")[:max_rows]
+        shown = frame if len(frame) <= max_rows else frame.iloc[order]
+        smallest = float(shown["bse"].where(shown["bse"] > 1e-9, 1.0).min())  # 0: one category
+        digits = int(np.clip(2 - np.floor(np.log10(smallest)), 3 if not shares else 4, 9))
+        columns = ["params", "bse", "lower", "upper"]
+        body = [
+            [
+                *figures(row[columns], digits),
+                f"{row.ess_bulk:.0f}",
+                f"{row.ess_tail:.0f}",
+                *figures([row.rhat], 3),
+            ]
+            for _, row in shown.iterrows()
+        ]
+        title = "Posterior of " + origin.subject[:1].lower() + origin.subject[1:]
+        if origin.name:
+            title += f" of {one_line(origin.name, LONGEST_LABEL)}"
+        notes = []
+        if len(origin.prior) > _LONGEST_PRIOR:
+            notes.append(f"Prior: {one_line(origin.prior, 400)}.")
+        notes.append(f"Intervals hold {100 * (1 - alpha):.4g}% of the posterior, with equal tails.")
+        if origin.note:
+            notes.append(origin.note)
+        if origin.is_partial:
+            notes.append(
+                "NOTE: epsilon protects the sensitive categories only: reports may reveal any "
+                "other answer."
+            )
+        notes += rest_notes(len(shown), len(frame))
+        if check is not None:
+            words = pvalue_words(check.pvalue)
+            notes.append(f"Posterior predictive check (chi-square discrepancy): {words}.")
+            if check.pvalue < _DOUBTFUL:
+                notes.append(f"WARNING: the reports contradict the hypothesis that {check.null}.")
         doubts = chain_doubts(self.rhat, self.ess, self.divergences, self.samples.shape[:2])
-        given = self.origin, self.run, self.samples.shape[:2], frame, self.replicated, doubts
-        return posterior_summary(
-            *given, alpha=alpha, max_rows=max_rows, details=details, shares=self._are_shares
+        return SummaryTable(
+            title=title,
+            header=self._header(details),
+            columns=["mean", "std dev", *interval_columns(alpha), "ESS", "tail ESS", "R-hat"],
+            stubs=distinct_lines(_joined(shown.index, " : "), LONGEST_LABEL),
+            body=body,
+            notes=[*notes, *(f"WARNING: {doubt}." for doubt in doubts)],
         ).layout()
 
     @names_alpha
@@ -789,11 +622,66 @@ class PosteriorResults(Draws, Stored, Presented):
         title : str, optional
             "" for none.
         """
-        frame = pd.DataFrame({"params": self.params}).join(self.conf_int(level(alpha)))
-        inner = self.conf_int(0.5)
-        return plot_posterior(
-            self.origin, frame, inner, ax, alpha, sort, most, title, shares=self._are_shares
+        ends, inner = self.conf_int(level(alpha)), self.conf_int(0.5)
+        most, shares = positive_integer("most", most), self._are_shares
+        origin, params = self.origin, self.params
+        source = (
+            origin.sources[0] if len(origin.sources) == 1 else f"{len(origin.sources)} mechanisms"
         )
+        head = f"posterior{f' of {origin.name}' if origin.name else ''}"
+        if len(origin.prior) <= _LONGEST_PRIOR:  # the summary has longer ones
+            head += f", prior {origin.prior}"
+        words = title_text(title, f"{head}\n{source}, n = {origin.nobs:,}")
+        plain = shares and not isinstance(
+            self.index, pd.MultiIndex
+        )  # else what belongs together is
+        by_size = (
+            sorts(sort, self.index if shares else None) if plain or sort is not None else False
+        )
+        shown = shown_rows(params, params, by_size, most)
+        new = ax is None
+        ax = axes_of(ax, _WIDTH, rows_height(len(shown) + (len(shown) < self.k)))
+        at = np.arange(len(shown))[::-1]
+        outer, core = ends.iloc[shown], inner.iloc[shown]
+        ax.axvline(0.0, color="0.8", lw=0.8, zorder=0)
+        label = f"{100 * (1 - alpha):g}% of the posterior"
+        ax.hlines(at, outer["lower"], outer["upper"], color="C0", lw=1.5, alpha=0.6, label=label)
+        ax.hlines(at, core["lower"], core["upper"], color="C0", lw=5, alpha=0.6, label="50%")
+        ax.plot(params.iloc[shown], at, "o", ms=5, color="C0", mec="white", label="mean")
+        ax.margins(x=0.03)
+        labels = _joined(outer.index, " : ")
+        name_rows(ax, axis_labels(labels, LONGEST_TICK), self.k - len(shown))
+        if shares:
+            ax.set_xlabel("frequency")
+            finish_rows(ax, words, new)
+        else:
+            ax.spines[["top", "right"]].set_visible(False)
+            set_title(ax, words)
+            legend_below(ax)
+        return ax
+
+    def _header(self, details: bool) -> list[list[str]]:
+        """The head of the summary: the survey and the prior, and how chains were run."""
+        origin, run, (chains, n, _) = self.origin, self.run, self.samples.shape
+        several = len(origin.sources) > 1
+        head = "Mechanisms:" if several else "Mechanism:"
+        left = [(head if i == 0 else "", source) for i, source in enumerate(origin.sources)]
+        prior = origin.prior if len(origin.prior) <= _LONGEST_PRIOR else "see below"
+        left += [("Prior:", prior), ("Engine:", _ENGINES[run.engine])]
+        right = [
+            ("No. Reports:", str(origin.nobs)),
+            ("Missing:", str(origin.n_missing)),
+            ("Epsilon, largest:" if several else "Epsilon (nats):", epsilon_text(origin.epsilon)),
+            ("Draws:", f"{chains} chains of {n}"),
+        ]
+        if details:
+            left += [("Warm-up:", f"{run.warmup} iterations"), ("Kept:", f"one in {run.thin}")]
+            right += [
+                ("Accepted:", f"{run.accepted:.2f}"),
+                ("Divergences:", str(run.divergences)),
+                ("Step size:", f"{run.step_size:.3g}"),
+            ]
+        return header(left, right)
 
     @property
     def _are_shares(self) -> bool:
@@ -818,9 +706,37 @@ class PosteriorResults(Draws, Stored, Presented):
         NotAvailable
             If ArviZ is not installed.
         """
-
-        held = self.samples, self.index, self.simplex, self.prior_draws
-        return inference_data(*held, self.origin, self.run)
+        arviz = package("arviz", "to_arviz()")
+        origin, run, samples, prior = self.origin, self.run, self.samples, self.prior_draws
+        variables = _arviz_variables(self.index, self.simplex)
+        groups = {"posterior": samples}
+        if prior is not None and prior.shape[-1] == samples.shape[-1]:
+            groups["prior"] = prior[None]
+        coords = {dim: labels for _, _, dims_of in variables for dim, labels in dims_of.items()}
+        data: dict[str, Any] = {
+            group: {
+                name: values[..., places].reshape(*values.shape[:2], *map(len, dims_of.values()))
+                for name, places, dims_of in variables
+            }
+            for group, values in groups.items()
+        }
+        data["sample_stats"] = {"step_size": np.full(samples.shape[:2], run.step_size)}
+        observed = {"nobs": np.array(origin.nobs), "n_missing": np.array(origin.n_missing)}
+        data["observed_data"] = observed
+        dims = {name: list(dims_of) for name, _, dims_of in variables}
+        inference = arviz.from_dict(**data, coords=coords, dims=dims)
+        inference.posterior.attrs |= {
+            "inference_library": "ldpstats",
+            "mechanism": "; ".join(origin.sources),
+            "prior": origin.prior,
+        }
+        inference.sample_stats.attrs |= {
+            "engine": run.engine,
+            "acceptance_rate": run.accepted,
+            "diverging": run.divergences,
+            "warmup": run.warmup,
+        }
+        return inference
 
     def _tidy(self, alpha: float) -> pd.DataFrame:
         names = {"params": "estimate", "bse": "std_error"}
@@ -847,10 +763,19 @@ class PosteriorResults(Draws, Stored, Presented):
     # -- JSON ----------------------------------------------------------------------------------
 
     def _stored(self) -> dict[str, Any]:
+        index = self.index
+        if isinstance(index, pd.MultiIndex):
+            labels: Any = {"names": list(index.names), "labels": [list(label) for label in index]}
+        else:
+            labels = labels_to_json(index)
+        origin = asdict(self.origin) | {
+            "sources": list(self.sources),
+            "epsilon": number_to_json(self.origin.epsilon),  # it may be infinite
+        }
         return {
             "samples": array_to_json(self.samples),
-            "index": index_to_json(self.index),
-            "origin": self._written_origin(),
+            "index": labels,
+            "origin": origin,
             "run": asdict(self.run),
             "simplex": self.simplex.tolist(),
             "peak": _maybe(self.peak),
@@ -859,19 +784,21 @@ class PosteriorResults(Draws, Stored, Presented):
             "concentration": _maybe(self.concentration),
         }
 
-    def _written_origin(self) -> dict[str, Any]:
-        epsilon = number_to_json(self.origin.epsilon)  # it may be infinite
-        return asdict(self.origin) | {"sources": list(self.sources), "epsilon": epsilon}
-
     @classmethod
     def _restored(cls, document: dict[str, Any]) -> Self:
         origin = dict(document["origin"])
         origin["epsilon"] = number_from_json(origin["epsilon"])
         arrays = [document[name] for name in ("peak", "prior_draws", "concentration")]
         peak, prior, concentration = (None if a is None else array_from_json(a) for a in arrays)
+        labels = document["index"]
+        if isinstance(labels, dict):
+            tuples = [tuple(label) for label in labels["labels"]]
+            index: pd.Index[Any] = pd.MultiIndex.from_tuples(tuples, names=labels["names"])
+        else:
+            index = labels_from_json("index", labels)
         results = cls(
             array_from_json(document["samples"]),
-            index_from_json(document["index"]),
+            index,
             Origin(**origin | {"sources": tuple(origin["sources"])}),
             Run(**document["run"]),
             np.array(document["simplex"], dtype=np.int64),
@@ -889,7 +816,7 @@ def _maybe(values: Array | None) -> Any:
     return None if values is None else array_to_json(values)
 
 
-# -- The posterior of the joint distribution of several variables ---------------------------------
+# -- the joint distribution of several variables --------------------------------------------------
 
 
 MOST_CELLS = 1000  # whose Hessian is formed and factored
@@ -994,7 +921,7 @@ class TablePosterior(PosteriorResults):
             raise InvalidArgument("labels", len(names), f"must be {MOST_CELLS} at most")
         if not isinstance(subject, str) or not subject.isprintable() or not subject:
             raise InvalidArgument("subject", subject, "must be text: what the quantities are")
-        return self._made(function, names, np.full(len(names), -2), subject)
+        return self._derived(function, names, np.full(len(names), REAL), subject)
 
     def conditional(self, on: str | None = None) -> PosteriorResults:
         """Posterior of the conditional distributions of the other variables given one.
@@ -1026,14 +953,14 @@ class TablePosterior(PosteriorResults):
             rows = np.moveaxis(P, axis + 1, 1).reshape(len(P), size, -1)
             return np.asarray((rows / rows.sum(axis=2, keepdims=True)).reshape(len(P), -1))
 
-        return self._made(shares, index, simplex, f"Shares given {self.names[axis]}")
+        return self._derived(shares, index, simplex, f"Shares given {self.names[axis]}")
 
     def margin(self, name: str) -> PosteriorResults:
         """Posterior of the distribution of one variable alone."""
         axis = self._variable("name", name)
         others = tuple(v + 1 for v in range(len(self.sizes)) if v != axis)
         labels, simplex = self.labels[axis], np.zeros(self.sizes[axis], dtype=np.int64)
-        return self._made(lambda P: P.sum(axis=others), labels, simplex, "Frequencies")
+        return self._derived(lambda P: P.sum(axis=others), labels, simplex, "Frequencies")
 
     def cramers_v(self) -> PosteriorResults:
         """Posterior of Cramer's V, of a table of two variables.
@@ -1049,7 +976,9 @@ class TablePosterior(PosteriorResults):
             phi2 = ((P - expected) ** 2 / expected).sum(axis=(1, 2))
             return np.asarray(np.sqrt(phi2 / least))
 
-        return self._made(value, pd.Index(["Cramer's V"]), np.array([-1]), "Association")
+        return self._derived(
+            value, pd.Index(["Cramer's V"]), np.array([PROBABILITY]), "Association"
+        )
 
     def log_odds_ratio(self, rows: Sequence[Any], columns: Sequence[Any]) -> PosteriorResults:
         """Posterior of the logarithm of an odds ratio, of a table of two variables.
@@ -1069,30 +998,30 @@ class TablePosterior(PosteriorResults):
             logs = np.log(P[:, i][:, :, j])
             return np.asarray(logs[:, 0, 0] - logs[:, 0, 1] - logs[:, 1, 0] + logs[:, 1, 1])
 
-        return self._made(value, pd.Index(["log odds ratio"]), np.array([-2]), "Association")
+        return self._derived(value, pd.Index(["log odds ratio"]), np.array([REAL]), "Association")
 
     # -- inside --------------------------------------------------------------------------------
 
-    def _made(
+    def _derived(
         self, function: Callable[[Array], Any], index: pd.Index[Any], simplex: Array, subject: str
     ) -> PosteriorResults:
         c, n, _ = self.samples.shape
-        found = self._of_tables(function, self.flat, len(index)).reshape(c, n, -1)
+        samples = self._of_tables(function, self.flat, len(index)).reshape(c, n, -1)
         prior = self.prior_draws
         if prior is not None:
             prior = self._of_tables(function, prior, len(index))
         origin = replace(self.origin, subject=subject, without_mode="")
-        return PosteriorResults(found, index, origin, self.run, simplex, None, prior)
+        return PosteriorResults(samples, index, origin, self.run, simplex, None, prior)
 
     def _of_tables(self, function: Callable[[Array], Any], tables: Array, m: int) -> Array:
-        found = np.asarray(function(tables.reshape(len(tables), *self.sizes)), dtype=np.float64)
-        found = found.reshape(-1, 1) if found.ndim == 1 else found
-        if found.shape != (len(tables), m):
-            remedy = f"returns shape {found.shape} for {len(tables)} tables and {m} labels"
+        values = np.asarray(function(tables.reshape(len(tables), *self.sizes)), dtype=np.float64)
+        values = values.reshape(-1, 1) if values.ndim == 1 else values
+        if values.shape != (len(tables), m):
+            remedy = f"returns shape {values.shape} for {len(tables)} tables and {m} labels"
             raise InvalidArgument("function", function, remedy)
-        if not np.all(np.isfinite(found)):
+        if not np.all(np.isfinite(values)):
             raise InvalidArgument("function", function, "returns numbers that are not finite")
-        return found
+        return values
 
     def _two_ways(self, what: str) -> None:
         if len(self.sizes) > 2:
@@ -1124,71 +1053,10 @@ def table_law(prior: Any, labels: Sequence[pd.Index[Any]]) -> LogitLaw:
     return law
 
 
-# -- Posterior draws as InferenceData of ArviZ ----------------------------------------------------
+# -- variables of ArviZ ---------------------------------------------------------------------------
 
 
 _TAKEN = ("chain", "draw", "p", "coefficients", "category", "coefficient", "cell")
-
-
-def inference_data(
-    samples: Array,
-    index: pd.Index[Any],
-    simplex: Array,
-    prior_draws: Array | None,
-    origin: Origin,
-    run: Run,
-) -> Any:
-    """Draws, their prior and how they were made; see `PosteriorResults.to_arviz`."""
-    arviz = package("arviz", "to_arviz()")
-    parts = _parts(index, simplex, origin)
-    groups = {"posterior": samples}
-    if prior_draws is not None and prior_draws.shape[-1] == samples.shape[-1]:
-        groups["prior"] = prior_draws[None]
-    coords = {dim: labels for part in parts for dim, labels in part.coords.items()}
-    dims = {part.name: list(part.coords) for part in parts}
-    data: dict[str, Any] = {
-        group: {part.name: part.values(values) for part in parts}
-        for group, values in groups.items()
-    }
-    data["sample_stats"] = {"step_size": np.full(samples.shape[:2], run.step_size)}
-    data["observed_data"] = {"nobs": np.array(origin.nobs), "n_missing": np.array(origin.n_missing)}
-    found = arviz.from_dict(**data, coords=coords, dims=dims)
-    found.posterior.attrs |= {
-        "inference_library": "ldpstats",
-        "mechanism": "; ".join(origin.sources),
-        "prior": origin.prior,
-    }
-    found.sample_stats.attrs |= {
-        "engine": run.engine,
-        "acceptance_rate": run.accepted,
-        "diverging": run.divergences,
-        "warmup": run.warmup,
-    }
-    return found
-
-
-class _Part:
-    """Parameters that make one variable: their places, and their labels by dimension."""
-
-    def __init__(self, name: str, places: Array, coords: dict[str, list[Any]]) -> None:
-        self.name, self.places, self.coords = name, places, coords
-
-    def values(self, draws: Array) -> Array:
-        """Their draws, shape (c, n, ...), in the order of the labels."""
-        shape = tuple(len(labels) for labels in self.coords.values())
-        return draws[..., self.places].reshape(*draws.shape[:2], *shape)
-
-
-def _parts(index: pd.Index[Any], simplex: Array, origin: Origin) -> list[_Part]:
-    """Frequencies and coefficients are a variable each; a probability by itself is its own."""
-    parts = []
-    for name, chosen in (("p", simplex >= 0), ("coefficients", simplex < PROBABILITY)):
-        places = np.flatnonzero(chosen)
-        if places.size:
-            parts.append(_part(name, places, index[places]))
-    for i in np.flatnonzero(simplex == PROBABILITY).tolist():
-        parts.append(_Part(_free(str(index[i])), np.array([i]), {}))
-    return parts
 
 
 def _free(name: str) -> str:
@@ -1196,17 +1064,33 @@ def _free(name: str) -> str:
     return f"{name}_" if name in _TAKEN else name
 
 
-def _part(name: str, places: Array, index: pd.Index[Any]) -> _Part:
-    """One variable of these labels: by the variables of a whole table, else by one list."""
-    if not isinstance(index, pd.MultiIndex):
-        dim = _free(str(index.name)) if index.name else "category" if name == "p" else "coefficient"
-        return _Part(name, places, {dim: index.tolist()})
-    levels = [index.unique(i) for i in range(index.nlevels)]
-    whole = pd.MultiIndex.from_product(levels)
-    order = index.get_indexer(whole)
-    if len(whole) != len(index) or (order < 0).any():
-        return _Part(name, places, {"cell": [":".join(map(str, labels)) for labels in index]})
-    dims = [_free(str(own)) if own else f"level_{i}" for i, own in enumerate(index.names)]
-    dims = [dim if dims.count(dim) == 1 else f"{dim}_{i}" for i, dim in enumerate(dims)]
-    coords = {dim: level.tolist() for dim, level in zip(dims, levels, strict=True)}
-    return _Part(name, places[order], coords)
+def _arviz_variables(
+    index: pd.Index[Any], simplex: Array
+) -> list[tuple[str, Array, dict[str, list[Any]]]]:
+    """Variables of ArviZ: name, places of the parameters in order, labels by dimension."""
+    # frequencies and coefficients are a variable each, with a dimension for each variable of a
+    # whole table, else one list; a probability by itself is its own
+    variables: list[tuple[str, Array, dict[str, list[Any]]]] = []
+    for name, chosen in (("p", simplex >= 0), ("coefficients", simplex < PROBABILITY)):
+        places = np.flatnonzero(chosen)
+        terms = index[places]
+        if not places.size:
+            continue
+        if not isinstance(terms, pd.MultiIndex):
+            default = "category" if name == "p" else "coefficient"
+            dim = _free(str(terms.name)) if terms.name else default
+            variables.append((name, places, {dim: terms.tolist()}))
+            continue
+        levels = [terms.unique(i) for i in range(terms.nlevels)]
+        whole = pd.MultiIndex.from_product(levels)
+        order = terms.get_indexer(whole)
+        if len(whole) != len(terms) or (order < 0).any():
+            variables.append((name, places, {"cell": _joined(terms, ":")}))
+            continue
+        dims = [_free(str(label)) if label else f"level_{i}" for i, label in enumerate(terms.names)]
+        dims = [dim if dims.count(dim) == 1 else f"{dim}_{i}" for i, dim in enumerate(dims)]
+        coords = {dim: level.tolist() for dim, level in zip(dims, levels, strict=True)}
+        variables.append((name, places[order], coords))
+    for i in np.flatnonzero(simplex == PROBABILITY).tolist():
+        variables.append((_free(str(index[i])), np.array([i]), {}))
+    return variables

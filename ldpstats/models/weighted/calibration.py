@@ -22,45 +22,18 @@ _FACTORS = ("factor_min", "factor_q1", "factor_median", "factor_q3", "factor_max
 
 @dataclass(frozen=True)
 class WeightStep:
-    """One change of weights.
+    """One change of weights: how, within what, and what it did to them."""
 
-    Attributes
-    ----------
-    method : str
-        "raking", "linear", "logit", "post-stratification" or "trimming".
-    margins : str
-        The columns whose totals are met; of trimming the bounds.
-    bounds : str
-        What factors lie between; "" without.
-    iterations : int
-        Of Newton's method; passes are not counted of trimming.
-    deviation : float
-        Largest relative deviation from a total.
-    factors : tuple of five floats
-        Least factor of a weight, quartiles and largest, over respondents.
-    weight_sum : tuple of two floats
-        Sum of the weights before and after.
-    kish : tuple of two floats
-        ``n sum(w^2) / sum(w)^2`` before and after (Kish 1965): what unequal weights alone do to the
-        variance of a mean.
-    n_trimmed : int
-        Respondents whose weights were cut.
-    n_beyond : int
-        Respondents whose weights are beyond the bounds of trimming still.
-    n_negative : int
-        Respondents with negative weights.
-    """
-
-    method: str
-    margins: str
-    bounds: str
-    iterations: int
-    deviation: float
-    factors: tuple[float, ...]
-    weight_sum: tuple[float, float]
-    kish: tuple[float, float]
-    n_trimmed: int = 0
-    n_beyond: int = 0
+    method: str  # "raking", "linear", "logit", "post-stratification" or "trimming"
+    margins: str  # the columns whose totals are met; of trimming the bounds
+    bounds: str  # what factors lie between; "" without
+    iterations: int  # of Newton's method; passes of trimming are not counted
+    deviation: float  # largest relative deviation from a total
+    factors: tuple[float, ...]  # least factor of a weight, quartiles, largest, over respondents
+    weight_sum: tuple[float, float]  # before and after
+    kish: tuple[float, float]  # n sum(w^2) / sum(w)^2 before and after (Kish 1965)
+    n_trimmed: int = 0  # respondents whose weights were cut
+    n_beyond: int = 0  # whose weights are beyond the bounds of trimming still
     n_negative: int = 0
 
     def __str__(self) -> str:
@@ -112,8 +85,53 @@ class CalibrationReport:
 
     def summary(self) -> Any:
         """The steps, how far weights moved, and what that costs, as a statsmodels Summary."""
-
-        return calibration_summary(self.to_frame(), self.nobs, self.categories).layout()
+        body, notes = [], []
+        for step in self.steps:
+            trimming = step.method == "trimming"
+            deviation = "-" if trimming else f"{step.deviation:.1g}"
+            factors, kish = (f"{one:.4g}" for one in step.factors), (f"{k:.3f}" for k in step.kish)
+            body.append([*factors, deviation, *kish])
+            if trimming:
+                cut = count_of(step.n_trimmed, "weight")
+                notes.append(f"Trimming cut {cut}; the sum stays the same.")
+            else:
+                within = f", factors {step.bounds}" if step.bounds else ""
+                iterations = count_of(step.iterations, "iteration")
+                notes.append(f"{step.method.capitalize()}: {iterations}{within}.")
+            if step.n_beyond:
+                notes.append(
+                    f"NOTE: {count_of(step.n_beyond, 'weight')} moved out of the bounds when they "
+                    "took their part of what was cut: strict=True repeats the trimming until none "
+                    "is."
+                )
+            if step.n_negative:
+                notes.append(
+                    f"WARNING: the weights of {count_of(step.n_negative, 'respondent')} are "
+                    'negative: give bounds=(0, None), or use method="raking".'
+                )
+        if self.categories is not None:
+            ratio = self.categories["ratio"]
+            at = int(np.abs(np.log(ratio.to_numpy())).argmax())
+            words = f"{' '.join(ratio.index[at])}, whose total is {ratio.iloc[at]:.3g}"
+            notes.append(f"Farthest from its total before: {words} times the sum of its weights.")
+        first, last = self.steps[0], self.steps[-1]
+        left = [("Last step:", last.method), ("Respondents:", f"{self.nobs:,}")]
+        right = [
+            ("Sum of weights before:", f"{first.weight_sum[0]:,.6g}"),
+            ("Sum of weights after:", f"{last.weight_sum[1]:,.6g}"),
+        ]
+        return SummaryTable(
+            title="Calibration of weights",
+            header=header(left, right),
+            columns=["min", "25%", "50%", "75%", "max", "deviation", "Kish before", "Kish after"],
+            stubs=[one_line(str(step), LONGEST_LABEL) for step in self.steps],
+            body=body,
+            notes=[
+                "min to max: factors of the weights, their quartiles over respondents; deviation: "
+                "largest relative one from a total; Kish: n sum(w^2) / sum(w)^2.",
+                *notes,
+            ],
+        ).layout()
 
     def __repr__(self) -> str:
         return f"CalibrationReport({'; '.join(map(str, self.steps))})"
@@ -139,80 +157,3 @@ def weight_step(before: Sample, after: Sample, factors: Array, **what: Any) -> W
 
 def _kish(sample: Sample) -> float:
     return float(sample.n.sum() * sample.w2.sum() / sample.w.sum() ** 2)
-
-
-# -- The summary of what was done to the weights of a survey --------------------------------------
-
-
-_QUARTILES = ("min", "25%", "50%", "75%", "max")
-
-
-def calibration_summary(
-    frame: pd.DataFrame, nobs: int, categories: pd.DataFrame | None
-) -> SummaryTable:
-    """A row for each step of `CalibrationReport.to_frame`."""
-    steps = list(frame.itertuples())
-    left = [("Last step:", str(steps[-1].method)), ("Respondents:", f"{nobs:,}")]
-    right = [
-        ("Sum of weights before:", f"{steps[0].sum_before:,.6g}"),
-        ("Sum of weights after:", f"{steps[-1].sum_after:,.6g}"),
-    ]
-    return SummaryTable(
-        title="Calibration of weights",
-        header=header(left, right),
-        columns=[*_QUARTILES, "deviation", "Kish before", "Kish after"],
-        stubs=[one_line(f"{step.method}: {step.margins}", LONGEST_LABEL) for step in steps],
-        body=[_cells(step) for step in steps],
-        notes=[
-            "min to max: factors of the weights, their quartiles over respondents; deviation: "
-            "largest relative one from a total; Kish: n sum(w^2) / sum(w)^2.",
-            *(note for step in steps for note in _step_notes(step)),
-            *_farthest(categories),
-        ],
-    )
-
-
-def _cells(step: Any) -> list[str]:
-    deviation = "-" if step.method == "trimming" else f"{step.deviation:.1g}"
-    factors = (
-        step.factor_min,
-        step.factor_q1,
-        step.factor_median,
-        step.factor_q3,
-        step.factor_max,
-    )
-    kish = step.kish_before, step.kish_after
-    return [*(f"{one:.4g}" for one in factors), deviation, *(f"{one:.3f}" for one in kish)]
-
-
-def _farthest(categories: pd.DataFrame | None) -> list[str]:
-    """The category whose total was farthest from the sum of its weights."""
-    if categories is None:
-        return []
-    ratio = categories["ratio"]
-    at = int(np.abs(np.log(ratio.to_numpy())).argmax())
-    words = f"{' '.join(ratio.index[at])}, whose total is {ratio.iloc[at]:.3g}"
-    return [f"Farthest from its total before: {words} times the sum of its weights."]
-
-
-def _step_notes(step: Any) -> list[str]:
-    """What must be known of a step: bounds, weights that were cut, negative ones."""
-    notes = []
-    if step.method == "trimming":
-        notes.append(f"Trimming cut {count_of(step.n_trimmed, 'weight')}; the sum stays the same.")
-    else:
-        within = f", factors {step.bounds}" if step.bounds else ""
-        notes.append(
-            f"{step.method.capitalize()}: {count_of(step.iterations, 'iteration')}{within}."
-        )
-    if step.n_beyond:
-        notes.append(
-            f"NOTE: {count_of(step.n_beyond, 'weight')} moved out of the bounds when they took "
-            "their part of what was cut: strict=True repeats the trimming until none is."
-        )
-    if step.n_negative:
-        notes.append(
-            f"WARNING: the weights of {count_of(step.n_negative, 'respondent')} are negative: give "
-            'bounds=(0, None), or use method="raking".'
-        )
-    return notes

@@ -1,4 +1,9 @@
-"""Confidence intervals and tests of estimates from a complex sample."""
+"""Estimates from a complex sample: what frequencies and tables have in common.
+
+All that is shown of an unconstrained estimate is a function of weighted totals of decoded reports,
+whose covariance holds the design and the randomisation. `DesignResults` has standard errors,
+design effects, intervals and tests; below are the parts that models make results of.
+"""
 
 from __future__ import annotations
 
@@ -52,22 +57,16 @@ from ldpstats.inference.designs.tests import (
     t_bounds,
 )
 from ldpstats.inference.tests import TestResult, adjusted_differences
-from ldpstats.labels import positions
 from ldpstats.likelihood.tallies import Uncertain
 from ldpstats.mechanisms import Mechanism
 from ldpstats.mechanisms.krr import joint_epsilon, protect_some
-from ldpstats.models.frequency.results import checked_scores
 from ldpstats.models.layout import Fit, names_alpha
 from ldpstats.models.results import (
     FittedResults,
     Label,
-    compared_index,
-    compared_pairs,
     group_label,
-    group_place,
     linear_hypothesis,
     several_worded,
-    stacked_index,
 )
 from ldpstats.models.storage import (
     estimates_from_dict,
@@ -79,7 +78,6 @@ from ldpstats.models.storage import (
 __all__ = [
     "Dependence",
     "DesignResults",
-    "DomainShares",
     "Domains",
     "Limits",
     "SampleFacts",
@@ -95,12 +93,19 @@ __all__ = [
 ]
 
 
-# -- Estimates from a complex sample: their errors, degrees of freedom and design effects ---------
+Array = npt.NDArray[Any]
+Codes = npt.NDArray[np.int64]
+Limits = Callable[[Codes, Array], Array]  # of the estimates at some places, at critical values
+
+_FIXED = 1e-12  # variance of a contrast, relative to its terms, that is rounding
+
+
+# -- Results: errors, degrees of freedom, design effects, intervals and tests ---------------------
 
 
 @dataclass(frozen=True, eq=False)
-class DesignEstimates(FittedResults):
-    """Estimates from a complex sample of privatised reports.
+class DesignResults(FittedResults):
+    """Estimates from a complex sample, with intervals and tests of the design's t and F laws.
 
     `totals_law` has the weighted totals of decoded reports, in an order that a class decides; all
     that is shown of the unconstrained estimate is a function of them.
@@ -206,10 +211,10 @@ class DesignEstimates(FittedResults):
 
     @cached_property
     def _effects(self) -> Effects:
-        found = self.totals_law.of(self.shares)
+        shares = self.totals_law.of(self.shares)
         n = self.domains.sizes[self._domain_of]
-        variance = np.where(self._unknown, np.nan, np.diagonal(found.covariance))
-        return design_effects(found.value, variance, np.diagonal(found.noise), n)
+        variance = np.where(self._unknown, np.nan, np.diagonal(shares.covariance))
+        return design_effects(shares.value, variance, np.diagonal(shares.noise), n)
 
     def deff(self) -> pd.DataFrame:
         """Design effects of the unconstrained estimates, in two factors.
@@ -225,13 +230,13 @@ class DesignEstimates(FittedResults):
             than the randomisation has. Without noise "deff" is that of R's survey with
             ``deff="replace"``.
         """
-        found = self._effects
+        factors = self._effects
         n = self.domains.sizes[self._domain_of]
         columns = {
-            "deff_design": found.design,
-            "deff_privacy": found.privacy,
-            "deff": found.whole,
-            "effective_n": n / np.where(found.whole > 0.0, found.whole, np.nan),
+            "deff_design": factors.design,
+            "deff_privacy": factors.privacy,
+            "deff": factors.whole,
+            "effective_n": n / np.where(factors.whole > 0.0, factors.whole, np.nan),
             "channel": self.domains.channel,
         }
         return pd.DataFrame(columns, index=self.index)
@@ -269,7 +274,7 @@ class DesignEstimates(FittedResults):
 
     def _stored(self) -> dict[str, Any]:
         return {
-            "fit": fit_to_dict(self.fit),
+            "fit": estimates_to_dict(self.fitted, self.linear) | _plain_to_dict(self.fit),
             "totals": self.totals_law.to_dict(),
             "sample": self.sample.to_dict(),
             "domains": self.domains.to_dict(),
@@ -280,23 +285,13 @@ class DesignEstimates(FittedResults):
     @staticmethod
     def _common(document: dict[str, Any]) -> dict[str, Any]:
         """The fields that all such results have, from what `_stored` wrote."""
+        fit: dict[str, Any] = estimates_from_dict(document["fit"])
         return {
-            "fit": fit_from_dict(document["fit"]),
+            "fit": Fit(**fit, **_plain_from_dict(Fit, document["fit"])),
             "totals_law": Totals.from_dict(document["totals"]),
             "sample": SampleFacts.from_dict(document["sample"]),
             "domains": Domains.from_dict(document["domains"]),
         }
-
-
-Array = npt.NDArray[Any]
-Codes = npt.NDArray[np.int64]
-
-_FIXED = 1e-12  # variance of a contrast, relative to its terms, that is rounding
-
-
-@dataclass(frozen=True, eq=False)
-class DesignResults(DesignEstimates):
-    """Estimates from a complex sample with intervals and tests of the design's t and F laws."""
 
     # -- intervals ---------------------------------------------------------------------------
 
@@ -366,13 +361,6 @@ class DesignResults(DesignEstimates):
         exact = self.sample.calibrated & fixed & (p > 0.0) & (p < 1.0)  # by population totals
         return np.where(exact[:, None], p[:, None], score_bounds(p, se, t, counted, n))
 
-    def _limits_by(self, method: str) -> Limits:
-        """The limits that `conf_int` has, by default or Wald's."""
-        if one_of("method", method, ("default", "wald")) == "default":
-            return self._limits
-        p, se = self.linear.estimate, self.linear.every_bse()
-        return lambda at, t: t_bounds(p[at], se[at], t)
-
     def _table(self, functions: Ratios, df: Any, alpha: float, index: Any) -> pd.DataFrame:
         """Functions of the totals: "estimate", "se", "lower", "upper".
 
@@ -380,9 +368,9 @@ class DesignResults(DesignEstimates):
         """
         T = self.totals_law.estimate
         rows, defined = functions.defined(T)
-        found = self.totals_law.of(defined)
+        law = self.totals_law.of(defined)
         value, se = np.full((2, len(rows)), np.nan)
-        value[rows], se[rows] = found.value, np.sqrt(checked(found.covariance).variances())
+        value[rows], se[rows] = law.value, np.sqrt(checked(law.covariance).variances())
         alone = self.domains.alone
         if defined.B is not None and alone.any():  # a total, unlike a ratio, varies all the same
             own = np.repeat(alone, T.size // alone.size)
@@ -399,12 +387,8 @@ class DesignResults(DesignEstimates):
         alpha: float,
         index: Any,
     ) -> pd.DataFrame:
-        """Ratios of two sets of categories in each domain, of which the ratio is not negative.
-
-        `forms` are the totals of both and of all persons, `counted` the reports they are counted
-        by, (1,).
-        """
-        A, B, persons = forms
+        """Ratios, not negative, of two sets of categories in each domain, counted by reports."""
+        A, B, persons = forms  # the totals of both and of all persons
         table = self._table(Ratios(A, B), df, alpha, index)
         shares = self.totals_law.of(Ratios(np.vstack([A, B]), np.vstack([persons, persons])))
         above = np.flatnonzero(table["se"].notna())
@@ -523,17 +507,14 @@ def _quadratic(R: Array, V: Array) -> Array:
     return np.asarray(np.maximum(((R @ V) * R).sum(axis=1), 0.0))
 
 
-# -- What all weighted models take from decoded reports: totals, shares, and the record of the fit -
+# -- From decoded reports: totals, shares, and the record of the fit ------------------------------
 
 
 def linear_totals(
     sample: Sample, scores: Scores, noise: Callable[[Array], Array], more: Array | float = 0.0
 ) -> Totals:
-    """Totals of decoded reports.
-
-    `noise` is the covariance of the randomisation where respondents count by some squared weights;
-    `more` is one that neither the design nor the reports show.
-    """
+    """Totals of decoded reports, with `noise` where respondents count by squared weights."""
+    # `more` is a covariance that neither the design nor the reports show
     missed = noise(sample.w2 * missed_noise_estimation(sample)) + more
     return estimated_totals(sample, scores, noise(sample.w2) + more, missed)
 
@@ -585,48 +566,18 @@ def domains_of(
     )
 
 
+def domain_shares(k: int, g: int) -> Ratios:
+    """Shares of k categories in g domains, whose totals are those of the categories and persons."""
+    own, persons = np.eye(g), np.eye(k + 1)[-1:]
+    return Ratios(np.kron(own, np.eye(k + 1)[:-1]), np.kron(own, persons).repeat(k, axis=0))
+
+
 def channel_factor(p: Array, noise: Array) -> Array:
     """The factor of the channel at shares p, ``(p (1 - p) + noise) / (p (1 - p))``."""
     return np.asarray(1.0 + noise / np.where((p > 0.0) & (p < 1.0), p * (1.0 - p), np.nan))
 
 
-# -- What tests of independence of a weighted table rest on ---------------------------------------
-
-
-@dataclass(frozen=True)
-class Dependence:
-    """Pearson's statistic of independence, with two estimates of the design effects.
-
-    Parameters
-    ----------
-    null : RaoScott or None
-        With those under independence.
-    observed : RaoScott or None
-        With those at the table of reports.
-    why : str
-        Why one of them is not there.
-    """
-
-    null: RaoScott | None
-    observed: RaoScott | None
-    why: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON types."""
-        parts = {name: maybe_to_dict(getattr(self, name)) for name in ("null", "observed")}
-        return parts | {"why": self.why}
-
-    @classmethod
-    def from_dict(cls, document: dict[str, Any]) -> Dependence:
-        """Inverse of `to_dict`."""
-        parts = [maybe_from_dict(RaoScott, document[name]) for name in ("null", "observed")]
-        return cls(parts[0], parts[1], str(document["why"]))
-
-
-# -- Differences of weighted shares as a table, with intervals and p-values -----------------------
-
-
-Limits = Callable[[Codes, Array], Array]  # of the estimates at some places, at critical values
+# -- Differences of shares, with intervals and p-values -------------------------------------------
 
 
 def pair_places(pairs: Sequence[tuple[int, int]], k: int) -> tuple[Codes, Codes]:
@@ -638,12 +589,12 @@ def pair_places(pairs: Sequence[tuple[int, int]], k: int) -> tuple[Codes, Codes]
 def satterthwaite(v: Array, df: Array, most: float) -> Array:
     """Degrees of freedom of sums of variances v on df each, (g, r) and (g, 1 or r) -> (r,).
 
-    At most those of the whole sample, whose units the parts share. One at least, as for intervals:
-    a domain with one unit in each of its strata has none of its own.
+    At most those of the whole sample, whose units the parts share; one at least, as for intervals.
     """
+    # a domain with one unit in each of its strata has none of its own
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = v.sum(axis=0) ** 2 / (v**2 / np.maximum(df, 1.0)).sum(axis=0)
-    return np.maximum(np.where(np.isnan(found), most, np.minimum(found, most)), 1.0)
+        df = v.sum(axis=0) ** 2 / (v**2 / np.maximum(df, 1.0)).sum(axis=0)
+    return np.maximum(np.where(np.isnan(df), most, np.minimum(df, most)), 1.0)
 
 
 def differences_table(
@@ -655,11 +606,8 @@ def differences_table(
     alpha: float,
     index: Any,
 ) -> pd.DataFrame:
-    """Estimates at the first `places` less those at the second, a row for each.
-
-    Estimates with their covariance, (q,) and (q, q), are nan where they are unknown; `df` is of the
-    differences. p-values are of the intervals: below alpha where these do not hold zero.
-    """
+    """Estimates, (q,), at the first `places` less those at the second; nan where unknown."""
+    # p-values are of the intervals: below alpha where these do not hold zero
     first, second = places
     parts = paired(V, first, second)
     known = ~np.isnan(parts).any(axis=0)
@@ -680,331 +628,46 @@ def differences_table(
     return pd.DataFrame(found, index=index, columns=columns)
 
 
-# -- Shares of the categories of one variable in domains, and what follows of them ----------------
-
-
-@dataclass(frozen=True, eq=False)
-class DomainShares(DesignResults):
-    """Estimates of the categories of one variable, from totals of each domain.
-
-    The totals of a domain are those of its k categories, then its number of persons.
-    """
-
-    categories: pd.Index[Any]
-    mechanism: Mechanism
-    counted: Counted
-
-    @property
-    def by(self) -> tuple[str, ...]:
-        """The columns that make the domains; none where there is one."""
-        return self.domains.by
-
-    @property
-    def index(self) -> pd.Index[Any]:
-        if not self.by:
-            return self.categories
-        return stacked_index(self.domains.labels, self.categories, self.by, self.name)
-
-    @property
-    def groups(self) -> pd.Index[Any]:
-        """Labels of the domains."""
-        if len(self.by) == 1:
-            one: pd.Index[Any] = pd.Index([label[0] for label in self.domains.labels])
-            return one.rename(self.by[0])
-        several: pd.Index[Any] = pd.MultiIndex.from_tuples(self.domains.labels, names=self.by)
-        return several
-
-    @property
-    def sizes(self) -> pd.Series[Any]:
-        """Respondents with a report in each domain."""
-        return pd.Series(self.domains.sizes, index=self.groups if self.by else None, name="nobs")
-
-    @property
-    def _domain_of(self) -> npt.NDArray[np.int64]:
-        return np.repeat(np.arange(len(self.domains.labels)), len(self.categories))
-
-    @property
-    def _counted(self) -> Counted:
-        g = len(self.domains.labels)
-        return Counted(np.tile(self.counted.offset, g), np.tile(self.counted.scale, g))
-
-    def _sums(self, weights: Array) -> Array:
-        """Sums of category totals in each domain as linear forms, (g m, totals), weights (m, k)."""
-        return _category_sums(weights, len(self.domains.labels))
-
-    @property
-    def _persons(self) -> Array:
-        """The number of persons of each domain as linear forms, (g, totals)."""
-        return _persons(len(self.categories), len(self.domains.labels))
-
-    @property
-    def shares(self) -> Ratios:
-        return domain_shares(len(self.categories), len(self.domains.labels))
-
-    # -- what is estimated -------------------------------------------------------------------
-
-    @names_alpha
-    def totals(self, alpha: float = 0.05) -> pd.DataFrame:
-        """Estimated numbers of persons (Horvitz-Thompson), with t intervals.
-
-        Of the persons whom those with a report stand for: who did not answer is in no total. The
-        summary has the sum of their weights, besides that of all. For numbers of the whole
-        population multiply the shares by its size, if those who did not answer are like the others.
-
-        Returns
-        -------
-        DataFrame, one row per estimate
-            "estimate", "se", "lower", "upper", in persons of the population.
-
-        Examples
-        --------
-        >>> import pandas as pd, ldpstats as ldp
-        >>> table = pd.DataFrame({"ill": ["no", "yes", "no", "no"] * 25, "w": [10.0] * 100})
-        >>> survey = ldp.Survey(table, {"ill": ldp.Observed(["no", "yes"])}, weights="w")
-        >>> survey.frequencies("ill").totals()["estimate"].to_dict()
-        {'no': 750.0, 'yes': 250.0}
-        """
-        functions = Ratios(self._sums(np.eye(len(self.categories))))
-        table = self._table(functions, self.df.to_numpy(), level(alpha), self.index)
-        # who was not seen may be there: what the interval of the share says, in persons
-        persons = (self.shares.B @ self.totals_law.estimate)[:, None]
-        unseen = (table["se"] == 0.0).to_numpy()[:, None]
-        ends = np.where(unseen, self.conf_int(alpha) * persons, table[["lower", "upper"]])
-        return table.assign(lower=ends[:, 0], upper=ends[:, 1])
-
-    @names_alpha
-    def mean(self, scores: Any = None, alpha: float = 0.05) -> Any:
-        """Mean of the scores of the answers: "estimate", "se", "lower", "upper"; a row a domain.
-
-        Parameters
-        ----------
-        scores : mapping, Series or array, shape (k,), optional
-            A number for each category; by default the labels, where they are numbers.
-        alpha : float
-            One minus the coverage of the interval.
-        """
-        if self.mechanism.is_open:
-            raise NotAvailable("a mean over candidates: the candidates need not be all answers")
-        values = checked_scores(scores, self.categories)
-        functions = Ratios(self._sums(values[None]), self._persons)
-        name = f"mean of {self.name}" if self.name else "mean"
-        return self._by_domain(functions, level(alpha), name)
-
-    @names_alpha
-    def ratio(
-        self, numerator: Any, denominator: Any, alpha: float = 0.05, method: str = "default"
-    ) -> Any:
-        """Ratio of the totals of some categories to those of others, in each domain.
-
-        Parameters
-        ----------
-        numerator, denominator : label, or list of labels
-        alpha : float
-            One minus the coverage of the interval.
-        method : {"default", "wald"}
-            "default": all ratios from zero on that the limits of both shares do not rule out, as
-            Fieller's set; infinite where the denominator does not differ from zero. "wald":
-            estimate plus or minus t times the linearised standard error.
-
-        Returns
-        -------
-        Series, or with domains DataFrame
-            "estimate", "se" (linearised), "lower", "upper".
-        """
-        alpha, k = level(alpha), len(self.categories)
-        above, below = (np.zeros((1, k)) for _ in range(2))
-        above[0, positions("numerator", numerator, self.categories)] = 1.0
-        below[0, positions("denominator", denominator, self.categories)] = 1.0
-        if one_of("method", method, ("default", "wald")) == "wald":
-            return self._by_domain(Ratios(self._sums(above), self._sums(below)), alpha, "ratio")
-        labels = self.mechanism.n_bits == 0
-        table = self._ratios(
-            (self._sums(above), self._sums(below), self._persons),
-            (self.counted.joined(above, labels), self.counted.joined(below, labels)),
-            self.domains.df,
-            alpha,
-            self.groups if self.by else ["ratio"],
-        )
-        return table if self.by else table.iloc[0]
-
-    @names_alpha
-    def unexplained(self, alpha: float = 0.05) -> Any:
-        """Share of the answers that are not among the candidates, in each domain.
-
-        Parameters
-        ----------
-        alpha : float
-            One minus the coverage of the interval, which is cut to [0, 1].
-
-        Raises
-        ------
-        NotAvailable
-            Where all categories are known.
-        """
-        if not self.mechanism.is_open:
-            raise NotAvailable("every answer is one of the categories: there are no candidates")
-        left = self._persons - self._sums(np.ones((1, len(self.categories))))
-        found = self._by_domain(Ratios(left, self._persons), level(alpha), "not listed")
-        ends = ["lower", "upper"]
-        found[ends] = found[ends].clip(0.0, 1.0)
-        return found
-
-    def _by_domain(self, functions: Ratios, alpha: float, name: str) -> Any:
-        """A function for each domain: a Series, or with `by` a table."""
-        table = self._table(functions, self.domains.df, alpha, self.groups if self.by else [name])
-        return table if self.by else table.iloc[0]
-
-    @names_alpha
-    def differences(
-        self,
-        reference: Any = None,
-        alpha: float = 0.05,
-        all_pairs: bool = False,
-        method: str = "default",
-    ) -> pd.DataFrame:
-        """Frequencies of each domain minus those of a reference, or of every other.
-
-        Domains may share units: their covariance enters.
-
-        Parameters
-        ----------
-        reference : label, optional
-            The domain that the others are compared with; the first by default.
-        alpha : float
-            One minus the coverage of each interval.
-        all_pairs : bool
-            Compare every domain with each before it, instead of with one reference.
-        method : {"default", "wald"}
-            "default" combines the limits of `conf_int` of both frequencies (see `Differences`);
-            "wald": estimate plus or minus t times standard error. p-values are of these.
-
-        Returns
-        -------
-        DataFrame, a row for each comparison and category
-            "estimate", "se", "lower", "upper", "pvalue" and "pvalue_holm", Holm's adjustment for
-            all rows; two categories that add up to one are one hypothesis.
-
-        Raises
-        ------
-        NotAvailable
-            If there is one domain only.
-        """
-        alpha, labels, k = level(alpha), self.domains.labels, len(self.categories)
-        if len(labels) < 2:
-            raise NotAvailable("differences need two domains, by=: there is one only")
-        pairs = compared_pairs(
-            len(labels), reference, all_pairs, lambda label: self._position("reference", label)
-        )
-        index = compared_index(labels, pairs, all_pairs, self.categories, self.by, self.name)
-        places = pair_places(pairs, k)
-        V, freedom = self.linear_cov.to_numpy(), self.df.to_numpy()
-        of = np.stack(places)
-        df = satterthwaite(V[of, of], freedom[of], self.sample.df)
-        limits = self._limits_by(method)
-        return differences_table(self.linear.estimate, V, places, df, limits, alpha, index)
-
-    def _position(self, name: str, label: Any) -> int:
-        return group_place(name, label, self.domains.labels, self.by, "domain")
-
-
-def domain_shares(k: int, g: int) -> Ratios:
-    """Shares of k categories in g domains, whose totals are those of the categories and persons."""
-    return Ratios(_category_sums(np.eye(k), g), _persons(k, g).repeat(k, axis=0))
-
-
-def _category_sums(weights: Array, g: int) -> Array:
-    return np.kron(np.eye(g), np.column_stack([weights, np.zeros(len(weights))]))
-
-
-def _persons(k: int, g: int) -> Array:
-    return np.kron(np.eye(g), np.eye(k + 1)[-1:])
-
-
-# -- What results of a complex sample hold beside the fit: the design, and the domains ------------
+# -- What results hold beside the fit -------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class SampleFacts:
-    """The sample in which estimates were made.
+    """The sample in which estimates were made."""
 
-    Parameters
-    ----------
-    design : str
-        How it was drawn, in words.
-    variance : str
-        How variances were estimated, in words.
-    n_strata, n_units : int
-        Strata and units of the first stage, of the whole sample.
-    nobs : int
-        Respondents of the whole sample.
-    weight_sum : float
-        Sum of all weights: the estimated size of the population.
-    spread : float
-        ``n sum(w^2) / sum(w)^2``, what unequal weights alone would do to a variance (Kish 1965).
-    df : float
-        Units less strata of the first stage; of replicates their rank less one.
-    calibrated : bool
-        Whether weights were calibrated: population totals may then determine a share.
-    """
-
-    design: str
-    variance: str
-    n_strata: int
+    design: str  # how it was drawn, in words
+    variance: str  # how variances were estimated, in words
+    n_strata: int  # of the first stage, of the whole sample
     n_units: int
-    nobs: int
-    weight_sum: float
-    spread: float
-    df: float
-    calibrated: bool = False
+    nobs: int  # respondents of the whole sample
+    weight_sum: float  # the estimated size of the population
+    spread: float  # n sum(w^2) / sum(w)^2, what unequal weights alone do to a variance (Kish 1965)
+    df: float  # units less strata of the first stage; of replicates their rank less one
+    calibrated: bool = False  # population totals may then determine a share
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
-        return plain_to_dict(self)
+        return _plain_to_dict(self)
 
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> SampleFacts:
         """Inverse of `to_dict`."""
-        return cls(**plain_from_dict(cls, document))
+        return cls(**_plain_from_dict(cls, document))
 
 
 @dataclass(frozen=True, eq=False)
 class Domains:
-    """The domains whose frequencies were estimated, one where all are.
+    """The g domains whose frequencies were estimated, one where all are."""
 
-    Parameters
-    ----------
-    by : tuple of str
-        The columns that make them; none where there is one.
-    labels : tuple of tuple
-        A value for each column.
-    sizes : array of int, shape (g,)
-        Respondents with a report in each.
-    df : array, shape (g,)
-        Units of the first stage with such respondents, less strata that hold them, without strata
-        of which all units were taken.
-    df_free : array, shape (g,)
-        The same if no unit had been taken for certain: those of tests about a superpopulation.
-    channel : array, shape (g k,)
-        Variance of one report's estimate over that of the true answer, under simple random
-        sampling: what planning calls the factor of the channel.
-    spread : array, shape (g,)
-        As that of `SampleFacts`, of the respondents of each.
-    alone : array of bool, shape (g,)
-        Which lie in one sampling unit, or in strata of one unit where these are given the mean of
-        the others: the variance of shares is not known.
-    n_ungrouped : int
-        Respondents who are in no domain.
-    """
-
-    by: tuple[str, ...]
-    labels: tuple[tuple[Any, ...], ...]
-    sizes: Array
-    df: Array
-    df_free: Array
-    channel: Array
-    spread: Array
-    alone: npt.NDArray[np.bool_]
-    n_ungrouped: int = 0
+    by: tuple[str, ...]  # the columns that make them; none where there is one
+    labels: tuple[tuple[Any, ...], ...]  # a value for each column
+    sizes: Array  # (g,) respondents with a report
+    df: Array  # (g,) units of the first stage with such respondents, less strata that hold them
+    df_free: Array  # (g,) as if no unit had been taken for certain: of a superpopulation
+    channel: Array  # (g k,) variance of one report's estimate over that of the true answer
+    spread: Array  # (g,) as that of `SampleFacts`
+    alone: npt.NDArray[np.bool_]  # (g,) in one unit a stratum: how shares vary is not known
+    n_ungrouped: int = 0  # respondents who are in no domain
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
@@ -1024,7 +687,7 @@ class Domains:
     def from_dict(cls, document: dict[str, Any]) -> Domains:
         """Inverse of `to_dict`; refuse labels and sizes that do not go together."""
         by = tuple(map(str, document["by"]))
-        found = cls(
+        domains = cls(
             by=by,
             labels=tuple(group_label(tuple(label), by) for label in document["labels"]),
             sizes=np.array(document["sizes"], dtype=np.int64),
@@ -1035,24 +698,33 @@ class Domains:
             alone=np.array(document["alone"], dtype=np.bool_),
             n_ungrouped=int(document["n_ungrouped"]),
         )
-        g = (len(found.labels),)
+        g = (len(domains.labels),)
         arrays = ("sizes", "df", "df_free", "spread", "alone")
-        check_shapes({name: (getattr(found, name), g) for name in arrays})
-        return found
+        check_shapes({name: (getattr(domains, name), g) for name in arrays})
+        return domains
 
 
-def fit_to_dict(fit: Fit) -> dict[str, Any]:
-    """A fit as plain JSON types."""
-    return estimates_to_dict(fit.fitted, fit.linear) | plain_to_dict(fit)
+@dataclass(frozen=True)
+class Dependence:
+    """Pearson's statistic of independence, with two estimates of the design effects."""
+
+    null: RaoScott | None  # with those under independence
+    observed: RaoScott | None  # with those at the table of reports
+    why: str = ""  # one of them is not there
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        parts = {name: maybe_to_dict(getattr(self, name)) for name in ("null", "observed")}
+        return parts | {"why": self.why}
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> Dependence:
+        """Inverse of `to_dict`."""
+        parts = [maybe_from_dict(RaoScott, document[name]) for name in ("null", "observed")]
+        return cls(parts[0], parts[1], str(document["why"]))
 
 
-def fit_from_dict(document: dict[str, Any]) -> Fit:
-    """Inverse of `fit_to_dict`."""
-    given: dict[str, Any] = {**estimates_from_dict(document), **plain_from_dict(Fit, document)}
-    return Fit(**given)
-
-
-# -- Parts of results that a document restores: their types, and shapes that go together ----------
+# -- Documents: types of fields, and shapes that go together --------------------------------------
 
 
 _MOST = 1e150  # squares of it do not overflow; weights are 1e50 at most
@@ -1060,29 +732,29 @@ _PLAIN: dict[Any, Any] = {"str": str, "int": int, "bool": bool, "float": (int, f
 _LISTS: dict[Any, type] = {"tuple[str, ...]": str, "tuple[int, ...]": int}
 
 
-def plain_to_dict(part: Any) -> dict[str, Any]:
+def _plain_to_dict(part: Any) -> dict[str, Any]:
     """The fields of a record that are text, numbers, truth values, or tuples of them."""
-    found: dict[str, Any] = {}
+    document: dict[str, Any] = {}
     for item in fields(part):
         value = getattr(part, item.name)
         if item.type in _LISTS:
-            found[item.name] = list(value)
+            document[item.name] = list(value)
         elif item.type in _PLAIN:
-            found[item.name] = number_to_json(value) if item.type == "float" else value
-    return found
+            document[item.name] = number_to_json(value) if item.type == "float" else value
+    return document
 
 
-def plain_from_dict(kind: Any, document: Mapping[str, Any]) -> dict[str, Any]:
+def _plain_from_dict(kind: Any, document: Mapping[str, Any]) -> dict[str, Any]:
     """Inverse of `plain_to_dict`, the arguments of a record; refuse fields of other types."""
-    found: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     for item in fields(kind):
         if item.type in _LISTS:
             entries = [_typed(item.name, one, _LISTS[item.type]) for one in document[item.name]]
-            found[item.name] = tuple(entries)
+            arguments[item.name] = tuple(entries)
         elif item.type in _PLAIN:
             value = _typed(item.name, document[item.name], _PLAIN[item.type])
-            found[item.name] = number_from_json(value) if item.type == "float" else value
-    return found
+            arguments[item.name] = number_from_json(value) if item.type == "float" else value
+    return arguments
 
 
 def _typed(name: str, value: Any, kind: Any) -> Any:
@@ -1105,25 +777,22 @@ def check_estimates(fit: Fit, totals: Mapping[str, Totals], q: int, m: int, sour
         remedy = f"is damaged: reports are of {sources} kinds"
         raise InvalidArgument("document", list(fit.sources), remedy)
     shapes: dict[str, tuple[Any, tuple[int, ...]]] = {}
-    for name, found in totals.items():
-        shapes[f"{name}.estimate"] = found.estimate, (m,)
-        shapes[f"{name}.noise"] = found.noise, (m, m)
-        if isinstance(found, LinearTotals):
-            shapes[f"{name}.covariance"] = found.covariance, (m, m)
-        elif isinstance(found, ReplicatedTotals):
-            shapes[f"{name}.replicates"] = found.replicates, (len(found.scales), m)
-            shapes[f"{name}.scales"] = found.scales, (found.scales.size,)
-            shapes[f"{name}.missed"] = found.missed, (m, m)
+    for name, law in totals.items():
+        shapes[f"{name}.estimate"] = law.estimate, (m,)
+        shapes[f"{name}.noise"] = law.noise, (m, m)
+        if isinstance(law, LinearTotals):
+            shapes[f"{name}.covariance"] = law.covariance, (m, m)
+        elif isinstance(law, ReplicatedTotals):
+            shapes[f"{name}.replicates"] = law.replicates, (len(law.scales), m)
+            shapes[f"{name}.scales"] = law.scales, (law.scales.size,)
+            shapes[f"{name}.missed"] = law.missed, (m, m)
     for name, one in (("fitted", fit.fitted), ("linear", fit.linear)):
         shapes[f"{name}.estimate"] = one.estimate, (q,)
-        _check_covariance(name, one, q)
+        other = one.at is not None or one.variances is not None
+        if other or (one.covariance is not None and one.covariance.size != q):
+            remedy = f"is damaged: its covariance is not of {q} shares"
+            raise InvalidArgument("document", name, remedy)
     check_shapes(shapes)
     for name, (value, _) in shapes.items():
         if not np.all(np.abs(value) <= _MOST):  # also where it is nan
             raise InvalidArgument("document", name, "is damaged: it has numbers that cannot be")
-
-
-def _check_covariance(name: str, one: Uncertain, q: int) -> None:
-    other = one.at is not None or one.variances is not None
-    if other or (one.covariance is not None and one.covariance.size != q):
-        raise InvalidArgument("document", name, f"is damaged: its covariance is not of {q} shares")

@@ -58,57 +58,30 @@ _MOST_TOTALS = 5000  # whose covariance matrix takes 200 MB
 
 @dataclass(frozen=True, eq=False)
 class WeightedModel:
-    """One privatised variable in a complex sample of c cells.
-
-    Parameters
-    ----------
-    sample : Sample
-    facts : SampleFacts
-        The sample in words and numbers.
-    reports : Reports
-        Those of the cells that have one.
-    at : array of int64, shape (c,)
-        The report of each cell; -1 where its respondents gave none.
-    domain : array of int64, shape (c,)
-        The domain of each cell; -1 outside of all.
-    by, labels : tuple of str, tuple of tuple
-        The columns that make the domains, and their values in each.
-    name : str
-        Name of the variable.
-    candidates : sequence of str, optional
-        For mechanisms with an open alphabet.
-    incomplete : bool
-        Whether answers are known that are not among the candidates. Variances allow for such
-        answers in any case.
-    """
+    """One privatised variable in a complex sample of c cells."""
 
     sample: Sample
-    facts: SampleFacts
-    reports: Reports
-    at: Codes
-    domain: Codes
-    by: tuple[str, ...] = ()
-    labels: tuple[Label, ...] = ((),)
-    name: str = ""
-    candidates: Any = None
-    incomplete: bool = False
+    facts: SampleFacts  # the sample in words and numbers
+    reports: Reports  # of the cells that have one
+    at: Codes  # (c,) the report of each cell; -1 where its respondents gave none
+    domain: Codes  # (c,) -1 outside of all
+    by: tuple[str, ...] = ()  # the columns that make the domains
+    labels: tuple[Label, ...] = ((),)  # their values in each
+    name: str = ""  # of the variable
+    candidates: Any = None  # for mechanisms with an open alphabet
+    incomplete: bool = False  # other answers are known; variances allow for such in any case
 
     @cached_property
     def categories(self) -> pd.Index[Any]:
         """Labels of the categories or candidates."""
-        found: pd.Index[Any] = self.reports.mechanism.labels(self.candidates)
-        return found
+        labels: pd.Index[Any] = self.reports.mechanism.labels(self.candidates)
+        return labels
 
     def fit(self, method: str | None = None, constraints: Any = None) -> WeightedResults:
         """Estimate the frequencies in every domain.
 
-        Parameters
-        ----------
-        method : {None, "inversion", "mle"}
-            "inversion", the default, is the Hajek estimate of decoded reports; "mle" the maximum of
-            the weighted likelihood over the simplex, the default with `constraints`.
-        constraints : callable, optional
-            As for `FrequencyModel.fit`.
+        "inversion", the default, is the Hajek estimate of decoded reports; "mle" the maximum of the
+        weighted likelihood over the simplex, the default with `constraints`.
         """
         if method is None:
             method = "inversion" if constraints is None else "mle"
@@ -121,7 +94,15 @@ class WeightedModel:
         method = one_of("method", method, _METHODS)
         if constraints is not None and method != "mle":
             raise InvalidArgument("constraints", constraints, "goes with method='mle' only")
-        model = self._with_reports()
+        model = self
+        there = np.bincount(self.domain[self._inside], minlength=len(self.labels)) > 0
+        if not there.all():  # without domains in which nobody reported
+            none = [label for label, here in zip(self.labels, there, strict=True) if not here]
+            empty = several_worded(none, self.by)
+            warnings.warn(f"no report in the domain {empty}: it is not fitted", LDPWarning, 4)
+            place = np.append(np.where(there, np.cumsum(there) - 1, -1), -1)
+            kept = tuple(one for one, here in zip(self.labels, there, strict=True) if here)
+            model = replace(self, domain=place[self.domain], labels=kept)
         k, g = len(self.categories), len(model.labels)
         if g * (k + 1) > _MOST_TOTALS:
             raise NotAvailable(
@@ -131,20 +112,8 @@ class WeightedModel:
         results = model._linear()
         results.warn_of_unknown()
         if results.mechanism.is_open:
-            warn_of_unlisted(results, model.decoded, method, self.incomplete)
+            _warn_of_unlisted(results, model.decoded, method, self.incomplete)
         return results if method == "inversion" else model._likeliest(results, constraints)
-
-    def _with_reports(self) -> WeightedModel:
-        """The same without domains in which nobody reported, which are named in a warning."""
-        there = np.bincount(self.domain[self._inside], minlength=len(self.labels)) > 0
-        if there.all():
-            return self
-        none = [label for label, here in zip(self.labels, there, strict=True) if not here]
-        empty = several_worded(none, self.by)
-        warnings.warn(f"no report in the domain {empty}: it is not fitted", LDPWarning, 5)
-        place = np.append(np.where(there, np.cumsum(there) - 1, -1), -1)
-        labels = tuple(one for one, is_there in zip(self.labels, there, strict=True) if is_there)
-        return replace(self, domain=place[self.domain], labels=labels)
 
     @cached_property
     def _inside(self) -> npt.NDArray[np.bool_]:
@@ -205,13 +174,15 @@ class WeightedModel:
     def noise(self, weights: Array) -> Array:
         """Randomisation covariance of the totals, where squared weights are `weights`, (c,)."""
         k, g = len(self.categories), len(self.labels)
-        found = np.zeros((g * (k + 1), g * (k + 1)))
+        covariance = np.zeros((g * (k + 1), g * (k + 1)))
         for i, (cells, (one, reports)) in enumerate(zip(self._members, self._decoded, strict=True)):
             own = slice(i * (k + 1), i * (k + 1) + k)
             seen = np.bincount(one.place[reports], weights[cells], len(one.phi))
             for rows, law in one.laws:
-                found[own, own] += law.noise(seen[rows] @ one.phi[rows], float(seen[rows].sum()))
-        return found
+                covariance[own, own] += law.noise(
+                    seen[rows] @ one.phi[rows], float(seen[rows].sum())
+                )
+        return covariance
 
     def totals(self, sample: Sample) -> Totals:
         """The totals of all domains in a sample of the same cells."""
@@ -224,7 +195,7 @@ class WeightedModel:
         As if other answers were held in one domain each; then differences are rather covered.
         """
         k, g = len(self.categories), len(self.labels)
-        found = np.zeros((g * (k + 1), g * (k + 1)))
+        covariance = np.zeros((g * (k + 1), g * (k + 1)))
         parts = zip(self._members, self._decoded, strict=True)
         for i, (cells, (one, reports)) in enumerate(parts):
             if isinstance(one, CohortDecoding):
@@ -232,8 +203,8 @@ class WeightedModel:
                 persons = float(self.sample.w[cells].sum())
                 at = np.full(self.at.shape, -1, dtype=np.int64)
                 at[cells] = reports
-                found[own, own] = persons**2 * collision_covariance(self.sample, at, one)
-        return found
+                covariance[own, own] = persons**2 * collision_covariance(self.sample, at, one)
+        return covariance
 
     def _linear(self) -> WeightedResults:
         """The Hajek estimates."""
@@ -242,6 +213,8 @@ class WeightedModel:
         superpopulation = totals if free is self.sample else self.totals(free)
         equal, untested = self._equal(superpopulation)
         shares = totals.of(domain_shares(len(self.categories), len(self.labels)))
+        p = shares.value.reshape(len(self.labels), -1)
+        noise = [np.diagonal(d.noise(row, 1.0)) for d, row in zip(self.decoded, p, strict=True)]
         n = self.sample.n
         missing = int(n[(self.at < 0) & (self.domain >= 0)].sum())
         mechanism, nobs = self.reports.mechanism, int(n[self._inside].sum())
@@ -253,7 +226,7 @@ class WeightedModel:
                 self.sample,
                 np.where(self._inside, self.domain, -1),
                 shares,
-                self._channel(shares.value),
+                channel_factor(shares.value, np.concatenate(noise)),
                 (self.by, self.labels),
                 self.facts.nobs - int(n[self.domain >= 0].sum()),
             ),
@@ -284,21 +257,21 @@ class WeightedModel:
             return None, str(error)
 
     def _likeliest(self, results: WeightedResults, constraints: Any) -> WeightedResults:
-        """The same with the maximum of the weighted likelihood as the estimate."""
-        found = maxima(
+        """The results with the maximum of the weighted likelihood as the estimate."""
+        maximum = maxima(
             self.sample, self.reports, self.at, self.domain, self.candidates, constraints
         )
-        solution, V = found.solution, found.covariance
+        solution, V = maximum.solution, maximum.covariance
         kind = SANDWICH if V is not None else "none (constrained)"
         if V is None and constraints is None:
             kind = "none (singular information)"
         fit = replace(
             results.fit,
-            fitted=Uncertain(found.p, None if V is None else checked(V)),
+            fitted=Uncertain(maximum.p, None if V is None else checked(V)),
             method="mle",
             settings="" if constraints is None else CONSTRAINED,
             cov_type=kind,
-            llf=found.llf,
+            llf=maximum.llf,
             gap=solution.gap,
             n_iter=solution.n_iter,
             converged=solution.converged,
@@ -306,34 +279,17 @@ class WeightedModel:
         )
         return replace(results, fit=fit)
 
-    def _channel(self, shares: Array) -> Array:
-        """The factor of the channel at shares, (g k,)."""
-        p = shares.reshape(len(self.labels), -1)
-        noise = [np.diagonal(d.noise(row, 1.0)) for d, row in zip(self.decoded, p, strict=True)]
-        return channel_factor(shares, np.concatenate(noise))
 
-
-# -- What is said of answers that are not among the candidates ------------------------------------
+# -- Answers that are not among the candidates ----------------------------------------------------
 
 
 _CERTAIN = 3.09  # standard errors beyond which other answers are held: a p-value of .001
 
 
-def warn_of_unlisted(
+def _warn_of_unlisted(
     results: WeightedResults, decoded: Sequence[Decoding], method: str, incomplete: bool
 ) -> None:
-    """Warn where other answers are held that the estimate, or its errors, do not allow for.
-
-    Parameters
-    ----------
-    results : WeightedResults
-        The linear estimates.
-    decoded : sequence of Decoding
-        Of each domain.
-    method : {"inversion", "mle"}
-    incomplete : bool
-        Whether other answers are known to be held.
-    """
+    """Warn where other answers are held that the estimate, or its errors, do not allow for."""
     share = results.unexplained()
     held = np.atleast_1d(share["estimate"] > _CERTAIN * share["se"])
     if method == "mle" and held.any():

@@ -1,4 +1,7 @@
-"""Weighted frequencies of one privatised variable, in a whole population or in domains of it."""
+"""Weighted frequencies of one privatised variable, in a whole population or in domains of it.
+
+The totals of a domain are those of its k categories, then its number of persons.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +9,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import boolean, distribution, level, positive_integer
+from ldpstats.arguments import boolean, distribution, level, one_of, positive_integer
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.inference.designs.linearisation import Totals
-from ldpstats.inference.designs.tests import Counted, RaoScott, fit_to, metric
+from ldpstats.inference.designs.linearisation import Ratios, Totals
+from ldpstats.inference.designs.tests import Counted, RaoScott, fit_to, metric, t_bounds
 from ldpstats.inference.tests import TestResult
-from ldpstats.labels import align, labels_from_json, labels_to_json
-from ldpstats.mechanisms import mechanism_from_dict
+from ldpstats.labels import align, labels_from_json, labels_to_json, positions
+from ldpstats.mechanisms import Mechanism, mechanism_from_dict
+from ldpstats.models.frequency.results import checked_scores
 from ldpstats.models.layout import (
     LONGEST_LABEL,
-    Fit,
     Pair,
     SummaryTable,
     closing_notes,
@@ -43,14 +47,17 @@ from ldpstats.models.layout import (
     touch_ends,
 )
 from ldpstats.models.plots import plot_by_group
+from ldpstats.models.results import compared_index, compared_pairs, group_place, stacked_index
 from ldpstats.models.storage import maybe_from_dict, maybe_to_dict
 from ldpstats.models.weighted.estimates import (
     DesignResults,
     Domains,
-    DomainShares,
-    SampleFacts,
     check_estimates,
     check_shapes,
+    differences_table,
+    domain_shares,
+    pair_places,
+    satterthwaite,
 )
 
 if TYPE_CHECKING:
@@ -58,11 +65,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from statsmodels.iolib.summary import Summary
 
-__all__ = ["WeightedResults", "effect_cells", "effect_columns", "sample_notes", "sample_pairs"]
+__all__ = ["EFFECT_COLUMNS", "WeightedResults", "effect_cells", "sample_notes", "sample_pairs"]
+
+
+Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
-class WeightedResults(DomainShares):
+class WeightedResults(DesignResults):
     """Weighted frequencies of one privatised variable, in all or in domains.
 
     `params` are shares of the population that the weights stand for. Standard errors hold the
@@ -118,6 +128,9 @@ class WeightedResults(DomainShares):
     WeightedResults(inversion, k=2, n=400)
     """
 
+    categories: pd.Index[Any]
+    mechanism: Mechanism
+    counted: Counted
     superpopulation: Totals
     equal: RaoScott | None = None
     untested: str = ""
@@ -129,6 +142,222 @@ class WeightedResults(DomainShares):
     def __repr__(self) -> str:
         by = f"{len(self.domains.labels)} domains by {', '.join(self.by)}, " if self.by else ""
         return f"WeightedResults({self.method}, {by}k={len(self.categories)}, n={self.nobs})"
+
+    @property
+    def by(self) -> tuple[str, ...]:
+        """The columns that make the domains; none where there is one."""
+        return self.domains.by
+
+    @property
+    def index(self) -> pd.Index[Any]:
+        if not self.by:
+            return self.categories
+        return stacked_index(self.domains.labels, self.categories, self.by, self.name)
+
+    @property
+    def groups(self) -> pd.Index[Any]:
+        """Labels of the domains."""
+        if len(self.by) == 1:
+            one: pd.Index[Any] = pd.Index([label[0] for label in self.domains.labels])
+            return one.rename(self.by[0])
+        several: pd.Index[Any] = pd.MultiIndex.from_tuples(self.domains.labels, names=self.by)
+        return several
+
+    @property
+    def sizes(self) -> pd.Series[Any]:
+        """Respondents with a report in each domain."""
+        return pd.Series(self.domains.sizes, index=self.groups if self.by else None, name="nobs")
+
+    @property
+    def _domain_of(self) -> npt.NDArray[np.int64]:
+        return np.repeat(np.arange(len(self.domains.labels)), len(self.categories))
+
+    @property
+    def _counted(self) -> Counted:
+        g = len(self.domains.labels)
+        return Counted(np.tile(self.counted.offset, g), np.tile(self.counted.scale, g))
+
+    def _sums(self, weights: Array) -> Array:
+        """Sums of category totals in each domain as linear forms, (g m, totals), weights (m, k)."""
+        forms = np.column_stack([weights, np.zeros(len(weights))])
+        return np.kron(np.eye(len(self.domains.labels)), forms)
+
+    @property
+    def _persons(self) -> Array:
+        """The number of persons of each domain as linear forms, (g, totals)."""
+        return np.kron(np.eye(len(self.domains.labels)), np.eye(len(self.categories) + 1)[-1:])
+
+    @property
+    def shares(self) -> Ratios:
+        return domain_shares(len(self.categories), len(self.domains.labels))
+
+    # -- what is estimated -------------------------------------------------------------------
+
+    @names_alpha
+    def totals(self, alpha: float = 0.05) -> pd.DataFrame:
+        """Estimated numbers of persons (Horvitz-Thompson), with t intervals.
+
+        Of the persons whom those with a report stand for: who did not answer is in no total. The
+        summary has the sum of their weights, besides that of all. For numbers of the whole
+        population multiply the shares by its size, if those who did not answer are like the others.
+
+        Returns
+        -------
+        DataFrame, one row per estimate
+            "estimate", "se", "lower", "upper", in persons of the population.
+
+        Examples
+        --------
+        >>> import pandas as pd, ldpstats as ldp
+        >>> table = pd.DataFrame({"ill": ["no", "yes", "no", "no"] * 25, "w": [10.0] * 100})
+        >>> survey = ldp.Survey(table, {"ill": ldp.Observed(["no", "yes"])}, weights="w")
+        >>> survey.frequencies("ill").totals()["estimate"].to_dict()
+        {'no': 750.0, 'yes': 250.0}
+        """
+        functions = Ratios(self._sums(np.eye(len(self.categories))))
+        table = self._table(functions, self.df.to_numpy(), level(alpha), self.index)
+        # who was not seen may be there: what the interval of the share says, in persons
+        persons = (self.shares.B @ self.totals_law.estimate)[:, None]
+        unseen = (table["se"] == 0.0).to_numpy()[:, None]
+        ends = np.where(unseen, self.conf_int(alpha) * persons, table[["lower", "upper"]])
+        return table.assign(lower=ends[:, 0], upper=ends[:, 1])
+
+    @names_alpha
+    def mean(self, scores: Any = None, alpha: float = 0.05) -> Any:
+        """Mean of the scores of the answers: "estimate", "se", "lower", "upper"; a row a domain.
+
+        Parameters
+        ----------
+        scores : mapping, Series or array, shape (k,), optional
+            A number for each category; by default the labels, where they are numbers.
+        alpha : float
+            One minus the coverage of the interval.
+        """
+        if self.mechanism.is_open:
+            raise NotAvailable("a mean over candidates: the candidates need not be all answers")
+        values = checked_scores(scores, self.categories)
+        functions = Ratios(self._sums(values[None]), self._persons)
+        name = f"mean of {self.name}" if self.name else "mean"
+        return self._by_domain(functions, level(alpha), name)
+
+    @names_alpha
+    def ratio(
+        self, numerator: Any, denominator: Any, alpha: float = 0.05, method: str = "default"
+    ) -> Any:
+        """Ratio of the totals of some categories to those of others, in each domain.
+
+        Parameters
+        ----------
+        numerator, denominator : label, or list of labels
+        alpha : float
+            One minus the coverage of the interval.
+        method : {"default", "wald"}
+            "default": all ratios from zero on that the limits of both shares do not rule out, as
+            Fieller's set; infinite where the denominator does not differ from zero. "wald":
+            estimate plus or minus t times the linearised standard error.
+
+        Returns
+        -------
+        Series, or with domains DataFrame
+            "estimate", "se" (linearised), "lower", "upper".
+        """
+        alpha, k = level(alpha), len(self.categories)
+        above, below = (np.zeros((1, k)) for _ in range(2))
+        above[0, positions("numerator", numerator, self.categories)] = 1.0
+        below[0, positions("denominator", denominator, self.categories)] = 1.0
+        if one_of("method", method, ("default", "wald")) == "wald":
+            return self._by_domain(Ratios(self._sums(above), self._sums(below)), alpha, "ratio")
+        labels = self.mechanism.n_bits == 0
+        table = self._ratios(
+            (self._sums(above), self._sums(below), self._persons),
+            (self.counted.joined(above, labels), self.counted.joined(below, labels)),
+            self.domains.df,
+            alpha,
+            self.groups if self.by else ["ratio"],
+        )
+        return table if self.by else table.iloc[0]
+
+    @names_alpha
+    def unexplained(self, alpha: float = 0.05) -> Any:
+        """Share of the answers that are not among the candidates, in each domain.
+
+        Parameters
+        ----------
+        alpha : float
+            One minus the coverage of the interval, which is cut to [0, 1].
+
+        Raises
+        ------
+        NotAvailable
+            Where all categories are known.
+        """
+        if not self.mechanism.is_open:
+            raise NotAvailable("every answer is one of the categories: there are no candidates")
+        left = self._persons - self._sums(np.ones((1, len(self.categories))))
+        share = self._by_domain(Ratios(left, self._persons), level(alpha), "not listed")
+        ends = ["lower", "upper"]
+        share[ends] = share[ends].clip(0.0, 1.0)
+        return share
+
+    def _by_domain(self, functions: Ratios, alpha: float, name: str) -> Any:
+        """A function for each domain: a Series, or with `by` a table."""
+        table = self._table(functions, self.domains.df, alpha, self.groups if self.by else [name])
+        return table if self.by else table.iloc[0]
+
+    @names_alpha
+    def differences(
+        self,
+        reference: Any = None,
+        alpha: float = 0.05,
+        all_pairs: bool = False,
+        method: str = "default",
+    ) -> pd.DataFrame:
+        """Frequencies of each domain minus those of a reference, or of every other.
+
+        Domains may share units: their covariance enters.
+
+        Parameters
+        ----------
+        reference : label, optional
+            The domain that the others are compared with; the first by default.
+        alpha : float
+            One minus the coverage of each interval.
+        all_pairs : bool
+            Compare every domain with each before it, instead of with one reference.
+        method : {"default", "wald"}
+            "default" combines the limits of `conf_int` of both frequencies (see `Differences`);
+            "wald": estimate plus or minus t times standard error. p-values are of these.
+
+        Returns
+        -------
+        DataFrame, a row for each comparison and category
+            "estimate", "se", "lower", "upper", "pvalue" and "pvalue_holm", Holm's adjustment for
+            all rows; two categories that add up to one are one hypothesis.
+
+        Raises
+        ------
+        NotAvailable
+            If there is one domain only.
+        """
+        alpha, labels, k = level(alpha), self.domains.labels, len(self.categories)
+        if len(labels) < 2:
+            raise NotAvailable("differences need two domains, by=: there is one only")
+        pairs = compared_pairs(
+            len(labels), reference, all_pairs, lambda label: self._position("reference", label)
+        )
+        index = compared_index(labels, pairs, all_pairs, self.categories, self.by, self.name)
+        places = pair_places(pairs, k)
+        V, freedom = self.linear_cov.to_numpy(), self.df.to_numpy()
+        of = np.stack(places)
+        df = satterthwaite(V[of, of], freedom[of], self.sample.df)
+        p, limits = self.linear.estimate, self._limits
+        if one_of("method", method, ("default", "wald")) == "wald":
+            se = self.linear.every_bse()
+            limits = lambda at, t: t_bounds(p[at], se[at], t)  # noqa: E731
+        return differences_table(p, V, places, df, limits, alpha, index)
+
+    def _position(self, name: str, label: Any) -> int:
+        return group_place(name, label, self.domains.labels, self.by, "domain")
 
     # -- tests -------------------------------------------------------------------------------
 
@@ -185,8 +414,8 @@ class WeightedResults(DomainShares):
         S = problem.covariance(law).matrix() * problem.nobs
         own = self.superpopulation.some(slice(g * (k + 1), (g + 1) * (k + 1)))
         n, nu = float(self.domains.sizes[g]), float(self.domains.df_free[g])
-        found = fit_to(own, law, metric(S, not problem.is_open), n, nu)
-        return found.test("the frequencies are p0", method)
+        departure = fit_to(own, law, metric(S, not problem.is_open), n, nu)
+        return departure.test("the frequencies are p0", method)
 
     # -- presentation ------------------------------------------------------------------------
 
@@ -203,13 +432,48 @@ class WeightedResults(DomainShares):
         details : bool
             Also show how the estimate was computed, and the unconstrained one in any case.
         """
-
         alpha, max_rows = level(alpha), positive_integer("max_rows", max_rows)
-        how: Any = {"alpha": alpha, "max_rows": max_rows, "details": boolean("details", details)}
-        equal = self.equal
-        test = self.test_equal() if equal is not None and equal.is_testable else None
-        persons = float((self._persons @ self.totals_law.estimate).sum())
-        return weighted_summary(self, self.categories, test, persons, **how).layout()
+        details = boolean("details", details)
+        frame = self.summary_frame(alpha)
+        shown = largest(frame, max_rows)
+        digits, both = decimals(shown), second_shown(frame, details)
+        stubs, body = _rows(self.domains, self.categories, shown, (digits, both))
+        fit, by, facts = self.fit, self.by, self.sample
+        left = [*design_pairs(fit), ("Estimator:", estimator_text(fit)), *sample_pairs(self)]
+        right = [
+            *respondents_pairs(fit),
+            ("Sum of weights:", f"{facts.weight_sum:,.6g}"),
+            ("Df of design:", f"{facts.df:g}"),
+        ]
+        notes, n_ungrouped = [], self.domains.n_ungrouped
+        if fit.n_missing:
+            where = " and are in a domain" if by and n_ungrouped else ""
+            persons = float((self._persons @ self.totals_law.estimate).sum())
+            notes.append(
+                f"Totals are of those who answered{where}: the sum of their weights is "
+                f"{persons:,.6g}."
+            )
+        if n_ungrouped:
+            notes.append(f"NOTE: {n_ungrouped} respondents are in no domain.")
+        if self.equal is not None and self.equal.is_testable:
+            test = self.test_equal()
+            words = f"{test.method}): {pvalue_words(test.pvalue)}"
+            notes.append(f"Same distribution in all domains ({words}.")
+        return SummaryTable(
+            title=title(fit, "Weighted frequencies") + (f" by {', '.join(by)}" if by else ""),
+            header=header(left, right, fit if details else None),
+            columns=[*estimate_columns(alpha, both), *EFFECT_COLUMNS],
+            stubs=stubs,
+            body=body,
+            notes=[
+                *sample_notes(self, frame, alpha, second_words(frame, both, digits)),
+                *rest_notes(len(shown), len(frame)),
+                *notes,
+                *protection_notes(fit),
+                *([] if by else resolution_notes(fit)),
+                *closing_notes(fit, 1.0),
+            ],
+        ).layout()
 
     @names_alpha
     def plot(
@@ -247,9 +511,15 @@ class WeightedResults(DomainShares):
             if truth is not None:
                 remedy = "goes without by=: select one domain with where(...)"
                 raise InvalidArgument("truth", truth, remedy)
+            k = len(self.categories)
+            frames = {
+                label: frame.iloc[i * k : (i + 1) * k].set_axis(self.categories)
+                for i, label in enumerate(self.domains.labels)
+            }
             how: Any = {"sort": sort, "most": most, "title": title}
             how |= {"category": category, "ax": ax, "figure": figure}
-            return plot_domains(self.fit, self.domains, self.categories, frame, alpha, **how)
+            sizes = self.domains.sizes.tolist()
+            return plot_by_group(frames, alpha, self.fit.name, self.by, sizes, **how)
         if figure is not None:
             raise InvalidArgument("figure", figure, "goes with by=: pass ax= for one distribution")
         if category is not None:
@@ -272,7 +542,7 @@ class WeightedResults(DomainShares):
         categories = labels_from_json("categories", document["categories"])
         common = cls._common(document)
         free = maybe_from_dict(Totals, document["superpopulation"])
-        found = cls(
+        results = cls(
             **common,
             categories=categories,
             mechanism=mechanism_from_dict(document["mechanism"]),
@@ -281,55 +551,19 @@ class WeightedResults(DomainShares):
             equal=maybe_from_dict(RaoScott, document["equal"]),
             untested=str(document["untested"]),
         )
-        totals = {"totals": found.totals_law, "superpopulation": found.superpopulation}
-        g, k = len(found.domains.labels), len(categories)
-        check_estimates(found.fit, totals, g * k, g * (k + 1), 1)
-        counted, channel = found.counted, found.domains.channel
+        totals = {"totals": results.totals_law, "superpopulation": results.superpopulation}
+        g, k = len(results.domains.labels), len(categories)
+        check_estimates(results.fit, totals, g * k, g * (k + 1), 1)
+        counted, channel = results.counted, results.domains.channel
         shapes = {"offset": (counted.offset, (k,)), "scale": (counted.scale, (k,))}
         check_shapes(shapes | {"channel": (channel, (g * k,))})
-        return found
+        return results
 
 
-# -- The summary of weighted frequencies ----------------------------------------------------------
+# -- The summary, and its parts that weighted tables have too -------------------------------------
 
 
-def weighted_summary(
-    results: DesignResults,
-    categories: pd.Index[Any],
-    equal: TestResult | None,
-    persons: float,
-    *,
-    alpha: float,
-    max_rows: int,
-    details: bool,
-) -> SummaryTable:
-    """What is said of weighted frequencies: a block of rows for each domain.
-
-    `persons` is the sum of the weights of those with a report, in all domains.
-    """
-    frame = results.summary_frame(alpha)
-    shown = largest(frame, max_rows)
-    digits, both = decimals(shown), second_shown(frame, details)
-    stubs, body = _rows(results.domains, categories, shown, (digits, both))
-    fit, by = results.fit, results.domains.by
-    what = title(fit, "Weighted frequencies") + (f" by {', '.join(by)}" if by else "")
-    left = [*design_pairs(fit), ("Estimator:", estimator_text(fit)), *sample_pairs(results)]
-    return SummaryTable(
-        title=what,
-        header=header(left, _right(results), fit if details else None),
-        columns=[*estimate_columns(alpha, both), *effect_columns()],
-        stubs=stubs,
-        body=body,
-        notes=[
-            *sample_notes(results, frame, alpha, second_words(frame, both, digits)),
-            *rest_notes(len(shown), len(frame)),
-            *_answer_notes(results, persons),
-            *_domain_notes(results.domains, equal),
-            *protection_notes(fit),
-            *([] if by else resolution_notes(fit)),
-            *closing_notes(fit, 1.0),
-        ],
-    )
+EFFECT_COLUMNS = ("deff design", "deff privacy")  # the two factors of the design effect
 
 
 def _rows(
@@ -357,13 +591,8 @@ def _rows(
     return stubs, body
 
 
-def effect_columns() -> list[str]:
-    """Heads of the two factors of the design effect."""
-    return ["deff design", "deff privacy"]
-
-
 def effect_cells(frame: pd.DataFrame) -> list[list[str]]:
-    """The cells below `effect_columns`."""
+    """The cells below `EFFECT_COLUMNS`."""
     return [figures(row, 2) for row in frame[["deff_design", "deff_privacy"]].to_numpy()]
 
 
@@ -377,15 +606,6 @@ def sample_pairs(results: DesignResults) -> list[Pair]:
         )
         pairs.append(("Units:", units))
     return pairs
-
-
-def _right(results: DesignResults) -> list[Pair]:
-    facts: SampleFacts = results.sample
-    return [
-        *respondents_pairs(results.fit),
-        ("Sum of weights:", f"{facts.weight_sum:,.6g}"),
-        ("Df of design:", f"{facts.df:g}"),
-    ]
 
 
 def sample_notes(
@@ -411,7 +631,20 @@ def sample_notes(
         notes.append(
             f"Effective sample size: {_range(low, high)} true answers of a simple random sample."
         )
-    notes += _noise_notes(frame)
+    # a variance on so many degrees of freedom has a relative standard error of sqrt(2 / df)
+    spread = frame["deff_privacy"] * np.sqrt(2.0 / np.maximum(frame["df"], 1.0))
+    doubtful = int(((frame["deff_privacy"] > 2.0) & (spread > 0.5)).sum())
+    if frame["deff_design"].isna().any():
+        notes.append(
+            "NOTE: -: not estimable, as the noise leaves no variance for the design, or the "
+            "estimate is not between 0 and 1."
+        )
+    if doubtful:
+        whose = f"those of {count_of(doubtful, 'estimate')}" if doubtful < len(frame) else "both"
+        notes.append(
+            "NOTE: where the noise has most of the variance, deff design and deff privacy are "
+            f"rough, here {whose}; their product is not."
+        )
     if np.any(df < 1.0):
         notes.append(
             "WARNING: a domain lies in a single unit of each stratum, which shows little or "
@@ -424,64 +657,3 @@ def _range(low: float, high: float) -> str:
     """Two numbers without decimals, or one if they are alike."""
     ends = dict.fromkeys(f"{end:,.0f}" for end in (low, high))
     return " to ".join(ends)
-
-
-def _noise_notes(frame: pd.DataFrame) -> list[str]:
-    """Where the noise leaves little or nothing to estimate the design effect from.
-
-    A variance on so many degrees of freedom has a relative standard error of sqrt(2 / df).
-    """
-    spread = frame["deff_privacy"] * np.sqrt(2.0 / np.maximum(frame["df"], 1.0))
-    doubtful = int(((frame["deff_privacy"] > 2.0) & (spread > 0.5)).sum())
-    notes = []
-    if frame["deff_design"].isna().any():
-        notes.append(
-            "NOTE: -: not estimable, as the noise leaves no variance for the design, or the "
-            "estimate is not between 0 and 1."
-        )
-    if doubtful:
-        whose = f"those of {count_of(doubtful, 'estimate')}" if doubtful < len(frame) else "both"
-        notes.append(
-            "NOTE: where the noise has most of the variance, deff design and deff privacy are "
-            f"rough, here {whose}; their product is not."
-        )
-    return notes
-
-
-def _answer_notes(results: DesignResults, persons: float) -> list[str]:
-    """The sum of the weights that totals rest on, where some did not answer."""
-    if not results.fit.n_missing:
-        return []
-    where = " and are in a domain" if results.domains.by and results.domains.n_ungrouped else ""
-    return [f"Totals are of those who answered{where}: the sum of their weights is {persons:,.6g}."]
-
-
-def _domain_notes(domains: Domains, equal: TestResult | None) -> list[str]:
-    """Who is in no domain, and whether domains are alike."""
-    notes = []
-    if domains.n_ungrouped:
-        notes.append(f"NOTE: {domains.n_ungrouped} respondents are in no domain.")
-    if equal is not None:
-        words = f"{equal.method}): {pvalue_words(equal.pvalue)}"
-        notes.append(f"Same distribution in all domains ({words}.")
-    return notes
-
-
-# -- Plots of weighted frequencies in domains -----------------------------------------------------
-
-
-def plot_domains(
-    fit: Fit,
-    domains: Domains,
-    categories: pd.Index[Any],
-    frame: pd.DataFrame,
-    alpha: float,
-    **how: Any,
-) -> Any:
-    """Frequencies with intervals: each domain on axes of its own, or one category on one axes."""
-    k = len(categories)
-    frames = {
-        label: frame.iloc[i * k : (i + 1) * k].set_axis(categories)
-        for i, label in enumerate(domains.labels)
-    }
-    return plot_by_group(frames, alpha, fit.name, domains.by, domains.sizes.tolist(), **how)

@@ -1,8 +1,10 @@
-"""From cells of a complex sample to a weighted table of two variables."""
+"""The weighted table of two variables of a complex sample.
+
+The totals are those of a b cells, a rows, b columns, and the number of persons.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -41,6 +43,7 @@ from ldpstats.inference.tests import TestResult
 from ldpstats.labels import labels_from_json, labels_to_json, position, two_positions
 from ldpstats.likelihood.joint import Decoding, decode, pair_noise, pair_table, report_covariance
 from ldpstats.models.association import presentation as joint
+from ldpstats.models.association.estimates import z_values
 from ldpstats.models.layout import (
     SummaryTable,
     closing_notes,
@@ -59,6 +62,7 @@ from ldpstats.models.layout import (
     second_shown,
     second_words,
 )
+from ldpstats.models.plots import title_text
 from ldpstats.models.results import compared_index, compared_pairs, missing_notes
 from ldpstats.models.weighted.estimates import (
     Dependence,
@@ -76,8 +80,8 @@ from ldpstats.models.weighted.estimates import (
 )
 from ldpstats.models.weighted.model import refuse_unlisted
 from ldpstats.models.weighted.results import (
+    EFFECT_COLUMNS,
     effect_cells,
-    effect_columns,
     sample_notes,
     sample_pairs,
 )
@@ -100,23 +104,12 @@ _MOST_NUMBERS = 50_000_000  # of decoded pairs, 400 MB
 
 @dataclass(frozen=True, eq=False)
 class CrossedVariable:
-    """One of the two variables.
-
-    Parameters
-    ----------
-    name : str
-    reports : Reports
-        Those of the cells that have one.
-    at : array of int64, shape (c,)
-        The report of each cell; -1 where its respondents gave none.
-    candidates : sequence of str, optional
-        For mechanisms with an open alphabet.
-    """
+    """One of the two variables."""
 
     name: str
-    reports: Reports
-    at: Codes
-    candidates: Any = None
+    reports: Reports  # of the cells that have one
+    at: Codes  # (c,) the report of each cell; -1 where its respondents gave none
+    candidates: Any = None  # for mechanisms with an open alphabet
 
     @cached_property
     def labels(self) -> pd.Index[Any]:
@@ -128,8 +121,8 @@ class CrossedVariable:
         """The reports of cells of these weights, (c,), and the place of each cell's among them."""
         there = self.at >= 0
         own = np.bincount(self.at[there], weights[there], len(self.reports))
-        found = decode(self.reports, own, self.candidates)
-        return found, np.append(found.place, -1)[self.at]
+        decoding = decode(self.reports, own, self.candidates)
+        return decoding, np.append(decoding.place, -1)[self.at]
 
     @property
     def channel(self) -> Array | None:
@@ -143,22 +136,12 @@ class CrossedVariable:
 
 @dataclass(frozen=True, eq=False)
 class WeightedCrossing:
-    """Two variables of a complex sample of c cells.
-
-    Parameters
-    ----------
-    sample : Sample
-    facts : SampleFacts
-        The sample in words and numbers.
-    variables : tuple of two CrossedVariable
-    inside : array of bool, shape (c,)
-        Cells that are in the domain; others have no reports to offer but are of the sample.
-    """
+    """Two variables of a complex sample of c cells."""
 
     sample: Sample
-    facts: SampleFacts
+    facts: SampleFacts  # the sample in words and numbers
     variables: tuple[CrossedVariable, CrossedVariable]
-    inside: npt.NDArray[np.bool_]
+    inside: npt.NDArray[np.bool_]  # (c,) in the domain; others have no reports to offer
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -178,66 +161,56 @@ class WeightedCrossing:
         return int(self.sample.n[self.there].sum())
 
     def fit(self) -> WeightedTable:
-        """Estimate the table.
-
-        Raises
-        ------
-        NotAvailable
-            For tables that are too large, variables that share cohorts, and lists of candidates
-            to which answers are missing.
-        """
+        """Estimate the table, if reports are independent and candidates are all answers."""
         a, b = self.shape
         if a * b > _MOST_CELLS:
             raise NotAvailable(
                 f"the covariance of {a} x {b} cells was not computed: pass candidates= with fewer "
                 f"categories, and other=True, so that there are {_MOST_CELLS} cells at most"
             )
-        self._refuse_shared_cohorts()
-        totals, free = self.totals(self.sample), self.sample.without_corrections()
-        again = totals if free is self.sample else self.totals(free)
-        self._refuse_unlisted(totals)
-        shares, n = totals.of(cell_shares(a, b)), self.sample.n
-        missing = int(n[self.inside & ~self.there].sum())
-        inside = np.where(self.there, 0, -1)
-        mechanisms = [one.reports.mechanism for one in self.variables]
-        found = WeightedTable(
-            fit=linear_fit(shares, mechanisms, self.nobs, missing),
-            totals_law=totals,
-            sample=self.facts,
-            domains=domains_of(self.sample, inside, shares, self._channel(shares.value)),
-            labels=tuple(one.labels for one in self.variables),
-            listed=tuple(
-                one.name
-                for one, (decoding, _) in zip(self.variables, self._decoded, strict=True)
-                if decoding.is_open
-            ),
-            names=tuple(one.name for one in self.variables),
-            lacking=self._lacking(),
-            unprotected=tuple(v.name for v in self.variables if v.reports.mechanism.unprotected),
-            dependence=self.dependence(again),
-            counted=tuple(Counted.by(own) for own, _ in self._decoded),
-        )
-        found.warn_of_unknown()
-        return found
-
-    def _refuse_shared_cohorts(self) -> None:
-        """Refuse variables whose reports are not independent given the true answers."""
         parts = [one.reports[one.at[self.there]] for one in self.variables]
         if JointCounts(parts, np.ones(len(parts[0]), dtype=np.int64)).shared_cohorts:
             raise NotAvailable(
                 "a weighted table of variables that share cohorts: give each question cohorts of "
                 "its own, or leave the design out"
             )
-
-    def _refuse_unlisted(self, totals: Totals) -> None:
-        """Refuse lists of candidates to which answers are certain to be missing."""
-        (a, b), m = self.shape, len(totals.estimate)
+        totals, free = self.totals(self.sample), self.sample.without_corrections()
+        again = totals if free is self.sample else self.totals(free)
+        first, second = (decoding for decoding, _ in self._decoded)
+        m = len(totals.estimate)
         places = slice(a * b, a * b + a), slice(a * b + a, m - 1)
-        for one, (decoding, _), own in zip(self.variables, self._decoded, places, strict=True):
+        for one, decoding, own in zip(self.variables, (first, second), places, strict=True):
             if decoding.is_open:
                 rest = np.eye(m)[-1:]
                 rest[0, own] = -1.0
                 refuse_unlisted(one.name, totals.of(Ratios(rest, np.eye(m)[-1:])))
+        shares, n = totals.of(_cell_shares(a, b)), self.sample.n
+        p = shares.value
+        P = p.reshape(a, b)
+        at = np.concatenate([p, P.sum(axis=1), P.sum(axis=0), [1.0]])
+        channel = channel_factor(p, np.diagonal(pair_noise(at, first, second))[: p.size])
+        missing = int(n[self.inside & ~self.there].sum())
+        inside = np.where(self.there, 0, -1)
+        mechanisms = [one.reports.mechanism for one in self.variables]
+        results = WeightedTable(
+            fit=linear_fit(shares, mechanisms, self.nobs, missing),
+            totals_law=totals,
+            sample=self.facts,
+            domains=domains_of(self.sample, inside, shares, channel),
+            labels=tuple(one.labels for one in self.variables),
+            listed=tuple(
+                one.name
+                for one, decoding in zip(self.variables, (first, second), strict=True)
+                if decoding.is_open
+            ),
+            names=tuple(one.name for one in self.variables),
+            lacking=tuple(int(n[self.inside & (one.at < 0)].sum()) for one in self.variables),
+            unprotected=tuple(v.name for v in self.variables if v.reports.mechanism.unprotected),
+            dependence=self.dependence(again),
+            counted=(Counted.by(first), Counted.by(second)),
+        )
+        results.warn_of_unknown()
+        return results
 
     # -- totals ------------------------------------------------------------------------------
 
@@ -272,14 +245,14 @@ class WeightedCrossing:
             for i, (rows, _) in enumerate(one.laws):
                 number[rows] = i
             at.append(number[place])
-        found: Any = 0.0
+        covariance: Any = 0.0
         for i, (_, own) in enumerate(first.laws):
             for j, (_, other) in enumerate(second.laws):
                 both = self.there & (at[0] == i) & (at[1] == j)
                 if both.any():
                     totals = self.scores.total(np.where(both, weights, 0.0))
-                    found = found + pair_noise(totals, own, other)
-        return np.asarray(found)
+                    covariance = covariance + pair_noise(totals, own, other)
+        return np.asarray(covariance)
 
     def totals(self, sample: Sample) -> Totals:
         """The totals in a sample of the same cells."""
@@ -300,39 +273,115 @@ class WeightedCrossing:
                 metric(report_covariance(decoding, p), not decoding.is_open)
                 for (decoding, _), p in zip(self._decoded, margins, strict=True)
             )
-            found = independence(totals, self.shape, (first, second), n, nu)
+            null = independence(totals, self.shape, (first, second), n, nu)
         except NotAvailable as error:
             return Dependence(None, None, str(error))
         if channels[0] is not None and channels[1] is not None:
             try:
-                observed = at_observed(found, totals, (channels[0], channels[1]), n)
+                observed = at_observed(null, totals, (channels[0], channels[1]), n)
             except NotAvailable as error:
-                return Dependence(found, None, str(error))
-        return Dependence(found, observed, "reports are not labels, as many as categories")
-
-    def _lacking(self) -> tuple[int, ...]:
-        n = self.sample.n
-        return tuple(int(n[self.inside & (one.at < 0)].sum()) for one in self.variables)
-
-    def _channel(self, p: Array) -> Array:
-        """The factor of both channels at cells p, (ab,)."""
-        (first, _), (second, _) = self._decoded
-        P = p.reshape(self.shape)
-        totals = np.concatenate([p, P.sum(axis=1), P.sum(axis=0), [1.0]])
-        return channel_factor(p, np.diagonal(pair_noise(totals, first, second))[: p.size])
+                return Dependence(null, None, str(error))
+        return Dependence(null, observed, "reports are not labels, as many as categories")
 
 
-# -- Shares of the cells of a weighted table, and what follows of them ----------------------------
+def _cell_shares(a: int, b: int) -> Ratios:
+    """Shares of the cells, of totals of a b cells, a rows, b columns and persons."""
+    cells, *_, persons = _total_forms(a, b)
+    return Ratios(cells, persons.repeat(len(cells), axis=0))
+
+
+def _total_forms(a: int, b: int) -> tuple[Array, Array, Array, Array]:
+    ends = [a * b, a * b + a, a * b + a + b]
+    cells, rows, columns, persons = np.split(np.eye(ends[-1] + 1), ends)
+    return cells, rows, columns, persons
+
+
+# -- Its results ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
-class CrossedShares(DesignResults):
-    """Estimates of the cells of two variables, from totals of cells, rows, columns and persons."""
+class WeightedTable(DesignResults):
+    """Weighted joint distribution of two privatised variables in a complex sample.
+
+    `params` are shares of the population that the weights stand for, of the respondents with both
+    answers. Standard errors hold the design and the randomisation of every respondent together;
+    intervals have quantiles of the t law with the degrees of freedom of the design. The estimate is
+    unconstrained and may leave [0, 1].
+
+    Attributes
+    ----------
+    table : DataFrame, shape (a, b)
+        The estimated shares; the first variable in rows, no margins.
+    params, bse : Series, indexed by cell
+        The same in a row for each cell, and their standard errors.
+    names : tuple of str
+        Names of the variables.
+    labels : tuple of Index
+        Categories of each variable.
+    nobs, n_missing : int
+        Respondents with both answers, and those of the domain without.
+    lacking : tuple of int
+        How many of these lacked each variable.
+    unprotected : tuple of str
+        Names of the variables that are answered without privacy (`Observed`).
+    listed : tuple of str
+        Names of the variables over candidates, which are taken for all answers.
+    epsilon : float
+        Privacy of both reports of one respondent together, in nats; infinite if none is protected.
+    df : Series
+        Degrees of freedom: units less strata that hold respondents with both answers.
+    sample : SampleFacts
+        The design in words, its numbers of strata and units, the sum of the weights.
+
+    Methods
+    -------
+    conf_int, cov_params, t_test, wald_test
+        Score intervals, covariances between cells, tests of linear hypotheses.
+    totals, margins, conditional, differences, ratio
+        Numbers of persons, distributions of one variable, in all or given the other, and their
+        differences and ratios, with intervals.
+    odds_ratio, cramers_v, departures
+        Sizes of the association.
+    test_independence
+        Rao-Scott and Wald tests.
+    deff
+        Design effects in two factors, and the effective sample size.
+    summary_frame, summary, plot, to_frame, glance, to_json, from_json
+        All of it as a table, in print, as a figure, as data.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, ldpstats as ldp
+    >>> rng = np.random.default_rng(3)
+    >>> table = pd.DataFrame({"ill": rng.choice(["no", "yes"], 400),
+    ...                       "sex": rng.choice(["f", "m"], 400),
+    ...                       "w": rng.uniform(1, 3, 400), "school": np.arange(400) // 20})
+    >>> survey = ldp.Survey(table, {"ill": ldp.Warner(epsilon=2.0)}, weights="w", clusters="school")
+    >>> results = survey.association("ill", "sex")
+    >>> results
+    WeightedTable(inversion, ill x sex: 2 x 2, n=400)
+    >>> results.test_independence().df
+    (1.0, 19.0)
+    """
 
     labels: tuple[pd.Index[Any], ...]
     names: tuple[str, ...]
     unprotected: tuple[str, ...]
     counted: tuple[Counted, ...]  # of each variable alone
+    lacking: tuple[int, ...]
+    dependence: Dependence
+    listed: tuple[str, ...] = ()
+
+    _format = "ldpstats-weighted-table"
+    _version = 1
+    _required = frozenset(
+        {"fit", "totals", "sample", "domains", "labels", "names", "dependence", "counted"}
+    )
+
+    def __repr__(self) -> str:
+        a, b = self._shape
+        names = " x ".join(self.names)
+        return f"WeightedTable({self.method}, {names}: {a} x {b}, n={self.nobs})"
 
     @cached_property
     def index(self) -> pd.Index[Any]:
@@ -364,8 +413,6 @@ class CrossedShares(DesignResults):
         )
         return pd.DataFrame(values.reshape(self._shape), index=rows, columns=columns)
 
-    # The totals: of the a b cells, the a rows, the b columns, and the number of persons.
-
     @property
     def _forms(self) -> tuple[Array, Array, Array, Array]:
         """Cells, rows, columns and persons as linear forms of the totals."""
@@ -373,7 +420,7 @@ class CrossedShares(DesignResults):
 
     @property
     def shares(self) -> Ratios:
-        return cell_shares(*self._shape)
+        return _cell_shares(*self._shape)
 
     @property
     def _freedom(self) -> float:
@@ -412,7 +459,7 @@ class CrossedShares(DesignResults):
             for labels, more precise than these for bits.
         """
         _, *own, persons = self._forms
-        found, alpha = {}, level(alpha)
+        tables, alpha = {}, level(alpha)
         for name, forms, labels, counted in zip(
             self.names, own, self.labels, self.counted, strict=True
         ):
@@ -423,8 +470,8 @@ class CrossedShares(DesignResults):
                 t, n = (np.full(p.shape, value) for value in (self._t(alpha), self._effective))
                 bounds = self._score(p, se, t, counted, n)
                 table[["lower", "upper"]] = edge_normal(bounds, p, se, alpha)
-            found[name] = table
-        return found
+            tables[name] = table
+        return tables
 
     @names_alpha
     def conditional(
@@ -466,7 +513,11 @@ class CrossedShares(DesignResults):
         bounds = limits(at, np.full(at.shape, self._t(alpha)))
         ends[at] = edge_normal(bounds, value[at], se[at], alpha)
         columns = {"estimate": value, "se": se, "lower": ends[:, 0], "upper": ends[:, 1]}
-        return pd.DataFrame(columns, index=self._by(axis))
+        order = [axis, 1 - axis]  # the variable in the condition first
+        index = pd.MultiIndex.from_product(
+            [self.labels[v] for v in order], names=[self.names[v] for v in order]
+        )
+        return pd.DataFrame(columns, index=index)
 
     def _t(self, alpha: float) -> float:
         return float(critical(np.array(self._freedom), alpha))
@@ -474,61 +525,44 @@ class CrossedShares(DesignResults):
     def _conditionals(self, axis: int, method: str) -> tuple[Array, Array, Limits]:
         """Shares given a variable, their covariance, nan where unknown, and their limits."""
         default = one_of("method", method, ("default", "wald")) == "default"
-        given, T, b = self._given(axis), self.totals_law.estimate, self._shape[1 - axis]
-        rows, defined = given.defined(T)
-        found, there = self.totals_law.of(defined), np.flatnonzero(rows)
+        T, b = self.totals_law.estimate, self._shape[1 - axis]
+        places = np.arange(len(self.index)).reshape(self._shape)
+        cells = (places if axis == 0 else places.T).reshape(-1)  # the given variable first
+        forms, margins, persons = self._forms[0], self._forms[1 + axis], self._forms[-1]
+        rows, defined = Ratios(forms[cells], margins.repeat(b, axis=0)).defined(T)
+        shares, there = self.totals_law.of(defined), np.flatnonzero(rows)
         value, V = np.full(len(rows), np.nan), np.full((len(rows), len(rows)), np.nan)
-        value[there] = found.value
+        value[there] = shares.value
         if not self._unknown.any():
-            V[np.ix_(there, there)] = checked(found.covariance).matrix()
+            V[np.ix_(there, there)] = checked(shares.covariance).matrix()
         se = np.sqrt(np.diagonal(V))
         if not default:
             return value, V, lambda at, t: t_bounds(value[at], se[at], t)
-        if self.names[axis] not in self.unprotected:
-            return value, V, self._limits_of_ratios(axis)
-        own, n = self.counted[1 - axis], self._effective * self._margin(axis)
+        margin, counted = self._margin(axis), self.counted
+        if self.names[axis] in self.unprotected:
+            n = self._effective * margin
 
-        def as_in_a_domain(at: Codes, t: Array) -> Array:
-            return self._score(value[at], se[at], t, own.some(at % b), n[at // b])
+            def as_in_a_domain(at: Codes, t: Array) -> Array:
+                return self._score(value[at], se[at], t, counted[1 - axis].some(at % b), n[at // b])
 
-        return value, V, as_in_a_domain
+            return value, V, as_in_a_domain
+        # given a private variable, from the limits of cells and of its categories
+        both = np.vstack([forms, margins])
+        law = self.totals_law.of(Ratios(both, persons.repeat(len(both), axis=0)))
+        W = checked(law.covariance).matrix()
+        spread = np.sqrt(np.diagonal(W))
 
-    def _limits_of_ratios(self, axis: int) -> Limits:
-        """Limits of shares given a private variable, from those of cells and of its categories."""
-        rows, b = self._margin(axis), self._shape[1 - axis]
-        forms = np.vstack([self._forms[0], self._forms[1 + axis]])
-        shares = self.totals_law.of(Ratios(forms, self._forms[-1].repeat(len(forms), axis=0)))
-        V = checked(shares.covariance).matrix()
-        cells, spread = self._cells_by(axis), np.sqrt(np.diagonal(V))
-
-        def limits(at: Codes, t: Array) -> Array:
+        def as_ratios(at: Codes, t: Array) -> Array:
             cell, row = cells[at], at // b
             other, n = len(cells) + row, np.full(at.shape, self._effective)
-            margin = self._score(rows[row], spread[other], t, self.counted[axis].some(row), n)
+            below = self._score(margin[row], spread[other], t, counted[axis].some(row), n)
             above, p = self._limits(cell, t), self.linear.estimate[cell]
-            return ratio_bounds(p, rows[row], paired(V, cell, other), above, margin)
+            return ratio_bounds(p, margin[row], paired(W, cell, other), above, below)
 
-        return limits
-
-    def _cells_by(self, axis: int) -> Codes:
-        """Places of the cells with one variable first."""
-        cells = np.arange(len(self.index)).reshape(self._shape)
-        return (cells if axis == 0 else cells.T).reshape(-1)
+        return value, V, as_ratios
 
     def _axis(self, on: str | None) -> int:
         return 0 if on is None else self.names.index(one_of("on", on, self.names))
-
-    def _by(self, axis: int) -> pd.MultiIndex:
-        """The cells with one variable first."""
-        at = [axis, 1 - axis]
-        return pd.MultiIndex.from_product(
-            [self.labels[v] for v in at], names=[self.names[v] for v in at]
-        )
-
-    def _given(self, axis: int) -> Ratios:
-        """Shares given a variable, which comes first."""
-        own = self._forms[1 + axis].repeat(self._shape[1 - axis], axis=0)
-        return Ratios(self._forms[0][self._cells_by(axis)], own)
 
     @names_alpha
     def differences(
@@ -610,8 +644,8 @@ class CrossedShares(DesignResults):
             counted, other = (self._counted.joined(one, observed) for one in sets)
             forms = (above, below, persons)
             table = self._ratios(forms, (counted, other), self._freedom, alpha, ["ratio"])
-        found: pd.Series[float] = table.iloc[0]
-        return found
+        row: pd.Series[float] = table.iloc[0]
+        return row
 
     def _cells(self, name: str, given: Any) -> list[int]:
         """Places of one cell or several."""
@@ -632,102 +666,6 @@ class CrossedShares(DesignResults):
 
     def _remedy(self, axis: int) -> str:
         return f"is no category of {self.names[axis]}: {list(self.labels[axis])}"
-
-
-def cell_shares(a: int, b: int) -> Ratios:
-    """Shares of the cells, of totals of a b cells, a rows, b columns and persons."""
-    cells, *_, persons = _total_forms(a, b)
-    return Ratios(cells, persons.repeat(len(cells), axis=0))
-
-
-def _total_forms(a: int, b: int) -> tuple[Array, Array, Array, Array]:
-    ends = [a * b, a * b + a, a * b + a + b]
-    cells, rows, columns, persons = np.split(np.eye(ends[-1] + 1), ends)
-    return cells, rows, columns, persons
-
-
-# -- The weighted table of two variables of a complex sample --------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class WeightedTable(CrossedShares):
-    """Weighted joint distribution of two privatised variables in a complex sample.
-
-    `params` are shares of the population that the weights stand for, of the respondents with both
-    answers. Standard errors hold the design and the randomisation of every respondent together;
-    intervals have quantiles of the t law with the degrees of freedom of the design. The estimate is
-    unconstrained and may leave [0, 1].
-
-    Attributes
-    ----------
-    table : DataFrame, shape (a, b)
-        The estimated shares; the first variable in rows, no margins.
-    params, bse : Series, indexed by cell
-        The same in a row for each cell, and their standard errors.
-    names : tuple of str
-        Names of the variables.
-    labels : tuple of Index
-        Categories of each variable.
-    nobs, n_missing : int
-        Respondents with both answers, and those of the domain without.
-    lacking : tuple of int
-        How many of these lacked each variable.
-    unprotected : tuple of str
-        Names of the variables that are answered without privacy (`Observed`).
-    listed : tuple of str
-        Names of the variables over candidates, which are taken for all answers.
-    epsilon : float
-        Privacy of both reports of one respondent together, in nats; infinite if none is protected.
-    df : Series
-        Degrees of freedom: units less strata that hold respondents with both answers.
-    sample : SampleFacts
-        The design in words, its numbers of strata and units, the sum of the weights.
-
-    Methods
-    -------
-    conf_int, cov_params, t_test, wald_test
-        Score intervals, covariances between cells, tests of linear hypotheses.
-    totals, margins, conditional, differences, ratio
-        Numbers of persons, distributions of one variable, in all or given the other, and their
-        differences and ratios, with intervals.
-    odds_ratio, cramers_v, departures
-        Sizes of the association.
-    test_independence
-        Rao-Scott and Wald tests.
-    deff
-        Design effects in two factors, and the effective sample size.
-    summary_frame, summary, plot, to_frame, glance, to_json, from_json
-        All of it as a table, in print, as a figure, as data.
-
-    Examples
-    --------
-    >>> import numpy as np, pandas as pd, ldpstats as ldp
-    >>> rng = np.random.default_rng(3)
-    >>> table = pd.DataFrame({"ill": rng.choice(["no", "yes"], 400),
-    ...                       "sex": rng.choice(["f", "m"], 400),
-    ...                       "w": rng.uniform(1, 3, 400), "school": np.arange(400) // 20})
-    >>> survey = ldp.Survey(table, {"ill": ldp.Warner(epsilon=2.0)}, weights="w", clusters="school")
-    >>> results = survey.association("ill", "sex")
-    >>> results
-    WeightedTable(inversion, ill x sex: 2 x 2, n=400)
-    >>> results.test_independence().df
-    (1.0, 19.0)
-    """
-
-    lacking: tuple[int, ...]
-    dependence: Dependence
-    listed: tuple[str, ...] = ()
-
-    _format = "ldpstats-weighted-table"
-    _version = 1
-    _required = frozenset(
-        {"fit", "totals", "sample", "domains", "labels", "names", "dependence", "counted"}
-    )
-
-    def __repr__(self) -> str:
-        a, b = self._shape
-        names = " x ".join(self.names)
-        return f"WeightedTable({self.method}, {names}: {a} x {b}, n={self.nobs})"
 
     # -- association -------------------------------------------------------------------------
 
@@ -772,8 +710,7 @@ class WeightedTable(CrossedShares):
 
     def departures(self) -> pd.DataFrame:
         """Departures from independence, p_ij - r_i c_j, in standard errors."""
-        departure, se = effects.departures(self.table, self.linear.known())
-        return self._grid(np.divide(departure, se, out=np.zeros_like(se), where=se > 0.0))
+        return self._grid(z_values(*effects.departures(self.table, self.linear.known())))
 
     def test_independence(self, method: str = "unbiased", effects: str = "null") -> TestResult:
         """Test that the variables are independent in what the population was drawn from.
@@ -821,10 +758,10 @@ class WeightedTable(CrossedShares):
         """
         method = one_of("method", method, tuple(METHODS))
         effects = one_of("effects", effects, ("null", "observed"))
-        found = self.dependence.null if effects == "null" else self.dependence.observed
-        if found is None:
+        departure = self.dependence.null if effects == "null" else self.dependence.observed
+        if departure is None:
             raise NotAvailable(f"effects={effects!r}: {self.dependence.why}")
-        return found.test(f"{self.names[0]} and {self.names[1]} are independent", method)
+        return departure.test(f"{self.names[0]} and {self.names[1]} are independent", method)
 
     # -- presentation ------------------------------------------------------------------------
 
@@ -848,20 +785,49 @@ class WeightedTable(CrossedShares):
         details : bool
             Also show how the estimate was computed.
         """
-
         alpha, max_rows = level(alpha), positive_integer("max_rows", max_rows)
-        null = self.dependence.null
+        null, details = self.dependence.null, boolean("details", details)
         test = self.test_independence() if null is not None and null.is_testable else None
-        return table_summary(
-            self,
-            self.names,
-            test,
-            lacking=self.lacking,
-            unprotected=self.unprotected,
-            listed=self.listed,
-            alpha=alpha,
-            max_rows=max_rows,
-            details=boolean("details", details),
+        frame, fit, facts, names = self.summary_frame(alpha), self.fit, self.sample, self.names
+        shown = largest(frame, max_rows)
+        digits, both = decimals(shown), second_shown(frame, details)
+        cells = zip(estimate_cells(shown, digits, both), effect_cells(shown), strict=True)
+        sources = zip(names, fit.sources, strict=True)
+        left = [(f"{one_line(name, 20)}:", source) for name, source in sources]
+        left += [("Estimator:", estimator_text(fit)), *sample_pairs(self)]
+        right = [
+            ("No. Respondents:", str(fit.nobs)),
+            ("Missing:", str(fit.n_missing)),
+            ("Epsilon, all (nats):", epsilon_text(fit.epsilon)),
+            ("Sum of weights:", f"{facts.weight_sum:,.6g}"),
+            ("Df of design:", f"{facts.df:g}"),
+        ]
+        if self.unprotected:
+            right.append(("Not protected:", one_line(", ".join(self.unprotected), 40)))
+        notes = []
+        if test is not None:
+            df = test.df
+            words = ", ".join(f"{one:g}" for one in df) if isinstance(df, tuple) else df
+            notes.append(
+                f"Independence ({test.method}): {test.statistic:.4g} on {words} df, "
+                f"{pvalue_words(test.pvalue)}."
+            )
+        for name in self.listed:
+            notes.append(f"NOTE: the candidates of {name} are taken for all answers.")
+        return SummaryTable(
+            title=f"Weighted joint distribution of {joint.listed(names)}",
+            header=header(left, right, fit if details else None),
+            columns=[*estimate_columns(alpha, both), *EFFECT_COLUMNS],
+            stubs=joint.cell_stubs(shown.index),
+            body=[row + effects for row, effects in cells],
+            notes=[
+                *missing_notes(fit.nobs, fit.n_missing, names, self.lacking),
+                *sample_notes(self, frame, alpha, second_words(frame, both, digits)),
+                *rest_notes(len(shown), len(frame)),
+                *notes,
+                *protection_notes(fit),
+                *closing_notes(fit, 1.0),
+            ],
         ).layout()
 
     @names_alpha
@@ -885,15 +851,12 @@ class WeightedTable(CrossedShares):
         title : str, optional
             "" for none; by default the variables and the number of respondents.
         """
-        from ldpstats.models.association.presentation import plot_heat_map
-        from ldpstats.models.plots import title_text
-
         kind = one_of("kind", kind, ("heatmap", "departures"))
         bounds = self.conf_int(level(alpha))
         words = title_text(title, f"{self.names[0]} and {self.names[1]}, n = {self.nobs:,}")
         low, high = (self._grid(bounds[end].to_numpy()) for end in ("lower", "upper"))
         z = self.departures() if kind == "departures" else None
-        return plot_heat_map(self.table, low, high, ax, words, z)
+        return joint.plot_heat_map(self.table, low, high, ax, words, z)
 
     # -- storage -----------------------------------------------------------------------------
 
@@ -911,7 +874,7 @@ class WeightedTable(CrossedShares):
     @classmethod
     def _restored(cls, document: dict[str, Any]) -> WeightedTable:
         labels = tuple(labels_from_json("labels", own) for own in document["labels"])
-        found = cls(
+        results = cls(
             **cls._common(document),
             labels=labels,
             names=tuple(map(str, document["names"])),
@@ -922,82 +885,17 @@ class WeightedTable(CrossedShares):
             counted=tuple(map(Counted.from_json, document["counted"])),
         )
         a, b = map(len, labels)
-        check_estimates(found.fit, {"totals": found.totals_law}, a * b, a * b + a + b + 1, 2)
-        domains, (first, second) = found.domains, found.counted
+        check_estimates(results.fit, {"totals": results.totals_law}, a * b, a * b + a + b + 1, 2)
+        domains, (first, second) = results.domains, results.counted
         shapes = {"sizes": (domains.sizes, (1,)), "channel": (domains.channel, (a * b,))}
         shapes |= {"offset": (first.offset, (a,)), "scale": (first.scale, (a,))}
         shapes |= {
             "offset of columns": (second.offset, (b,)),
             "scale of columns": (second.scale, (b,)),
         }
-        pairs = {"names": (np.array(found.names), (2,)), "lacking": (np.array(found.lacking), (2,))}
+        pairs = {
+            "names": (np.array(results.names), (2,)),
+            "lacking": (np.array(results.lacking), (2,)),
+        }
         check_shapes(shapes | pairs)
-        return found
-
-
-# -- The summary of a weighted table of two variables ---------------------------------------------
-
-
-def table_summary(
-    results: DesignResults,
-    names: Sequence[str],
-    independence: TestResult | None,
-    *,
-    lacking: Sequence[int],
-    unprotected: Sequence[str],
-    listed: Sequence[str],
-    alpha: float,
-    max_rows: int,
-    details: bool,
-) -> SummaryTable:
-    """What is said of the cells."""
-    frame, fit = results.summary_frame(alpha), results.fit
-    shown = largest(frame, max_rows)
-    digits, both = decimals(shown), second_shown(frame, details)
-    cells = zip(estimate_cells(shown, digits, both), effect_cells(shown), strict=True)
-    return SummaryTable(
-        title=f"Weighted joint distribution of {joint.listed(names)}",
-        header=_header(results, names, unprotected, details),
-        columns=[*estimate_columns(alpha, both), *effect_columns()],
-        stubs=joint.cell_stubs(shown.index),
-        body=[row + effects for row, effects in cells],
-        notes=[
-            *missing_notes(fit.nobs, fit.n_missing, names, lacking),
-            *sample_notes(results, frame, alpha, second_words(frame, both, digits)),
-            *rest_notes(len(shown), len(frame)),
-            *_test_notes(independence),
-            *(f"NOTE: the candidates of {name} are taken for all answers." for name in listed),
-            *protection_notes(fit),
-            *closing_notes(fit, 1.0),
-        ],
-    )
-
-
-def _header(
-    results: DesignResults, names: Sequence[str], unprotected: Sequence[str], details: bool
-) -> list[list[str]]:
-    fit, facts = results.fit, results.sample
-    left = [
-        (f"{one_line(name, 20)}:", source) for name, source in zip(names, fit.sources, strict=True)
-    ]
-    left += [("Estimator:", estimator_text(fit)), *sample_pairs(results)]
-    right = [
-        ("No. Respondents:", str(fit.nobs)),
-        ("Missing:", str(fit.n_missing)),
-        ("Epsilon, all (nats):", epsilon_text(fit.epsilon)),
-        ("Sum of weights:", f"{facts.weight_sum:,.6g}"),
-        ("Df of design:", f"{facts.df:g}"),
-    ]
-    if unprotected:
-        right.append(("Not protected:", one_line(", ".join(unprotected), 40)))
-    return header(left, right, fit if details else None)
-
-
-def _test_notes(test: TestResult | None) -> list[str]:
-    if test is None:
-        return []
-    df = ", ".join(f"{one:g}" for one in test.df) if isinstance(test.df, tuple) else test.df
-    return [
-        f"Independence ({test.method}): {test.statistic:.4g} on {df} df, "
-        f"{pvalue_words(test.pvalue)}."
-    ]
+        return results

@@ -13,7 +13,7 @@ import pytest
 from shared.variable_products import survey, taken
 
 import ldpstats as ldp
-from ldpstats.models.association.tallies import MOST_TALLIES
+from ldpstats.models.association.estimates import MOST_TALLIES
 
 ABC, JOBS = ("a", "b", "c"), ("nurse", "teacher", "driver", "cook")
 WORDS = ["u", "v", "w"]

@@ -14,8 +14,7 @@ from matplotlib.colors import to_hex, to_rgb
 
 import ldpstats as ldp
 from ldpstats.errors import InvalidArgument
-from ldpstats.models.association.presentation import plot_heat_map, plot_mosaic
-from ldpstats.models.association.tallies import merging
+from ldpstats.models.association.presentation import merging, plot_heat_map, plot_mosaic
 from ldpstats.models.results import plot_symmetric
 
 LONG = ("wrapped\nand\ttabbed", "word " * 40, "x" * 200)

@@ -182,7 +182,7 @@ def test_sizes_of_a_few_matchings(name: str) -> None:
     model = setting.survey(setting.independent, setting.rng(3))
     found = model.fit("inversion").test_independence()
     (scores,) = model.evidence.scores
-    as_they_came = association.score(scores.cross_moments(0, 1))
+    as_they_came = association.score(scores.cross_moments)
     assert found.statistic == pytest.approx(as_they_came.statistic, rel=1e-9)
     assert found.df == 16
 
@@ -407,7 +407,7 @@ def estimates(P: Array, R: int) -> tuple[Array, Array]:
 
 def size_of_score(P: Array, R: int) -> float:
     """Of the test of `AssociationResults.test_independence`, in surveys of 2,000."""
-    parts = (model.evidence.scores[0].cross_moments(0, 1) for model in shared_surveys(P, 2000, R))
+    parts = (model.evidence.scores[0].cross_moments for model in shared_surveys(P, 2000, R))
     return size([association.score(part).pvalue for part in parts])
 
 
@@ -423,7 +423,7 @@ def test_shared_cohorts_are_strata(
         assert np.abs(bias(unbiased, P.ravel())).max() < 4
     assert near(size_of_score(independent, R), ALPHA, R)
     # Control: as if each variable had cohorts of its own.
-    for module in ("cohorts", "joint"):
+    for module in ("single", "joint"):
         monkeypatch.setattr(f"ldpstats.reports.{module}.cohort_groups", lambda *_: [])
     inversion, one_step = estimates(P, R // 4)
     assert inversion.mean(axis=0)[0] > 0.5
