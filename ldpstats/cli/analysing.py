@@ -308,13 +308,13 @@ def _detected(results: ldp.FrequencyResults, given: argparse.Namespace) -> str:
     if results.caution:
         return f"Detected: not shown; the list is not complete, and {results.caution}"
     method = given.detect or _CORRECTIONS[0]
-    found = results.detected(given.alpha, method)
+    detected = results.detected(given.alpha, method)
     rate = "false discovery rate" if method == "bh" else "family-wise error"
     head = f"Detected ({method}, {rate} {given.alpha:g}): "
-    lines = [f"{head}{len(found)} of {len(results.categories)}"]
-    lines += [f"  {text}" for text in distinct_lines(found[: given.max_rows], _WIDTH)]
-    if len(found) > given.max_rows:
-        lines.append(f"  and {len(found) - given.max_rows} more")
+    lines = [f"{head}{len(detected)} of {len(results.categories)}"]
+    lines += [f"  {text}" for text in distinct_lines(detected[: given.max_rows], _WIDTH)]
+    if len(detected) > given.max_rows:
+        lines.append(f"  and {len(detected) - given.max_rows} more")
     return "\n".join(lines)
 
 
@@ -863,10 +863,10 @@ def opened(
     Of a table without --questionnaire the sheet has some of the mechanisms.
     """
     rows = rows_of(source(given), "input", given.na, **engine_options(given))
-    held = held_on(rows, sheet, None, given.questionnaire is not None)
-    survey = ldp.Survey(held, sheet, **design)
+    table = held_on(rows, sheet, None, given.questionnaire is not None)
+    survey = ldp.Survey(table, sheet, **design)
     if survey.design is not None:
-        survey.design.check(held)
+        survey.design.check(table)
     return survey if given.where is None else survey.where(given.where)
 
 

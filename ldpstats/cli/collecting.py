@@ -475,15 +475,15 @@ _LABELS = ("categories", "alphabet")
 
 def _mechanisms() -> dict[str, Callable[..., ldp.Mechanism]]:
     """The mechanisms that these options can specify, by their names on the command line."""
-    found: dict[str, Callable[..., ldp.Mechanism]] = {
+    mechanisms: dict[str, Callable[..., ldp.Mechanism]] = {
         "olh": ldp.OLH,
         "oue": lambda categories, epsilon: ldp.KRAPPOR(categories, epsilon, theta=0.5),
     }
     for name in KINDS:
         fields = signature(kind_of(name)).parameters.values()
         if all(f.name in _PARAMETERS or f.default is not f.empty for f in fields):
-            found[re.sub("(?<=[a-z])(?=[A-Z])", "-", name).lower()] = kind_of(name)
-    return found
+            mechanisms[re.sub("(?<=[a-z])(?=[A-Z])", "-", name).lower()] = kind_of(name)
+    return mechanisms
 
 
 _PRIVATIZE = """\

@@ -224,11 +224,11 @@ def _text(
     worst = "the worst" if given.category is None else one_line(given.category, LONGEST_LABEL)
     shares = "equal (no --p)" if given.p is None else shares_text(law)
     short = shares if len(shares) <= _SHORT else "see below"
-    asked = f"{value:,}" if name == "n" else f"{value:g}"
+    aim = f"{value:,}" if name == "n" else f"{value:g}"
     summary = SummaryTable(
         title="Mechanisms before the survey",
         header=[
-            ["Categories:", f"{len(law):,}", words[name], asked],
+            ["Categories:", f"{len(law):,}", words[name], aim],
             ["Category:", worst, "Design effect:", f"{given.design_effect:g}"],
             ["Shares:", short, "", ""],
         ],

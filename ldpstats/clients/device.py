@@ -143,8 +143,8 @@ def check_state(
     document: dict[str, Any], head: dict[str, Any], fingerprint: str, path: str
 ) -> None:
     """Refuse a state of another format, version or mechanism; `head` has the first two."""
-    found = {name: document.get(name) for name in head}
-    if repr(found) != repr(head):
+    of_state = {name: document.get(name) for name in head}
+    if repr(of_state) != repr(head):
         remedy = f'must have "format": "{head["format"]}", "version": {head["version"]}'
         raise InvalidArgument("state", path, f"{remedy}: it is of another client")
     if repr(document.get("fingerprint")) != repr(fingerprint):

@@ -78,8 +78,8 @@ def _thresholds(dice: Random, n: int) -> list[str]:
 
 def _upper(dice: Random, n: int) -> list[str]:
     """Cumulative words of n outcomes, the last of which is certain."""
-    found = sorted(min(random_threshold(dice), W - 1) for _ in range(n - 1))
-    return [str(word) for word in [*found, W - 1]]
+    words = sorted(min(random_threshold(dice), W - 1) for _ in range(n - 1))
+    return [str(word) for word in [*words, W - 1]]
 
 
 def _fraction(dice: Random, below: int | None = None) -> list[str]:
@@ -526,9 +526,9 @@ class Vector:
 
 def kinds(document: Any) -> list[str]:
     """The kinds of draw of a client document, the outermost first; "questionnaire" is one."""
-    found = ["questionnaire"] if isinstance(document, dict) and "questions" in document else []
-    found += _inner(document)
-    return list(dict.fromkeys(found)) or ["other"]
+    outer = ["questionnaire"] if isinstance(document, dict) and "questions" in document else []
+    outer += _inner(document)
+    return list(dict.fromkeys(outer)) or ["other"]
 
 
 def _inner(part: Any) -> list[str]:
@@ -538,8 +538,8 @@ def _inner(part: Any) -> list[str]:
         return []
     draw = part.get("draw")
     own = draw.get("kind") if isinstance(draw, dict) else None
-    found = [own] if own in DRAWS else []
-    return found + [kind for one in part.values() for kind in _inner(one)]
+    here = [own] if own in DRAWS else []
+    return here + [kind for one in part.values() for kind in _inner(one)]
 
 
 @cache

@@ -367,17 +367,17 @@ class Desk:
         self._check_size(int(length))
         from starlette.requests import ClientDisconnect
 
-        found = bytearray()
+        body = bytearray()
         try:
             async with asyncio.timeout(self.limits.seconds):
                 async for part in request.stream():
-                    self._check_size(len(found) + len(part))
-                    found += part
+                    self._check_size(len(body) + len(part))
+                    body += part
         except TimeoutError:
             raise Refused(408, "the request did not arrive in time: try again") from None
         except ClientDisconnect:
             raise Refused(400, "the request was cut off") from None
-        return bytes(found)
+        return bytes(body)
 
     def _check_size(self, size: int) -> None:
         if size > self.checks.largest:
@@ -726,9 +726,9 @@ def network(address: str) -> str:
     if port := _WITH_PORT.fullmatch(plain):
         plain = port[1] or port[2]
     try:
-        found = ip_address(plain.partition("%")[0])
+        parsed = ip_address(plain.partition("%")[0])
     except ValueError:
         return ""
-    if found.version == 4:
-        return str(found)
-    return str(found.ipv4_mapped or int(found) >> 64)
+    if parsed.version == 4:
+        return str(parsed)
+    return str(parsed.ipv4_mapped or int(parsed) >> 64)

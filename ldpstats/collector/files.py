@@ -67,8 +67,8 @@ class BatchWriter:
 
     def about(self, path: Path) -> About:
         """What a file says of itself."""
-        found = footer(path)
-        return About(found.n, found.batch, found.merged)
+        notes = footer(path)
+        return About(notes.n, notes.batch, notes.merged)
 
     @cached_property
     def _types(self) -> dict[str, str]:
@@ -158,11 +158,11 @@ class Tables(Protocol):
 
 def digest(path: Path) -> str:
     """32 hexadecimal digits of the content of a file."""
-    found = blake2b(digest_size=16)
+    hashing = blake2b(digest_size=16)
     with open(path, "rb") as file:
         while part := file.read(1 << 20):
-            found.update(part)
-    return found.hexdigest()
+            hashing.update(part)
+    return hashing.hexdigest()
 
 
 def named(path: Path) -> tuple[str, str, int]:
@@ -198,8 +198,10 @@ def compared(
 ) -> tuple[dict[str, str], list[str]]:
     """What is wrong with files, by name, and names of files that the record should have."""
     # The digests of files that were written, by name, and of those that went into others
-    faults = {name: why for name, held in record.items() if (why := fault_of(folder / name, held))}
-    copied = {held: f"is a copy of {name}: remove it" for name, held in record.items()}
+    faults = {
+        name: why for name, written in record.items() if (why := fault_of(folder / name, written))
+    }
+    copied = {written: f"is a copy of {name}: remove it" for name, written in record.items()}
     copied |= dict.fromkeys(merged.values(), "was merged into another file: remove it")
     unknown = []
     for name in tables_in(folder):
@@ -217,16 +219,16 @@ def compared(
 
 def _not_own(name: str, content: str) -> str:
     """Why a file is none that a collector wrote; empty if it is one."""
-    found = _NAME.fullmatch(name)
-    if found is None:
+    match = _NAME.fullmatch(name)
+    if match is None:
         return "was not written by a collector: remove it"
     # 0.2.0 drew the end of a name
-    return "" if found[1] == content or len(found[1]) == 16 else _CHANGED
+    return "" if match[1] == content or len(match[1]) == 16 else _CHANGED
 
 
 def taken(folder: Path, tables: Tables) -> list[tuple[str, str, int]]:
     """The files of sheets in a folder, without copies: their names, digests and sheets."""
-    found, known = {}, set()
+    files, known = {}, set()
     merged: set[str] = set()
     for name in tables_in(folder):
         content = digest(folder / name)
@@ -238,9 +240,9 @@ def taken(folder: Path, tables: Tables) -> list[tuple[str, str, int]]:
             continue
         known.add(content)
         merged |= about.merged
-        found[name] = (content, about)
+        files[name] = (content, about)
     return [
         (name, content, about.sheets)
-        for name, (content, about) in found.items()
+        for name, (content, about) in files.items()
         if (about.batch or name) not in merged
     ]

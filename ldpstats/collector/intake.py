@@ -324,18 +324,18 @@ def shape_of(reports: Any, draw: Mapping[str, Any]) -> Shape:
     """The shape of the reports of a client document's question, section 4 of the specification."""
     if draw["kind"] == "grams":
         return _grams(draw)
-    found = _bits(reports["bits"], draw) if isinstance(reports, dict) else _texts(reports)
+    of_report = _bits(reports["bits"], draw) if isinstance(reports, dict) else _texts(reports)
     if "cohorts" not in draw:
-        return found
+        return of_report
     of_cohorts = _texts(draw["cohorts"])
 
     def fits(report: Any) -> bool:
         if not isinstance(report, str):
             return False
         cohort, colon, rest = report.partition(":")
-        return colon == ":" and of_cohorts.fits(cohort) and found.fits(rest)
+        return colon == ":" and of_cohorts.fits(cohort) and of_report.fits(rest)
 
-    return Shape(fits, of_cohorts.longest + found.longest)
+    return Shape(fits, of_cohorts.longest + of_report.longest)
 
 
 def _texts(reports: list[str] | int) -> Shape:

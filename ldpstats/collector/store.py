@@ -211,8 +211,8 @@ class Store:
     def by_invitation(self) -> bool:
         """Whether there are codes, of this process or an earlier one."""
         with self._lock:
-            found = self._database.execute("SELECT EXISTS (SELECT 1 FROM invited)").fetchone()
-        return bool(found[0])
+            row = self._database.execute("SELECT EXISTS (SELECT 1 FROM invited)").fetchone()
+        return bool(row[0])
 
     def shortage(self, largest: int) -> str:
         """What stands against more sheets of `largest` bytes; empty where nothing does."""
@@ -270,8 +270,8 @@ class Store:
 
     def _found(self) -> tuple[int, int]:
         """Which file has the name of the database."""
-        found = self._private(DATABASE).stat()
-        return found.st_dev, found.st_ino
+        status = self._private(DATABASE).stat()
+        return status.st_dev, status.st_ino
 
     def _private(self, name: str) -> Path:
         return self.folder / PRIVATE / name
@@ -297,10 +297,10 @@ class Store:
     def _marked(self) -> list[str]:
         """Mark the sheets that wait, and return them."""
         with self._transaction():
-            found = self._sheets.rows()
-            self._sheets.mark([place for place, _, _ in found], MARKED)
+            sheets = self._sheets.rows()
+            self._sheets.mark([place for place, _, _ in sheets], MARKED)
             self._tokens.mark([place for place, _, _ in self._tokens.rows()], MARKED)
-            return [sheet.decode() for _, _, sheet in found]
+            return [sheet.decode() for _, _, sheet in sheets]
 
     def _placed(self, temporary: Path, sheets: int, parts: Iterable[str]) -> None:
         """Note a complete file, and which it has merged, and put it into its place."""
@@ -350,10 +350,10 @@ class Store:
         """Files to be merged into one, with the numbers of their sheets."""
         query = "SELECT name, digest, sheets FROM files WHERE state = 'there' AND sheets < ?"
         with self._lock:
-            found = self._database.execute(query + " ORDER BY name", [SMALL]).fetchall()
+            rows = self._database.execute(query + " ORDER BY name", [SMALL]).fetchall()
         chosen: dict[str, int] = {}
         size = 0
-        for name, content, sheets in found:
+        for name, content, sheets in rows:
             path = self.folder / name
             if name not in self.faults and (fault := fault_of(path, content)):
                 self.faults[name] = fault
@@ -561,8 +561,8 @@ class Slots:
         free = self._open()
         longest = 1 + max(map(len, rows), default=0)
         if len(free) < len(rows) or self._width < longest:
-            held = self.rows()
-            number = 2 * max(len(held) + len(rows), _FEWEST // 2)
+            before = self.rows()
+            number = 2 * max(len(before) + len(rows), _FEWEST // 2)
             width = max(self._width, -(-longest // _STEP) * _STEP)
             # Free places, in place of those that are there
             self.database.execute(f"DELETE FROM {self.table}")
@@ -572,7 +572,7 @@ class Slots:
             )
             self._free = free = list(range(number))
             self._width = width
-            states = [(state, row) for _, state, row in held] + states
+            states = [(state, row) for _, state, row in before] + states
         for state, row in states:
             drawn = _DRAWN.randrange(len(free))
             free[drawn], free[-1] = free[-1], free[drawn]
@@ -581,8 +581,8 @@ class Slots:
 
     def rows(self) -> list[tuple[int, bytes, bytes]]:
         """Places that are not free: their number, state and row."""
-        found = self.database.execute(f"SELECT place, content FROM {self.table}")
-        return [(i, text[:1], text[1:].rstrip(b"\0")) for i, text in found if text[:1] != FREE]
+        places = self.database.execute(f"SELECT place, content FROM {self.table}")
+        return [(i, text[:1], text[1:].rstrip(b"\0")) for i, text in places if text[:1] != FREE]
 
     def mark(self, places: Iterable[int], state: bytes) -> None:
         """Change the state of places; what is free is overwritten."""
@@ -787,9 +787,9 @@ class Invitations:
 
     def find(self, code: str) -> bytes | None:
         """The hash of a code; None if the code is unknown."""
-        found = hashed(code, self.survey)
-        place = bisect_left(self.hashes, found)
-        return found if self.hashes[place : place + 1] == [found] else None
+        code_hash = hashed(code, self.survey)
+        place = bisect_left(self.hashes, code_hash)
+        return code_hash if self.hashes[place : place + 1] == [code_hash] else None
 
 
 def read_invitations(paths: object, survey: str) -> Invitations | None:

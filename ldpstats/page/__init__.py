@@ -300,44 +300,44 @@ def _checked_texts(given: Any, client: Mapping[str, Any]) -> dict[str, Any]:
     """The words of the page: those that are given, checked, and the default ones."""
     # Answers become lists of texts in the order of the client document, or None where labels are
     # shown as they are or any text is an answer; tags become texts by tag.
-    found: dict[str, Any] = json.loads(_file("texts.json"))
+    page: dict[str, Any] = json.loads(_file("texts.json"))
     document = {} if given is None else given
     if isinstance(given, str | os.PathLike):
         document = json_document(given)
     document = _object("texts", document)
-    _check_known("texts", document, (*found, "questions"))
+    _check_known("texts", document, (*page, "questions"))
     if "lang" in document:
-        found["lang"] = _matching("lang", document["lang"], _LANGUAGE, "such as en or pt-BR")
+        page["lang"] = _matching("lang", document["lang"], _LANGUAGE, "such as en or pt-BR")
     if "dir" in document:
         direction = re.compile("ltr|rtl")
-        found["dir"] = _matching("dir", document["dir"], direction, '"ltr" or "rtl"')
+        page["dir"] = _matching("dir", document["dir"], direction, '"ltr" or "rtl"')
     if "title" in document:
-        found["title"] = _text("title", document["title"])
+        page["title"] = _text("title", document["title"])
     for key in ("introduction", "thanks"):
         if key in document:
             value = document[key]
             value = [value] if isinstance(value, str) else value
             if not isinstance(value, list | tuple):
                 raise InvalidArgument(key, value, "must be a text, or a list of paragraphs")
-            found[key] = [_text(f"{key}[{i}]", part) for i, part in enumerate(value)]
+            page[key] = [_text(f"{key}[{i}]", part) for i, part in enumerate(value)]
     words = _object("words", document.get("words", {}))
-    _check_known("words", words, found["words"])
+    _check_known("words", words, page["words"])
     for key, value in words.items():  # no other places for values than the default has
         where = f"words[{key!r}]"
-        places = set(_PLACEHOLDER.findall(found["words"][key]))
+        places = set(_PLACEHOLDER.findall(page["words"][key]))
         for place in _PLACEHOLDER.findall(_text(where, value)):
             if place not in places:
                 have = ", ".join(f"{{{name}}}" for name in sorted(places)) or "none"
                 remedy = f"has a place for a value that is not there: {{{place}}}; there are {have}"
                 raise InvalidArgument(where, value, remedy)
-    found["words"] |= words
+    page["words"] |= words
     texts = _object("questions", document.get("questions", {}))
     _check_known("questions", texts, [question["name"] for question in client["questions"]])
-    found["questions"] = {
+    page["questions"] = {
         question["name"]: _question(question, texts.get(question["name"], {}))
         for question in client["questions"]
     }
-    return found
+    return page
 
 
 def _object(key: str, value: Any) -> Mapping[str, Any]:
@@ -418,11 +418,11 @@ def _labels(where: str, given: Any, labels: Any) -> list[str] | None:
         if label not in texts:
             remedy = f"must have a text for each of {_listed(same)}: {label!r} has none"
             raise InvalidArgument(where, given, remedy)
-    found = [_text(f"{where}[{label!r}]", texts[label]) for label in same]
-    if len(set(found)) < len(found):
-        twice = next(text for i, text in enumerate(found) if text in found[:i])
+    ordered = [_text(f"{where}[{label!r}]", texts[label]) for label in same]
+    if len(set(ordered)) < len(ordered):
+        twice = next(text for i, text in enumerate(ordered) if text in ordered[:i])
         raise InvalidArgument(where, twice, "is the text of two answers: tell them apart")
-    return found
+    return ordered
 
 
 def _listed(labels: Iterable[str]) -> str:

@@ -744,22 +744,22 @@ def rival_losses(
     epsilon, k = limits.least, len(labels)
     none, own = np.zeros(k, dtype=bool), np.full(k, epsilon)
     cone = Staircases(groups_of(goal, own, none), goal, none, own)
-    found: dict[str, float] = {}
+    losses: dict[str, float] = {}
     if cone.n_orbits <= _ORBITS:
         by_size = _Sizes(cone, epsilon)
-        found["KRR"] = by_size.loss(by_size.fixed(1))
-        found["KRAPPOR"] = by_size.loss(by_size.rappor())
+        losses["KRR"] = by_size.loss(by_size.fixed(1))
+        losses["KRAPPOR"] = by_size.loss(by_size.rappor())
         if k > 2:  # of all sizes where they are few, or those around the usual one
             usual = k / (np.exp(epsilon) + 1.0)
             low, high = max(1, int(usual / 4.0) - 8), min(k - 1, int(2.0 * usual) + 8)
             sizes = {d: by_size.loss(by_size.fixed(d)) for d in range(low, high + 1)}
             best = min(sizes, key=lambda d: (sizes[d], d))
-            found[f"SubsetSelection(size={best})"] = sizes[best]
+            losses[f"SubsetSelection(size={best})"] = sizes[best]
     else:
         subsets = SubsetSelection(labels, epsilon)
-        found["KRR"] = loss_of_matrix(KRR(labels, epsilon).channel().matrix(), goal)
-        found["KRAPPOR"] = _linear_rivals(KRAPPOR(labels, epsilon), goal)
-        found[f"SubsetSelection(size={subsets.d})"] = _linear_rivals(subsets, goal)
+        losses["KRR"] = loss_of_matrix(KRR(labels, epsilon).channel().matrix(), goal)
+        losses["KRAPPOR"] = _linear_rivals(KRAPPOR(labels, epsilon), goal)
+        losses[f"SubsetSelection(size={subsets.d})"] = _linear_rivals(subsets, goal)
     if open_.any():
         sensitive = labels[~open_]
         urap = URAP(labels, sensitive, epsilon)
@@ -768,15 +768,15 @@ def rival_losses(
             urr = URR(labels, epsilon=levels)
         else:
             urr = URR(labels, sensitive, epsilon)
-        found["URR"] = loss_of_matrix(urr.channel().matrix(), goal)
+        losses["URR"] = loss_of_matrix(urr.channel().matrix(), goal)
         if k <= 12:
-            found["URAP"] = loss_of_matrix(urap.channel().matrix(), goal)
+            losses["URAP"] = loss_of_matrix(urap.channel().matrix(), goal)
         else:
-            found["URAP"] = _linear_rivals(urap, goal)
+            losses["URAP"] = _linear_rivals(urap, goal)
     elif limits.kind == "own":
         levels = dict(zip(labels.tolist(), limits.own.tolist(), strict=True))
-        found["URR"] = loss_of_matrix(URR(labels, epsilon=levels).channel().matrix(), goal)
-    return found
+        losses["URR"] = loss_of_matrix(URR(labels, epsilon=levels).channel().matrix(), goal)
+    return losses
 
 
 def _linear_rivals(mechanism: Mechanism, goal: Goal) -> float:
@@ -785,12 +785,12 @@ def _linear_rivals(mechanism: Mechanism, goal: Goal) -> float:
         return float("nan")
     problem = mechanism.moments(mechanism.specimen())
     try:
-        found = [problem.covariance(p) for p in goal.priors]
+        covariances = [problem.covariance(p) for p in goal.priors]
     except LDPError:
         return float("nan")
     if goal.contrasts is not None:
-        return float(max(V.forms(goal.contrasts.T).sum() for V in found))
-    variances = [V.variances() for V in found]
+        return float(max(V.forms(goal.contrasts.T).sum() for V in covariances))
+    variances = [V.variances() for V in covariances]
     return float(max(v.max() if goal.kind == "worst" else v.sum() for v in variances))
 
 

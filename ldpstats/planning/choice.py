@@ -227,28 +227,28 @@ def recommend(
     0  k-RR  4873.0
     """
     labels = as_labels("categories", categories)
-    found = contenders(labels, positive_epsilon("epsilon", epsilon))
+    kinds_of = contenders(labels, positive_epsilon("epsilon", epsilon))
     aim = objective(goal, labels)
     if aim.test is not None and p is not None:
         raise InvalidArgument("p", p, "goes without a test as goal=, which has its own truth")
     law = expected_shares(p, labels)
     losses_of: dict[str, float] = {}  # for which it can be computed; at least one
     failures = []
-    for name, (_, mechanism) in found.items():
+    for name, (_, mechanism) in kinds_of.items():
         try:
             losses_of[name] = aim.loss(mechanism, law)
         except NotAvailable as error:
             failures.append(error)
     if not losses_of:
         raise failures[0]
-    found = {name: found[name] for name in losses_of}
-    mechanisms = [mechanism for _, mechanism in found.values()]
+    kinds_of = {name: kinds_of[name] for name in losses_of}
+    mechanisms = [mechanism for _, mechanism in kinds_of.values()]
     losses = np.array(list(losses_of.values()))
     times = ratios(losses)
     direct = aim.loss(Observed(labels), law)
     table = pd.DataFrame(
         {
-            "name": [kind.title for kind, _ in found.values()],
+            "name": [kind.title for kind, _ in kinds_of.values()],
             "mechanism": list(map(str, mechanisms)),
             "bits": list(map(report_bits, mechanisms)),
             "loss": losses,
@@ -257,13 +257,13 @@ def recommend(
                 direct, losses, out=np.full(losses.shape, np.nan), where=losses > 0.0
             ),
         },
-        index=list(found),
+        index=list(kinds_of),
     )
     alike = np.array([float(f"{value:.6g}") for value in table["ratio"]])
     table = table.iloc[np.lexsort([table["bits"].to_numpy(), alike])]
     worse = np.flatnonzero(table["ratio"] > 1.0)  # the first; or all are equally good
     places = (0, int(worse[0]) if worse.size else 1)
-    (kind, best), (_, second) = (found[table.index[place]] for place in places)
+    (kind, best), (_, second) = (kinds_of[table.index[place]] for place in places)
     shares = f"expected shares: {shares_text(pd.Series(law, index=labels))}"
     if aim.test is not None:
         shares = aim.test.truth
@@ -353,24 +353,24 @@ def compare(
     labels = first.labels(candidates if first.is_open else None)
     partial = all(m.is_open for m in named.values())
     law = pd.Series(expected_shares(p, labels, partial=partial), index=labels)
-    found = []
+    precisions = []
     for name, mechanism in named.items():
         strings = candidates if mechanism.is_open else None
         own = mechanism.labels(strings)
         if len(own) != len(labels) or not own.astype(object).isin(labels.astype(object)).all():
             remedy = f"has other categories than the first, whose are {list(labels[:5])}"
             raise InvalidArgument(f"mechanisms[{name!r}]", list(own[:5]), remedy)
-        found.append(precision(mechanism, law, n, design_effect, strings))
-    worst = np.array([float(each.se.max()) for each in found])
-    total = np.array([each.total for each in found])
+        precisions.append(precision(mechanism, law, n, design_effect, strings))
+    worst = np.array([float(each.se.max()) for each in precisions])
+    total = np.array([each.total for each in precisions])
     return pd.DataFrame(
         {
-            "epsilon": [each.mechanism.epsilon for each in found],
-            "bits": [report_bits(each.mechanism) for each in found],
+            "epsilon": [each.mechanism.epsilon for each in precisions],
+            "bits": [report_bits(each.mechanism) for each in precisions],
             "worst_se": worst,
-            "worst_category": [each.worst for each in found],
+            "worst_category": [each.worst for each in precisions],
             "total_se": np.sqrt(total),
-            "effective_share": [each.effective_share for each in found],
+            "effective_share": [each.effective_share for each in precisions],
             "worst_ratio": ratios(worst**2),
             "total_ratio": ratios(total),
         },
@@ -663,8 +663,8 @@ def best_theta(
     # Below the lower end all variances fall; beyond the upper one, where logit > 2 epsilon, those
     # of other categories fall more slowly than that of one sensitive category rises.
     ends = (0.0, min(2.0 * epsilon + 0.5 * np.log(copies.sum()) + 2.0, _LARGEST))
-    found = minimize_scalar(value, bounds=ends, method="bounded", options={"xatol": 1e-9})
-    best, default = (1.0 / (1.0 + np.exp(-logit)) for logit in (float(found.x), epsilon / 2.0))
+    optimum = minimize_scalar(value, bounds=ends, method="bounded", options={"xatol": 1e-9})
+    best, default = (1.0 / (1.0 + np.exp(-logit)) for logit in (float(optimum.x), epsilon / 2.0))
     return BestTheta(
         float(best),
         _loss(copies, epsilon, law, loss, float(best)),
@@ -755,31 +755,31 @@ def plot_frontier(
     'epsilon of a report, in nats'
     """
     how = {"category": category, "design_effect": design_effect}
-    found = curves(mechanisms, categories, p, epsilons, n, se, **how)
-    k, respondents = len(found.measure.law), found.measure.n
+    frontier = curves(mechanisms, categories, p, epsilons, n, se, **how)
+    k, respondents = len(frontier.measure.law), frontier.measure.n
     usual = f"{k:,} categories" + ("" if respondents is None else f", n = {respondents:,}")
     words = title_text(title, usual)
     own = ax is None
     ax = axes_of(ax, *_SIZE)
-    if len(found.lines) > 1:
-        best = np.min(list(found.lines.values()), axis=0)
+    if len(frontier.lines) > 1:
+        best = np.min(list(frontier.lines.values()), axis=0)
         broad: dict[str, Any] = {"color": "0.87", "lw": 9, "solid_capstyle": "butt"}
-        ax.plot(found.epsilons, best, zorder=1, label="frontier", **broad)
-    for i, (name, values) in enumerate(found.lines.items()):
+        ax.plot(frontier.epsilons, best, zorder=1, label="frontier", **broad)
+    for i, (name, values) in enumerate(frontier.lines.items()):
         dashes: dict[str, Any] = {
             "ls": _DASHES[i % len(_DASHES)],
             "lw": max(_WIDEST - 0.25 * i, 1.2),
         }
-        ax.plot(found.epsilons, values, color=f"C{i % 10}", label=name, **dashes)
-    if found.direct > 0.0:
-        ax.axhline(found.direct, color="0.35", lw=1.0, zorder=1, label="without privacy")
+        ax.plot(frontier.epsilons, values, color=f"C{i % 10}", label=name, **dashes)
+    if frontier.direct > 0.0:
+        ax.axhline(frontier.direct, color="0.35", lw=1.0, zorder=1, label="without privacy")
     # Mechanisms at their own epsilon, below the lines' colours in the list
-    names = axis_labels([name for name, *_ in found.dots], _LONGEST)
-    for i, (name, (_, epsilon, value)) in enumerate(zip(names, found.dots, strict=True)):
-        colour = f"C{(len(found.lines) + i) % 10}"
+    names = axis_labels([name for name, *_ in frontier.dots], _LONGEST)
+    for i, (name, (_, epsilon, value)) in enumerate(zip(names, frontier.dots, strict=True)):
+        colour = f"C{(len(frontier.lines) + i) % 10}"
         dot: dict[str, Any] = {"color": colour, "ms": 7, "mec": "white", "zorder": 4}
         ax.plot(epsilon, value, _MARKERS[i % len(_MARKERS)], label=name, **dot)
-    _name_axes(ax, found)
+    _name_axes(ax, frontier)
     ax.spines[["top", "right"]].set_visible(False)
     for _ in range(1 if own else 2):  # labels may leave less room than axes have had
         set_title(ax, words)

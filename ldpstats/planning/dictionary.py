@@ -334,17 +334,17 @@ def _listed(name: str, values: Any, remedy: str) -> list[Any]:
     """One value or several, at least one."""
     if isinstance(values, str):
         raise InvalidArgument(name, values, remedy)
-    found = list(values) if np.iterable(values) else [values]
-    if not found:
+    several = list(values) if np.iterable(values) else [values]
+    if not several:
         raise InvalidArgument(name, values, remedy)
-    return found
+    return several
 
 
 def _names(name: str, values: Any, choices: tuple[str, ...]) -> list[str]:
     """Distinct names; one alone may be given without a list."""
     remedy = f"must be names from {', '.join(map(repr, choices))}"
-    found = [values] if isinstance(values, str) else _listed(name, values, remedy)
-    return list(dict.fromkeys(one_of(name, value, choices) for value in found))
+    names = [values] if isinstance(values, str) else _listed(name, values, remedy)
+    return list(dict.fromkeys(one_of(name, value, choices) for value in names))
 
 
 # -- The frequencies that a survey of unknown strings can detect, in closed form ------------------
@@ -429,8 +429,8 @@ class GramDesign:
 
     def curve(self, shares: Array) -> pd.DataFrame:
         """Frequencies that pass each stage, and all stages, one row a share."""
-        found = detectable(self.stages(shares), self.setting.power)
-        return pd.DataFrame(found, index=pd.Index(shares, name="share"))
+        frequencies = detectable(self.stages(shares), self.setting.power)
+        return pd.DataFrame(frequencies, index=pd.Index(shares, name="share"))
 
     def row(self, shares: Array) -> dict[str, Any]:
         """The best of these shares, as a row of a table."""

@@ -161,9 +161,9 @@ def checked_category(name: str, category: object, p: Any) -> Any:
 
 def frozen(values: Array) -> Array:
     """An array that cannot be changed."""
-    found = np.array(values, dtype=np.float64)
-    found.setflags(write=False)
-    return found
+    copy = np.array(values, dtype=np.float64)
+    copy.setflags(write=False)
+    return copy
 
 
 # -- Comparison of a frequency with a given value -------------------------------------------------
@@ -291,11 +291,11 @@ class PresenceTest(Goal):
         object.__setattr__(self, "category", category)
         k = len(self.p)
         if self.n_candidates is not None:
-            found = positive_integer("n_candidates", self.n_candidates)
-            if found < k:
+            number = positive_integer("n_candidates", self.n_candidates)
+            if number < k:
                 remedy = f"must be at least {k}: all shares in p are tested"
                 raise InvalidArgument("n_candidates", self.n_candidates, remedy)
-            object.__setattr__(self, "n_candidates", found)
+            object.__setattr__(self, "n_candidates", number)
 
     @property
     def tests(self) -> int:
@@ -518,12 +518,12 @@ def _information(side: Setting) -> Array:
             remedy = "gives no one to an answer that would show: leave that category out"
             raise InvalidArgument("table", side.p.tolist(), remedy) from None
     problem = mechanism.moments(mechanism.specimen(), side.candidates)
-    found = problem.information(side.p)
-    if found is None:
+    information = problem.information(side.p)
+    if information is None:
         raise NotAvailable(
             f"the information of reports of {mechanism} is not known: simulate the survey"
         )
-    return np.asarray(found / problem.nobs)
+    return np.asarray(information / problem.nobs)
 
 
 # -- A coefficient of a regression with a privatised response -------------------------------------
@@ -613,12 +613,12 @@ class CoefficientTest(Goal):
         if isinstance(which, str):
             raise InvalidArgument("coefficient", which, remedy)
         try:
-            found = positive_integer("coefficient", which, 0)
+            place = positive_integer("coefficient", which, 0)
         except InvalidArgument:
             raise InvalidArgument("coefficient", which, remedy) from None
-        if found >= len(names):
+        if place >= len(names):
             raise InvalidArgument("coefficient", which, remedy)
-        return found
+        return place
 
     @property
     def _name(self) -> str:
@@ -842,17 +842,17 @@ class _GroupsRay(Ray):
         pooled, departures = self._table
         if self.x is not None:
             return float(multiple * (departures[0, self.x] - departures[1, self.x]))
-        held = pooled > 0.0
-        phi2 = float(self.shares @ (departures[:, held] ** 2 / pooled[held]).sum(axis=1))
-        return multiple * float(np.sqrt(phi2 / (min(len(departures), int(held.sum())) - 1)))
+        positive = pooled > 0.0
+        phi2 = float(self.shares @ (departures[:, positive] ** 2 / pooled[positive]).sum(axis=1))
+        return multiple * float(np.sqrt(phi2 / (min(len(departures), int(positive.sum())) - 1)))
 
     def truth(self, multiple: float) -> pd.DataFrame:
         return pd.DataFrame(self._laws(multiple), index=self.index, columns=self.sides[0].labels)
 
     def _laws(self, multiple: float) -> Array:
         pooled, departures = self._table
-        found = np.maximum(pooled + multiple * departures, 0.0)
-        return np.asarray(found / found.sum(axis=1, keepdims=True))
+        laws = np.maximum(pooled + multiple * departures, 0.0)
+        return np.asarray(laws / laws.sum(axis=1, keepdims=True))
 
     def test(self, multiple: float, alpha: float) -> PlannedTest:
         makers = [side.mechanism for side in self.sides]

@@ -811,13 +811,13 @@ def realised_losses(
     if not np.all(np.abs(q) < 1e150):
         raise InvalidArgument("estimate", q.tolist(), remedy)
     l1, squared = float(np.abs(q - p).sum()), float(np.square(q - p).sum())
-    found = {"total_variation": l1 / 2.0, "l1": l1, "l2": np.sqrt(squared), "squared_l2": squared}
-    found["hellinger"] = np.nan
+    losses = {"total_variation": l1 / 2.0, "l1": l1, "l2": np.sqrt(squared), "squared_l2": squared}
+    losses["hellinger"] = np.nan
     if q.min() >= 0.0 and max(abs(q.sum() - 1.0), abs(p.sum() - 1.0)) <= _WHOLE:
         # half the squared distance of the roots, which does not cancel where they are close
         half = np.square(np.sqrt(q) - np.sqrt(p)).sum() / 2.0
-        found["hellinger"] = float(np.sqrt(half))
-    return pd.Series(found, name="loss")
+        losses["hellinger"] = float(np.sqrt(half))
+    return pd.Series(losses, name="loss")
 
 
 # -- Probabilities that a category is reported, and the two losses that follow --------------------

@@ -558,13 +558,13 @@ class CoefficientLaw:
 
     def curvature(self, theta: Array) -> Array:
         """Second derivative of `loglike`, by differences of scores."""
-        found = np.empty((theta.size, theta.size))
+        H = np.empty((theta.size, theta.size))
         for i in range(theta.size):
             step = np.zeros(theta.size)
             step[i] = _DIFFERENCE * max(1.0, abs(theta[i]))
             ends = self.scores(theta + step)[0], self.scores(theta - step)[0]
-            found[i] = (ends[0] - ends[1]) / (2.0 * step[i])
-        return np.asarray((found + found.T) / 2.0)
+            H[i] = (ends[0] - ends[1]) / (2.0 * step[i])
+        return np.asarray((H + H.T) / 2.0)
 
     def restricted(self) -> Array:
         """Parameters at which `loglike` is the largest with the coefficient at zero."""
@@ -580,11 +580,11 @@ class CoefficientLaw:
             step[free] = np.linalg.lstsq(J[np.ix_(free, free)], g[free], rcond=1e-12)[0]
             if g @ step < _CLOSE:
                 break
-            size, found = 1.0, self.loglike(theta + step)
-            while not found >= value and size > 1e-10:
+            size, reached = 1.0, self.loglike(theta + step)
+            while not reached >= value and size > 1e-10:
                 size /= 2.0
-                found = self.loglike(theta + size * step)
-            theta, value = theta + size * step, found
+                reached = self.loglike(theta + size * step)
+            theta, value = theta + size * step, reached
         return theta
 
 

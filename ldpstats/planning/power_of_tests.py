@@ -145,11 +145,11 @@ def planned(mechanism: Any, goal: object) -> Ray:
 
 def asked_power(power: object, alpha: float) -> float:
     """A power that is asked for: above the level of the test."""
-    found = probability("power", power, zero=False, one=False)
-    if found <= alpha:
+    asked = probability("power", power, zero=False, one=False)
+    if asked <= alpha:
         remedy = f"must be above alpha = {alpha:g}, which a test has without any respondent"
         raise InvalidArgument("power", power, remedy)
-    return found
+    return asked
 
 
 def respondents_for_power(
@@ -629,10 +629,10 @@ def contenders(
     if len(labels) > MOST_PLANNED:
         remedy = f"must be at most {MOST_PLANNED}, of which each has a standard error"
         raise InvalidArgument("categories", len(labels), remedy)
-    found = {name: _KINDS[name] for name in kinds}
+    chosen = {name: _KINDS[name] for name in kinds}
     return {
         name: (kind, kind.make(labels, epsilon))
-        for name, kind in found.items()
+        for name, kind in chosen.items()
         if kind.least <= len(labels) <= kind.most
     }
 

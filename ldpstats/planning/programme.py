@@ -193,16 +193,16 @@ def _determinant(scenarios: list[_Scenario], columns: Columns, level: Array) -> 
     _run(cp.Problem(cp.Maximize(low), [*equations, *limits]))
     weights = np.abs(np.array([float(c.dual_value) for c in limits]))
     weights = np.where(weights > _NOTHING * weights.max(), weights, 0.0)
-    found = np.maximum(theta.value, 0.0)
+    law = np.maximum(theta.value, 0.0)
     Z, z = [], []
     for m, _, within in scenarios:
-        share = found / columns.mass[:, m]
+        share = law / columns.mass[:, m]
         J = columns.T.T @ (share[:, None] * columns.T)
         Z.append(np.linalg.cholesky(np.linalg.inv(J)) if len(J) else np.zeros((0, 0)))
         with np.errstate(divide="ignore"):
             z.append(np.where(within > 0.0, 1.0 / np.sqrt(share @ columns.W), 0.0))
     multiplier = _multiplier(equations, columns.T.shape[1])
-    return found, Dual(weights, tuple(Z), tuple(z), *multiplier)
+    return law, Dual(weights, tuple(Z), tuple(z), *multiplier)
 
 
 # -- Column generation: solve for some columns, price all, add the best, until none is better -----
@@ -411,11 +411,11 @@ class Split:
             halves.append(half)
         high, low = halves
         terms = _Terms(self.cone, dual)
-        held = terms.of(low)
+        low_terms = terms.of(low)
         best, at = np.empty(len(high)), np.empty(len(high), dtype=np.int64)
         for start in range(0, len(high), _BLOCK):
             part = slice(start, min(start + _BLOCK, len(high)))
-            ratio = terms.ratios(terms.of(high[part]), held)
+            ratio = terms.ratios(terms.of(high[part]), low_terms)
             if start == 0:
                 ratio[0, 0] = -np.inf  # none high
             if part.stop == len(high):
@@ -495,12 +495,12 @@ def climb(cone: Staircases, dual: Dual, starts: Array, count: int) -> Priced:
         ratio[fits] = dual.ratios(cone, cone.columns(near[fits]))
         table = ratio.reshape(len(now), -1)
         at = table.argmax(axis=1)
-        found = table[np.arange(len(now)), at]
-        better = found > best * (1.0 + 1e-12)
+        highest = table[np.arange(len(now)), at]
+        better = highest > best * (1.0 + 1e-12)
         if not better.any():
             break
         now = np.where(better[:, None], now + moves[at], now)
-        best = np.where(better, found, best)
+        best = np.where(better, highest, best)
         now, first = np.unique(now, axis=0, return_index=True)
         best = best[first]
     order = np.argsort(-best, kind="stable")[:count]
@@ -897,9 +897,9 @@ def _newton(
     rest = -(E @ theta)
     rest[0] += 1.0
     b[s + 1 :] -= rest
-    found = np.linalg.lstsq(M, b, rcond=None)[0]
-    step = X[:, 0] - X[:, 1:] @ found[known]
-    return step * theta, float(found[s]), found[:s], found[s + 1 :]
+    solution = np.linalg.lstsq(M, b, rcond=None)[0]
+    step = X[:, 0] - X[:, 1:] @ solution[known]
+    return step * theta, float(solution[s]), solution[:s], solution[s + 1 :]
 
 
 def _line_search(
@@ -1000,8 +1000,8 @@ def extreme_rays(limits: Array, most: int) -> tuple[Array, bool]:
             if _key(new) not in seen:
                 seen[_key(new)] = new
                 queue.append(new)
-    found = np.array(list(seen.values()))
-    return np.exp(found - found.max(axis=1, keepdims=True)), not queue
+    logs = np.array(list(seen.values()))
+    return np.exp(logs - logs.max(axis=1, keepdims=True)), not queue
 
 
 def _key(v: Array) -> tuple[int, ...]:
