@@ -60,6 +60,7 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
     "ldpstats.estimators": ("base solvers", "constrained constraints", "likelihood moments"),
     "ldpstats.mechanisms": ("base", "blocks custom unary", "krr ordered sensitive", "hashed"),
     "ldpstats.models": (
+        "statsmodels",
         "layout",
         "plots storage",
         "results",

@@ -11,8 +11,7 @@ import numpy.typing as npt
 
 import ldpstats as ldp
 from benchmarks.samples.population import REGIONS, SHARES, Drawn
-from ldpstats.inference.designs.linearisation import LinearTotals, design_covariance
-from ldpstats.inference.designs.linearisation import missed_noise_estimation as missed_noise
+from ldpstats.inference.designs.linearisation import LinearTotals, design_covariance, missed_noise
 from ldpstats.inference.designs.tests import Counted
 from ldpstats.likelihood.joint import Decoding, decode
 from ldpstats.models.weighted.estimates import SampleFacts

@@ -45,6 +45,7 @@ __all__ = [
     "fpe16",
     "independent",
     "observed_tangent_inverse",
+    "pvalue_text",
     "quadratic",
     "reject",
     "selected_intervals",
@@ -961,3 +962,10 @@ def checked_inverse(M: Array, where: str, magnitude: Array | None = None) -> Arr
         f"the matrix {where} is singular: the data do not determine every category. Merge "
         "categories, or use more bits, cohorts or outputs than free probabilities"
     )
+
+
+def pvalue_text(p: float) -> str:
+    """A p-value with three decimals, "<0.001" below that, and "-" where there is none."""
+    if np.isnan(p):
+        return "-"
+    return f"{p:.3f}" if p >= 0.0005 else "<0.001"

@@ -42,7 +42,7 @@ from ldpstats.inference.boundary import edge_normal
 from ldpstats.inference.goodness import group_sums, rare_groups
 from ldpstats.inference.tables.ratio import Effect
 from ldpstats.inference.tails import CellLaw, continuity, path_cumulants, skewed_pvalue
-from ldpstats.inference.tests import TestResult, standardised, wald, z_test
+from ldpstats.inference.tests import TestResult, pvalue_text, standardised, wald, z_test
 from ldpstats.likelihood.covariance import Covariance, finite_array
 from ldpstats.likelihood.joint import Alphabet, JointMoments
 from ldpstats.likelihood.tallies import Uncertain
@@ -69,7 +69,6 @@ from ldpstats.models.layout import (
     names_alpha,
     one_line,
     protection_notes,
-    pvalue_text,
     pvalue_words,
     second_shown,
     second_words,

@@ -19,7 +19,7 @@ from ldpstats.errors import (
     NotIdentified,
 )
 from ldpstats.estimators.base import Estimator
-from ldpstats.inference.tests import TestResult, adjusted_differences
+from ldpstats.inference.tests import TestResult, adjusted_differences, pvalue_text
 from ldpstats.likelihood.problem import Likelihood
 from ldpstats.mechanisms.krr import protect_some
 from ldpstats.models.frequency.answers import difference_rows
@@ -51,7 +51,6 @@ from ldpstats.models.layout import (
     names_alpha,
     one_line,
     protection_notes,
-    pvalue_text,
     pvalue_words,
     resolution_notes,
     second_shown,

@@ -8,35 +8,34 @@ They are shown in the order in which they are given.
 
 from __future__ import annotations
 
-import copy
 import re
-import textwrap
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from itertools import zip_longest
-from typing import Any, Generic, NoReturn, ParamSpec, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, ParamSpec, Self, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from statsmodels.iolib.summary import Summary
 
 from ldpstats.arguments import (
     boolean,
     display_width,
-    html_text,
     latex_text,
     level,
     positive_integer,
 )
 from ldpstats.errors import InvalidArgument
 from ldpstats.inference.goodness import is_fine, reports_needed, stands_out
-from ldpstats.inference.tests import TestResult, z_test
+from ldpstats.inference.tests import TestResult, pvalue_text, z_test
 from ldpstats.likelihood.problem import ill_conditioned, nats_to_gain
 from ldpstats.likelihood.tallies import Uncertain
+
+if TYPE_CHECKING:
+    from statsmodels.iolib.summary import Summary
 
 __all__ = [
     "CONSTRAINED",
@@ -71,7 +70,6 @@ __all__ = [
     "names_alpha",
     "one_line",
     "protection_notes",
-    "pvalue_text",
     "pvalue_words",
     "resolution_notes",
     "respondents_pairs",
@@ -129,6 +127,8 @@ class SummaryTable:
         below[0] += max(0, lack)
         above[1] += max(0, -lack) // 2
         above[3] += (max(0, -lack) + 1) // 2
+        from ldpstats.models.statsmodels import EscapedSummary  # which takes a while to import
+
         summary = EscapedSummary()
         summary.tables = [
             SimpleTable(header, title=self.title, txt_fmt=_HEADER_TEXT | {"colwidths": above}),
@@ -206,13 +206,6 @@ def distinct_lines(labels: Iterable[object], longest: int) -> list[str]:
 def figures(values: Iterable[float], digits: int) -> list[str]:
     """Numbers with so many decimals; "-" for what was not computed, and no negative zero."""
     return ["-" if np.isnan(value) else f"{value:z.{digits}f}" for value in values]
-
-
-def pvalue_text(p: float) -> str:
-    """A p-value with three decimals, "<0.001" below that, and "-" where there is none."""
-    if np.isnan(p):
-        return "-"
-    return f"{p:.3f}" if p >= 0.0005 else "<0.001"
 
 
 def pvalue_words(p: float) -> str:
@@ -432,89 +425,6 @@ def goodness_notes(test: TestResult | None) -> list[str]:
     if test.pvalue < DOUBTFUL:
         notes.append(f"WARNING: the reports contradict the hypothesis that {test.null}.")
     return notes
-
-
-# -- A statsmodels `Summary` whose labels may hold any text ---------------------------------------
-
-
-_NARROWEST = 79  # characters of a line of notes
-_FIRST, _FILLER = 0xF0000, "\ue000"  # characters for private use
-
-
-class EscapedSummary(Summary):  # type: ignore[misc]  # statsmodels ships no types
-    """A `Summary` whose labels and notes are text, not markup, in HTML and LaTeX.
-
-    As text its notes are wrapped at the width of its tables.
-    """
-
-    def as_text(self) -> str:
-        texts: list[str] = []
-
-        def placeholder(text: str) -> str:
-            # as many characters as the text takes columns, as statsmodels pads by their number; the
-            # first stands for the text
-            width = display_width(text)
-            if width == len(text):
-                return text
-            texts.append(text)
-            return chr(_FIRST + len(texts) - 1) + _FILLER * (width - 1)
-
-        padded = _transformed(self.tables, placeholder)
-        plain = Summary()
-        plain.tables, plain.extra_txt = padded, self.extra_txt
-        tables, gap, notes = str(plain.as_text()).partition("\n\n")
-        width = max(_NARROWEST, *map(len, tables.split("\n")))
-        tables = tables.replace(_FILLER, "")
-        for i, text in enumerate(texts):
-            tables = tables.replace(chr(_FIRST + i), text)
-        lines = []
-        for note in notes.split("\n"):  # none begins or ends with the sign of an equation
-            line = textwrap.fill(
-                re.sub(" ([=<]) ", "\0\\1\0", note),
-                width,
-                subsequent_indent="  ",
-                break_long_words=False,
-                break_on_hyphens=False,
-            )
-            lines.append(line.replace("\0", " "))
-        return tables + gap + "\n".join(lines)
-
-    def as_html(self) -> str:
-        return str(self._escaped(html_text).as_html())
-
-    def as_latex(self) -> str:
-        escaped = self._escaped(latex_text)
-        # statsmodels leaves the title in a comment, and the tables side by side
-        head, between = "\\begin{center}\n", "\\end{tabular}\n"
-        title = f"\\textbf{{{escaped.tables[0].title}}} \\\\\n"
-        latex = str(escaped.as_latex()).replace(head, head + title, 1)
-        return latex.replace(between, f"{between.rstrip()} \\\\\n", 1)
-
-    def _escaped(self, escape: Callable[[str], str]) -> Summary:
-        plain = Summary()
-        plain.tables = _transformed(self.tables, lambda text: escape(text.strip()))
-        plain.extra_txt = None if self.extra_txt is None else escape(self.extra_txt)
-        for table in plain.tables:
-            # statsmodels escapes some characters of some cells, which would come on top
-            table.output_formats["latex"]["replacements"] = {}
-        return plain
-
-
-def _transformed(tables: list[Any], change: Callable[[str], str]) -> list[Any]:
-    """Copies of tables with other texts; formats are shared, as a copy of each takes long."""
-    made = []
-    for old in tables:
-        table = copy.copy(old)
-        table.output_formats = copy.deepcopy(old.output_formats)
-        table.title = change(old.title or "")
-        for i, old_row in enumerate(old):
-            table[i] = row = copy.copy(old_row)
-            row.table = table
-            for j, old_cell in enumerate(old_row):
-                row[j] = cell = copy.copy(old_cell)
-                cell.row, cell.data = row, change(str(old_cell.data))
-        made.append(table)
-    return made
 
 
 # -- What every fit leaves behind: the estimate, the one that tests rest on, and how it was made ---

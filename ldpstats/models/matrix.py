@@ -16,7 +16,7 @@ import pandas as pd
 from ldpstats.arguments import boolean, level, one_of, positive_integer
 from ldpstats.errors import InvalidArgument, LDPError, LDPWarning, NotAvailable
 from ldpstats.estimators.base import Estimator
-from ldpstats.inference.tests import adjust
+from ldpstats.inference.tests import adjust, pvalue_text
 from ldpstats.models.association.groups import per_variable, refuse_shared, together, variable_names
 from ldpstats.models.association.model import AssociationModel
 from ldpstats.models.association.results import AssociationResults
@@ -29,7 +29,6 @@ from ldpstats.models.layout import (
     figures,
     interval_columns,
     one_line,
-    pvalue_text,
 )
 from ldpstats.models.plots import title_text
 from ldpstats.models.results import plot_symmetric

@@ -38,7 +38,7 @@ from ldpstats.inference.boundary import edge_normal
 from ldpstats.inference.intervals import wald
 from ldpstats.inference.profiles import profile_intervals, signed_roots
 from ldpstats.inference.tails import chi2_pvalue, normal_pvalue
-from ldpstats.inference.tests import TestResult
+from ldpstats.inference.tests import TestResult, pvalue_text
 from ldpstats.likelihood.covariance import Covariance
 from ldpstats.likelihood.parametric import (
     ParametricLikelihood,
@@ -68,7 +68,6 @@ from ldpstats.models.layout import (
     interval_note,
     largest,
     names_alpha,
-    pvalue_text,
     respondents_pairs,
     rest_notes,
     second_shown,

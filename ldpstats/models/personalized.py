@@ -36,7 +36,7 @@ from ldpstats.estimators.base import Estimator
 from ldpstats.inference.boundary import edge_normal
 from ldpstats.inference.intervals import wald
 from ldpstats.inference.tails import skewed_pvalue
-from ldpstats.inference.tests import binomial_deficit, binomial_excess, z_test
+from ldpstats.inference.tests import binomial_deficit, binomial_excess, pvalue_text, z_test
 from ldpstats.labels import align, labels_from_json, labels_to_json
 from ldpstats.likelihood.covariance import Covariance
 from ldpstats.likelihood.tallies import Uncertain
@@ -64,7 +64,6 @@ from ldpstats.models.layout import (
     names_alpha,
     one_line,
     protection_notes,
-    pvalue_text,
     respondents_pairs,
     rest_notes,
     second_shown,

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from statsmodels.stats.contrast import ContrastResults
 
 from ldpstats.arguments import boolean, level, listed, numbers, one_of
 from ldpstats.errors import (
@@ -29,7 +28,6 @@ from ldpstats.errors import (
     NotAvailable,
 )
 from ldpstats.inference import tests as tests_
-from ldpstats.inference.intervals import inverted
 from ldpstats.inference.tails import chi2_pvalue, two_sided
 from ldpstats.inference.tests import TestResult, z_test
 from ldpstats.likelihood.tallies import Uncertain
@@ -41,7 +39,6 @@ from ldpstats.models.layout import (
     Summarised,
     names_alpha,
     one_line,
-    pvalue_text,
 )
 from ldpstats.models.plots import (
     LIGHT,
@@ -287,7 +284,9 @@ class FittedResults(Stored, Presented):
                 scored = True
                 (se[i],), (skewness[i],) = law.at(np.clip(value[[i]], law.least, law.most))
         z = np.array(z_test(effect, se, value)[0])
-        contrasts = _ScoreContrasts(
+        from ldpstats.models.statsmodels import ScoreContrasts  # which takes a while to import
+
+        contrasts = ScoreContrasts(
             given,
             self._contrast_law,
             scored,
@@ -443,35 +442,6 @@ def tidy_names(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 _LONGEST_NAME = 60  # characters
-
-
-class _ScoreContrasts(ContrastResults):  # type: ignore[misc]  # statsmodels ships no types
-    """`ContrastResults` whose intervals are the values that the tests do not reject."""
-
-    def __init__(
-        self, R: Array, law: Callable[[Array], ContrastLaw | None], scored: bool, **values: Any
-    ) -> None:
-        super().__init__(**values)
-        self._R, self._law, self._scored = R, law, scored
-
-    def summary(self, xname: Any = None, alpha: float = 0.05, title: Any = None) -> Any:
-        """The table of statsmodels, which says what z is, with small p-values as "<0.001"."""
-        table = super().summary(xname, alpha, title)
-        head, *rows = table
-        at = [cell.data for cell in head].index("P>|z|")
-        for row, p in zip(rows, np.atleast_1d(self.pvalue), strict=True):
-            row[at].data = pvalue_text(float(p))
-        if self._scored:
-            head[at - 1].data = "score z"  # its standard error is the one under the hypothesis
-        return table
-
-    def conf_int(self, alpha: float = 0.05) -> Array:
-        """Score intervals, shape (q, 2); Wald's for contrasts whose law is not known."""
-        bounds = np.array(super().conf_int(alpha))
-        for i, (row, effect) in enumerate(zip(self._R, self.effect, strict=True)):
-            if (law := self._law(row)) is not None:
-                bounds[i] = inverted([effect], law.at, alpha, (law.least, law.most))[0]
-        return bounds
 
 
 @dataclass(frozen=True, eq=False)

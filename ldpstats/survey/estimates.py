@@ -37,7 +37,7 @@ from ldpstats.inference.designs.calibration import (
     calibrated_sample,
 )
 from ldpstats.inference.designs.calibration import trimmed as trimmed_calibration
-from ldpstats.inference.designs.linearisation import Sample, degrees_of_freedom_estimation
+from ldpstats.inference.designs.linearisation import Sample, degrees_of_freedom
 from ldpstats.inference.designs.replicates import GivenWeights
 from ldpstats.labels import matched
 from ldpstats.likelihood.joint import decode
@@ -646,7 +646,7 @@ def sample_facts(weighed: Weighed, design: SampleDesign) -> SampleFacts:
         nobs=int(n),
         weight_sum=w,
         spread=n * float(sample.w2[inside].sum()) / w**2,
-        df=degrees_of_freedom_estimation(sample, inside),
+        df=degrees_of_freedom(sample, inside),
         calibrated=sample.calibration is not None,
     )
 

@@ -88,7 +88,11 @@ def repeatable(name: str) -> Iterator[None]:
 
 def scene(name: str, call: Callable[[], Any], depth: int = 0) -> Any:
     """What a call returns, or raises, and the warnings that it gives."""
-    with warnings.catch_warnings(record=True) as heard, repeatable(name):
+    with (
+        warnings.catch_warnings(record=True) as heard,
+        repeatable(name),
+        pd.option_context("display.width", 80),  # whatever other tests have set
+    ):
         warnings.simplefilter("always")
         try:
             found = plain(call(), depth)

@@ -47,16 +47,16 @@ __all__ = [
     "checked",
     "collision_covariance",
     "collisions",
-    "degrees_in_domains_estimation",
+    "degrees_in_domains",
     "degrees_of_design",
-    "degrees_of_freedom_estimation",
+    "degrees_of_freedom",
     "dense",
     "design_covariance",
     "design_effects",
     "estimated_totals",
-    "in_one_unit_estimation",
+    "in_one_unit",
     "missed_by_design",
-    "missed_noise_estimation",
+    "missed_noise",
     "product",
     "scale_of_strata",
 ]
@@ -674,21 +674,21 @@ def estimated_totals(sample: Sample, scores: Scores, noise: Array, missed: Array
     return ReplicatedTotals(estimate, noise, replicates, scales, rest, about)
 
 
-def missed_noise_estimation(sample: Sample) -> Array:
+def missed_noise(sample: Sample) -> Array:
     """Share of the randomisation variance of each cell that the variance estimate lacks, (c,)."""
     if sample.replication is None:
         return missed_by_design(sample)
     return sample.replication.missed(sample)
 
 
-def degrees_of_freedom_estimation(sample: Sample, inside: npt.NDArray[np.bool_]) -> float:
+def degrees_of_freedom(sample: Sample, inside: npt.NDArray[np.bool_]) -> float:
     """Degrees of freedom of variances in a domain, whose cells are `inside`, shape (c,)."""
     if sample.replication is None:
         return float(degrees_of_design(sample, np.where(inside, 0, -1), 1)[0])
     return sample.replication.degrees_of_freedom(sample, inside)
 
 
-def in_one_unit_estimation(
+def in_one_unit(
     sample: Sample, domain: Codes, varies: npt.NDArray[np.bool_]
 ) -> npt.NDArray[np.bool_]:
     """Which of g domains lie in one sampling unit, and do not show how their shares vary, (g,)."""
@@ -708,11 +708,11 @@ def in_one_unit_estimation(
     return np.asarray(single)
 
 
-def degrees_in_domains_estimation(sample: Sample, domain: Codes, g: int) -> Array:
+def degrees_in_domains(sample: Sample, domain: Codes, g: int) -> Array:
     """Degrees of freedom of g domains, (g,); `domain` is that of each cell, -1 outside."""
     if sample.replication is None:
         return degrees_of_design(sample, domain, g)
-    return np.array([degrees_of_freedom_estimation(sample, domain == i) for i in range(g)])
+    return np.array([degrees_of_freedom(sample, domain == i) for i in range(g)])
 
 
 # -- Design effects: what a variance owes to the sample, and what to the randomisation ------------

@@ -67,7 +67,7 @@ from ldpstats.inference.designs.linearisation import (
     Scores,
     Totals,
     estimated_totals,
-    missed_noise_estimation,
+    missed_noise,
     product,
 )
 from ldpstats.inference.tests import TestResult, observed_tangent_inverse
@@ -476,7 +476,7 @@ def maxima(
     if not all(one.has_errors for one in domains):
         return Maxima(tuple(domains), None)
     # the covariance, from the linearised scores of each domain
-    place, missed = np.full(sample.w.shape, -1), sample.w2 * missed_noise_estimation(sample)
+    place, missed = np.full(sample.w.shape, -1), sample.w2 * missed_noise(sample)
     where, tables, before = np.full(sample.w.shape, -1), [], 0
     noise: list[Array] = []
     lost: list[Array] = []

@@ -16,6 +16,7 @@ import pandas as pd
 
 from ldpstats.arguments import as_array, numbers, positive_integer
 from ldpstats.errors import InvalidArgument
+from ldpstats.inference.tests import pvalue_text
 from ldpstats.likelihood.tallies import Unexplained
 from ldpstats.models.dictionary.record import Searched, Tested
 from ldpstats.models.dictionary.search import STAGES
@@ -30,7 +31,6 @@ from ldpstats.models.layout import (
     figures,
     header,
     interval_columns,
-    pvalue_text,
     rest_notes,
     title,
 )

@@ -25,7 +25,7 @@ from ldpstats.inference import intervals
 from ldpstats.inference.boundary import ReportSums
 from ldpstats.inference.tables.ratio import FiellerInterval, fieller
 from ldpstats.inference.tails import one_sided
-from ldpstats.inference.tests import TestResult
+from ldpstats.inference.tests import TestResult, pvalue_text
 from ldpstats.labels import align, labels_from_json, labels_to_json, midpoints, position, positions
 from ldpstats.likelihood.covariance import Covariance
 from ldpstats.likelihood.tallies import ExactForm, ReportLaw, Tallies, Unexplained, project_simplex
@@ -62,7 +62,6 @@ from ldpstats.models.layout import (
     names_alpha,
     one_line,
     protection_notes,
-    pvalue_text,
     resolution_notes,
     respondents_pairs,
     rest_notes,

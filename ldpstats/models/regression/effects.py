@@ -27,6 +27,7 @@ from ldpstats.inference.regression import (
     ones,
     row_means,
 )
+from ldpstats.inference.tests import pvalue_text
 from ldpstats.labels import as_series, missing_entries
 from ldpstats.likelihood.regression import Multinomial, Ordered
 from ldpstats.models.layout import (
@@ -37,7 +38,6 @@ from ldpstats.models.layout import (
     interval_columns,
     names_alpha,
     one_line,
-    pvalue_text,
 )
 from ldpstats.models.regression.fitted import FittedLaw, typical_row, with_column, with_values
 from ldpstats.models.regression.formulas import columns_of

@@ -23,6 +23,7 @@ from ldpstats.errors import IncompleteListWarning, InvalidArgument, NotAvailable
 from ldpstats.estimators.regression import COVARIANCES, LeastSquares, least_squares
 from ldpstats.inference.chains import LogDensity
 from ldpstats.inference.regression import MOST_CLUSTERS, InformationShares, cluster_sandwich
+from ldpstats.inference.tests import pvalue_text
 from ldpstats.labels import midpoints
 from ldpstats.likelihood.predictors import constant_column, unbiased_indicators
 from ldpstats.likelihood.regression import Normal as Numeric
@@ -39,7 +40,6 @@ from ldpstats.models.layout import (
     interval_columns,
     names_alpha,
     one_line,
-    pvalue_text,
     pvalue_words,
 )
 from ldpstats.models.posterior.densities import (

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.errors import NotAvailable
+from ldpstats.inference.tests import pvalue_text
 from ldpstats.likelihood.regression import Binary, Multinomial, Normal, Ordered, ReportLaw
 from ldpstats.models.layout import (
     LONGEST_LABEL,
@@ -20,7 +21,6 @@ from ldpstats.models.layout import (
     header,
     interval_columns,
     one_line,
-    pvalue_text,
     pvalue_words,
 )
 

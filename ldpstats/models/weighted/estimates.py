@@ -40,11 +40,11 @@ from ldpstats.inference.designs.linearisation import (
     Scores,
     Totals,
     checked,
-    degrees_in_domains_estimation,
+    degrees_in_domains,
     design_effects,
     estimated_totals,
-    in_one_unit_estimation,
-    missed_noise_estimation,
+    in_one_unit,
+    missed_noise,
 )
 from ldpstats.inference.designs.tests import (
     Counted,
@@ -515,7 +515,7 @@ def linear_totals(
 ) -> Totals:
     """Totals of decoded reports, with `noise` where respondents count by squared weights."""
     # `more` is a covariance that neither the design nor the reports show
-    missed = noise(sample.w2 * missed_noise_estimation(sample)) + more
+    missed = noise(sample.w2 * missed_noise(sample)) + more
     return estimated_totals(sample, scores, noise(sample.w2) + more, missed)
 
 
@@ -557,11 +557,11 @@ def domains_of(
         by=by,
         labels=labels,
         sizes=np.rint(n).astype(np.int64),
-        df=degrees_in_domains_estimation(sample, domain, g),
-        df_free=degrees_in_domains_estimation(sample.without_corrections(), domain, g),
+        df=degrees_in_domains(sample, domain, g),
+        df_free=degrees_in_domains(sample.without_corrections(), domain, g),
         channel=channel,
         spread=n * w2 / w**2,
-        alone=in_one_unit_estimation(sample, domain, varies),
+        alone=in_one_unit(sample, domain, varies),
         n_ungrouped=n_ungrouped,
     )
 

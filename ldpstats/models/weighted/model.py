@@ -28,7 +28,7 @@ from ldpstats.inference.designs.linearisation import (
     Totals,
     checked,
     collision_covariance,
-    degrees_in_domains_estimation,
+    degrees_in_domains,
 )
 from ldpstats.inference.designs.tests import Counted, RaoScott, homogeneity, maxima
 from ldpstats.likelihood.joint import CohortDecoding, Decoding, decode, report_covariance
@@ -250,7 +250,7 @@ class WeightedModel:
         S = report_covariance(decoding, sums[:k] / sums[k])
         n = float(self.sample.n[everyone].sum())
         free = self.sample.without_corrections()
-        nu = float(degrees_in_domains_estimation(free, np.where(everyone, 0, -1), 1)[0])
+        nu = float(degrees_in_domains(free, np.where(everyone, 0, -1), 1)[0])
         try:
             return homogeneity(totals, g, S, not decoding.is_open, n, nu), ""
         except NotAvailable as error:

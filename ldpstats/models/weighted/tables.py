@@ -22,7 +22,7 @@ from ldpstats.inference.designs.linearisation import (
     Scores,
     Totals,
     checked,
-    degrees_of_freedom_estimation,
+    degrees_of_freedom,
 )
 from ldpstats.inference.designs.tests import (
     METHODS,
@@ -265,7 +265,7 @@ class WeightedCrossing:
         (a, b), T = self.shape, totals.estimate
         margins = T[a * b : a * b + a] / T[-1], T[a * b + a : -1] / T[-1]
         n = float(self.nobs)
-        nu = degrees_of_freedom_estimation(self.sample.without_corrections(), self.there)
+        nu = degrees_of_freedom(self.sample.without_corrections(), self.there)
         channels = [one.channel for one in self.variables]
         observed: RaoScott | None = None
         try:

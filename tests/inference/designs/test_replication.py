@@ -17,12 +17,10 @@ from ldpstats.inference.designs.linearisation import (
     Sample,
     Scores,
     Stage,
+    degrees_of_freedom,
     estimated_totals,
+    missed_noise,
 )
-from ldpstats.inference.designs.linearisation import (
-    degrees_of_freedom_estimation as degrees_of_freedom,
-)
-from ldpstats.inference.designs.linearisation import missed_noise_estimation as missed_noise
 from ldpstats.inference.designs.replicates import (
     Bootstrap,
     GivenWeights,

@@ -11,11 +11,15 @@ import pytest
 from scipy.stats import t as student
 from simulate import near, repeat
 
-from ldpstats.inference.designs.linearisation import Ratios, Sample, Scores, Stage, estimated_totals
 from ldpstats.inference.designs.linearisation import (
-    degrees_of_freedom_estimation as degrees_of_freedom,
+    Ratios,
+    Sample,
+    Scores,
+    Stage,
+    degrees_of_freedom,
+    estimated_totals,
+    missed_noise,
 )
-from ldpstats.inference.designs.linearisation import missed_noise_estimation as missed_noise
 from ldpstats.inference.designs.replicates import bootstrap, jackknife
 from ldpstats.likelihood.joint import decode
 from ldpstats.mechanisms import KRR

@@ -13,7 +13,8 @@ from statsmodels.iolib.summary import Summary
 from statsmodels.iolib.table import SimpleTable
 
 import ldpstats as ldp
-from ldpstats.models.layout import pvalue_text, pvalue_words
+from ldpstats.inference.tests import pvalue_text
+from ldpstats.models.layout import pvalue_words
 
 SPECIAL = ("x^2", "50% & more", "a_b#{c}", r"\input{x}~", "<script>alert(1)</script>", "$x$|y")
 LONG = ("wrapped\nand\ttabbed", "word " * 40, "x" * 200, "short")
