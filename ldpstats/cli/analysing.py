@@ -39,7 +39,7 @@ from ldpstats.cli.common import (
 )
 from ldpstats.engines.database import SUFFIXES
 from ldpstats.engines.others import ENGINES
-from ldpstats.engines.others import opened as opened_others
+from ldpstats.engines.others import opened as opened_table
 from ldpstats.engines.parquet import found_files
 from ldpstats.engines.query import Query
 from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable, NotIdentified
@@ -717,7 +717,7 @@ def _engine_rows(
 
 
 def _query(given: argparse.Namespace, table: object, on_error: str) -> Query:
-    query = opened_others(table, "input", None, given.engine, on_error)
+    query = opened_table(table, "input", None, given.engine, on_error)
     assert query is not None  # for Parquet files
     return query
 

@@ -90,7 +90,7 @@ class Projected(MomentsEstimator):
         )
 
     def excess(self, problem: Moments, p: Array) -> Array:
-        """The same from every category."""
+        """An equal share from every category, shape (k,)."""
         return np.full(p.size, 1.0 / p.size)
 
 
@@ -239,7 +239,7 @@ class Minimax(MomentsEstimator):
         return Solution(p, np.nan, 0, True, message)
 
     def covariance(self, problem: Moments, solution: Solution, linear: Covariance) -> Covariance:
-        """That of the unconstrained estimate, shrunk."""
+        """The covariance of the unconstrained estimate, shrunk."""
         return linear.stretched(_weight(problem))
 
 

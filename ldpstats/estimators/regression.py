@@ -312,8 +312,8 @@ def expectation_maximisation(
     """
     theta, value, n_iter, settled = np.array(start), likelihood.value(start), 0, False
     while n_iter < maxiter:
-        first = _step(likelihood, theta)
-        second = _step(likelihood, first)
+        first = _em_step(likelihood, theta)
+        second = _em_step(likelihood, first)
         n_iter += 2
         theta0, r, v = theta, first - theta, second - 2.0 * first + theta
         theta, at = second, likelihood.value(second)
@@ -334,7 +334,7 @@ def expectation_maximisation(
     return Maximum(theta, there, score, hessian, left, settled, n_iter)
 
 
-def _step(likelihood: RegressionLikelihood, theta: Array) -> Array:
+def _em_step(likelihood: RegressionLikelihood, theta: Array) -> Array:
     """The fit to data completed under theta."""
     m = likelihood.n_outcome
     posterior = likelihood.posterior(theta)  # (n, C)
@@ -453,7 +453,7 @@ def maximise(
     while n_iter < maxiter:
         n_iter += 1
         inner = hessian[np.ix_(free, free)]
-        direction, decrement, is_peak = _step_newton(score[free], inner, theta[free], own)
+        direction, decrement, is_peak = _newton_step(score[free], inner, theta[free], own)
         limit = max(tolerance, _ROUNDING * (1.0 + abs(there)))
         if decrement <= limit and is_peak:
             settled = True
@@ -479,7 +479,7 @@ def maximise(
     return Maximum(theta, there, score, hessian, float(decrement), settled, n_iter)
 
 
-def _step_newton(
+def _newton_step(
     score: Array, hessian: Array, theta: Array, units: Array | None
 ) -> tuple[Array, float, bool]:
     """The step, the gain that it promises, and whether the function is concave here."""
@@ -971,7 +971,7 @@ def maximise_bounded(
     value, score, hessian = likelihood.evaluate(x)
     while n_iter < _ROUNDS:
         n_iter += 1
-        step, decrement = _step_bounded(score, hessian, units, ~held)
+        step, decrement = _bounded_step(score, hessian, units, ~held)
         if decrement <= _DONE * (1.0 + abs(value) * 1e-6):
             inward = inside & ~fixed & held & np.where(x <= 0.0, score > 1e-9, score < -1e-9)
             if not inward.any():
@@ -1015,7 +1015,7 @@ def search_bounded(
     return best, rivals
 
 
-def _step_bounded(score: Array, hessian: Array, units: Array, free: Mask) -> tuple[Array, float]:
+def _bounded_step(score: Array, hessian: Array, units: Array, free: Mask) -> tuple[Array, float]:
     """Newton's step in standardised parameters, uphill in every direction."""
     step = np.zeros(score.shape)
     if not free.any():

@@ -758,8 +758,8 @@ def rival_losses(
     else:
         subsets = SubsetSelection(labels, epsilon)
         losses["KRR"] = loss_of_matrix(KRR(labels, epsilon).channel().matrix(), goal)
-        losses["KRAPPOR"] = _linear_rivals(KRAPPOR(labels, epsilon), goal)
-        losses[f"SubsetSelection(size={subsets.d})"] = _linear_rivals(subsets, goal)
+        losses["KRAPPOR"] = _linear_loss(KRAPPOR(labels, epsilon), goal)
+        losses[f"SubsetSelection(size={subsets.d})"] = _linear_loss(subsets, goal)
     if open_.any():
         sensitive = labels[~open_]
         urap = URAP(labels, sensitive, epsilon)
@@ -772,14 +772,14 @@ def rival_losses(
         if k <= 12:
             losses["URAP"] = loss_of_matrix(urap.channel().matrix(), goal)
         else:
-            losses["URAP"] = _linear_rivals(urap, goal)
+            losses["URAP"] = _linear_loss(urap, goal)
     elif limits.kind == "own":
         levels = dict(zip(labels.tolist(), limits.own.tolist(), strict=True))
         losses["URR"] = loss_of_matrix(URR(labels, epsilon=levels).channel().matrix(), goal)
     return losses
 
 
-def _linear_rivals(mechanism: Mechanism, goal: Goal) -> float:
+def _linear_loss(mechanism: Mechanism, goal: Goal) -> float:
     """Loss of the linear estimate; nan for "D", and for a mechanism that has none."""
     if goal.kind == "D":
         return float("nan")
@@ -959,7 +959,7 @@ def design_loss(mechanism: Mechanism, goal: Goal) -> float:
     none, own = np.zeros(k, dtype=bool), np.full(k, mechanism.epsilon)
     cone = Staircases(groups_of(goal, own, none), goal, none, own)
     if cone.n_orbits > _ORBITS:
-        return _linear_rivals(mechanism, goal)
+        return _linear_loss(mechanism, goal)
     by_size = _Sizes(cone, mechanism.epsilon)
     return by_size.loss(by_size.fixed(mechanism.d))
 

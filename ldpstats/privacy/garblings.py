@@ -280,7 +280,7 @@ class OSLDP:
         )
 
     def _repr_html_(self) -> str:
-        """The same, in a notebook."""
+        """The text as lines of HTML, for a notebook."""
         return html_lines(str(self))
 
 

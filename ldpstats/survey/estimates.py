@@ -36,7 +36,7 @@ from ldpstats.inference.designs.calibration import (
     calibrate,
     calibrated_sample,
 )
-from ldpstats.inference.designs.calibration import trimmed as trimmed_calibration
+from ldpstats.inference.designs.calibration import trimmed as cut_weights
 from ldpstats.inference.designs.linearisation import Sample, degrees_of_freedom
 from ldpstats.inference.designs.replicates import GivenWeights
 from ldpstats.labels import matched
@@ -304,7 +304,7 @@ def adjusted(cells: Held, sample: Sample, changes: Sequence[WeightChange]) -> Ad
                     "trim: cells of this table hold respondents of several weights: read it into "
                     "memory, or trim the column of weights before"
                 )
-            cut = trimmed_calibration(one, sample.n, change.lower, change.upper, change.strict)
+            cut = cut_weights(one, sample.n, change.lower, change.upper, change.strict)
             trimmings.append(cut / one)
             sample = sample.times(trimmings[-1])
     asked = [change for change in changes if isinstance(change, Calibration)]

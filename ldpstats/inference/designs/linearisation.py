@@ -197,7 +197,7 @@ class Replication(ABC):
         """The part of the covariance of p totals that later stages of sampling add, (p, p)."""
 
     def times(self, factor: Array) -> Replication:
-        """The same replicates where weights are multiplied by `factor`, shape (c,)."""
+        """These replicates where weights are multiplied by `factor`, shape (c,)."""
         return self
 
 

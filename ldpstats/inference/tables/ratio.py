@@ -185,7 +185,7 @@ class FiellerInterval:
         )
 
     def _repr_html_(self) -> str:
-        """The same, in a notebook."""
+        """The text as lines of HTML, for a notebook."""
         return html_lines(str(self))
 
     def __contains__(self, ratio: float) -> bool:

@@ -93,7 +93,7 @@ class BayesFactor:
         return "\n".join([*lines, f"  Note: {self.note}"] if self.note else lines)
 
     def _repr_html_(self) -> str:
-        """The same, in a notebook."""
+        """The text as lines of HTML, for a notebook."""
         return html_lines(str(self))
 
 
