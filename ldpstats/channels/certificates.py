@@ -240,6 +240,7 @@ def sensitive_mask(sensitive: Any, Q: object, channel: Channel) -> npt.NDArray[n
 # -- What a channel really guarantees: epsilon read off Q, and off the integers a sampler uses ----
 
 
+CHANNEL_TOLERANCE, SAMPLER_TOLERANCE = 1e-12, 1e-9  # of an audit, relative to epsilon above 1
 _NO_PRIVACY = "\n  WARNING: no privacy: some report reveals an answer that should be protected"
 
 
@@ -284,7 +285,9 @@ class Audit:
         """Whether Q (to 1e-12) and the sampler (to 1e-9) leak no more than declared."""
         size = max(1.0, self.declared)
         channel, sampler = self.channel - self.declared, self.sampler - self.declared
-        return bool(np.isinf(self.declared)) or (channel <= 1e-12 * size and sampler <= 1e-9 * size)
+        return bool(np.isinf(self.declared)) or (
+            channel <= CHANNEL_TOLERANCE * size and sampler <= SAMPLER_TOLERANCE * size
+        )
 
     @property
     def private(self) -> bool:

@@ -4,9 +4,10 @@ Leading axes are surveys, so that a simulation calls these functions once.
 
 - `intervals`: Wald, Scheffe, score, exact, Wilson, profile and percentile intervals;
   `boundary`: the same within [0, 1], and tests of few reports.
+- `binomial`: exact and Wilson's intervals, and tests, of a tally.
 - `tests`: `TestResult`, z, Wald and exact binomial tests; Bonferroni, Holm and
-  Benjamini-Hochberg; intervals after selection; Fisher information, and the covariance of a
-  maximum likelihood estimate.
+  Benjamini-Hochberg; intervals after selection.
+- `information`: Fisher information, and the covariance of a maximum likelihood estimate.
 - `goodness`: tests of the channel itself, and chi-square tests of one distribution or several.
 - `tables`: tests of association by moments, permutation or an estimated table; conditional
   probabilities, risk differences and ratios, odds ratios, Cramer's V.
@@ -23,7 +24,6 @@ from importlib import import_module
 from types import ModuleType
 
 _HOMES = {  # modules of version 0.2.0: where their functions are now
-    "information": "tests",
     "multiplicity": "tests",
     "pearson": "goodness",
     "selection": "tests",

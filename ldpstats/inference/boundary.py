@@ -28,10 +28,10 @@ import numpy.typing as npt
 
 from ldpstats.arguments import level
 from ldpstats.errors import InvalidArgument
+from ldpstats.inference.binomial import checked_tallies
 from ldpstats.inference.tables.effects import Spread, blocks_of
 from ldpstats.inference.tables.permutation import Cumulants
 from ldpstats.inference.tails import chi2_pvalue
-from ldpstats.inference.tests import checked_tallies
 
 __all__ = [
     "ReportSums",
@@ -170,7 +170,7 @@ def edge_binomial(
 
     Examples
     --------
-    >>> from ldpstats.inference.tests import exact_binomial
+    >>> from ldpstats.inference.binomial import (exact_binomial)
     >>> uncut = exact_binomial([10], 100, 0.25, 0.5)   # [-0.402, -0.148]
     >>> edge_binomial(uncut, [10], 100, 0.25, 0.5).round(4)
     array([[0.    , 0.0835]])

@@ -22,15 +22,11 @@ import numpy.typing as npt
 
 from ldpstats.arguments import positive_integer, probability
 from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.inference.binomial import binomial_excess
 from ldpstats.inference.boundary import form_cumulants
+from ldpstats.inference.information import observed_tangent_inverse
 from ldpstats.inference.tails import chi2_pvalue, normal_pvalue, skewed_pvalue, two_sided
-from ldpstats.inference.tests import (
-    binomial_excess,
-    count_array,
-    observed_tangent_inverse,
-    quadratic,
-    reject,
-)
+from ldpstats.inference.tests import count_array, quadratic, reject
 from ldpstats.likelihood.covariance import Covariance, finite_array, probabilities
 
 __all__ = [

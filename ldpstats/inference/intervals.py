@@ -25,6 +25,7 @@ import numpy.typing as npt
 
 from ldpstats.arguments import level, one_of, positive_integer
 from ldpstats.errors import InvalidArgument
+from ldpstats.inference.binomial import exact_binomial, wilson
 from ldpstats.inference.boundary import clip_unit, edge_binomial, edge_normal, edge_range
 from ldpstats.inference.tails import (
     CellLaw,
@@ -34,7 +35,6 @@ from ldpstats.inference.tails import (
     skewed_pvalue,
     two_sided,
 )
-from ldpstats.inference.tests import exact_binomial, wilson
 
 __all__ = [
     "Difference",

@@ -33,10 +33,11 @@ import pandas as pd
 from ldpstats.arguments import boolean, distribution, level, one_of
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
 from ldpstats.estimators.base import Estimator
+from ldpstats.inference.binomial import binomial_deficit, binomial_excess
 from ldpstats.inference.boundary import edge_normal
 from ldpstats.inference.intervals import wald
 from ldpstats.inference.tails import skewed_pvalue
-from ldpstats.inference.tests import binomial_deficit, binomial_excess, pvalue_text, z_test
+from ldpstats.inference.tests import pvalue_text, z_test
 from ldpstats.labels import align, labels_from_json, labels_to_json
 from ldpstats.likelihood.covariance import Covariance
 from ldpstats.likelihood.tallies import Uncertain

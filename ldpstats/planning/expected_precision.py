@@ -25,7 +25,7 @@ from ldpstats.arguments import (
     positive_number,
 )
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
-from ldpstats.inference.tests import observed_tangent_inverse
+from ldpstats.inference.information import observed_tangent_inverse
 from ldpstats.labels import align, position, preview
 from ldpstats.likelihood.covariance import Covariance
 from ldpstats.likelihood.moments import Moments

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pytest
 
 from ldpstats.errors import InvalidArgument, NotIdentified
-from ldpstats.inference.tests import (
+from ldpstats.inference.information import (
     checked_inverse,
     expected_information,
     fpe16,

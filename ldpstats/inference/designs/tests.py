@@ -70,7 +70,8 @@ from ldpstats.inference.designs.linearisation import (
     missed_noise,
     product,
 )
-from ldpstats.inference.tests import TestResult, observed_tangent_inverse
+from ldpstats.inference.information import observed_tangent_inverse
+from ldpstats.inference.tests import TestResult
 from ldpstats.likelihood.joint import Decoding, LinearDecoding, distinct_reports, each_once
 from ldpstats.likelihood.problem import Likelihood, Solution
 from ldpstats.likelihood.rows import Rows

@@ -34,8 +34,9 @@ import numpy.typing as npt
 
 from ldpstats.arguments import level, positive_integer
 from ldpstats.errors import BoundaryWarning, InvalidArgument, NotAvailable, NotIdentified
+from ldpstats.inference.information import checked_inverse
 from ldpstats.inference.tails import chi2_pvalue, normal_critical
-from ldpstats.inference.tests import checked_inverse, count_array
+from ldpstats.inference.tests import count_array
 from ldpstats.likelihood.covariance import Covariance, finite_array
 
 __all__ = [

@@ -37,8 +37,9 @@ from ldpstats.errors import InvalidArgument, LDPError, NotAvailable, NotIdentifi
 from ldpstats.estimators.base import Estimator, MomentsEstimator
 from ldpstats.estimators.likelihood import MLE, OneStep, maximise
 from ldpstats.estimators.solvers import gap_target, observed, report
+from ldpstats.inference.information import fpe16, observed_tangent_inverse
 from ldpstats.inference.tails import CellLaw, path_cumulants
-from ldpstats.inference.tests import TestResult, fpe16, observed_tangent_inverse
+from ldpstats.inference.tests import TestResult
 from ldpstats.likelihood.covariance import Covariance
 from ldpstats.likelihood.joint import JointMoments, without_rounding
 from ldpstats.likelihood.joint_rows import StackedRows

@@ -26,11 +26,14 @@ from ldpstats.estimators.base import (
     SelectingEstimator,
 )
 from ldpstats.estimators.likelihood import MLE
+from ldpstats.inference import information as fisher
 from ldpstats.inference import intervals
 from ldpstats.inference import tests as tests_
+from ldpstats.inference.binomial import exact_binomial, wilson
 from ldpstats.inference.boundary import edge_binomial, edge_normal
+from ldpstats.inference.information import observed_tangent_inverse
 from ldpstats.inference.tails import continuity, skewed_pvalue
-from ldpstats.inference.tests import TestResult, exact_binomial, observed_tangent_inverse, wilson
+from ldpstats.inference.tests import TestResult
 from ldpstats.likelihood.covariance import Covariance, uniformised, uniformised_fpe16
 from ldpstats.likelihood.joint import joined
 from ldpstats.likelihood.joint_rows import StackedRows
@@ -160,13 +163,13 @@ def _information_covariance(
         if Q is not None:
             kept = Q[free]
             kept = kept[:, kept.any(axis=0)]
-            J += tests_.expected_information(kept, law, counts.nobs)
+            J += fisher.expected_information(kept, law, counts.nobs)
         else:
             expected = problem.information(p)
             information = likelihood.information(p) if expected is None else expected
             J += information[np.ix_(free, free)]
     try:
-        inverse = tests_.fpe16(J) if fpe16 else observed_tangent_inverse(J)
+        inverse = fisher.fpe16(J) if fpe16 else observed_tangent_inverse(J)
     except NotIdentified:  # fewer different reports than categories
         return None, "none (singular information)"
     listed = all(maker.n_outputs for maker in mechanisms)

@@ -21,10 +21,10 @@ from shared.association_laws import (
 )
 
 from ldpstats.errors import BoundaryWarning, InvalidArgument, NotAvailable, NotIdentified
+from ldpstats.inference.information import tangent_inverse
 from ldpstats.inference.tables import independence as tables
 from ldpstats.inference.tables.independence import pearson, score
 from ldpstats.inference.tails import chi2_pvalue
-from ldpstats.inference.tests import tangent_inverse
 from ldpstats.likelihood.covariance import Covariance, multinomial
 
 WIDE = np.arange(1, 31) ** -0.7 / np.sum(np.arange(1, 31) ** -0.7)

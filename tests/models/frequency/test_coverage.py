@@ -33,8 +33,8 @@ from surveys import (
 
 import ldpstats as ldp
 from ldpstats.inference import intervals
+from ldpstats.inference.binomial import exact_binomial
 from ldpstats.inference.boundary import clip_unit
-from ldpstats.inference.tests import exact_binomial
 
 pytestmark = [
     pytest.mark.usefixtures("without_goodness"),

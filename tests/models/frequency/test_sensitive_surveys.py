@@ -38,9 +38,9 @@ import ldpstats as ldp
 from ldpstats.inference import goodness as pearson
 from ldpstats.inference import intervals, tests
 from ldpstats.inference import tests as multiplicity
+from ldpstats.inference.binomial import exact_binomial
 from ldpstats.inference.boundary import clip_unit
 from ldpstats.inference.tails import chi2_pvalue
-from ldpstats.inference.tests import exact_binomial
 from ldpstats.likelihood.tallies import PooledTallies, Tallies
 from ldpstats.models.frequency.tests import goodness_of_fit
 
