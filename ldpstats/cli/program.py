@@ -92,17 +92,24 @@ def command() -> NoReturn:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status."""
     try:
-        # Open closed standard streams, so that files to write do not get their numbers
-        for number in (0, 1, 2):
-            try:
-                os.fstat(number)
-            except OSError:
-                os.open(os.devnull, os.O_RDWR)  # the lowest number that is free
+        _fill_standard_streams()
         with cleaning_up(), _quiet_interruptions():
             return _status(argv)
     except KeyboardInterrupt:  # before a command began, or while the first was being dealt with
         remove_unfinished()
         return 130
+
+
+def _fill_standard_streams() -> None:
+    """Open closed standard streams, so that files to write do not get their numbers.
+
+    A function of its own: an interruption at a `try` within another escapes both (Python 3.11).
+    """
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free
 
 
 def _status(argv: Sequence[str] | None) -> int:
