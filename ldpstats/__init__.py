@@ -210,7 +210,7 @@ def __getattr__(name: str) -> Any:
         value = getattr(mechanisms, name)
     elif name in _MODULES:
         value = getattr(import_module(f"ldpstats.{_MODULES[name]}"), name)
-    elif not name.startswith("_") and find_spec(f"ldpstats.{name}"):
+    elif name.isidentifier() and name[0] != "_" and find_spec(f"ldpstats.{name}"):
         return import_module(f"ldpstats.{name}")
     else:
         known = name if name in _ELSEWHERE else name.upper()

@@ -14,6 +14,7 @@ def test_modules_are_there_when_they_are_named() -> None:
     assert ldp.datasets and ldp.io and ldp.inference
     with pytest.raises(AttributeError, match="no attribute 'regressions'"):
         ldp.regressions  # noqa: B018
+    assert not hasattr(ldp, "no.module")
 
 
 @pytest.mark.parametrize("folder", ["planning", "privacy"])

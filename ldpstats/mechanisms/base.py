@@ -700,37 +700,37 @@ def check_theta(theta: object, graded: bool = False) -> float:
 # -- Mechanisms by name: what reads a specification, of parts of others too -----------------------
 
 
-KINDS = {
-    "BooleanRAPPOR": "rappor",
-    "CustomMechanism": "custom",
-    "DeviceMechanism": "device",
-    "ForcedResponse": "krr",
-    "KRAPPOR": "unary",
-    "KRR": "krr",
-    "LumpedUnary": "lumped",
-    "Mangat": "krr",
-    "ORAPPOR": "hashed",
-    "ORR": "hashed",
-    "RAPPOR": "rappor",
-    "HadamardResponse": "blocks",
-    "ProjectiveGeometryResponse": "blocks",
-    "SubsetSelection": "blocks",
-    "GeometricResponse": "ordered",
-    "Observed": "krr",
-    "Product": "custom",
-    "SquareWave": "ordered",
-    "URAP": "sensitive",
-    "URR": "sensitive",
-    "UnknownDevice": "device",
-    "UnrelatedQuestion": "krr",
-    "Warner": "krr",
-}
-"""Mechanisms that a specification may name, and the modules of this folder that hold them."""
+KINDS = (
+    "BooleanRAPPOR",
+    "CustomMechanism",
+    "DeviceMechanism",
+    "ForcedResponse",
+    "KRAPPOR",
+    "KRR",
+    "LumpedUnary",
+    "Mangat",
+    "ORAPPOR",
+    "ORR",
+    "RAPPOR",
+    "HadamardResponse",
+    "ProjectiveGeometryResponse",
+    "SubsetSelection",
+    "GeometricResponse",
+    "Observed",
+    "Product",
+    "SquareWave",
+    "URAP",
+    "URR",
+    "UnknownDevice",
+    "UnrelatedQuestion",
+    "Warner",
+)
+"""Mechanisms that a specification may name."""
 
 
 def kind_of(name: str) -> Any:
     """The class of mechanisms of this name."""
-    return getattr(import_module(f"ldpstats.mechanisms.{KINDS[name]}"), name)
+    return getattr(import_module("ldpstats.mechanisms"), name)
 
 
 def read_mechanism(name: object, document: dict[str, Any]) -> Any:

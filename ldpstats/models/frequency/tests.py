@@ -365,7 +365,7 @@ def rare_categories(sides: Sequence[Sequence[Moments]], p: Array) -> npt.NDArray
     noise prevails. Where p is estimated, what it may well be counts too. Every pair counts.
     """
     counted: list[list[OwnCounts] | None] = []  # that an estimate is an affine function of
-    noise = []  # variances of an estimate that is none
+    noise = []  # variances of an estimate that is no such function
     for side in sides:
         binomial = [counts for problem in side if (counts := problem.own_counts()) is not None]
         counted.append(binomial if len(binomial) == len(side) else None)
