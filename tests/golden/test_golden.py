@@ -3,7 +3,8 @@
 Texts are equal letter by letter, apart from the last digits of numbers of nine digits or more.
 Numbers are equal to 1e-9 of themselves, or of the largest of their array, so that another processor
 passes; with LDPSTATS_GOLDEN_EXACT set, to 1e-12. The record holds for the versions of numpy,
-pandas, scipy, statsmodels and Python that wrote it. `write.py` writes it anew.
+pandas, scipy, statsmodels and Python that wrote it. `write.py` writes it anew; with
+LDPSTATS_GOLDEN_RECORD set to another folder, there.
 """
 
 from __future__ import annotations
