@@ -46,8 +46,7 @@ from ldpstats.models.association.groups import per_variable, prepared
 from ldpstats.models.layout import count_of
 from ldpstats.models.weighted.calibration import WeightStep, weight_step
 from ldpstats.models.weighted.estimates import SampleFacts
-from ldpstats.models.weighted.model import WeightedModel
-from ldpstats.models.weighted.tables import CrossedVariable, WeightedCrossing
+from ldpstats.models.weighted.model import WeightedModel, WeightedVariable
 from ldpstats.survey.analyses import grouped_rows
 from ldpstats.survey.data import Held, Part, Remote, Selected
 from ldpstats.survey.design import SampleDesign, refuse_rows, stages_of
@@ -315,9 +314,8 @@ def adjusted(cells: Held, sample: Sample, changes: Sequence[WeightChange]) -> Ad
     steps = []
     for change in asked:
         margins = crossed.margins(change.given)
-        solved = calibrate(weights, margins, change.distance)
-        steps.append(Step(margins, change.distance, solved))
-        weights = weights * solved.factors
+        steps.append(calibrate(weights, margins, change.distance))
+        weights = weights * steps[-1].factors
     made = calibrated_sample(sample, crossed.at, steps)
     return Adjusted(made, tuple(trimmings), crossed.at, tuple(steps))
 
@@ -580,18 +578,10 @@ def weighted_model(
         raise InvalidArgument("incomplete", incomplete, remedy)
     if not np.any(coded.present & inside):
         raise InvalidArgument("name", name, f"nobody of {len(held)} answered this question")
-    return WeightedModel(
-        weighed.sample,
-        sample_facts(weighed, design),
-        coded.reports,
-        np.where(inside, coded.at, -1),
-        domain,
-        tuple(names),
-        tuple(labels),
-        name,
-        candidates,
-        boolean("incomplete", incomplete),
-    )
+    known = boolean("incomplete", incomplete)
+    one = WeightedVariable(name, coded.reports, coded.at, candidates, known)
+    facts = sample_facts(weighed, design)
+    return WeightedModel(weighed.sample, facts, (one,), domain, tuple(names), tuple(labels))
 
 
 def weighted_crossing(
@@ -600,7 +590,7 @@ def weighted_crossing(
     names: Sequence[str],
     candidates: Any = None,
     other: Any = False,
-) -> WeightedCrossing:
+) -> WeightedModel:
     """Two questions in a complex sample."""
     if len(names) != 2:
         remedy = "must be two questions: with weights there are tables of two variables only"
@@ -612,24 +602,24 @@ def weighted_crossing(
         _crossed(name, weighed.cells.coded(name), own, rest)
         for name, own, rest in zip(names, listed, others, strict=True)
     )
-    facts = sample_facts(weighed, design)
-    return WeightedCrossing(weighed.sample, facts, (first, second), weighed.inside)
+    domain = np.where(weighed.inside, 0, -1)
+    return WeightedModel(weighed.sample, sample_facts(weighed, design), (first, second), domain)
 
 
-def _crossed(name: str, coded: Coded, candidates: Any, other: Any) -> CrossedVariable:
+def _crossed(name: str, coded: Coded, candidates: Any, other: Any) -> WeightedVariable:
     """A question of a table, its categories lumped where that is asked for."""
     if coded.reports.mechanism.is_open:
         if other is not False and other is not None:
             remedy = f"leave it out: with weights the list of {name} is taken to be complete"
             raise InvalidArgument("other", other, remedy)
-        return CrossedVariable(name, coded.reports, coded.at, candidates)
+        return WeightedVariable(name, coded.reports, coded.at, candidates)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", IncompleteListWarning)  # which is refused below
         (reports,), spec = prepared([coded.reports], candidates, other, name)
     if not spec.complete:
         remedy = f"must be True for {name}: with weights a table is of all answers"
         raise InvalidArgument("other", other, remedy)
-    return CrossedVariable(name, reports, coded.at)
+    return WeightedVariable(name, reports, coded.at)
 
 
 def sample_facts(weighed: Weighed, design: SampleDesign) -> SampleFacts:
@@ -640,14 +630,14 @@ def sample_facts(weighed: Weighed, design: SampleDesign) -> SampleFacts:
     variance = "linearisation" if sample.replication is None else str(design.replicates)
     return SampleFacts(
         design=design.in_words,
-        variance=variance + ", calibrated" * (sample.calibration is not None),
+        variance=variance + ", calibrated" * (sample.residuals is not None),
         n_strata=len(first.sampled),
         n_units=0 if design.has_columns_of_replicates else int(first.sampled.sum()),
         nobs=int(n),
         weight_sum=w,
         spread=n * float(sample.w2[inside].sum()) / w**2,
-        df=degrees_of_freedom(sample, inside),
-        calibrated=sample.calibration is not None,
+        df=float(degrees_of_freedom(sample, np.where(inside, 0, -1))[0]),
+        calibrated=sample.residuals is not None,
     )
 
 
@@ -719,8 +709,8 @@ def _calibrated(
         method=method or type(distance).__name__.lower(),
         margins=", ".join(margin.name for margin in matched),
         bounds=f"{low:g} to {high:g}" if high < np.inf or low > -np.inf else "",
-        iterations=last.solved.iterations,
-        deviation=last.solved.deviation,
+        iterations=last.iterations,
+        deviation=last.deviation,
     )
     if step.n_negative:
         warnings.warn(
@@ -870,7 +860,7 @@ def svy_sample(held: Held, design: SampleDesign | None, names: Sequence[str]) ->
         "singleton": _SINGLE[design.single_unit],
     }
     if isinstance(given, GivenWeights):  # whose kind is in the scale alone
-        df = given.degrees_of_freedom(sample, np.full(sample.w.shape, True))
+        df = given.most_degrees(np.full(sample.w.shape, True))
         scale = given.scale.tolist()
         how["rep_wgts"] = svy.BootstrapWgts(
             prefix=_REPLICATE, n_reps=len(scale), scale=scale, df=df

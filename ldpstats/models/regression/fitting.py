@@ -110,7 +110,7 @@ def fit_regression(
     V, shares = _covariance(model, top.theta, top.hessian, kind, groups, correct, fixed)
     df: float | None = None
     if kind == "design":
-        df = float(degrees_of_freedom(data.sample, data.inside))
+        df = float(degrees_of_freedom(data.sample, np.where(data.inside, 0, -1))[0])
     elif isinstance(data.outcome, Normal) and kind == "nonrobust":
         df = float(model.nobs - len(data.names))
     return RegressionResults(
@@ -325,7 +325,7 @@ def _corrected_fit(
     else:
         V = inverse @ sandwich_meat(data, each, kind, rows) @ inverse.T
     if kind == "design":
-        df = degrees_of_freedom(data.sample, data.inside)
+        df = float(degrees_of_freedom(data.sample, np.where(data.inside, 0, -1))[0])
     size = theta.size
     whole = np.zeros((size, size))
     there = np.ones(size, dtype=bool)

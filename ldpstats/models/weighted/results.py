@@ -47,7 +47,7 @@ from ldpstats.models.layout import (
     touch_ends,
 )
 from ldpstats.models.plots import plot_by_group
-from ldpstats.models.results import compared_index, compared_pairs, group_place, stacked_index
+from ldpstats.models.results import group_place, stacked_index
 from ldpstats.models.storage import maybe_from_dict, maybe_to_dict
 from ldpstats.models.weighted.estimates import (
     DesignResults,
@@ -55,8 +55,6 @@ from ldpstats.models.weighted.estimates import (
     check_estimates,
     check_shapes,
     differences_table,
-    domain_shares,
-    pair_places,
     satterthwaite,
 )
 
@@ -169,58 +167,11 @@ class WeightedResults(DesignResults):
         return pd.Series(self.domains.sizes, index=self.groups if self.by else None, name="nobs")
 
     @property
-    def _domain_of(self) -> npt.NDArray[np.int64]:
-        return np.repeat(np.arange(len(self.domains.labels)), len(self.categories))
-
-    @property
     def _counted(self) -> Counted:
         g = len(self.domains.labels)
         return Counted(np.tile(self.counted.offset, g), np.tile(self.counted.scale, g))
 
-    def _sums(self, weights: Array) -> Array:
-        """Sums of category totals in each domain as linear forms, (g m, totals), weights (m, k)."""
-        forms = np.column_stack([weights, np.zeros(len(weights))])
-        return np.kron(np.eye(len(self.domains.labels)), forms)
-
-    @property
-    def _persons(self) -> Array:
-        """The number of persons of each domain as linear forms, (g, totals)."""
-        return np.kron(np.eye(len(self.domains.labels)), np.eye(len(self.categories) + 1)[-1:])
-
-    @property
-    def shares(self) -> Ratios:
-        return domain_shares(len(self.categories), len(self.domains.labels))
-
     # -- what is estimated -------------------------------------------------------------------
-
-    @names_alpha
-    def totals(self, alpha: float = 0.05) -> pd.DataFrame:
-        """Estimated numbers of persons (Horvitz-Thompson), with t intervals.
-
-        Of the persons whom those with a report stand for: who did not answer is in no total. The
-        summary has the sum of their weights, besides that of all. For numbers of the whole
-        population multiply the shares by its size, if those who did not answer are like the others.
-
-        Returns
-        -------
-        DataFrame, one row per estimate
-            "estimate", "se", "lower", "upper", in persons of the population.
-
-        Examples
-        --------
-        >>> import pandas as pd, ldpstats as ldp
-        >>> table = pd.DataFrame({"ill": ["no", "yes", "no", "no"] * 25, "w": [10.0] * 100})
-        >>> survey = ldp.Survey(table, {"ill": ldp.Observed(["no", "yes"])}, weights="w")
-        >>> survey.frequencies("ill").totals()["estimate"].to_dict()
-        {'no': 750.0, 'yes': 250.0}
-        """
-        functions = Ratios(self._sums(np.eye(len(self.categories))))
-        table = self._table(functions, self.df.to_numpy(), level(alpha), self.index)
-        # who was not seen may be there: what the interval of the share says, in persons
-        persons = (self.shares.B @ self.totals_law.estimate)[:, None]
-        unseen = (table["se"] == 0.0).to_numpy()[:, None]
-        ends = np.where(unseen, self.conf_int(alpha) * persons, table[["lower", "upper"]])
-        return table.assign(lower=ends[:, 0], upper=ends[:, 1])
 
     @names_alpha
     def mean(self, scores: Any = None, alpha: float = 0.05) -> Any:
@@ -236,7 +187,7 @@ class WeightedResults(DesignResults):
         if self.mechanism.is_open:
             raise NotAvailable("a mean over candidates: the candidates need not be all answers")
         values = checked_scores(scores, self.categories)
-        functions = Ratios(self._sums(values[None]), self._persons)
+        functions = Ratios(self._sums(values), self._persons)
         name = f"mean of {self.name}" if self.name else "mean"
         return self._by_domain(functions, level(alpha), name)
 
@@ -261,20 +212,11 @@ class WeightedResults(DesignResults):
         Series, or with domains DataFrame
             "estimate", "se" (linearised), "lower", "upper".
         """
-        alpha, k = level(alpha), len(self.categories)
-        above, below = (np.zeros((1, k)) for _ in range(2))
-        above[0, positions("numerator", numerator, self.categories)] = 1.0
-        below[0, positions("denominator", denominator, self.categories)] = 1.0
-        if one_of("method", method, ("default", "wald")) == "wald":
-            return self._by_domain(Ratios(self._sums(above), self._sums(below)), alpha, "ratio")
-        labels = self.mechanism.n_bits == 0
-        table = self._ratios(
-            (self._sums(above), self._sums(below), self._persons),
-            (self.counted.joined(above, labels), self.counted.joined(below, labels)),
-            self.domains.df,
-            alpha,
-            self.groups if self.by else ["ratio"],
-        )
+        alpha, sets = level(alpha), np.zeros((2, len(self.categories)))
+        sets[0, positions("numerator", numerator, self.categories)] = 1.0
+        sets[1, positions("denominator", denominator, self.categories)] = 1.0
+        index, disjoint = self.groups if self.by else ["ratio"], self.mechanism.n_bits == 0
+        table = self._ratio(sets, disjoint, alpha, method, index)
         return table if self.by else table.iloc[0]
 
     @names_alpha
@@ -293,7 +235,7 @@ class WeightedResults(DesignResults):
         """
         if not self.mechanism.is_open:
             raise NotAvailable("every answer is one of the categories: there are no candidates")
-        left = self._persons - self._sums(np.ones((1, len(self.categories))))
+        left = self._persons - self._sums(np.ones(len(self.categories)))
         share = self._by_domain(Ratios(left, self._persons), level(alpha), "not listed")
         ends = ["lower", "upper"]
         share[ends] = share[ends].clip(0.0, 1.0)
@@ -339,22 +281,22 @@ class WeightedResults(DesignResults):
         NotAvailable
             If there is one domain only.
         """
-        alpha, labels, k = level(alpha), self.domains.labels, len(self.categories)
+        alpha, labels = level(alpha), self.domains.labels
         if len(labels) < 2:
             raise NotAvailable("differences need two domains, by=: there is one only")
-        pairs = compared_pairs(
-            len(labels), reference, all_pairs, lambda label: self._position("reference", label)
-        )
-        index = compared_index(labels, pairs, all_pairs, self.categories, self.by, self.name)
-        places = pair_places(pairs, k)
         V, freedom = self.linear_cov.to_numpy(), self.df.to_numpy()
-        of = np.stack(places)
-        df = satterthwaite(V[of, of], freedom[of], self.sample.df)
-        p, limits = self.linear.estimate, self._limits
+        p, se, limits = self.linear.estimate, self.linear.every_bse(), self._limits
         if one_of("method", method, ("default", "wald")) == "wald":
-            se = self.linear.every_bse()
             limits = lambda at, t: t_bounds(p[at], se[at], t)  # noqa: E731
-        return differences_table(p, V, places, df, limits, alpha, index)
+        return differences_table(
+            (labels, self.by),
+            self.categories,
+            self.name,
+            (reference, all_pairs, lambda label: self._position("reference", label)),
+            (p, V, limits),
+            lambda at: satterthwaite(V[at, at], freedom[at], self.sample.df),
+            alpha,
+        )
 
     def _position(self, name: str, label: Any) -> int:
         return group_place(name, label, self.domains.labels, self.by, "domain")

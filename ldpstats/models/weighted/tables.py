@@ -16,22 +16,11 @@ import pandas as pd
 from ldpstats.arguments import boolean, level, listed, one_of, positive_integer
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.boundary import edge_normal
-from ldpstats.inference.designs.linearisation import (
-    Ratios,
-    Sample,
-    Scores,
-    Totals,
-    checked,
-    degrees_of_freedom,
-)
+from ldpstats.inference.designs.linearisation import Ratios, checked
 from ldpstats.inference.designs.tests import (
     METHODS,
     Counted,
-    RaoScott,
-    at_observed,
     critical,
-    independence,
-    metric,
     normal_level,
     paired,
     ratio_bounds,
@@ -41,7 +30,6 @@ from ldpstats.inference.tables import effects
 from ldpstats.inference.tables.ratio import Effect
 from ldpstats.inference.tests import TestResult
 from ldpstats.labels import labels_from_json, labels_to_json, position, two_positions
-from ldpstats.likelihood.joint import Decoding, decode, pair_noise, pair_table, report_covariance
 from ldpstats.models.association import presentation as joint
 from ldpstats.models.association.estimates import z_values
 from ldpstats.models.layout import (
@@ -63,240 +51,31 @@ from ldpstats.models.layout import (
     second_words,
 )
 from ldpstats.models.plots import title_text
-from ldpstats.models.results import compared_index, compared_pairs, missing_notes
+from ldpstats.models.results import missing_notes
 from ldpstats.models.weighted.estimates import (
     Dependence,
     DesignResults,
     Limits,
-    SampleFacts,
-    channel_factor,
     check_estimates,
     check_shapes,
     differences_table,
-    domains_of,
-    linear_fit,
-    linear_totals,
-    pair_places,
 )
-from ldpstats.models.weighted.model import refuse_unlisted
 from ldpstats.models.weighted.results import (
     EFFECT_COLUMNS,
     effect_cells,
     sample_notes,
     sample_pairs,
 )
-from ldpstats.reports.joint import JointCounts
-from ldpstats.reports.single import Reports
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from statsmodels.iolib.summary import Summary
 
-__all__ = ["CrossedVariable", "WeightedCrossing", "WeightedTable"]
+__all__ = ["WeightedTable"]
 
 
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
-
-_MOST_CELLS = 2000  # whose covariance matrix takes 32 MB
-_MOST_NUMBERS = 50_000_000  # of decoded pairs, 400 MB
-
-
-@dataclass(frozen=True, eq=False)
-class CrossedVariable:
-    """One of the two variables."""
-
-    name: str
-    reports: Reports  # of the cells that have one
-    at: Codes  # (c,) the report of each cell; -1 where its respondents gave none
-    candidates: Any = None  # for mechanisms with an open alphabet
-
-    @cached_property
-    def labels(self) -> pd.Index[Any]:
-        """Labels of the categories or candidates."""
-        found: pd.Index[Any] = self.reports.mechanism.labels(self.candidates)
-        return found
-
-    def decoded(self, weights: Array) -> tuple[Decoding, Codes]:
-        """The reports of cells of these weights, (c,), and the place of each cell's among them."""
-        there = self.at >= 0
-        own = np.bincount(self.at[there], weights[there], len(self.reports))
-        decoding = decode(self.reports, own, self.candidates)
-        return decoding, np.append(decoding.place, -1)[self.at]
-
-    @property
-    def channel(self) -> Array | None:
-        """The channel where reports are labels, as many as categories; else None."""
-        mechanism = self.reports.mechanism
-        one_law = not mechanism.n_bits and self.reports.cohort is None
-        if not one_law or mechanism.n_outputs != len(self.labels):
-            return None
-        return np.asarray(mechanism.channel(self.candidates).matrix())
-
-
-@dataclass(frozen=True, eq=False)
-class WeightedCrossing:
-    """Two variables of a complex sample of c cells."""
-
-    sample: Sample
-    facts: SampleFacts  # the sample in words and numbers
-    variables: tuple[CrossedVariable, CrossedVariable]
-    inside: npt.NDArray[np.bool_]  # (c,) in the domain; others have no reports to offer
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Categories of both variables."""
-        first, second = self.variables
-        return len(first.labels), len(second.labels)
-
-    @cached_property
-    def there(self) -> npt.NDArray[np.bool_]:
-        """Cells of the domain that have both reports."""
-        first, second = self.variables
-        return np.asarray(self.inside & (first.at >= 0) & (second.at >= 0))
-
-    @property
-    def nobs(self) -> int:
-        """Respondents of the domain with both reports."""
-        return int(self.sample.n[self.there].sum())
-
-    def fit(self) -> WeightedTable:
-        """Estimate the table, if reports are independent and candidates are all answers."""
-        a, b = self.shape
-        if a * b > _MOST_CELLS:
-            raise NotAvailable(
-                f"the covariance of {a} x {b} cells was not computed: pass candidates= with fewer "
-                f"categories, and other=True, so that there are {_MOST_CELLS} cells at most"
-            )
-        parts = [one.reports[one.at[self.there]] for one in self.variables]
-        if JointCounts(parts, np.ones(len(parts[0]), dtype=np.int64)).shared_cohorts:
-            raise NotAvailable(
-                "a weighted table of variables that share cohorts: give each question cohorts of "
-                "its own, or leave the design out"
-            )
-        totals, free = self.totals(self.sample), self.sample.without_corrections()
-        again = totals if free is self.sample else self.totals(free)
-        first, second = (decoding for decoding, _ in self._decoded)
-        m = len(totals.estimate)
-        places = slice(a * b, a * b + a), slice(a * b + a, m - 1)
-        for one, decoding, own in zip(self.variables, (first, second), places, strict=True):
-            if decoding.is_open:
-                rest = np.eye(m)[-1:]
-                rest[0, own] = -1.0
-                refuse_unlisted(one.name, totals.of(Ratios(rest, np.eye(m)[-1:])))
-        shares, n = totals.of(_cell_shares(a, b)), self.sample.n
-        p = shares.value
-        P = p.reshape(a, b)
-        at = np.concatenate([p, P.sum(axis=1), P.sum(axis=0), [1.0]])
-        channel = channel_factor(p, np.diagonal(pair_noise(at, first, second))[: p.size])
-        missing = int(n[self.inside & ~self.there].sum())
-        inside = np.where(self.there, 0, -1)
-        mechanisms = [one.reports.mechanism for one in self.variables]
-        results = WeightedTable(
-            fit=linear_fit(shares, mechanisms, self.nobs, missing),
-            totals_law=totals,
-            sample=self.facts,
-            domains=domains_of(self.sample, inside, shares, channel),
-            labels=tuple(one.labels for one in self.variables),
-            listed=tuple(
-                one.name
-                for one, decoding in zip(self.variables, (first, second), strict=True)
-                if decoding.is_open
-            ),
-            names=tuple(one.name for one in self.variables),
-            lacking=tuple(int(n[self.inside & (one.at < 0)].sum()) for one in self.variables),
-            unprotected=tuple(v.name for v in self.variables if v.reports.mechanism.unprotected),
-            dependence=self.dependence(again),
-            counted=(Counted.by(first), Counted.by(second)),
-        )
-        results.warn_of_unknown()
-        return results
-
-    # -- totals ------------------------------------------------------------------------------
-
-    @cached_property
-    def _decoded(self) -> list[tuple[Decoding, Codes]]:
-        weights = np.where(self.there, self.sample.w, 0.0)
-        return [one.decoded(weights) for one in self.variables]
-
-    @cached_property
-    def scores(self) -> Scores:
-        """What each respondent adds to the totals of `pair_table`."""
-        (first, left), (second, right) = self._decoded
-        code = left[self.there] * len(second.phi) + right[self.there]
-        pairs, place = np.unique(code, return_inverse=True)
-        if len(pairs) * (first.k + 1) * (second.k + 1) > _MOST_NUMBERS:
-            raise NotAvailable(
-                f"{len(pairs)} different pairs of reports times {first.k} x {second.k} cells are "
-                "too many for a weighted table: pass candidates= with fewer categories"
-            )
-        at = np.full(self.there.shape, -1, dtype=np.int64)
-        at[self.there] = place
-        i, j = np.divmod(pairs, len(second.phi))
-        table = pair_table(first.phi[i], second.phi[j])
-        return Scores(((at, table),), np.where(self.there, 0, -1))
-
-    def noise(self, weights: Array) -> Array:
-        """Randomisation covariance of the totals, where squared weights are `weights`, (c,)."""
-        (first, left), (second, right) = self._decoded
-        at = []  # the law of the randomisation of each cell
-        for one, place in ((first, left), (second, right)):
-            number = np.zeros(len(one.phi), dtype=np.int64)
-            for i, (rows, _) in enumerate(one.laws):
-                number[rows] = i
-            at.append(number[place])
-        covariance: Any = 0.0
-        for i, (_, own) in enumerate(first.laws):
-            for j, (_, other) in enumerate(second.laws):
-                both = self.there & (at[0] == i) & (at[1] == j)
-                if both.any():
-                    totals = self.scores.total(np.where(both, weights, 0.0))
-                    covariance = covariance + pair_noise(totals, own, other)
-        return np.asarray(covariance)
-
-    def totals(self, sample: Sample) -> Totals:
-        """The totals in a sample of the same cells."""
-        return linear_totals(sample, self.scores, self.noise)
-
-    # -- records -----------------------------------------------------------------------------
-
-    def dependence(self, totals: Totals) -> Dependence:
-        """Pearson's statistic of independence, or why there is none."""
-        (a, b), T = self.shape, totals.estimate
-        margins = T[a * b : a * b + a] / T[-1], T[a * b + a : -1] / T[-1]
-        n = float(self.nobs)
-        nu = degrees_of_freedom(self.sample.without_corrections(), self.there)
-        channels = [one.channel for one in self.variables]
-        observed: RaoScott | None = None
-        try:
-            first, second = (
-                metric(report_covariance(decoding, p), not decoding.is_open)
-                for (decoding, _), p in zip(self._decoded, margins, strict=True)
-            )
-            null = independence(totals, self.shape, (first, second), n, nu)
-        except NotAvailable as error:
-            return Dependence(None, None, str(error))
-        if channels[0] is not None and channels[1] is not None:
-            try:
-                observed = at_observed(null, totals, (channels[0], channels[1]), n)
-            except NotAvailable as error:
-                return Dependence(null, None, str(error))
-        return Dependence(null, observed, "reports are not labels, as many as categories")
-
-
-def _cell_shares(a: int, b: int) -> Ratios:
-    """Shares of the cells, of totals of a b cells, a rows, b columns and persons."""
-    cells, *_, persons = _total_forms(a, b)
-    return Ratios(cells, persons.repeat(len(cells), axis=0))
-
-
-def _total_forms(a: int, b: int) -> tuple[Array, Array, Array, Array]:
-    ends = [a * b, a * b + a, a * b + a + b]
-    cells, rows, columns, persons = np.split(np.eye(ends[-1] + 1), ends)
-    return cells, rows, columns, persons
-
-
-# -- Its results ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -394,10 +173,6 @@ class WeightedTable(DesignResults):
         return len(first), len(second)
 
     @property
-    def _domain_of(self) -> npt.NDArray[np.int64]:
-        return np.zeros(len(self.index), dtype=np.int64)
-
-    @property
     def table(self) -> pd.DataFrame:
         """Estimated shares of the cells."""
         return self._grid(self.fitted.estimate)
@@ -416,11 +191,9 @@ class WeightedTable(DesignResults):
     @property
     def _forms(self) -> tuple[Array, Array, Array, Array]:
         """Cells, rows, columns and persons as linear forms of the totals."""
-        return _total_forms(*self._shape)
-
-    @property
-    def shares(self) -> Ratios:
-        return _cell_shares(*self._shape)
+        (a, b), m = self._shape, len(self.totals_law.estimate)
+        cells, rows, columns, persons = np.split(np.eye(m), [a * b, a * b + a, m - 1])
+        return cells, rows, columns, persons
 
     @property
     def _freedom(self) -> float:
@@ -442,11 +215,6 @@ class WeightedTable(DesignResults):
         return first.crossed(second, self._margin(0), self._margin(1))
 
     # -- what is estimated -------------------------------------------------------------------
-
-    @names_alpha
-    def totals(self, alpha: float = 0.05) -> pd.DataFrame:
-        """Estimated numbers of persons in the cells: "estimate", "se", "lower", "upper"."""
-        return self._table(Ratios(self._forms[0]), self._freedom, level(alpha), self.index)
 
     @names_alpha
     def margins(self, alpha: float = 0.05) -> dict[str, pd.DataFrame]:
@@ -600,15 +368,15 @@ class WeightedTable(DesignResults):
         by, name = (self.names[v] for v in (axis, 1 - axis))
         if len(own) < 2:
             raise NotAvailable(f"differences need two categories: {by} has one only")
-        pairs = compared_pairs(
-            len(own), reference, all_pairs, lambda label: self._place("reference", axis, label)
+        return differences_table(
+            (tuple((label,) for label in own), (by,)),
+            other,
+            name,
+            (reference, all_pairs, lambda label: self._place("reference", axis, label)),
+            self._conditionals(axis, method),
+            lambda at: np.full(at.shape[1], self._freedom),
+            alpha,
         )
-        labels = [(label,) for label in own]
-        index = compared_index(labels, pairs, all_pairs, other, (by,), name)
-        places = pair_places(pairs, len(other))
-        value, V, limits = self._conditionals(axis, method)
-        df = np.full(len(places[0]), self._freedom)
-        return differences_table(value, V, places, df, limits, alpha, index)
 
     @names_alpha
     def ratio(
@@ -630,21 +398,11 @@ class WeightedTable(DesignResults):
         Series
             "estimate", "se", "lower", "upper".
         """
-        alpha, (cells, *_, persons) = level(alpha), self._forms
-        sets = np.zeros((2, 1, len(cells)))
-        for one, name, given in zip(
-            sets, ("numerator", "denominator"), (numerator, denominator), strict=True
-        ):
-            one[0, self._cells(name, given)] = 1.0
-        above, below = (one @ cells for one in sets)
-        if one_of("method", method, ("default", "wald")) == "wald":
-            table = self._table(Ratios(above, below), self._freedom, alpha, ["ratio"])
-        else:
-            observed = len(self.unprotected) == 2
-            counted, other = (self._counted.joined(one, observed) for one in sets)
-            forms = (above, below, persons)
-            table = self._ratios(forms, (counted, other), self._freedom, alpha, ["ratio"])
-        row: pd.Series[float] = table.iloc[0]
+        alpha, sets = level(alpha), np.zeros((2, len(self.index)))
+        sets[0, self._cells("numerator", numerator)] = 1.0
+        sets[1, self._cells("denominator", denominator)] = 1.0
+        observed = len(self.unprotected) == 2
+        row: pd.Series[float] = self._ratio(sets, observed, alpha, method, ["ratio"]).iloc[0]
         return row
 
     def _cells(self, name: str, given: Any) -> list[int]:

@@ -16,7 +16,6 @@ from ldpstats.inference.designs.calibration import (
     Logit,
     Margins,
     Raking,
-    Step,
     calibrate,
     calibrated_sample,
 )
@@ -27,7 +26,6 @@ from ldpstats.inference.designs.linearisation import (
     Stage,
     degrees_of_freedom,
     estimated_totals,
-    missed_noise,
 )
 from ldpstats.likelihood.joint import decode
 from ldpstats.mechanisms import KRR
@@ -74,8 +72,8 @@ def test_coverage_and_variance(distance: Distance, replications: Callable[..., i
             [rng.choice(np.flatnonzero(STRATUM == h), int(DRAWN[h]), False) for h in range(3)]
         )
         at = cell[rows]
-        solved = calibrate(np.bincount(at, w, len(margins.codes)), margins, distance)
-        sample = calibrated_sample(base, at, [Step(margins, distance, solved)])
+        step = calibrate(np.bincount(at, w, len(margins.codes)), margins, distance)
+        sample = calibrated_sample(base, at, [step])
         found = decode(Reports(KRR3.privatize(answers[rows], rng).y, KRR3))
         table = np.column_stack([found.phi, np.ones(len(found.phi))])
         said: dict[str, list[Any]] = {"p": [], "v": [], "given": [], "held": []}
@@ -88,14 +86,14 @@ def test_coverage_and_variance(distance: Distance, replications: Callable[..., i
                 made[:K, :K] = found.noise(total[:K], float(total[K]))
                 return made
 
-            given = noise(sample.w2), noise(sample.w2 * missed_noise(sample))
-            law = estimated_totals(sample, scores, *given).of(SHARES)
-            plain = estimated_totals(replace(sample, calibration=None), scores, *given).of(SHARES)
+            law = estimated_totals(sample, scores, noise).of(SHARES)
+            plain = estimated_totals(replace(sample, residuals=None), scores, noise).of(SHARES)
             v = np.diagonal(law.covariance)
             said["p"].extend(law.value)
             said["v"].extend(v)
             said["given"].extend(np.diagonal(plain.covariance))
-            reach = student.isf(0.025, degrees_of_freedom(sample, inside)) * np.sqrt(v)
+            df = degrees_of_freedom(sample, np.where(inside, 0, -1))
+            reach = student.isf(0.025, df) * np.sqrt(v)
             said["held"].extend(np.abs(law.value - truth[len(said["held"]) :][:K]) <= reach)
         return said
 

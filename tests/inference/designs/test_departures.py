@@ -17,7 +17,7 @@ from ldpstats.inference.designs.linearisation import LinearTotals, Sample, Stage
 from ldpstats.inference.designs.tests import RaoScott, fit_to, metric
 from ldpstats.inference.tests import TestResult
 from ldpstats.models.weighted.estimates import SampleFacts
-from ldpstats.models.weighted.tables import CrossedVariable, WeightedCrossing
+from ldpstats.models.weighted.model import WeightedModel, WeightedVariable
 from ldpstats.reports.single import Reports
 
 REFERENCE = Path(__file__).parents[2] / "reference" / "survey"
@@ -43,10 +43,10 @@ def crossed(sample, *variables):
     """Two variables, each a mechanism and the codes of its reports."""
     facts = SampleFacts("", "", 1, 1, 1, 1.0, 1.0, 1.0)
     made = [
-        CrossedVariable(name, Reports(np.asarray(y), mechanism), np.arange(len(y)))
+        WeightedVariable(name, Reports(np.asarray(y), mechanism), np.arange(len(y)))
         for name, (mechanism, y) in zip("xy", variables, strict=True)
     ]
-    return WeightedCrossing(sample, facts, tuple(made), np.full(len(sample.w), True))
+    return WeightedModel(sample, facts, tuple(made), np.zeros(len(sample.w), dtype=np.int64))
 
 
 # -- R ---------------------------------------------------------------------------------------
@@ -92,7 +92,7 @@ def test_of_labels_it_is_pearsons_statistic_of_the_weighted_table(epsilon):
     table = np.zeros((3, 4))
     np.add.at(table, (x, y), w)
     expected = chi2_contingency(table * 80 / w.sum(), correction=False)
-    found = crossed(sampled(w), (krr, x), (urr, y)).fit().dependence.null
+    found = crossed(sampled(w), (krr, x), (urr, y)).fit_table().dependence.null
     assert found.pearson == pytest.approx(expected.statistic, rel=1e-9)
     assert found.d == 6
 

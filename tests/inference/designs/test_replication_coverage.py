@@ -18,7 +18,6 @@ from ldpstats.inference.designs.linearisation import (
     Stage,
     degrees_of_freedom,
     estimated_totals,
-    missed_noise,
 )
 from ldpstats.inference.designs.replicates import bootstrap, jackknife
 from ldpstats.likelihood.joint import decode
@@ -72,13 +71,6 @@ def drawn(answers: Any, domain: Any, stages: int, rng: np.random.Generator) -> t
     return sample, (scores, found, inside)
 
 
-def noise_of(weights: Any, scores: Scores, decoding: Any) -> Any:
-    total = scores.total(weights)
-    found = np.zeros((K + 1, K + 1))
-    found[:K, :K] = decoding.noise(total[:K], float(total[K]))
-    return found
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("kind", "stages"), [("jackknife", 1), ("bootstrap", 2)])
 def test_coverage_and_variance(kind: str, stages: int, replications: Callable[..., int]) -> None:
@@ -95,13 +87,17 @@ def test_coverage_and_variance(kind: str, stages: int, replications: Callable[..
         sample, (scores, decoding, inside) = drawn(answers, domain, stages, rng)
         made = jackknife(sample) if kind == "jackknife" else bootstrap(sample, 120, rng)
         sample = replace(sample, replication=made)
-        noise = noise_of(sample.w2, scores, decoding)
-        missed = noise_of(sample.w2 * missed_noise(sample), scores, decoding)
-        law = estimated_totals(sample, scores, noise, missed)
-        found = law.of(SHARES)
-        lacking = estimated_totals(sample, scores, noise, 0.0 * missed).of(SHARES)
+
+        def noise(weights: Any) -> Any:
+            total, added = scores.total(weights), np.zeros((K + 1, K + 1))
+            added[:K, :K] = decoding.noise(total[:K], float(total[K]))
+            return added
+
+        found = estimated_totals(sample, scores, noise).of(SHARES)
+        lacking = estimated_totals(sample, scores).of(SHARES)
         v = np.diagonal(found.covariance)
-        reach = student.isf(0.025, degrees_of_freedom(sample, inside)) * np.sqrt(v)
+        df = degrees_of_freedom(sample, np.where(inside, 0, -1))
+        reach = student.isf(0.025, df) * np.sqrt(v)
         return {
             "p": found.value,
             "v": v,

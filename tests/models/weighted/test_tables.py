@@ -11,7 +11,7 @@ import ldpstats as ldp
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.designs.linearisation import Sample, Stage
 from ldpstats.models.weighted.estimates import SampleFacts
-from ldpstats.models.weighted.tables import CrossedVariable, WeightedCrossing
+from ldpstats.models.weighted.model import WeightedModel, WeightedVariable
 
 JOBS = ("cook", "driver", "nurse")
 KINDS = {
@@ -216,12 +216,12 @@ def one_survey(rng, mechanisms, strata, units):
         range(strata),
     )
     variables = tuple(
-        CrossedVariable(name, one.privatize(one.categories[code], rng), np.arange(len(code)))
+        WeightedVariable(name, one.privatize(one.categories[code], rng), np.arange(len(code)))
         for name, one, code in zip("xy", mechanisms, np.divmod(cell, shape[1]), strict=True)
     )
     facts = SampleFacts("", "", strata, strata * units, len(w), w.sum(), 1.0, 1.0)
     sample = Sample((stage,), np.ones(len(w)), w, w**2)
-    return WeightedCrossing(sample, facts, variables, np.full(len(w), True)).fit()
+    return WeightedModel(sample, facts, variables, np.zeros(len(w), dtype=int)).fit_table()
 
 
 SETTINGS = [
