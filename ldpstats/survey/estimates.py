@@ -8,7 +8,6 @@ of the whole sample where weights are calibrated; units and strata are always th
 from __future__ import annotations
 
 import warnings
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -89,7 +88,6 @@ class Weighed:
     cells: Held  # c rows, or distinct combinations, of the columns that were asked for
     sample: Sample  # of these cells; its stages have all units and strata of the whole sample
     inside: Mask  # (c,), cells of the domain; all, unless calibration needs the whole sample
-    sums: Array | None = None  # (c, R), of the columns of replicate weights
 
 
 def weigh(
@@ -130,15 +128,23 @@ def weigh(
     of_replicates = np.stack(weights[1:], axis=1) if len(weights) > 1 else None
     if of_replicates is not None:
         _warn_of_size(of_replicates, sample.w, design.factors)
-    weighed = Weighed(cells, sample, inside, of_replicates)
-    if not (margins or changes):
-        weighed = _within(weighed)
+    if not (margins or changes or inside.all()):  # the cells inside, with all units of the sample
+        at = np.flatnonzero(inside)
+        stages = tuple(
+            replace(stage, strata=stage.strata[at])
+            if stage.unit is None
+            else replace(stage, unit=stage.unit[at])
+            for stage in stages
+        )
+        sample = replace(sample, stages=stages, n=number[at], w=sample.w[at], w2=sample.w2[at])
+        cells, inside = cells.some(at), inside[at]
+        of_replicates = None if of_replicates is None else of_replicates[at]
     if design.replicates is not None:
-        replication = design.replicates.replication(weighed.sample, weighed.sums)
-        weighed = replace(weighed, sample=replace(weighed.sample, replication=replication))
-    if not changes:
-        return weighed
-    return replace(weighed, sample=adjusted(weighed.cells, weighed.sample, changes).sample)
+        replication = design.replicates.replication(sample, of_replicates)
+        sample = replace(sample, replication=replication)
+    if changes:
+        sample = adjusted(cells, sample, changes).sample
+    return Weighed(cells, sample, inside)
 
 
 def _refuse_weights(name: str, values: Array, design: SampleDesign, na: tuple[str, ...]) -> None:
@@ -194,26 +200,6 @@ def _explain(whole: Remote, design: SampleDesign) -> None:
             raise InvalidArgument(f"{design.argument(name)} {name!r}", value, words)
 
 
-def _within(made: Weighed) -> Weighed:
-    """The cells inside the domain, with all units of the sample."""
-    if made.inside.all():
-        return made
-    at = np.flatnonzero(made.inside)
-    sample = made.sample
-    stages = tuple(
-        replace(stage, strata=stage.strata[at])
-        if stage.unit is None
-        else replace(stage, unit=stage.unit[at])
-        for stage in sample.stages
-    )
-    return Weighed(
-        made.cells.some(at),
-        replace(sample, stages=stages, n=sample.n[at], w=sample.w[at], w2=sample.w2[at]),
-        made.inside[at],
-        None if made.sums is None else made.sums[at],
-    )
-
-
 def _warn_of_size(sums: Array, w: Array, factors: bool) -> None:
     """Warn if replicates, (c, R), are weights taken for factors, or factors taken for weights."""
     size = float(sums.mean(axis=1).sum() / w.sum())
@@ -240,45 +226,36 @@ _METHODS: dict[str, type[Distance]] = {"raking": Raking, "linear": Linear, "logi
 _BOUNDS = "must be a pair (low, high) of what weights may be multiplied by, None where open"
 
 
-class WeightChange(ABC):
-    """A change of weights that was asked for; it is made anew in every analysis."""
-
-    @property
-    @abstractmethod
-    def columns(self) -> tuple[str, ...]:
-        """The columns that it needs, beside the weights."""
-
-
 @dataclass(frozen=True)
-class Trimming(WeightChange):
-    """Weights outside of bounds are cut."""
+class Trimming:
+    """Weights outside of bounds are cut; this is made anew in every analysis."""
 
-    column: str  # of the weights: on an engine respondents are told apart by it
+    columns: tuple[str]  # of the weights: on an engine respondents are told apart by it
     lower: float
     upper: float
     strict: bool
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return (self.column,)
 
     def __str__(self) -> str:
         return f"trimmed to {self.lower:g} to {self.upper:g}"
 
 
 @dataclass(frozen=True)
-class Calibration(WeightChange):
-    """Weights that reproduce population totals."""
+class Calibration:
+    """Weights that reproduce population totals; this is made anew in every analysis."""
 
     given: tuple[Margin, ...] = field(repr=False)
     distance: Distance = field(default_factory=Raking)
 
     @property
     def columns(self) -> tuple[str, ...]:
+        """The columns that it needs, beside the weights."""
         return tuple(dict.fromkeys(name for margin in self.given for name in margin.columns))
 
     def __str__(self) -> str:
         return f"calibrated to {', '.join(margin.name for margin in self.given)}"
+
+
+WeightChange = Trimming | Calibration
 
 
 @dataclass(frozen=True, eq=False)
@@ -745,12 +722,11 @@ def trimmed(
             "trim: weights were calibrated, and trimming would move them off their totals: trim "
             "first and calibrate then, or calibrate with bounds="
         )
-    remedy = "must be a positive finite number, the {} weight"
     ends = []
-    for name, value, end in (("lower", lower, 0.0), ("upper", upper, np.inf)):
-        number = end
+    which = (("lower", lower, 0.0, "least"), ("upper", upper, np.inf, "largest"))
+    for name, value, number, word in which:
         if value is not None:
-            words = remedy.format("least" if name == "lower" else "largest")
+            words = f"must be a positive finite number, the {word} weight"
             number = real_number(name, value, words)
             if not 0.0 < number < np.inf:
                 raise InvalidArgument(name, value, words)
@@ -759,7 +735,7 @@ def trimmed(
         raise InvalidArgument("upper", None, "give the largest weight, upper=, or lower=, or both")
     if not ends[0] < ends[1]:
         raise InvalidArgument("lower", lower, f"must be below upper, {ends[1]:g}")
-    change = Trimming(design.weights, ends[0], ends[1], boolean("strict", strict))
+    change = Trimming((design.weights,), ends[0], ends[1], boolean("strict", strict))
     whole = _whole(data, design, [design.weights], "trim")
     before = adjusted(whole.cells, whole.sample, design.changes).sample
     after: Adjusted = adjusted(whole.cells, whole.sample, [*design.changes, change])

@@ -581,7 +581,7 @@ def degrees_of_freedom(sample: Sample, domain: Codes, g: int = 1) -> Array:
     most = np.array([sample.replication.most_degrees(domain == i) for i in range(g)])
     if not sample.replication.from_design:
         return most
-    return np.minimum(most, _degrees_of_design(sample, domain, g))
+    return np.asarray(np.minimum(most, _degrees_of_design(sample, domain, g)))
 
 
 def _degrees_of_design(sample: Sample, domain: Codes, g: int) -> Array:

@@ -160,7 +160,7 @@ class Bootstrap(Replication):
         return found
 
     def most_degrees(self, inside: npt.NDArray[np.bool_]) -> float:
-        return self.draws.shape[1] - 1.0
+        return float(self.draws.shape[1] - 1)
 
 
 def bootstrap(sample: Sample, n: int, rng: np.random.Generator) -> Bootstrap:

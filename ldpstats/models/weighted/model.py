@@ -93,7 +93,8 @@ class WeightedVariable:
     @property
     def mechanism(self) -> Mechanism:
         """What made the reports."""
-        return self.reports.mechanism
+        made_by: Mechanism = self.reports.mechanism
+        return made_by
 
     @cached_property
     def labels(self) -> pd.Index[Any]:
