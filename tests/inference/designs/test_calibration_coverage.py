@@ -11,6 +11,7 @@ import pytest
 from scipy.stats import t as student
 from simulate import near, repeat
 
+import ldpstats as ldp
 from ldpstats.inference.designs.calibration import (
     Distance,
     Logit,
@@ -28,11 +29,9 @@ from ldpstats.inference.designs.linearisation import (
     estimated_totals,
 )
 from ldpstats.likelihood.joint import decode
-from ldpstats.mechanisms import KRR
-from ldpstats.reports.single import Reports
 
 K, DRAWN, EXISTING = 3, np.array([120.0, 150.0, 210.0]), np.array([600.0, 500.0, 300.0])
-KRR3 = KRR(K, epsilon=3.0)
+KRR3 = ldp.KRR(K, epsilon=3.0)
 SHARES = Ratios(np.eye(K + 1)[:K], np.array([[0.0] * K + [1.0]] * K))
 STRATUM = np.repeat(np.arange(3), EXISTING.astype(int))
 
@@ -74,7 +73,7 @@ def test_coverage_and_variance(distance: Distance, replications: Callable[..., i
         at = cell[rows]
         step = calibrate(np.bincount(at, w, len(margins.codes)), margins, distance)
         sample = calibrated_sample(base, at, [step])
-        found = decode(Reports(KRR3.privatize(answers[rows], rng).y, KRR3))
+        found = decode(ldp.Reports(KRR3.privatize(answers[rows], rng).y, KRR3))
         table = np.column_stack([found.phi, np.ones(len(found.phi))])
         said: dict[str, list[Any]] = {"p": [], "v": [], "given": [], "held": []}
         for inside in (np.full(len(rows), True), domain[rows]):

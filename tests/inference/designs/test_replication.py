@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ldpstats.errors import NotAvailable
+import ldpstats as ldp
 from ldpstats.inference.designs.calibration import Recalibrated
 from ldpstats.inference.designs.linearisation import (
     Ratios,
@@ -89,21 +89,21 @@ def test_the_jackknife_of_respondents_in_cells() -> None:
     found = law(counted, Scores(((np.arange(4), table),)), Jackknife()).of(SHARES)
     expected = law(one_by_one, Scores(((each, table),)), Jackknife()).of(SHARES)
     np.testing.assert_allclose(found.covariance, expected.covariance, rtol=1e-10)
-    with pytest.raises(NotAvailable, match="several weights are summed"):
+    with pytest.raises(ldp.NotAvailable, match="several weights are summed"):
         law(replace(counted, w2=2.0 * counted.w2), scores(4), Jackknife())
 
 
 def test_too_many_units_are_refused() -> None:
     n = 20_001
     sample = rows((stage(None, np.zeros(n, dtype=np.int64), [n]),), np.ones(n))
-    with pytest.raises(NotAvailable, match=r"20001 units takes as many replicates.*'bootstrap'"):
+    with pytest.raises(ldp.NotAvailable, match=r"20001 units takes as many .*'bootstrap'"):
         law(sample, Scores(((np.zeros(n, dtype=np.int64), np.ones((1, 1))),)), Jackknife())
     rng = np.random.default_rng(1)
-    with pytest.raises(NotAvailable, match="take 49997 replicates, or name the clusters"):
+    with pytest.raises(ldp.NotAvailable, match="take 49997 replicates, or name the clusters"):
         bootstrap(sample, 100_000, rng)
     draws = Bootstrap(np.zeros((n, 60_000 // 20), dtype=np.uint8))
     wide = Scores(((np.zeros(n, dtype=np.int64), np.ones((1, 20_000))),))
-    with pytest.raises(NotAvailable, match="20000 totals in 3000 replicates"):
+    with pytest.raises(ldp.NotAvailable, match="20000 totals in 3000 replicates"):
         estimated_totals(replace(sample, replication=draws), wide)
 
 

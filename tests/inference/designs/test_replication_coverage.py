@@ -11,6 +11,7 @@ import pytest
 from scipy.stats import t as student
 from simulate import near, repeat
 
+import ldpstats as ldp
 from ldpstats.inference.designs.linearisation import (
     Ratios,
     Sample,
@@ -21,13 +22,11 @@ from ldpstats.inference.designs.linearisation import (
 )
 from ldpstats.inference.designs.replicates import bootstrap, jackknife
 from ldpstats.likelihood.joint import decode
-from ldpstats.mechanisms import KRR
-from ldpstats.reports.single import Reports
 
 K, STRATA, UNITS, PERSONS = 3, 4, 30, 12
 DRAWN = np.array([12, 18, 21, 24])  # units of each stratum
 INSIDE = 8  # persons of each unit, in two stages
-KRR3 = KRR(K, epsilon=2.0)
+KRR3 = ldp.KRR(K, epsilon=2.0)
 BELOW = np.array([[0.0] * K + [1.0]] * K)
 SHARES = Ratios(np.eye(K + 1)[:K], BELOW)
 STRATUM = np.repeat(np.arange(STRATA), UNITS)
@@ -65,7 +64,7 @@ def drawn(answers: Any, domain: Any, stages: int, rng: np.random.Generator) -> t
     )
     w = (UNITS / DRAWN)[strata[unit]] * PERSONS / size
     sample = Sample((first, second)[:stages], np.ones(len(w)), w, w**2)
-    found = decode(Reports(KRR3.privatize(x, rng).y, KRR3))
+    found = decode(ldp.Reports(KRR3.privatize(x, rng).y, KRR3))
     table = np.column_stack([found.phi, np.ones(len(found.phi))])
     scores = Scores(((np.where(inside, found.place, -1), table),))
     return sample, (scores, found, inside)

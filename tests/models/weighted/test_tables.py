@@ -8,7 +8,6 @@ import pytest
 from scipy.stats import chi2, norm, t
 
 import ldpstats as ldp
-from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.designs.linearisation import Sample, Stage
 from ldpstats.models.weighted.estimates import SampleFacts
 from ldpstats.models.weighted.model import WeightedModel, WeightedVariable
@@ -112,9 +111,9 @@ def test_tests_say_what_they_are(results):
     assert results.test_independence(effects="observed").statistic != test.statistic
     bits = survey("bits").association("job", "ill")
     assert bits.test_independence("second").df[0] < 2.0
-    with pytest.raises(NotAvailable, match="not labels"):
+    with pytest.raises(ldp.NotAvailable, match="not labels"):
         bits.test_independence(effects="observed")
-    with pytest.raises(InvalidArgument, match="method"):
+    with pytest.raises(ldp.InvalidArgument, match="method"):
         results.test_independence("pearson")
 
 
@@ -129,7 +128,7 @@ def test_tests_say_what_they_are(results):
     ],
 )
 def test_what_has_no_weighted_table_says_why(names, options, words):
-    with pytest.raises((InvalidArgument, NotAvailable), match=words):
+    with pytest.raises((ldp.InvalidArgument, ldp.NotAvailable), match=words):
         survey().association(*names, **options)
 
 
@@ -148,7 +147,7 @@ def test_what_has_no_weighted_table_says_why(names, options, words):
     ],
 )
 def test_bad_input_is_named(results, call, words):
-    with pytest.raises(InvalidArgument, match=words):
+    with pytest.raises(ldp.InvalidArgument, match=words):
         call(results)
 
 
@@ -174,20 +173,20 @@ def test_lists_of_candidates_must_hold_all_answers():
     assert found.test_independence().df[0] == 3.0  # and the share of other answers
     shares = found.margins()["word"]
     assert np.all(np.abs(shares["estimate"] - [0.5, 0.3, 0.2]) < 4 * shares["se"])
-    with pytest.raises(NotAvailable, match="answers to 'word' are not among its candidates"):
+    with pytest.raises(ldp.NotAvailable, match="answers to 'word' are not among its candidates"):
         made.association("word", "sex", candidates={"word": ["pear", "plum"]})
-    with pytest.raises(InvalidArgument, match="taken to be complete"):
+    with pytest.raises(ldp.InvalidArgument, match="taken to be complete"):
         made.association("word", "sex", candidates={"word": ["pear", "plum"]}, other=True)
 
 
 def test_nobody_with_both_answers_and_tables_that_are_too_large():
     neither = (np.arange(600) > 9) & (np.arange(600) < 15)
-    with pytest.raises(InvalidArgument, match="nobody of 5 answered both"):
+    with pytest.raises(ldp.InvalidArgument, match="nobody of 5 answered both"):
         survey()[neither].association("job", "ill")
     many = tuple(map(str, range(50)))
     table = pd.DataFrame({"a": many * 2, "b": many * 2, "w": 1.0})
     large = ldp.Survey(table, {"a": ldp.KRR(many, 1.0), "b": ldp.KRR(many, 1.0)}, weights="w")
-    with pytest.raises(NotAvailable, match="50 x 50 cells"):
+    with pytest.raises(ldp.NotAvailable, match="50 x 50 cells"):
         large.association("a", "b")
 
 
