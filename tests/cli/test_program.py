@@ -16,9 +16,8 @@ from shared.job_runs import JOBS, fit, privatize
 
 import ldpstats as ldp
 from ldpstats import io as files
-from ldpstats.cli import common
+from ldpstats.cli import common, main
 from ldpstats.cli import program as cli
-from ldpstats.cli import main
 
 COMMAND = [sys.executable, "-m", "ldpstats.cli"]
 

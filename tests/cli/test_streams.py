@@ -15,8 +15,8 @@ import pytest
 
 import ldpstats as ldp
 from ldpstats import io
-from ldpstats.cli import program as cli
 from ldpstats.cli import main
+from ldpstats.cli import program as cli
 
 pytestmark = pytest.mark.usefixtures("signals_heard")
 
