@@ -18,6 +18,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import EPSILON_RANGE, did_you_mean
+from ldpstats.channels.certificates import Audit
 from ldpstats.channels.structured import Channel, Dense, Uniformised
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.labels import encode
