@@ -58,7 +58,7 @@ from ldpstats.likelihood.joint import (
 from ldpstats.likelihood.tallies import Uncertain
 from ldpstats.mechanisms import Mechanism
 from ldpstats.mechanisms.krr import joint_epsilon, protect_some
-from ldpstats.models.layout import CONSTRAINED, SANDWICH, Fit
+from ldpstats.models.layout import CONSTRAINED, SANDWICH
 from ldpstats.models.results import Label, several_worded
 from ldpstats.models.weighted.estimates import Dependence, Domains, SampleFacts, cell_shares
 from ldpstats.models.weighted.results import WeightedResults
@@ -232,20 +232,18 @@ class WeightedModel:
         variances = np.diagonal(shares.covariance).reshape(g, q)
         linear = Uncertain(shares.value, checked(shares.covariance))
         return {
-            "fit": Fit(
-                fitted=linear,
-                linear=linear,
-                method="inversion",
-                settings="",
-                cov_type="linear",
-                nobs=nobs,
-                n_missing=int(n[(self.domain >= 0) & ~self.inside].sum()),
-                epsilon=joint_epsilon(mechanisms),
-                sources=tuple(map(str, mechanisms)),
-                is_partial=protect_some(mechanisms),
-                name="" if len(self.variables) > 1 else self.variables[0].name,
-                source_nobs=(nobs,) * len(mechanisms),
-            ),
+            "fitted": linear,
+            "linear": linear,
+            "method": "inversion",
+            "settings": "",
+            "cov_type": "linear",
+            "nobs": nobs,
+            "n_missing": int(n[(self.domain >= 0) & ~self.inside].sum()),
+            "epsilon": joint_epsilon(mechanisms),
+            "sources": tuple(map(str, mechanisms)),
+            "is_partial": protect_some(mechanisms),
+            "name": "" if len(self.variables) > 1 else self.variables[0].name,
+            "source_nobs": (nobs,) * len(mechanisms),
             "totals_law": totals,
             "sample": self.facts,
             "domains": Domains(
@@ -358,8 +356,8 @@ class WeightedModel:
         solutions = [part.solution for part in each]
         worst = max(solutions, key=lambda part: (not part.converged, part.gap))
         p = np.concatenate([part.p for part in solutions])
-        fit = replace(
-            results.fit,
+        return replace(
+            results,
             fitted=Uncertain(p, None if V is None else checked(V)),
             method="mle",
             settings="" if constraints is None else CONSTRAINED,
@@ -370,7 +368,6 @@ class WeightedModel:
             converged=worst.converged,
             message=worst.message,
         )
-        return replace(results, fit=fit)
 
     # -- tests -------------------------------------------------------------------------------
 
