@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -27,7 +27,6 @@ from ldpstats.arguments import (
     one_of,
 )
 from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
-from ldpstats.inference import tests as tests_
 from ldpstats.inference.boundary import edge_normal, edge_range
 from ldpstats.inference.designs.linearisation import (
     LinearTotals,
@@ -46,15 +45,24 @@ from ldpstats.inference.designs.tests import (
     score_bounds,
     t_bounds,
 )
-from ldpstats.inference.tests import TestResult, adjusted_differences
-from ldpstats.models.layout import Fit, names_alpha
+from ldpstats.inference.tests import adjusted_differences
+from ldpstats.likelihood.tallies import Uncertain
+from ldpstats.models.layout import (
+    Fit,
+    Pair,
+    count_of,
+    estimator_text,
+    figures,
+    interval_note,
+    names_alpha,
+    touch_ends,
+)
 from ldpstats.models.results import (
     Label,
     Results,
     compared_index,
     compared_pairs,
     group_label,
-    linear_hypothesis,
     several_worded,
 )
 from ldpstats.models.storage import (
@@ -81,8 +89,6 @@ __all__ = [
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
 Limits = Callable[[Codes, Array], Array]  # of the estimates at some places, at critical values
-
-_FIXED = 1e-12  # variance of a contrast, relative to its terms, that is rounding
 
 
 # -- Results: errors, degrees of freedom, design effects, intervals and tests ---------------------
@@ -146,49 +152,15 @@ class DesignResults(Results):
         return self._series(self.domains.df[self._domain_of], "df")
 
     @property
-    def bse(self) -> pd.Series[float]:
-        """Standard errors of `params`; nan where unknown, as in a domain in one sampling unit."""
-        return super().bse.mask(self._unknown)
-
-    @property
-    def linear_bse(self) -> pd.Series[float]:
-        """Standard errors of `linear_params`; nan where they are unknown."""
-        return super().linear_bse.mask(self._unknown)
-
-    @property
-    def linear_cov(self) -> pd.DataFrame:
-        """Covariance matrix of `linear_params`; nan where it is unknown."""
-        return self._known(super().linear_cov)
-
-    def cov_params(self, cov_type: str | None = None) -> pd.DataFrame:
-        """Covariance matrix of `params`, between domains too; nan where it is unknown.
-
-        Parameters
-        ----------
-        cov_type : {None, "default", "linear"}
-            "linear" gives that of `linear_params`.
-        """
-        kind = "default" if cov_type is None else cov_type
-        return self._known(super().cov_params(one_of("cov_type", kind, ("default", "linear"))))
-
-    def _known(self, covariance: pd.DataFrame) -> pd.DataFrame:
-        """Without the rows and columns of domains in one sampling unit."""
-        return covariance.mask(self._unknown[:, None] | self._unknown)
-
-    @property
-    def tvalues(self) -> pd.Series[float]:
-        """The unconstrained estimates over their standard errors; nan where these are zero."""
-        se = self.linear.bse()
-        with np.errstate(divide="ignore", invalid="ignore"):
-            t = np.where((se > 0.0) & ~self._unknown, self.linear.estimate / se, np.nan)
-        return self._series(t, "tvalues")
-
-    # -- domains in one sampling unit --------------------------------------------------------
-
-    @property
     def _unknown(self) -> npt.NDArray[np.bool_]:
-        """Estimates of these domains, (q,)."""
+        """Estimates of domains in one sampling unit, (q,)."""
         return np.asarray(self.domains.alone[self._domain_of])
+
+    def _se(self, which: Uncertain) -> Array:
+        return np.where(self._unknown, np.nan, which.bse())
+
+    def _frame(self, matrix: Array, at: Any = slice(None)) -> pd.DataFrame:
+        return super()._frame(matrix, at).mask(self._unknown[:, None] | self._unknown)
 
     def warn_of_unknown(self) -> None:
         """Warn of domains in one sampling unit, by name."""
@@ -201,14 +173,6 @@ class DesignResults(Results):
                 "shares vary: there are no standard errors; join domains",
                 LDPWarning,
                 stacklevel=5,
-            )
-
-    def _refuse_alone(self, R: Array) -> None:
-        """Refuse hypotheses R, (r, q), about domains in one sampling unit."""
-        if R[:, self._unknown].any():
-            raise NotAvailable(
-                "a test of a domain that lies in one sampling unit, or in strata of one unit, "
-                "which does not show how its shares vary: join domains"
             )
 
     # -- design effects ----------------------------------------------------------------------
@@ -250,14 +214,65 @@ class DesignResults(Results):
 
     # -- presentation ------------------------------------------------------------------------
 
+    def _sample_pairs(self) -> tuple[list[Pair], list[Pair]]:
+        """How the sample was drawn, and what is estimated from it: left and right of a header."""
+        facts = self.sample
+        left = [("Estimator:", estimator_text(self)), ("Design:", facts.design)]
+        left.append(("Variance:", facts.variance))
+        if facts.n_units:
+            strata = "strata" if facts.n_strata > 1 else "stratum"
+            left.append(("Units:", f"{facts.n_units} in {facts.n_strata} {strata}"))
+        weights = ("Sum of weights:", f"{facts.weight_sum:,.6g}")
+        return left, [weights, ("Df of design:", f"{facts.df:g}")]
+
+    def _more_columns(self, shown: pd.DataFrame) -> dict[str, Iterable[str]]:
+        names = ("deff_design", "deff_privacy")  # the two factors of the design effect
+        return {name.replace("_", " "): figures(shown[name], 2) for name in names}
+
+    def _interval_notes(
+        self, frame: pd.DataFrame, uncut: pd.DataFrame, alpha: float, source: str
+    ) -> list[str]:
+        df = self.df.to_numpy()
+        law = f"{self.intervals}, t quantiles with "
+        law += f"{_range(*np.maximum([df.min(), df.max()], 1.0))} df"
+        law += " of each domain" * bool(self.domains.by)
+        notes = [interval_note(alpha, law, touch_ends(frame), source)]
+        notes.append(
+            "deff design: variance without noise over that of a simple random sample; deff "
+            "privacy: variance over that without noise."
+        )
+        inner = (frame["lower"] > 0.0) & (frame["upper"] < 1.0)  # of others it is mostly chance
+        known = frame["effective_n"][inner].dropna()
+        if len(known):
+            size = _range(known.min(), known.max())
+            notes.append(f"Effective sample size: {size} true answers of a simple random sample.")
+        # a variance on so many degrees of freedom has a relative standard error of sqrt(2 / df)
+        spread = frame["deff_privacy"] * np.sqrt(2.0 / np.maximum(frame["df"], 1.0))
+        doubtful = int(((frame["deff_privacy"] > 2.0) & (spread > 0.5)).sum())
+        if frame["deff_design"].isna().any():
+            notes.append(
+                "NOTE: -: not estimable, as the noise leaves no variance for the design, or the "
+                "estimate is not between 0 and 1."
+            )
+        if doubtful:
+            some = f"those of {count_of(doubtful, 'estimate')}"
+            notes.append(
+                "NOTE: where the noise has most of the variance, deff design and deff privacy are "
+                f"rough, here {some if doubtful < len(frame) else 'both'}; their product is not."
+            )
+        if np.any(df < 1.0):
+            notes.append(
+                "WARNING: a domain lies in a single unit of each stratum, which shows little or "
+                "nothing of its variance: its intervals are for one df."
+            )
+        return notes
+
     @names_alpha
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         """Table of estimates: "params", "bse", "linear", "linear_se", "lower", "upper", "df" and
         the columns of `deff`.
         """
-        frame = self._estimates_frame(level(alpha))
-        frame.loc[self._unknown, ["bse", "linear_se"]] = np.nan
-        return pd.concat([frame, self.df, self.deff()], axis=1)
+        return pd.concat([self._estimates_frame(level(alpha)), self.df, self.deff()], axis=1)
 
     def _tidy(self, alpha: float) -> pd.DataFrame:
         from scipy.special import stdtr
@@ -440,99 +455,24 @@ class DesignResults(Results):
 
     # -- tests -------------------------------------------------------------------------------
 
-    def t_test(self, hypothesis: Any) -> Any:
-        """Test linear combinations of the frequencies one by one, two-sided, by t.
-
-        Parameters
-        ----------
-        hypothesis : str, array, or pair (R, q)
-            As in `FrequencyResults.t_test`; in domains the terms are "north:nurse".
-
-        Returns
-        -------
-        statsmodels ContrastResults
-            With `effect`, `sd`, `tvalue`, `pvalue`, `df_denom`, `conf_int()`.
-
-        Raises
-        ------
-        InvalidArgument
-            For a hypothesis that cannot be read, or whose estimate has no sampling variance.
-        """
-        from statsmodels.stats.contrast import ContrastResults
-
-        from ldpstats.models.results import contrast_names
-
-        R, value = linear_hypothesis(hypothesis, self.terms)
-        self._refuse_alone(R)
-        V = self.linear.known()
-        variance, terms = _quadratic(R, V.matrix()), R**2 @ V.variances()
-        fixed = np.flatnonzero(variance <= _FIXED * terms)
-        if fixed.size:
-            remedy = "has no sampling variance: there is nothing to test"
-            raise InvalidArgument("hypothesis", R[fixed[0]].tolist(), remedy)
-        effect, sd, df = R @ self.linear.estimate, np.sqrt(variance), self._contrast_df(R)
-        t = (effect - value) / sd
-        results = ContrastResults(
-            effect=effect,
-            t=t,
-            sd=sd,
-            df_denom=float(df[0]) if len(set(df.tolist())) == 1 else df,
-            value=value,
-            distribution="t",
-        )
-        results.c_names = contrast_names(R, value, self.terms)
-        return results
-
-    def wald_test(self, hypothesis: Any) -> TestResult:
-        """Test several linear restrictions together: Wald's statistic with an F law.
-
-        ``W (d - q + 1) / (d q)`` on q and d - q + 1 degrees of freedom, d those of the design. With
-        few units rather use the Rao-Scott tests, which keep their size.
-
-        Parameters
-        ----------
-        hypothesis : str, array, or pair (R, q)
-            As in `t_test`.
-
-        Raises
-        ------
-        InvalidArgument
-            For restrictions that contradict each other or sum(p) = 1.
-        NotAvailable
-            For as many restrictions as the design has degrees of freedom.
-        """
-        from scipy.special import fdtrc
-
-        R, value = linear_hypothesis(hypothesis, self.terms)
-        self._refuse_alone(R)
-        try:
-            W, q = tests_.wald(R, value, self.linear.estimate, self.linear.known())
-        except InvalidArgument as error:  # which calls it by the name of an array
-            raise InvalidArgument("hypothesis", hypothesis, error.remedy) from None
-        df = float(self._contrast_df(R).min())
-        below = df - q + 1.0
-        if below <= 0.0:
-            raise NotAvailable(
-                f"a Wald test of {q} restrictions: the design has {df:g} degrees of freedom; test "
-                "fewer at once, or use a Rao-Scott test"
-            )
-        F = float(W) * below / (df * q)
-        words = hypothesis if isinstance(hypothesis, str) else f"R p = q, {len(R)} restriction(s)"
-        method = "adjusted Wald F test on the unconstrained estimate"
-        return TestResult(words, F, (float(q), below), float(fdtrc(q, below, F)), method)
-
     def _contrast_df(self, R: Array) -> Array:
         """Degrees of freedom of contrasts, (r, q) -> (r,), by Satterthwaite's rule over domains."""
+        if R[:, self._unknown].any():
+            raise NotAvailable(
+                "a test of a domain that lies in one sampling unit, or in strata of one unit, "
+                "which does not show how its shares vary: join domains"
+            )
         parts, V = [], self.linear.known().matrix()
         for g in range(len(self.domains.df)):
             at = np.flatnonzero(self._domain_of == g)
-            parts.append(_quadratic(R[:, at], V[np.ix_(at, at)]))
+            squares = ((R[:, at] @ V[np.ix_(at, at)]) * R[:, at]).sum(axis=1)
+            parts.append(np.maximum(squares, 0.0))
         return satterthwaite(np.array(parts), self.domains.df[:, None], self.sample.df)
 
 
-def _quadratic(R: Array, V: Array) -> Array:
-    """The variances ``r' V r`` of rows r, (r,)."""
-    return np.asarray(np.maximum(((R @ V) * R).sum(axis=1), 0.0))
+def _range(low: float, high: float) -> str:
+    """Two numbers without decimals, or one if they are alike."""
+    return " to ".join(dict.fromkeys(f"{end:,.0f}" for end in (low, high)))
 
 
 def cell_shares(q: int, m: int, g: int) -> Ratios:

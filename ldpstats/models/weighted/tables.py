@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import boolean, level, listed, one_of, positive_integer
+from ldpstats.arguments import level, listed, one_of
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.boundary import edge_normal
 from ldpstats.inference.designs.linearisation import Ratios, checked
@@ -33,22 +33,11 @@ from ldpstats.labels import labels_from_json, labels_to_json, position, two_posi
 from ldpstats.models.association import presentation as joint
 from ldpstats.models.association.estimates import z_values
 from ldpstats.models.layout import (
-    SummaryTable,
-    closing_notes,
-    decimals,
+    Pair,
     epsilon_text,
-    estimate_cells,
-    estimate_columns,
-    estimator_text,
-    header,
-    largest,
     names_alpha,
     one_line,
-    protection_notes,
     pvalue_words,
-    rest_notes,
-    second_shown,
-    second_words,
 )
 from ldpstats.models.plots import title_text
 from ldpstats.models.results import missing_notes
@@ -60,16 +49,9 @@ from ldpstats.models.weighted.estimates import (
     check_shapes,
     differences_table,
 )
-from ldpstats.models.weighted.results import (
-    EFFECT_COLUMNS,
-    effect_cells,
-    sample_notes,
-    sample_pairs,
-)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from statsmodels.iolib.summary import Summary
 
 __all__ = ["WeightedTable"]
 
@@ -92,7 +74,7 @@ class WeightedTable(DesignResults):
     table : DataFrame, shape (a, b)
         The estimated shares; the first variable in rows, no margins.
     params, bse : Series, indexed by cell
-        The same in a row for each cell, and their standard errors.
+        The same in a row for each cell, and their standard errors; nan if all are in one unit.
     names : tuple of str
         Names of the variables.
     labels : tuple of Index
@@ -530,40 +512,31 @@ class WeightedTable(DesignResults):
     def _facts(self) -> dict[str, Any]:
         return super()._facts() | {"name": self._subject}
 
-    @names_alpha
-    def summary(self, alpha: float = 0.05, max_rows: int = 40, details: bool = False) -> Summary:
-        """The results as a statsmodels `Summary`: text (print it), `as_html()` and `as_latex()`.
-
-        Parameters
-        ----------
-        alpha : float
-            One minus the coverage of the intervals.
-        max_rows : int
-            Cells to show; the largest estimates where there are more.
-        details : bool
-            Also show how the estimate was computed.
-        """
-        alpha, max_rows = level(alpha), positive_integer("max_rows", max_rows)
-        null, details = self.dependence.null, boolean("details", details)
-        test = self.test_independence() if null is not None and null.is_testable else None
-        frame, fit, facts, names = self.summary_frame(alpha), self, self.sample, self.names
-        shown = largest(frame, max_rows)
-        digits, both = decimals(shown), second_shown(frame, details)
-        cells = zip(estimate_cells(shown, digits, both), effect_cells(shown), strict=True)
-        sources = zip(names, fit.sources, strict=True)
-        left = [(f"{one_line(name, 20)}:", source) for name, source in sources]
-        left += [("Estimator:", estimator_text(fit)), *sample_pairs(self)]
+    def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
+        left, right = self._sample_pairs()
+        sources = zip(self.names, self.sources, strict=True)
+        left = [*((f"{one_line(name, 20)}:", source) for name, source in sources), *left]
         right = [
-            ("No. Respondents:", str(fit.nobs)),
-            ("Missing:", str(fit.n_missing)),
-            ("Epsilon, all (nats):", epsilon_text(fit.epsilon)),
-            ("Sum of weights:", f"{facts.weight_sum:,.6g}"),
-            ("Df of design:", f"{facts.df:g}"),
+            ("No. Respondents:", str(self.nobs)),
+            ("Missing:", str(self.n_missing)),
+            ("Epsilon, all (nats):", epsilon_text(self.epsilon)),
+            *right,
         ]
         if self.unprotected:
             right.append(("Not protected:", one_line(", ".join(self.unprotected), 40)))
-        notes = []
-        if test is not None:
+        return f"Weighted joint distribution of {joint.listed(self.names)}", left, right
+
+    def _lines(
+        self, shown: pd.DataFrame, cells: list[list[str]]
+    ) -> tuple[list[str], list[list[str]]]:
+        return joint.cell_stubs(shown.index), cells
+
+    def _interval_notes(self, *of: Any) -> list[str]:
+        notes = missing_notes(self.nobs, self.n_missing, self.names, self.lacking)
+        notes += super()._interval_notes(*of)
+        null = self.dependence.null
+        if null is not None and null.is_testable:
+            test = self.test_independence()
             df = test.df
             words = ", ".join(f"{one:g}" for one in df) if isinstance(df, tuple) else df
             notes.append(
@@ -572,21 +545,7 @@ class WeightedTable(DesignResults):
             )
         for name in self.listed:
             notes.append(f"NOTE: the candidates of {name} are taken for all answers.")
-        return SummaryTable(
-            title=f"Weighted joint distribution of {joint.listed(names)}",
-            header=header(left, right, fit if details else None),
-            columns=[*estimate_columns(alpha, both), *EFFECT_COLUMNS],
-            stubs=joint.cell_stubs(shown.index),
-            body=[row + effects for row, effects in cells],
-            notes=[
-                *missing_notes(fit.nobs, fit.n_missing, names, self.lacking),
-                *sample_notes(self, frame, alpha, second_words(frame, both, digits)),
-                *rest_notes(len(shown), len(frame)),
-                *notes,
-                *protection_notes(fit),
-                *closing_notes(fit, 1.0),
-            ],
-        ).layout()
+        return notes
 
     @names_alpha
     def plot(  # type: ignore[override]  # another kind of plot
