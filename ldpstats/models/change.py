@@ -56,7 +56,6 @@ from ldpstats.models.layout import (
     LONGEST_LABEL,
     Fit,
     Part,
-    Summarised,
     SummaryTable,
     closing_notes,
     decimals,
@@ -85,7 +84,7 @@ from ldpstats.models.plots import (
     sorts,
     title_text,
 )
-from ldpstats.models.results import FittedResults, missing_notes, tidy_names
+from ldpstats.models.results import Results, missing_notes, tidy_names
 from ldpstats.models.storage import maybe_from_dict, maybe_to_dict
 from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import Reports
@@ -238,7 +237,7 @@ def change_between(
     elif fit.linear.covariance is not None:
         V = fit.linear.covariance + Covariance.dense(np.outer(d, d) / nobs)
         test = _homogeneity(d, V, np.arange(d.size), names)
-    return ChangeResults(fit, joint, law, turnover, test, lost)
+    return ChangeResults(joint, law, turnover, test, lost, **vars(fit))
 
 
 def _margins_alone(
@@ -482,7 +481,7 @@ _WIDTH = 7.0  # inches
 
 
 @dataclass(frozen=True, eq=False)
-class ChangeResults(Summarised, FittedResults):
+class ChangeResults(Results):
     """Change of the frequencies between two waves of the same respondents.
 
     `params` are the frequencies of the second wave less those of the first, in the joint
@@ -709,7 +708,7 @@ class ChangeResults(Summarised, FittedResults):
         return frame.assign(pvalue=self.pvalues if known else np.nan)
 
     def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
-        fit, joint, waves = self.fit, self.joint, self.waves
+        fit, joint, waves = self, self.joint, self.waves
         frame = self.summary_frame(alpha)
         order = np.argsort(-np.abs(frame["linear"].to_numpy()), kind="stable")[:max_rows]
         shown = frame if len(frame) <= max_rows else frame.iloc[np.sort(order)]
@@ -755,7 +754,7 @@ class ChangeResults(Summarised, FittedResults):
             notes.append(f"Turnover: {self.turnover(alpha)}.")
         return SummaryTable(
             title=f"Change{question} from {' to '.join(one_line(wave, 40) for wave in waves)}",
-            header=header(left, right, joint.fit if details else None),
+            header=header(left, right, joint if details else None),
             columns=[*heads, *interval_columns(alpha), "p-value"],
             stubs=distinct_lines(shown.index, LONGEST_LABEL),
             body=[[*figures(row, digits), pvalue_text(p)] for row, p in rows],
@@ -763,7 +762,7 @@ class ChangeResults(Summarised, FittedResults):
         )
 
     @names_alpha
-    def plot(
+    def plot(  # type: ignore[override]  # another kind of plot
         self,
         kind: str = "change",
         ax: Axes | None = None,
@@ -835,4 +834,5 @@ class ChangeResults(Summarised, FittedResults):
             raise InvalidArgument("law", law.mean.shape, f"must be of {len(before)} categories")
         if turnover is not None and turnover.step.size != 1:
             raise InvalidArgument("turnover_law", turnover.step.size, "must be of one share")
-        return cls(_change_fit(joint, law, name), joint, law, turnover, test, (first, second))
+        fit = _change_fit(joint, law, name)
+        return cls(joint, law, turnover, test, (first, second), **vars(fit))

@@ -272,7 +272,7 @@ class AssociationModel:
             n_missing=self._n_missing,
             epsilon=max(joint_epsilon(group.counts.mechanisms) for group in evidence.groups),
             sources=self.sources,
-            is_partial=any(margin.fit.is_partial for margin in margin_fits),
+            is_partial=any(margin.is_partial for margin in margin_fits),
             llf=evidence.loglike(solution.p),
             gap=solution.gap,
             n_iter=solution.n_iter,
@@ -281,7 +281,6 @@ class AssociationModel:
         )
         columns = list(zip(*(g.counts.mechanisms for g in evidence.groups), strict=True))
         results = AssociationResults(
-            fit,
             names=self.names,
             labels=tuple([spec.labels for spec in evidence.specs]),
             others=tuple([spec.other for spec in evidence.specs]),
@@ -297,6 +296,7 @@ class AssociationModel:
             ),
             law=estimates.cell_law(evidence, problem, linear.covariance),
             **made_of(evidence, solution),
+            **vars(fit),
         )
         remedy = "" if by_moments else "answers that are not listed are ignored: use other=True"
         doubts = []  # of each variable alone, which its mechanism cannot make

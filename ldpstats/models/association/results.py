@@ -66,8 +66,6 @@ from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.models.layout import (
     DOUBTFUL,
     LONGEST_LABEL,
-    Fit,
-    Summarised,
     SummaryTable,
     closing_notes,
     decimals,
@@ -91,7 +89,7 @@ from ldpstats.models.layout import (
     touch_ends,
 )
 from ldpstats.models.plots import maybe_bar, title_text
-from ldpstats.models.results import FittedResults, missing_notes, warn_of_method
+from ldpstats.models.results import Results, missing_notes, warn_of_method
 from ldpstats.models.storage import (
     estimates_from_dict,
     estimates_to_dict,
@@ -143,7 +141,7 @@ _REQUIRED = frozenset(
 
 
 @dataclass(frozen=True, eq=False)
-class AssociationResults(Summarised, FittedResults):
+class AssociationResults(Results):
     """Estimated joint distribution of two or more privatised variables.
 
     `params`, `table`, `bse` and `cov_params` describe the estimator that was asked for. Intervals,
@@ -518,8 +516,8 @@ class AssociationResults(Summarised, FittedResults):
                 law = cell_law(evidence, problem, V)
             epsilon = max(joint_epsilon(own.counts.mechanisms) for own in evidence.groups)
             made = made_of(evidence)
-        fit = replace(
-            self.fit,
+        return replace(
+            self,
             fitted=summed(self.fitted),
             linear=linear,
             settings="; ".join(
@@ -527,12 +525,8 @@ class AssociationResults(Summarised, FittedResults):
             ),
             epsilon=epsilon,
             sources=some(self.sources),
-            is_partial=any(margin.fit.is_partial for margin in margin_fits),
+            is_partial=any(margin.is_partial for margin in margin_fits),
             llf=float("nan"),
-        )
-        return replace(
-            self,
-            fit=fit,
             names=tuple(chosen),
             labels=some(self.labels),
             others=some(self.others),
@@ -865,7 +859,7 @@ class AssociationResults(Summarised, FittedResults):
         return self._estimates_frame(alpha)
 
     def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
-        fit, names, frame = self.fit, self.names, self.summary_frame(alpha)
+        fit, names, frame = self, self.names, self.summary_frame(alpha)
         shown = largest(frame, max_rows)
         digits, both = decimals(shown), second_shown(frame, details)
         pairs = zip(names, fit.sources, strict=True)
@@ -982,7 +976,7 @@ class AssociationResults(Summarised, FittedResults):
         return notes
 
     @names_alpha
-    def plot(
+    def plot(  # type: ignore[override]  # another kind of plot
         self,
         kind: str = "heatmap",
         ax: Axes | None = None,
@@ -1045,7 +1039,7 @@ class AssociationResults(Summarised, FittedResults):
     # -- storage -----------------------------------------------------------------------------
 
     def _stored(self) -> dict[str, Any]:
-        fields = vars(self.fit) | vars(self)
+        fields = vars(self)
         document: dict[str, Any] = {name: fields[name] for name in _PLAIN}
         document |= {name: number_to_json(fields[name]) for name in _NUMBERS}
         document |= {name: list(fields[name]) for name in _LISTS}
@@ -1067,7 +1061,7 @@ class AssociationResults(Summarised, FittedResults):
         fields |= estimates_from_dict(d)
         fields["labels"] = tuple(labels_from_json("labels", values) for values in d["labels"])
         fields["margin_fits"] = tuple(FrequencyResults.from_dict(fit) for fit in d["margin_fits"])
-        fields["is_partial"] = any(fit.fit.is_partial for fit in fields["margin_fits"])
+        fields["is_partial"] = any(fit.is_partial for fit in fields["margin_fits"])
         cells = int(np.prod([len(values) for values in fields["labels"]]))
         if fields["fitted"].estimate.size != cells or fields["linear"].estimate.size != cells:
             raise InvalidArgument("labels", d["labels"], "do not match the number of estimates")
@@ -1089,7 +1083,7 @@ class AssociationResults(Summarised, FittedResults):
         fields["evidence"] = tallies_from_dict(
             d["tallies"], names, fields["labels"], fields["others"], fields["digest"]
         )
-        return record(cls, fields | {"fit": record(Fit, fields)})
+        return record(cls, fields)
 
 
 # -- Names of cells ------------------------------------------------------------------------------

@@ -254,8 +254,8 @@ class DictionaryModel:
         tested, fitted = tested_strings(fits, grown.score[at], support, alpha)
         how = {"nobs": nobs, "n_missing": self.reports.n_missing, "settings": ", ".join(settings)}
         return DictionaryResults(
-            fit_of(fitted, survey, n_tested, grown.n_cut, **how),
             survey.to_dict(),
+            **vars(fit_of(fitted, survey, n_tested, grown.n_cut, **how)),
             **tested,
             grams=grams_frame(screened, layout.starts),
             edges=edges_frame(screened, tables, graph, layout.starts, members),

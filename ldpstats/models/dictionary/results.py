@@ -39,7 +39,6 @@ from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.models.layout import (
     LONGEST_LABEL,
     Fit,
-    Summarised,
     SummaryTable,
     count_of,
     distinct_lines,
@@ -52,7 +51,7 @@ from ldpstats.models.layout import (
     title,
 )
 from ldpstats.models.plots import title_text
-from ldpstats.models.results import FittedResults
+from ldpstats.models.results import Results
 from ldpstats.models.storage import maybe_from_dict, maybe_to_dict, record
 
 if TYPE_CHECKING:
@@ -97,7 +96,7 @@ _PLAIN = (
 
 
 @dataclass(frozen=True, eq=False)
-class DictionaryResults(Summarised, FittedResults):
+class DictionaryResults(Results):
     """Strings that were found and their frequencies.
 
     The reports of the grams proposed the candidates; those of whole strings tested them, with
@@ -337,7 +336,7 @@ class DictionaryResults(Summarised, FittedResults):
         )
 
     def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
-        survey, fit, frame = self._survey, self.fit, self.summary_frame(alpha)
+        survey, fit, frame = self._survey, self, self.summary_frame(alpha)
         (named, grams, strings), shown = fit.sources, frame.iloc[:max_rows]
         columns = ["estimate", "std err", *interval_columns(alpha), "adj. p-value"]
         columns += ["edges"] if details else []
@@ -481,7 +480,7 @@ class DictionaryResults(Summarised, FittedResults):
         return title_text(title, "\n".join([*filter(None, [self.name]), about]))
 
     @names_alpha
-    def plot(
+    def plot(  # type: ignore[override]  # another kind of plot
         self,
         ax: Axes | None = None,
         alpha: float = 0.05,
@@ -549,8 +548,7 @@ class DictionaryResults(Summarised, FittedResults):
     # -- storage -----------------------------------------------------------------------------
 
     def _stored(self) -> dict[str, Any]:
-        values = vars(self.fit) | vars(self)
-        document = {name: values[name] for name in _PLAIN}
+        document = {name: getattr(self, name) for name in _PLAIN}
         document |= {
             "strings": self.candidates.index.tolist(),
             "candidates": self.candidates.to_dict(orient="list"),
@@ -560,7 +558,7 @@ class DictionaryResults(Summarised, FittedResults):
             "pair_se": number_to_json(self.pair_se),
             "test_se": number_to_json(self.test_se),
         }
-        return document | {name: values[name].to_dict(orient="list") for name in _FRAMES}
+        return document | {name: getattr(self, name).to_dict(orient="list") for name in _FRAMES}
 
     @classmethod
     def _restored(cls, document: dict[str, Any]) -> DictionaryResults:
@@ -573,7 +571,7 @@ class DictionaryResults(Summarised, FittedResults):
         given["goodness_of_fit"] = maybe_from_dict(TestResult, d["goodness_of_fit"])
         fitted, survey = Uncertain.from_dict(d["fitted"]), DictionarySurvey.from_dict(d["survey"])
         rest = {name: d[name] for name in _FIT}
-        given["fit"] = fit_of(fitted, survey, len(given["candidates"]), d["n_cut"], **rest)
+        given |= vars(fit_of(fitted, survey, len(given["candidates"]), d["n_cut"], **rest))
         return record(cls, given | {"survey": survey.to_dict()})
 
 
