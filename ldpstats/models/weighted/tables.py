@@ -30,8 +30,8 @@ from ldpstats.inference.tables import effects
 from ldpstats.inference.tables.ratio import Effect
 from ldpstats.inference.tests import TestResult
 from ldpstats.labels import labels_from_json, labels_to_json, position, two_positions
-from ldpstats.models.association import presentation as joint
 from ldpstats.models.association.estimates import z_values
+from ldpstats.models.association.results import cell_stubs, names_in_turn
 from ldpstats.models.layout import (
     Pair,
     epsilon_text,
@@ -524,12 +524,12 @@ class WeightedTable(DesignResults):
         ]
         if self.unprotected:
             right.append(("Not protected:", one_line(", ".join(self.unprotected), 40)))
-        return f"Weighted joint distribution of {joint.listed(self.names)}", left, right
+        return f"Weighted joint distribution of {names_in_turn(self.names)}", left, right
 
     def _lines(
         self, shown: pd.DataFrame, cells: list[list[str]]
     ) -> tuple[list[str], list[list[str]]]:
-        return joint.cell_stubs(shown.index), cells
+        return cell_stubs(shown.index), cells
 
     def _interval_notes(self, *of: Any) -> list[str]:
         notes = missing_notes(self.nobs, self.n_missing, self.names, self.lacking)
@@ -573,7 +573,9 @@ class WeightedTable(DesignResults):
         words = title_text(title, f"{self.names[0]} and {self.names[1]}, n = {self.nobs:,}")
         low, high = (self._grid(bounds[end].to_numpy()) for end in ("lower", "upper"))
         z = self.departures() if kind == "departures" else None
-        return joint.plot_heat_map(self.table, low, high, ax, words, z)
+        from ldpstats.models.association.presentation import plot_heat_map
+
+        return plot_heat_map(self.table, low, high, ax, words, z)
 
     # -- storage -----------------------------------------------------------------------------
 
