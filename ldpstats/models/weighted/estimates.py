@@ -374,7 +374,7 @@ class DesignResults(Results):
         exact = self.sample.calibrated & fixed & (p > 0.0) & (p < 1.0)  # by population totals
         return np.where(exact[:, None], p[:, None], score_bounds(p, se, t, counted, n))
 
-    def _table(self, functions: Ratios, df: Any, alpha: float, index: Any) -> pd.DataFrame:
+    def _of_totals(self, functions: Ratios, df: Any, alpha: float, index: Any) -> pd.DataFrame:
         """Functions of the totals: "estimate", "se", "lower", "upper".
 
         Ratios to a total of zero are nan, and so are standard errors that nothing is known of.
@@ -414,7 +414,7 @@ class DesignResults(Results):
         {'no': 750.0, 'yes': 250.0}
         """
         shares = self.shares
-        table = self._table(Ratios(shares.A), self.df.to_numpy(), level(alpha), self.index)
+        table = self._of_totals(Ratios(shares.A), self.df.to_numpy(), level(alpha), self.index)
         # who was not seen may be there: what the interval of the share says, in persons
         persons = (shares.B @ self.totals_law.estimate)[:, None]
         unseen = (table["se"] == 0.0).to_numpy()[:, None]
@@ -431,7 +431,7 @@ class DesignResults(Results):
         method = one_of("method", method, ("default", "wald"))
         A, B, persons = *map(self._sums, sets), self._persons
         df, size = self.domains.df, sets.shape[1]
-        table = self._table(Ratios(A, B), df, alpha, index)
+        table = self._of_totals(Ratios(A, B), df, alpha, index)
         if method == "wald":
             return table
         shares = self.totals_law.of(Ratios(np.vstack([A, B]), np.vstack([persons, persons])))

@@ -226,7 +226,9 @@ class WeightedResults(DesignResults):
 
     def _by_domain(self, functions: Ratios, alpha: float, name: str) -> Any:
         """A function for each domain: a Series, or with `by` a table."""
-        table = self._table(functions, self.domains.df, alpha, self.groups if self.by else [name])
+        table = self._of_totals(
+            functions, self.domains.df, alpha, self.groups if self.by else [name]
+        )
         return table if self.by else table.iloc[0]
 
     @names_alpha

@@ -5,7 +5,7 @@ The totals are those of a b cells, a rows, b columns, and the number of persons.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -26,12 +26,9 @@ from ldpstats.inference.designs.tests import (
     ratio_bounds,
     t_bounds,
 )
-from ldpstats.inference.tables import effects
-from ldpstats.inference.tables.ratio import Effect
 from ldpstats.inference.tests import TestResult
-from ldpstats.labels import labels_from_json, labels_to_json, position, two_positions
-from ldpstats.models.association.estimates import z_values
-from ldpstats.models.association.results import cell_stubs, names_in_turn
+from ldpstats.labels import labels_from_json, labels_to_json, position
+from ldpstats.models.association.results import TableResults, cell_stubs, names_in_turn
 from ldpstats.models.layout import (
     Pair,
     epsilon_text,
@@ -39,7 +36,6 @@ from ldpstats.models.layout import (
     one_line,
     pvalue_words,
 )
-from ldpstats.models.plots import title_text
 from ldpstats.models.results import missing_notes
 from ldpstats.models.weighted.estimates import (
     Dependence,
@@ -51,7 +47,7 @@ from ldpstats.models.weighted.estimates import (
 )
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    pass
 
 __all__ = ["WeightedTable"]
 
@@ -61,7 +57,7 @@ Codes = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class WeightedTable(DesignResults):
+class WeightedTable(TableResults, DesignResults):
     """Weighted joint distribution of two privatised variables in a complex sample.
 
     `params` are shares of the population that the weights stand for, of the respondents with both
@@ -101,7 +97,7 @@ class WeightedTable(DesignResults):
     totals, margins, conditional, differences, ratio
         Numbers of persons, distributions of one variable, in all or given the other, and their
         differences and ratios, with intervals.
-    odds_ratio, cramers_v, departures
+    odds_ratio, risk_difference, risk_ratio, cramers_v, departures
         Sizes of the association.
     test_independence
         Rao-Scott and Wald tests.
@@ -125,11 +121,7 @@ class WeightedTable(DesignResults):
     (1.0, 19.0)
     """
 
-    labels: tuple[pd.Index[Any], ...]
-    names: tuple[str, ...]
-    unprotected: tuple[str, ...]
     counted: tuple[Counted, ...]  # of each variable alone
-    lacking: tuple[int, ...]
     dependence: Dependence
     listed: tuple[str, ...] = ()
 
@@ -140,40 +132,14 @@ class WeightedTable(DesignResults):
     )
 
     def __repr__(self) -> str:
-        a, b = self._shape
+        a, b = self.sizes
         names = " x ".join(self.names)
         return f"WeightedTable({self.method}, {names}: {a} x {b}, n={self.nobs})"
-
-    @cached_property
-    def index(self) -> pd.Index[Any]:
-        """One entry per cell, row-major."""
-        return pd.MultiIndex.from_product(self.labels, names=self.names)
-
-    @property
-    def _shape(self) -> tuple[int, int]:
-        first, second = self.labels
-        return len(first), len(second)
-
-    @property
-    def table(self) -> pd.DataFrame:
-        """Estimated shares of the cells."""
-        return self._grid(self.fitted.estimate)
-
-    @property
-    def bse_table(self) -> pd.DataFrame:
-        """Standard errors of `table`."""
-        return self._grid(self.fitted.every_bse())
-
-    def _grid(self, values: Array) -> pd.DataFrame:
-        rows, columns = (
-            own.rename(name) for own, name in zip(self.labels, self.names, strict=True)
-        )
-        return pd.DataFrame(values.reshape(self._shape), index=rows, columns=columns)
 
     @property
     def _forms(self) -> tuple[Array, Array, Array, Array]:
         """Cells, rows, columns and persons as linear forms of the totals."""
-        (a, b), m = self._shape, len(self.totals_law.estimate)
+        (a, b), m = self.sizes, len(self.totals_law.estimate)
         cells, rows, columns, persons = np.split(np.eye(m), [a * b, a * b + a, m - 1])
         return cells, rows, columns, persons
 
@@ -214,7 +180,7 @@ class WeightedTable(DesignResults):
             self.names, own, self.labels, self.counted, strict=True
         ):
             functions = Ratios(forms, persons.repeat(len(forms), axis=0))
-            table = self._table(functions, self._freedom, alpha, labels.rename(name))
+            table = self._of_totals(functions, self._freedom, alpha, labels.rename(name))
             p, se = table["estimate"].to_numpy(), table["se"].to_numpy()
             if not self._unknown.any():
                 t, n = (np.full(p.shape, value) for value in (self._t(alpha), self._effective))
@@ -275,8 +241,8 @@ class WeightedTable(DesignResults):
     def _conditionals(self, axis: int, method: str) -> tuple[Array, Array, Limits]:
         """Shares given a variable, their covariance, nan where unknown, and their limits."""
         default = one_of("method", method, ("default", "wald")) == "default"
-        T, b = self.totals_law.estimate, self._shape[1 - axis]
-        places = np.arange(len(self.index)).reshape(self._shape)
+        T, b = self.totals_law.estimate, self.sizes[1 - axis]
+        places = np.arange(len(self.index)).reshape(self.sizes)
         cells = (places if axis == 0 else places.T).reshape(-1)  # the given variable first
         forms, margins, persons = self._forms[0], self._forms[1 + axis], self._forms[-1]
         rows, defined = Ratios(forms[cells], margins.repeat(b, axis=0)).defined(T)
@@ -396,61 +362,25 @@ class WeightedTable(DesignResults):
             if not isinstance(cell, tuple) or len(cell) != 2:
                 raise InvalidArgument(name, given, remedy)
             i, j = (self._place(name, v, label) for v, label in enumerate(cell))
-            places.append(i * self._shape[1] + j)
+            places.append(i * self.sizes[1] + j)
         if not places or len(set(places)) < len(places):
             raise InvalidArgument(name, given, remedy)
         return places
 
     def _place(self, name: str, axis: int, label: Any) -> int:
-        return position(name, label, self.labels[axis], self._remedy(axis))
-
-    def _remedy(self, axis: int) -> str:
-        return f"is no category of {self.names[axis]}: {list(self.labels[axis])}"
+        known = self.labels[axis]
+        return position(name, label, known, f"is no category of {self.names[axis]}: {list(known)}")
 
     # -- association -------------------------------------------------------------------------
 
-    @names_alpha
-    def odds_ratio(self, rows: Any, columns: Any, alpha: float = 0.05) -> Effect:
-        """Odds of the first of two `columns` against the second, in the first row over the second.
+    def _normal(self, alpha: float) -> float:
+        return float(normal_level(np.array(self._freedom), level(alpha)))
 
-        As `AssociationResults.odds_ratio`, with the covariance of the design and t quantiles.
-
-        Parameters
-        ----------
-        rows, columns : sequence of two labels
-        alpha : float
-            One minus the coverage of the set.
-        """
-        i, j = (
-            two_positions(name, given, own, self._remedy(axis))
-            for axis, (name, given, own) in enumerate(
-                zip(("rows", "columns"), (rows, columns), self.labels, strict=True)
-            )
-        )
-        normal = self._as_normal(level(alpha))
-        return replace(
-            effects.odds_ratio(self.table, self.linear.known(), i, j, normal), alpha=alpha
-        )
-
-    @names_alpha
-    def cramers_v(self, alpha: float = 0.05) -> Effect:
-        """Cramer's V, freed of the bias that design and noise give it.
-
-        As `AssociationResults.cramers_v`, with the covariance of the design and t quantiles; the
-        lower end is above 0 exactly where `test_independence()` rejects at level `alpha`.
-        """
-        V, normal, null = self.linear.known(), self._as_normal(level(alpha)), self.dependence.null
-        p = None
-        if null is not None and null.is_testable:
-            p = self._as_normal(float(np.clip(self.test_independence().pvalue, 1e-300, 1 - 1e-9)))
-        return replace(effects.cramers_v(self.table, V, normal, p), alpha=alpha)
-
-    def _as_normal(self, alpha: float) -> float:
-        return float(normal_level(np.array(self._freedom), alpha))
-
-    def departures(self) -> pd.DataFrame:
-        """Departures from independence, p_ij - r_i c_j, in standard errors."""
-        return self._grid(z_values(*effects.departures(self.table, self.linear.known())))
+    def _independence_pvalue(self) -> float | None:
+        null = self.dependence.null
+        if null is None or not null.is_testable:
+            return None
+        return self._normal(float(np.clip(self.test_independence().pvalue, 1e-300, 1 - 1e-9)))
 
     def test_independence(self, method: str = "unbiased", effects: str = "null") -> TestResult:
         """Test that the variables are independent in what the population was drawn from.
@@ -505,13 +435,6 @@ class WeightedTable(DesignResults):
 
     # -- presentation ------------------------------------------------------------------------
 
-    @property
-    def _subject(self) -> str:
-        return " x ".join(self.names)
-
-    def _facts(self) -> dict[str, Any]:
-        return super()._facts() | {"name": self._subject}
-
     def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
         left, right = self._sample_pairs()
         sources = zip(self.names, self.sources, strict=True)
@@ -546,36 +469,6 @@ class WeightedTable(DesignResults):
         for name in self.listed:
             notes.append(f"NOTE: the candidates of {name} are taken for all answers.")
         return notes
-
-    @names_alpha
-    def plot(  # type: ignore[override]  # another kind of plot
-        self,
-        kind: str = "heatmap",
-        ax: Axes | None = None,
-        alpha: float = 0.05,
-        title: str | None = None,
-    ) -> Axes:
-        """Draw the table with its uncertainty.
-
-        Parameters
-        ----------
-        kind : {"heatmap", "departures"}
-            Cells with their intervals; or coloured by departures from independence in standard
-            errors.
-        ax : matplotlib Axes, optional
-        alpha : float
-            One minus the coverage of the intervals.
-        title : str, optional
-            "" for none; by default the variables and the number of respondents.
-        """
-        kind = one_of("kind", kind, ("heatmap", "departures"))
-        bounds = self.conf_int(level(alpha))
-        words = title_text(title, f"{self.names[0]} and {self.names[1]}, n = {self.nobs:,}")
-        low, high = (self._grid(bounds[end].to_numpy()) for end in ("lower", "upper"))
-        z = self.departures() if kind == "departures" else None
-        from ldpstats.models.association.presentation import plot_heat_map
-
-        return plot_heat_map(self.table, low, high, ax, words, z)
 
     # -- storage -----------------------------------------------------------------------------
 

@@ -8,9 +8,6 @@ import pytest
 from scipy.stats import chi2, norm, t
 
 import ldpstats as ldp
-from ldpstats.inference.designs.linearisation import Sample, Stage
-from ldpstats.models.weighted.estimates import SampleFacts
-from ldpstats.models.weighted.model import WeightedModel, WeightedVariable
 
 JOBS = ("cook", "driver", "nurse")
 KINDS = {
@@ -143,7 +140,7 @@ def test_what_has_no_weighted_table_says_why(names, options, words):
         (lambda t: t.differences("job", "cook", all_pairs=True), "all_pairs"),
         (lambda t: t.odds_ratio(("cook", "cook"), ("yes", "no")), "two different labels"),
         (lambda t: t.test_independence(effects="both"), "effects"),
-        (lambda t: t.plot("mosaic"), "kind"),
+        (lambda t: t.plot("pie"), "kind"),
     ],
 )
 def test_bad_input_is_named(results, call, words):
@@ -193,34 +190,26 @@ def test_nobody_with_both_answers_and_tables_that_are_too_large():
 # -- simulated size -----------------------------------------------------------------------------
 
 
-def one_survey(rng, mechanisms, strata, units):
-    """Reports under independence in clusters, with weights that depend on both answers."""
-    shape = tuple(one.k for one in mechanisms)
-    r, c = (np.arange(k, 0, -1) / (k * (k + 1) / 2) for k in shape)
-    laws = rng.dirichlet(np.outer(r, c).ravel() * 27.0, size=strata * units)
-    size = rng.poisson(28, strata * units) + 2
-    unit = np.repeat(np.arange(strata * units), size)
+def one_survey(rng, mechanisms, strata, units, P=None):
+    """The table of two questions in clusters, with weights that depend on both answers.
+
+    By default the answers are independent; else P, (a, b), is their law in the population.
+    """
+    a, b = (one.k for one in mechanisms)
+    if P is None:
+        P = np.outer(*(np.arange(k, 0, -1) / (k * (k + 1) / 2) for k in (a, b)))
+    laws = rng.dirichlet(P.ravel() * 27.0, size=strata * units)
+    unit = np.repeat(np.arange(strata * units), rng.poisson(28, strata * units) + 2)
     cell = (rng.random((unit.size, 1)) > laws.cumsum(axis=1)[unit]).sum(axis=1)
-    cell = np.minimum(cell, r.size * c.size - 1)
-    accepted = 0.25 + 0.75 * (np.arange(r.size * c.size) % 5) / 4
+    cell = np.minimum(cell, a * b - 1)
+    accepted = 0.25 + 0.75 * (np.arange(a * b) % 5) / 4
     kept = rng.random(unit.size) < accepted[cell]
     unit, cell = unit[kept], cell[kept]
-    w = np.exp(1.6 * (unit // units) / strata) / accepted[cell]
-    stage = Stage(
-        unit,
-        np.arange(strata * units) // units,
-        np.full(strata, float(units)),
-        np.full(strata, np.inf),
-        np.zeros(strata, dtype=np.int64),
-        range(strata),
-    )
-    variables = tuple(
-        WeightedVariable(name, one.privatize(one.categories[code], rng), np.arange(len(code)))
-        for name, one, code in zip("xy", mechanisms, np.divmod(cell, shape[1]), strict=True)
-    )
-    facts = SampleFacts("", "", strata, strata * units, len(w), w.sum(), 1.0, 1.0)
-    sample = Sample((stage,), np.ones(len(w)), w, w**2)
-    return WeightedModel(sample, facts, variables, np.zeros(len(w), dtype=int)).fit_table()
+    people = pd.DataFrame({"x": cell // b, "y": cell % b, "unit": unit, "stratum": unit // units})
+    people["w"] = np.exp(1.6 * people["stratum"] / strata) / accepted[cell]
+    sheet = ldp.Questionnaire({"x": mechanisms[0], "y": mechanisms[1]})
+    how = {"weights": "w", "strata": "stratum", "clusters": "unit"}
+    return ldp.Survey(sheet.privatize(people, rng), sheet, **how).association("x", "y")
 
 
 SETTINGS = [
@@ -244,6 +233,31 @@ def test_the_default_test_keeps_its_size_and_pearsons_does_not(
     band = 3.0 * np.sqrt(0.06 * 0.94 / R)
     assert 0.035 - band < first / R < 0.075 + band
     assert naive / R > 0.1
+
+
+RISKS = [
+    (10, 8, (ldp.KRR(3, 2.0), ldp.Observed(2)), [[0.2, 0.1], [0.1, 0.2], [0.1, 0.3]]),
+    (4, 20, (ldp.Observed(2), ldp.KRR(2, 1.5)), [[0.35, 0.15], [0.2, 0.3]]),
+    (6, 12, (ldp.KRR(2, 2.5), ldp.KRAPPOR(3, 3.0)), [[0.2, 0.15, 0.15], [0.1, 0.25, 0.15]]),
+    (5, 40, (ldp.KRR(2, 1.5), ldp.KRR(2, 1.5)), [[0.3, 0.2], [0.15, 0.35]]),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("strata", "units", "mechanisms", "P"), RISKS)
+def test_comparisons_of_risks_cover(strata, units, mechanisms, P, replications):
+    rng, R, P = np.random.default_rng(12), replications(600, 150), np.array(P)
+    risk = P[:2, 0] / P[:2].sum(axis=1)
+    held = np.zeros(3)
+    for _ in range(R):
+        found = one_survey(rng, mechanisms, strata, units, P)
+        held += [
+            risk[0] - risk[1] in found.risk_difference((0, 1), 0),
+            risk[0] / risk[1] in found.risk_ratio((0, 1), 0),
+            P[0, 0] * P[1, 1] / (P[0, 1] * P[1, 0]) in found.odds_ratio((0, 1), (0, 1)),
+        ]
+    error = 3.0 * np.sqrt(0.05 * 0.95 / R)
+    assert np.all((held / R > 0.93 - error) & (held / R < 0.97 + error)), held / R
 
 
 def test_answers_that_nobody_gave_may_be_there() -> None:
