@@ -40,7 +40,6 @@ from ldpstats.likelihood.problem import Likelihood
 from ldpstats.mechanisms.krr import protect_some
 from ldpstats.models.frequency.estimates import (
     Evidence,
-    Laws,
     Specifications,
     estimated,
     stacked,
@@ -328,16 +327,13 @@ class FrequencyModel:
             or (fit is not None and fit.pvalue < _CERTAIN)
             or unexplained.is_positive(_CERTAIN)
         )
-        laws = Laws(
+        return FrequencyResults(
+            self._labels,
+            Specifications(mechanisms),
             exact=evidence.moments.exact_form(),
             tally=problem.tally(linear, evidence.reference),
             law=problem.report_law(evidence.reference),
             linear_method=problem.linear_method,
-        )
-        return FrequencyResults(
-            self._labels,
-            Specifications(mechanisms),
-            laws,
             fitted=fitted,
             linear=linear,
             method=estimator.name,
