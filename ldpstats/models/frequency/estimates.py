@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
+from operator import attrgetter
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -357,10 +358,10 @@ def rests_on_scores(mechanisms: Sequence[Mechanism], problems: Sequence[Moments]
 
     It is for reports of bits or of blocks without cohorts. A label for each category needs no step.
     """
-    if any(one.n_cohorts for one in mechanisms) or problems[0].k > LARGEST_INFORMATION:
+    if any(map(attrgetter("n_cohorts"), mechanisms)) or problems[0].k > LARGEST_INFORMATION:
         return False
-    pairs = zip(mechanisms, problems, strict=True)
-    return any(one.n_bits or problem.has_blocks for one, problem in pairs)
+    bits = any(map(attrgetter("n_bits"), mechanisms))
+    return bits or any(map(attrgetter("has_blocks"), problems))
 
 
 def effective_counts(problems: Sequence[OneStep], p: Array) -> Array:
@@ -427,7 +428,7 @@ class Evidence:
     @property
     def has_patterns(self) -> bool:
         """Whether whole reports were counted, and not only the sums of their bits."""
-        return all(counts.has_patterns for counts in self.sources)
+        return all(map(attrgetter("has_patterns"), self.sources))
 
     @cached_property
     def likelihoods(self) -> list[Likelihood]:
@@ -475,7 +476,7 @@ class Evidence:
 
         Sums of bits do not tell the likelihood.
         """
-        made_by = [counts.mechanism for counts in self.sources]
+        made_by = list(map(attrgetter("mechanism"), self.sources))
         if not (self.has_patterns and rests_on_scores(made_by, self.problems)):
             return None
         likelihood = stacked([part.prepared() for part in self.likelihoods])
@@ -505,7 +506,7 @@ class Evidence:
         An ill-conditioned channel takes the projected linear estimate far from the reports that
         were seen, and variances with it; the maximum of the likelihood stays with them.
         """
-        labels = self.has_patterns and not any(c.mechanism.n_bits for c in self.sources)
+        labels = self.has_patterns and not any(map(attrgetter("mechanism.n_bits"), self.sources))
         if labels and self.moments.is_dense and self.moments.k <= LARGEST_PLUG_IN:
             return self.maximum.p
         return None

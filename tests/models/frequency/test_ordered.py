@@ -200,7 +200,7 @@ def test_coverage(name: str, replications: Callable[..., int]) -> None:
 
     def survey(_: int) -> dict[str, Any]:
         results = ldp.FrequencyModel(mechanism.draw(p, n, rng)).fit_quietly("inversion")
-        mean = ordered.mean_score(results.linear, results.laws, scores, results.answers)
+        mean = ordered.mean_score(results, scores, results.answers)
         tails = [mean.pvalue(float(scores @ p), upper) for upper in (True, False)]
         sums = ordered.cumulative_sums(results, results.answers)
         ends = [ordered.quantile_bounds(sums, q, 0.05)[1:] for q in qs]
