@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 from shared.hashed_cells import hashed, incidence
 
-from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats import InvalidArgument, NotAvailable
 from ldpstats.likelihood import hashed as designs
 from ldpstats.likelihood.hashed import HashDesign, least_squares, undetermined
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 from shared.hashed_cells import hashed, incidence
 
-from ldpstats.errors import InvalidArgument
+from ldpstats import InvalidArgument
 from ldpstats.estimators import EM, MLE
 from ldpstats.estimators.solvers import STEP
 from ldpstats.likelihood import rows as base

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import ldpstats as ldp
-from ldpstats.models.frequency.model import FrequencyModel
+from ldpstats import FrequencyModel
 
 RNG = np.random.default_rng(1)
 ANSWERS = RNG.integers(0, 5, 300)
