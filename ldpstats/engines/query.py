@@ -266,6 +266,10 @@ class Query:
 
         return self.source.tried(run)
 
+    def tried(self, action: Callable[[Any], T]) -> T:
+        """What an action on the frame returns; its failures name the data."""
+        return self.source.tried(lambda: action(self.frame(self.source.engine.session())))
+
     def _check(self, names: Sequence[str]) -> None:
         engine = self.source.engine
         for name in names:

@@ -63,7 +63,7 @@ from ldpstats.models.plots import maybe_bar, moved, progress_bar
 from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.layout import cohort_column, fingerprint_column
 from ldpstats.reports.single import BitCounts, Counts, Reports, possible_reports, tallied
-from ldpstats.survey.conditions import columns_in, parse
+from ldpstats.survey.conditions import read
 from ldpstats.survey.data import (
     Csv,
     Held,
@@ -115,7 +115,7 @@ def count(
     cohort: str | None = None,
     bits: bool = False,
     missing: str = "count",
-    where: str | None = None,
+    where: Any = None,
     na: Any = (),
     table: str | None = None,
     engine: str | None = None,
@@ -143,7 +143,7 @@ def count(
         linear estimates, but does not give the likelihood.
     missing : {"count", "raise"}
         Count missing reports in `n_missing`, or refuse them.
-    where : str, optional
+    where : str or expression of Narwhals, optional
         A condition on other columns, as for `Survey.where`.
     na : list, or mapping from column to list
         Codes that mean missing, as for `Survey`.
@@ -210,9 +210,7 @@ def count(
             held = held_on(rows, sheet, {} if cohort is None else {column: cohort}, whole=False)
             held.columns_of([] if count is None else [count])
             if where is not None:
-                tree = parse(where)
-                held.prepare(columns_in(tree))
-                held = held.where(tree)
+                held = held.where(read(where))
             data = tally(held, column, bits, count)
             if isinstance(data, Reports):
                 found = data.tally(bits=bits)

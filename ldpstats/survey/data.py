@@ -10,6 +10,7 @@ import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +21,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import did_you_mean
+from ldpstats.engines.base import picked
 from ldpstats.engines.others import opened
 from ldpstats.engines.parquet import found_files, is_files
 from ldpstats.engines.query import Query
@@ -34,6 +36,7 @@ from ldpstats.io.reports import (
 from ldpstats.io.storage import FilePath, checked_path, refusal
 from ldpstats.io.tables import (
     coded,
+    columns_shown,
     csv_lines,
     file_format,
     missing_texts,
@@ -51,7 +54,7 @@ from ldpstats.reports.layout import (
     fingerprint_column,
 )
 from ldpstats.reports.single import Reports
-from ldpstats.survey.conditions import Condition, expression, known, truth
+from ldpstats.survey.conditions import Condition, in_memory, known, pushed, sides
 from ldpstats.survey.questionnaire import (
     Coded,
     Questionnaire,
@@ -139,9 +142,23 @@ class Held(ABC):
         """All rows in memory, as far as these questions and columns need them."""
         return self
 
-    def where(self, condition: Condition) -> Held:
-        """The rows for which a condition is true."""
-        return Selected(self, np.flatnonzero(truth(condition, self).true))
+    def where(self, condition: Any) -> Held:
+        """The rows for which a condition, or an expression of Narwhals, is true."""
+        if isinstance(condition, Condition):
+            self.prepare(condition.columns())
+            return Selected(self, np.flatnonzero(sides(condition, in_memory(self))[0]))
+        import narwhals
+        import pyarrow
+
+        self.prepare(self.public_columns)
+        columns = {}
+        for name in self.public_columns:
+            with suppress(InvalidArgument, OverflowError):  # of values that it may not ask for
+                columns[name] = pyarrow.array(self.public(name).plain(), from_pandas=True)
+        frame = narwhals.from_native(pyarrow.table(columns))
+        check_expression(condition, frame)
+        made = frame.with_columns(condition.alias("where")).get_column("where")
+        return Selected(self, np.flatnonzero(made.fill_null(False).to_numpy()))
 
     def some(self, rows: npt.NDArray[np.int64]) -> Held:
         """The rows at these positions, each at most once."""
@@ -204,6 +221,20 @@ class Held(ABC):
         if name in self.questionnaire:
             return self.reported(name)
         return as_observed(self.public(name))
+
+
+def check_expression(expression: Any, public: Any) -> None:
+    """Refuse an expression of Narwhals that does not choose rows by columns of a frame."""
+    import narwhals
+    from narwhals.exceptions import ColumnNotFoundError
+
+    try:
+        kinds = list(public.select(expression).collect_schema().values())
+    except ColumnNotFoundError:
+        remedy = f"names a column that is not public; they are {columns_shown(public.columns)}"
+        raise InvalidArgument("where", expression, remedy) from None
+    if kinds != [narwhals.Boolean]:
+        raise InvalidArgument("where", expression, "must be true or false in each row")
 
 
 @dataclass(frozen=True, eq=False)
@@ -571,8 +602,15 @@ class Remote(Derived):
     def reported(self, name: str) -> Coded:
         return self.read([name]).reported(name)
 
-    def where(self, condition: Condition) -> Remote:
-        return replace(self, query=self.query.filtered(expression(condition, self)))
+    def where(self, condition: Any) -> Remote:
+        if isinstance(condition, Condition):
+            condition, _ = sides(condition, pushed(self))
+        else:
+            self.query.tried(
+                lambda frame: check_expression(condition, picked(frame, self.public_columns))
+            )
+            condition = condition.fill_null(False)
+        return replace(self, query=self.query.filtered(condition))
 
     def cells(
         self, names: Sequence[str], count: str | None = None

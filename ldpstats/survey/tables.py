@@ -147,6 +147,22 @@ class Column:
         place = np.append(np.cumsum(seen) - 1, -1)
         return Column(self.name, kind, place[self.codes].astype(np.int64), values, self.ordered)
 
+    def plain(self) -> Any:
+        """As formula engines know it, (n,): missing numbers NaN, others None."""
+        codes, values, missing = self.codes, self.values, self.missing
+        if self.ordered is not None and self.kind != "empty":
+            labels: Any = values.tolist() if self.kind != "date" else values
+            return pd.Categorical.from_codes(codes, categories=labels, ordered=self.ordered)
+        if self.kind == "number":
+            whole = values.dtype == object and not missing.any()
+            numbers = values.astype(np.int64 if whole else np.float64)
+            return numbers[codes] if not missing.any() else np.append(numbers, np.nan)[codes]
+        if self.kind == "date":
+            return np.append(values, np.datetime64("NaT"))[codes]
+        if self.kind == "boolean" and not missing.any():
+            return values.astype(bool)[codes]
+        return np.append(values.astype(object), [None])[codes]
+
 
 def as_column(name: str, series: pd.Series[Any]) -> Column:
     """Read a column of any type; refuse one of several types, or of types that are not values."""
