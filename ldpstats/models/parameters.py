@@ -382,7 +382,7 @@ class DeviceGroups:
         """Frequencies and parameters that the laws leave open at a generic point."""
         exact = []  # exponents and exact coefficients of channel matrices without rounded entries
         for mechanism in self.mechanisms:
-            if isinstance(mechanism, UnknownDevice | DeviceMechanism):
+            if isinstance(mechanism, DeviceMechanism):
                 exact.append(terms_of(mechanism.exact, self.names))
         terms = [found for found in exact if found is not None]
         k, m = len(self.categories), len(self.names)
