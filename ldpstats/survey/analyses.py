@@ -424,7 +424,7 @@ def matched(first: Held, second: Held, id: str, suffixes: tuple[str, str]) -> He
             query = first.query.joined(second.query, id, suffixes)
             sizes = len(first), len(second)
             waves = Waves.matched((first, second), id, suffixes, sizes, len(query))
-            return Remote(waves, query, query)
+            return Remote(waves, query)
     for wave in (first, second):
         if not wave.ordered:
             raise NotAvailable(

@@ -503,7 +503,7 @@ def held_on(
     """The rows of a table, with the questions that its columns answer; see `Collected`."""
     if isinstance(rows, Query):
         collected = Collected(OnEngine("data", rows), sheet, cohorts or {}, whole)
-        return Remote(collected, rows, rows)
+        return Remote(collected, rows)
     if isinstance(rows, Csv):
         check_names(rows.name, list(rows.columns))
         for question in sheet.entries:
@@ -582,7 +582,6 @@ class Remote(Derived):
     """
 
     query: Query
-    all_rows: Query
     domains: dict[str, Domain] = field(default_factory=dict, repr=False)
     empty: dict[str, bool] = field(default_factory=dict, repr=False)
 
@@ -606,9 +605,8 @@ class Remote(Derived):
         if isinstance(condition, Condition):
             condition, _ = sides(condition, pushed(self))
         else:
-            self.query.tried(
-                lambda frame: check_expression(condition, picked(frame, self.public_columns))
-            )
+            public = picked(self.query.frame(self.query.engine.session()), self.public_columns)
+            self.query.tried(lambda: check_expression(condition, public))
             condition = condition.fill_null(False)
         return replace(self, query=self.query.filtered(condition))
 
@@ -618,7 +616,7 @@ class Remote(Derived):
         cells = self.query.cells(self.columns_of(names), count)
         last = cells.num_columns - 1  # by place: a column of the table may be called n too
         n, cells = cells.column(last).to_numpy(), cells.remove_column(last)
-        if self.query is self.all_rows:
+        if not self.query.filters:
             self._learn(names, cells)
         return Part(self, Read("data", self.query, read=cells), n), n
 
@@ -642,7 +640,7 @@ class Remote(Derived):
         for name in names:
             known = name in self.domains or isinstance(self.whole, Waves)
             if not known and self.owner(name) is None:
-                self.domains[name] = Domain.of(self.all_rows, name, cells.column(name))
+                self.domains[name] = Domain.of(self.query.whole(), name, cells.column(name))
 
     def domain(self, name: str) -> Domain:
         """The distinct values of a column in the whole table."""
@@ -653,7 +651,7 @@ class Remote(Derived):
                 domain = wave.domain(old)
                 self.domains[name] = replace(domain, column=replace(domain.column, name=name))
             else:
-                self.domains[name] = Domain.of(self.all_rows, name)
+                self.domains[name] = Domain.of(self.query.whole(), name)
         return self.domains[name]
 
     # -- what conditions ask --------------------------------------------------------------------
@@ -675,7 +673,9 @@ class Remote(Derived):
             assert isinstance(wave, Remote)
             return wave.is_empty(old)
         if name not in self.empty:
-            self.empty[name] = not len(self.all_rows.filtered(known(name, self.compared(name))))
+            self.empty[name] = not len(
+                self.query.whole().filtered(known(name, self.compared(name)))
+            )
         return self.empty[name]
 
     def distinct(self, names: Sequence[str]) -> tuple[Held, list[list[Any]]]:
