@@ -67,8 +67,6 @@ from ldpstats.survey.conditions import read
 from ldpstats.survey.data import (
     Csv,
     Held,
-    Part,
-    Read,
     Remote,
     Waves,
     held_on,
@@ -406,8 +404,7 @@ def summed(
     taken = {c: d.take(at) for c, d, at in zip(columns, domains, places, strict=True)}
     sums = list(found.values()) or [made_by.no_counts().bit_counts()]
     n = np.array([part.nobs + part.n_missing for part in sums])
-    read = pyarrow.table(taken)
-    return Part(remote, Read("data", remote.query, read=read), n), sums
+    return remote.part(pyarrow.table(taken), n), sums
 
 
 # -- Two waves of a survey side by side, wherever their rows are ----------------------------------

@@ -242,7 +242,8 @@ def _words(text: str) -> Iterator[_Word]:
         if found is None:
             wrong = next((w for w in _REMEDIES if text.startswith(w, at)), None)
             _refuse(text, at, _REMEDIES[wrong] if wrong else "this is not part of a condition")
-        word, kind, operand = found[0], str(found.lastgroup), None
+        word, kind = found[0], str(found.lastgroup)
+        operand: Any = None
         remedy = "a number, a text or a name ends here: is a blank missing?"
         if kind == "number":
             if re.match(r"[-+]?0[0-9]", word):
@@ -543,7 +544,8 @@ def _against(name: str, dtype: Any, sign: str, value: Any) -> Any:
         return SIGNS[sign](col, value)  # float has fewer digits
     if dtype.is_numeric() and not dtype.is_integer():
         return SIGNS[sign](col.cast(narwhals.Float64), float(value))
-    unit, step = "", 1
+    unit: Any = None
+    step = 1
     if dtype.is_integer():
         signed, bits = str(dtype).startswith("I"), int(str(dtype).lstrip("UInt"))
         low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)

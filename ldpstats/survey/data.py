@@ -71,8 +71,8 @@ __all__ = [
     "QUESTIONNAIRE_FILE",
     "Csv",
     "Held",
+    "OnEngine",
     "Part",
-    "Read",
     "Remote",
     "Selected",
     "Waves",
@@ -95,6 +95,7 @@ class Held(ABC):
     questionnaire: Questionnaire
     lost: tuple[int, int] = (0, 0)  # persons left out when waves were matched: in one of them only
     ordered: bool = True  # whether rows stay in one order, however often they are read
+    n: Array | None = None  # how many respondents each row stands for; None: one
 
     @property
     @abstractmethod
@@ -118,7 +119,7 @@ class Held(ABC):
     @property
     def respondents(self) -> int:
         """How many respondents the rows are."""
-        return len(self)
+        return len(self) if self.n is None else int(self.n.sum())
 
     def cells(
         self, names: Sequence[str], count: str | None = None
@@ -159,10 +160,6 @@ class Held(ABC):
         check_expression(condition, frame)
         made = frame.with_columns(condition.alias("where")).get_column("where")
         return Selected(self, np.flatnonzero(made.fill_null(False).to_numpy()))
-
-    def some(self, rows: npt.NDArray[np.int64]) -> Held:
-        """The rows at these positions, each at most once."""
-        return Selected(self, rows)
 
     @abstractmethod
     def parts_of(self, name: str) -> dict[str, str | None]:
@@ -413,6 +410,10 @@ class Selected(Derived):
 
     rows: npt.NDArray[np.int64]  # positions, each at most once
 
+    @property
+    def n(self) -> Array | None:  # type: ignore[override]
+        return None if self.whole.n is None else self.whole.n[self.rows]
+
     def __len__(self) -> int:
         return len(self.rows)
 
@@ -523,23 +524,25 @@ def held_on(
 
 @dataclass(frozen=True, eq=False)
 class OnEngine(Table):
-    """The rows of a query as a table that reads a column when it is needed."""
+    """The rows of a query as a table that reads a column when it is needed, or was read."""
 
     frame: Query
+    read: Any = None  # pyarrow.Table of the columns that were read, perhaps of other rows
 
     @property
     def columns(self) -> tuple[str, ...]:
         return self.frame.columns
 
     def __len__(self) -> int:
-        return len(self.frame)
+        return len(self.frame if self.read is None else self.read)
 
     def _column(self, name: str) -> pd.Series[Any]:
         return series_of(self.frame, name, self.arrow(name))
 
     def arrow(self, name: str) -> Any:
         """A column as an array of Arrow."""
-        return self.frame.rows([name]).column(name).combine_chunks()
+        read = self.frame.rows([name]) if self.read is None else self.read
+        return read.column(name).combine_chunks()
 
     def check_marks(self, name: str, made_by: Any) -> None:
         digits = self.frame.cells([name]).column(0).to_pandas()
@@ -559,19 +562,6 @@ class OnEngine(Table):
 
     def stored(self, name: str) -> Any:
         return self.frame.stored(name)
-
-
-@dataclass(frozen=True, eq=False)
-class Read(OnEngine):
-    """Columns of some rows or cells of a query, which were read."""
-
-    read: Any = None  # pyarrow.Table
-
-    def __len__(self) -> int:
-        return int(self.read.num_rows)
-
-    def arrow(self, name: str) -> Any:
-        return self.read.column(name).combine_chunks()
 
 
 @dataclass(frozen=True, eq=False)
@@ -618,22 +608,23 @@ class Remote(Derived):
         n, cells = cells.column(last).to_numpy(), cells.remove_column(last)
         if not self.query.filters:
             self._learn(names, cells)
-        return Part(self, Read("data", self.query, read=cells), n), n
+        return self.part(cells, n), n
 
     def weighted(
         self, names: Sequence[str], weights: Sequence[str], domain: Remote, factors: bool
     ) -> tuple[Part, Any]:
         """Distinct combinations of columns, and `Query.weighted` sums; which are in the domain."""
-        query = self.query
         filters = domain.query.filters
-        cells, sums = query.weighted(self.columns_of(names), weights, filters, factors)
+        cells, sums = self.query.weighted(self.columns_of(names), weights, filters, factors)
         self._learn(names, cells)
-        return Part(self, Read("data", query, read=cells), sums.column("n").to_numpy()), sums
+        return self.part(cells, sums.column("n").to_numpy()), sums
 
     def read(self, names: Sequence[str]) -> Held:
-        if self.ordered:
-            return Part(self, OnEngine("data", self.query))
-        return Part(self, Read("data", self.query, read=self.query.rows(self.columns_of(names))))
+        return self.part(None if self.ordered else self.query.rows(self.columns_of(names)))
+
+    def part(self, read: Any, n: Array | None = None) -> Part:
+        """Rows, or cells of n respondents, of which these columns were read; None: not yet."""
+        return Part(self, OnEngine("data", self.query, read=read), n)
 
     def _learn(self, names: Sequence[str], cells: Any) -> None:
         """Keep the distinct values of public columns, which all cells of a whole table have."""
@@ -690,7 +681,7 @@ class Remote(Derived):
         else:
             read = self.query.cells(columns)
             read = read.remove_column(read.num_columns - 1)
-        values = Part(self, Read("data", self.query, read=read))
+        values = self.part(read)
         first = [next(iter(self.parts_of(name))) for name in names]
         return values, [read.column(column).to_pylist() for column in first]
 
@@ -701,21 +692,11 @@ class Part(Derived):
 
     whole: Remote
     table: OnEngine
-    n: Array | None = None  # how many respondents each cell stands for
+    n: Array | None = None
     parsed: dict[str, Coded] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
         return len(self.table)
-
-    @property
-    def respondents(self) -> int:
-        return len(self) if self.n is None else int(self.n.sum())
-
-    def some(self, rows: npt.NDArray[np.int64]) -> Held:
-        if self.n is None or not isinstance(self.table, Read):
-            return super().some(rows)
-        table = replace(self.table, read=self.table.read.take(rows))
-        return Part(self.whole, table, self.n[rows])
 
     def prepare(self, names: Iterable[str]) -> None:
         """Nothing: the columns were read, or are read one by one."""

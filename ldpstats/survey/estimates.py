@@ -208,7 +208,7 @@ def _within(made: Weighed) -> Weighed:
         for stage in sample.stages
     )
     return Weighed(
-        made.cells.some(at),
+        Selected(made.cells, at),
         replace(sample, stages=stages, n=sample.n[at], w=sample.w[at], w2=sample.w2[at]),
         made.inside[at],
         None if made.sums is None else made.sums[at],
