@@ -476,6 +476,10 @@ class Results(Stored, Fit):
         """Rows at the end of the summary that are shown however many there are."""
         return 0
 
+    def _stubs(self, labels: pd.Index[Any]) -> list[str]:
+        """Labels of rows of the summary, of which no two are alike."""
+        return distinct_lines(labels, SUMMARY_LABEL)
+
     def _more_columns(self, shown: pd.DataFrame) -> dict[str, Iterable[str]]:
         """Cells behind the intervals, by the heads of their columns."""
         if "presence_pvalue" not in shown:
@@ -512,7 +516,7 @@ class Results(Stored, Fit):
             title=name,
             header=header(left, right, self if details else None),
             columns=[*estimate_columns(alpha, both), *more],
-            stubs=distinct_lines(shown.index, SUMMARY_LABEL),
+            stubs=self._stubs(shown.index),
             body=list(map(list, body)),
             notes=[
                 *self._interval_notes(frame, uncut, alpha, second_words(frame, both, digits)),
