@@ -427,24 +427,12 @@ _FEWEST_COHORTS = 8  # from which tests over incomplete lists keep their level
 
 @dataclass(frozen=True, eq=False)
 class CohortMoments(Moments):
-    """Equations of hashed candidates from one or several mechanisms.
+    """Equations of hashed candidates from one or several mechanisms."""
 
-    Parameters
-    ----------
-    sources : tuple of CohortSource
-        Over the same S candidates.
-    is_open : bool
-        Whether answers may not be among the candidates.
-    describe : callable
-        ``describe()`` says in words which candidates cannot be told apart, or what would help.
-    incomplete : bool
-        Whether the covariance allows for answers that are not listed, see `open_ended`.
-    """
-
-    sources: tuple[CohortSource, ...]
+    sources: tuple[CohortSource, ...]  # over the same S candidates
     is_open: bool = field()  # required, whatever `Moments` has
-    describe: Callable[[], str]
-    incomplete: bool = False
+    describe: Callable[[], str]  # which candidates cannot be told apart, or what would help
+    incomplete: bool = False  # the covariance allows for answers not listed, see `open_ended`
     kind: str = "cohorts"
 
     @property
@@ -943,33 +931,15 @@ class Noise(ABC):
 
 @dataclass(frozen=True, eq=False)
 class CohortSource:
-    """The equations of one mechanism's reports.
+    """The equations of one mechanism's reports."""
 
-    Parameters
-    ----------
-    design : HashDesign
-        A, with C cohorts of m cells and S candidates.
-    offset : float
-        Mean of a cell that no candidate explains.
-    ones : array of int64, shape (C, m)
-        How often each label was reported, or each bit set.
-    reports : array of int64, shape (C,)
-        Reports of each cohort.
-    precision : float
-        Weight of an equation per report: one over the variance of a cell at the uniform p.
-    noise : Noise
-        What the covariance of the frequencies is.
-    given : array, shape (C,), or None
-        Weight of the equations of each cohort; None for `precision` times `reports`.
-    """
-
-    design: HashDesign
-    offset: float
-    ones: Array
-    reports: Array
-    precision: float
+    design: HashDesign  # A, with C cohorts of m cells and S candidates
+    offset: float  # mean of a cell that no candidate explains
+    ones: Array  # (C, m), how often each label was reported, or each bit set
+    reports: Array  # (C,) of each cohort
+    precision: float  # weight of an equation per report: over the variance of a cell at uniform p
     noise: Noise
-    given: Array | None = None
+    given: Array | None = None  # (C,) weights of cohorts; None for `precision` times `reports`
 
     @cached_property
     def moved(self) -> Array:

@@ -12,7 +12,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from itertools import product
+from itertools import chain, product, repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -513,11 +513,15 @@ class Results(Stored, Fit):
         """Rows at the end of the summary that are shown however many there are."""
         return 0
 
+    def _stubs(self, labels: pd.Index[Any]) -> list[str]:
+        """Labels of rows of the summary, of which no two are alike."""
+        return distinct_lines(labels, SUMMARY_LABEL)
+
     def _lines(
         self, shown: pd.DataFrame, cells: list[list[str]]
     ) -> tuple[list[str], list[list[str]]]:
         """Names of the rows of the summary, and their cells."""
-        return distinct_lines(shown.index, SUMMARY_LABEL), cells
+        return self._stubs(shown.index), cells
 
     def _more_columns(self, shown: pd.DataFrame) -> dict[str, Iterable[str]]:
         """Cells behind the intervals, by the heads of their columns."""
@@ -542,14 +546,16 @@ class Results(Stored, Fit):
         return closing_notes(self, 1.0)
 
     def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
-        frame, uncut = (table.iloc[self.linear.places] for table in self._rows(alpha))
+        frame, uncut = self._rows(alpha)
+        frame, uncut = frame.iloc[self.linear.places], uncut.iloc[self.linear.places]
         ends = len(frame) - self._n_fixed
         shown = pd.concat([largest(frame.iloc[:ends], max_rows), frame.iloc[ends:]])
         digits, both = decimals(shown), second_shown(frame, details)
         name, left, right = self._heading()
         more = self._more_columns(shown)
-        cells = zip(estimate_cells(shown, digits, both), *more.values(), strict=True)
-        stubs, body = self._lines(shown, [[*estimates, *others] for estimates, *others in cells])
+        own = zip(*more.values(), strict=True) if more else repeat(())
+        cells = map(chain, estimate_cells(shown, digits, both), own)
+        stubs, body = self._lines(shown, list(map(list, cells)))
         return SummaryTable(
             title=name,
             header=header(left, right, self if details else None),

@@ -137,7 +137,7 @@ def weigh(
             for stage in stages
         )
         sample = replace(sample, stages=stages, n=number[at], w=sample.w[at], w2=sample.w2[at])
-        cells, inside = cells.some(at), inside[at]
+        cells, inside = Selected(cells, at), inside[at]
         of_replicates = None if of_replicates is None else of_replicates[at]
     if design.replicates is not None:
         replication = design.replicates.replication(sample, of_replicates)
@@ -166,10 +166,10 @@ def _refuse_weights(name: str, values: Array, design: SampleDesign, na: tuple[st
 def whole_of(data: Held) -> Held:
     """The sample that some rows were selected from."""
     if isinstance(data, Remote):
-        return replace(data, query=data.all_rows)
+        return replace(data, query=data.query.whole())
     if isinstance(data, Selected):
         return whole_of(data.whole)
-    if isinstance(data, Part) and data.whole.query is not data.whole.all_rows:
+    if isinstance(data, Part) and data.whole.query.filters:
         raise NotAvailable(
             "these rows were chosen by a mask after where(), so that the rest of the sample is not "
             "known: choose them by where(condition) alone"

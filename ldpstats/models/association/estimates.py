@@ -419,18 +419,20 @@ def cell_law(evidence: Evidence, problem: JointMoments, V: Covariance | None) ->
     if not evidence.is_exact:
         return None
     matrix = V.matrix() if V is not None and problem.k <= LARGEST_INFORMATION else None
-    parts, N, k = problem.path_moments(problem.in_errors, matrix), evidence.nobs, problem.k
-    if parts is None:
-        return None
+    N, k, p = evidence.nobs, problem.k, problem.in_errors
     variance, third = np.zeros((k, 3)), np.zeros((k, 4))
     step, doubt = np.zeros((2, k))
-    for part in parts:
-        weight = part.nobs / N
-        second, cubic = path_cumulants(part.own, part.rest, part.nobs)
+    for stratum in problem.strata:
+        moments = stratum.path_moments(p, problem.inverses, matrix)
+        if moments is None:
+            return None
+        own, rest, reach, share, unsure = moments
+        weight = stratum.nobs / N
+        second, cubic = path_cumulants(own, rest, stratum.nobs)
         variance += weight**2 * second
         third += weight**3 * cubic
-        step = np.maximum(step, part.step * part.share / N)
-        doubt += (weight / N) * np.sqrt(part.doubt)  # strata share what is in doubt
+        step = np.maximum(step, reach * share / N)
+        doubt += (weight / N) * np.sqrt(unsure)  # strata share what is in doubt
     return CellLaw(variance, third, _PART * step, doubt**2)
 
 

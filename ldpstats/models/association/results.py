@@ -67,27 +67,16 @@ from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.models.layout import (
     DOUBTFUL,
     LONGEST_LABEL,
-    SummaryTable,
+    Pair,
     closing_notes,
-    decimals,
     distinct_lines,
     epsilon_text,
-    estimate_cells,
-    estimate_columns,
     estimator_text,
-    header,
     in_turn,
-    interval_note,
-    largest,
     names_alpha,
     one_line,
-    protection_notes,
     pvalue_words,
     resolution_notes,
-    rest_notes,
-    second_shown,
-    second_words,
-    touch_ends,
 )
 from ldpstats.models.plots import maybe_bar, title_text
 from ldpstats.models.results import Results, missing_notes, warn_of_method
@@ -301,6 +290,13 @@ class TableResults(Results):
 
     def _facts(self) -> dict[str, Any]:
         return super()._facts() | {"name": self.name or self._subject}
+
+    def _stubs(self, labels: pd.Index[Any]) -> list[str]:
+        return cell_stubs(labels)
+
+    def _interval_notes(self, *of: Any) -> list[str]:
+        missing = missing_notes(self.nobs, self.n_missing, self.names, self.lacking)
+        return [*missing, *super()._interval_notes(*of)]
 
     @names_alpha
     def plot(  # type: ignore[override]  # another kind of plot
@@ -933,58 +929,38 @@ class AssociationResults(TableResults):
         p = self._zero_pvalues(two_sided=False) if computed else np.nan
         return super()._tidy(alpha).assign(p_value=p)
 
-    @names_alpha
-    def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
-        """Table of the cells.
-
-        Returns
-        -------
-        DataFrame, one row per cell
-            "params", "bse", "linear", "linear_se", "lower", "upper"; nan where no standard errors
-            were computed.
-        """
-        return self._estimates_frame(alpha)
-
-    def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
-        fit, names, frame = self, self.names, self.summary_frame(alpha)
-        shown = largest(frame, max_rows)
-        digits, both = decimals(shown), second_shown(frame, details)
-        pairs = zip(names, fit.sources, strict=True)
+    def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
+        pairs = zip(self.names, self.sources, strict=True)
         left = [(f"{one_line(name, 20)}:", source) for name, source in pairs]
         right = [("Categories:", str(size)) for size in self.sizes]
-        left += [("Estimator:", estimator_text(fit)), ("Cells:", str(self.k))]
-        right += [("No. Respondents:", str(fit.nobs)), ("Missing:", str(fit.n_missing))]
+        left += [("Estimator:", estimator_text(self)), ("Cells:", str(self.k))]
+        right += [("No. Respondents:", str(self.nobs)), ("Missing:", str(self.n_missing))]
         if self.n_strata > 1:
             left.append(("Strata:", str(self.n_strata)))
-        right.append(("Epsilon, all (nats):", epsilon_text(fit.epsilon)))
+        right.append(("Epsilon, all (nats):", epsilon_text(self.epsilon)))
         if self.unprotected:
             right.append(("Not protected:", one_line(", ".join(self.unprotected), 40)))
-        if np.isnan(fit.linear.bse()).any():
-            errors = (
-                f"Standard errors of {len(frame)} cells at once were not computed: list fewer "
+        return f"Joint distribution of {names_in_turn(self.names)}", left, right
+
+    def _interval_words(self) -> tuple[str, str]:
+        return "Wald" if self.law is None else "score intervals with skewness", ""
+
+    def _interval_notes(self, *of: Any) -> list[str]:
+        notes = super()._interval_notes(*of)
+        if not self._has_intervals:
+            notes[-1] = (
+                f"Standard errors of {self.k} cells at once were not computed: list fewer "
                 "categories, with other=True."
             )
-        else:
-            kind = "Wald" if self.law is None else "score intervals with skewness"
-            source = second_words(frame, both, digits)
-            errors = interval_note(alpha, kind, touch_ends(frame), source)
-        return SummaryTable(
-            title=f"Joint distribution of {names_in_turn(names)}",
-            header=header(left, right, fit if details else None),
-            columns=estimate_columns(alpha, both),
-            stubs=cell_stubs(shown.index),
-            body=estimate_cells(shown, digits, both),
-            notes=[
-                *missing_notes(fit.nobs, fit.n_missing, names, self.lacking),
-                errors,
-                *rest_notes(len(shown), len(frame)),
-                *self._notes_of_cells(frame),
-                *self._notes_of_assumptions(),
-                *protection_notes(fit),
-                *resolution_notes(fit, what="cells"),
-                *closing_notes(fit, self.condition),
-            ],
-        )
+        return notes
+
+    def _notes(self, frame: pd.DataFrame) -> list[str]:
+        return [
+            *self._notes_of_cells(frame),
+            *self._notes_of_assumptions(),
+            *resolution_notes(self, what="cells"),
+            *closing_notes(self, self.condition),
+        ]
 
     def _notes_of_cells(self, frame: pd.DataFrame) -> list[str]:
         """Which cells rest on few reports, at their own frequencies; which exclude the estimate."""

@@ -28,7 +28,7 @@ from ldpstats.inference.designs.tests import (
 )
 from ldpstats.inference.tests import TestResult
 from ldpstats.labels import labels_from_json, labels_to_json, position
-from ldpstats.models.association.results import TableResults, cell_stubs, names_in_turn
+from ldpstats.models.association.results import TableResults, names_in_turn
 from ldpstats.models.layout import (
     Pair,
     epsilon_text,
@@ -36,7 +36,6 @@ from ldpstats.models.layout import (
     one_line,
     pvalue_words,
 )
-from ldpstats.models.results import missing_notes
 from ldpstats.models.weighted.estimates import (
     Dependence,
     DesignResults,
@@ -449,15 +448,8 @@ class WeightedTable(TableResults, DesignResults):
             right.append(("Not protected:", one_line(", ".join(self.unprotected), 40)))
         return f"Weighted joint distribution of {names_in_turn(self.names)}", left, right
 
-    def _lines(
-        self, shown: pd.DataFrame, cells: list[list[str]]
-    ) -> tuple[list[str], list[list[str]]]:
-        return cell_stubs(shown.index), cells
-
     def _interval_notes(self, *of: Any) -> list[str]:
-        notes = missing_notes(self.nobs, self.n_missing, self.names, self.lacking)
-        notes += super()._interval_notes(*of)
-        null = self.dependence.null
+        notes, null = super()._interval_notes(*of), self.dependence.null
         if null is not None and null.is_testable:
             test = self.test_independence()
             df = test.df
