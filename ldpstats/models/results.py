@@ -275,7 +275,9 @@ class Results(Stored, Fit):
         >>> float(results.t_test("a = b").pvalue.round(4))
         0.001
         """
-        from ldpstats.models.statsmodels import ContrastResults, ScoreContrasts  # take a while
+        from statsmodels.stats.contrast import ContrastResults  # which take a while
+
+        from ldpstats.models.statsmodels import ScoreContrasts
 
         given, value = linear_hypothesis(hypothesis, self.terms)
         df = self._contrast_df(given)

@@ -642,10 +642,10 @@ def estimated_totals(
     covariance that neither the design nor the reports show.
     """
     estimate, replication = scores.total(sample.w), sample.replication
-    noise, missed = (
-        np.zeros((scores.size, scores.size)) if noise_of is None else noise_of(v) + more
-        for v in (sample.w2, sample.w2 * missed_noise(sample))
-    )
+    noise = missed = np.zeros((scores.size, scores.size))
+    if noise_of is not None:
+        noise = noise_of(sample.w2) + more
+        missed = noise_of(sample.w2 * missed_noise(sample)) + more
     residuals = scores if sample.residuals is None else sample.residuals(scores)
     if replication is None:
         covariance = design_covariance(sample, residuals)

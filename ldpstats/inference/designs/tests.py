@@ -238,7 +238,7 @@ def independence(
     """
     forms = np.eye(len(totals.estimate)) if forms is None else forms
     N, P, r, c, shares = _table(totals, shape, forms)
-    if min(L.shape[1] for L in metrics) == 0:
+    if not metrics[0].size or not metrics[1].size:
         raise NotAvailable("a variable has one category only in this sample: nothing can depend")
     expected = np.outer(r, c)
     departure = _rotated((P - expected).reshape(-1, 1), metrics)[:, 0]
@@ -354,10 +354,6 @@ class PseudoLikelihood(Decoding):
     rows: Rows  # (u, k): likelihood of each distinct report
     shares: Array  # (u,): weighted share of each distinct report
     has_errors: bool = True  # whether the scores are known; where not, `phi` is nan
-
-    @property
-    def is_fixed(self) -> bool:
-        return False
 
     def noise_at(self, q: Array) -> Array:
         # reports as they were seen have the law m of p; those of q are seen q Q / m times as often

@@ -226,8 +226,8 @@ class DesignResults(Results):
         return left, [weights, ("Df of design:", f"{facts.df:g}")]
 
     def _more_columns(self, shown: pd.DataFrame) -> dict[str, Iterable[str]]:
-        names = ("deff_design", "deff_privacy")  # the two factors of the design effect
-        return {name.replace("_", " "): figures(shown[name], 2) for name in names}
+        both = figures(shown["deff_design"], 2), figures(shown["deff_privacy"], 2)
+        return {"deff design": both[0], "deff privacy": both[1]}  # factors of the design effect
 
     def _interval_notes(
         self, frame: pd.DataFrame, uncut: pd.DataFrame, alpha: float, source: str
@@ -472,7 +472,7 @@ class DesignResults(Results):
 
 def _range(low: float, high: float) -> str:
     """Two numbers without decimals, or one if they are alike."""
-    return " to ".join(dict.fromkeys(f"{end:,.0f}" for end in (low, high)))
+    return " to ".join(dict.fromkeys([f"{low:,.0f}", f"{high:,.0f}"]))
 
 
 def cell_shares(q: int, m: int, g: int) -> Ratios:

@@ -56,7 +56,6 @@ from ldpstats.likelihood.joint import (
     report_covariance,
 )
 from ldpstats.likelihood.tallies import Uncertain
-from ldpstats.mechanisms import Mechanism
 from ldpstats.mechanisms.krr import joint_epsilon, protect_some
 from ldpstats.models.layout import CONSTRAINED, SANDWICH
 from ldpstats.models.results import Label, several_worded
@@ -90,16 +89,10 @@ class WeightedVariable:
     candidates: Any = None  # for mechanisms with an open alphabet
     incomplete: bool = False  # other answers are known; variances allow for such in any case
 
-    @property
-    def mechanism(self) -> Mechanism:
-        """What made the reports."""
-        made_by: Mechanism = self.reports.mechanism
-        return made_by
-
     @cached_property
     def labels(self) -> pd.Index[Any]:
         """Labels of the categories or candidates."""
-        labels: pd.Index[Any] = self.mechanism.labels(self.candidates)
+        labels: pd.Index[Any] = self.reports.mechanism.labels(self.candidates)
         return labels
 
     def decoded(self, weights: Array, cells: Codes) -> tuple[Decoding, Codes]:
@@ -125,7 +118,10 @@ class WeightedModel:
     @cached_property
     def inside(self) -> npt.NDArray[np.bool_]:
         """Cells of a domain that have all reports, (c,)."""
-        return np.asarray((self.domain >= 0) & np.all([v.at >= 0 for v in self.variables], axis=0))
+        inside = self.domain >= 0
+        for variable in self.variables:
+            inside = inside & (variable.at >= 0)
+        return np.asarray(inside)
 
     @cached_property
     def _parts(self) -> list[tuple[Codes, Decoded, Codes, Array]]:
@@ -158,7 +154,7 @@ class WeightedModel:
     @cached_property
     def scores(self) -> Scores:
         """What each respondent adds to the totals of all domains."""
-        from scipy.sparse import block_diag
+        from scipy.sparse import block_diag, csr_array
 
         at, before = np.full(self.domain.shape, -1, dtype=np.int64), 0
         for cells, _, row, one in self._parts:
@@ -166,7 +162,7 @@ class WeightedModel:
             before += len(one)
         table: Any = self._parts[0][3]
         if len(self._parts) > 1:
-            table = block_diag([one for *_, one in self._parts], format="csr")
+            table = csr_array(block_diag([one for *_, one in self._parts], format="csr"))
         return Scores(((at, table),), np.where(self.inside, self.domain, -1), len(self._parts))
 
     def noise(self, weights: Array) -> Array:
@@ -224,7 +220,7 @@ class WeightedModel:
             at = np.concatenate([own, *margins, [1.0]])
             noise.append(np.diagonal(_noise([one for one, _ in decoded], at))[:q])
         simple = np.where((p > 0.0) & (p < 1.0), p * (1.0 - p), np.nan)
-        mechanisms, nobs = [v.mechanism for v in self.variables], int(n[self.inside].sum())
+        mechanisms, nobs = [v.reports.mechanism for v in self.variables], int(n[self.inside].sum())
         domain, there = np.where(self.inside, self.domain, -1), np.flatnonzero(self.inside)
         size, w, w2 = (
             np.bincount(domain[there], v[there], g) for v in (n, self.sample.w, self.sample.w2)
@@ -297,7 +293,7 @@ class WeightedModel:
         results = WeightedResults(
             **common,
             categories=variable.labels,
-            mechanism=variable.mechanism,
+            mechanism=variable.reports.mechanism,
             superpopulation=superpopulation,
             counted=Counted.by(decoded[0]),
             equal=equal,
@@ -339,7 +335,7 @@ class WeightedModel:
             listed=tuple(v for v, one in zip(names, decoded, strict=True) if one.is_open),
             names=names,
             lacking=tuple(int(n[domain & (one.at < 0)].sum()) for one in self.variables),
-            unprotected=tuple(v.name for v in self.variables if v.mechanism.unprotected),
+            unprotected=tuple(v.name for v in self.variables if v.reports.mechanism.unprotected),
             dependence=self.dependence(superpopulation),
             counted=tuple(map(Counted.by, decoded)),
         )
@@ -398,9 +394,10 @@ class WeightedModel:
         margins = T[a * b : a * b + a] / T[-1], T[a * b + a : -1] / T[-1]
         n, channels = float(self.sample.n[self.inside].sum()), []
         for one in self.variables:  # of labels, as many as categories
-            one_law = not one.mechanism.n_bits and one.reports.cohort is None
-            if one_law and one.mechanism.n_outputs == len(one.labels):
-                channels.append(np.asarray(one.mechanism.channel(one.candidates).matrix()))
+            made_by = one.reports.mechanism
+            one_law = not made_by.n_bits and one.reports.cohort is None
+            if one_law and made_by.n_outputs == len(one.labels):
+                channels.append(np.asarray(made_by.channel(one.candidates).matrix()))
         null: RaoScott | None = None
         observed: RaoScott | None = None
         why = "reports are not labels, as many as categories"
