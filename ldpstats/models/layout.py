@@ -12,7 +12,7 @@ import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import wraps
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, ParamSpec, Self, TypeVar, overload
@@ -449,7 +449,7 @@ WITHOUT_ERRORS = {
 class Fit:
     """An estimate, the unconstrained one that tests rest on, and how the fit ended."""
 
-    fitted: Uncertain
+    fitted: Uncertain = field(metadata={"shared": "linear"})
     linear: Uncertain
     method: str
     settings: str

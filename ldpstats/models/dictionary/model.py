@@ -18,6 +18,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import level, one_of, positive_integer, positive_number, probability
+from ldpstats.documents import made
 from ldpstats.errors import InvalidArgument, NotIdentified
 from ldpstats.inference import tests as multiplicity
 from ldpstats.inference.intervals import wald
@@ -31,16 +32,15 @@ from ldpstats.models.dictionary.presentation import (
     plot_graph,
 )
 from ldpstats.models.dictionary.record import (
-    REQUIRED,
+    CANDIDATE_COLUMNS,
     Searched,
     Tested,
+    candidates_table,
     edges_frame,
     fit_of,
-    from_document,
     grams_frame,
     pair_errors,
     tested_strings,
-    to_document,
 )
 from ldpstats.models.dictionary.search import (
     SEARCHES,
@@ -490,7 +490,11 @@ class DictionaryResults(Summarised, FittedResults):
     critical = Part[float]("searched", "The z from which a gram is kept.")
 
     _format = "ldpstats-dictionary-results"
-    _required = REQUIRED
+    _document = (
+        *("survey", "nobs", "n_missing", "alpha", "n_excluded", "n_untested", "n_cut", "n_edges"),
+        *("settings", "critical", "caution", "strings", "candidates", "fitted"),
+        *("goodness_of_fit", "left_out", "pair_se", "test_se", "grams", "edges"),
+    )
 
     def __repr__(self) -> str:
         return (
@@ -712,8 +716,22 @@ class DictionaryResults(Summarised, FittedResults):
     # -- storage -----------------------------------------------------------------------------
 
     def _stored(self) -> dict[str, Any]:
-        return to_document(self.fit, self.survey, self.tested, self.searched)
+        return super()._stored() | {"strings": self.candidates.index.tolist()}
 
     @classmethod
-    def _restored(cls, document: dict[str, Any]) -> DictionaryResults:
-        return cls(*from_document(document))
+    def _restored(cls, values: dict[str, Any]) -> DictionaryResults:
+        columns = (values["candidates"][name] for name in CANDIDATE_COLUMNS)
+        strings = pd.Index(values["strings"], dtype=object)
+        frames = {"candidates": candidates_table(strings, *columns)}
+        frames |= {name: values[name][heads] for name, heads in _FRAMES.items()}
+        tested, searched = (made(kind, values | frames) for kind in (Tested, Searched))
+        survey = DictionarySurvey.from_dict(values["survey"])
+        given = {name: values[name] for name in ("nobs", "n_missing", "settings")}
+        fit = fit_of(values["fitted"], survey, tested, searched, **given)
+        return cls(fit, survey.to_dict(), tested, searched)
+
+
+_FRAMES = {
+    "grams": ["start", "gram", "estimate", "se", "z"],
+    "edges": ["start_1", "gram_1", "start_2", "gram_2", "estimate", "se"],
+}

@@ -1,0 +1,309 @@
+"""Results and their parts as JSON documents: dataclasses, written and read by their type hints.
+
+A field stands under its name, in the order of declaration. Numbers that JSON lacks become their
+names, "nan" and "inf". An array of at most 1,000 numbers becomes nested lists. A larger one becomes
+an object: "shape", and either "repeated", the one number that all entries are, or "base64", the
+bytes of the entries row by row, of the kind "dtype" ("float64" or "int64", least byte first); of a
+symmetric matrix ("triangle": "upper") only those of its diagonal and above it. Labels 0 to k - 1
+become k, others a list, those of several levels an object; a frame becomes an object of its
+columns, a tuple a list, and a part an object, of which the keys tell the class where there are
+several.
+
+The metadata of a field may say more: "key", under which it stands; "array", "packed" for integers
+that become an object where they are many, or "symmetric"; "later", of a field that is left out
+where it is empty, as before there was such a field; "read", the function that reads it; "shared",
+the field with which an estimate may share its covariance, which is then written there alone.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from base64 import b64decode, b64encode
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, Field, fields, is_dataclass, replace
+from functools import cache
+from types import MappingProxyType, NoneType, SimpleNamespace, UnionType
+from typing import Any, Literal, NamedTuple, Self, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments import boolean, one_of, positive_integer, real_number
+from ldpstats.errors import InvalidArgument
+from ldpstats.labels import labels_from_json, labels_to_json
+
+__all__ = [
+    "Document",
+    "array_from_json",
+    "array_to_json",
+    "keys_of",
+    "made",
+    "number_to_json",
+    "read",
+    "written",
+]
+
+
+Array = npt.NDArray[Any]
+
+
+class Document:
+    """A dataclass that becomes a JSON document, and is read again."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as JSON values; nan and infinity become their names."""
+        return written(self)
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Self:
+        """Read what `to_dict` wrote."""
+        kind: type[Self] = cls
+        if inspect.isabstract(cls):  # the keys tell which of its kinds
+            kind = next(one for one in cls.__subclasses__() if set(keys_of(one)) <= set(document))
+        return made(kind, read(kind, document))
+
+
+class Place(NamedTuple):
+    """Where what stands under a key is held."""
+
+    record: str  # the field of the class with a record that holds it; "" for its own fields
+    field: Field[Any] | None  # None for what the class adds by itself
+    hint: Any  # its type
+
+
+class _Labels:
+    """In place of `pandas.Index`, which takes no type argument when the program runs."""
+
+    def __class_getitem__(cls, item: Any) -> Any:
+        return pd.Index
+
+
+_PANDAS = SimpleNamespace(Index=_Labels, DataFrame=pd.DataFrame)
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    return get_type_hints(kind, localns={"pd": _PANDAS})
+
+
+@cache
+def keys_of(kind: type) -> Mapping[str, Place]:
+    """The keys of a document, in order: the names of fields, or what `_document` of a class says.
+
+    What that names beyond the own fields is in records: fields that it does not name itself.
+    """
+    hints = _hints(kind)
+    own = {
+        item.metadata.get("key", item.name): Place("", item, hints[item.name])
+        for item in fields(kind)
+    }
+    if not (wanted := getattr(kind, "_document", ())):
+        return own
+    held = {
+        key: place._replace(record=name)
+        for name, record in own.items()
+        if name not in wanted and is_dataclass(record.hint)
+        for key, place in keys_of(record.hint).items()
+    }
+    return {key: (held | own).get(key, Place("", None, Any)) for key in wanted}
+
+
+# -- Writing --------------------------------------------------------------------------------------
+
+
+def written(part: Any) -> dict[str, Any]:
+    """The fields of a dataclass as plain JSON types; None for what its class adds."""
+    document: dict[str, Any] = {}
+    for key, (record, item, hint) in keys_of(type(part)).items():
+        if item is None:
+            document[key] = getattr(part, key, None)
+            continue
+        holder, form = getattr(part, record) if record else part, item.metadata
+        value = getattr(holder, item.name)
+        if form.get("later") and (value is None or not len(value)):
+            continue
+        if "array" in form:
+            document[key] = array_to_json(value, form["array"] == "symmetric")
+        else:
+            document[key] = _plain(float(value) if hint is float else value)
+        other = form.get("shared")
+        if other in keys_of(type(part)) and value.covariance is not None:
+            if value.covariance is getattr(holder, other).covariance:
+                document[key]["covariance"] = other
+    return document
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float):
+        return number_to_json(value)
+    if isinstance(value, np.ndarray):
+        return array_to_json(value) if value.dtype.kind == "f" else value.tolist()
+    if isinstance(value, pd.MultiIndex):
+        return {"names": list(value.names), "labels": [list(label) for label in value]}
+    if isinstance(value, pd.Index):
+        return labels_to_json(value)
+    if isinstance(value, pd.DataFrame):
+        return value.to_dict(orient="list")
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(one) for one in value]
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    if is_dataclass(value):
+        found = written(value)
+        return list(found.values()) if getattr(value, "_listed", False) else found
+    return value
+
+
+# -- Reading: what is damaged in a document may raise any error -----------------------------------
+
+
+def read(kind: type, document: Mapping[str, Any]) -> dict[str, Any]:
+    """The values in a document by the names of fields; what a class adds by its key, as it is."""
+    found: dict[str, Any] = {}
+    keys = keys_of(kind)
+    for key, (_, item, hint) in keys.items():
+        if item is None:
+            found[key] = document[key]
+        elif key in document:
+            value, other = document[key], item.metadata.get("shared")
+            if other in keys and value["covariance"] == other:
+                alone = _read(key, {**value, "covariance": None}, hint)
+                found[other] = _read(other, document[other], hint)
+                found[item.name] = replace(alone, covariance=found[other].covariance)
+            elif item.name not in found:
+                found[item.name] = _read(key, value, hint, item.metadata)
+        elif item.default is MISSING:
+            raise InvalidArgument("document", [key], "are fields that it lacks")
+    return found
+
+
+def made(kind: type[Any], values: Mapping[str, Any]) -> Any:
+    """A dataclass with those of the values that are of its fields, or of those of its records."""
+    given, hints = {}, _hints(kind)
+    for item in fields(kind):
+        if item.init and item.name in values:
+            given[item.name] = values[item.name]
+        elif item.default is MISSING and is_dataclass(hints[item.name]):
+            given[item.name] = made(hints[item.name], values)
+    return kind(**given)
+
+
+def _read(name: str, value: Any, hint: Any, form: Mapping[str, Any] = MappingProxyType({})) -> Any:
+    """A value of this type."""
+    kind, parts = get_origin(hint) or hint, get_args(hint)
+    if "read" in form:
+        return form["read"](value)
+    if kind in (Union, UnionType):
+        kinds = [part for part in parts if part is not NoneType]
+        if value is None and NoneType in parts:
+            return None
+        if len(kinds) == 1:
+            return _read(name, value, kinds[0], form)
+        return tuple(value) if isinstance(value, list) else value  # numbers, one or several
+    if kind in _SCALARS:
+        return _SCALARS[kind](name, value)
+    if kind is np.ndarray:
+        (entries,) = get_args(parts[1])
+        return array_from_json(value, _ENTRIES.get(entries, "float64"))
+    if kind in (tuple, Sequence):
+        if not isinstance(value, list):
+            raise InvalidArgument(name, value, "must be a list")
+        if kind is tuple and parts[1:] != (Ellipsis,):
+            return tuple(_read(name, one, of) for one, of in zip(value, parts, strict=True))
+        return tuple(_read(name, one, parts[0]) for one in value)
+    if kind is pd.Index:
+        if isinstance(value, dict):
+            labels = [tuple(label) for label in value["labels"]]
+            return pd.MultiIndex.from_tuples(labels, names=value["names"])
+        return labels_from_json(name, value)
+    if kind is pd.DataFrame:
+        return pd.DataFrame(value)
+    if kind is Literal:
+        return one_of(name, value, parts)
+    if hasattr(kind, "from_dict"):
+        return kind.from_dict(value)
+    if is_dataclass(kind):
+        if getattr(kind, "_listed", False):
+            value = dict(zip(keys_of(kind), value, strict=True))
+        return made(kind, read(kind, value))
+    return value
+
+
+def _text(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise InvalidArgument(name, value, "must be text")
+    return value
+
+
+def _number(name: str, value: Any) -> float:
+    named = value if isinstance(value, str) else ""
+    return _NAMES[named] if named in _NAMES else real_number(name, value, "must be a number")
+
+
+_NAMES = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+_SCALARS: dict[Any, Any] = {
+    str: _text,
+    float: _number,
+    int: lambda name, value: positive_integer(name, value, 0),
+    bool: boolean,
+}
+_ENTRIES: dict[Any, str | None] = {np.int64: "int64", np.bool_: "bool", np.integer[Any]: None}
+
+
+# -- Numbers and arrays: text that gives back every bit -------------------------------------------
+
+
+_REPEATED = 10**9
+_LISTED = 1000  # numbers, up to which people may want to read them
+_KINDS = {"float64": np.dtype("<f8"), "int64": np.dtype("<i8")}
+
+
+def number_to_json(value: float) -> float | str:
+    """A number as strict JSON has it: nan and infinity become their names."""
+    return value if np.isfinite(value) else repr(float(value))
+
+
+def array_to_json(values: Array, symmetric: bool = False) -> Any:
+    """An array of float64 or int64 in JSON types; half of the entries of a `symmetric` matrix."""
+    if values.size <= _LISTED:
+        return values.tolist() if np.isfinite(values).all() else _named(values)
+    document: dict[str, Any] = {"shape": list(values.shape)}
+    first = values.flat[0].item()
+    if np.isfinite(first) and np.all(values == first):
+        return document | {"repeated": first}
+    if symmetric:
+        document["triangle"] = "upper"
+        values = values[np.tri(len(values), dtype=np.bool_).T]  # on the diagonal and above
+    kind = "float64" if values.dtype.kind == "f" else "int64"
+    text = b64encode(values.astype(_KINDS[kind], copy=False).tobytes()).decode("ascii")
+    return document | {"dtype": kind, "base64": text}
+
+
+def array_from_json(document: Any, kind: str | None = "float64") -> Array:
+    """Inverse of `array_to_json`; a `kind` of None stands for that of the entries.
+
+    What is damaged in a document raises a ValueError, TypeError or LookupError.
+    """
+    if not isinstance(document, dict):
+        return np.array(document, dtype=kind)
+    shape = tuple(document["shape"])
+    if "repeated" in document:
+        if math.prod(shape) > _REPEATED:
+            raise ValueError(f"{shape} is more than any array has")
+        return np.full(shape, document["repeated"], dtype=kind)
+    entries = np.frombuffer(b64decode(document["base64"], validate=True), _KINDS[document["dtype"]])
+    if "triangle" not in document:
+        return entries.astype(kind or entries.dtype).reshape(shape)
+    whole = np.empty(shape, dtype=kind or entries.dtype)
+    upper = np.tri(shape[0], dtype=np.bool_).T
+    whole[upper] = entries
+    whole.T[upper] = entries
+    return whole
+
+
+def _named(values: Array) -> list[Any]:
+    """Nested lists with the names of numbers that JSON lacks."""
+    rows = values.tolist() if values.ndim == 1 else values
+    return [number_to_json(v) if values.ndim == 1 else _named(v) for v in rows]
