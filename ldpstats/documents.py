@@ -11,8 +11,10 @@ several.
 
 The metadata of a field may say more: "key", under which it stands; "array", "packed" for integers
 that become an object where they are many, or "symmetric"; "later", of a field that is left out
-where it is empty, as before there was such a field; "read", the function that reads it; "shared",
-the field with which an estimate may share its covariance, which is then written there alone.
+where it is None, as before there was such a field; "read", the function that reads it; "shared",
+the field with which an estimate may share its covariance, which is then written there alone. A
+class whose documents may lack fields that have a default is `_lenient`; the values of one that is
+`_listed` are a list.
 """
 
 from __future__ import annotations
@@ -20,10 +22,10 @@ from __future__ import annotations
 import inspect
 import math
 from base64 import b64decode, b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass, replace
 from functools import cache
-from types import MappingProxyType, NoneType, SimpleNamespace, UnionType
+from types import NoneType, SimpleNamespace, UnionType
 from typing import Any, Literal, NamedTuple, Self, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -59,16 +61,18 @@ class Document:
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Self:
         """Read what `to_dict` wrote."""
-        kind: type[Self] = cls
+        kind: Any = cls
         if inspect.isabstract(cls):  # the keys tell which of its kinds
-            kind = next(one for one in cls.__subclasses__() if set(keys_of(one)) <= set(document))
-        return made(kind, read(kind, document))
+            kinds: list[Any] = cls.__subclasses__()
+            kind = next(one for one in kinds if set(keys_of(one)) <= set(document))
+        found: Self = made(kind, read(kind, document))
+        return found
 
 
 class Place(NamedTuple):
     """Where what stands under a key is held."""
 
-    record: str  # the field of the class with a record that holds it; "" for its own fields
+    record: str  # the class's field with the record that holds it; "" for its own fields
     field: Field[Any] | None  # None for what the class adds by itself
     hint: Any  # its type
 
@@ -101,11 +105,12 @@ def keys_of(kind: type) -> Mapping[str, Place]:
     }
     if not (wanted := getattr(kind, "_document", ())):
         return own
+    records: dict[str, Any] = {name: place.hint for name, place in own.items()}
     held = {
         key: place._replace(record=name)
-        for name, record in own.items()
-        if name not in wanted and is_dataclass(record.hint)
-        for key, place in keys_of(record.hint).items()
+        for name, record in records.items()
+        if name not in wanted and is_dataclass(record)
+        for key, place in keys_of(record).items()
     }
     return {key: (held | own).get(key, Place("", None, Any)) for key in wanted}
 
@@ -116,26 +121,28 @@ def keys_of(kind: type) -> Mapping[str, Place]:
 def written(part: Any) -> dict[str, Any]:
     """The fields of a dataclass as plain JSON types; None for what its class adds."""
     document: dict[str, Any] = {}
-    for key, (record, item, hint) in keys_of(type(part)).items():
+    keys = keys_of(type(part))
+    for key, (record, item, hint) in keys.items():
         if item is None:
             document[key] = getattr(part, key, None)
             continue
         holder, form = getattr(part, record) if record else part, item.metadata
         value = getattr(holder, item.name)
-        if form.get("later") and (value is None or not len(value)):
+        if value is None and "later" in form:
             continue
         if "array" in form:
             document[key] = array_to_json(value, form["array"] == "symmetric")
         else:
             document[key] = _plain(float(value) if hint is float else value)
-        other = form.get("shared")
-        if other in keys_of(type(part)) and value.covariance is not None:
-            if value.covariance is getattr(holder, other).covariance:
-                document[key]["covariance"] = other
+        if "shared" in form and form["shared"] in keys and value.covariance is not None:
+            if value.covariance is getattr(holder, form["shared"]).covariance:
+                document[key]["covariance"] = form["shared"]
     return document
 
 
 def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, str | int | dict):
+        return value
     if isinstance(value, float):
         return number_to_json(value)
     if isinstance(value, np.ndarray):
@@ -146,14 +153,12 @@ def _plain(value: Any) -> Any:
         return labels_to_json(value)
     if isinstance(value, pd.DataFrame):
         return value.to_dict(orient="list")
-    if isinstance(value, Sequence) and not isinstance(value, str):
+    if isinstance(value, Sequence):
         return [_plain(one) for one in value]
     if hasattr(value, "to_dict"):
         return value.to_dict()
-    if is_dataclass(value):
-        found = written(value)
-        return list(found.values()) if getattr(value, "_listed", False) else found
-    return value
+    found = written(value)
+    return list(found.values()) if getattr(value, "_listed", False) else found
 
 
 # -- Reading: what is damaged in a document may raise any error -----------------------------------
@@ -167,68 +172,73 @@ def read(kind: type, document: Mapping[str, Any]) -> dict[str, Any]:
         if item is None:
             found[key] = document[key]
         elif key in document:
-            value, other = document[key], item.metadata.get("shared")
-            if other in keys and value["covariance"] == other:
-                alone = _read(key, {**value, "covariance": None}, hint)
-                found[other] = _read(other, document[other], hint)
-                found[item.name] = replace(alone, covariance=found[other].covariance)
+            value, form = document[key], item.metadata
+            if "read" in form:
+                found[item.name] = form["read"](value)
+            elif form.get("shared") in keys and value["covariance"] == form["shared"]:
+                name, reads = form["shared"], _reader(hint)
+                found[name] = reads(name, document[name])
+                alone = reads(key, {**value, "covariance": None})
+                found[item.name] = replace(alone, covariance=found[name].covariance)
             elif item.name not in found:
-                found[item.name] = _read(key, value, hint, item.metadata)
-        elif item.default is MISSING:
+                found[item.name] = _reader(hint)(key, value)
+        elif "later" not in item.metadata and not getattr(kind, "_lenient", False):
             raise InvalidArgument("document", [key], "are fields that it lacks")
     return found
 
 
-def made(kind: type[Any], values: Mapping[str, Any]) -> Any:
+def made(kind: type, values: Mapping[str, Any]) -> Any:
     """A dataclass with those of the values that are of its fields, or of those of its records."""
     given, hints = {}, _hints(kind)
     for item in fields(kind):
+        record: Any = hints[item.name]
         if item.init and item.name in values:
             given[item.name] = values[item.name]
-        elif item.default is MISSING and is_dataclass(hints[item.name]):
-            given[item.name] = made(hints[item.name], values)
+        elif item.default is MISSING and is_dataclass(record):
+            given[item.name] = made(record, values)
     return kind(**given)
 
 
-def _read(name: str, value: Any, hint: Any, form: Mapping[str, Any] = MappingProxyType({})) -> Any:
-    """A value of this type."""
+@cache
+def _reader(hint: Any) -> Callable[[str, Any], Any]:
+    """What makes a value of this type of the name and the content of a field."""
     kind, parts = get_origin(hint) or hint, get_args(hint)
-    if "read" in form:
-        return form["read"](value)
+    if kind in _READERS:
+        return _READERS[kind]
     if kind in (Union, UnionType):
         kinds = [part for part in parts if part is not NoneType]
-        if value is None and NoneType in parts:
-            return None
-        if len(kinds) == 1:
-            return _read(name, value, kinds[0], form)
-        return tuple(value) if isinstance(value, list) else value  # numbers, one or several
-    if kind in _SCALARS:
-        return _SCALARS[kind](name, value)
+        reads = _reader(kinds[0]) if len(kinds) == 1 else _one_or_several
+        return lambda name, value: None if value is None else reads(name, value)
     if kind is np.ndarray:
-        (entries,) = get_args(parts[1])
-        return array_from_json(value, _ENTRIES.get(entries, "float64"))
+        entries = _ENTRIES.get(get_args(parts[1])[0], "float64")
+        return lambda _, value: array_from_json(value, entries)
     if kind in (tuple, Sequence):
-        if not isinstance(value, list):
-            raise InvalidArgument(name, value, "must be a list")
-        if kind is tuple and parts[1:] != (Ellipsis,):
-            return tuple(_read(name, one, of) for one, of in zip(value, parts, strict=True))
-        return tuple(_read(name, one, parts[0]) for one in value)
-    if kind is pd.Index:
-        if isinstance(value, dict):
-            labels = [tuple(label) for label in value["labels"]]
-            return pd.MultiIndex.from_tuples(labels, names=value["names"])
-        return labels_from_json(name, value)
-    if kind is pd.DataFrame:
-        return pd.DataFrame(value)
+        several = list(map(_reader, parts)) if kind is tuple and ... not in parts else None
+        first = _reader(parts[0])
+
+        def entries_of(name: str, value: Any) -> tuple[Any, ...]:
+            if not isinstance(value, list):
+                raise InvalidArgument(name, value, "must be a list")
+            if several is None:
+                return tuple([first(name, one) for one in value])
+            return tuple([own(name, one) for own, one in zip(several, value, strict=True)])
+
+        return entries_of
     if kind is Literal:
-        return one_of(name, value, parts)
+        return lambda name, value: one_of(name, value, parts)
     if hasattr(kind, "from_dict"):
-        return kind.from_dict(value)
-    if is_dataclass(kind):
-        if getattr(kind, "_listed", False):
-            value = dict(zip(keys_of(kind), value, strict=True))
-        return made(kind, read(kind, value))
-    return value
+        return lambda _, value: kind.from_dict(value)
+    if not is_dataclass(kind):
+        return lambda _, value: value
+    part: Any = kind
+    if getattr(part, "_listed", False):
+        keys = list(keys_of(part))
+        return lambda _, value: made(part, read(part, dict(zip(keys, value, strict=True))))
+    return lambda _, value: made(part, read(part, value))
+
+
+def _one_or_several(name: str, value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _text(name: str, value: Any) -> str:
@@ -242,12 +252,21 @@ def _number(name: str, value: Any) -> float:
     return _NAMES[named] if named in _NAMES else real_number(name, value, "must be a number")
 
 
+def _index(name: str, value: Any) -> pd.Index[Any]:
+    if not isinstance(value, dict):
+        return labels_from_json(name, value)
+    labels = [tuple(label) for label in value["labels"]]
+    return pd.MultiIndex.from_tuples(labels, names=value["names"])
+
+
 _NAMES = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
-_SCALARS: dict[Any, Any] = {
+_READERS: dict[Any, Callable[[str, Any], Any]] = {
     str: _text,
     float: _number,
     int: lambda name, value: positive_integer(name, value, 0),
     bool: boolean,
+    pd.Index: _index,
+    pd.DataFrame: lambda _, value: pd.DataFrame(value),
 }
 _ENTRIES: dict[Any, str | None] = {np.int64: "int64", np.bool_: "bool", np.integer[Any]: None}
 
@@ -262,7 +281,7 @@ _KINDS = {"float64": np.dtype("<f8"), "int64": np.dtype("<i8")}
 
 def number_to_json(value: float) -> float | str:
     """A number as strict JSON has it: nan and infinity become their names."""
-    return value if np.isfinite(value) else repr(float(value))
+    return value if math.isfinite(value) else repr(float(value))
 
 
 def array_to_json(values: Array, symmetric: bool = False) -> Any:

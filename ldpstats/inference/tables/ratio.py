@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -63,6 +63,8 @@ class Effect(Document):
     >>> 1.0 in effect, Effect.from_dict(effect.to_dict()) == effect
     (False, True)
     """
+
+    _lenient: ClassVar[bool] = True  # documents of 0.1.0 lack fields
 
     name: str
     estimate: float

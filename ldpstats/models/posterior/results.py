@@ -172,6 +172,8 @@ def contrast_range(R: Array, simplex: Array) -> tuple[float, float]:
 class Origin:
     """What the draws are about: the survey, the prior, and what the parameters are."""
 
+    _lenient: ClassVar[bool] = True
+
     nobs: int
     n_missing: int
     epsilon: float  # of a report, in nats; the largest where there are several mechanisms
@@ -187,6 +189,8 @@ class Origin:
 @dataclass(frozen=True)
 class Run:
     """How chains were run."""
+
+    _lenient: ClassVar[bool] = True
 
     engine: str  # "hmc" or "pymc"
     accepted: float  # mean acceptance probability
