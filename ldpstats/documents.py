@@ -50,6 +50,8 @@ __all__ = [
 
 Array = npt.NDArray[Any]
 
+_is_part: Callable[[Any], bool] = is_dataclass
+
 
 class Document:
     """A dataclass that becomes a JSON document, and is read again."""
@@ -105,12 +107,11 @@ def keys_of(kind: type) -> Mapping[str, Place]:
     }
     if not (wanted := getattr(kind, "_document", ())):
         return own
-    records: dict[str, Any] = {name: place.hint for name, place in own.items()}
     held = {
         key: place._replace(record=name)
-        for name, record in records.items()
-        if name not in wanted and is_dataclass(record)
-        for key, place in keys_of(record).items()
+        for name, record in own.items()
+        if name not in wanted and _is_part(record.hint)
+        for key, place in keys_of(record.hint).items()
     }
     return {key: (held | own).get(key, Place("", None, Any)) for key in wanted}
 
@@ -124,7 +125,7 @@ def written(part: Any) -> dict[str, Any]:
     keys = keys_of(type(part))
     for key, (record, item, hint) in keys.items():
         if item is None:
-            document[key] = getattr(part, key, None)
+            document[key] = _plain(getattr(part, key, None))
             continue
         holder, form = getattr(part, record) if record else part, item.metadata
         value = getattr(holder, item.name)
@@ -191,11 +192,10 @@ def made(kind: type, values: Mapping[str, Any]) -> Any:
     """A dataclass with those of the values that are of its fields, or of those of its records."""
     given, hints = {}, _hints(kind)
     for item in fields(kind):
-        record: Any = hints[item.name]
         if item.init and item.name in values:
             given[item.name] = values[item.name]
-        elif item.default is MISSING and is_dataclass(record):
-            given[item.name] = made(record, values)
+        elif item.default is MISSING and _is_part(hints[item.name]):
+            given[item.name] = made(hints[item.name], values)
     return kind(**given)
 
 
@@ -228,13 +228,12 @@ def _reader(hint: Any) -> Callable[[str, Any], Any]:
         return lambda name, value: one_of(name, value, parts)
     if hasattr(kind, "from_dict"):
         return lambda _, value: kind.from_dict(value)
-    if not is_dataclass(kind):
+    if not _is_part(kind):
         return lambda _, value: value
-    part: Any = kind
-    if getattr(part, "_listed", False):
-        keys = list(keys_of(part))
-        return lambda _, value: made(part, read(part, dict(zip(keys, value, strict=True))))
-    return lambda _, value: made(part, read(part, value))
+    if getattr(kind, "_listed", False):
+        keys = list(keys_of(kind))
+        return lambda _, value: made(kind, read(kind, dict(zip(keys, value, strict=True))))
+    return lambda _, value: made(kind, read(kind, value))
 
 
 def _one_or_several(name: str, value: Any) -> Any:

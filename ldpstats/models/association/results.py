@@ -74,9 +74,9 @@ from ldpstats.models.association.tests import (
 )
 from ldpstats.models.frequency.model import FrequencyModel
 from ldpstats.models.frequency.results import FrequencyResults
-from ldpstats.models.layout import Fit, Part, Summarised, SummaryTable, names_alpha
+from ldpstats.models.layout import Fit, Part, SummaryTable, names_alpha
 from ldpstats.models.plots import maybe_bar, title_text
-from ldpstats.models.results import FittedResults, warn_of_method
+from ldpstats.models.results import Results, warn_of_method
 from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import Counts
 
@@ -94,7 +94,7 @@ _FEW_UNDER_NULL = 2.0  # the same for covariances under the hypothesis
 
 
 @dataclass(frozen=True, eq=False)
-class AssociationResults(Summarised, FittedResults):
+class AssociationResults(Results):
     """Estimated joint distribution of two or more privatised variables.
 
     `params`, `table`, `bse` and `cov_params` describe the estimator that was asked for. Intervals,
@@ -443,7 +443,8 @@ class AssociationResults(Summarised, FittedResults):
                 remedy += "; margins() has the distribution of one"
             raise InvalidArgument("names", asked, remedy)
         keep = [known.index(name) for name in chosen]
-        return AssociationResults(*_sums(keep, self.fit, self.variables, self.cells, self.tests))
+        parts = _sums(keep, self.fit, self.variables, self.cells, self.tests)
+        return AssociationResults(*parts[1:], **vars(parts[0]))
 
     # -- effects -----------------------------------------------------------------------------
 
@@ -757,7 +758,7 @@ class AssociationResults(Summarised, FittedResults):
 
     def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
         return association_summary(
-            self.fit,
+            self,
             self.variables,
             self.cells,
             self.independence,
@@ -771,7 +772,7 @@ class AssociationResults(Summarised, FittedResults):
         )
 
     @names_alpha
-    def plot(
+    def plot(  # type: ignore[override]  # another kind of plot
         self,
         kind: str = "heatmap",
         ax: Axes | None = None,
@@ -855,7 +856,7 @@ class AssociationResults(Summarised, FittedResults):
         if values["law"] is not None and values["law"].step.size != cells:
             raise InvalidArgument("law", values["law"].step.size, f"must be of {cells} cells")
         stored = values["tallies"], names, labels, values["others"], values["digest"]
-        partial = any(fit.fit.is_partial for fit in values["margin_fits"])
+        partial = any(fit.is_partial for fit in values["margin_fits"])
         made = {"is_partial": partial, "evidence": tallies_from_dict(*stored)}
         return super()._restored(values | made)
 
@@ -1043,7 +1044,7 @@ def _sums(
         settings="; ".join(filter(None, words)),
         epsilon=epsilon,
         sources=some(fit.sources),
-        is_partial=any(margin.fit.is_partial for margin in own.margin_fits),
+        is_partial=any(margin.is_partial for margin in own.margin_fits),
         llf=float("nan"),
     )
     return fit, own, cells, tests

@@ -23,7 +23,7 @@ from ldpstats.arguments import (
     level,
     one_of,
 )
-from ldpstats.documents import Document
+from ldpstats.documents import Document, read
 from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
 from ldpstats.inference import tests as tests_
 from ldpstats.inference.boundary import edge_normal, edge_range
@@ -59,8 +59,8 @@ from ldpstats.mechanisms import Mechanism
 from ldpstats.mechanisms.krr import joint_epsilon, protect_some
 from ldpstats.models.layout import Fit, names_alpha
 from ldpstats.models.results import (
-    FittedResults,
     Label,
+    Results,
     group_label,
     linear_hypothesis,
     several_worded,
@@ -96,7 +96,7 @@ _FIXED = 1e-12  # variance of a contrast, relative to its terms, that is roundin
 
 
 @dataclass(frozen=True, eq=False)
-class DesignResults(FittedResults):
+class DesignResults(Results):
     """Estimates from a complex sample, with intervals and tests of the design's t and F laws.
 
     `totals_law` has the weighted totals of decoded reports, in an order that a class decides; all
@@ -266,9 +266,10 @@ class DesignResults(FittedResults):
 
     @classmethod
     def _restored(cls, values: dict[str, Any]) -> Self:
+        values = values | read(Fit, values["fit"])
         domains = values["domains"]
         labels = tuple(group_label(label, domains.by) for label in domains.labels)
-        values["domains"] = domains = replace(domains, labels=labels)
+        values["domains"] = replace(domains, labels=labels)
         arrays = ("sizes", "df", "df_free", "spread", "alone")
         check_shapes({name: (getattr(domains, name), (len(labels),)) for name in arrays})
         return super()._restored(values)
