@@ -120,9 +120,10 @@ def keys_of(kind: type) -> Mapping[str, Place]:
 
 
 def written(part: Any) -> dict[str, Any]:
-    """The fields of a dataclass as plain JSON types; None for what its class adds."""
+    """The fields of a dataclass as plain JSON types; of other keys the attribute, if any."""
     document: dict[str, Any] = {}
-    keys = keys_of(type(part))
+    kind: Any = type(part)
+    keys = keys_of(kind)
     for key, (record, item, hint) in keys.items():
         if item is None:
             document[key] = _plain(getattr(part, key, None))
