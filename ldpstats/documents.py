@@ -23,10 +23,10 @@ import inspect
 import math
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, Field, fields, is_dataclass, replace
+from dataclasses import Field, fields, is_dataclass, replace
 from functools import cache
 from types import NoneType, SimpleNamespace, UnionType
-from typing import Any, Literal, NamedTuple, Self, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Self, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
@@ -50,8 +50,6 @@ __all__ = [
 
 Array = npt.NDArray[Any]
 
-_is_part: Callable[[Any], bool] = is_dataclass
-
 
 class Document:
     """A dataclass that becomes a JSON document, and is read again."""
@@ -71,14 +69,6 @@ class Document:
         return found
 
 
-class Place(NamedTuple):
-    """Where what stands under a key is held."""
-
-    record: str  # the class's field with the record that holds it; "" for its own fields
-    field: Field[Any] | None  # None for what the class adds by itself
-    hint: Any  # its type
-
-
 class _Labels:
     """In place of `pandas.Index`, which takes no type argument when the program runs."""
 
@@ -95,25 +85,15 @@ def _hints(kind: type) -> dict[str, Any]:
 
 
 @cache
-def keys_of(kind: type) -> Mapping[str, Place]:
-    """The keys of a document, in order: the names of fields, or what `_document` of a class says.
+def keys_of(kind: type) -> Mapping[str, tuple[Field[Any] | None, Any]]:
+    """The keys of a document, in order, each with its field and type.
 
-    What that names beyond the own fields is in records: fields that it does not name itself.
+    They are the names of the fields, or what `_document` of a class says; a key that is not of a
+    field, and has None, is the class's own business.
     """
     hints = _hints(kind)
-    own = {
-        item.metadata.get("key", item.name): Place("", item, hints[item.name])
-        for item in fields(kind)
-    }
-    if not (wanted := getattr(kind, "_document", ())):
-        return own
-    held = {
-        key: place._replace(record=name)
-        for name, record in own.items()
-        if name not in wanted and _is_part(record.hint)
-        for key, place in keys_of(record.hint).items()
-    }
-    return {key: (held | own).get(key, Place("", None, Any)) for key in wanted}
+    own = {item.metadata.get("key", item.name): (item, hints[item.name]) for item in fields(kind)}
+    return {key: own.get(key, (None, Any)) for key in getattr(kind, "_document", ()) or own}
 
 
 # -- Writing --------------------------------------------------------------------------------------
@@ -124,12 +104,11 @@ def written(part: Any) -> dict[str, Any]:
     document: dict[str, Any] = {}
     kind: Any = type(part)
     keys = keys_of(kind)
-    for key, (record, item, hint) in keys.items():
+    for key, (item, hint) in keys.items():
         if item is None:
             document[key] = _plain(getattr(part, key, None))
             continue
-        holder, form = getattr(part, record) if record else part, item.metadata
-        value = getattr(holder, item.name)
+        value, form = getattr(part, item.name), item.metadata
         if value is None and "later" in form:
             continue
         if "array" in form:
@@ -137,7 +116,7 @@ def written(part: Any) -> dict[str, Any]:
         else:
             document[key] = _plain(float(value) if hint is float else value)
         if "shared" in form and form["shared"] in keys and value.covariance is not None:
-            if value.covariance is getattr(holder, form["shared"]).covariance:
+            if value.covariance is getattr(part, form["shared"]).covariance:
                 document[key]["covariance"] = form["shared"]
     return document
 
@@ -170,7 +149,7 @@ def read(kind: type, document: Mapping[str, Any]) -> dict[str, Any]:
     """The values in a document by the names of fields; what a class adds by its key, as it is."""
     found: dict[str, Any] = {}
     keys = keys_of(kind)
-    for key, (_, item, hint) in keys.items():
+    for key, (item, hint) in keys.items():
         if item is None:
             found[key] = document[key]
         elif key in document:
@@ -189,15 +168,10 @@ def read(kind: type, document: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def made(kind: type, values: Mapping[str, Any]) -> Any:
-    """A dataclass with those of the values that are of its fields, or of those of its records."""
-    given, hints = {}, _hints(kind)
-    for item in fields(kind):
-        if item.init and item.name in values:
-            given[item.name] = values[item.name]
-        elif item.default is MISSING and _is_part(hints[item.name]):
-            given[item.name] = made(hints[item.name], values)
-    return kind(**given)
+def made(kind: Any, values: Mapping[str, Any]) -> Any:
+    """A dataclass with those of the values that are of its fields."""
+    names = [item.name for item in fields(kind) if item.init]
+    return kind(**{name: values[name] for name in names if name in values})
 
 
 @cache
@@ -229,7 +203,7 @@ def _reader(hint: Any) -> Callable[[str, Any], Any]:
         return lambda name, value: one_of(name, value, parts)
     if hasattr(kind, "from_dict"):
         return lambda _, value: kind.from_dict(value)
-    if not _is_part(kind):
+    if not is_dataclass(kind):
         return lambda _, value: value
     if getattr(kind, "_listed", False):
         keys = list(keys_of(kind))

@@ -31,7 +31,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import boolean, distribution, level, one_of
-from ldpstats.documents import made
+from ldpstats.documents import read
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
 from ldpstats.estimators.base import Estimator
 from ldpstats.inference.binomial import binomial_deficit, binomial_excess
@@ -618,13 +618,13 @@ class PersonalizedResults(Results):
         given, r = self._intermediate_contrasts(row[None]), self.intermediate
         if given is None:
             return None
-        return contrasts.contrast_law(r.linear, r.laws, given[0], r.answers)
+        return contrasts.contrast_law(r, given[0], r.answers)
 
     def _null_law(self, R: Array, gap: Array) -> ReportSums | None:
         given, r = self._intermediate_contrasts(R), self.intermediate
         if given is None:
             return None
-        return contrasts.null_law(r.linear, r.laws, given, gap, r.answers)
+        return contrasts.null_law(r, given, gap, r.answers)
 
     @property
     def pvalues(self) -> pd.Series[float]:
@@ -767,7 +767,7 @@ class PersonalizedResults(Results):
     def _restored(cls, values: dict[str, Any]) -> PersonalizedResults:
         none = [np.nan] * len(values["categories"])
         given = np.array([none if row is None else row for row in values["given"]], dtype=float)
-        assumed = made(Background, values | {"given": given})
+        assumed = Background(**read(Background, values) | {"given": given})
         return _results(values["intermediate"], values["categories"], assumed)
 
 
