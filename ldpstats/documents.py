@@ -205,10 +205,11 @@ def _reader(hint: Any) -> Callable[[str, Any], Any]:
         return lambda _, value: kind.from_dict(value)
     if not is_dataclass(kind):
         return lambda _, value: value
-    if getattr(kind, "_listed", False):
-        keys = list(keys_of(kind))
-        return lambda _, value: made(kind, read(kind, dict(zip(keys, value, strict=True))))
-    return lambda _, value: made(kind, read(kind, value))
+    part: Any = kind
+    if getattr(part, "_listed", False):
+        keys = list(keys_of(part))
+        return lambda _, value: made(part, read(part, dict(zip(keys, value, strict=True))))
+    return lambda _, value: made(part, read(part, value))
 
 
 def _one_or_several(name: str, value: Any) -> Any:
