@@ -23,7 +23,7 @@ from ldpstats.labels import align, by_label, position
 from ldpstats.likelihood.regression import Multinomial, Ordered
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.models.regression.structure import covariates, outcome_of
-from ldpstats.planning.expected_precision import check_mechanism
+from ldpstats.planning.expected_precision import check_mechanism, shares_text, table_text
 from ldpstats.planning.laws import (
     CoefficientLaw,
     CountTest,
@@ -36,7 +36,6 @@ from ldpstats.planning.laws import (
     homogeneity_form,
     response_channel,
 )
-from ldpstats.planning.losses import shares_text, table_text
 
 __all__ = [
     "CoefficientTest",
