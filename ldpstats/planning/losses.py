@@ -37,7 +37,7 @@ unknown position `UnknownCategory`.
 Where the papers differ: KBR16's slides print k^2 e^epsilon in eq. 12, which has k^2 e^(epsilon/2)
 in the paper, correctly. MK19 Propositions 5 and 8 ask for N >= S, which is not needed, and do not
 treat the range beyond. MK19 Table 4 prints a factor 1 - 1/k for RAPPOR at small epsilon, which is
-wrong. At epsilon = ln k and S = k the l1 and squared l2 losses are about 2 and 4 times those without
+wrong. At epsilon = ln k and S = k the l1 and squared l2 losses are about 2 and 4 times those of no
 privacy for k-RR, k^(1/4) and sqrt(k) times for RAPPOR; MK19 sections 4.3, D.2.3 and E.1.3 state the
 factors 4 and sqrt(k) for the l1 loss.
 
