@@ -24,10 +24,11 @@ from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.inference import goodness
 from ldpstats.inference import tests as tests_
 from ldpstats.inference.goodness import SMALLEST_EXPECTED, group_sums, rare_groups
-from ldpstats.inference.tables.effects import Spread, blocks_of
 from ldpstats.inference.tables.independence import CrossMoments, Whitening, score, smallest_expected
 from ldpstats.inference.tables.permutation import (
     Cumulants,
+    Spread,
+    blocks_of,
     log_probability,
     moments,
     score_cumulants,
@@ -339,10 +340,6 @@ class TwoSampleResult(TestResult):
             raise NotAvailable("the reports do not determine the frequencies of each group")
         first, second = self.groups
         return difference_rows([(first, second)], level(alpha)).set_axis(first.categories)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The fields as JSON values, with the documents of both groups."""
-        return TestResult.to_dict(self) | {"groups": [group.to_dict() for group in self.groups]}
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> TwoSampleResult:
