@@ -21,7 +21,8 @@ from ldpstats.mechanisms import PUM, Mechanism
 from ldpstats.models.association.model import AssociationModel
 from ldpstats.models.association.results import AssociationResults
 from ldpstats.models.change import ChangeResults, change_between
-from ldpstats.models.dictionary.model import DictionaryModel, DictionaryResults
+from ldpstats.models.dictionary.model import DictionaryModel
+from ldpstats.models.dictionary.results import DictionaryResults
 from ldpstats.models.dictionary.survey import DictionarySurvey
 from ldpstats.models.frequency.model import FrequencyModel
 from ldpstats.models.frequency.results import FrequencyResults

@@ -42,8 +42,8 @@ from ldpstats.inference.tables.ratio import Effect
 from ldpstats.inference.tests import TestResult
 from ldpstats.labels import labels_from_json, labels_to_json, position, two_positions
 from ldpstats.likelihood.joint import Decoding, decode, pair_noise, pair_table, report_covariance
-from ldpstats.models.association import presentation as joint
 from ldpstats.models.association.estimates import z_values
+from ldpstats.models.association.results import cell_stubs, names_in_turn
 from ldpstats.models.layout import (
     SummaryTable,
     closing_notes,
@@ -193,7 +193,7 @@ class WeightedCrossing:
         inside = np.where(self.there, 0, -1)
         mechanisms = [one.reports.mechanism for one in self.variables]
         results = WeightedTable(
-            fit=linear_fit(shares, mechanisms, self.nobs, missing),
+            **vars(linear_fit(shares, mechanisms, self.nobs, missing)),
             totals_law=totals,
             sample=self.facts,
             domains=domains_of(self.sample, inside, shares, channel),
@@ -788,7 +788,7 @@ class WeightedTable(DesignResults):
         alpha, max_rows = level(alpha), positive_integer("max_rows", max_rows)
         null, details = self.dependence.null, boolean("details", details)
         test = self.test_independence() if null is not None and null.is_testable else None
-        frame, fit, facts, names = self.summary_frame(alpha), self.fit, self.sample, self.names
+        frame, fit, facts, names = self.summary_frame(alpha), self, self.sample, self.names
         shown = largest(frame, max_rows)
         digits, both = decimals(shown), second_shown(frame, details)
         cells = zip(estimate_cells(shown, digits, both), effect_cells(shown), strict=True)
@@ -815,10 +815,10 @@ class WeightedTable(DesignResults):
         for name in self.listed:
             notes.append(f"NOTE: the candidates of {name} are taken for all answers.")
         return SummaryTable(
-            title=f"Weighted joint distribution of {joint.listed(names)}",
+            title=f"Weighted joint distribution of {names_in_turn(names)}",
             header=header(left, right, fit if details else None),
             columns=[*estimate_columns(alpha, both), *EFFECT_COLUMNS],
-            stubs=joint.cell_stubs(shown.index),
+            stubs=cell_stubs(shown.index),
             body=[row + effects for row, effects in cells],
             notes=[
                 *missing_notes(fit.nobs, fit.n_missing, names, self.lacking),
@@ -831,7 +831,7 @@ class WeightedTable(DesignResults):
         ).layout()
 
     @names_alpha
-    def plot(
+    def plot(  # type: ignore[override]  # another kind of plot
         self,
         kind: str = "heatmap",
         ax: Axes | None = None,
@@ -856,7 +856,9 @@ class WeightedTable(DesignResults):
         words = title_text(title, f"{self.names[0]} and {self.names[1]}, n = {self.nobs:,}")
         low, high = (self._grid(bounds[end].to_numpy()) for end in ("lower", "upper"))
         z = self.departures() if kind == "departures" else None
-        return joint.plot_heat_map(self.table, low, high, ax, words, z)
+        from ldpstats.models.association.presentation import plot_heat_map
+
+        return plot_heat_map(self.table, low, high, ax, words, z)
 
     # -- storage -----------------------------------------------------------------------------
 
@@ -885,7 +887,7 @@ class WeightedTable(DesignResults):
             counted=tuple(map(Counted.from_json, document["counted"])),
         )
         a, b = map(len, labels)
-        check_estimates(results.fit, {"totals": results.totals_law}, a * b, a * b + a + b + 1, 2)
+        check_estimates(results, {"totals": results.totals_law}, a * b, a * b + a + b + 1, 2)
         domains, (first, second) = results.domains, results.counted
         shapes = {"sizes": (domains.sizes, (1,)), "channel": (domains.channel, (a * b,))}
         shapes |= {"offset": (first.offset, (a,)), "scale": (first.scale, (a,))}
