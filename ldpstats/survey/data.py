@@ -159,6 +159,8 @@ class Held(ABC):
         frame = narwhals.from_native(pyarrow.table(columns))
         check_expression(condition, frame)
         made = frame.with_columns(condition.alias("where")).get_column("where")
+        if len(made) != len(self):
+            raise InvalidArgument("where", condition, "the table has no public column")
         return Selected(self, np.flatnonzero(made.fill_null(False).to_numpy()))
 
     @abstractmethod
