@@ -612,7 +612,12 @@ def tested_strings(
 
     `fits` is the fit of all, if any, to reports of whole strings; those beyond c are not tested.
     """
-    fields = {"alpha": alpha, "goodness_of_fit": None, "test_se": np.nan, "caution": ""}
+    fields: dict[str, Any] = {
+        "alpha": alpha,
+        "goodness_of_fit": None,
+        "test_se": np.nan,
+        "caution": "",
+    }
     if fits is None:
         none = np.empty(0)
         fields["candidates"] = candidates_table(
