@@ -12,7 +12,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from itertools import product
+from itertools import chain, product, repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -503,19 +503,21 @@ class Results(Stored, Fit):
         return closing_notes(self, 1.0)
 
     def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
-        frame, uncut = (table.iloc[self.linear.places] for table in self._rows(alpha))
+        frame, uncut = self._rows(alpha)
+        frame, uncut = frame.iloc[self.linear.places], uncut.iloc[self.linear.places]
         ends = len(frame) - self._n_fixed
         shown = pd.concat([largest(frame.iloc[:ends], max_rows), frame.iloc[ends:]])
         digits, both = decimals(shown), second_shown(frame, details)
         name, left, right = self._heading()
         more = self._more_columns(shown)
-        cells = zip(estimate_cells(shown, digits, both), *more.values(), strict=True)
+        own = zip(*more.values(), strict=True) if more else repeat(())
+        body = map(chain, estimate_cells(shown, digits, both), own)
         return SummaryTable(
             title=name,
             header=header(left, right, self if details else None),
             columns=[*estimate_columns(alpha, both), *more],
             stubs=self._stubs(shown.index),
-            body=[[*estimates, *others] for estimates, *others in cells],
+            body=list(map(list, body)),
             notes=[
                 *self._interval_notes(frame, uncut, alpha, second_words(frame, both, digits)),
                 *rest_notes(len(shown) - self._n_fixed, ends),

@@ -14,7 +14,7 @@ from shared.association_laws import COLUMNS, krr, one_hot, surveys
 from shared.permuted_tables import labels, of_table
 
 import ldpstats as ldp
-from ldpstats.errors import InvalidArgument, NotIdentified
+from ldpstats import InvalidArgument, NotIdentified
 from ldpstats.inference.tables import independence as tables
 from ldpstats.inference.tables.independence import (
     CrossMoments,
