@@ -125,7 +125,7 @@ class JointRows(Rows):
     def mix_each(self, p: Array) -> Array:
         if not self.is_table:
             return super().mix_each(p)
-        tables: Array = contract_each(p.reshape(len(p), *self.sizes), self._matrices, 1)
+        tables: Array = contract(p.reshape(len(p), *self.sizes), self._matrices, 1, 1)
         return np.asarray(tables.reshape(len(p), -1)[:, self._table])
 
     def adjoint_each(self, v: Array) -> Array:
@@ -136,7 +136,7 @@ class JointRows(Rows):
         places = self._table + prod(extent) * np.arange(len(v))[:, None]
         tables = np.bincount(places.ravel(), v.ravel(), len(v) * prod(extent))
         tables = tables.reshape(len(v), *extent)
-        return np.asarray(contract_each(tables, self._matrices, 0).reshape(len(v), -1))
+        return np.asarray(contract(tables, self._matrices, 0, 1).reshape(len(v), -1))
 
     def adjoints(self, v: Array) -> tuple[Array, Array]:
         if self.is_table:
@@ -276,18 +276,14 @@ def khatri_rao(left: Array, right: Array) -> Array:
     return (left[:, :, None] * right[:, None, :]).reshape(len(left), left.shape[1] * right.shape[1])
 
 
-def contract(table: Array, matrices: Any, axis: int) -> Array:
-    """The table summed with the given axis of a matrix along each of its own axes."""
+def contract(table: Array, matrices: Any, axis: int, first: int = 0) -> Array:
+    """The table summed with the given axis of a matrix along each of its own axes.
+
+    These begin at `first`: 1 for several tables at once, (c, ...).
+    """
     for W in matrices:  # each takes the first axis and puts its own last: d times restore the order
-        table = np.tensordot(table, W, axes=(0, axis))
+        table = np.tensordot(table, W, axes=(first, axis))
     return table
-
-
-def contract_each(tables: Array, matrices: Any, axis: int) -> Array:
-    """`contract` of several tables at once, shape (c, ...)."""
-    for W in matrices:
-        tables = np.tensordot(tables, W, axes=(1, axis))
-    return tables
 
 
 def pairs(rows: Array) -> Array:

@@ -367,8 +367,8 @@ def pair_tables(
         elif n:
             means = np.zeros(sizes[a]), np.zeros(sizes[b])
             for start in range(0, n, _CHUNK):
-                A = first.scores(_rows(parts[0], start, start + _CHUNK))
-                B = second.scores(_rows(parts[1], start, start + _CHUNK))
+                A = first.scores(parts[0][start : start + _CHUNK])
+                B = second.scores(parts[1][start : start + _CHUNK])
                 cross += A.T @ B
                 for place, mean, X in ((a, means[0], A), (b, means[1], B)):
                     mean += X.sum(axis=0)
@@ -400,11 +400,6 @@ def pair_tables(
     return tables
 
 
-def _rows(reports: Reports, start: int, stop: int) -> Reports:
-    cohort = None if reports.cohort is None else reports.cohort[start:stop]
-    return Reports(reports.y[start:stop], reports.mechanism, 0, cohort)
-
-
 def _inverse(variable: _Variable, squares: Array, n: int) -> Array | None:
     """Inverse of the information of a report about a position; None where there is none."""
     if variable.information is None and not n:
@@ -434,7 +429,7 @@ def _variable(reports: DictionaryReports, kept: ScreenedGrams) -> _Variable:
     reference = np.append(p, 1.0 - p.sum())
     if mechanism.n_cohorts:
         return _hashed(mechanism, grams, reference)
-    lumped = lump(_rows(reports.first, 0, 0), grams, _OTHER).mechanism
+    lumped = lump(reports.first[:0], grams, _OTHER).mechanism
     return _listed(lumped, [*grams, _OTHER], reference, lambda part: lump(part, grams, _OTHER))
 
 
@@ -486,9 +481,7 @@ def position_counts(reports: DictionaryReports, position: int) -> Counts:
     pairs = np.array(reports.survey.layout.pairs)
     counts: Counts = reports.survey.gram_mechanism.no_counts()
     for side, reported in enumerate((reports.first, reports.second)):
-        here = np.flatnonzero(pairs[reports.pair, side] == position)
-        cohort = None if reported.cohort is None else reported.cohort[here]
-        counts = counts + Reports(reported.y[here], reported.mechanism, 0, cohort).tally()
+        counts = counts + reported[pairs[reports.pair, side] == position].tally()
     return counts
 
 
