@@ -784,4 +784,4 @@ def _decode(design: HashDesign, reports: Array, owned: Array) -> Array:
     """The projected p with H p = `owned`, shape (C, m), by least squares over the cohorts."""
     weights = np.repeat(reports, design.n_cells)
     rhs = owned.reshape(-1) - design.background
-    return project_simplex(least_squares(design, weights, rhs, _ROUGH, max_iter=50).p)
+    return project_simplex(least_squares(design, weights, rhs, _ROUGH, max_iter=50)[0])

@@ -361,9 +361,7 @@ def _pair_features(
     """
     if not evidence.is_exact or len(problem.strata) > 1:
         return None
-    stratum, group = problem.strata[0], evidence.groups[0]
-    for v, name in enumerate(evidence.names):
-        stratum = stratum.unbiased(v, name)
+    stratum, group = problem.unbiased, evidence.groups[0]
     if stratum.alphabets is None:
         return None
     by_wave = []
