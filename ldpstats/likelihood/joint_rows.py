@@ -132,7 +132,7 @@ class JointRows(Rows):
         if not self.is_table:
             return super().adjoint_each(v)
         assert self._table is not None
-        extent = [len(factor.W) for factor in self.factors]
+        extent = self._extent
         places = self._table + prod(extent) * np.arange(len(v))[:, None]
         tables = np.bincount(places.ravel(), v.ravel(), len(v) * prod(extent))
         tables = tables.reshape(len(v), *extent)
@@ -227,10 +227,15 @@ class JointRows(Rows):
     # ---- through the table of all combinations of the variables' distinct reports
 
     @cached_property
+    def _extent(self) -> list[int]:
+        """Distinct reports of each variable."""
+        return [len(factor.W) for factor in self.factors]
+
+    @cached_property
     def _table(self) -> Array | None:
         """Cell of the table that each joint report is in, (u,); None where blocks are quicker."""
         indices = [factor.index for factor in self.factors]
-        extent = [len(factor.W) for factor in self.factors]
+        extent = self._extent
         if any(index is None for index in indices) or prod(extent) > _TABLE:
             return None
         work = 0
@@ -246,7 +251,7 @@ class JointRows(Rows):
 
     def _tally(self, v: Array) -> Array:
         """The sum of v over the joint reports of each cell of the table, shape (u_1, ..., u_d)."""
-        extent = [len(factor.W) for factor in self.factors]
+        extent = self._extent
         return np.bincount(self._table, v, prod(extent)).reshape(extent)  # type: ignore[arg-type]
 
     # ---- from block to block of reports

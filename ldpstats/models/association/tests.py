@@ -183,8 +183,7 @@ def _pearson(
         each = [np.eye(size) for size in table.shape]
         draws = permutation.permuted_table_scores([table], [each[0]], [each[1]], B, rng, advance)
         return _by_permutations(null, statistic, df, draws, method, note)
-    margins = [Spread.of_labels(table.sum(axis=axis)) for axis in (1, 0)]
-    law = Cumulants.of_moments(*moments([margins[0], margins[1].scaled(group.nobs)]))
+    law = Cumulants.of_table(table)
     p = max(law.pvalue(statistic), float(np.exp(permutation.log_probability(table))))
     how, note = f"{method}, {_BY_MOMENTS}", "; ".join(filter(None, (note, _doubt(smallest))))
     return TestResult(null, statistic, float(df), p, how, note)

@@ -59,7 +59,6 @@ __all__ = [
     "edges_frame",
     "fit_of",
     "grams_frame",
-    "pair_errors",
     "tested_strings",
 ]
 
@@ -676,10 +675,3 @@ def edges_frame(
             )
         )
     return pd.concat(rows, ignore_index=True)
-
-
-def pair_errors(tables: dict[Pair, PairTable]) -> float:
-    """The typical standard error of the frequency of a rare pair; nan where there is none."""
-    known = [table.se for table in tables.values() if table.se.size and np.isfinite(table.se).all()]
-    errors = [np.median(se) for se in known]
-    return float(np.median(errors)) if errors else float("nan")

@@ -91,6 +91,7 @@ __all__ = [
     "least_frequency",
     "log_ratio",
     "log_rivals",
+    "pair_errors",
     "pair_stage",
     "pair_tables",
     "position_counts",
@@ -816,14 +817,23 @@ def log_ratio(z: Array, shift: Array) -> Array:
     return law(z - shift) - law(z)
 
 
+def _known(tables: Mapping[Pair, PairTable]) -> list[PairTable]:
+    """The tables of pairs that have standard errors."""
+    return [table for table in tables.values() if table.se.size and np.isfinite(table.se).all()]
+
+
+def pair_errors(tables: Mapping[Pair, PairTable]) -> float:
+    """The typical standard error of the frequency of a rare pair; nan where there is none."""
+    known = [np.median(table.se) for table in _known(tables)]
+    return float(np.median(known)) if known else float("nan")
+
+
 def _levels(tables: Mapping[Pair, PairTable], least: float) -> list[float]:
     """Frequencies at which strings are scored: so close that none is far from one of them."""
-    known = [
-        table for table in tables.values() if table.estimate.size and np.isfinite(table.se).all()
-    ]
+    known = _known(tables)
     if not known:
         return []
-    se = float(np.median([np.median(table.se) for table in known]))
+    se = pair_errors(tables)
     room = min(float((table.estimate + 2.0 * table.se).max()) for table in known)
     # of one respondent at least; and there is one level, however high the bound
     least = min(max(least, se / 2.0, 1.0 / max(table.nobs for table in known)), room)
