@@ -309,7 +309,7 @@ class Points:
         law = Multinomial(len(self.designs))
         eta = self.marginal.eta(theta[self.n_outcome :])
         if self.seen is None:
-            return law.mean(eta), law.jacobian(eta)
+            return law.moments(eta, 1)
         posterior = law.mean(eta) * self.seen
         posterior /= posterior.sum(axis=1, keepdims=True)
         return posterior, posterior[:, :, None] * (np.eye(law.k)[:, 1:] - posterior[:, None, 1:])
@@ -362,7 +362,7 @@ def means(outcome: Outcome, logarithm: bool = False) -> Function:
     """The mean of the outcome (probabilities of its categories), or its logarithm."""
 
     def of(eta: Array) -> tuple[Array, Array]:
-        mean, first = outcome.mean(eta), outcome.jacobian(eta)
+        mean, first = outcome.moments(eta, 1)
         if not logarithm:
             return mean, first
         return np.log(mean), first / mean[:, :, None]
@@ -377,9 +377,8 @@ def ones(eta: Array) -> tuple[Array, Array]:
 
 def _rates(outcome: Outcome, logarithm: bool, eta: Array) -> tuple[Array, Array]:
     """Derivatives of the mean, or of its logarithm, by the predictors, (n, k q), and of these."""
-    first, second = outcome.jacobian(eta), outcome.curvature(eta)
+    mean, first, second = outcome.moments(eta, 2)
     if logarithm:
-        mean = outcome.mean(eta)
         first = first / mean[:, :, None]
         second = second / mean[:, :, None, None]
         second = second - first[:, :, :, None] * first[:, :, None, :]
@@ -453,19 +452,18 @@ def row_means(points: Points, theta: Array, V: Array | None = None) -> tuple[Arr
     for _, part in points.blocks(points.size + points.outcome.q**2 * 8):
         law, bend = part.law(theta)
         etas = [design.eta(beta) for design in part.designs]
-        each = [points.outcome.mean(eta) for eta in etas]
-        values.append(np.sum([law[:, c, None] * one for c, one in enumerate(each)], axis=0))
+        moments = [points.outcome.moments(eta, V is not None) for eta in etas]
+        values.append(np.sum([law[:, c, None] * one[0] for c, one in enumerate(moments)], axis=0))
         if V is None:
             continue
-        first = [points.outcome.jacobian(eta) for eta in etas]
         variance = np.empty(values[-1].shape)
         for a in range(variance.shape[1]):
             G = np.zeros((part.n, points.size))
             for c, design in enumerate(part.designs):
-                G[:, :m] += design.rows(beta, law[:, c, None] * first[c][:, a])
+                G[:, :m] += design.rows(beta, law[:, c, None] * moments[c][1][:, a])
                 if bend is not None:
                     assert part.marginal is not None
-                    G[:, m:] += part.marginal.rows(gamma, each[c][:, a, None] * bend[:, c])
+                    G[:, m:] += part.marginal.rows(gamma, moments[c][0][:, a, None] * bend[:, c])
             # parameters by which nothing changes need no variance
             forms = np.einsum("np,np->n", G @ np.where(np.isnan(V), 0.0, V), G)
             lost = G[:, np.isnan(np.diagonal(V))].any(axis=1)

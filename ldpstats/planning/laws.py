@@ -544,7 +544,7 @@ class CoefficientLaw:
     def scores(self, theta: Array) -> tuple[Array, Array, Array]:
         """Mean of the score and its mean square under the truth, and the information at theta."""
         size = theta.size
-        mean, jacobian = self.outcome.mean_jacobian(self.design.eta(theta))
+        mean, jacobian = self.outcome.moments(self.design.eta(theta), 1)
         P = np.maximum(mean @ self.Q, _TINY)
         g, S, J = np.zeros(size), np.zeros((size, size)), np.zeros((size, size))
         for y in range(self.Q.shape[1]):

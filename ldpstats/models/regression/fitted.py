@@ -453,8 +453,8 @@ def _cells(
             some = points.take(rows)
 
             def reported(eta: Array, Q: Array = Q) -> tuple[Array, Array]:
-                jacobian = points.outcome.jacobian(eta)
-                return points.outcome.mean(eta) @ Q, np.einsum("nkq,kl->nlq", jacobian, Q)
+                mean, jacobian = points.outcome.moments(eta, 1)
+                return mean @ Q, np.einsum("nkq,kl->nlq", jacobian, Q)
 
             law = mean[rows] @ Q
             gap = table.seen(rows, h) - law

@@ -159,7 +159,7 @@ def _with_devices(
     if min(a.min(), b.min()) < 1.0:
         origin = replace(origin, without_mode=BELOW_ONE)
     else:
-        peak = density.shown(density.highest(a - 1.0, b - 1.0)[0].x)
+        peak = density.shown(density.highest(a - 1.0, b - 1.0)[0].theta)
     labels = pd.Index([*model.all_names[: model.n_shown], *model.unknown])
     m = likelihood.m
     parameters = rng.beta(a, b, size=(draws, a.size))
