@@ -39,7 +39,6 @@ from ldpstats.likelihood.rows import UniformRows
 from ldpstats.models.layout import (
     LONGEST_LABEL,
     Part,
-    Presented,
     SummaryTable,
     distinct_lines,
     epsilon_text,
@@ -375,7 +374,7 @@ _WITHOUT_MODE = "it was not computed for this posterior: use params, the posteri
 
 
 @dataclass(frozen=True, eq=False)
-class PosteriorResults(Draws, Stored, Presented):
+class PosteriorResults(Draws, Stored):
     """Draws from the posterior of labelled parameters.
 
     Parameters

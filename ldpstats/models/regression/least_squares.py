@@ -31,8 +31,8 @@ from ldpstats.likelihood.regression import RegressionLikelihood, Scaled
 from ldpstats.models.frequency.results import checked_scores
 from ldpstats.models.layout import (
     LONGEST_LABEL,
-    Presented,
     SummaryTable,
+    Tabulated,
     distinct_lines,
     epsilon_text,
     figures,
@@ -503,7 +503,7 @@ def pseudo_response(
 
 
 @dataclass(frozen=True, eq=False)
-class PrivatizedOLSResults(Presented):
+class PrivatizedOLSResults(Tabulated):
     """Coefficients of least squares of the scores of a privatised answer.
 
     Attributes

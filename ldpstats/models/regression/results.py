@@ -42,7 +42,7 @@ from ldpstats.likelihood.regression import (
     RegressionLikelihood,
     predictors_of,
 )
-from ldpstats.models.layout import Presented, names_alpha
+from ldpstats.models.layout import Tabulated, names_alpha
 from ldpstats.models.regression.fitted import Devices, FittedLaw
 from ldpstats.models.regression.hypotheses import (
     Degrees,
@@ -95,7 +95,7 @@ _OF_SEEN_ANSWERS = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RegressionResults(Presented):
+class RegressionResults(Tabulated):
     """A fitted regression on privatised answers.
 
     `pvalues`, `conf_int` and the columns of `summary` are from one profile of the likelihood with
