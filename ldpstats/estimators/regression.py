@@ -3,7 +3,7 @@
 A likelihood of private predictors may have several maxima, or none at finite parameters. Corrected
 scores need no law of the predictors: ``sum_i w_i sum_c phi_ic s(y_i, c, z_i; theta)`` has mean zero
 at the true parameters, as phi_ic is an unbiased indicator of the configuration c of the private
-predictors. It is the derivative of a corrected log-likelihood (`CorrectedLikelihood`) that may have
+predictors. It is the derivative of a corrected log-likelihood (`CompletedLikelihood`) that may have
 several local maxima, or none.
 
 Which root is taken. Let the indicators be shrunk to their means by a factor t. For every t in
@@ -33,7 +33,7 @@ import numpy.typing as npt
 
 from ldpstats.errors import NotAvailable, NotIdentified
 from ldpstats.likelihood.regression import (
-    CorrectedLikelihood,
+    CompletedLikelihood,
     ExpectedInformation,
     Multinomial,
     Normal,
@@ -334,55 +334,20 @@ def expectation_maximisation(
 
 def _em_step(likelihood: RegressionLikelihood, theta: Array) -> Array:
     """The fit to data completed under theta."""
-    m = likelihood.n_outcome
+    m, n, answers = likelihood.n_outcome, likelihood.n, likelihood.seen
     posterior = likelihood.posterior(theta)  # (n, C)
-    parts = []
-    for c, design in enumerate(likelihood.designs):
-        weights = likelihood.weights * posterior[:, c]
-        if isinstance(likelihood.seen, Seen):
-            joint = likelihood.seen[:] * likelihood.outcome.mean(design.eta(theta[:m]))
-            joint /= joint.sum(axis=1, keepdims=True)
-            k = joint.shape[1]
-            for y in range(k):
-                at = np.full(likelihood.n, y)
-                parts.append((design, Seen(np.eye(k), at), weights * joint[:, y]))
-        else:
-            parts.append((design, likelihood.seen, weights))
-    complete = [
-        RegressionLikelihood(likelihood.outcome, (design,), seen, weights)
-        for design, seen, weights in parts
-    ]
-    beta = _fit(complete, theta[:m])
+    if isinstance(answers, Seen):
+        means = [likelihood.outcome.mean(one.eta(theta[:m])) for one in likelihood.designs]
+        joint = np.stack([answers[:] * mean for mean in means], axis=1)  # (n, C, k)
+        answers = joint / joint.sum(axis=2, keepdims=True)
+    how = likelihood.outcome, likelihood.designs, posterior, answers, likelihood.weights
+    whole = CompletedLikelihood(*how)
+    beta = maximise(whole.evaluate, whole.value, theta[:m]).theta
     if likelihood.marginal is None:
         return beta
-    C = len(likelihood.designs)
-    marginals = [
-        RegressionLikelihood(
-            Multinomial(C),
-            (likelihood.marginal,),
-            Seen(np.eye(C), np.full(likelihood.n, c)),
-            likelihood.weights * posterior[:, c],
-        )
-        for c in range(C)
-    ]
-    return np.append(beta, _fit(marginals, theta[m:]))
-
-
-def _fit(parts: list[RegressionLikelihood], start: Array) -> Array:
-    """The maximum of the sum of several likelihoods of the same parameters."""
-
-    def value(theta: Array) -> float:
-        return sum(part.value(theta) for part in parts)
-
-    def evaluate(theta: Array) -> tuple[float, Array, Array]:
-        every = [part.evaluate(theta) for part in parts]
-        return (
-            sum(one[0] for one in every),
-            np.sum([one[1] for one in every], axis=0),
-            np.sum([one[2] for one in every], axis=0),
-        )
-
-    return maximise(evaluate, value, start).theta
+    every = Multinomial(len(likelihood.designs)), (likelihood.marginal,)
+    law = CompletedLikelihood(*every, np.ones((n, 1)), posterior, likelihood.weights)
+    return np.append(beta, maximise(law.evaluate, law.value, theta[m:]).theta)
 
 
 # -- Newton's method for smooth functions that need not be concave --------------------------------
@@ -696,9 +661,8 @@ class Corrected:
     bread^-1`` with M that of the sum. `value` is the corrected log-likelihood (nan for a number),
     `scale` the estimated residual variance of a number, which may be negative (nan for others).
     `n_roots` counts the local maxima that were met, and `on_path` says whether the root ends the
-    path that leads to the consistent one; where it does not, it is the root with the smallest
-    `spread`: the root mean square of the linear predictors about their mean, over respondents and
-    configurations; nan for a number. Above 4 the estimate is far out: the reports say little.
+    path that leads to the consistent one; where it does not, it is the root whose linear predictors
+    spread least.
     """
 
     theta: Array
@@ -710,13 +674,6 @@ class Corrected:
     n_iter: int
     n_roots: int
     on_path: bool
-    spread: float
-
-    def covariance(self, weights: Array | None = None) -> Array:
-        """The sandwich of independent respondents, shape (P, P)."""
-        rows = self.influence if weights is None else self.influence * weights[:, None]
-        half = np.linalg.solve(self.bread, rows.T)
-        return np.asarray(half @ half.T)
 
 
 def corrected(
@@ -757,7 +714,7 @@ def corrected(
     w = np.ones(len(phi)) if weights is None else weights
     if isinstance(outcome, Normal):
         return _corrected_least_squares(made, phi, response, w)
-    target = CorrectedLikelihood(outcome, made, phi, response, w)
+    target = CompletedLikelihood(outcome, made, phi, response, w)
     zero = np.zeros(target.size)
     begin, n_first = _local_maximum(target.smoothed(0.0), zero, zero)  # concave: no news of x yet
     if begin is None:
@@ -791,7 +748,6 @@ def corrected(
         n_iter=total,
         n_roots=len(met),
         on_path=last is not None,
-        spread=target.spread(theta),
     )
 
 
@@ -823,11 +779,11 @@ def _corrected_least_squares(
         resid = off[c] - design.X @ beta
         influence += design.X * (phi[:, c] * resid)[:, None]
         square += float((w * phi[:, c]) @ resid**2)
-    scale, nan = square / float(w.sum()), float("nan")
-    return Corrected(beta, influence, bread, nan, scale, True, 1, 1, True, nan)
+    scale = square / float(w.sum())
+    return Corrected(beta, influence, bread, float("nan"), scale, True, 1, 1, True)
 
 
-def _end_of_path(target: CorrectedLikelihood, begin: Array) -> tuple[Array | None, int]:
+def _end_of_path(target: CompletedLikelihood, begin: Array) -> tuple[Array | None, int]:
     """The end of the path of maxima from smoothed indicators to those of the reports."""
     at, t, step, total = begin, 0.0, _FIRST, 0
     while t < 1.0:
@@ -846,7 +802,7 @@ def _end_of_path(target: CorrectedLikelihood, begin: Array) -> tuple[Array | Non
 
 
 def _local_maximum(
-    target: CorrectedLikelihood, start: Array, reference: Array
+    target: CompletedLikelihood, start: Array, reference: Array
 ) -> tuple[Array | None, int]:
     """The local maximum that short steps uphill lead to, None if there is none; and the steps.
 

@@ -38,7 +38,7 @@ __all__ = [
     "LINKS",
     "Binary",
     "Categorical",
-    "CorrectedLikelihood",
+    "CompletedLikelihood",
     "ExpectedInformation",
     "Multinomial",
     "Normal",
@@ -716,18 +716,19 @@ class ExpectedInformation:
         return np.asarray(twice - (d @ squares[:, :, None])[:, :, 0])
 
 
-# -- The corrected log-likelihood: unbiased for the one that true answers would give --------------
+# -- The log-likelihood of completed data, whose weights may be negative ---------------------------
 
 
 _LEAST = 0.02  # share of a configuration in the smoothed indicators, relative to an equal one
 
 
 @dataclass(frozen=True, eq=False)
-class CorrectedLikelihood:
-    """The corrected log-likelihood of the parameters of an outcome.
+class CompletedLikelihood:
+    """``sum_i w_i sum_c phi_ic sum_y a_iy log pi_y(eta_ic)``, or of a number its log density.
 
-    `designs` are those of the outcome in each of C configurations, `phi`, (n, C), unbiased
-    indicators of these; `response` are numbers, (n,), or unbiased indicators of categories, (n, k).
+    With unbiased indicators phi, (n, C), of the configurations and a, (n, k), of the categories it
+    is the corrected log-likelihood; with probabilities given the reports, a of shape (n, C, k),
+    what a step of the EM algorithm maximises. `response` are a, or numbers (n,).
     """
 
     outcome: Outcome
@@ -745,32 +746,45 @@ class CorrectedLikelihood:
     def is_seen(self) -> bool:
         """Whether the outcome is a number, or one category for certain."""
         a = self.response
-        return a.ndim == 1 or bool(np.all((a == 0.0) | (a == 1.0)) and np.all(a.sum(axis=1) == 1.0))
+        return a.ndim == 1 or (
+            a.ndim == 2 and bool(np.isin(a, (0.0, 1.0)).all() and (a.sum(axis=1) == 1.0).all())
+        )
 
-    def smoothed(self, t: float) -> CorrectedLikelihood:
+    def smoothed(self, t: float) -> CompletedLikelihood:
         """With indicators ``mean + t (phi - mean)``; t = 0 takes all news.
 
         The means of the indicators, cut to be positive, take the place of those that are not.
         """
-        a = self.response
-        response = a if a.ndim == 1 or self.is_seen else self._toward_mean(a, t)
+        response = self.response if self.is_seen else self._toward_mean(self.response, t)
         return replace(self, phi=self._toward_mean(self.phi, t), response=response)
 
     def _toward_mean(self, phi: Array, t: float) -> Array:
         mean = np.maximum(self.weights @ phi / self.weights.sum(), _LEAST / phi.shape[1])
         return np.asarray((1.0 - t) * mean / mean.sum() + t * phi)
 
+    def _parts(self, theta: Array, order: int) -> Iterator[tuple[Predictors, Array, Any]]:
+        """Each design, with the weights of its rows, and log f with so many derivatives."""
+        for c, design in enumerate(self.designs):
+            eta, a, w = design.eta(theta), self.response, self.weights * self.phi[:, c]
+            if self.is_seen:
+                yield design, w, self.outcome.terms(eta, a, order)
+                continue
+            assert isinstance(self.outcome, Categorical)
+            a, terms = a if a.ndim == 2 else a[:, c], []
+            for y, certain in enumerate(np.eye(self.outcome.k)):
+                each = self.outcome.terms(eta, certain, order)
+                shares = [a[:, y].reshape(-1, *[1] * i) for i in range(order + 1)]
+                known = [
+                    np.where(share == 0.0, 0.0, share * one)
+                    for share, one in zip(shares, each, strict=False)
+                ]
+                terms = [there + one for there, one in zip(terms or [0.0] * 3, known, strict=False)]
+            yield design, w, terms
+
     def value(self, theta: Array) -> float:
-        """The corrected log-likelihood; minus infinity where it is not finite."""
-        total = 0.0
+        """The log-likelihood; minus infinity where it is not finite."""
         with np.errstate(all="ignore"):
-            for c, design in enumerate(self.designs):
-                eta = design.eta(theta)
-                if self.is_seen:
-                    rows = self.outcome.terms(eta, self.response, 0)[0]
-                else:
-                    rows = np.einsum("nk,nk->n", self.response, np.log(self.outcome.mean(eta)))
-                total += float((self.weights * self.phi[:, c]) @ rows)
+            total = sum(float(w @ terms[0]) for _, w, terms in self._parts(theta, 0))
         return total if np.isfinite(total) else -np.inf
 
     def evaluate(self, theta: Array) -> tuple[float, Array, Array]:
@@ -778,9 +792,7 @@ class CorrectedLikelihood:
         total, score = 0.0, np.zeros(self.size)
         hessian = np.zeros((self.size, self.size))
         with np.errstate(all="ignore"):
-            for c, design in enumerate(self.designs):
-                value, slope, bend = self._terms(design.eta(theta))
-                w = self.weights * self.phi[:, c]
+            for design, w, (value, slope, bend) in self._parts(theta, 2):
                 first = slope * w[:, None]
                 total += float(w @ value)
                 score += design.adjoint(theta, first)
@@ -788,29 +800,9 @@ class CorrectedLikelihood:
         return total if np.isfinite(total) else -np.inf, score, hessian
 
     def score_rows(self, theta: Array) -> Array:
-        """The corrected score of each respondent, without her weight; shape (n, size)."""
-        scores = np.zeros((len(self.weights), self.size))
-        for c, design in enumerate(self.designs):
-            slope = self._terms(design.eta(theta))[1]
-            scores += design.rows(theta, slope * self.phi[:, [c]])
-        return scores
-
-    def _terms(self, eta: Array) -> tuple[Array, ...]:
-        """Terms of the outcome, linear in the indicators of its categories."""
-        outcome, a = self.outcome, self.response
-        if self.is_seen:
-            return outcome.terms(eta, a)
-        assert isinstance(outcome, Categorical)
-        n, q = eta.shape
-        value, first, second = np.zeros(n), np.zeros((n, q)), np.zeros((n, q, q))
-        for y in range(outcome.k):
-            certain = np.zeros((n, outcome.k))
-            certain[:, y] = 1.0
-            logarithm, slope, bend = outcome.terms(eta, certain)
-            value += a[:, y] * logarithm
-            first += a[:, [y]] * slope
-            second += a[:, y, None, None] * bend
-        return value, first, second
+        """The score of each respondent, without her weight; shape (n, size)."""
+        parts = replace(self, weights=np.ones(len(self.weights)))._parts(theta, 1)
+        return np.asarray(sum(design.rows(theta, t[1] * w[:, None]) for design, w, t in parts))
 
     def spread(self, theta: Array) -> float:
         """Root of the mean square of the linear predictors, about their weighted means."""
