@@ -92,7 +92,7 @@ class RegressionLikelihood:
     designs : tuple of Predictors
         Those of the outcome in each configuration of the private predictors.
     seen : Seen, or array of shape (n,)
-        What is seen of a categorical outcome, or the numbers.
+        What is seen of a categorical outcome, or the numbers; None of rows to predict for.
     weights : array, shape (n,)
     B : Seen, optional
         Likelihoods of the reports on the private predictors, over the C configurations.
@@ -128,7 +128,8 @@ class RegressionLikelihood:
     def take(self, rows: Any, weights: Array | None = None) -> RegressionLikelihood:
         """The likelihood of some rows, without the constant."""
         seen = self.seen
-        seen = Seen(seen.table, seen.at[rows]) if isinstance(seen, Seen) else seen[rows]
+        if seen is not None:
+            seen = Seen(seen.table, seen.at[rows]) if isinstance(seen, Seen) else seen[rows]
         return replace(
             self,
             designs=tuple(design.take(rows) for design in self.designs),
