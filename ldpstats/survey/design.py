@@ -157,7 +157,7 @@ class SampleDesign:
 
         That is the first, and all that are corrected; without units respondents are these.
         """
-        every = zip_longest(self.strata, self.clusters, self.fpc)
+        every: Any = zip_longest(self.strata, self.clusters, self.fpc)
         return list(every)[: max(1, len(self.fpc))] or [(None, None, None)]
 
     @property
