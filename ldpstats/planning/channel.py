@@ -406,7 +406,7 @@ class ChannelDesign:
             ["Mechanism:", type(mechanism).__name__, "Categories:", str(mechanism.k)],
             ["Design:", self.name or "(no name)", "Reports:", reports],
             ["Epsilon:", epsilon, "Priors:", str(len(goal.priors))],
-            ["Loss x n:", f"{self.loss:.6g}", "Gap:", f"{self.gap:.2g}"],
+            ["Loss x n:", f"{self.loss:.6g}", "Gap:", f"{round(self.gap, 12):.2g}"],
         ]
         share = "1e-7 of them" if self.gap < 1e-7 else f"{100 * self.gap:.2g} %"
         notes = [
