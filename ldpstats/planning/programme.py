@@ -293,7 +293,9 @@ _NOTHING = 1e-7  # weight of a scenario, relative to the largest, that does not 
 
 def _solved(columns: Columns) -> tuple[Array, _Dual]:
     """Optimal probabilities of these columns, (N,), and the dual."""
-    import cvxpy as cp
+    import cvxpy
+
+    cp: Any = cvxpy  # much of it has no types
 
     # Columns scaled so that they differ from constant ones by as much: at a small epsilon
     # staircases are almost constant, and reveal with a probability of its order; and coordinates
@@ -434,9 +436,9 @@ def best_law(columns: Columns) -> tuple[Columns, Array, float]:
 # -- Fewer columns, and a channel of them ---------------------------------------------------------
 
 
-def fewer_reports(S: Array, theta: Array, goal: Goal, most: int) -> list[Array]:
-    """Channels with at most `most` reports: of these columns (k, l), and with reports joined."""
-    found, columns, law = [], of_matrix(S, goal), theta
+def fewer_reports(S: Array, theta: Array, goal: Goal, most: int) -> Array | None:
+    """A channel with at most `most` reports, of these columns (k, l); None if none was found."""
+    columns, law = of_matrix(S, goal), theta
     while law.size > most:  # the least probable columns are left out, and the rest weighted anew
         order = np.argsort(-law, kind="stable")[::-1]
         several = law.size - max(most, int(0.8 * law.size)) if law.size > most + 4 else 1
@@ -451,21 +453,8 @@ def fewer_reports(S: Array, theta: Array, goal: Goal, most: int) -> list[Array]:
                 columns, law = part.take(used), weights[used]
                 break
         else:
-            break
-    if law.size <= most:
-        found = [channel_of((columns.base[:, None] + columns.above).T / columns.level, law)]
-    # Or reports are joined, two at a time with the least loss of information
-    Q, p = channel_of(S, theta), goal.priors.mean(axis=0)
-    while Q.shape[1] > most:
-        mass = p @ Q
-        shape = (Q / mass) * np.sqrt(1.0 / np.maximum(p, 1e-12))[:, None] * p[:, None]
-        gram = shape.T @ shape
-        distance = np.diag(gram)[:, None] + np.diag(gram) - 2.0 * gram
-        cost = distance * (mass[:, None] * mass) / (mass[:, None] + mass)
-        np.fill_diagonal(cost, np.inf)
-        i, j = divmod(int(cost.argmin()), len(cost))
-        Q = np.column_stack([np.delete(Q, [i, j], axis=1), Q[:, i] + Q[:, j]])
-    return [*found, Q]
+            return None
+    return channel_of((columns.base[:, None] + columns.above).T / columns.level, law)
 
 
 def channel_of(S: Array, theta: Array) -> Array:
