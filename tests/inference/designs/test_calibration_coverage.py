@@ -11,6 +11,7 @@ import pytest
 from scipy.stats import t as student
 from simulate import near, repeat
 
+from ldpstats import Reports
 from ldpstats.inference.designs.calibration import (
     Distance,
     Logit,
@@ -31,7 +32,6 @@ from ldpstats.inference.designs.linearisation import (
 )
 from ldpstats.likelihood.joint import decode
 from ldpstats.mechanisms import KRR
-from ldpstats.reports.single import Reports
 
 K, DRAWN, EXISTING = 3, np.array([120.0, 150.0, 210.0]), np.array([600.0, 500.0, 300.0])
 KRR3 = KRR(K, epsilon=3.0)

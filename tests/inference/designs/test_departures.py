@@ -18,7 +18,6 @@ from ldpstats.inference.designs.tests import RaoScott, fit_to, metric
 from ldpstats.inference.tests import TestResult
 from ldpstats.models.weighted.estimates import SampleFacts
 from ldpstats.models.weighted.tables import CrossedVariable, WeightedCrossing
-from ldpstats.reports.single import Reports
 
 REFERENCE = Path(__file__).parents[2] / "reference" / "survey"
 
@@ -43,7 +42,7 @@ def crossed(sample, *variables):
     """Two variables, each a mechanism and the codes of its reports."""
     facts = SampleFacts("", "", 1, 1, 1, 1.0, 1.0, 1.0)
     made = [
-        CrossedVariable(name, Reports(np.asarray(y), mechanism), np.arange(len(y)))
+        CrossedVariable(name, ldp.Reports(np.asarray(y), mechanism), np.arange(len(y)))
         for name, (mechanism, y) in zip("xy", variables, strict=True)
     ]
     return WeightedCrossing(sample, facts, tuple(made), np.full(len(sample.w), True))

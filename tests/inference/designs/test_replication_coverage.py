@@ -11,6 +11,7 @@ import pytest
 from scipy.stats import t as student
 from simulate import near, repeat
 
+from ldpstats import Reports
 from ldpstats.inference.designs.linearisation import (
     Ratios,
     Sample,
@@ -23,7 +24,6 @@ from ldpstats.inference.designs.linearisation import (
 from ldpstats.inference.designs.replicates import bootstrap, jackknife
 from ldpstats.likelihood.joint import decode
 from ldpstats.mechanisms import KRR
-from ldpstats.reports.single import Reports
 
 K, STRATA, UNITS, PERSONS = 3, 4, 30, 12
 DRAWN = np.array([12, 18, 21, 24])  # units of each stratum

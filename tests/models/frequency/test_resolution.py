@@ -9,7 +9,6 @@ import pytest
 
 import ldpstats as ldp
 from ldpstats import planning
-from ldpstats.models.layout import resolution_notes
 
 WORDS = "too small or too private for its"
 
@@ -46,12 +45,6 @@ def test_one_share_alone_is_uniform() -> None:
     text = " ".join(fit.summary().as_text().split())
     needed = int(re.search(r"n of about ([\d,]+) is needed", text)[1].replace(",", ""))
     assert needed == pytest.approx(100 * 12 * fit.linear.bse()[0] ** 2, rel=0.1)
-
-
-@pytest.mark.parametrize(("smallest", "said"), [(0.012, False), (0.013, True)])
-def test_a_category_stands_out_by_bonferronis_rule(smallest: float, said: bool) -> None:
-    fit = ldp.FrequencyModel(ldp.KRR(4, 0.5).counts([13, 13, 12, 12])).fit("inversion")
-    assert bool(resolution_notes(fit, lambda: [smallest, 0.5, 0.5, 0.5])) is said
 
 
 def test_a_small_p_value_in_the_table_is_said_to_be_unadjusted() -> None:
