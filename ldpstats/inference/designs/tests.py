@@ -350,10 +350,6 @@ class PseudoLikelihood(Decoding):
     shares: Array  # (u,): weighted share of each distinct report
     has_errors: bool = True  # whether the scores are known; where not, `phi` is nan
 
-    @property
-    def is_fixed(self) -> bool:
-        return False
-
     def noise_at(self, q: Array) -> Array:
         # reports as they were seen have the law m of p; those of q are seen q Q / m times as often
         seen = self._over(self.rows.mix(q))
