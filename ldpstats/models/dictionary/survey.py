@@ -393,18 +393,9 @@ class DictionarySurvey(Instrument["DictionaryClient", "DictionaryCollector"]):
     # -- specification -----------------------------------------------------------------------
 
     def _specification(self) -> dict[str, Any]:
-        return {
-            "format": _FORMAT,
-            "version": _VERSION,
-            "length": self.length,
-            "gram": self.gram,
-            "alphabet": self.alphabet,
-            "pad": self.pad,
-            "step": self.step,
-            "replace": self.replace,
-            "gram_mechanism": self.gram_mechanism.to_dict(),
-            "string_mechanism": self.string_mechanism.to_dict(),
-        }
+        values = {name: getattr(self, name) for name in _FIELDS[2:]}
+        made_by = {name: values[name].to_dict() for name in _FIELDS[-2:]}
+        return {"format": _FORMAT, "version": _VERSION} | values | made_by
 
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> DictionarySurvey:
@@ -422,7 +413,7 @@ class DictionarySurvey(Instrument["DictionaryClient", "DictionaryCollector"]):
             remedy = f"must have version {_VERSION} and the fields {sorted(_FIELDS)}"
             raise InvalidArgument("specification", sorted(document, key=str), remedy)
         values = {name: document[name] for name in _FIELDS[2:]}
-        for name in ("gram_mechanism", "string_mechanism"):
+        for name in _FIELDS[-2:]:
             values[name] = mechanism_from_dict(values[name])
         survey = cls(**values)
         check_fingerprint(document, survey.fingerprint)
@@ -753,9 +744,9 @@ class DictionaryReports:
         return replace(
             self,
             pair=self.pair[keep],
-            first=_selected(self.first, keep),
-            second=_selected(self.second, keep),
-            string=_selected(self.string, keep),
+            first=self.first[keep],
+            second=self.second[keep],
+            string=self.string[keep],
         )
 
     @cached_property
@@ -778,7 +769,7 @@ class DictionaryReports:
             raise InvalidArgument("number", number, f"must be from 0 to {n_pairs - 1}")
         order, ends = self._by_pair
         here = order[ends[number] : ends[number + 1]]
-        return _selected(self.first, here), _selected(self.second, here)
+        return self.first[here], self.second[here]
 
     def to_frame(self) -> pd.DataFrame:
         """A row a respondent: the start of each gram, counted from 0, and the reports as text."""
@@ -819,11 +810,6 @@ def _concatenated(left: Reports, right: Reports) -> Reports:
         cohort = np.concatenate([left.cohort, right.cohort])
     y = np.concatenate([left.y, right.y])
     return Reports(y, left.mechanism, 0, cohort, left.name or right.name)
-
-
-def _selected(reports: Reports, keep: Array) -> Reports:
-    cohort = None if reports.cohort is None else reports.cohort[keep]
-    return Reports(reports.y[keep], reports.mechanism, 0, cohort, reports.name)
 
 
 # -- strings of a fixed length over an alphabet, cut into n-grams ---------------------------------

@@ -24,12 +24,11 @@ from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.inference import goodness
 from ldpstats.inference import tests as tests_
 from ldpstats.inference.goodness import SMALLEST_EXPECTED, group_sums, rare_groups
-from ldpstats.inference.tables.effects import Spread, blocks_of
 from ldpstats.inference.tables.independence import CrossMoments, Whitening, score, smallest_expected
 from ldpstats.inference.tables.permutation import (
     Cumulants,
+    blocks_of,
     log_probability,
-    moments,
     score_cumulants,
 )
 from ldpstats.inference.tests import TestResult
@@ -167,8 +166,7 @@ def _pearson(sources: Sequence[Any], null: str) -> TestResult:
     if smallest >= SMALLEST_EXPECTED:
         return TestResult.chi_square(null, statistic, df, how, together(group))
     # the chi-square law fails where counts are small; that of permuted reports is as sparse
-    sizes, labels = (Spread.of_labels(table.sum(axis=axis)) for axis in (1, 0))
-    law = Cumulants.of_moments(*moments([sizes, labels.scaled(table.sum())]))
+    law = Cumulants.of_table(table)
     doubt = f"the smallest expected count is {smallest:.2g}: the p-value is approximate"
     note = "; ".join(filter(None, (together(group), doubt)))
     how = f"{how}, p-value by the moments of permutations"
@@ -339,10 +337,6 @@ class TwoSampleResult(TestResult):
             raise NotAvailable("the reports do not determine the frequencies of each group")
         first, second = self.groups
         return difference_rows([(first, second)], level(alpha)).set_axis(first.categories)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The fields as JSON values, with the documents of both groups."""
-        return TestResult.to_dict(self) | {"groups": [group.to_dict() for group in self.groups]}
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> TwoSampleResult:

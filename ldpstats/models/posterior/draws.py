@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any, Self, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -264,7 +264,6 @@ class GroupedPosterior(PosteriorResults):
     sizes: tuple[int, ...]
 
     _format = "ldpstats grouped posterior"
-    _required = PosteriorResults._required | {"common", "between", "by", "sizes"}
 
     @property
     def groups(self) -> tuple[Label, ...]:
@@ -321,26 +320,6 @@ class GroupedPosterior(PosteriorResults):
             prior = np.einsum("g,sgk->sk", share, prior.reshape(len(prior), -1, k))
         zeros = np.zeros(k, dtype=np.int64)
         return PosteriorResults(samples, self.categories, self.origin, self.run, zeros, None, prior)
-
-    def _stored(self) -> dict[str, Any]:
-        return super()._stored() | {
-            "common": self.common.to_dict(),
-            "between": self.between.to_dict(),
-            "by": list(self.by),
-            "sizes": list(self.sizes),
-        }
-
-    @classmethod
-    def _restored(cls, document: dict[str, Any]) -> Self:
-        plain = PosteriorResults._restored.__func__(PosteriorResults, document)  # type: ignore[attr-defined]
-        values = {field.name: getattr(plain, field.name) for field in fields(plain)}
-        return cls(
-            **values,
-            common=PosteriorResults.from_dict(document["common"]),
-            between=PosteriorResults.from_dict(document["between"]),
-            by=tuple(document["by"]),
-            sizes=tuple(document["sizes"]),
-        )
 
 
 def pooled_posterior(
