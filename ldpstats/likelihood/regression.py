@@ -86,20 +86,10 @@ class Seen:
 class RegressionLikelihood:
     """Log-likelihood of parameters theta: those of the outcome, then those of the predictors.
 
-    Parameters
-    ----------
-    outcome : Outcome
-    designs : tuple of Predictors
-        Those of the outcome in each configuration of the private predictors.
-    seen : Seen, or array of shape (n,)
-        What is seen of a categorical outcome, or the numbers; None of rows to predict for.
-    weights : array, shape (n,)
-    B : Seen, optional
-        Likelihoods of the reports on the private predictors, over the C configurations.
-    marginal : Predictors, optional
-        Linear predictors of the configurations, C - 1 of them, if there are several.
-    constant : float
-        Added to the logarithm.
+    `designs` are those of the outcome in each of C configurations of the private predictors; `seen`
+    what is seen of a categorical outcome, or numbers, (n,), or None of rows to predict for; `B` the
+    likelihoods of the reports on the private predictors, and `marginal` the C - 1 linear predictors
+    of their law; `constant` is added to the logarithm.
     """
 
     outcome: Outcome
@@ -604,15 +594,8 @@ class ReportLaw:
 class ExpectedInformation:
     """Expected information of the outcome's parameters.
 
-    Parameters
-    ----------
-    outcome : Outcome
-    designs : tuple of Predictors
-        One, or one for each configuration of the private predictors.
-    weights : array, shape (n, C)
-        Weight of each row and configuration.
-    law : ReportLaw, or None
-        How categories are reported; None for numbers.
+    `weights`, (n, C), are those of each row and configuration of the private predictors, and `law`
+    says how categories are reported; None for numbers.
     """
 
     outcome: Outcome
