@@ -354,11 +354,11 @@ class _Cumulative(Categorical):
     def moments(self, eta: Array, order: int = 0) -> tuple[Array, ...]:
         below, above, *derivatives = self.below(eta)
         ends = below[..., :1], self._between(eta, below, above), above[..., -1:]
-        moments, at = [np.concatenate(ends, axis=-1)], range(self.q)
+        moments, at = [np.concatenate(ends, axis=-1)], (range(self.q),)
         for i, derivative in enumerate(derivatives[:order]):
             steps = np.zeros((*eta.shape[:-1], self.k, *[self.q] * (i + 1)))
-            steps[..., at, *[at] * (i + 1)] = derivative
-            steps[..., range(1, self.k), *[at] * (i + 1)] = -derivative
+            steps[(..., *at, *at * (i + 1))] = derivative
+            steps[(..., range(1, self.k), *at * (i + 1))] = -derivative
             moments.append(steps)
         return tuple(moments)
 
@@ -754,7 +754,8 @@ class CompletedLikelihood:
                 yield design, w, self.outcome.terms(eta, a, order)
                 continue
             assert isinstance(self.outcome, Categorical)
-            a, terms = a if a.ndim == 2 else a[:, c], []
+            a = a if a.ndim == 2 else a[:, c]
+            terms: list[Any] = []
             for y, certain in enumerate(np.eye(self.outcome.k)):
                 each = self.outcome.terms(eta, certain, order)
                 shares = [a[:, y].reshape(-1, *[1] * i) for i in range(order + 1)]
