@@ -354,11 +354,13 @@ class _Cumulative(Categorical):
     def moments(self, eta: Array, order: int = 0) -> tuple[Array, ...]:
         below, above, *derivatives = self.below(eta)
         ends = below[..., :1], self._between(eta, below, above), above[..., -1:]
-        moments, at = [np.concatenate(ends, axis=-1)], (range(self.q),)
+        at: list[Any] = [range(self.q)]
+        moments = [np.concatenate(ends, axis=-1)]
         for i, derivative in enumerate(derivatives[:order]):
             steps = np.zeros((*eta.shape[:-1], self.k, *[self.q] * (i + 1)))
-            steps[(..., *at, *at * (i + 1))] = derivative
-            steps[(..., range(1, self.k), *at * (i + 1))] = -derivative
+            place: Any = at * (i + 1)
+            steps[(..., *at, *place)] = derivative
+            steps[(..., range(1, self.k), *place)] = -derivative
             moments.append(steps)
         return tuple(moments)
 
