@@ -73,15 +73,8 @@ _MOST_CHANNELS = 3  # whose reports have cells of their own
 class FittedLaw:
     """The law of the true answers, by the estimated parameters.
 
-    Parameters
-    ----------
-    data : RegressionData
-    assembled : Assembled
-        The likelihood over distinct rows.
-    theta : array, shape (size,)
-    covariance : array, shape (size, size)
-    df : float or None
-        Degrees of freedom of t quantiles; None for normal ones.
+    `assembled` has the likelihood over distinct rows; `df` are degrees of freedom of t quantiles,
+    None for normal ones.
     """
 
     data: RegressionData
