@@ -254,11 +254,6 @@ class DeviceRegressionResults(RegressionResults):
         return self.joint.units
 
     @property
-    def index(self) -> pd.Index[Any]:
-        """Names of the coefficients, then of the unknown parameters."""
-        return pd.Index(self._shown_names)
-
-    @property
     def coefficients(self) -> pd.Series[float]:
         """The coefficients alone."""
         coefficients: pd.Series[float] = self.params.iloc[: self.model.n_shown].rename(

@@ -36,6 +36,8 @@ __all__ = [
     "partial_score",
     "reported_codes",
     "t_contrasts",
+    "t_pvalues",
+    "t_quantile",
     "wald_contrast",
 ]
 
@@ -110,6 +112,21 @@ def _read(
 
 
 # -- tests -------------------------------------------------------------------------------------
+
+
+def t_quantile(alpha: float, df: Any) -> Any:
+    """The two-sided quantile of t distributions; None for the normal one."""
+    from scipy.special import ndtri, stdtrit
+
+    return -(ndtri(alpha / 2.0) if df is None else stdtrit(df, alpha / 2.0))
+
+
+def t_pvalues(z: Array, df: Any) -> Array:
+    """Two-sided p-values of t statistics; by the normal law where df is None."""
+    from scipy.special import ndtr, stdtr
+
+    below = -np.abs(z)
+    return np.asarray(2.0 * (ndtr(below) if df is None else stdtr(df, below)))
 
 
 def t_contrasts(

@@ -9,6 +9,7 @@ the true answers rests on `RegressionResults.law`; `effects`, `fitted`, `plots` 
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -51,15 +52,17 @@ from ldpstats.models.regression.hypotheses import (
     partial_score,
     reported_codes,
     t_contrasts,
+    t_pvalues,
+    t_quantile,
     wald_contrast,
 )
-from ldpstats.models.regression.presentation import model_name, regression_summary, total_epsilon
-from ldpstats.models.regression.structure import (
-    coefficient_table,
-    conditional_value,
-    distinct_rows,
-    interval_table,
+from ldpstats.models.regression.presentation import (
+    coefficients_table,
+    model_name,
+    regression_summary,
+    total_epsilon,
 )
+from ldpstats.models.regression.structure import conditional_value, distinct_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -67,7 +70,7 @@ if TYPE_CHECKING:
 
     from ldpstats.models.regression.effects import AveragePredictions, MarginalEffects
 
-__all__ = ["RegressionResults"]
+__all__ = ["Coefficients", "RegressionResults"]
 
 
 Array = npt.NDArray[Any]
@@ -94,8 +97,279 @@ _OF_SEEN_ANSWERS = {
 }
 
 
+class Coefficients(Presented):
+    """Coefficients with their covariance: Wald tests and intervals, and how they are shown.
+
+    A class has `model`, `cov_type` and `use_t`, and gives what is estimated.
+    """
+
+    model: Any
+    cov_type: str
+
+    @property
+    @abstractmethod
+    def index(self) -> pd.Index[Any]:
+        """Labels of the coefficients; by equation and name of a multinomial logit."""
+
+    @property
+    @abstractmethod
+    def _estimated(self) -> tuple[Array, Array]:
+        """What is shown, (m,), and its covariance, (m, m); predictions rest on these."""
+
+    @property
+    @abstractmethod
+    def degrees(self) -> Degrees:
+        """Degrees of freedom of contrasts of what is shown; None for normal quantiles."""
+
+    @property
+    @abstractmethod
+    def llf(self) -> float:
+        """Log-likelihood."""
+
+    @abstractmethod
+    def _refuse_pseudo(self, what: str) -> None:
+        """Refuse what needs a likelihood where there is none."""
+
+    @abstractmethod
+    def _naive(self) -> Array:
+        """Coefficients, (m,), of those who take the reports for the answers."""
+
+    @abstractmethod
+    def _summary(self, frame: pd.DataFrame, n: int, alpha: float, details: bool) -> Any:
+        """Title, header and notes of the summary; `frame` are those shown of n coefficients."""
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the coefficients in hypotheses, equation by equation."""
+        return [*map(str, self.index)]
+
+    def _shaped(self, values: Array, name: str) -> Any:
+        """A number for each coefficient, or the first of them, as `params` has them."""
+        if isinstance(self.index, pd.MultiIndex):
+            equations = self.model.data.categories[1:]
+            table = np.asarray(values).reshape(len(equations), -1).T
+            return pd.DataFrame(table, index=self.model.exog_names, columns=equations)
+        return pd.Series(values, index=self.index[: len(values)], name=name)
+
+    # -- estimates -----------------------------------------------------------------------------
+
+    @property
+    def params(self) -> Any:
+        """Coefficients: a Series, or a DataFrame with a column for each equation (multinomial)."""
+        return self._shaped(self._estimated[0], "params")
+
+    @property
+    def bse(self) -> Any:
+        """Standard errors, shaped as `params`; nan for infinite estimates."""
+        return self._shaped(np.sqrt(np.maximum(np.diagonal(self._estimated[1]), 0.0)), "bse")
+
+    @property
+    def tvalues(self) -> Any:
+        """Coefficients over their standard errors; nan where these are zero."""
+        values, se = (np.asarray(one).T.ravel() for one in (self.params, self.bse))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self._shaped(np.where(se > 0.0, values / se, np.nan), "tvalues")
+
+    @cached_property
+    def df_inference(self) -> Any:
+        """Degrees of freedom of each coefficient's t quantile, shaped as `params`.
+
+        Infinite for normal quantiles; nan where single clusters determine a coefficient, so that
+        its variance cannot be estimated.
+        """
+        df = self.degrees
+        each = [df(row[None, :]) if callable(df) else df for row in np.eye(len(self.index))]
+        return self._shaped(np.array([np.inf if v is None else v for v in each]), "df")
+
+    @property
+    def _each_df(self) -> Any:
+        """Degrees of freedom of t quantiles: one, those of what is shown, or None for normal."""
+        df = self.degrees if self.use_t else None
+        return np.asarray(self.df_inference).T.ravel() if callable(df) else df
+
+    @property
+    def pvalues(self) -> Any:
+        """Two-sided p-values of coefficients of zero."""
+        p = t_pvalues(np.asarray(self.tvalues).T.ravel(), self._each_df)
+        return self._shaped(p, "pvalues")
+
+    def cov_params(self) -> pd.DataFrame:
+        """Covariance of the coefficients, (p, p); equation by equation (multinomial)."""
+        return pd.DataFrame(self._estimated[1], index=self.names, columns=self.names)
+
+    @property
+    def aic(self) -> float:
+        """-2 llf + 2 coefficients, where there is a likelihood."""
+        self._refuse_pseudo("aic")
+        return -2.0 * self.llf + 2.0 * len(self.index)
+
+    @property
+    def bic(self) -> float:
+        """-2 llf + log(nobs) coefficients, where there is a likelihood."""
+        self._refuse_pseudo("bic")
+        return -2.0 * self.llf + float(np.log(self.nobs)) * len(self.index)
+
+    # -- intervals and tests -------------------------------------------------------------------
+
+    @names_alpha
+    def conf_int(self, alpha: float = 0.05) -> pd.DataFrame:
+        """Wald intervals, columns "lower" and "upper"."""
+        return self._ends(self._wald_limits(t_quantile(level(alpha), self._each_df)))
+
+    def _wald_limits(self, quantile: Any) -> Array:
+        center, V = self._estimated
+        half = quantile * np.sqrt(np.maximum(np.diagonal(V), 0.0))
+        return np.column_stack([center - half, center + half])
+
+    def _ends(self, limits: Array) -> pd.DataFrame:
+        return pd.DataFrame(limits, index=self.index, columns=["lower", "upper"])
+
+    def t_test(self, hypothesis: Any) -> Any:
+        """Wald tests of linear hypotheses, one by one.
+
+        Parameters
+        ----------
+        hypothesis : str, list of str, array, or pair
+            As in statsmodels: "x1 = x2, x3 = 0", a matrix R, or (R, value). Coefficients of a
+            multinomial logit are named as in `cov_params`. Terms of several coefficients, such as
+            C(region), are tested by `term_tests` and `score_test`.
+
+        Examples
+        --------
+        >>> import numpy as np, ldpstats as ldp
+        >>> reports = ldp.Observed([0, 1, 2]).parse("answer", [0, 1, 2, 1, 1])
+        >>> result = ldp.PrivatizedOLS(reports, np.ones((5, 1))).fit()
+        >>> float(result.t_test("const = 0").pvalue.round(3))
+        0.034
+        """
+        df = self.degrees if self.use_t else None
+        return t_contrasts(*self._estimated, *self._hypothesis(hypothesis), df)
+
+    def wald_test(self, hypothesis: Any) -> Any:
+        """Wald test of linear hypotheses together, see `t_test`.
+
+        With few clusters the F distribution is that of the approximate Hotelling test ("HTZ").
+        """
+        df = self.degrees if self.use_t else None
+        return wald_contrast(*self._estimated, *self._hypothesis(hypothesis), df)
+
+    def _hypothesis(self, hypothesis: Any) -> tuple[Array, Array]:
+        """R and value of a hypothesis R b = value."""
+        return linear_constraints(self.names, hypothesis)
+
+    def compare_naive(self) -> pd.DataFrame:
+        """Coefficients beside those of a model that takes the reports for the answers.
+
+        Returns
+        -------
+        DataFrame, shape (p, 4)
+            Columns "params", "bse", "naive" and "ratio", the naive ones by the estimates.
+
+        Raises
+        ------
+        NotAvailable
+            If reports are bits or codes, which nobody could take for answers.
+
+        Examples
+        --------
+        >>> import numpy as np, ldpstats as ldp
+        >>> rng = np.random.default_rng(1)
+        >>> x = rng.normal(size=5000)
+        >>> answers = rng.binomial(1, 0.5 + 0.2 * np.tanh(x))
+        >>> reports = ldp.KRR(2, epsilon=1.0).privatize(answers, rng)
+        >>> result = ldp.PrivatizedOLS(reports, np.column_stack([np.ones(5000), x])).fit()
+        >>> result.compare_naive()["ratio"].round(3).to_dict()
+        {'const': 0.996, 'x1': 0.462}
+        """
+        naive = self._naive()
+        params, bse = (np.asarray(v).T.ravel()[: len(naive)] for v in (self.params, self.bse))
+        columns = {"params": params, "bse": bse, "naive": naive, "ratio": naive / params}
+        return pd.DataFrame(columns, index=self.index[: len(naive)])
+
+    @names_alpha
+    def plot_coefficients(self, *others: Any, labels: Any = None, **options: Any) -> Any:
+        """Draw the coefficients with their intervals, with those of other results beside them.
+
+        Parameters
+        ----------
+        *others
+            Other results, or "naive": the coefficients of those who take reports for answers.
+        labels : sequence of str, optional
+        **options
+            As of `ldpstats.models.regression.plots.plot_coefficients`: names, constant, alpha,
+            most, ax, title.
+
+        Returns
+        -------
+        Axes, or array of Axes for the equations of a multinomial logit
+        """
+        from ldpstats.models.regression.plots import plot_coefficients
+
+        drawn: list[Any] = [self]
+        called = ["corrected"]
+        for i, one in enumerate(others):
+            is_naive = isinstance(one, str) and one == "naive"
+            if is_naive:
+                one = self.compare_naive()[["naive"]].rename(columns={"naive": "params"})
+            drawn.append(one)
+            called.append("naive" if is_naive else str(i + 2))
+        if len(drawn) == 1:
+            called = [""]
+        return plot_coefficients(drawn, called if labels is None else labels, **options)
+
+    # -- presentation --------------------------------------------------------------------------
+
+    @names_alpha
+    def summary(self, alpha: float = 0.05, max_rows: int = 40, details: bool = False) -> Summary:
+        """The coefficients with what they rest on, as text, `as_html()` or `as_latex()`.
+
+        Parameters
+        ----------
+        alpha : float
+            One minus the coverage of the intervals.
+        max_rows : int
+            Coefficients shown; the first of them.
+        details : bool
+            Whether the fit, its degrees of freedom and, of least squares, the scores are shown.
+
+        Returns
+        -------
+        Summary
+            Of statsmodels. Notes say which tests and intervals the columns have, what the
+            randomisation has cost, and what the reports would say if they were taken for answers.
+            "The reports know as much as m respondents": m is the number of respondents times the
+            p-th root of the ratio of two determinants, those of the information of the reports and
+            of the answers themselves on the p coefficients. It is an average over the coefficients.
+        """
+        rows, alpha = positive_integer("max_rows", max_rows), level(alpha)
+        details, frame = boolean("details", details), self._tidy(alpha)
+        shown = frame.iloc[:rows]
+        head = self._summary(shown, len(frame), alpha, details)
+        return coefficients_table(self, shown, alpha, *head).layout()
+
+    @property
+    def _subject(self) -> str:
+        return str(self.model.endog_names)
+
+    def _tidy(self, alpha: float) -> pd.DataFrame:
+        each = [self.params, self.bse, self.pvalues, self.tvalues]
+        flat = [np.asarray(one, dtype=np.float64).T.ravel() for one in each]
+        columns = dict(zip(["estimate", "std_error", "p_value", "t"], flat, strict=True))
+        return pd.DataFrame(columns, index=self.index).join(self.conf_int(alpha))
+
+    def _coefficients(self) -> pd.DataFrame:
+        return self._tidy(0.05)
+
+    def _criteria(self) -> dict[str, float]:
+        """The likelihood and what is made of it; nan where there is none."""
+        try:
+            return {"llf": self.llf, "aic": self.aic, "bic": self.bic}
+        except NotAvailable:
+            return dict.fromkeys(("llf", "aic", "bic"), float("nan"))
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class RegressionResults(Presented):
+class RegressionResults(Coefficients):
     """A fitted regression on privatised answers.
 
     `pvalues`, `conf_int` and the columns of `summary` are from one profile of the likelihood with
@@ -184,33 +458,35 @@ class RegressionResults(Presented):
         return [*range(self.model.n_shown), *range(size - len(self.model.unknown), size)]
 
     @property
-    def _shown_names(self) -> list[str]:
-        names = self.model.all_names
-        return [names[j] for j in self.shown]
+    def names(self) -> list[str]:
+        return [self.model.all_names[j] for j in self.shown]
 
     @cached_property
+    def index(self) -> pd.Index[Any]:
+        model = self.model
+        if isinstance(model.data.outcome, Multinomial) and not model.unknown:
+            pairs = [(label, name) for label in model.categories[1:] for name in model.exog_names]
+            return pd.MultiIndex.from_tuples(pairs, names=[model.endog_names or "y", "name"])
+        names = (
+            model.all_names[: model.n_shown]
+            if model.unknown
+            else (model.exog_names + model.threshold_names)
+        )
+        return pd.Index([*names, *model.unknown])
+
+    @property
+    def _estimated(self) -> tuple[Array, Array]:
+        return self.theta[self.shown], self.covariance_all[np.ix_(self.shown, self.shown)]
+
+    @property
     def params(self) -> Any:
         """Coefficients: a Series, or a DataFrame with a column for each equation (multinomial).
 
         Those whose maximum is at infinity are infinite; predictions take `theta`, which is far out.
         """
-        values = self.theta[self.shown]
-        if self.infinite:
-            far = [name in self.infinite for name in self._shown_names]
-            values = np.where(far, np.copysign(np.inf, values), values)
-        return coefficient_table(self.model, values, "params")
-
-    @cached_property
-    def bse(self) -> Any:
-        """Standard errors, shaped as `params`; nan for infinite estimates."""
-        return coefficient_table(
-            self.model, np.sqrt(np.diagonal(self.covariance_all)[self.shown]), "bse"
-        )
-
-    @property
-    def tvalues(self) -> Any:
-        """Coefficients in standard errors."""
-        return self.params / self.bse
+        values = self._estimated[0]
+        far = np.isin(self.names, self.infinite)
+        return self._shaped(np.where(far, np.copysign(np.inf, values), values), "params")
 
     @property
     def use_t(self) -> bool:
@@ -219,26 +495,7 @@ class RegressionResults(Presented):
 
     @property
     def degrees(self) -> Degrees:
-        """Degrees of freedom of contrasts of what is shown; None for normal quantiles."""
         return self.df if self.shares is None else self.shares.degrees
-
-    @cached_property
-    def df_inference(self) -> Any:
-        """Degrees of freedom of each coefficient's t quantile, shaped as `params`.
-
-        Infinite for normal quantiles; nan where single clusters determine a coefficient, so that
-        its variance cannot be estimated.
-        """
-        df, m = self.degrees, len(self.shown)
-        each = [df(row[None, :]) if callable(df) else df for row in np.eye(m)]
-        return coefficient_table(
-            self.model, np.array([np.inf if v is None else v for v in each]), "df"
-        )
-
-    @property
-    def _each_df(self) -> Any:
-        """Degrees of freedom of t quantiles: one, those of what is shown, or None."""
-        return np.asarray(self.df_inference).T.ravel() if self.shares is not None else self.df
 
     @property
     def uses_likelihood(self) -> bool:
@@ -274,11 +531,6 @@ class RegressionResults(Presented):
             if float(np.sqrt(np.diagonal(V).max())) < _SMALL:
                 return "with so much information the likelihood is quadratic"
         return ""
-
-    def cov_params(self) -> pd.DataFrame:
-        """Covariance of the coefficients, (p, p); equation by equation (multinomial)."""
-        names, V = self._shown_names, self.covariance_all[np.ix_(self.shown, self.shown)]
-        return pd.DataFrame(V, index=names, columns=names)
 
     @cached_property
     def marginal_params(self) -> pd.DataFrame | None:
@@ -379,18 +631,6 @@ class RegressionResults(Presented):
         """Respondents less coefficients."""
         return float(self.nobs - len(self.shown))
 
-    @property
-    def aic(self) -> float:
-        """-2 llf + 2 coefficients."""
-        self._refuse_pseudo("aic")
-        return -2.0 * self.llf + 2.0 * len(self.shown)
-
-    @property
-    def bic(self) -> float:
-        """-2 llf + log(nobs) coefficients."""
-        self._refuse_pseudo("bic")
-        return -2.0 * self.llf + float(np.log(self.nobs)) * len(self.shown)
-
     def _refuse_pseudo(self, what: str) -> None:
         """Refuse what needs a likelihood, where weights leave a pseudo-likelihood or none."""
         data = self.model.data
@@ -409,7 +649,7 @@ class RegressionResults(Presented):
         """p-values of each coefficient, by `test_of_coefficients`."""
         if not self.uses_likelihood:
             return self.wald_pvalues
-        return coefficient_table(self.model, self._likelihood_pvalues(), "pvalues")
+        return self._shaped(self._likelihood_pvalues(), "pvalues")
 
     def _likelihood_pvalues(self) -> Array:
         """p-values by the profiles that intervals are cut from."""
@@ -436,12 +676,7 @@ class RegressionResults(Presented):
     @property
     def wald_pvalues(self) -> Any:
         """p-values of `tvalues`."""
-        from scipy.special import ndtr, stdtr
-
-        z = -np.abs(np.asarray(self.tvalues).T.ravel())
-        df = self._each_df
-        pvalues = 2.0 * (ndtr(z) if df is None else stdtr(df, z))
-        return coefficient_table(self.model, pvalues, "pvalues")
+        return super().pvalues
 
     def conf_int(self, alpha: float = 0.05, method: str = "default") -> pd.DataFrame:
         """Confidence intervals of the coefficients.
@@ -457,13 +692,10 @@ class RegressionResults(Presented):
         DataFrame
             Columns "lower" and "upper"; of a multinomial logit indexed by equation and name.
         """
-        from scipy.special import ndtri, stdtrit
-
         method = one_of("method", method, ("default", "profile", "wald"))
         alpha = probability("alpha", alpha)
         if (alpha, method) not in self._limits:  # profiles take time, and a summary repeats them
-            df = self._each_df
-            z = -ndtri(alpha / 2.0) if df is None else -stdtrit(df, alpha / 2.0)
+            z = t_quantile(alpha, self._each_df)
             if method == "profile" and self.method == "corrected":
                 raise NotAvailable(
                     "profile: corrected scores have no likelihood: use method='wald'"
@@ -478,11 +710,9 @@ class RegressionResults(Presented):
             elif method == "profile" or (method == "default" and self.uses_likelihood):
                 limits = np.asarray(self.profiles(z))
             else:
-                center = self.theta[self.shown]
-                half = z * np.sqrt(np.diagonal(self.covariance_all)[self.shown])
-                limits = np.column_stack([center - half, center + half])
+                limits = self._wald_limits(z)
             self._limits[alpha, method] = limits
-        return interval_table(self.model, self._limits[alpha, method].copy())
+        return self._ends(self._limits[alpha, method].copy())
 
     @names_alpha
     def odds_ratios(self, alpha: float = 0.05, per: Any = None) -> pd.DataFrame:
@@ -810,19 +1040,7 @@ class RegressionResults(Presented):
         )
         return replace(test, null=null)
 
-    def compare_naive(self) -> pd.DataFrame:
-        """Coefficients beside those of a model that takes the reports for the answers.
-
-        Returns
-        -------
-        DataFrame
-            Columns "params", "bse", "naive" and "ratio", the naive ones by the estimates.
-
-        Raises
-        ------
-        NotAvailable
-            If reports are bits or codes, which nobody could take for answers.
-        """
+    def _naive(self) -> Array:
         model, data = self.model, self.model.data
         configuration = None
         for name, groups in data.predictors.items():
@@ -834,42 +1052,12 @@ class RegressionResults(Presented):
             response = reported_codes(response, data.categories)
         weights = data.counts if data.weights is None else data.weights
         how = configuration, weights, data.offset
-        values = naive_params(data.outcome, data.designs, response, *how)
-        m = model.n_shown
-        naive = coefficient_table(model, values[:m], "naive")
-        params = coefficient_table(model, np.asarray(self.params).T.ravel()[:m], "params")
-        bse = coefficient_table(model, np.asarray(self.bse).T.ravel()[:m], "params")
-        columns = [params, bse, naive, naive / params]
-        if isinstance(naive, pd.DataFrame):  # equation by equation
-            order = pd.MultiIndex.from_product([naive.columns, naive.index])
-            columns = [one.stack().swaplevel().reindex(order) for one in columns]
-        table: pd.DataFrame = pd.concat(columns, axis=1, keys=["params", "bse", "naive", "ratio"])
-        return table
+        return naive_params(data.outcome, data.designs, response, *how)[: model.n_shown]
 
-    def t_test(self, hypothesis: Any) -> Any:
-        """Wald tests of linear hypotheses, one by one.
-
-        Parameters
-        ----------
-        hypothesis : str, array, or pair
-            As in statsmodels: "age = 0", a matrix R, or (R, value). Coefficients of a multinomial
-            logit are named as in `cov_params`. Terms of several coefficients, such as C(region),
-            are tested by `term_tests` and `score_test`.
-        """
-        return t_contrasts(*self._hypothesis(hypothesis), self.degrees)
-
-    def wald_test(self, hypothesis: Any) -> Any:
-        """Wald test of linear hypotheses together, see `t_test`.
-
-        With few clusters the F distribution is that of the approximate Hotelling test ("HTZ").
-        """
-        return wald_contrast(*self._hypothesis(hypothesis), self.degrees)
-
-    def _hypothesis(self, hypothesis: Any) -> tuple[Array, Array, Array, Array]:
-        """Coefficients, their covariance, R and value; a term of the formula is refused."""
+    def _hypothesis(self, hypothesis: Any) -> tuple[Array, Array]:
         if isinstance(hypothesis, str):
             name, terms = hypothesis.strip(), self._terms
-            if name in terms and name not in self._shown_names:
+            if name in terms and name not in self.names:
                 likely = self.method != "corrected" and self.cov_type == "nonrobust"
                 test = f"score_test({name!r}), lr_test({name!r}) or " if likely else ""
                 names = [self.model.all_names[j] for j in terms[name]]
@@ -878,9 +1066,7 @@ class RegressionResults(Presented):
                     f"coefficients, such as '{names[0]} = 0'"
                 )
                 raise InvalidArgument("hypothesis", hypothesis, remedy)
-        R, value = linear_constraints(self._shown_names, hypothesis)
-        V = self.covariance_all[np.ix_(self.shown, self.shown)]
-        return self.theta[self.shown], V, R, value
+        return super()._hypothesis(hypothesis)
 
     # -- the true answers ----------------------------------------------------------------------
 
@@ -1151,95 +1337,16 @@ class RegressionResults(Presented):
 
         return plot_effects(self.law, name, at, points, alpha, ax, title)
 
-    @names_alpha
-    def plot_coefficients(self, *others: Any, labels: Any = None, **options: Any) -> Any:
-        """Draw the coefficients with their intervals, with those of other results beside them.
-
-        Parameters
-        ----------
-        *others
-            Other results, or "naive": the coefficients of those who take reports for answers.
-        labels : sequence of str, optional
-        **options
-            As of `ldpstats.models.regression.plots.plot_coefficients`: names, constant, alpha,
-            most, ax, title.
-
-        Returns
-        -------
-        Axes, or array of Axes for the equations of a multinomial logit
-        """
-        from ldpstats.models.regression.plots import plot_coefficients
-
-        drawn: list[Any] = [self]
-        called = ["corrected"]
-        for i, one in enumerate(others):
-            is_naive = isinstance(one, str) and one == "naive"
-            if is_naive:
-                one = self.compare_naive()[["naive"]].rename(columns={"naive": "params"})
-            drawn.append(one)
-            called.append("naive" if is_naive else str(i + 2))
-        if len(drawn) == 1:
-            called = [""]
-        return plot_coefficients(drawn, called if labels is None else labels, **options)
-
     # -- presentation --------------------------------------------------------------------------
 
-    @names_alpha
-    def summary(self, alpha: float = 0.05, max_rows: int = 40, details: bool = False) -> Summary:
-        """The coefficients with what they rest on, as text, `as_html()` or `as_latex()`.
-
-        Parameters
-        ----------
-        alpha : float
-            One minus the coverage of the intervals.
-        max_rows : int
-            Coefficients shown; the first of them.
-        details : bool
-            Whether the goodness of fit and degrees of freedom are shown.
-
-        Returns
-        -------
-        Summary
-            Of statsmodels. Notes say which tests and intervals the columns have, what the
-            randomisation has cost, and what the reports would say if they were taken for answers.
-            "The reports know as much as m respondents": m is the number of respondents times the
-            p-th root of the ratio of two determinants, those of the information of the reports and
-            of the answers themselves on the p coefficients. It is an average over the coefficients.
-        """
-        rows = positive_integer("max_rows", max_rows)
-        alpha = level(alpha)
-        frame = self._tidy(alpha)
-        return regression_summary(self, frame, alpha, rows, boolean("details", details)).layout()
+    def _summary(self, frame: pd.DataFrame, n: int, alpha: float, details: bool) -> Any:
+        return regression_summary(self, frame, n, alpha, details)
 
     def __str__(self) -> str:
         return str(self.summary())
 
-    @property
-    def _subject(self) -> str:
-        return str(self.model.endog_names)
-
-    def _tidy(self, alpha: float) -> pd.DataFrame:
-        ends = self.conf_int(alpha)
-        each = [self.params, self.bse, self.pvalues, self.tvalues]
-        flat = [np.asarray(one, dtype=np.float64).T.ravel() for one in each]
-        return pd.DataFrame(
-            {
-                "estimate": flat[0],
-                "std_error": flat[1],
-                "lower": ends["lower"].to_numpy(),
-                "upper": ends["upper"].to_numpy(),
-                "p_value": flat[2],
-                "t": flat[3],
-            },
-            index=ends.index,
-        )
-
-    def _coefficients(self) -> pd.DataFrame:
-        return self._tidy(0.05)
-
     def _facts(self) -> dict[str, Any]:
         data = self.model.data
-        is_likely = self.method != "corrected" and data.weights is None
         return {
             "name": self._subject,
             "mechanism": "; ".join(dict.fromkeys(map(str, data.mechanisms()))),
@@ -1252,9 +1359,7 @@ class RegressionResults(Presented):
             "k": 0 if data.categories is None else len(data.categories),
             "df_model": self.df_model,
             "df_resid": self.df_resid,
-            "llf": self.llf if is_likely else float("nan"),
-            "aic": self.aic if is_likely else float("nan"),
-            "bic": self.bic if is_likely else float("nan"),
+            **self._criteria(),
             "n_maxima": self.n_maxima,
             "converged": self.converged,
         }
