@@ -30,7 +30,6 @@ from ldpstats.models.posterior.densities import (
     SLOPE,
     SPREAD,
     CoefficientPrior,
-    DevicesDensity,
     RegressionDensity,
     coefficient_prior,
 )
@@ -145,7 +144,7 @@ def _with_devices(
     name = model.unknown[0]
     more = f"; or give what is known of a parameter, prior={{'{name}': Beta(2, 18)}}, say"
     check_identified(likelihood, model.all_names, list(betas), more, depth=5)
-    density = DevicesDensity(likelihood, coefficients, a, b)
+    density = RegressionDensity(likelihood, coefficients, a, b)
     if density.peaks[1]:
         raise NotIdentified(
             "the posterior has several maxima that are as high, as other values explain the "
