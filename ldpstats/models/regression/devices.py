@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import level
 from ldpstats.errors import (
     ConvergenceWarning,
     InvalidArgument,
@@ -36,7 +35,7 @@ from ldpstats.inference.tails import chi2_pvalue
 from ldpstats.likelihood.parametric import generic_point, unidentified
 from ldpstats.likelihood.predictors import ParametricRegression
 from ldpstats.likelihood.regression import RegressionLikelihood, ReportLaw
-from ldpstats.models.layout import in_turn, names_alpha
+from ldpstats.models.layout import in_turn
 from ldpstats.models.parameters import polynomial_matrix
 from ldpstats.models.regression.fitted import Devices, FittedLaw
 from ldpstats.models.regression.hypotheses import partial_score
@@ -386,14 +385,6 @@ class DeviceRegressionResults(RegressionResults):
         )
 
     # -- presentation --------------------------------------------------------------------------
-
-    @names_alpha
-    def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
-        """Table of "params", "bse", "lower", "upper" and "pvalues"."""
-        ends = self.conf_int(level(alpha))
-        return pd.DataFrame(
-            {"params": self.params, "bse": self.bse, **ends, "pvalues": self.pvalues}
-        )
 
     def parameter_notes(self) -> list[str]:
         names = in_turn(list(self.model.unknown))

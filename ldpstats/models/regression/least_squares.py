@@ -30,6 +30,7 @@ from ldpstats.likelihood.regression import RegressionLikelihood, Scaled
 from ldpstats.models.frequency.results import checked_scores
 from ldpstats.models.layout import (
     LONGEST_LABEL,
+    SummaryTable,
     epsilon_text,
     header,
     one_line,
@@ -54,7 +55,11 @@ from ldpstats.models.regression.hypotheses import (
     wald_contrast,
 )
 from ldpstats.models.regression.posterior import no_coefficient, prior_laws
-from ldpstats.models.regression.presentation import few_notes, quantiles_in_words
+from ldpstats.models.regression.presentation import (
+    coefficients_table,
+    few_notes,
+    quantiles_in_words,
+)
 from ldpstats.models.regression.results import Coefficients
 from ldpstats.models.regression.structure import (
     cluster_codes,
@@ -570,6 +575,10 @@ class PrivatizedOLSResults(Coefficients):
     def degrees(self) -> Degrees:
         return self.shares.degrees if self.own_degrees and self.shares is not None else self.df
 
+    @property
+    def _df(self) -> Degrees:
+        return self.degrees if self.use_t else None
+
     # -- the fit, and how much of the misfit is privacy --------------------------------------
 
     @property
@@ -811,9 +820,12 @@ class PrivatizedOLSResults(Coefficients):
         """Privacy of a report in nats; of several mechanisms the weakest."""
         return float(max(group.mechanism.epsilon for group in self.model.groups))
 
-    def _summary(self, frame: pd.DataFrame, n: int, alpha: float, details: bool) -> Any:
+    def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
+        frame = self._tidy(alpha)
+        shown = frame.iloc[:max_rows]
         title = f"Least squares of {one_line(self.model.endog_names, LONGEST_LABEL)}"
-        return title, _header(self, details), _notes(self, len(frame), n, details)
+        notes = _notes(self, len(shown), len(frame), details)
+        return coefficients_table(self, title, _header(self, details), shown, alpha, notes)
 
 
 def _header(result: PrivatizedOLSResults, details: bool) -> list[list[str]]:

@@ -51,13 +51,13 @@ _KINDS = {
 
 def coefficients_table(
     results: Any,
-    shown: pd.DataFrame,
-    alpha: float,
     title: str,
     head: list[list[str]],
+    shown: pd.DataFrame,
+    alpha: float,
     notes: list[str],
 ) -> SummaryTable:
-    """What is said of results, whose coefficients are `shown`."""
+    """The summary of coefficients, which are `shown`."""
     letter = "t" if results.use_t else "z"
     digits = decimals(shown["std_error"].to_numpy())
     several = isinstance(shown.index, pd.MultiIndex)
@@ -86,12 +86,14 @@ def coefficients_table(
 
 
 def regression_summary(
-    results: Any, shown: pd.DataFrame, n: int, alpha: float, details: bool
-) -> tuple[str, list[list[str]], list[str]]:
-    """Title, header and notes of regressions by a likelihood."""
+    results: Any, frame: pd.DataFrame, alpha: float, max_rows: int, details: bool
+) -> SummaryTable:
+    """The summary of regressions by a likelihood."""
+    shown = frame.iloc[:max_rows]
     subject = one_line(results.model.endog_names, LONGEST_LABEL)
     title = f"{model_name(results.model.data.outcome)} regression of {subject}"
-    return title, _header(results, details), _notes(results, alpha, len(shown), n, details)
+    notes = _notes(results, alpha, len(shown), len(frame), details)
+    return coefficients_table(results, title, _header(results, details), shown, alpha, notes)
 
 
 def _header(results: Any, details: bool) -> list[list[str]]:

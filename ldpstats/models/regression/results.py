@@ -20,12 +20,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import (
-    boolean,
     did_you_mean,
     level,
     numbers,
     one_of,
-    positive_integer,
     probability,
 )
 from ldpstats.errors import InvalidArgument, NotAvailable
@@ -43,21 +41,18 @@ from ldpstats.likelihood.regression import (
     RegressionLikelihood,
     predictors_of,
 )
-from ldpstats.models.layout import Presented, names_alpha
+from ldpstats.models.layout import SummaryTable, names_alpha
 from ldpstats.models.regression.fitted import Devices, FittedLaw
 from ldpstats.models.regression.hypotheses import (
     Degrees,
-    linear_constraints,
+    WaldResults,
     naive_params,
     partial_score,
     reported_codes,
-    t_contrasts,
-    t_pvalues,
     t_quantile,
     wald_contrast,
 )
 from ldpstats.models.regression.presentation import (
-    coefficients_table,
     model_name,
     regression_summary,
     total_epsilon,
@@ -97,29 +92,14 @@ _OF_SEEN_ANSWERS = {
 }
 
 
-class Coefficients(Presented):
-    """Coefficients with their covariance: Wald tests and intervals, and how they are shown.
+class Coefficients(WaldResults):
+    """Coefficients of regressions: criteria, those of who takes reports for answers, and plots.
 
-    A class has `model`, `cov_type` and `use_t`, and gives what is estimated.
+    A kind has a `model`, `cov_type` and `use_t`, and `_naive` coefficients.
     """
 
     model: Any
     cov_type: str
-
-    @property
-    @abstractmethod
-    def index(self) -> pd.Index[Any]:
-        """Labels of the coefficients; by equation and name of a multinomial logit."""
-
-    @property
-    @abstractmethod
-    def _estimated(self) -> tuple[Array, Array]:
-        """What is shown, (m,), and its covariance, (m, m); predictions rest on these."""
-
-    @property
-    @abstractmethod
-    def degrees(self) -> Degrees:
-        """Degrees of freedom of contrasts of what is shown; None for normal quantiles."""
 
     @property
     @abstractmethod
@@ -134,68 +114,17 @@ class Coefficients(Presented):
     def _naive(self) -> Array:
         """Coefficients, (m,), of those who take the reports for the answers."""
 
-    @abstractmethod
-    def _summary(self, frame: pd.DataFrame, n: int, alpha: float, details: bool) -> Any:
-        """Title, header and notes of the summary; `frame` are those shown of n coefficients."""
-
     @property
     def names(self) -> list[str]:
         """Names of the coefficients in hypotheses, equation by equation."""
-        return [*map(str, self.index)]
+        return self._names
 
     def _shaped(self, values: Array, name: str) -> Any:
-        """A number for each coefficient, or the first of them, as `params` has them."""
         if isinstance(self.index, pd.MultiIndex):
             equations = self.model.data.categories[1:]
             table = np.asarray(values).reshape(len(equations), -1).T
             return pd.DataFrame(table, index=self.model.exog_names, columns=equations)
-        return pd.Series(values, index=self.index[: len(values)], name=name)
-
-    # -- estimates -----------------------------------------------------------------------------
-
-    @property
-    def params(self) -> Any:
-        """Coefficients: a Series, or a DataFrame with a column for each equation (multinomial)."""
-        return self._shaped(self._estimated[0], "params")
-
-    @property
-    def bse(self) -> Any:
-        """Standard errors, shaped as `params`; nan for infinite estimates."""
-        return self._shaped(np.sqrt(np.maximum(np.diagonal(self._estimated[1]), 0.0)), "bse")
-
-    @property
-    def tvalues(self) -> Any:
-        """Coefficients over their standard errors; nan where these are zero."""
-        values, se = (np.asarray(one).T.ravel() for one in (self.params, self.bse))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return self._shaped(np.where(se > 0.0, values / se, np.nan), "tvalues")
-
-    @cached_property
-    def df_inference(self) -> Any:
-        """Degrees of freedom of each coefficient's t quantile, shaped as `params`.
-
-        Infinite for normal quantiles; nan where single clusters determine a coefficient, so that
-        its variance cannot be estimated.
-        """
-        df = self.degrees
-        each = [df(row[None, :]) if callable(df) else df for row in np.eye(len(self.index))]
-        return self._shaped(np.array([np.inf if v is None else v for v in each]), "df")
-
-    @property
-    def _each_df(self) -> Any:
-        """Degrees of freedom of t quantiles: one, those of what is shown, or None for normal."""
-        df = self.degrees if self.use_t else None
-        return np.asarray(self.df_inference).T.ravel() if callable(df) else df
-
-    @property
-    def pvalues(self) -> Any:
-        """Two-sided p-values of coefficients of zero."""
-        p = t_pvalues(np.asarray(self.tvalues).T.ravel(), self._each_df)
-        return self._shaped(p, "pvalues")
-
-    def cov_params(self) -> pd.DataFrame:
-        """Covariance of the coefficients, (p, p); equation by equation (multinomial)."""
-        return pd.DataFrame(self._estimated[1], index=self.names, columns=self.names)
+        return super()._shaped(values, name)
 
     @property
     def aic(self) -> float:
@@ -208,54 +137,6 @@ class Coefficients(Presented):
         """-2 llf + log(nobs) coefficients, where there is a likelihood."""
         self._refuse_pseudo("bic")
         return -2.0 * self.llf + float(np.log(self.nobs)) * len(self.index)
-
-    # -- intervals and tests -------------------------------------------------------------------
-
-    @names_alpha
-    def conf_int(self, alpha: float = 0.05) -> pd.DataFrame:
-        """Wald intervals, columns "lower" and "upper"."""
-        return self._ends(self._wald_limits(t_quantile(level(alpha), self._each_df)))
-
-    def _wald_limits(self, quantile: Any) -> Array:
-        center, V = self._estimated
-        half = quantile * np.sqrt(np.maximum(np.diagonal(V), 0.0))
-        return np.column_stack([center - half, center + half])
-
-    def _ends(self, limits: Array) -> pd.DataFrame:
-        return pd.DataFrame(limits, index=self.index, columns=["lower", "upper"])
-
-    def t_test(self, hypothesis: Any) -> Any:
-        """Wald tests of linear hypotheses, one by one.
-
-        Parameters
-        ----------
-        hypothesis : str, list of str, array, or pair
-            As in statsmodels: "x1 = x2, x3 = 0", a matrix R, or (R, value). Coefficients of a
-            multinomial logit are named as in `cov_params`. Terms of several coefficients, such as
-            C(region), are tested by `term_tests` and `score_test`.
-
-        Examples
-        --------
-        >>> import numpy as np, ldpstats as ldp
-        >>> reports = ldp.Observed([0, 1, 2]).parse("answer", [0, 1, 2, 1, 1])
-        >>> result = ldp.PrivatizedOLS(reports, np.ones((5, 1))).fit()
-        >>> float(result.t_test("const = 0").pvalue.round(3))
-        0.034
-        """
-        df = self.degrees if self.use_t else None
-        return t_contrasts(*self._estimated, *self._hypothesis(hypothesis), df)
-
-    def wald_test(self, hypothesis: Any) -> Any:
-        """Wald test of linear hypotheses together, see `t_test`.
-
-        With few clusters the F distribution is that of the approximate Hotelling test ("HTZ").
-        """
-        df = self.degrees if self.use_t else None
-        return wald_contrast(*self._estimated, *self._hypothesis(hypothesis), df)
-
-    def _hypothesis(self, hypothesis: Any) -> tuple[Array, Array]:
-        """R and value of a hypothesis R b = value."""
-        return linear_constraints(self.names, hypothesis)
 
     def compare_naive(self) -> pd.DataFrame:
         """Coefficients beside those of a model that takes the reports for the answers.
@@ -287,7 +168,7 @@ class Coefficients(Presented):
         return pd.DataFrame(columns, index=self.index[: len(naive)])
 
     @names_alpha
-    def plot_coefficients(self, *others: Any, labels: Any = None, **options: Any) -> Any:
+    def plot(self, *others: Any, labels: Any = None, **options: Any) -> Any:
         """Draw the coefficients with their intervals, with those of other results beside them.
 
         Parameters
@@ -317,48 +198,11 @@ class Coefficients(Presented):
             called = [""]
         return plot_coefficients(drawn, called if labels is None else labels, **options)
 
-    # -- presentation --------------------------------------------------------------------------
-
-    @names_alpha
-    def summary(self, alpha: float = 0.05, max_rows: int = 40, details: bool = False) -> Summary:
-        """The coefficients with what they rest on, as text, `as_html()` or `as_latex()`.
-
-        Parameters
-        ----------
-        alpha : float
-            One minus the coverage of the intervals.
-        max_rows : int
-            Coefficients shown; the first of them.
-        details : bool
-            Whether the fit, its degrees of freedom and, of least squares, the scores are shown.
-
-        Returns
-        -------
-        Summary
-            Of statsmodels. Notes say which tests and intervals the columns have, what the
-            randomisation has cost, and what the reports would say if they were taken for answers.
-            "The reports know as much as m respondents": m is the number of respondents times the
-            p-th root of the ratio of two determinants, those of the information of the reports and
-            of the answers themselves on the p coefficients. It is an average over the coefficients.
-        """
-        rows, alpha = positive_integer("max_rows", max_rows), level(alpha)
-        details, frame = boolean("details", details), self._tidy(alpha)
-        shown = frame.iloc[:rows]
-        head = self._summary(shown, len(frame), alpha, details)
-        return coefficients_table(self, shown, alpha, *head).layout()
+    plot_coefficients = plot
 
     @property
     def _subject(self) -> str:
         return str(self.model.endog_names)
-
-    def _tidy(self, alpha: float) -> pd.DataFrame:
-        each = [self.params, self.bse, self.pvalues, self.tvalues]
-        flat = [np.asarray(one, dtype=np.float64).T.ravel() for one in each]
-        columns = dict(zip(["estimate", "std_error", "p_value", "t"], flat, strict=True))
-        return pd.DataFrame(columns, index=self.index).join(self.conf_int(alpha))
-
-    def _coefficients(self) -> pd.DataFrame:
-        return self._tidy(0.05)
 
     def _criteria(self) -> dict[str, float]:
         """The likelihood and what is made of it; nan where there is none."""
@@ -456,10 +300,6 @@ class RegressionResults(Coefficients):
         """Places in `theta` of what is reported: coefficients, and unknown parameters last."""
         size = len(self.theta)
         return [*range(self.model.n_shown), *range(size - len(self.model.unknown), size)]
-
-    @property
-    def names(self) -> list[str]:
-        return [self.model.all_names[j] for j in self.shown]
 
     @cached_property
     def index(self) -> pd.Index[Any]:
@@ -710,9 +550,13 @@ class RegressionResults(Coefficients):
             elif method == "profile" or (method == "default" and self.uses_likelihood):
                 limits = np.asarray(self.profiles(z))
             else:
-                limits = self._wald_limits(z)
+                limits = super()._bounds(alpha)
             self._limits[alpha, method] = limits
-        return self._ends(self._limits[alpha, method].copy())
+        ends = self._limits[alpha, method].copy()
+        return pd.DataFrame(ends, index=self.index, columns=["lower", "upper"])
+
+    def _bounds(self, alpha: float) -> Array:
+        return self.conf_int(alpha).to_numpy()
 
     @names_alpha
     def odds_ratios(self, alpha: float = 0.05, per: Any = None) -> pd.DataFrame:
@@ -1339,8 +1183,32 @@ class RegressionResults(Coefficients):
 
     # -- presentation --------------------------------------------------------------------------
 
-    def _summary(self, frame: pd.DataFrame, n: int, alpha: float, details: bool) -> Any:
-        return regression_summary(self, frame, n, alpha, details)
+    @names_alpha
+    def summary(self, alpha: float = 0.05, max_rows: int = 40, details: bool = False) -> Summary:
+        """The coefficients with what they rest on, as text, `as_html()` or `as_latex()`.
+
+        Parameters
+        ----------
+        alpha : float
+            One minus the coverage of the intervals.
+        max_rows : int
+            Coefficients shown; the first of them.
+        details : bool
+            Whether the goodness of fit and degrees of freedom are shown.
+
+        Returns
+        -------
+        Summary
+            Of statsmodels. Notes say which tests and intervals the columns have, what the
+            randomisation has cost, and what the reports would say if they were taken for answers.
+            "The reports know as much as m respondents": m is the number of respondents times the
+            p-th root of the ratio of two determinants, those of the information of the reports and
+            of the answers themselves on the p coefficients. It is an average over the coefficients.
+        """
+        return super().summary(alpha, max_rows, details)
+
+    def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
+        return regression_summary(self, self._tidy(alpha), alpha, max_rows, details)
 
     def __str__(self) -> str:
         return str(self.summary())
