@@ -34,8 +34,8 @@ from ldpstats.errors import InvalidArgument, LDPError
 from ldpstats.io.specifications import QUESTIONNAIRE, is_format, json_document
 from ldpstats.io.storage import checked_path, refusal, replacing, replacing_all
 from ldpstats.labels import as_labels
+from ldpstats.mechanisms import DeviceMechanism
 from ldpstats.mechanisms.base import KINDS, kind_of
-from ldpstats.mechanisms.device import OfDevice
 from ldpstats.survey.analyses import privatize_sheets
 from ldpstats.survey.questionnaire import Questionnaire
 from ldpstats.survey.questions import as_text, read_specification
@@ -424,7 +424,7 @@ def _questionnaire(given: argparse.Namespace) -> int:
     for name, own in groups.items():  # a device in each group
         first, steps = next(iter(own.values())), {}
         for group, made_by in own.items():
-            if not isinstance(made_by, OfDevice):
+            if not isinstance(made_by, DeviceMechanism):
                 words = "must be a device in each group, as ldpstats device writes it"
                 raise InvalidArgument(f"--group {name}", group, f"{words}, not {made_by}")
             if not made_by.categories.equals(first.categories):

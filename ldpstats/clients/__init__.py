@@ -1,12 +1,11 @@
 """Respondents' devices.
 
-`instrument` is what a device can run, `specification` how that is written; `device` makes reports,
-`drawing` single ones by the code of `portable/`. `limits` says what a device refuses, `budget` how
-often it reports, `state` what it keeps in a file, and `secrecy` what its errors hide.
+`device` is what a device can run, how that is written, how often it reports, what it keeps in a
+file, and what its errors hide. `random_vectors` draws questions and answers for `conformance`,
+which compares any client with these and with the vectors of vectors.json.
 
-SPECIFICATION.md is for clients in any language: `document` makes what they are given, `schemas/`
-describes it, `portable/` holds the clients in Python and JavaScript, and `conformance/` compares
-any client with the test vectors of vectors.json and with random ones.
+SPECIFICATION.md is for clients in any language, `schemas/` describes the documents that they are
+given, and `portable/` holds the clients in Python and JavaScript.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """A collector: takes answer sheets over HTTP and keeps them as Parquet files for `Survey`.
 
-`serving` is the program: it opens the `folder` and starts the `server` of HTTP; `app` answers it.
-Each sheet passes `limits` and `checks` (with the possible `reports` of each question), and `intake`
-hands it to the `store` on the disk, from which `batches` writes the files. With `invitations`
-each code takes one sheet.
+`app` is the program: it opens the folder, starts the server, and answers requests. `intake` checks
+each sheet by what its questions may report and hands it to the `store` on the disk, which knows the
+invitations, of which each takes one sheet; `files` writes Parquet files from there.
 """
 
 from __future__ import annotations

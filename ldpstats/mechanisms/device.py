@@ -61,7 +61,7 @@ from ldpstats.reports.layout import LabelFormat
 from ldpstats.reports.single import BitCounts, Counts, Reports
 from ldpstats.sampling.samplers import Words, simulation_words
 
-__all__ = ["DeviceMechanism", "OfDevice", "UnknownDevice", "repeated"]
+__all__ = ["DeviceMechanism", "UnknownDevice", "repeated"]
 
 
 Array = npt.NDArray[Any]
@@ -89,16 +89,47 @@ class CohortPart:
     places: npt.NDArray[np.int64]
 
 
+_SMALL = 1 << 11  # categories whose matrix is written out without a thought
+_MOST_DRAWS = 10_000_000
+_LEAST = 1e-300
+
+
 @dataclass(frozen=True, eq=False)
-class OfDevice(Enumerated):
-    """A mechanism whose law follows from the steps of a device.
+class DeviceMechanism(Enumerated):
+    """A randomising device as a mechanism: `Device.mechanism` makes it.
 
     Parameters
     ----------
     device : Step
+        The steps, as `Device.step` has them.
     categories : int, sequence of labels, or pandas Categorical
+        The true answers.
     outputs : int or sequence of labels, optional
-        See `DeviceMechanism`.
+        What a report may be. By default the categories, where the device says nothing else, or the
+        labels of the device in their order, where none of them is a category. A mixture of both
+        must be listed here: it may be a misspelt category.
+
+    Raises
+    ------
+    InvalidArgument
+        If the device does not fit the categories, or says what is no output.
+    NotAvailable
+        If the device has unknown parameters.
+
+    Notes
+    -----
+    Clients and simulations draw reports with exactly the probabilities of `exact`, whatever their
+    denominators: the sampler's epsilon is the declared one.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> die = ldp.devices.roll(6).when({1: "yes", 6: "no"}, otherwise=ldp.devices.truth)
+    >>> forced = die.mechanism(("no", "yes"))
+    >>> forced.exact
+    ((Fraction(5, 6), Fraction(1, 6)), (Fraction(1, 6), Fraction(5, 6)))
+    >>> forced.ratio, forced.epsilon
+    (Fraction(5, 1), 1.6094379124341003)
     """
 
     device: Any
@@ -111,11 +142,19 @@ class OfDevice(Enumerated):
             remedy = "must be the steps of a device: device.mechanism(categories) passes them"
             raise InvalidArgument("device", device, remedy)
         set_fields(self, categories=listed_labels("categories", self.categories))
-        self._check_device(device)
+        self._check_unknown()
         set_fields(self, outputs=_outputs(self.outputs, self.law, self.cohort_names))
+        if not device.unknown and float(self.law.least()) < _LEAST:
+            remedy = f"gives a report a probability below {_LEAST}, which estimates cannot hold"
+            raise InvalidArgument("device", device, remedy)
 
-    def _check_device(self, device: Step) -> None:
-        """Refuse devices of another kind, before their law is asked for."""
+    def _check_unknown(self) -> None:
+        """Refuse unknown parameters, before the law is asked for."""
+        if self.device.unknown:
+            raise NotAvailable(
+                f"the device depends on the unknown {', '.join(self.device.unknown)}: "
+                "device.mechanism(categories) makes a mechanism that has them"
+            )
 
     @property
     def cohort_names(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -236,98 +275,6 @@ class OfDevice(Enumerated):
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.device, self.categories, self.outputs)
 
-
-def _outputs(given: Any, found: Law, cohorts: Sequence[str]) -> pd.Index[Any]:
-    """The labels of the reports; see the parameter `outputs`."""
-    said = list(found.outputs)
-    if given is not None:
-        outputs = listed_labels("outputs", given, least=1)
-        known = {(type(y), y) for y in outputs.tolist()}
-        for label in said:
-            if (type(label), label) not in known:
-                remedy = f"must list what the device can say; {label!r} is not there"
-                raise InvalidArgument("outputs", outputs.tolist(), remedy)
-        return outputs
-    answers = set(found.places)
-    if cohorts:  # where a number may be the cell of a hash
-        answers = {f"{cohort}:{label}" for cohort in cohorts for label in found.places}
-    for cohort in cohorts or ("",):
-        own = [y for y in said if str(y).startswith(f"{cohort}:")] if cohorts else said
-        strange = [y for y in own if y not in answers]
-        if not strange or len(strange) == len(own):
-            continue
-        if cohorts and str(strange[0]).partition(":")[2].isdigit():
-            continue
-        # it may be a misspelt category
-        remedy = "is said by the device and is no category, but others are: where it is an answer, "
-        remedy += "write it as the categories do"
-        if len(found.categories) == 2:
-            remedy += f", answers={found.categories!r} in a design of devices.library"
-        every = [*(y for y in said if y not in strange), *strange]
-        remedy += f"; where it is a report besides, list all reports, outputs={every}"
-        raise InvalidArgument("say", strange[0], remedy)
-    return listed_labels("outputs", said, least=1)
-
-
-# -- Devices whose probabilities are known --------------------------------------------------------
-
-
-_SMALL = 1 << 11  # categories whose matrix is written out without a thought
-_MOST_DRAWS = 10_000_000
-_LEAST = 1e-300
-
-
-@dataclass(frozen=True, eq=False)
-class DeviceMechanism(OfDevice):
-    """A randomising device as a mechanism: `Device.mechanism` makes it.
-
-    Parameters
-    ----------
-    device : Step
-        The steps, as `Device.step` has them.
-    categories : int, sequence of labels, or pandas Categorical
-        The true answers.
-    outputs : int or sequence of labels, optional
-        What a report may be. By default the categories, where the device says nothing else, or the
-        labels of the device in their order, where none of them is a category. A mixture of both
-        must be listed here: it may be a misspelt category.
-
-    Raises
-    ------
-    InvalidArgument
-        If the device does not fit the categories, or says what is no output.
-    NotAvailable
-        If the device has unknown parameters.
-
-    Notes
-    -----
-    Clients and simulations draw reports with exactly the probabilities of `exact`, whatever their
-    denominators: the sampler's epsilon is the declared one.
-
-    Examples
-    --------
-    >>> import ldpstats as ldp
-    >>> die = ldp.devices.roll(6).when({1: "yes", 6: "no"}, otherwise=ldp.devices.truth)
-    >>> forced = die.mechanism(("no", "yes"))
-    >>> forced.exact
-    ((Fraction(5, 6), Fraction(1, 6)), (Fraction(1, 6), Fraction(5, 6)))
-    >>> forced.ratio, forced.epsilon
-    (Fraction(5, 1), 1.6094379124341003)
-    """
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if float(self.law.least()) < _LEAST:
-            remedy = f"gives a report a probability below {_LEAST}, which estimates cannot hold"
-            raise InvalidArgument("device", self.device, remedy)
-
-    def _check_device(self, device: Step) -> None:
-        if device.unknown:
-            raise NotAvailable(
-                f"the device depends on the unknown {', '.join(device.unknown)}: "
-                "device.mechanism(categories) makes a mechanism that has them"
-            )
-
     @cached_property
     def ratio(self) -> Fraction | float:
         """The largest ratio of two probabilities of one report; inf if one is zero."""
@@ -437,6 +384,38 @@ class DeviceMechanism(OfDevice):
         return self.counts(kept + rng.multinomial(int((true_counts - kept).sum()), common))
 
 
+def _outputs(given: Any, found: Law, cohorts: Sequence[str]) -> pd.Index[Any]:
+    """The labels of the reports; see the parameter `outputs`."""
+    said = list(found.outputs)
+    if given is not None:
+        outputs = listed_labels("outputs", given, least=1)
+        known = {(type(y), y) for y in outputs.tolist()}
+        for label in said:
+            if (type(label), label) not in known:
+                remedy = f"must list what the device can say; {label!r} is not there"
+                raise InvalidArgument("outputs", outputs.tolist(), remedy)
+        return outputs
+    answers = set(found.places)
+    if cohorts:  # where a number may be the cell of a hash
+        answers = {f"{cohort}:{label}" for cohort in cohorts for label in found.places}
+    for cohort in cohorts or ("",):
+        own = [y for y in said if str(y).startswith(f"{cohort}:")] if cohorts else said
+        strange = [y for y in own if y not in answers]
+        if not strange or len(strange) == len(own):
+            continue
+        if cohorts and str(strange[0]).partition(":")[2].isdigit():
+            continue
+        # it may be a misspelt category
+        remedy = "is said by the device and is no category, but others are: where it is an answer, "
+        remedy += "write it as the categories do"
+        if len(found.categories) == 2:
+            remedy += f", answers={found.categories!r} in a design of devices.library"
+        every = [*(y for y in said if y not in strange), *strange]
+        remedy += f"; where it is a report besides, list all reports, outputs={every}"
+        raise InvalidArgument("say", strange[0], remedy)
+    return listed_labels("outputs", said, least=1)
+
+
 # -- Devices with unknown parameters: cheating, an unrelated question nobody has counted ----------
 
 
@@ -444,7 +423,7 @@ _RESERVED = {"self", "values", "rng", "missing"}
 
 
 @dataclass(frozen=True, eq=False)
-class UnknownDevice(OfDevice):
+class UnknownDevice(DeviceMechanism):
     """A randomising device with unknown parameters: `Device.mechanism` makes it.
 
     The parameters are probabilities that the design leaves open, such as the share of respondents
@@ -484,17 +463,18 @@ class UnknownDevice(OfDevice):
     (Fraction(1, 10), Fraction(9, 10))
     """
 
-    def _check_device(self, device: Step) -> None:
-        if not device.unknown:
-            raise InvalidArgument("device", device, "has no unknown parameter: use DeviceMechanism")
-        reserved = set(device.unknown) & _RESERVED
-        if reserved:
+    def _check_unknown(self) -> None:
+        names = self.unknown
+        if not names:
+            remedy = "has no unknown parameter: use DeviceMechanism"
+            raise InvalidArgument("device", self.device, remedy)
+        if reserved := set(names) & _RESERVED:
             remedy = "is an argument of simulate(): give the unknown parameter another name"
             raise InvalidArgument("unknown", min(reserved), remedy)
-        taken = [name for name in device.unknown if name in set(self.categories)]
-        if taken:
-            remedy = "is a category too: give the unknown parameter another name"
-            raise InvalidArgument("unknown", taken[0], remedy)
+        for name in names:
+            if name in set(self.categories):
+                remedy = "is a category too: give the unknown parameter another name"
+                raise InvalidArgument("unknown", name, remedy)
 
     @property
     def unknown(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -625,32 +605,27 @@ class UnknownDevice(OfDevice):
         made = self.at(**parameters).privatize(values, rng, missing)
         return Reports(made.y, self, made.n_missing, name=made.name)
 
-    def simulate_counts(
-        self, true_counts: Array, rng: np.random.Generator, candidates: Any = None
-    ) -> Counts:
-        self._refuse("law to simulate from")
+    @cached_property
+    def ratio(self) -> Fraction | float:
+        """Raise `NotAvailable`: `at` makes a mechanism that has one."""
+        self._refuse("ratio of probabilities")
 
-    def channel(self, candidates: Any = None) -> Channel:
+    @cached_property
+    def equivalent(self) -> Mechanism | None:
+        """Raise `NotAvailable`: `at` makes a mechanism that may have one."""
+        self._refuse("mechanism with its law")
+
+    @cached_property
+    def _channel(self) -> Channel:
         self._refuse("channel")
 
-    def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> Moments:
-        self._refuse("linear equation in the frequencies")
-
-    def likelihood(self, counts: Counts, candidates: Any = None) -> Likelihood:
-        self._refuse("likelihood in the frequencies alone")
-
-    def sample(self, codes: Array, words: Words) -> Array:
+    @cached_property
+    def _sampler(self) -> Sampler:
         self._refuse("law to draw reports from")
-
-    def _draw_document(self) -> dict[str, Any]:
-        self._refuse("draw for a device")
 
     def audit(self) -> Audit:
         """Raise `NotAvailable`: `at` makes a mechanism that can be audited."""
         self._refuse("audit")
-
-    def _sampler_epsilon(self) -> float:
-        self._refuse("sampler")
 
     def _permitted(self, epsilon: float, max_epsilon: float | None, allow_no_privacy: bool) -> None:
         self._refuse("client")

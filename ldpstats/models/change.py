@@ -84,7 +84,7 @@ from ldpstats.models.plots import (
     sorts,
     title_text,
 )
-from ldpstats.models.results import FittedResults, missing_notes, tidy_names
+from ldpstats.models.results import Results, missing_notes, tidy_names
 from ldpstats.models.storage import maybe_from_dict, maybe_to_dict
 from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import Reports
@@ -226,7 +226,7 @@ def change_between(
     fit = _change_fit(joint, law, called)
     turnover = None if pairs is None else _turnover_law(pairs)
     test = _homogeneity(fit, names, pairs, law)
-    return ChangeResults(fit, joint, Changes(law, turnover, test, lost))
+    return ChangeResults(joint, Changes(law, turnover, test, lost), **vars(fit))
 
 
 def _margins_alone(
@@ -513,7 +513,7 @@ class Changes:
 
 
 @dataclass(frozen=True, eq=False)
-class ChangeResults(FittedResults):
+class ChangeResults(Results):
     """Change of the frequencies between two waves of the same respondents.
 
     `params` are the frequencies of the second wave less those of the first, in the joint
@@ -756,7 +756,7 @@ class ChangeResults(FittedResults):
             Also show how the estimate was computed, and the unconstrained one in any case.
         """
         alpha, max_rows = level(alpha), positive_integer("max_rows", max_rows)
-        details, fit, joint, waves = boolean("details", details), self.fit, self.joint, self.waves
+        details, fit, joint, waves = boolean("details", details), self, self.joint, self.waves
         frame = self.summary_frame(alpha)
         order = np.argsort(-np.abs(frame["linear"].to_numpy()), kind="stable")[:max_rows]
         shown = frame if len(frame) <= max_rows else frame.iloc[np.sort(order)]
@@ -802,7 +802,7 @@ class ChangeResults(FittedResults):
             notes.append(f"Turnover: {self.turnover(alpha)}.")
         return SummaryTable(
             title=f"Change{question} from {' to '.join(one_line(wave, 40) for wave in waves)}",
-            header=header(left, right, joint.fit if details else None),
+            header=header(left, right, joint if details else None),
             columns=[*heads, *interval_columns(alpha), "p-value"],
             stubs=distinct_lines(shown.index, LONGEST_LABEL),
             body=[[*figures(row, digits), pvalue_text(p)] for row, p in rows],
@@ -810,7 +810,7 @@ class ChangeResults(FittedResults):
         ).layout()
 
     @names_alpha
-    def plot(
+    def plot(  # type: ignore[override]  # another kind of plot
         self,
         kind: str = "change",
         ax: Axes | None = None,
@@ -882,6 +882,5 @@ class ChangeResults(FittedResults):
             raise InvalidArgument("law", law.mean.shape, f"must be of {len(before)} categories")
         if turnover is not None and turnover.step.size != 1:
             raise InvalidArgument("turnover_law", turnover.step.size, "must be of one share")
-        return cls(
-            _change_fit(joint, law, name), joint, Changes(law, turnover, test, (first, second))
-        )
+        changes = Changes(law, turnover, test, (first, second))
+        return cls(joint, changes, **vars(_change_fit(joint, law, name)))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import pandas as pd
 
-from ldpstats.arguments import boolean, level, one_of, positive_integer
+from ldpstats.arguments import level, one_of, positive_integer
 from ldpstats.errors import (
     InvalidArgument,
     LDPWarning,
@@ -34,7 +34,6 @@ from ldpstats.models.frequency.results import FrequencyResults, interval_kind
 from ldpstats.models.frequency.samples import homogeneity
 from ldpstats.models.layout import (
     LONGEST_LABEL,
-    Presented,
     SummaryTable,
     closing_notes,
     decimals,
@@ -75,7 +74,6 @@ from ldpstats.models.results import (
     group_place,
     labelled,
     stacked_index,
-    tidy_names,
     user_label,
     worded,
 )
@@ -84,7 +82,6 @@ from ldpstats.priors import Pooling
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from statsmodels.iolib.summary import Summary
 
 __all__ = ["GroupedModel", "GroupedResults"]
 
@@ -339,7 +336,7 @@ class GroupedModel:
 
 
 @dataclass(frozen=True, eq=False)
-class GroupedResults(Stored, Presented):
+class GroupedResults(Stored):
     """Estimated frequencies of one privatised variable in several groups of respondents.
 
     Attributes
@@ -606,9 +603,6 @@ class GroupedResults(Stored, Presented):
     def _subject(self) -> str:
         return self.name or "frequency"
 
-    def _tidy(self, alpha: float) -> pd.DataFrame:
-        return tidy_names(self.summary_frame(alpha))
-
     def _facts(self) -> dict[str, Any]:
         fits, methods = self.fits, dict.fromkeys(fit.method for fit in self.fits)
         df_model, aic = sum(fit.df_model for fit in fits), sum(fit.aic for fit in fits)
@@ -631,31 +625,8 @@ class GroupedResults(Stored, Presented):
             "p_equal": np.nan if self.equal is None else self.equal.pvalue,
         }
 
-    @names_alpha
-    def summary(self, alpha: float = 0.05, max_rows: int = 40, details: bool = False) -> Summary:
-        """All groups as a statsmodels `Summary`: text (print it), `as_html()` and `as_latex()`.
-
-        Parameters
-        ----------
-        alpha : float
-            One minus the coverage of the intervals.
-        max_rows : int
-            Categories to show of each group; the largest estimates where there are more. Groups
-            are shown up to 40, or `max_rows` if that is more: those with most reports.
-        details : bool
-            Whether to show both estimates, and the goodness of fit of every group too.
-
-        Examples
-        --------
-        >>> import ldpstats as ldp
-        >>> krr = ldp.KRR(("no", "yes"), epsilon=1.0)
-        >>> groups = {"north": krr.counts([450, 550]), "south": krr.counts([600, 400])}
-        >>> results = ldp.GroupedModel(groups, by="region", name="late").fit()
-        >>> results.summary().as_text().splitlines()[0].strip()
-        'Frequencies of late by region'
-        """
-        alpha, max_rows = level(alpha), positive_integer("max_rows", max_rows)
-        return _summary(self, alpha, max_rows, boolean("details", details)).layout()
+    def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
+        return _summary(self, alpha, max_rows, details)
 
     @names_alpha
     def plot(
@@ -795,7 +766,7 @@ def _summary(results: GroupedResults, alpha: float, max_rows: int, details: bool
     if len(sources) > _MOST_SOURCES:
         sources = (f"{len(sources)} kinds",)
     left = [(head if i == 0 else "", source) for i, source in enumerate(sources)]
-    left.append(("Estimator:", estimator_text(results.fits[0].fit)))
+    left.append(("Estimator:", estimator_text(results.fits[0])))
     alike = len({fit.epsilon for fit in results.fits}) == 1
     right = [
         ("Groups:", str(len(results.fits))),
@@ -803,7 +774,7 @@ def _summary(results: GroupedResults, alpha: float, max_rows: int, details: bool
         ("Missing:", str(results.n_missing)),
         ("Epsilon (nats):" if alike else "Epsilon, largest:", epsilon_text(results.epsilon)),
     ]
-    kinds = "; or ".join(dict.fromkeys(interval_kind(fit.fit, fit.laws) for fit in fits))
+    kinds = "; or ".join(dict.fromkeys(interval_kind(fit, fit.laws) for fit in fits))
     source = second_words(together, both, digits)
     notes = [
         interval_note(alpha, f"{kinds}, within each group", touch_ends(together), source),
@@ -842,8 +813,8 @@ def _group_notes(results: GroupedResults, places: list[int], details: bool) -> l
         notes.append(f"NOTE: without a report, and not fitted: {names}.")
     if results.n_ungrouped:
         notes.append(f"NOTE: {results.n_ungrouped} respondents are in no group.")
-    partly = next((fit for fit in results.fits if fit.fit.is_partial), None)
-    notes += protection_notes(partly.fit) if partly is not None else []
+    partly = [fit for fit in results.fits if fit.is_partial]
+    notes += protection_notes(partly[0]) if partly else []
     for place in places:
         notes += _doubts(worded(results.labels[place], results.by), results.fits[place], details)
     others = [fit for place, fit in enumerate(results.fits) if place not in set(places)]
@@ -856,8 +827,8 @@ def _group_notes(results: GroupedResults, places: list[int], details: bool) -> l
 
 def _doubts(words: str, fit: FrequencyResults, details: bool) -> list[str]:
     """Warnings of one group, which name it; all that is said of its fit with `details`."""
-    notes = resolution_notes(fit.fit, fit.presence_pvalues)
-    notes += closing_notes(fit.fit, fit.condition) + goodness_notes(fit.goodness_of_fit)
+    notes = resolution_notes(fit, fit.presence_pvalues)
+    notes += closing_notes(fit, fit.condition) + goodness_notes(fit.goodness_of_fit)
     if fit.caution:
         notes.append(f"WARNING: {fit.caution}: tests and intervals do not keep their level.")
     if fit.is_incomplete:

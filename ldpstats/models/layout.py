@@ -46,8 +46,6 @@ __all__ = [
     "Fit",
     "Pair",
     "Part",
-    "Presented",
-    "Summarised",
     "SummaryTable",
     "Tabulated",
     "closing_notes",
@@ -76,6 +74,7 @@ __all__ = [
     "rest_notes",
     "second_shown",
     "second_words",
+    "tidy_names",
     "title",
     "touch_ends",
 ]
@@ -374,11 +373,11 @@ def closing_notes(fit: Fit, condition: float) -> list[str]:
     notes = []
     if (
         fit.cov_type in WITHOUT_ERRORS
-        and not fit.is_penalised
+        and not fit._is_penalised
         and not np.isnan(fit.linear.bse()).any()
     ):
         notes.append(
-            f"NOTE: {fit.without_errors}; those shown belong to the unconstrained estimate."
+            f"NOTE: {fit._without_errors}; those shown belong to the unconstrained estimate."
         )
     if fit.cov_type == "fpe16":
         notes.append(
@@ -445,26 +444,29 @@ WITHOUT_ERRORS = {
 }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Fit:
-    """An estimate, the unconstrained one that tests rest on, and how the fit ended."""
+    """An estimate, the unconstrained one that tests rest on, and how the fit ended.
 
-    fitted: Uncertain
-    linear: Uncertain
-    method: str
-    settings: str
-    cov_type: str
-    nobs: int
-    n_missing: int
-    epsilon: float
-    sources: tuple[str, ...]
+    `results.Results` are such a fit too: ``vars(fit)`` are fields of theirs.
+    """
+
+    fitted: Uncertain  # the estimate that was asked for, with its covariance
+    linear: Uncertain  # the unconstrained estimate, with its covariance
+    method: str  # name of the estimator
+    settings: str  # what of the estimator its name does not say
+    cov_type: str  # what the covariance of `fitted` rests on
+    nobs: int  # reports, or respondents where each makes several
+    n_missing: int  # respondents who gave no answer
+    epsilon: float  # privacy of a respondent's reports, in nats; the largest
+    sources: tuple[str, ...]  # the mechanisms of the reports, in words
     is_partial: bool = False  # epsilon protects the sensitive categories only
     llf: float = float("nan")  # both nan for an estimate that maximises no likelihood
     gap: float = float("nan")
-    n_iter: int = 0
-    converged: bool = True
-    message: str = ""
-    name: str = ""
+    n_iter: int = 0  # iterations of the estimator
+    converged: bool = True  # whether the estimator reached its certificate
+    message: str = ""  # how the estimator ended
+    name: str = ""  # of the variable; empty where it has none
     source_nobs: tuple[int, ...] = ()  # reports of each source; empty where not known
 
     @property
@@ -495,7 +497,7 @@ class Fit:
         """Twice the negative log-likelihood, and `each` for what varies freely."""
         known = self.is_maximum and self.converged and self.settings != CONSTRAINED
         # a pseudo-likelihood has no such criterion, nor what stops short of the maximum
-        other = self.is_penalised or self.method == "em-fpe16" or self.cov_type == SANDWICH
+        other = self._is_penalised or self.method == "em-fpe16" or self.cov_type == SANDWICH
         if not known or other:
             return float("nan")
         return each * self.df_model - 2.0 * self.llf
@@ -511,7 +513,7 @@ class Fit:
         return not np.isnan(self.gap)
 
     @property
-    def is_penalised(self) -> bool:
+    def _is_penalised(self) -> bool:
         """Whether a penalty was taken from the likelihood; the certificate is that of both."""
         return self.method == "smoothed"
 
@@ -521,7 +523,7 @@ class Fit:
         return bool(np.any(self.fitted.estimate <= 0.0))
 
     @property
-    def without_errors(self) -> str:
+    def _without_errors(self) -> str:
         """Why the estimate has no standard errors, in words; "" where it has."""
         if self.fitted.has_errors:
             return ""
@@ -615,24 +617,41 @@ _STAT_LABELS = {
 _DEFAULT_STATS = ["N", "n_missing", "epsilon", "method", "ll"]
 
 
-class _Tabled(ABC):
-    """What the package maketables reads besides the estimates: attributes of these names."""
+@dataclass(frozen=True, eq=False)
+class TableModel:
+    """Estimates and facts as maketables reads them, and nothing else.
 
-    @abstractmethod
+    Parameters
+    ----------
+    table : DataFrame
+        "b", "se", "t", "ci95l", "ci95u" and "p" by label, as text.
+    facts : dict
+        What there is once, by name.
+    subject : str
+        What was estimated.
+    """
+
+    table: pd.DataFrame
+    facts: dict[str, Any]
+    subject: str
+
     def _facts(self) -> dict[str, Any]:
-        """What there is once, by name: nobs, n_missing, epsilon, method and more."""
+        return self.facts
 
     @property
-    @abstractmethod
     def _subject(self) -> str:
-        """What was estimated, for the head of a column."""
+        return self.subject
 
-    def __maketables_stat__(self, key: str) -> Any:
+    def __maketables_stat__(self: Any, key: str) -> Any:
         """A fact by its name, or by that which tables have for it; None where there is none."""
         value = self._facts().get(_STATS.get(key, key))
         if isinstance(value, bool | np.bool_):
             return "yes" if value else "no"
         return "infinite" if isinstance(value, float) and value == np.inf else value
+
+    @property
+    def __maketables_coef_table__(self) -> pd.DataFrame:
+        return self.table
 
     @property
     def __maketables_depvar__(self) -> str:
@@ -652,21 +671,110 @@ class _Tabled(ABC):
         return [key for key in _DEFAULT_STATS if self.__maketables_stat__(key) is not None]
 
 
-class Tabulated(_Tabled):
-    """Results that are rows of figures for further use.
+class Tabulated(ABC):
+    """Results that print as a summary and are tables of data for further use.
 
-    A class gives its estimates by `_coefficients`, and what there is once by `_facts`. The
-    attributes that begin with ``__maketables`` are read by the package maketables, which sets
-    several results side by side in HTML, LaTeX and Word.
+    A kind gives what it estimates as `_subject`, what there is once by `_facts`, its estimates by
+    `summary_frame` and `tvalues`, and what its summary says by `_summary_table`. The attributes
+    that begin with ``__maketables`` are read by the package maketables, which sets several results
+    side by side in HTML, LaTeX and Word.
     """
 
-    @abstractmethod
-    def _coefficients(self) -> pd.DataFrame:
-        """The columns of `_tidy` with 95 percent intervals, and "t"; by label."""
+    if TYPE_CHECKING:  # of kinds
+
+        @property
+        def tvalues(self) -> pd.Series[float]: ...
+        def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame: ...
 
     @abstractmethod
-    def summary(self) -> Summary:
-        """The results as a statsmodels `Summary`: text, `as_html()` and `as_latex()`."""
+    def _facts(self) -> dict[str, Any]:
+        """What there is once, by name: nobs, n_missing, epsilon, method and more."""
+
+    @property
+    @abstractmethod
+    def _subject(self) -> str:
+        """What was estimated, for the head of a column."""
+
+    def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
+        """What the summary says, for checked options."""
+        raise NotImplementedError
+
+    def _tidy(self, alpha: float) -> pd.DataFrame:
+        """Estimates by their labels: "estimate", "std_error", "lower", "upper", "p_value"."""
+        return tidy_names(self.summary_frame(alpha))
+
+    def _coefficients(self) -> pd.DataFrame:
+        """The columns of `_tidy` with 95 percent intervals, and "t"; by label."""
+        return self._tidy(0.05).assign(t=self.tvalues.to_numpy())
+
+    @names_alpha
+    def summary(self, alpha: float = 0.05, max_rows: int = 40, details: bool = False) -> Summary:
+        """The results as a statsmodels `Summary`: text (print it), HTML, LaTeX and Markdown.
+
+        The unconstrained estimate, which intervals and p-values rest on, has columns of its own
+        where it differs from `params` by more than the digits that are shown. The summary has
+        `as_text`, `as_html`, `as_latex`, `as_markdown` and `as_frame`.
+
+        Parameters
+        ----------
+        alpha : float
+            One minus the coverage of the intervals.
+        max_rows : int
+            Categories, or cells, to show; the largest estimates come first where there are more.
+        details : bool
+            Whether to show the covariance, the log-likelihood, AIC and BIC, and how the estimator
+            ended too, and the unconstrained estimate in any case.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> counts = ldp.KRR(("a", "b", "c"), epsilon=1.0).counts([420, 330, 250])
+        >>> summary = ldp.FrequencyModel(counts).fit().summary()
+        >>> summary.as_text().splitlines()[0].strip()
+        'Frequencies of a privatised variable'
+        """
+        alpha, max_rows = level(alpha), positive_integer("max_rows", max_rows)
+        return self._summary_table(alpha, max_rows, boolean("details", details)).layout()
+
+    def _repr_html_(self) -> str:
+        """The summary, in a notebook."""
+        return str(self.summary().as_html())
+
+    @names_alpha
+    def to_frame(self, alpha: float = 0.05) -> pd.DataFrame:
+        """The estimates as a flat table of data, with no index: a row for each.
+
+        Parameters
+        ----------
+        alpha : float
+            One minus the coverage of the intervals.
+
+        Returns
+        -------
+        DataFrame
+            The labels, in the column "term" or in one for each variable; "estimate" and
+            "std_error" of `params`; "lower" and "upper" of `conf_int`; and "p_value", the one of
+            the summary: one-sided, of a frequency of zero. nan where something was not computed. A
+            variable with the name of another column has "(variable)" after it.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> counts = ldp.KRR(("a", "b", "c"), epsilon=1.0).counts([420, 330, 250])
+        >>> ldp.FrequencyModel(counts).fit().to_frame().round(3)
+          term  estimate  std_error  lower  upper  p_value
+        0    a     0.571      0.043  0.487  0.657    0.000
+        1    b     0.324      0.041  0.244  0.407    0.000
+        2    c     0.105      0.038  0.032  0.182    0.002
+        """
+        frame = self._tidy(level(alpha))[_TIDY]
+        labels = frame.index.to_frame(index=False)
+        if labels.shape[1] == 1:
+            labels.columns = pd.Index(["term"])
+        else:
+            names = [f"{name} (variable)" if name in _TIDY else name for name in labels.columns]
+            labels.columns = pd.Index(names)
+        return pd.concat([labels, frame.reset_index(drop=True)], axis=1)
 
     def glance(self) -> pd.DataFrame:
         """What there is once, as a table of one row.
@@ -738,131 +846,14 @@ class Tabulated(_Tabled):
     def __maketables_coef_table__(self) -> pd.DataFrame:
         return self.to_maketables().table
 
-
-class Presented(Tabulated):
-    """Results that print as a summary and are data frames for further use.
-
-    A class gives its estimates by `_tidy` and `tvalues`, what there is once by `_facts`.
-    """
-
-    @abstractmethod
-    def summary(self, alpha: float = 0.05, max_rows: int = 40, details: bool = False) -> Summary:
-        """The results as a statsmodels `Summary`: text, `as_html()` and `as_latex()`."""
-
-    @abstractmethod
-    def _tidy(self, alpha: float) -> pd.DataFrame:
-        """Estimates by their labels: "estimate", "std_error", "lower", "upper", "p_value"."""
-
-    @property
-    @abstractmethod
-    def tvalues(self) -> pd.Series[float]:
-        """Estimates over their standard errors."""
-
-    def _coefficients(self) -> pd.DataFrame:
-        return self._tidy(0.05).assign(t=self.tvalues.to_numpy())
-
-    @names_alpha
-    def to_frame(self, alpha: float = 0.05) -> pd.DataFrame:
-        """The estimates as a flat table of data, with no index: a row for each.
-
-        Parameters
-        ----------
-        alpha : float
-            One minus the coverage of the intervals.
-
-        Returns
-        -------
-        DataFrame
-            The labels, in the column "term" or in one for each variable; "estimate" and
-            "std_error" of `params`; "lower" and "upper" of `conf_int`; and "p_value", the one of
-            the summary: one-sided, of a frequency of zero. nan where something was not computed. A
-            variable with the name of another column has "(variable)" after it.
-
-        Examples
-        --------
-        >>> import ldpstats as ldp
-        >>> counts = ldp.KRR(("a", "b", "c"), epsilon=1.0).counts([420, 330, 250])
-        >>> ldp.FrequencyModel(counts).fit().to_frame().round(3)
-          term  estimate  std_error  lower  upper  p_value
-        0    a     0.571      0.043  0.487  0.657    0.000
-        1    b     0.324      0.041  0.244  0.407    0.000
-        2    c     0.105      0.038  0.032  0.182    0.002
-        """
-        frame = self._tidy(level(alpha))[_TIDY]
-        labels = frame.index.to_frame(index=False)
-        if labels.shape[1] == 1:
-            labels.columns = pd.Index(["term"])
-        else:
-            names = [f"{name} (variable)" if name in _TIDY else name for name in labels.columns]
-            labels.columns = pd.Index(names)
-        return pd.concat([labels, frame.reset_index(drop=True)], axis=1)
-
-    def _repr_html_(self) -> str:
-        """The summary, in a notebook."""
-        return str(self.summary().as_html())
+    __maketables_stat__ = TableModel.__maketables_stat__
+    __maketables_depvar__ = TableModel.__maketables_depvar__
+    __maketables_vcov_info__ = TableModel.__maketables_vcov_info__
+    __maketables_stat_labels__ = TableModel.__maketables_stat_labels__
+    __maketables_default_stat_keys__ = TableModel.__maketables_default_stat_keys__
 
 
-class Summarised(Presented):
-    """Results that print as a summary of the usual options; a class gives its `_summary_table`."""
-
-    @abstractmethod
-    def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
-        """What the summary says, for checked options."""
-
-    @names_alpha
-    def summary(self, alpha: float = 0.05, max_rows: int = 40, details: bool = False) -> Summary:
-        """The results as a statsmodels `Summary`: text (print it), `as_html()` and `as_latex()`.
-
-        The unconstrained estimate, which intervals and p-values rest on, has columns of its own
-        where it differs from `params` by more than the digits that are shown.
-
-        Parameters
-        ----------
-        alpha : float
-            One minus the coverage of the intervals.
-        max_rows : int
-            Categories, or cells, to show; the largest estimates come first where there are more.
-        details : bool
-            Whether to show the covariance, the log-likelihood, AIC and BIC, and how the estimator
-            ended too, and the unconstrained estimate in any case.
-
-        Examples
-        --------
-        >>> import ldpstats as ldp
-        >>> counts = ldp.KRR(("a", "b", "c"), epsilon=1.0).counts([420, 330, 250])
-        >>> summary = ldp.FrequencyModel(counts).fit().summary()
-        >>> summary.as_text().splitlines()[0].strip()
-        'Frequencies of a privatised variable'
-        """
-        alpha, max_rows = level(alpha), positive_integer("max_rows", max_rows)
-        return self._summary_table(alpha, max_rows, boolean("details", details)).layout()
-
-
-@dataclass(frozen=True, eq=False)
-class TableModel(_Tabled):
-    """Estimates and facts as maketables reads them, and nothing else.
-
-    Parameters
-    ----------
-    table : DataFrame
-        "b", "se", "t", "ci95l", "ci95u" and "p" by label, as text.
-    facts : dict
-        What there is once, by name.
-    subject : str
-        What was estimated.
-    """
-
-    table: pd.DataFrame
-    facts: dict[str, Any]
-    subject: str
-
-    @property
-    def __maketables_coef_table__(self) -> pd.DataFrame:
-        return self.table
-
-    def _facts(self) -> dict[str, Any]:
-        return self.facts
-
-    @property
-    def _subject(self) -> str:
-        return self.subject
+def tidy_names(frame: pd.DataFrame) -> pd.DataFrame:
+    """The columns of a `summary_frame` as `to_frame` calls them."""
+    names = {"params": "estimate", "bse": "std_error", "presence_pvalue": "p_value"}
+    return frame.rename(columns=names | {"pvalue": "p_value"})

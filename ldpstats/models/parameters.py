@@ -23,7 +23,6 @@ from ldpstats.arguments import (
     number_from_json,
     number_to_json,
     one_of,
-    positive_integer,
 )
 from ldpstats.errors import (
     ConvergenceWarning,
@@ -38,7 +37,7 @@ from ldpstats.inference.boundary import edge_normal
 from ldpstats.inference.intervals import wald
 from ldpstats.inference.profiles import profile_intervals, signed_roots
 from ldpstats.inference.tails import chi2_pvalue, normal_pvalue
-from ldpstats.inference.tests import TestResult, pvalue_text
+from ldpstats.inference.tests import TestResult
 from ldpstats.likelihood.covariance import Covariance
 from ldpstats.likelihood.parametric import (
     ParametricLikelihood,
@@ -51,33 +50,17 @@ from ldpstats.likelihood.parametric import (
 from ldpstats.likelihood.tallies import Uncertain
 from ldpstats.mechanisms import DeviceMechanism, Mechanism, UnknownDevice, mechanism_from_dict
 from ldpstats.models.layout import (
-    LONGEST_LABEL,
     Fit,
-    Part,
-    SummaryTable,
+    Pair,
     closing_notes,
-    decimals,
-    design_pairs,
-    distinct_lines,
-    estimate_cells,
-    estimate_columns,
-    estimator_text,
     goodness_notes,
-    header,
     in_turn,
-    interval_note,
-    largest,
     names_alpha,
-    respondents_pairs,
-    rest_notes,
-    second_shown,
-    second_words,
     title,
-    touch_ends,
 )
 from ldpstats.models.posterior.draws import parameters_posterior, parameters_prior
 from ldpstats.models.posterior.results import Origin, PosteriorResults
-from ldpstats.models.results import FittedResults, tidy_names
+from ldpstats.models.results import Results
 from ldpstats.models.storage import (
     estimates_from_dict,
     estimates_to_dict,
@@ -88,8 +71,7 @@ from ldpstats.models.storage import (
 from ldpstats.programs.laws import terms_of
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from statsmodels.iolib.summary import Summary
+    pass
 
 __all__ = ["DeviceGroups", "ParametersModel", "ParametersResults", "polynomial_matrix"]
 
@@ -122,7 +104,7 @@ class ParametersModel:
         self.groups.check_identified()
         fit = _fit(self.groups, self.name, self.n_missing)
         test = _fit_test(self.groups, fit.linear.estimate)
-        results = ParametersResults(fit, self.groups, test)
+        results = ParametersResults(self.groups, test, **vars(fit))
         if not results.converged:
             words = f"the fit did not converge: {results.message}"
             warnings.warn(words, ConvergenceWarning, stacklevel=3)
@@ -165,21 +147,7 @@ _IMPOSSIBLE = 1e-9  # probability of a report below which its information has no
 _RARE = 5.0  # expected reports below which the chi-square law is rough
 
 
-class ParametersFit(Fit):
-    """A fit of frequencies and parameters: `gap` is the slope that is left (see `slope`)."""
-
-    @property
-    def df_model(self) -> int:
-        """Frequencies and parameters that vary freely: the frequencies sum to one."""
-        return int(self.fitted.estimate.size) - 1
-
-    @property
-    def gap_nats(self) -> float:
-        """`gap` of all reports."""
-        return self.nobs * self.gap
-
-
-def _fit(groups: DeviceGroups, name: str, n_missing: int) -> ParametersFit:
+def _fit(groups: DeviceGroups, name: str, n_missing: int) -> Fit:
     """Frequencies and parameters by maximum likelihood, if no other values fit as well."""
     likelihood = groups.likelihood
     top = maximum(likelihood)
@@ -197,7 +165,7 @@ def _fit(groups: DeviceGroups, name: str, n_missing: int) -> ParametersFit:
     if linear.at is not None:
         linear = Uncertain(ahead, None)
     gap = max(0.0, float(likelihood.slope(top.x)))
-    return ParametersFit(
+    return Fit(
         fitted=fitted,
         linear=linear,
         method="mle",
@@ -382,7 +350,7 @@ class DeviceGroups:
         """Frequencies and parameters that the laws leave open at a generic point."""
         exact = []  # exponents and exact coefficients of channel matrices without rounded entries
         for mechanism in self.mechanisms:
-            if isinstance(mechanism, UnknownDevice | DeviceMechanism):
+            if isinstance(mechanism, DeviceMechanism):
                 exact.append(terms_of(mechanism.exact, self.names))
         terms = [found for found in exact if found is not None]
         k, m = len(self.categories), len(self.names)
@@ -424,7 +392,7 @@ _MOST_PROFILES = 40  # frequencies and parameters up to which intervals are prof
 
 
 @dataclass(frozen=True, eq=False)
-class ParametersResults(FittedResults):
+class ParametersResults(Results):
     """Estimated frequencies and unknown parameters of devices.
 
     `params` maximise the likelihood over frequencies that sum to one and parameters in [0, 1].
@@ -476,9 +444,6 @@ class ParametersResults(FittedResults):
     groups: DeviceGroups
     goodness_of_fit: TestResult | None = None
 
-    gap = Part[float]("fit", "What a first step could gain at most, in nats per report.")
-    gap_nats = Part[float]("fit", "`gap` of all reports.")
-
     _format = "ldpstats-parameters-results"
     _version = 2
     _required = frozenset({"groups", "goodness_of_fit", *_PLAIN, *_NUMBERS})
@@ -486,6 +451,16 @@ class ParametersResults(FittedResults):
     def __repr__(self) -> str:
         names = ", ".join(self.groups.names)
         return f"ParametersResults(mle, k={len(self.categories)}, {names}; n={self.nobs})"
+
+    @property
+    def df_model(self) -> int:
+        """Frequencies and parameters that vary freely: the frequencies sum to one."""
+        return int(self.fitted.estimate.size) - 1
+
+    @property
+    def gap_nats(self) -> float:
+        """What a first step could gain at most: `gap` of all reports."""
+        return self.nobs * self.gap
 
     @property
     def categories(self) -> pd.Index[Any]:
@@ -588,8 +563,8 @@ class ParametersResults(FittedResults):
         self._check_errors()
         return super().wald_test(hypothesis)
 
-    t_test.__doc__ = FittedResults.t_test.__doc__
-    wald_test.__doc__ = FittedResults.wald_test.__doc__
+    t_test.__doc__ = Results.t_test.__doc__
+    wald_test.__doc__ = Results.wald_test.__doc__
 
     @cached_property
     def _zero_roots(self) -> Array:
@@ -612,28 +587,14 @@ class ParametersResults(FittedResults):
 
     # -- presentation ------------------------------------------------------------------------
 
+    @property
+    def _has_intervals(self) -> bool:
+        return True
+
     @names_alpha
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
-        """Table of estimates.
-
-        Returns
-        -------
-        DataFrame, one row per category, then one per parameter
-            "params", "bse", "linear", "linear_se", "lower", "upper" (default interval) and
-            "presence_pvalue" (one-sided, of 0 against above, not adjusted).
-        """
-        frame = self._estimates_frame(alpha, self.conf_int(level(alpha)))
+        frame = self._estimates_frame(level(alpha))
         return frame.assign(presence_pvalue=self.presence_pvalues())
-
-    def _estimates_frame(self, alpha: float, intervals: pd.DataFrame | None = None) -> pd.DataFrame:
-        frame = {"params": self.params, "bse": self._series(self.fitted.bse(), "bse")}
-        frame |= {"linear": self.linear_params}
-        frame |= {"linear_se": self._series(self.linear.bse(), "linear_bse")}
-        bounds = self.conf_int(alpha) if intervals is None else intervals
-        return pd.DataFrame(frame).join(bounds)
-
-    def _tidy(self, alpha: float) -> pd.DataFrame:
-        return tidy_names(self.summary_frame(alpha))
 
     def _facts(self) -> dict[str, Any]:
         test = self.goodness_of_fit
@@ -642,63 +603,42 @@ class ParametersResults(FittedResults):
             super()._facts() | more | {"goodness_pvalue": np.nan if test is None else test.pvalue}
         )
 
-    @names_alpha
-    def summary(self, alpha: float = 0.05, max_rows: int = 40, details: bool = False) -> Summary:
-        """The fit as a statsmodels `Summary`: text (print it), `as_html()` and `as_latex()`.
+    @property
+    def _n_fixed(self) -> int:
+        return len(self.groups.names)
 
-        Parameters
-        ----------
-        alpha : float
-            One minus the coverage of the intervals.
-        max_rows : int
-            Categories to show; the largest estimates where there are more. Parameters are always
-            shown.
-        details : bool
-            Whether to show how the estimate was computed, and the unconstrained one in any case.
-        """
-        alpha, max_rows = level(alpha), positive_integer("max_rows", max_rows)
-        details, fit, names = boolean("details", details), self.fit, self.groups.names
-        outside, frame = self._outside_words(), self.summary_frame(alpha)
-        k = len(frame) - len(names)  # parameters come last
-        shown = pd.concat([largest(frame.iloc[:k], max_rows), frame.iloc[k:]])
-        digits, both = decimals(shown), second_shown(shown, details)
+    def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
+        _, left, right = super()._heading()
+        left[-1:] = [("Categories:", str(len(self.categories)))]
+        left.append(("Unknown parameters:", str(len(self.groups.names))))
+        return title(self, "Frequencies and parameters"), left, right
+
+    def _interval_words(self) -> tuple[str, str]:
         kind = {"profile": "profile likelihood", "wald": "Wald"}[self.default_intervals]
-        left = [*design_pairs(fit), ("Estimator:", estimator_text(fit)), ("Categories:", str(k))]
-        left.append(("Unknown parameters:", str(len(names))))
-        quoted = in_turn([f"{name!r}" for name in names])
-        notes = [
-            interval_note(alpha, kind, touch_ends(shown), second_words(shown, both, digits)),
-            "p-value: of a value of 0 against one above, by the likelihood ratio, not adjusted.",
-            *rest_notes(len(shown) - len(frame) + k, k),
-            f"Epsilon: the largest for any value of {quoted} between 0 and 1.",
-        ]
+        return kind, "of a value of 0 against one above, by the likelihood ratio, not adjusted"
+
+    def _notes(self, frame: pd.DataFrame) -> list[str]:
+        quoted = in_turn([f"{name!r}" for name in self.groups.names])
+        notes = [f"Epsilon: the largest for any value of {quoted} between 0 and 1."]
         if left_open := [str(label) for label in self.undetermined]:
             notes.append(
                 f"WARNING: at this estimate the reports leave {in_turn(left_open)} open: "
                 "other values fit as well. Only the intervals say what is known of it."
             )
-        elif fit.linear.covariance is None:
+        elif self.linear.covariance is None:
             notes.append(
                 "WARNING: the unconstrained estimate has no standard errors: rely on the intervals."
             )
-        values = fit.fitted.estimate
+        values = self.fitted.estimate
         at_bound = frame.index[(values <= 0.0) | (values >= 1.0)]
         if len(at_bound):
             notes.append(
                 f"NOTE: the estimate of {in_turn(list(map(str, at_bound)))} is on the boundary; "
                 "the intervals keep their coverage there, standard errors do not."
             )
-        if outside:
+        if outside := self._outside_words():
             notes.append(f"WARNING: {outside}.")
-        rows = zip(estimate_cells(shown, digits, both), shown["presence_pvalue"], strict=True)
-        return SummaryTable(
-            title=title(fit, "Frequencies and parameters"),
-            header=header(left, respondents_pairs(fit), fit if details else None),
-            columns=[*estimate_columns(alpha, both), "p-value"],
-            stubs=distinct_lines(shown.index, LONGEST_LABEL),
-            body=[[*row, pvalue_text(p)] for row, p in rows],
-            notes=[*notes, *closing_notes(fit, 1.0), *goodness_notes(self.goodness_of_fit)],
-        ).layout()
+        return [*notes, *closing_notes(self, 1.0), *goodness_notes(self.goodness_of_fit)]
 
     def _outside_words(self) -> str:
         """What to say of an unconstrained estimate too far outside [0, 1] for chance; else "".
@@ -707,8 +647,8 @@ class ParametersResults(FittedResults):
         law of the likelihood ratio on the boundary is a mixture of chi-square laws with up to
         k - 1 + m degrees of freedom: that with the most bounds the p-value.
         """
-        rise = float(self.groups.likelihood.loglike(self.linear.estimate)) - self.fit.llf
-        if float(chi2_pvalue(max(0.0, 2.0 * rise), float(self.fit.df_model))) >= MISFIT:
+        rise = float(self.groups.likelihood.loglike(self.linear.estimate)) - self.llf
+        if float(chi2_pvalue(max(0.0, 2.0 * rise), float(self.df_model))) >= MISFIT:
             return ""
         values = self.linear_params
         out = values[(values < 0.0) | (values > 1.0)].index
@@ -718,37 +658,6 @@ class ParametersResults(FittedResults):
             "were drawn at random into groups"
         )
 
-    @names_alpha
-    def plot(
-        self,
-        ax: Axes | None = None,
-        alpha: float = 0.05,
-        truth: Any = None,
-        sort: Any = None,
-        most: int = 25,
-        title: str | None = None,
-    ) -> Axes:
-        """Draw frequencies and parameters with their intervals, one line each.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-        alpha : float
-            One minus the coverage of the intervals.
-        truth : Series or array, shape (k + m,), optional
-            Known values, drawn beside the estimates.
-        sort : bool, optional
-            Whether the largest is on top.
-        most : int
-            Estimates to draw.
-        title : str, optional
-            The title; "" for none.
-        """
-        from ldpstats.models.plots import plot_frequencies
-
-        frame = self.summary_frame(level(alpha))
-        return plot_frequencies(self.fit, frame, ax, alpha, truth, sort, most, title)
-
     # -- storage -----------------------------------------------------------------------------
 
     def _stored(self) -> dict[str, Any]:
@@ -756,7 +665,7 @@ class ParametersResults(FittedResults):
         document |= {name: number_to_json(getattr(self, name)) for name in _NUMBERS}
         document |= estimates_to_dict(self.fitted, self.linear)
         document |= {"name": self.name, "sources": list(self.sources)}
-        document |= {"source_nobs": list(self.fit.source_nobs)}
+        document |= {"source_nobs": list(self.source_nobs)}
         document["goodness_of_fit"] = maybe_to_dict(self.goodness_of_fit)
         return document | {"groups": self.groups.to_dict()}
 
@@ -768,4 +677,4 @@ class ParametersResults(FittedResults):
         d |= {name: tuple(document[name]) for name in ("sources", "source_nobs")}
         groups = DeviceGroups.from_dict(document["groups"])
         test = maybe_from_dict(TestResult, document["goodness_of_fit"])
-        return cls(record(ParametersFit, d), groups, test)
+        return cls(groups, test, **vars(record(Fit, d)))

@@ -37,7 +37,7 @@ from ldpstats.inference.binomial import binomial_deficit, binomial_excess
 from ldpstats.inference.boundary import edge_normal
 from ldpstats.inference.intervals import wald
 from ldpstats.inference.tails import skewed_pvalue
-from ldpstats.inference.tests import pvalue_text, z_test
+from ldpstats.inference.tests import reject, z_test
 from ldpstats.labels import align, labels_from_json, labels_to_json
 from ldpstats.likelihood.covariance import Covariance
 from ldpstats.likelihood.tallies import Uncertain
@@ -47,32 +47,15 @@ from ldpstats.models.frequency.model import FrequencyModel
 from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.models.frequency.tests import warn_of_doubts
 from ldpstats.models.layout import (
-    LONGEST_LABEL,
-    Part,
-    SummaryTable,
+    Pair,
     closing_notes,
-    decimals,
-    design_pairs,
-    distinct_lines,
-    estimate_cells,
-    estimate_columns,
-    estimator_text,
     figures,
     goodness_notes,
-    header,
-    interval_note,
-    largest,
     names_alpha,
     one_line,
-    protection_notes,
-    respondents_pairs,
-    rest_notes,
-    second_shown,
-    second_words,
     title,
-    touch_ends,
 )
-from ldpstats.models.results import CategoryResults, warn_of_method
+from ldpstats.models.results import Results, warn_of_method
 from ldpstats.reports.single import BitCounts, Counts, Reports
 
 if TYPE_CHECKING:
@@ -408,7 +391,7 @@ _LABELS = {"URR": True, "KRR": True, "URAP": False, "KRAPPOR": False}
 
 
 @dataclass(frozen=True, eq=False)
-class PersonalizedResults(CategoryResults):
+class PersonalizedResults(Results):
     """Estimated frequencies of the categories behind a personalised mechanism (`PUM`).
 
     The reports determine the frequencies r of the intermediate categories, which are those of the
@@ -473,18 +456,6 @@ class PersonalizedResults(CategoryResults):
     assumed: Background
     intermediate: FrequencyResults
 
-    tags = Part["pd.Index[Any]"]("assumed", "The tags that reports may name, in order.")
-    given = Part["Array"](
-        "assumed", "Distribution behind each tag; a row of nan where there is none."
-    )
-    others = Part["Array"]("assumed", "Categories that are not sensitive for all.")
-    exact = Part[bool]("assumed", "Whether the background is the truth.")
-
-    df_model = Part[int]("intermediate", "Intermediate frequencies that vary freely.")
-    df_resid = Part[int]("intermediate", "Reports less `df_model`.")
-    aic = Part[float]("intermediate", "Akaike's criterion of the intermediate frequencies.")
-    bic = Part[float]("intermediate", "Schwarz's criterion of the intermediate frequencies.")
-
     _format = "ldpstats-personalized-results"
     _required = frozenset({"categories", "tags", "given", "others", "exact", "intermediate"})
 
@@ -498,6 +469,31 @@ class PersonalizedResults(CategoryResults):
     @property
     def index(self) -> pd.Index[Any]:
         return self.categories
+
+    @property
+    def df_model(self) -> int:
+        """Intermediate frequencies that vary freely."""
+        return self.intermediate.df_model
+
+    @property
+    def tags(self) -> pd.Index[Any]:
+        """The tags that reports may name, in order."""
+        return self.assumed.tags
+
+    @property
+    def given(self) -> Array:
+        """Distribution behind each tag, (kappa, k); a row of nan where there is none."""
+        return self.assumed.given
+
+    @property
+    def others(self) -> Array:
+        """Categories, (k,), that are not sensitive for all."""
+        return self.assumed.others
+
+    @property
+    def exact(self) -> bool:
+        """Whether the background is the truth."""
+        return self.assumed.exact
 
     @property
     def case(self) -> pd.Series[Any]:
@@ -645,6 +641,34 @@ class PersonalizedResults(CategoryResults):
         """
         return self._series(self._tails[0], "presence_pvalues")
 
+    @names_alpha
+    def detected(self, alpha: float = 0.05, method: str = "bonferroni") -> pd.Index[Any]:
+        """Categories whose frequency is above zero, with control of the errors made over all.
+
+        Parameters
+        ----------
+        alpha : float
+            Family-wise error rate ("bonferroni", "holm") or false discovery rate ("bh").
+        method : {"bonferroni", "holm", "bh"}
+
+        Returns
+        -------
+        Index
+            Labels of the detected categories, in category order.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> pum = ldp.PUM(ldp.URR(("centre", "park", "clinic"), {"clinic"}, 1.0), ("home",))
+        >>> counts = pum.common.counts([180, 60, 270, 490])
+        >>> homes = {"home": [0.25, 0.75, 0.0]}
+        >>> list(ldp.PersonalizedModel(counts, pum, homes, exact=True).fit().detected(0.05))
+        ['centre', 'park']
+        """
+        alpha = level(alpha)
+        rejected = reject(self.presence_pvalues().to_numpy(), alpha, method)
+        return self.index[np.asarray(rejected)]
+
     @cached_property
     def _tails(self) -> tuple[Array, Array]:
         """p-values against frequencies above zero, and against estimates too negative for zero."""
@@ -676,65 +700,34 @@ class PersonalizedResults(CategoryResults):
 
     @names_alpha
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
-        """Table of estimates.
+        frame = self._estimates_frame(level(alpha))
+        return frame.assign(presence_pvalue=self.presence_pvalues())
 
-        Returns
-        -------
-        DataFrame, one row per category
-            "params", "bse", "linear", "linear_se", "lower", "upper" (default interval) and
-            "presence_pvalue" (one-sided, p = 0 against p > 0, not adjusted).
-        """
-        frame = self._estimates_frame(alpha)
-        frame["presence_pvalue"] = self.presence_pvalues()
-        return frame
-
-    def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
-        fit, intermediate, case = self.fit, self.intermediate, self.case
-        frame = self.summary_frame(alpha)
-        shown = largest(frame, max_rows)
-        digits, both = decimals(shown), second_shown(frame, details)
-        left = [
-            *design_pairs(fit),
-            ("Estimator:", estimator_text(fit)),
-            ("Categories:", str(self.k)),
-        ]
-        bots = intermediate.fitted  # the share of the reports that each tag stands for
+    def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
+        case, bots = self.case, self.intermediate.fitted
+        _, left, right = super()._heading()
         shares = zip(bots.estimate[self.k :], bots.bse()[self.k :], case.index, strict=True)
-        for i, (share, error, tag) in enumerate(shares):
+        for i, (share, error, tag) in enumerate(shares):  # of the reports, that a tag stands for
             (se,) = figures([error], 4)
             words = f"{one_line(tag, 20)} {share:.4f} (std err {se})"
             left.append(("Tags:" if i == 0 else "", words))
-        right = respondents_pairs(fit)
         known = [("Background:" if i == 0 else "", words) for i, words in enumerate(case)]
         right += [("", "")] * (len(left) - len(right) - len(known)) + known
-        exact = intermediate.exact is not None
+        return f"{title(self, unnamed='')} behind a personalised mechanism", left, right
+
+    def _interval_words(self) -> tuple[str, str]:
+        exact = self.intermediate.exact is not None
         kind = "from the exact ones of the category and of the tags" if exact else "Wald"
-        source = second_words(frame, both, digits)
-        notes = [
-            interval_note(alpha, kind, touch_ends(frame), source),
-            "p-value: of p = 0 against p > 0, not adjusted for the number of categories.",
-            *rest_notes(len(shown), len(frame)),
-            *protection_notes(fit),
-            *self._background_notes(),
-        ]
-        if intermediate.on_boundary and fit.is_maximum:
+        return kind, super()._interval_words()[1]
+
+    def _notes(self, frame: pd.DataFrame) -> list[str]:
+        notes, r = self._background_notes(), self.intermediate
+        if r.on_boundary and self.is_maximum:
             notes.append(
                 "NOTE: the estimate is on the boundary (an intermediate frequency of zero); the "
                 "intervals do not rest on it."
             )
-        cells = zip(estimate_cells(shown, digits, both), shown["presence_pvalue"], strict=True)
-        return SummaryTable(
-            title=f"{title(fit, unnamed='')} behind a personalised mechanism",
-            header=header(left, right, intermediate.fit if details else None),
-            columns=[*estimate_columns(alpha, both), "p-value"],
-            stubs=distinct_lines(shown.index, LONGEST_LABEL),
-            body=[[*row, pvalue_text(p)] for row, p in cells],
-            notes=[
-                *notes,
-                *closing_notes(fit, intermediate.condition),
-                *goodness_notes(intermediate.goodness_of_fit),
-            ],
-        )
+        return [*notes, *closing_notes(self, r.condition), *goodness_notes(r.goodness_of_fit)]
 
     def _background_notes(self) -> list[str]:
         """What the background assumes, and what it may cost."""
@@ -794,8 +787,8 @@ def _results(
 ) -> PersonalizedResults:
     """Results from those of the intermediate frequencies (MK19 eq. 21)."""
     both = []
-    for r in (intermediate.fit.fitted, intermediate.fit.linear):
+    for r in (intermediate.fitted, intermediate.linear):
         mix, V = assumed.mixture(r.estimate), r.covariance
         both.append(Uncertain(mix.estimate(r.estimate), None if V is None else mix.covariance(V)))
     fit = replace(intermediate.fit, fitted=both[0], linear=both[1])
-    return PersonalizedResults(fit, categories, assumed, intermediate)
+    return PersonalizedResults(categories, assumed, intermediate, **vars(fit))

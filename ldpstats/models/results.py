@@ -10,8 +10,8 @@ import math
 import re
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -28,17 +28,36 @@ from ldpstats.errors import (
     NotAvailable,
 )
 from ldpstats.inference import tests as tests_
+from ldpstats.inference.boundary import edge_normal
+from ldpstats.inference.intervals import wald
 from ldpstats.inference.tails import chi2_pvalue, two_sided
-from ldpstats.inference.tests import TestResult, z_test
-from ldpstats.likelihood.tallies import Uncertain
+from ldpstats.inference.tests import TestResult, pvalue_text, z_test
+from ldpstats.models.layout import LONGEST_LABEL as SUMMARY_LABEL
 from ldpstats.models.layout import (
     WITHOUT_ERRORS,
     Fit,
-    Part,
-    Presented,
-    Summarised,
+    Pair,
+    SummaryTable,
+    closing_notes,
+    decimals,
+    design_pairs,
+    distinct_lines,
+    estimate_cells,
+    estimate_columns,
+    estimator_text,
+    header,
+    interval_note,
+    largest,
     names_alpha,
     one_line,
+    protection_notes,
+    respondents_pairs,
+    rest_notes,
+    second_shown,
+    second_words,
+    tidy_names,
+    title,
+    touch_ends,
 )
 from ldpstats.models.plots import (
     LIGHT,
@@ -63,10 +82,9 @@ if TYPE_CHECKING:
     from ldpstats.likelihood.covariance import Covariance
 
 __all__ = [
-    "CategoryResults",
     "ContrastLaw",
-    "FittedResults",
     "Label",
+    "Results",
     "cell_size",
     "colour_bar",
     "compared_index",
@@ -101,43 +119,32 @@ Array = npt.NDArray[Any]
 _ROUNDING = 1e-6  # of frequencies that sum to one
 
 
-@dataclass(frozen=True, eq=False)
-class FittedResults(Stored, Presented):
-    """Estimated frequencies and their uncertainty.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Results(Stored, Fit):
+    """Estimated frequencies and their uncertainty: what the results of every kind are.
+
+    A kind has the fields of `Fit` and its own, and a label of each estimate by `index`; that gives
+    intervals and tests by the normal law of the unconstrained estimate, tables, plot and storage.
+    What it knows better it overrides: `conf_int`, `presence_pvalues`, the laws of contrasts; and of
+    its summary `_heading`, `_interval_words`, `_notes`, `_more_columns`, but never the layout.
 
     `params`, `bse` and `cov_params` describe the estimator that was asked for; tests rest on the
     unconstrained estimate (`linear_params`, `linear_cov`) whatever the estimator was.
     """
 
-    fit: Fit
-
-    fitted = Part[Uncertain]("fit", "The estimate that was asked for, with its covariance.")
-    linear = Part[Uncertain]("fit", "The unconstrained estimate, with its covariance.")
-    name = Part[str]("fit", "Name of the variable; empty where it has none.")
-    method = Part[str]("fit", "Name of the estimator.")
-    settings = Part[str]("fit", "What of the estimator its name does not say.")
-    cov_type = Part[str]("fit", "What the covariance of `params` rests on.")
-    nobs = Part[int]("fit", "Number of reports, or of respondents where each makes several.")
-    n_missing = Part[int]("fit", "Respondents who gave no answer.")
-    epsilon = Part[float]("fit", "Privacy of a respondent's reports, in nats; the largest.")
-    sources = Part[tuple[str, ...]]("fit", "The mechanisms of the reports, in words.")
-    llf = Part[float]("fit", "Log-likelihood at `params`, in nats; nan where it is not known.")
-    aic = Part[float]("fit", "Akaike's criterion; nan where `params` maximise no likelihood.")
-    bic = Part[float]("fit", "Schwarz's criterion; nan where `params` maximise no likelihood.")
-    df_model = Part[int]("fit", "Frequencies that vary freely: one fewer where they sum to one.")
-    df_resid = Part[int]("fit", "Reports less `df_model`.")
-    gap = Part[float]("fit", "`gap_nats` of one report.")
-    gap_nats = Part[float]("fit", "Bound, in nats, of the log-likelihood that any p could gain.")
-    n_iter = Part[int]("fit", "Iterations of the estimator.")
-    converged = Part[bool]("fit", "Whether the estimator reached its certificate.")
-    message = Part[str]("fit", "How the estimator ended.")
-    is_maximum = Part[bool]("fit", "Whether `params` maximise the likelihood, with a certificate.")
-    on_boundary = Part[bool]("fit", "Whether some estimated frequency is zero.")
-
     @property
     @abstractmethod
     def index(self) -> pd.Index[Any]:
         """Labels of the k frequencies."""
+
+    def __repr__(self) -> str:
+        source = f"; {self.sources[0]}" if self.sources else ""
+        return f"{type(self).__name__}({self.method}, k={self.k}, n={self.nobs}{source})"
+
+    @property
+    def fit(self) -> Fit:
+        """The estimates and how they were made, without what the kind adds."""
+        return Fit(**{field.name: getattr(self, field.name) for field in fields(Fit)})
 
     @property
     def terms(self) -> pd.Index[Any]:
@@ -164,7 +171,7 @@ class FittedResults(Stored, Presented):
         return self._series(self.fitted.bse(), "bse")
 
     def _warn_of_no_errors(self) -> None:
-        if words := self.fit.without_errors:
+        if words := self._without_errors:
             if self.linear.has_errors:
                 words += ": linear_bse are those of linear_params"
             warnings.warn(words, LDPWarning, stacklevel=3)
@@ -221,7 +228,7 @@ class FittedResults(Stored, Presented):
             return self.linear_cov
         if self.fitted.covariance is None:
             raise NotAvailable(
-                f"{self.fit.without_errors}: use linear_cov, which belongs to linear_params"
+                f"{self._without_errors}: use linear_cov, which belongs to linear_params"
             )
         matrix = self.fitted.covariance.matrix()
         if cov_type == "fpe16" and self.cov_type != "fpe16":
@@ -370,19 +377,24 @@ class FittedResults(Stored, Presented):
         words = hypothesis if isinstance(hypothesis, str) else f"R p = q, {len(R)} restriction(s)"
         return TestResult(words, statistic, float(df), pvalue, how)
 
-    @abstractmethod
+    @names_alpha
     def conf_int(self, alpha: float = 0.05) -> pd.DataFrame:
-        """Confidence intervals, columns "lower" and "upper"."""
+        """Confidence intervals, columns "lower" and "upper", cut to [0, 1].
+
+        The unconstrained estimate plus or minus normal quantile times its standard error.
+        """
+        estimate, se = self.linear.estimate, self.linear.every_bse()
+        bounds = edge_normal(wald(estimate, se, level(alpha)), estimate, se, alpha)
+        return pd.DataFrame(bounds, index=self.index, columns=["lower", "upper"])
 
     def _estimates_frame(self, alpha: float, intervals: pd.DataFrame | None = None) -> pd.DataFrame:
         """Both estimates, their standard errors and intervals; nan where none were computed.
 
         The default intervals may have been computed already.
         """
-        unknown = pd.DataFrame(np.nan, index=self.index, columns=["lower", "upper"])
-        computed = not np.isnan(self.linear.bse()[self.linear.places]).any()
         if intervals is None:
-            intervals = self.conf_int(alpha) if computed else unknown
+            intervals = pd.DataFrame(np.nan, index=self.index, columns=["lower", "upper"])
+            intervals = self.conf_int(alpha) if self._has_intervals else intervals
         return pd.DataFrame(
             {
                 "params": self.params,
@@ -394,6 +406,10 @@ class FittedResults(Stored, Presented):
             }
         )
 
+    @property
+    def _has_intervals(self) -> bool:
+        return not np.isnan(self.linear.bse()[self.linear.places]).any()
+
     def _contradiction(self) -> str:
         total = float(self.fitted.estimate.sum())
         if self.is_maximum and not -_ROUNDING < 1.0 - total:
@@ -402,12 +418,26 @@ class FittedResults(Stored, Presented):
 
     # -- presentation ------------------------------------------------------------------------
 
-    @abstractmethod
+    @names_alpha
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
-        """Table of estimates: "params", "bse", "lower", "upper" and more."""
+        """Table of estimates.
+
+        Returns
+        -------
+        DataFrame, one row per category; nan where no standard errors were computed
+            "params", "bse", "linear", "linear_se", "lower", "upper" (default interval) and, of
+            kinds that have `presence_pvalues`, "presence_pvalue" (one-sided, of 0 against above,
+            not adjusted).
+        """
+        return self._estimates_frame(level(alpha))
 
     def _tidy(self, alpha: float) -> pd.DataFrame:
-        return tidy_names(self.summary_frame(alpha))
+        frame = super()._tidy(alpha)
+        if "p_value" not in frame:
+            se = self.linear.bse()
+            known = self._has_intervals
+            frame["p_value"] = z_test(self.linear.estimate, se)[1] if known else np.nan
+        return frame
 
     @property
     def _subject(self) -> str:
@@ -431,11 +461,114 @@ class FittedResults(Stored, Presented):
             "converged": self.converged,
         }
 
+    def _rows(self, alpha: float) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """`summary_frame`, and its intervals before they were cut, where these are known."""
+        frame = self.summary_frame(alpha)
+        return frame, frame
 
-def tidy_names(frame: pd.DataFrame) -> pd.DataFrame:
-    """The columns of a `summary_frame` as `to_frame` calls them."""
-    names = {"params": "estimate", "bse": "std_error", "presence_pvalue": "p_value"}
-    return frame.rename(columns=names | {"pvalue": "p_value"})
+    def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
+        """Title of the summary, and the pairs of its header, left and right."""
+        pairs = [("Estimator:", estimator_text(self)), ("Categories:", str(self.k))]
+        return title(self), [*design_pairs(self), *pairs], respondents_pairs(self)
+
+    @property
+    def _n_fixed(self) -> int:
+        """Rows at the end of the summary that are shown however many there are."""
+        return 0
+
+    def _more_columns(self, shown: pd.DataFrame) -> dict[str, Iterable[str]]:
+        """Cells behind the intervals, by the heads of their columns."""
+        if "presence_pvalue" not in shown:
+            return {}
+        return {"p-value": map(pvalue_text, shown["presence_pvalue"])}
+
+    def _interval_words(self) -> tuple[str, str]:
+        """How intervals are computed, and what p-values are of, in words."""
+        return "Wald", "of p = 0 against p > 0, not adjusted for the number of categories"
+
+    def _interval_notes(
+        self, frame: pd.DataFrame, uncut: pd.DataFrame, alpha: float, source: str
+    ) -> list[str]:
+        """What intervals and p-values are; `source` is what `second_words` has to say."""
+        kind, pvalues = self._interval_words()
+        notes = [interval_note(alpha, kind, touch_ends(uncut), source)]
+        return [*notes, f"p-value: {pvalues}."] if "presence_pvalue" in frame else notes
+
+    def _notes(self, frame: pd.DataFrame) -> list[str]:
+        """What else is to be known of the rows of the summary; a kind puts its own before."""
+        return closing_notes(self, 1.0)
+
+    def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
+        frame, uncut = (table.iloc[self.linear.places] for table in self._rows(alpha))
+        ends = len(frame) - self._n_fixed
+        shown = pd.concat([largest(frame.iloc[:ends], max_rows), frame.iloc[ends:]])
+        digits, both = decimals(shown), second_shown(frame, details)
+        name, left, right = self._heading()
+        more = self._more_columns(shown)
+        cells = zip(estimate_cells(shown, digits, both), *more.values(), strict=True)
+        return SummaryTable(
+            title=name,
+            header=header(left, right, self if details else None),
+            columns=[*estimate_columns(alpha, both), *more],
+            stubs=distinct_lines(shown.index, SUMMARY_LABEL),
+            body=[[*estimates, *others] for estimates, *others in cells],
+            notes=[
+                *self._interval_notes(frame, uncut, alpha, second_words(frame, both, digits)),
+                *rest_notes(len(shown) - self._n_fixed, ends),
+                *protection_notes(self),
+                *self._notes(frame),
+            ],
+        )
+
+    @names_alpha
+    def plot(
+        self,
+        ax: Axes | None = None,
+        alpha: float = 0.05,
+        truth: Any = None,
+        sort: bool | str | None = None,
+        most: int = 25,
+        title: str | None = None,
+    ) -> Axes:
+        """Draw the estimates with their intervals, and the truth where the caller has it.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+        alpha : float
+            One minus the coverage of the intervals.
+        truth : Series or array, shape (k,), optional
+            True frequencies to mark.
+        sort : bool, optional
+            Whether the largest estimate is on top; False (or "none") keeps the order of the
+            categories, for ordered answers. Default: True, but False for bins of numbers.
+        most : int
+            Categories to draw at most: those with the largest estimates. A line says how many more
+            there are.
+        title : str, optional
+            "" for none; by default the variable, its mechanism and the number of reports.
+
+        Returns
+        -------
+        matplotlib Axes
+
+        Raises
+        ------
+        InvalidArgument
+            For a truth that does not fit the categories, an `ax` that is not a matplotlib Axes, or
+            an invalid `sort`, `most` or `title`.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> counts = ldp.KRR(("a", "b", "c"), epsilon=1.0).counts([250, 420, 330])
+        >>> ax = ldp.FrequencyModel(counts).fit().plot(title="Answers")
+        >>> [label.get_text() for label in ax.get_yticklabels()]
+        ['b', 'c', 'a']
+        """
+        alpha = level(alpha)
+        frame = self.summary_frame(alpha)
+        return plot_frequencies(self, frame, ax, alpha, truth, sort, most, title)
 
 
 # -- Contrasts of frequencies as statsmodels shows them, with p-values that know small counts -----
@@ -570,100 +703,6 @@ def _is_expression(text: str, labels: set[str]) -> bool:
         if any(atom("".join(parts[start:end]).strip()) for start in readable):
             readable.add(end)
     return len(parts) in readable
-
-
-# -- What results of the frequencies of one variable's categories have in common ------------------
-
-
-@dataclass(frozen=True, eq=False)
-class CategoryResults(Summarised, FittedResults):
-    """Estimated frequencies of the categories of one variable: which are there, and their plot."""
-
-    @abstractmethod
-    def presence_pvalues(self) -> pd.Series[float]:
-        """One-sided p-values of p = 0 against p > 0, not adjusted for multiplicity."""
-
-    @names_alpha
-    def detected(self, alpha: float = 0.05, method: str = "bonferroni") -> pd.Index[Any]:
-        """Categories whose frequency is above zero, with control of the errors made over all.
-
-        Parameters
-        ----------
-        alpha : float
-            Family-wise error rate ("bonferroni", "holm") or false discovery rate ("bh").
-        method : {"bonferroni", "holm", "bh"}
-
-        Returns
-        -------
-        Index
-            Labels of the detected categories, in category order.
-
-        Examples
-        --------
-        >>> import ldpstats as ldp
-        >>> pum = ldp.PUM(ldp.URR(("centre", "park", "clinic"), {"clinic"}, 1.0), ("home",))
-        >>> counts = pum.common.counts([180, 60, 270, 490])
-        >>> homes = {"home": [0.25, 0.75, 0.0]}
-        >>> list(ldp.PersonalizedModel(counts, pum, homes, exact=True).fit().detected(0.05))
-        ['centre', 'park']
-        """
-        alpha = level(alpha)
-        rejected = tests_.reject(self.presence_pvalues().to_numpy(), alpha, method)
-        return self.index[np.asarray(rejected)]
-
-    @abstractmethod
-    def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
-        """Table of estimates, with their intervals."""
-
-    @names_alpha
-    def plot(
-        self,
-        ax: Axes | None = None,
-        alpha: float = 0.05,
-        truth: Any = None,
-        sort: bool | str | None = None,
-        most: int = 25,
-        title: str | None = None,
-    ) -> Axes:
-        """Draw the estimates with their intervals, and the truth where the caller has it.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-        alpha : float
-            One minus the coverage of the intervals.
-        truth : Series or array, shape (k,), optional
-            True frequencies to mark.
-        sort : bool, optional
-            Whether the largest estimate is on top; False (or "none") keeps the order of the
-            categories, for ordered answers. Default: True, but False for bins of numbers.
-        most : int
-            Categories to draw at most: those with the largest estimates. A line says how many more
-            there are.
-        title : str, optional
-            "" for none; by default the variable, its mechanism and the number of reports.
-
-        Returns
-        -------
-        matplotlib Axes
-
-        Raises
-        ------
-        InvalidArgument
-            For a truth that does not fit the categories, an `ax` that is not a matplotlib Axes, or
-            an invalid `sort`, `most` or `title`.
-
-        Examples
-        --------
-        >>> import ldpstats as ldp
-        >>> counts = ldp.KRR(("a", "b", "c"), epsilon=1.0).counts([250, 420, 330])
-        >>> ax = ldp.FrequencyModel(counts).fit().plot(title="Answers")
-        >>> [label.get_text() for label in ax.get_yticklabels()]
-        ['b', 'c', 'a']
-        """
-        alpha = level(alpha)
-        frame = self.summary_frame(alpha)
-        return plot_frequencies(self.fit, frame, ax, alpha, truth, sort, most, title)
 
 
 # -- The plot of a symmetric matrix, such as Cramer's V of all pairs. Matplotlib is imported then --

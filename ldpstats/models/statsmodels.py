@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 from statsmodels.iolib.summary import Summary
 from statsmodels.stats.contrast import ContrastResults
 
@@ -30,7 +31,7 @@ _FIRST, _FILLER = 0xF0000, "\ue000"  # characters for private use
 
 
 class EscapedSummary(Summary):  # type: ignore[misc]  # statsmodels ships no types
-    """A `Summary` whose labels and notes are text, not markup, in HTML and LaTeX.
+    """A `Summary` whose labels and notes are text, not markup, in HTML, LaTeX and Markdown.
 
     As text its notes are wrapped at the width of its tables.
     """
@@ -78,6 +79,28 @@ class EscapedSummary(Summary):  # type: ignore[misc]  # statsmodels ships no typ
         latex = str(escaped.as_latex()).replace(head, head + title, 1)
         return latex.replace(between, f"{between.rstrip()} \\\\\n", 1)
 
+    def as_markdown(self) -> str:
+        """The title, the two tables and the notes in the Markdown of GitHub."""
+        header, table = (
+            [[_markdown_text(str(cell.data).strip()) for cell in row] for row in one]
+            for one in self.tables
+        )
+        parts = [[f"**{_markdown_text(self.tables[0].title)}**"]]
+        for (head, *rows), align in (
+            ([[""] * len(header[0]), *header], [":--", "--:"] * 2),
+            (table, [":--", *["--:"] * (len(table[0]) - 1)]),
+        ):
+            parts.append([f"| {' | '.join(row)} |" for row in [head, align, *rows]])
+        notes = (self.extra_txt or "").split("\n")
+        parts += [[_markdown_text(note)] for note in notes if note]
+        return "\n\n".join(map("\n".join, parts)) + "\n"
+
+    def as_frame(self) -> pd.DataFrame:
+        """The table of estimates with its cells as text, as the summary shows them."""
+        head, *rows = ([str(cell.data).strip() for cell in row] for row in self.tables[1])
+        index = pd.Index([stub for stub, *_ in rows], dtype=object)
+        return pd.DataFrame([cells for _, *cells in rows], index=index, columns=head[1:])
+
     def _escaped(self, escape: Callable[[str], str]) -> Summary:
         plain = Summary()
         plain.tables = _transformed(self.tables, lambda text: escape(text.strip()))
@@ -86,6 +109,11 @@ class EscapedSummary(Summary):  # type: ignore[misc]  # statsmodels ships no typ
             # statsmodels escapes some characters of some cells, which would come on top
             table.output_formats["latex"]["replacements"] = {}
         return plain
+
+
+def _markdown_text(text: str) -> str:
+    """A text in Markdown, whose special characters are text."""
+    return re.sub(r"([\\`*_{}\[\]<>#|$~])", r"\\\1", text)
 
 
 def _transformed(tables: list[Any], change: Callable[[str], str]) -> list[Any]:

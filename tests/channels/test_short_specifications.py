@@ -60,7 +60,7 @@ for name, cells, cohorts, alphabet in (
 AUDITS = """
 import contextlib, io, json, resource, sys, time
 import ldpstats.mechanisms
-from ldpstats.cli.program import main
+from ldpstats.cli import main
 from ldpstats.io import read_mechanism, write_mechanism
 
 def written(document, path):

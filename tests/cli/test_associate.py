@@ -14,7 +14,7 @@ from shared.joint_commands import BOTH, HOSTS, JOB, JOBS, LATE, LAW, TARDY, docu
 
 import ldpstats as ldp
 from ldpstats import io as files
-from ldpstats.cli.program import main
+from ldpstats.cli import main
 
 HOST = ldp.RAPPOR(12, 2, 4, f=0.0, p=0.2, q=0.8)
 

@@ -16,7 +16,7 @@ from shared.command_refusals import refused
 
 import ldpstats as ldp
 from ldpstats import io
-from ldpstats.cli.program import main
+from ldpstats.cli import main
 
 JOBS = ("nurse", "teacher", "driver")
 KRR = ldp.KRR(JOBS, epsilon=1.0)

@@ -13,7 +13,7 @@ import pytest
 
 import ldpstats as ldp
 from ldpstats import io
-from ldpstats.cli.program import main
+from ldpstats.cli import main
 
 SURVEYS: dict[str, Any] = {
     "mechanism": ldp.KRR(("nurse", "cook"), epsilon=1.0),

@@ -12,8 +12,8 @@ import pytest
 
 import ldpstats as ldp
 from ldpstats import io as files
+from ldpstats.cli import main
 from ldpstats.cli.planning import device_mechanism
-from ldpstats.cli.program import main
 from ldpstats.devices import library
 
 KUK = ("--device", "kuk", "--param", "p1=.8", "--param", "p2=1/5")

@@ -15,8 +15,8 @@ from shared.command_refusals import refused
 import ldpstats as ldp
 from ldpstats import io as files
 from ldpstats.cli import analysing as cli_discover
+from ldpstats.cli import main
 from ldpstats.cli import program as cli
-from ldpstats.cli.program import main
 
 WORDS = ("abcade", "eedabc", "bad")
 SHARES = np.array([0.5, 0.3, 0.2])

@@ -12,7 +12,7 @@ from shared.job_runs import JOBS, fit, privatize
 
 import ldpstats as ldp
 from ldpstats import io as files
-from ldpstats.cli.program import main
+from ldpstats.cli import main
 
 
 def test_the_summary_is_that_of_the_api(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,7 +13,7 @@ from shared.job_runs import fit
 
 import ldpstats as ldp
 from ldpstats import io as files
-from ldpstats.cli.program import main
+from ldpstats.cli import main
 
 FRUIT = ("apple", "red pear", "plüm")
 OTHERS = ("fig", "quince, raw", "日本")

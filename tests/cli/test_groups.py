@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import ldpstats as ldp
-from ldpstats.cli.program import main
+from ldpstats.cli import main
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from shared.job_runs import SHARES, fit, privatize
 
 import ldpstats as ldp
 from ldpstats import io as files
+from ldpstats.cli import main
 from ldpstats.cli.common import label_list
-from ldpstats.cli.program import main
 from ldpstats.planning.power_of_tests import KINDS, contenders
 
 FORMATS = (".csv", ".csv.gz", ".parquet")

@@ -12,7 +12,7 @@ from shared.joint_commands import BOTH, JOB, JOBS, LATE, LAW, TARDY, document
 
 import ldpstats as ldp
 from ldpstats import io as files
-from ldpstats.cli.program import main
+from ldpstats.cli import main
 
 
 @pytest.fixture

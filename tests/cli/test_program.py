@@ -16,9 +16,8 @@ from shared.job_runs import JOBS, fit, privatize
 
 import ldpstats as ldp
 from ldpstats import io as files
-from ldpstats.cli import common
+from ldpstats.cli import common, main
 from ldpstats.cli import program as cli
-from ldpstats.cli.program import main
 
 COMMAND = [sys.executable, "-m", "ldpstats.cli"]
 
@@ -178,7 +177,7 @@ def test_help_is_light() -> None:
     heavy = ["cvxpy", "matplotlib", "numba", "pyarrow.parquet", "scipy", "statsmodels", "tqdm"]
     code = (
         "import sys, numpy, pandas; before = set(sys.modules)\n"
-        "from ldpstats.cli.program import main; main(['--help'])\n"
+        "from ldpstats.cli import main; main(['--help'])\n"
         f"print(sorted(set({heavy}) & (set(sys.modules) - before)), file=sys.stderr)"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

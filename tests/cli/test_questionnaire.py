@@ -9,7 +9,7 @@ from shared.sheets import PUM, STRINGS
 
 import ldpstats as ldp
 from ldpstats import io
-from ldpstats.cli.program import main
+from ldpstats.cli import main
 
 JOB = ldp.KRR(("cook", "nurse", "refused"), 1.0)
 

@@ -13,7 +13,7 @@ import pytest
 
 import ldpstats as ldp
 from ldpstats import io
-from ldpstats.cli.program import main
+from ldpstats.cli import main
 
 SECRET = "zebra"  # part of every answer below, and of nothing else
 KRR = ldp.KRR(("nurse", "teacher"), epsilon=1.0)

@@ -15,8 +15,8 @@ import pytest
 
 import ldpstats as ldp
 from ldpstats import io
+from ldpstats.cli import main
 from ldpstats.cli import program as cli
-from ldpstats.cli.program import main
 
 pytestmark = pytest.mark.usefixtures("signals_heard")
 
@@ -136,7 +136,7 @@ def test_an_interruption_while_python_ends_is_no_traceback() -> None:
 
 INTERRUPTED = """
 import signal, sys
-from ldpstats.cli.program import main
+from ldpstats.cli import main
 
 def run(at):
     \"\"\"Interrupt at one of the lines that run; return how many there were, and the status.\"\"\"

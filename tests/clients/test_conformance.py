@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ldpstats.cli import collecting as cli
-from ldpstats.cli.program import main
+from ldpstats.cli import main
 from ldpstats.clients.conformance import Conformance, compared
 from ldpstats.clients.portable import ldpstats_client
 from ldpstats.clients.random_vectors import Vector, chosen, kinds

@@ -27,7 +27,7 @@ from collector.test_store import LINES
 from shared.collecting import Sender, collecting, message, questionnaire, some_reports
 
 import ldpstats as ldp
-from ldpstats.cli.program import main
+from ldpstats.cli import main
 from ldpstats.clients.portable.ldpstats_client import LETTERS, Client, Refused, invitation_code
 from ldpstats.collector import collect, invite
 from ldpstats.collector.app import _check_open, opened_desk

@@ -23,7 +23,7 @@ import pytest
 from shared.collecting import JSON, Sender, collecting, message, people, questionnaire, sent
 
 import ldpstats as ldp
-from ldpstats.cli.program import main
+from ldpstats.cli import main
 from ldpstats.collector import collect
 from ldpstats.collector.app import opened_desk
 from ldpstats.collector.intake import Checks, NotASheet

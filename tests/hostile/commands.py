@@ -28,7 +28,7 @@ from hostile.calls import Hung, bounded, signed, spoil_document
 
 import ldpstats as ldp
 from ldpstats import clients, io
-from ldpstats.cli.program import main
+from ldpstats.cli import main
 
 JOBS = ("nurse", "teacher", "driver")
 

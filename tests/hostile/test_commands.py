@@ -16,7 +16,7 @@ import pytest
 from hostile import commands
 from hostile.commands import COMMANDS, Kitchen, Run, fault_of_run, run_and_judge
 
-from ldpstats.cli.program import main
+from ldpstats.cli import main
 
 RUNS, QUICK_RUNS = 6_000, 120
 

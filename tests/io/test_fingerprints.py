@@ -17,7 +17,7 @@ import pytest
 
 import ldpstats as ldp
 from ldpstats import io
-from ldpstats.cli.program import main
+from ldpstats.cli import main
 from ldpstats.reports.layout import check_fingerprints
 
 TEXT = (".csv", ".csv.gz")

@@ -11,7 +11,7 @@ import pytest
 from shared.page_sheets import GERMAN, embedded, six
 
 import ldpstats as ldp
-from ldpstats.cli.program import main
+from ldpstats.cli import main
 from ldpstats.errors import InvalidArgument
 from ldpstats.page import page_text, page_texts
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ldpstats.cli.program import main
+from ldpstats.cli import main
 
 
 def refused(arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ldpstats.cli.program import main
+from ldpstats.cli import main
 
 JOBS = ("nurse", "teacher", "driver")
 SHARES = np.array([0.5, 0.3, 0.2])

@@ -272,7 +272,7 @@ class AssociationModel:
             n_missing=self._n_missing,
             epsilon=max(joint_epsilon(group.counts.mechanisms) for group in evidence.groups),
             sources=self.sources,
-            is_partial=any(margin.fit.is_partial for margin in margin_fits),
+            is_partial=any(margin.is_partial for margin in margin_fits),
             llf=evidence.loglike(solution.p),
             gap=solution.gap,
             n_iter=solution.n_iter,
@@ -281,10 +281,10 @@ class AssociationModel:
         )
         law = estimates.cell_law(evidence, problem, linear.covariance)
         results = AssociationResults(
-            fit,
             variables_of(evidence, margin_fits, self._lacking),
             cells_of(evidence, law),
             tests_of(evidence, solution),
+            **vars(fit),
         )
         remedy = "" if by_moments else "answers that are not listed are ignored: use other=True"
         doubts = []  # of each variable alone, which its mechanism cannot make

@@ -77,9 +77,9 @@ from ldpstats.models.association.tests import (
 )
 from ldpstats.models.frequency.model import FrequencyModel
 from ldpstats.models.frequency.results import FrequencyResults
-from ldpstats.models.layout import Fit, Part, Summarised, SummaryTable, names_alpha
+from ldpstats.models.layout import Fit, Part, SummaryTable, names_alpha
 from ldpstats.models.plots import maybe_bar, title_text
-from ldpstats.models.results import FittedResults, warn_of_method
+from ldpstats.models.results import Results, warn_of_method
 from ldpstats.models.storage import (
     estimates_from_dict,
     estimates_to_dict,
@@ -130,7 +130,7 @@ _REQUIRED = frozenset(
 
 
 @dataclass(frozen=True, eq=False)
-class AssociationResults(Summarised, FittedResults):
+class AssociationResults(Results):
     """Estimated joint distribution of two or more privatised variables.
 
     `params`, `table`, `bse` and `cov_params` describe the estimator that was asked for. Intervals,
@@ -473,7 +473,8 @@ class AssociationResults(Summarised, FittedResults):
                 remedy += "; margins() has the distribution of one"
             raise InvalidArgument("names", asked, remedy)
         keep = [known.index(name) for name in chosen]
-        return AssociationResults(*_sums(keep, self.fit, self.variables, self.cells, self.tests))
+        parts = _sums(keep, self.fit, self.variables, self.cells, self.tests)
+        return AssociationResults(*parts[1:], **vars(parts[0]))
 
     # -- effects -----------------------------------------------------------------------------
 
@@ -787,7 +788,7 @@ class AssociationResults(Summarised, FittedResults):
 
     def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
         return association_summary(
-            self.fit,
+            self,
             self.variables,
             self.cells,
             self.independence,
@@ -801,7 +802,7 @@ class AssociationResults(Summarised, FittedResults):
         )
 
     @names_alpha
-    def plot(
+    def plot(  # type: ignore[override]  # another kind of plot
         self,
         kind: str = "heatmap",
         ax: Axes | None = None,
@@ -865,7 +866,7 @@ class AssociationResults(Summarised, FittedResults):
     # -- storage -----------------------------------------------------------------------------
 
     def _stored(self) -> dict[str, Any]:
-        fields = vars(self.fit) | vars(self.variables) | vars(self.cells) | vars(self.tests)
+        fields = vars(self) | vars(self.variables) | vars(self.cells) | vars(self.tests)
         document: dict[str, Any] = {name: fields[name] for name in _PLAIN}
         document |= {name: number_to_json(fields[name]) for name in _NUMBERS}
         document |= {name: list(fields[name]) for name in _LISTS}
@@ -887,7 +888,7 @@ class AssociationResults(Summarised, FittedResults):
         fields |= estimates_from_dict(d)
         fields["labels"] = tuple(labels_from_json("labels", values) for values in d["labels"])
         fields["margin_fits"] = tuple(FrequencyResults.from_dict(fit) for fit in d["margin_fits"])
-        fields["is_partial"] = any(fit.fit.is_partial for fit in fields["margin_fits"])
+        fields["is_partial"] = any(fit.is_partial for fit in fields["margin_fits"])
         cells = int(np.prod([len(values) for values in fields["labels"]]))
         if fields["fitted"].estimate.size != cells or fields["linear"].estimate.size != cells:
             raise InvalidArgument("labels", d["labels"], "do not match the number of estimates")
@@ -910,10 +911,10 @@ class AssociationResults(Summarised, FittedResults):
             d["tallies"], names, fields["labels"], fields["others"], fields["digest"]
         )
         return cls(
-            record(Fit, fields),
             record(Variables, fields),
             record(Cells, fields),
             record(Tests, fields),
+            **vars(record(Fit, fields)),
         )
 
 
@@ -1100,7 +1101,7 @@ def _sums(
         settings="; ".join(filter(None, words)),
         epsilon=epsilon,
         sources=some(fit.sources),
-        is_partial=any(margin.fit.is_partial for margin in own.margin_fits),
+        is_partial=any(margin.is_partial for margin in own.margin_fits),
         llf=float("nan"),
     )
     return fit, own, cells, tests

@@ -72,9 +72,9 @@ from ldpstats.models.frequency.tests import (
     shown,
     warn_of_doubts,
 )
-from ldpstats.models.layout import Part, Summarised, SummaryTable, count_of, names_alpha
+from ldpstats.models.layout import Part, SummaryTable, count_of, names_alpha
 from ldpstats.models.plots import progress_bar
-from ldpstats.models.results import FittedResults
+from ldpstats.models.results import Results
 from ldpstats.reports.single import BitCounts, Counts
 
 if TYPE_CHECKING:
@@ -288,7 +288,7 @@ class DictionaryModel:
         tested, fitted = tested_strings(fits, grown.score[at], support, alpha)
         how = {"nobs": nobs, "n_missing": self.reports.n_missing, "settings": ", ".join(settings)}
         fit = fit_of(fitted, survey, tested, searched, **how)
-        return DictionaryResults(fit, survey.to_dict(), tested, searched)
+        return DictionaryResults(survey.to_dict(), tested, searched, **vars(fit))
 
     def _texts(
         self, members: Array, screened: list[ScreenedGrams], advance: Advance
@@ -403,7 +403,7 @@ def predicate(keep: Any) -> Callable[[str], bool]:
 
 
 @dataclass(frozen=True, eq=False)
-class DictionaryResults(Summarised, FittedResults):
+class DictionaryResults(Results):
     """Strings that were found and their frequencies.
 
     The reports of the grams proposed the candidates; those of whole strings tested them, with
@@ -635,7 +635,7 @@ class DictionaryResults(Summarised, FittedResults):
 
     def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
         return dictionary_summary(
-            self.fit,
+            self,
             self._survey,
             self.tested,
             self.searched,
@@ -649,7 +649,7 @@ class DictionaryResults(Summarised, FittedResults):
         )
 
     @names_alpha
-    def plot(
+    def plot(  # type: ignore[override]  # another kind of plot
         self,
         ax: Axes | None = None,
         alpha: float = 0.05,
@@ -683,7 +683,7 @@ class DictionaryResults(Summarised, FittedResults):
         alpha, most = level(alpha), positive_integer("most", most)
         frame = self.summary_frame(alpha)
         return plot_dictionary(
-            self.fit, self._survey, self.tested, frame, ax, alpha, truth, most, sort, title
+            self, self._survey, self.tested, frame, ax, alpha, truth, most, sort, title
         )
 
     def plot_graph(
@@ -706,14 +706,15 @@ class DictionaryResults(Summarised, FittedResults):
         """
 
         return plot_graph(
-            self.fit, self._survey, self.tested, self.searched, self.params, ax, max_strings, title
+            self, self._survey, self.tested, self.searched, self.params, ax, max_strings, title
         )
 
     # -- storage -----------------------------------------------------------------------------
 
     def _stored(self) -> dict[str, Any]:
-        return to_document(self.fit, self.survey, self.tested, self.searched)
+        return to_document(self, self.survey, self.tested, self.searched)
 
     @classmethod
     def _restored(cls, document: dict[str, Any]) -> DictionaryResults:
-        return cls(*from_document(document))
+        fit, survey, tested, searched = from_document(document)
+        return cls(survey, tested, searched, **vars(fit))

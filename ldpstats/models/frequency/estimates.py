@@ -33,7 +33,6 @@ from ldpstats.inference.binomial import exact_binomial, wilson
 from ldpstats.inference.boundary import edge_binomial, edge_normal
 from ldpstats.inference.information import observed_tangent_inverse
 from ldpstats.inference.tails import continuity, skewed_pvalue
-from ldpstats.inference.tests import TestResult
 from ldpstats.likelihood.covariance import Covariance, uniformised, uniformised_fpe16
 from ldpstats.likelihood.joint import joined
 from ldpstats.likelihood.joint_rows import StackedRows
@@ -46,7 +45,6 @@ from ldpstats.likelihood.tallies import (
     ReportLaw,
     Tallies,
     Uncertain,
-    Unexplained,
 )
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.models.layout import Fit
@@ -54,7 +52,6 @@ from ldpstats.reports.single import BitCounts, Counts
 
 __all__ = [
     "LARGEST_INFORMATION",
-    "Checks",
     "Evidence",
     "Laws",
     "OneStep",
@@ -575,14 +572,3 @@ class Laws:
         if self.exact is None or self.linear_method != "inversion":
             return np.zeros(k, dtype=bool)
         return self.exact.known
-
-
-@dataclass(frozen=True, eq=False)
-class Checks:
-    """Signs of a poor fit; `caution`: why tests of an incomplete list may not keep their level."""
-
-    goodness_of_fit: TestResult | None = None
-    unexplained: Unexplained | None = None
-    dispersion: float = 1.0
-    condition: float = 1.0
-    caution: str = ""

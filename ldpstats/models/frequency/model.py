@@ -39,7 +39,6 @@ from ldpstats.likelihood.moments import Moments
 from ldpstats.likelihood.problem import Likelihood
 from ldpstats.mechanisms.krr import protect_some
 from ldpstats.models.frequency.estimates import (
-    Checks,
     Evidence,
     Laws,
     Specifications,
@@ -48,7 +47,7 @@ from ldpstats.models.frequency.estimates import (
 )
 from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.models.frequency.tests import goodness_of_fit, misfit, one_sample_test, warn_of_doubts
-from ldpstats.models.layout import CONSTRAINED, Fit, in_turn
+from ldpstats.models.layout import CONSTRAINED, in_turn
 from ldpstats.models.parameters import DeviceGroups, ParametersModel
 from ldpstats.models.plots import fitting, maybe_bar
 from ldpstats.models.posterior.draws import checked_prior, frequency_posterior
@@ -329,7 +328,16 @@ class FrequencyModel:
             or (fit is not None and fit.pvalue < _CERTAIN)
             or unexplained.is_positive(_CERTAIN)
         )
-        record = Fit(
+        laws = Laws(
+            exact=evidence.moments.exact_form(),
+            tally=problem.tally(linear, evidence.reference),
+            law=problem.report_law(evidence.reference),
+            linear_method=problem.linear_method,
+        )
+        return FrequencyResults(
+            self._labels,
+            Specifications(mechanisms),
+            laws,
             fitted=fitted,
             linear=linear,
             method=estimator.name,
@@ -347,21 +355,12 @@ class FrequencyModel:
             message=solution.message,
             name=self.name,
             source_nobs=tuple(counts.nobs for counts in self.sources),
-        )
-        laws = Laws(
-            exact=evidence.moments.exact_form(),
-            tally=problem.tally(linear, evidence.reference),
-            law=problem.report_law(evidence.reference),
-            linear_method=problem.linear_method,
-        )
-        checks = Checks(
             goodness_of_fit=fit,
             unexplained=unexplained,
             dispersion=problem.dispersion,
             condition=evidence.moments.condition,
             caution=problem.caution(others),
         )
-        return FrequencyResults(record, self._labels, Specifications(mechanisms), laws, checks)
 
     def fit_posterior(
         self,

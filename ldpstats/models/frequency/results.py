@@ -25,7 +25,7 @@ from ldpstats.inference import intervals
 from ldpstats.inference.boundary import ReportSums
 from ldpstats.inference.tables.ratio import FiellerInterval, fieller
 from ldpstats.inference.tails import one_sided
-from ldpstats.inference.tests import TestResult, pvalue_text
+from ldpstats.inference.tests import TestResult, reject
 from ldpstats.labels import align, labels_from_json, labels_to_json, midpoints, position, positions
 from ldpstats.likelihood.covariance import Covariance
 from ldpstats.likelihood.tallies import ExactForm, ReportLaw, Tallies, Unexplained, project_simplex
@@ -40,36 +40,22 @@ from ldpstats.models.frequency.answers import (
     null_law,
     quantile_bounds,
 )
-from ldpstats.models.frequency.estimates import METHODS, Checks, Laws, by_method, cut, zero_pvalues
+from ldpstats.models.frequency.estimates import METHODS, Laws, by_method, cut, zero_pvalues
 from ldpstats.models.layout import (
     LONGEST_LABEL,
     Fit,
+    Pair,
     Part,
-    SummaryTable,
     closing_notes,
-    decimals,
-    design_pairs,
-    distinct_lines,
-    estimate_cells,
-    estimate_columns,
-    estimator_text,
     figures,
     goodness_notes,
-    header,
     interval_note,
     is_partial,
-    largest,
     names_alpha,
     one_line,
-    protection_notes,
     resolution_notes,
-    respondents_pairs,
-    rest_notes,
-    second_shown,
-    second_words,
-    title,
 )
-from ldpstats.models.results import CategoryResults, ContrastLaw, warn_of_method
+from ldpstats.models.results import ContrastLaw, Results, warn_of_method
 from ldpstats.models.storage import (
     estimates_from_dict,
     estimates_to_dict,
@@ -120,8 +106,8 @@ _WIDEST = 1e100  # range of scores of which the square is still a number
 _NOISY = 30.0  # condition of a channel above which zeros of the likeliest frequencies mislead
 
 
-@dataclass(frozen=True, eq=False)
-class FrequencyResults(CategoryResults):
+@dataclass(frozen=True, eq=False, repr=False)
+class FrequencyResults(Results):
     """Estimated frequencies of the categories of one privatised variable.
 
     `params`, `bse` and `cov_params` describe the estimator that was asked for. `conf_int`,
@@ -199,23 +185,19 @@ class FrequencyResults(CategoryResults):
     categories: pd.Index[Any]
     mechanisms: Sequence[dict[str, Any]]
     laws: Laws
-    checks: Checks
+    goodness_of_fit: TestResult | None = None
+    unexplained: Unexplained | None = None
+    dispersion: float = 1.0
+    condition: float = 1.0
+    caution: str = ""
 
     exact = Part[ExactForm | None]("laws", "Binomial counts of the categories that have one.")
     tally = Part[Tallies | None]("laws", "Variance and skewness of each frequency, as it varies.")
     law = Part[ReportLaw | None]("laws", "The law of the reports, for contrasts.")
     linear_method = Part[str]("laws", "How the linear estimate was computed.")
-    goodness_of_fit = Part[TestResult | None]("checks", "Whether the model fits the reports.")
-    unexplained = Part[Unexplained | None]("checks", "Share of answers that are not candidates.")
-    dispersion = Part[float]("checks", "How far answers beyond the candidates inflate variance.")
-    condition = Part[float]("checks", "Condition number of the channel.")
-    caution = Part[str]("checks", "Why tests of an incomplete list may not keep their level.")
 
     _format = "ldpstats-frequency-results"
     _required = _REQUIRED
-
-    def __repr__(self) -> str:
-        return f"FrequencyResults({self.method}, k={self.k}, n={self.nobs}; {self.sources[0]})"
 
     @property
     def index(self) -> pd.Index[Any]:
@@ -297,7 +279,7 @@ class FrequencyResults(CategoryResults):
                 raise InvalidArgument("model", model, remedy)
             bounds = np.asarray(compute(self, alpha, **how))
         else:
-            bounds = by_method(self.fit, self.laws, chosen, alpha, simultaneous == "scheffe")
+            bounds = by_method(self, self.laws, chosen, alpha, simultaneous == "scheffe")
             if clip:
                 which = self.fitted if chosen == "wald-mle" else self.linear
                 bounds = cut(bounds, chosen, which, self.laws, alpha)
@@ -369,7 +351,8 @@ class FrequencyResults(CategoryResults):
                 f"the list of candidates is not complete, and {self.caution}: the errors of "
                 "detection are not controlled; collect reports in more cohorts, or pass force=True"
             )
-        return super().detected(alpha, method)
+        rejected = reject(self.presence_pvalues().to_numpy(), alpha, method)
+        return self.index[np.asarray(rejected)]
 
     def presence_pvalues(self) -> pd.Series[float]:
         """One-sided p-values of p = 0 against p > 0, not adjusted for multiplicity.
@@ -669,81 +652,123 @@ class FrequencyResults(CategoryResults):
 
     @names_alpha
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
-        """Table of estimates.
+        return self._rows(level(alpha))[0]
 
-        Returns
-        -------
-        DataFrame, one row per category; nan where no standard errors were computed
-            "params", "bse", "linear", "linear_se", "lower", "upper" (default interval) and
-            "presence_pvalue" (one-sided, p = 0 against p > 0, not adjusted).
-        """
-        return self._table(alpha)[0]
-
-    def _table(self, alpha: float) -> tuple[pd.DataFrame, pd.DataFrame | None]:
-        """`summary_frame`, and the default intervals before they were cut to [0, 1], if any."""
-        uncut, bounds = None, None
-        computed = self.linear.has_errors
-        if computed:
-            uncut = self.conf_int(alpha, clip=False)
-            ends = cut(uncut.to_numpy(copy=True), "default", self.linear, self.laws, alpha)
-            bounds = pd.DataFrame(ends, index=self.categories, columns=["lower", "upper"])
+    def _rows(self, alpha: float) -> tuple[pd.DataFrame, pd.DataFrame]:
+        if not self.linear.has_errors:
+            frame = self._estimates_frame(alpha).assign(presence_pvalue=np.nan)
+            return frame, frame
+        uncut = self.conf_int(alpha, clip=False)
+        ends = cut(uncut.to_numpy(copy=True), "default", self.linear, self.laws, alpha)
+        bounds = pd.DataFrame(ends, index=self.categories, columns=["lower", "upper"])
         frame = self._estimates_frame(alpha, bounds)
-        frame["presence_pvalue"] = self.presence_pvalues() if computed else np.nan
-        return frame, uncut
+        return frame.assign(presence_pvalue=self.presence_pvalues()), uncut
 
-    def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
-        fit, checks, k = self.fit, self.checks, self.k
-        frame, uncut = self._table(alpha)
-        frame = frame.iloc[fit.linear.places]
-        shown = largest(frame, max_rows)
-        digits = decimals(shown)
-        both = second_shown(frame, details)
-        cells = estimate_cells(shown, digits, both)
-        left = [*design_pairs(fit), ("Estimator:", estimator_text(fit))]
-        if (rest := checks.unexplained) is None:
-            left.append(("Categories:", str(k)))
-        else:
+    def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
+        name, left, right = super()._heading()
+        if (rest := self.unexplained) is not None:
             (error,) = figures([rest.bse], 4)
-            looked = str(k) if fit.linear.at is None else f"{k}, {fit.linear.at.size} selected"
-            left.append(("Candidates:", looked))
+            at = self.linear.at
+            looked = str(self.k) if at is None else f"{self.k}, {at.size} selected"
+            left[-1:] = [("Candidates:", looked)]
             left.append(("Not among them:", f"{rest.estimate:.4f} (std err {error})"))
-        notes = [
-            *_interval_notes(self, frame, uncut, alpha, second_words(frame, both, digits)),
-            *protection_notes(fit),
-            *rest_notes(len(shown), len(frame)),
-            *_estimate_notes(self),
-            *resolution_notes(fit, frame["presence_pvalue"].to_numpy),
-            *closing_notes(fit, checks.condition),
-            *goodness_notes(checks.goodness_of_fit),
+        return name, left, right
+
+    def _interval_notes(
+        self, frame: pd.DataFrame, uncut: pd.DataFrame, alpha: float, source: str
+    ) -> list[str]:
+        if not self.linear.has_errors:
+            return [
+                f"Standard errors of {len(frame)} candidates at once were not computed: use method "
+                "'lasso', or fewer candidates."
+            ]
+        is_cut = bool((uncut["lower"] < 0.0).any() or (uncut["upper"] > 1.0).any())
+        kind = interval_kind(self, self.laws)
+        notes = [interval_note(alpha, kind, is_cut, source)]
+        if source and self.linear_method == "one step":
+            notes.append("Unconstrained estimate: one Newton step of the likelihood.")
+        for beyond, where, end in (
+            (uncut["upper"] <= 0.0, "below 0", "upper"),
+            (uncut["lower"] >= 1.0, "above 1", "lower"),
+        ):
+            if beyond.any():
+                one = int(beyond.sum()) == 1
+                notes.append(
+                    f"NOTE: before the cut the {'interval' if one else 'intervals'} of "
+                    f"{_first_labels(frame.index[beyond])} lay wholly {where}; the {end} "
+                    f"{'limit' if one else 'limits'} shown instead: where the estimate would be "
+                    f"{alpha / 2:g} times as likely as at {where[-1]} (see conf_int)."
+                )
+        missed = (frame["params"] < frame["lower"]) | (frame["params"] > frame["upper"])
+        if self.is_maximum and missed.any():
+            words = "interval of {} does" if missed.sum() == 1 else "intervals of {} do"
+            notes.append(
+                f"NOTE: the {words.format(_first_labels(frame.index[missed]))} not contain the "
+                "estimate, which is constrained: intervals belong to the unconstrained one."
+            )
+        return [
+            *notes,
+            "p-value: of p = 0 against p > 0, not adjusted for the number of categories.",
         ]
-        if checks.goodness_of_fit is not None and checks.dispersion > 1.0:
-            which = "the candidates" if fit.linear.at is None else "the selected"
+
+    def _notes(self, frame: pd.DataFrame) -> list[str]:
+        notes: list[str] = []
+        if self.assumes_complete:
+            notes.append(
+                "The estimate assumes that the candidates are the only possible answers: it sums "
+                "to one."
+            )
+        if self.is_incomplete:
+            notes.append(
+                "WARNING: the reports indicate that other answers exist; use the unconstrained "
+                "estimate."
+            )
+        if self.caution:
+            notes.append(
+                f"WARNING: the list of candidates is not complete, and {self.caution}: tests and "
+                "intervals do not keep their level."
+            )
+        if self.linear.at is not None:
+            notes.append(
+                "NOTE: intervals and the share that is not among the candidates are computed as if "
+                f"the {self.linear.at.size} selected candidates had been chosen in advance, and "
+                f"cover less often than stated; tests are adjusted for all {self.k} candidates."
+            )
+        if self._is_penalised:
+            how = self.message.partition(", ")[0].removeprefix("likelihood with ")
+            notes.append(
+                "NOTE: the estimate is penalised for roughness "
+                f"({how.replace(' (chosen)', ', chosen')}), which biases it towards smooth "
+                "frequencies; intervals and p-values rest on the unconstrained estimate."
+            )
+        if self.on_boundary and self.method not in ("inversion", "lasso"):  # which know no boundary
+            notes.append(
+                "NOTE: the estimate is on the boundary (a frequency of zero); the intervals keep "
+                "their coverage there."
+            )
+            if self.method not in ("mle", "em", "cvxpy", "smoothed"):
+                notes.append("NOTE: the standard errors of the estimate hold in the interior only.")
+        notes += resolution_notes(self, frame["presence_pvalue"].to_numpy)
+        notes += closing_notes(self, self.condition) + goodness_notes(self.goodness_of_fit)
+        if self.goodness_of_fit is not None and self.dispersion > 1.0:
+            which = "the candidates" if self.linear.at is None else "the selected"
             notes.append(
                 "NOTE: standard errors of the unconstrained estimate are "
-                f"{np.sqrt(checks.dispersion):.3g} times those from the reports alone, to allow "
+                f"{np.sqrt(self.dispersion):.3g} times those from the reports alone, to allow "
                 f"for answers that are not among {which}; cohorts are weighted accordingly."
             )
-        pvalues = [pvalue_text(p) for p in shown["presence_pvalue"]]
-        return SummaryTable(
-            title=title(fit),
-            header=header(left, respondents_pairs(fit), fit if details else None),
-            columns=[*estimate_columns(alpha, both), "p-value"],
-            stubs=distinct_lines(shown.index, LONGEST_LABEL),
-            body=[[*row, p] for row, p in zip(cells, pvalues, strict=True)],
-            notes=notes,
-        )
+        return notes
 
     # -- storage ---------------------------------------------------------------------------
 
     def _stored(self) -> dict[str, Any]:
-        fit = self.fit
-        values = vars(fit) | vars(self.laws) | vars(self.checks) | {"mechanisms": self.mechanisms}
+        values = vars(self) | vars(self.laws)
         document = {name: values[name] for name in _PLAIN}
         document |= {name: number_to_json(values[name]) for name in (*_NUMBERS, "condition")}
         document |= {name: maybe_to_dict(values[name]) for name in _PARTS}
-        document |= estimates_to_dict(fit.fitted, fit.linear)
+        document |= estimates_to_dict(self.fitted, self.linear)
         document["categories"] = labels_to_json(self.categories)
-        document |= {"name": fit.name, "source_nobs": list(fit.source_nobs)}
+        document |= {"name": self.name, "source_nobs": list(self.source_nobs)}
         return document | {name: list(values[name]) for name in _LISTS}
 
     @classmethod
@@ -756,9 +781,8 @@ class FrequencyResults(CategoryResults):
         d["is_partial"] = is_partial(d["mechanisms"])
         d["name"] = str(document["name"])
         d["source_nobs"] = tuple(document["source_nobs"])
-        categories = labels_from_json("categories", document["categories"])
-        parts = record(Laws, d), record(Checks, d)
-        return cls(record(Fit, d), categories, d["mechanisms"], *parts)
+        d["categories"] = labels_from_json("categories", document["categories"])
+        return record(cls, d | {"laws": record(Laws, d)})
 
 
 def _limit(
@@ -802,50 +826,6 @@ def checked_scores(scores: Any, labels: pd.Index[Any]) -> Array:
     return values
 
 
-# -- Notes below the summary ----------------------------------------------------------------------
-
-
-def _interval_notes(
-    results: FrequencyResults,
-    frame: pd.DataFrame,
-    uncut: pd.DataFrame | None,
-    alpha: float,
-    source: str,
-) -> list[str]:
-    """What intervals and p-values are, and which of them are cut to [0, 1]."""
-    if uncut is None:
-        return [
-            f"Standard errors of {len(frame)} candidates at once were not computed: use method "
-            "'lasso', or fewer candidates."
-        ]
-    uncut = uncut.reindex(frame.index)  # .loc would take labels True and False for a mask
-    is_cut = bool((uncut["lower"] < 0.0).any() or (uncut["upper"] > 1.0).any())
-    kind = interval_kind(results.fit, results.laws)
-    notes = [interval_note(alpha, kind, is_cut, source)]
-    if source and results.linear_method == "one step":
-        notes.append("Unconstrained estimate: one Newton step of the likelihood.")
-    for beyond, where, end in (
-        (uncut["upper"] <= 0.0, "below 0", "upper"),
-        (uncut["lower"] >= 1.0, "above 1", "lower"),
-    ):
-        if beyond.any():
-            one = int(beyond.sum()) == 1
-            notes.append(
-                f"NOTE: before the cut the {'interval' if one else 'intervals'} of "
-                f"{_first_labels(frame.index[beyond])} lay wholly {where}; the {end} "
-                f"{'limit' if one else 'limits'} shown instead: where the estimate would be "
-                f"{alpha / 2:g} times as likely as at {where[-1]} (see conf_int)."
-            )
-    missed = (frame["params"] < frame["lower"]) | (frame["params"] > frame["upper"])
-    if results.fit.is_maximum and missed.any():
-        words = "interval of {} does" if missed.sum() == 1 else "intervals of {} do"
-        notes.append(
-            f"NOTE: the {words.format(_first_labels(frame.index[missed]))} not contain the "
-            "estimate, which is constrained: intervals belong to the unconstrained one."
-        )
-    return [*notes, "p-value: of p = 0 against p > 0, not adjusted for the number of categories."]
-
-
 def interval_kind(fit: Fit, laws: Laws) -> str:
     """How the default intervals are computed, in words."""
     own = laws.counted(fit.linear.estimate.size)[fit.linear.places]
@@ -862,44 +842,3 @@ def _first_labels(labels: Any) -> str:
     shown = [one_line(label, LONGEST_LABEL) for label in labels[:3]]
     *first, last = [*shown, f"{len(labels) - 3} more"] if len(labels) > 3 else shown
     return f"{', '.join(first)} and {last}" if first else last
-
-
-def _estimate_notes(results: FrequencyResults) -> list[str]:
-    """What the estimate assumes of answers that are not candidates, and what shifts it."""
-    fit, notes = results.fit, []
-    if results.assumes_complete:
-        notes.append(
-            "The estimate assumes that the candidates are the only possible answers: it sums to "
-            "one."
-        )
-    if results.is_incomplete:
-        notes.append(
-            "WARNING: the reports indicate that other answers exist; use the unconstrained "
-            "estimate."
-        )
-    if results.caution:
-        notes.append(
-            f"WARNING: the list of candidates is not complete, and {results.caution}: tests and "
-            "intervals do not keep their level."
-        )
-    if fit.linear.at is not None:
-        notes.append(
-            "NOTE: intervals and the share that is not among the candidates are computed as if the "
-            f"{fit.linear.at.size} selected candidates had been chosen in advance, and cover less "
-            f"often than stated; tests are adjusted for all {results.k} candidates."
-        )
-    if fit.is_penalised:
-        how = fit.message.partition(", ")[0].removeprefix("likelihood with ")
-        notes.append(
-            "NOTE: the estimate is penalised for roughness "
-            f"({how.replace(' (chosen)', ', chosen')}), which biases it towards smooth "
-            "frequencies; intervals and p-values rest on the unconstrained estimate."
-        )
-    if fit.on_boundary and fit.method not in ("inversion", "lasso"):  # which know no boundary
-        notes.append(
-            "NOTE: the estimate is on the boundary (a frequency of zero); the intervals keep their "
-            "coverage there."
-        )
-        if fit.method not in ("mle", "em", "cvxpy", "smoothed"):
-            notes.append("NOTE: the standard errors of the estimate hold in the interior only.")
-    return notes

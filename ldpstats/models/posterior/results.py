@@ -21,7 +21,6 @@ import pandas as pd
 from ldpstats.arguments import (
     array_from_json,
     array_to_json,
-    boolean,
     level,
     number_from_json,
     number_to_json,
@@ -39,7 +38,6 @@ from ldpstats.likelihood.rows import UniformRows
 from ldpstats.models.layout import (
     LONGEST_LABEL,
     Part,
-    Presented,
     SummaryTable,
     distinct_lines,
     epsilon_text,
@@ -78,7 +76,6 @@ from ldpstats.priors import DirichletLaw, LogitLaw
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from statsmodels.iolib.summary import Summary
 
 __all__ = [
     "BELOW_ONE",
@@ -251,7 +248,7 @@ _WITHOUT_MODE = "it was not computed for this posterior: use params, the posteri
 
 
 @dataclass(frozen=True, eq=False)
-class PosteriorResults(Stored, Presented):
+class PosteriorResults(Stored):
     """Draws from the posterior of labelled parameters.
 
     Parameters
@@ -530,21 +527,8 @@ class PosteriorResults(Stored, Presented):
         columns |= {"ess_bulk": self.ess["bulk"], "ess_tail": self.ess["tail"], "rhat": self.rhat}
         return pd.DataFrame(columns)
 
-    @names_alpha
-    def summary(self, alpha: float = 0.05, max_rows: int = 40, details: bool = False) -> Summary:
-        """The results as a statsmodels `Summary`: text, `as_html()` and `as_latex()`.
-
-        Parameters
-        ----------
-        alpha : float
-            One minus the probability of the intervals.
-        max_rows : int
-            With more parameters the largest are printed.
-        details : bool
-            Whether to say how the chains were run.
-        """
-        frame, shares = self.summary_frame(level(alpha)), self._are_shares
-        max_rows, details = positive_integer("max_rows", max_rows), boolean("details", details)
+    def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
+        frame, shares = self.summary_frame(alpha), self._are_shares
         origin, check = self.origin, self.replicated
         order = np.argsort(-frame["params"].to_numpy(), kind="stable")[:max_rows]
         shown = frame if len(frame) <= max_rows else frame.iloc[order]
@@ -588,7 +572,7 @@ class PosteriorResults(Stored, Presented):
             stubs=distinct_lines(_joined(shown.index, " : "), LONGEST_LABEL),
             body=body,
             notes=[*notes, *(f"WARNING: {doubt}." for doubt in doubts)],
-        ).layout()
+        )
 
     @names_alpha
     def plot(
@@ -730,8 +714,7 @@ class PosteriorResults(Stored, Presented):
         return inference
 
     def _tidy(self, alpha: float) -> pd.DataFrame:
-        names = {"params": "estimate", "bse": "std_error"}
-        return self.summary_frame(alpha).rename(columns=names).assign(p_value=np.nan)
+        return super()._tidy(alpha).assign(p_value=np.nan)
 
     @property
     def _subject(self) -> str:

@@ -29,7 +29,7 @@ from ldpstats.likelihood.regression import (
     Seen,
     predictors_of,
 )
-from ldpstats.models.layout import Summarised, names_alpha
+from ldpstats.models.layout import Tabulated, names_alpha
 from ldpstats.reports.single import Reports
 
 __all__ = [
@@ -60,7 +60,7 @@ _RANK = 1e-10
 _SINGULAR = 1e-10  # information on a coefficient, beside the others, relative to that without them
 
 
-class WaldResults(Summarised):
+class WaldResults(Tabulated):
     """Estimates with their covariance: tables of them, Wald intervals and tests.
 
     A kind gives its labels, values and covariance, and what its summary says of them.

@@ -62,8 +62,8 @@ from ldpstats.mechanisms import Mechanism
 from ldpstats.mechanisms.krr import joint_epsilon, protect_some
 from ldpstats.models.layout import Fit, names_alpha
 from ldpstats.models.results import (
-    FittedResults,
     Label,
+    Results,
     group_label,
     linear_hypothesis,
     several_worded,
@@ -104,7 +104,7 @@ _FIXED = 1e-12  # variance of a contrast, relative to its terms, that is roundin
 
 
 @dataclass(frozen=True, eq=False)
-class DesignResults(FittedResults):
+class DesignResults(Results):
     """Estimates from a complex sample, with intervals and tests of the design's t and F laws.
 
     `totals_law` has the weighted totals of decoded reports, in an order that a class decides; all
@@ -287,7 +287,8 @@ class DesignResults(FittedResults):
         """The fields that all such results have, from what `_stored` wrote."""
         fit: dict[str, Any] = estimates_from_dict(document["fit"])
         return {
-            "fit": Fit(**fit, **_plain_from_dict(Fit, document["fit"])),
+            **fit,
+            **_plain_from_dict(Fit, document["fit"]),
             "totals_law": Totals.from_dict(document["totals"]),
             "sample": SampleFacts.from_dict(document["sample"]),
             "domains": Domains.from_dict(document["domains"]),

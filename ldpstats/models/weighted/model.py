@@ -219,7 +219,7 @@ class WeightedModel:
         missing = int(n[(self.at < 0) & (self.domain >= 0)].sum())
         mechanism, nobs = self.reports.mechanism, int(n[self._inside].sum())
         return WeightedResults(
-            fit=linear_fit(shares, [mechanism], nobs, missing, self.name),
+            **vars(linear_fit(shares, [mechanism], nobs, missing, self.name)),
             totals_law=totals,
             sample=self.facts,
             domains=domains_of(
@@ -265,8 +265,8 @@ class WeightedModel:
         kind = SANDWICH if V is not None else "none (constrained)"
         if V is None and constraints is None:
             kind = "none (singular information)"
-        fit = replace(
-            results.fit,
+        return replace(
+            results,
             fitted=Uncertain(maximum.p, None if V is None else checked(V)),
             method="mle",
             settings="" if constraints is None else CONSTRAINED,
@@ -277,7 +277,6 @@ class WeightedModel:
             converged=solution.converged,
             message=solution.message,
         )
-        return replace(results, fit=fit)
 
 
 # -- Answers that are not among the candidates ----------------------------------------------------

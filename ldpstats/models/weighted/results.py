@@ -438,7 +438,7 @@ class WeightedResults(DesignResults):
         shown = largest(frame, max_rows)
         digits, both = decimals(shown), second_shown(frame, details)
         stubs, body = _rows(self.domains, self.categories, shown, (digits, both))
-        fit, by, facts = self.fit, self.by, self.sample
+        fit, by, facts = self, self.by, self.sample
         left = [*design_pairs(fit), ("Estimator:", estimator_text(fit)), *sample_pairs(self)]
         right = [
             *respondents_pairs(fit),
@@ -476,7 +476,7 @@ class WeightedResults(DesignResults):
         ).layout()
 
     @names_alpha
-    def plot(
+    def plot(  # type: ignore[override]  # another kind of plot
         self,
         alpha: float = 0.05,
         ax: Axes | None = None,
@@ -519,12 +519,12 @@ class WeightedResults(DesignResults):
             how: Any = {"sort": sort, "most": most, "title": title}
             how |= {"category": category, "ax": ax, "figure": figure}
             sizes = self.domains.sizes.tolist()
-            return plot_by_group(frames, alpha, self.fit.name, self.by, sizes, **how)
+            return plot_by_group(frames, alpha, self.name, self.by, sizes, **how)
         if figure is not None:
             raise InvalidArgument("figure", figure, "goes with by=: pass ax= for one distribution")
         if category is not None:
             raise InvalidArgument("category", category, "goes with by=: there is one group only")
-        return plot_frequencies(self.fit, frame, ax, alpha, truth, sort, most, title)
+        return plot_frequencies(self, frame, ax, alpha, truth, sort, most, title)
 
     def _stored(self) -> dict[str, Any]:
         free = None if self.superpopulation is self.totals_law else self.superpopulation
@@ -553,7 +553,7 @@ class WeightedResults(DesignResults):
         )
         totals = {"totals": results.totals_law, "superpopulation": results.superpopulation}
         g, k = len(results.domains.labels), len(categories)
-        check_estimates(results.fit, totals, g * k, g * (k + 1), 1)
+        check_estimates(results, totals, g * k, g * (k + 1), 1)
         counted, channel = results.counted, results.domains.channel
         shapes = {"offset": (counted.offset, (k,)), "scale": (counted.scale, (k,))}
         check_shapes(shapes | {"channel": (channel, (g * k,))})

@@ -193,7 +193,7 @@ class WeightedCrossing:
         inside = np.where(self.there, 0, -1)
         mechanisms = [one.reports.mechanism for one in self.variables]
         results = WeightedTable(
-            fit=linear_fit(shares, mechanisms, self.nobs, missing),
+            **vars(linear_fit(shares, mechanisms, self.nobs, missing)),
             totals_law=totals,
             sample=self.facts,
             domains=domains_of(self.sample, inside, shares, channel),
@@ -788,7 +788,7 @@ class WeightedTable(DesignResults):
         alpha, max_rows = level(alpha), positive_integer("max_rows", max_rows)
         null, details = self.dependence.null, boolean("details", details)
         test = self.test_independence() if null is not None and null.is_testable else None
-        frame, fit, facts, names = self.summary_frame(alpha), self.fit, self.sample, self.names
+        frame, fit, facts, names = self.summary_frame(alpha), self, self.sample, self.names
         shown = largest(frame, max_rows)
         digits, both = decimals(shown), second_shown(frame, details)
         cells = zip(estimate_cells(shown, digits, both), effect_cells(shown), strict=True)
@@ -831,7 +831,7 @@ class WeightedTable(DesignResults):
         ).layout()
 
     @names_alpha
-    def plot(
+    def plot(  # type: ignore[override]  # another kind of plot
         self,
         kind: str = "heatmap",
         ax: Axes | None = None,
@@ -885,7 +885,7 @@ class WeightedTable(DesignResults):
             counted=tuple(map(Counted.from_json, document["counted"])),
         )
         a, b = map(len, labels)
-        check_estimates(results.fit, {"totals": results.totals_law}, a * b, a * b + a + b + 1, 2)
+        check_estimates(results, {"totals": results.totals_law}, a * b, a * b + a + b + 1, 2)
         domains, (first, second) = results.domains, results.counted
         shapes = {"sizes": (domains.sizes, (1,)), "channel": (domains.channel, (a * b,))}
         shapes |= {"offset": (first.offset, (a,)), "scale": (first.scale, (a,))}

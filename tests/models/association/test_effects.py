@@ -37,10 +37,10 @@ def dominant(k1: int, k2: int) -> Array:
     return P
 
 
-RARE = [  # epsilon, categories, p of the rare cell, and its coverage by Wald intervals before
-    (6.0, 3, 0.002, 0.792),
-    (8.0, 3, 0.003, 0.818),
-    (8.0, 2, 0.002, 0.883),
+RARE = [  # epsilon, categories, p of the rare cell
+    (6.0, 3, 0.002),
+    (8.0, 3, 0.003),
+    (8.0, 2, 0.002),
 ]
 
 
@@ -157,8 +157,8 @@ def test_pvalues_agree_with_intervals() -> None:
 # ---- rare cells
 
 
-@pytest.mark.parametrize(("epsilon", "k", "p", "before"), RARE)
-def test_a_rare_cell_has_a_skewed_interval(epsilon: float, k: int, p: float, before: float) -> None:
+@pytest.mark.parametrize(("epsilon", "k", "p"), RARE)
+def test_a_rare_cell_has_a_skewed_interval(epsilon: float, k: int, p: float) -> None:
     krr = ldp.KRR(k, epsilon)
     (model,) = surveys((krr, krr), rare(k, p), 1000, 1, 1)
     results = model.fit()
@@ -174,11 +174,11 @@ def test_a_rare_cell_has_a_skewed_interval(epsilon: float, k: int, p: float, bef
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("epsilon", "k", "p", "before"), RARE[::2])
+@pytest.mark.parametrize(("epsilon", "k", "p"), RARE[::2])
 def test_rare_cells_are_covered(
-    epsilon: float, k: int, p: float, before: float, replications: Callable[..., int]
+    epsilon: float, k: int, p: float, replications: Callable[..., int]
 ) -> None:
-    """At least .93 in the rare cell, .94 to .965 in the others; Wald intervals as audited."""
+    """At least .93 in the rare cell, .94 to .965 in the others; Wald intervals fall short in it."""
     R = replications(2000)
     krr = ldp.KRR(k, epsilon)
     held, wald, _ = simulated((krr, krr), rare(k, p), 1000, R, int(10 * epsilon) + k)
@@ -186,7 +186,7 @@ def test_rare_cells_are_covered(
     assert held[0] > 0.93 - se
     assert 0.94 < held[1:].mean() < 0.965
     assert held[1:].min() > 0.94 - 3 * se and held[1:].max() < 0.965 + 3 * se
-    assert wald[0] < min(before + 4 * np.sqrt(before * (1 - before) / R), 0.93)  # control
+    assert wald[0] < 0.93 - 4 * se  # control
 
 
 # ---- bits

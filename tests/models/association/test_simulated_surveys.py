@@ -311,6 +311,7 @@ def test_the_bootstrap_of_the_likelihood_ratio_is_not_liberal(
 def test_intervals_around_one_step(setting: Setting, replications: Callable[..., int]) -> None:
     """Default intervals cover, and up to epsilon 2 those around `one_step`.
 
+    Those of cells that are empty, or nearly, are the wider ones of few reports (up to .99).
     The latter are shorter than those of moments, which are the default where bits are hashed. Their
     mean ratio in a survey has a standard deviation of .003: every fifth survey is enough for it.
     """
@@ -334,7 +335,8 @@ def test_intervals_around_one_step(setting: Setting, replications: Callable[...,
     for name in ("default", "own") if setting.epsilon <= 2 else ("default",):
         off = coverage(found[name], P.ravel()) - (1 - ALPHA)
         assert abs(off.mean()) < max(0.01, 2.5 * se)
-        assert np.abs(off).max() < max(0.02, 4.5 * se)
+        assert off.min() > -max(0.02, 4.5 * se)
+        assert off[P.ravel() > 0.002].max() < max(0.02, 4.5 * se)
     assert np.nanmean(np.diff(found["own"]) / np.diff(found["moments"])) < 0.98
     middle = found["default"].mean(axis=-1, keepdims=True)
     halved = coverage(middle + 0.5 * (found["default"] - middle), P.ravel())

@@ -218,7 +218,7 @@ def test_false_claims_and_coverage(name: str, replications: Callable[..., int]) 
     outcome.check_errors()
     if len(outcome.accepted) > 200:
         outcome.check_coverage()
-        assert 5 < outcome.found.mean() < 23  # neither easy nor hopeless
+        assert 4 < outcome.found.mean() < 23  # neither hopeless (five can be found) nor easy
 
 
 @pytest.mark.slow

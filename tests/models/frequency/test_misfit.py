@@ -12,7 +12,7 @@ import pytest
 from surveys import quiet
 
 import ldpstats as ldp
-from ldpstats.cli.program import main
+from ldpstats.cli import main
 from ldpstats.inference import goodness
 from ldpstats.io import write_mechanism
 from ldpstats.models.frequency.tests import impossible

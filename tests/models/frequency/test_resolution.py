@@ -51,7 +51,7 @@ def test_none_where_a_category_stands_out() -> None:
     law = np.append(0.9, np.full(999, 0.1 / 999))
     counts = krr.draw(law, 100_000, np.random.default_rng(1))
     fit = ldp.FrequencyModel(counts).fit("inversion")
-    assert fit.fit.linear.bse().min() > 0.04  # far above 1 / k
+    assert fit.linear.bse().min() > 0.04  # far above 1 / k
     assert WORDS not in fit.summary(max_rows=2).as_text().replace("\n", " ")
 
 

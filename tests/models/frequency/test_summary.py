@@ -98,7 +98,7 @@ def test_header_and_table_have_one_width() -> None:
 
 def test_the_table_is_widened_to_a_long_header_of_at_most_80_columns() -> None:
     results = surveys()["short"]
-    results = replace(results, fit=replace(results.fit, sources=("M" * 120,)))
+    results = replace(results, sources=("M" * 120,))
     text = results.summary().as_text()
     lines = lines_of_tables(text)
     assert len({len(line) for line in lines}) == 1 and len(lines[0]) == 80
@@ -168,7 +168,7 @@ def test_a_tenth_of_a_standard_error_decides(shift: float, heads: str, said: boo
     results = fitted(("a", "b", "c"), [420, 330, 250])
     p, move = results.fitted.estimate, shift * results.linear.bse()[0] * np.array([1.0, -1.0, 0.0])
     moved = replace(results.fitted, estimate=p + move)
-    results = replace(results, fit=replace(results.fit, fitted=moved))
+    results = replace(results, fitted=moved)
     assert columns_of(results) == heads
     assert ("less than a tenth of a std err" in results.summary().extra_txt) == said
 
@@ -194,7 +194,7 @@ INTERIOR = "hold in the interior only"
 
 def named(results: ldp.FrequencyResults, method: str) -> ldp.FrequencyResults:
     """The same results as if another estimator had found them."""
-    return replace(results, fit=replace(results.fit, method=method))
+    return replace(results, method=method)
 
 
 @pytest.mark.parametrize(
