@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pandas as pd
 from statsmodels.stats.contrast import ContrastResults
 
-from ldpstats.arguments import did_you_mean, level, numbers
+from ldpstats.arguments import did_you_mean, level
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.estimators.regression import least_squares, search
 from ldpstats.likelihood.predictors import start, units
@@ -30,6 +30,7 @@ from ldpstats.likelihood.regression import (
     predictors_of,
 )
 from ldpstats.models.layout import Tabulated, names_alpha
+from ldpstats.models.results import array_hypothesis, text_hypothesis
 from ldpstats.reports.single import Reports
 
 __all__ = [
@@ -54,7 +55,6 @@ _HOW = (
     "write for example 'x1 = x2' or 'x1 - 2 * x2 = 0.1, x3 = 0' with names of coefficients; or "
     "pass R of shape (q, p), or the pair (R, value), for R b = value"
 )
-_LARGEST = 1e100  # of which the square is still a number
 _LEAST = 1e-13  # of a variance, relative to its terms, that is rounding
 _RANK = 1e-10
 _SINGULAR = 1e-10  # information on a coefficient, beside the others, relative to that without them
@@ -203,56 +203,29 @@ class WaldResults(Tabulated):
 # -- hypotheses --------------------------------------------------------------------------------
 
 
-def linear_constraints(
-    names: Sequence[str], hypothesis: Any, argument: str = "hypothesis"
-) -> tuple[Array, Array]:
+def linear_constraints(names: Sequence[str], hypothesis: Any) -> tuple[Array, Array]:
     """R, (q, p), and value, (q,), of R b = value; text may have names in backquotes."""
     texts = [hypothesis] if isinstance(hypothesis, str) else hypothesis
-    if isinstance(texts, list) and texts and all(isinstance(text, str) for text in texts):
-        R, value = _read(names, texts, hypothesis, argument)
+    if not (isinstance(texts, list) and texts and all(isinstance(text, str) for text in texts)):
+        R, value = array_hypothesis(hypothesis, len(names), _HOW)
+    elif not all(text.strip() for text in texts):
+        raise InvalidArgument("hypothesis", hypothesis, f"is empty; {_HOW}")
     else:
-        pair = isinstance(hypothesis, tuple) and len(hypothesis) == 2
-        matrix, right = hypothesis if pair else (hypothesis, 0.0)
-        R = np.atleast_2d(numbers(argument, matrix, _HOW))
-        value = numbers(argument, right, _HOW)
-        if R.ndim != 2 or not len(R) or R.shape[1] != len(names):
-            remedy = f"needs {len(names)} columns, one for each coefficient; {_HOW}"
-            raise InvalidArgument(argument, f"R of shape {R.shape}", remedy)
-        if value.size not in (1, len(R)):
-            remedy = f"has another number of rows than R, {len(R)}; {_HOW}"
-            raise InvalidArgument(argument, f"value of shape {value.shape}", remedy)
-        value = np.broadcast_to(value.reshape(-1), (len(R),)).copy()
-    if not all(np.max(np.abs(v), initial=0.0) <= _LARGEST for v in (R, value)):  # nor NaN
-        remedy = f"must be finite, at most {_LARGEST:g}: does it divide by zero?"
-        raise InvalidArgument(argument, hypothesis, remedy)
+        known = set(names)
+
+        def plain(text: str) -> str:
+            return re.sub("`([^`]*)`", lambda m: m[1] if m[1] in known else m[0], text)
+
+        def hint() -> str:
+            words = re.findall(r"[^\W\d][\w.\[\]:]*", " ".join(map(plain, texts)))
+            hints = (did_you_mean(word, tuple(names)) for word in words if word not in known)
+            return next(filter(None, hints), "")
+
+        read = [text_hypothesis(plain(t), [*names], hypothesis, _HOW, hint) for t in texts]
+        R, value = (np.concatenate(parts) for parts in zip(*read, strict=True))
     if not R.any(axis=1).all():
-        raise InvalidArgument(argument, hypothesis, f"has a row without a coefficient; {_HOW}")
+        raise InvalidArgument("hypothesis", hypothesis, f"has a row without a coefficient; {_HOW}")
     return R, value
-
-
-def _read(
-    names: Sequence[str], texts: list[str], hypothesis: Any, argument: str
-) -> tuple[Array, Array]:
-    """R and value of texts, as patsy reads them."""
-    from patsy import DesignInfo, PatsyError
-
-    if not all(text.strip() for text in texts):
-        raise InvalidArgument(argument, hypothesis, f"is empty; {_HOW}")
-    known = set(names)
-    plain = [re.sub("`([^`]*)`", lambda m: m[1] if m[1] in known else m[0], text) for text in texts]
-    try:
-        with np.errstate(all="ignore"):  # what a division by zero leaves is refused later
-            constraints = [DesignInfo(list(names)).linear_constraint(text) for text in plain]
-    except (PatsyError, AssertionError, IndexError, ValueError) as error:
-        reason = (str(error).splitlines() or ["no linear equation"])[0]
-        words = re.findall(r"[^\W\d][\w.\[\]:]*", " ".join(plain))
-        hints = (did_you_mean(word, tuple(names)) for word in words if word not in names)
-        hint = next(filter(None, hints), "")
-        remedy = f"cannot be read ({reason}{hint}); {_HOW}"
-        raise InvalidArgument(argument, hypothesis, remedy) from None
-    R = np.concatenate([np.asarray(one.coefs, dtype=np.float64) for one in constraints])
-    values = [np.asarray(one.constants, dtype=np.float64).ravel() for one in constraints]
-    return R, np.concatenate(values)
 
 
 # -- tests -------------------------------------------------------------------------------------

@@ -61,7 +61,6 @@ from ldpstats.models.regression.structure import conditional_value, distinct_row
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from statsmodels.iolib.summary import Summary
 
     from ldpstats.models.regression.effects import AveragePredictions, MarginalEffects
 
@@ -227,6 +226,10 @@ class RegressionResults(Coefficients):
 
     Predictions and margins are of the true answers, not of reports. Averages over private
     predictors use their estimated law given the public covariates.
+
+    The summary says that "the reports know as much as m respondents": m is the number of
+    respondents times the p-th root of the ratio of two determinants, those of the information of
+    the reports and of the answers themselves on the p coefficients, an average over them.
 
     Parameters
     ----------
@@ -1182,30 +1185,6 @@ class RegressionResults(Coefficients):
         return plot_effects(self.law, name, at, points, alpha, ax, title)
 
     # -- presentation --------------------------------------------------------------------------
-
-    @names_alpha
-    def summary(self, alpha: float = 0.05, max_rows: int = 40, details: bool = False) -> Summary:
-        """The coefficients with what they rest on, as text, `as_html()` or `as_latex()`.
-
-        Parameters
-        ----------
-        alpha : float
-            One minus the coverage of the intervals.
-        max_rows : int
-            Coefficients shown; the first of them.
-        details : bool
-            Whether the goodness of fit and degrees of freedom are shown.
-
-        Returns
-        -------
-        Summary
-            Of statsmodels. Notes say which tests and intervals the columns have, what the
-            randomisation has cost, and what the reports would say if they were taken for answers.
-            "The reports know as much as m respondents": m is the number of respondents times the
-            p-th root of the ratio of two determinants, those of the information of the reports and
-            of the answers themselves on the p coefficients. It is an average over the coefficients.
-        """
-        return super().summary(alpha, max_rows, details)
 
     def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
         return regression_summary(self, self._tidy(alpha), alpha, max_rows, details)
