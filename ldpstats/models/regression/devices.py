@@ -150,12 +150,10 @@ def check_identified(
     names: list[str],
     known: Sequence[str] = (),
     remedy: str = "",
-    depth: int = 4,
 ) -> None:
     """Refuse devices that leave something open whatever the coefficients, unless a prior is known.
 
-    `known` are parameters with a prior, `remedy` is a further one, and the caller of the package is
-    `depth` calls above.
+    `known` are parameters with a prior, and `remedy` is a further one.
     """
     scale, p, m = likelihood.units, likelihood.p, likelihood.m
     drawn = np.random.default_rng(2024).normal(0.0, 0.7, p)
@@ -176,7 +174,7 @@ def check_identified(
             "these devices alone do not determine the frequencies and the unknown parameters: only "
             f"the shape of the regression does, which data can hardly check. Better {_REMEDY}",
             LDPWarning,
-            stacklevel=depth,
+            stacklevel=4,
         )
 
 

@@ -523,17 +523,6 @@ class PrivatizedOLSResults(Coefficients):
     cov_type : str
         Covariance of the estimates.
 
-    Methods
-    -------
-    conf_int, cov_params, t_test, wald_test, f_test
-        Intervals, covariances, and Wald tests of linear hypotheses.
-    compare_naive
-        What least squares of the reports themselves would give.
-    predict
-        Expected scores of true answers.
-    summary, to_frame, glance, to_maketables
-        All of it in print, or as tables of data.
-
     Examples
     --------
     >>> import numpy as np, pandas as pd, ldpstats as ldp

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -25,6 +26,7 @@ from ldpstats.models.layout import (
 )
 
 __all__ = [
+    "coefficient_labels",
     "coefficients_table",
     "few_notes",
     "kept_information",
@@ -265,6 +267,17 @@ def kept_information(results: Any) -> float:
 
 
 # -- words -------------------------------------------------------------------------------------
+
+
+def coefficient_labels(model: Any, more: Sequence[str] = ()) -> pd.Index[Any]:
+    """Labels of the coefficients, and of others behind them; by equation of a multinomial logit."""
+    if isinstance(model.data.outcome, Multinomial) and not model.unknown:
+        pairs = [(label, name) for label in model.categories[1:] for name in model.exog_names]
+        return pd.MultiIndex.from_tuples(pairs, names=[model.endog_names or "y", "name"])
+    names = model.exog_names + model.threshold_names
+    if model.unknown:  # all equations in one list
+        names = model.all_names[: model.n_shown]
+    return pd.Index([*names, *model.unknown, *more])
 
 
 def model_name(outcome: Any) -> str:

@@ -53,6 +53,7 @@ from ldpstats.models.regression.hypotheses import (
     wald_contrast,
 )
 from ldpstats.models.regression.presentation import (
+    coefficient_labels,
     model_name,
     regression_summary,
     total_epsilon,
@@ -286,6 +287,7 @@ class RegressionResults(Coefficients):
     df: float | None = None
     shares: InformationShares | None = None
     _limits: dict[tuple[float, str], Array] = field(default_factory=dict, init=False)
+    _zeros: dict[int, Probed] = field(default_factory=dict, init=False)
 
     def __getattr__(self, name: str) -> Any:
         # results of statsmodels have these, of answers that were seen
@@ -306,16 +308,7 @@ class RegressionResults(Coefficients):
 
     @cached_property
     def index(self) -> pd.Index[Any]:
-        model = self.model
-        if isinstance(model.data.outcome, Multinomial) and not model.unknown:
-            pairs = [(label, name) for label in model.categories[1:] for name in model.exog_names]
-            return pd.MultiIndex.from_tuples(pairs, names=[model.endog_names or "y", "name"])
-        names = (
-            model.all_names[: model.n_shown]
-            if model.unknown
-            else (model.exog_names + model.threshold_names)
-        )
-        return pd.Index([*names, *model.unknown])
+        return coefficient_labels(self.model)
 
     @property
     def _estimated(self) -> tuple[Array, Array]:
@@ -663,14 +656,9 @@ class RegressionResults(Coefficients):
             top = search(objective, self.theta, model.units, [first], n_random=0).maximum
         return objective.bent_at(top.theta), top
 
-    @cached_property
-    def tested_at_zero(self) -> dict[int, Probed]:
-        """Profiles at zero that were made, by place of the coefficient."""
-        return {}
-
     def _at_zero(self, index: int) -> Probed:
         """The profile where a coefficient is zero: p-value and interval both rest on it."""
-        known = self.tested_at_zero
+        known = self._zeros
         if index not in known:
             objective, top = self.profiled
             nothing = start(self.model.likelihood)
