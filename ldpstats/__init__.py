@@ -45,7 +45,8 @@ if TYPE_CHECKING:
     from ldpstats.models.association.model import AssociationModel
     from ldpstats.models.association.results import AssociationResults
     from ldpstats.models.change import ChangeResults, change
-    from ldpstats.models.dictionary.model import DictionaryModel, DictionaryResults
+    from ldpstats.models.dictionary.model import DictionaryModel
+    from ldpstats.models.dictionary.results import DictionaryResults
     from ldpstats.models.dictionary.survey import (
         DictionaryClient,
         DictionaryReports,
@@ -99,7 +100,8 @@ _HOMES = {  # and the modules of these
     "models.association.model": "AssociationModel",
     "models.association.results": "AssociationResults",
     "models.change": "ChangeResults change",
-    "models.dictionary.model": "DictionaryModel DictionaryResults",
+    "models.dictionary.model": "DictionaryModel",
+    "models.dictionary.results": "DictionaryResults",
     "models.dictionary.survey": "DictionaryClient DictionaryReports DictionarySurvey",
     "models.frequency.model": "FrequencyModel",
     "models.frequency.results": "FrequencyResults",

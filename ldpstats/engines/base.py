@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 import traceback
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import cached_property
 from threading import Event, Thread
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 from ldpstats import errors
 from ldpstats.errors import InvalidArgument, LDPError, NotAvailable, cut
@@ -20,12 +18,9 @@ __all__ = [
     "BATCH_ROWS",
     "Engine",
     "EngineFailure",
-    "Frame",
     "Partial",
-    "Source",
     "needed",
     "of_engine",
-    "other_engine",
     "picked",
     "plain",
     "polled",
@@ -42,8 +37,6 @@ BATCH_ROWS = 1 << 17
 
 Partial = Callable[[Iterator[Any]], Iterator[Any]]
 """From record batches to partial results that add up, as record batches; it can be pickled."""
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +70,10 @@ class Engine:
     def partial(self, frame: Any, function: Partial, schema: Any) -> Iterator[Any]:
         """What `function` makes of the rows where they are, as record batches of the schema."""
         yield from function(self.batches(frame, BATCH_ROWS))
+
+    def joined(self, other: Engine, files: Sequence[str]) -> Engine:
+        """What reads a table of this engine and one of another, from these files among others."""
+        return self
 
     def scan(self, files: Sequence[str], widths: Mapping[str, str]) -> Any:
         """Parquet files, one after another; columns with `widths` differ in type."""
@@ -117,111 +114,6 @@ def stacked(frames: Sequence[Any], widths: Mapping[str, str]) -> Any:
         casts = {name: narwhals.col(name).cast(kind) for name, kind in (texts | wanted).items()}
         made.append(frame.select(*(casts.get(n, narwhals.col(n)) for n in frames[0].columns)))
     return narwhals.concat(made)
-
-
-def other_engine(source: Source, session: Engine) -> str:
-    """What the error about a table of another engine says."""
-    return f"{session.title} cannot see {source.shown}: read both tables into memory"
-
-
-class Source(ABC):
-    """What a query rests on."""
-
-    name: str  # of the argument, for errors
-    engine: Engine
-    ordered: bool  # whether the rows have an order
-    files: Sequence[str] = ()  # Parquet files that it reads
-    left_out: tuple[tuple[str, str], ...] = ()  # files that are not counted, and why
-
-    @cached_property
-    def schema(self) -> Mapping[str, Any]:
-        """The columns with their types, of Narwhals."""
-        return self.tried(lambda: dict(self.root(self.engine.session()).collect_schema()))
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Names of the columns, in order."""
-        return tuple(self.schema)
-
-    @abstractmethod
-    def root(self, session: Engine) -> Any:
-        """All rows, as a lazy frame of Narwhals that runs in this session."""
-
-    def is_text(self, name: str) -> bool:
-        """Whether a column holds text."""
-        import narwhals
-
-        return bool(self.schema[name] == narwhals.String)
-
-    def stored(self, name: str) -> Mapping[bytes, bytes]:
-        """The keys and values that are stored beside a column."""
-        return {}
-
-    def levels(self, name: str) -> tuple[Any, ...] | None:
-        """The values of a column of ordered categories, in order; None for any other column."""
-        return None
-
-    @property
-    @abstractmethod
-    def shown(self) -> str:
-        """What it is, for errors."""
-
-    def tried(self, action: Callable[[], T]) -> T:
-        """What an action returns; its failures name the data."""
-        with running(self.name, self.shown):
-            return action()
-
-    def streamed(self, batches: Callable[[], Iterator[Any]]) -> Iterator[Any]:
-        """`tried` for an action that returns batches one after another."""
-        with running(self.name, self.shown):
-            yield from batches()
-
-    def partial(
-        self,
-        frame: Callable[[Any], Any],
-        function: Partial,
-        schema: Any,
-        names: Sequence[str],
-        whole: bool,
-    ) -> Iterator[Any]:
-        """Run `function` on `frame(root)`: all rows of the columns `names` if `whole`."""
-        session = self.engine.session()
-
-        def run() -> Iterator[Any]:
-            return session.partial(frame(self.root(session)), function, schema)
-
-        return self.streamed(run)
-
-    def first(self, found: Callable[[Any], Any]) -> str | None:
-        """The place of the first row that `found` selects; None where rows have no place."""
-        return None
-
-
-@dataclass(frozen=True, eq=False)
-class Frame(Source):
-    """A lazy frame that somebody made; it stays on the connection or session that it has."""
-
-    name: str
-    native: Any
-    engine: Engine
-    ordered: bool = False
-
-    def root(self, session: Engine) -> Any:
-        if session.title != self.engine.title:
-            raise NotAvailable(other_engine(self, session))
-        return self.engine.seen(self.native)
-
-    def levels(self, name: str) -> tuple[Any, ...] | None:
-        import narwhals
-
-        kind = self.schema[name]
-        # in Arrow, too, an Enum of Polars is ordered and one of DuckDB is not
-        ordered = self.engine.title == "Polars" and isinstance(kind, narwhals.Enum)
-        return tuple(kind.categories) if ordered else None
-
-    @property
-    def shown(self) -> str:
-        return type(self.native).__name__
 
 
 # -- Errors of engines, turned into one that names the data and says what to do -------------------

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ldpstats.engines.base import Engine, Source, other_engine, polled, running
-from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.engines.base import Engine, polled, running
+from ldpstats.engines.query import Query
+from ldpstats.errors import InvalidArgument
 from ldpstats.io.storage import reading
 
 __all__ = ["SUFFIXES", "DuckDB", "Embedded", "database"]
@@ -123,6 +124,11 @@ class Embedded(DuckDB):
         cursor.execute("SET enable_progress_bar = false")
         return Session(cursor)
 
+    def joined(self, other: Engine, files: Sequence[str]) -> Engine:
+        theirs = other.databases if isinstance(other, Embedded) else ()
+        databases = dict.fromkeys((*self.databases, *theirs))
+        return Embedded(tuple(databases), tuple(files)) if databases else self
+
     def __reduce__(self) -> Any:
         # a copy, here or in another process, has a database of its own
         return Embedded, (self.databases, self.files)
@@ -170,14 +176,11 @@ def _name(path: Path) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Database(Source):
+class Database(Query):
     """A table, or a view, of a database file, which is only read."""
 
-    name: str
     path: Path
     table: tuple[str, str]  # schema and name
-    engine: Engine
-    ordered: bool = False
 
     @property
     def shown(self) -> str:
@@ -185,7 +188,7 @@ class Database(Source):
 
     def root(self, session: Engine) -> Any:
         if not isinstance(session, Session):
-            raise NotAvailable(other_engine(self, session))
+            self.refuse_engine(session)
         names = ".".join(map(_quoted, self.table))
         return session.seen(session.connection.sql(f"SELECT * FROM {_name(self.path)}.{names}"))
 
@@ -217,4 +220,4 @@ def database(name: str, path: Path, table: str | None) -> Database:
         remedy = f"must be one table of the database, which has {shown}"
     if len(fits) != 1:
         raise InvalidArgument("table", table, remedy)
-    return Database(name, path, fits[0], engine)
+    return Database(name, engine, path, fits[0])

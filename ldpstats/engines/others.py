@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from ldpstats.arguments import one_of
-from ldpstats.engines.base import Engine, Frame, Partial, needed, stacked
+from ldpstats.engines.base import Engine, Partial, needed, stacked
 from ldpstats.engines.database import SUFFIXES, DuckDB, Embedded, database
 from ldpstats.engines.parquet import found_files, is_files, parquet
-from ldpstats.engines.query import Query
+from ldpstats.engines.query import Frame, Query
 from ldpstats.errors import InvalidArgument
 from ldpstats.io.storage import checked_path, refusal
 
@@ -104,14 +104,13 @@ def opened(
             raise InvalidArgument("table", table, f"goes with a database ({', '.join(SUFFIXES)})")
         if report:
             raise InvalidArgument("on_error", "report", "goes with lists of files")
-        frame = _frame(data, name)
-        return None if frame is None else Query(frame)
+        return _frame(data, name)
     if not isinstance(data, list | tuple) and checked_path(data).name.lower().endswith(SUFFIXES):
         if engine not in (None, "duckdb"):
             raise InvalidArgument("engine", engine, "a DuckDB database is read by DuckDB alone")
         if report:
             raise InvalidArgument("on_error", "report", "goes with lists of files")
-        return Query(database(name, checked_path(data), table))
+        return database(name, checked_path(data), table)
     if table is not None:
         raise InvalidArgument("table", table, f"goes with a database ({', '.join(SUFFIXES)})")
     found = found_files(data, report)
@@ -124,7 +123,7 @@ def opened(
             raise InvalidArgument("on_error", "report", "goes with Parquet files: convert these")
         return None
     made: Engine = ENGINES[engine or "duckdb"]()
-    return Query(parquet(name, found, made, report))
+    return parquet(name, found, made, report)
 
 
 def _frame(data: Any, name: str) -> Frame | None:
@@ -132,11 +131,11 @@ def _frame(data: Any, name: str) -> Frame | None:
     kind = type(data)
     package = kind.__module__.partition(".")[0]
     if package in ("duckdb", "_duckdb") and kind.__name__ == "DuckDBPyRelation":
-        return Frame(name, data, DuckDB())
+        return Frame(name, DuckDB(), data)
     if package == "polars":
-        return Frame(name, data, Polars()) if kind.__name__ == "LazyFrame" else None
+        return Frame(name, Polars(), data) if kind.__name__ == "LazyFrame" else None
     if package == "pyspark":
-        return Frame(name, data, Spark()) if kind.__name__ == "DataFrame" else None
+        return Frame(name, Spark(), data) if kind.__name__ == "DataFrame" else None
     if package in ("builtins", "numpy", "pandas", "pyarrow", "ldpstats"):
         return None
     import narwhals
@@ -145,4 +144,4 @@ def _frame(data: Any, name: str) -> Frame | None:
     if not isinstance(lazy, narwhals.LazyFrame):
         return None
     native = lazy.to_native()
-    return Frame(name, native, Engine()) if native is data else _frame(native, name)
+    return Frame(name, Engine(), native) if native is data else _frame(native, name)

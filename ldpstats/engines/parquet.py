@@ -19,13 +19,14 @@ from ldpstats.engines.base import (
     Engine,
     EngineFailure,
     Partial,
-    Source,
     of_engine,
+    picked,
     reason,
     running,
     tell,
 )
 from ldpstats.engines.database import Embedded
+from ldpstats.engines.query import Query
 from ldpstats.errors import InvalidArgument, LDPWarning
 from ldpstats.io.storage import checked_path, reading, refusal
 from ldpstats.io.tables import file_format
@@ -41,21 +42,19 @@ _CHANGED = "changed while it was in use: make the survey anew"
 
 
 @dataclass(frozen=True, eq=False)
-class Files(Source):
+class Files(Query):
     """Parquet files of one schema.
 
     With `report`, files that turn out to be damaged are left out from then on, with a warning.
     """
 
-    name: str
-    engine: Engine
     footers: Mapping[str, Footer]
     report: bool
     refused: tuple[tuple[str, str], ...] = ()  # when they were opened
     damaged: dict[str, str] = field(default_factory=dict)  # found since
 
     @property
-    def ordered(self) -> bool:  # type: ignore[override]
+    def ordered(self) -> bool:
         return self.engine.keeps_order
 
     @property
@@ -63,7 +62,7 @@ class Files(Source):
         return next(iter(self.footers)) if len(self.footers) == 1 else f"{len(self.footers)} files"
 
     @property
-    def left_out(self) -> tuple[tuple[str, str], ...]:  # type: ignore[override]
+    def left_out(self) -> tuple[tuple[str, str], ...]:
         return (*self.refused, *self.damaged.items())
 
     @property
@@ -71,7 +70,7 @@ class Files(Source):
         return next(iter(self.footers.values())).columns
 
     @property
-    def files(self) -> list[str]:  # type: ignore[override]
+    def files(self) -> list[str]:
         """Those that are counted."""
         return [file for file in self.footers if file not in self.damaged]
 
@@ -198,26 +197,21 @@ class Files(Source):
 
     # -- parts ---------------------------------------------------------------------------------
 
-    def partial(
-        self,
-        frame: Callable[[Any], Any],
-        function: Partial,
-        schema: Any,
-        names: Sequence[str],
-        whole: bool,
-    ) -> Iterator[Any]:
+    def partial(self, names: Sequence[str], function: Partial, schema: Any) -> Iterator[Any]:
+        self._check(names)
         if not self.engine.in_threads:
             session = self.engine.session()
 
             def collected() -> list[Any]:
-                return list(session.partial(frame(self.root(session)), function, schema))
+                chosen = picked(self.frame(session), names)
+                return list(session.partial(chosen, function, schema))
 
             yield from self.tried(collected)
             return
         self.refused_changed(self.files)
-        yield from shares(self, frame, function, names, whole)
+        yield from shares(self, names, function)
 
-    def first(self, found: Callable[[Any], Any]) -> str | None:
+    def place(self, test: Any) -> str | None:
         places = {"filename", "file_row_number"}
         if places & {name.casefold() for name in self.columns}:
             return None
@@ -226,7 +220,7 @@ class Files(Source):
         def run() -> Any:
             session = self._checker.session()
             table = session.scan(self.files, self.widths, **dict.fromkeys(places, True))
-            rows = found(table).select(*sorted(places))
+            rows = self.filtered_frame(table).filter(test).select(*sorted(places))
             number = narwhals.col("file_row_number").min()
             return session.table(rows.group_by("filename").agg(number))
 
@@ -537,19 +531,14 @@ def _twice(file: Path, known: dict[tuple[int, int], Path]) -> str:
 SHARE_ROWS = 1 << 20
 
 
-def shares(
-    source: Files,
-    frame: Callable[[Any], Any],
-    function: Partial,
-    names: Sequence[str],
-    whole: bool,
-) -> Iterator[Any]:
+def shares(source: Files, names: Sequence[str], function: Partial) -> Iterator[Any]:
     """What `function` makes of the shares of all files; nothing of a file that is left out."""
 
     def batches(file: str, groups: list[int] | None) -> Iterator[Any]:
         if groups is None:
             session = source.engine.session()
-            yield from session.batches(frame(session.scan([file], source.widths)), BATCH_ROWS)
+            chosen = source.filtered_frame(session.scan([file], source.widths))
+            yield from session.batches(picked(chosen, names), BATCH_ROWS)
             return
         import pyarrow.parquet
 
@@ -578,7 +567,7 @@ def shares(
         begun = []
         for file in source.files:
             cut: Iterable[list[int] | None] = [None]
-            if whole:
+            if not source.filters:
                 cut = _small_groups(source.footers[file])
             begun.append((file, [pool.submit(work, file, groups) for groups in cut]))
         done, everything = 0, sum(len(futures) for _, futures in begun)

@@ -8,78 +8,107 @@ engine adds numbers is its own: sums of weights agree to a relative 1e-12, and h
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, reduce
+from functools import reduce
 from operator import and_, or_
-from typing import Any, TypeVar
+from typing import Any, NoReturn, Self, TypeVar
 
 from ldpstats.engines.base import (
     BATCH_ROWS,
     Engine,
     EngineFailure,
     Partial,
-    Source,
     picked,
     plain,
+    running,
     sorted_cells,
 )
-from ldpstats.engines.database import Embedded
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.io.tables import columns_shown
 
-__all__ = ["LEAST_WEIGHT", "MOST_BYTES", "MOST_WEIGHT", "Query", "faults"]
+__all__ = ["LEAST_WEIGHT", "MOST_BYTES", "MOST_WEIGHT", "Frame", "Query", "faults"]
+
+T = TypeVar("T")
 
 
 MOST_BYTES = 1 << 31  # of distinct rows that a query returns
 
 
 @dataclass(frozen=True, eq=False)
-class Query:
+class Query(ABC):
     """Rows of a table that an engine holds; nothing is read until something is asked."""
 
-    source: Source
-    filters: tuple[Any, ...] = ()  # expressions of Narwhals that must be true
-    _known: dict[tuple[tuple[str, str], ...], int] = field(default_factory=dict, repr=False)
+    name: str  # of the argument, for errors
+    engine: Engine
+    filters: tuple[Any, ...] = field(default=(), kw_only=True)  # expressions that must be true
+    _known: dict[Any, Any] = field(default_factory=dict, repr=False, kw_only=True)
+    _types: dict[str, Any] = field(default_factory=dict, repr=False, kw_only=True)
+
+    @abstractmethod
+    def root(self, session: Engine) -> Any:
+        """All rows, as a lazy frame of Narwhals that runs in this session."""
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """Names of the columns, in order."""
-        return self.source.columns
+    @abstractmethod
+    def shown(self) -> str:
+        """What it is, for errors."""
+
+    @property
+    def files(self) -> Sequence[str]:
+        """Parquet files that it reads."""
+        return ()
 
     @property
     def ordered(self) -> bool:
         """Whether the rows have an order, which `rows` and `batches` keep."""
-        return self.source.ordered
+        return False
 
     @property
     def left_out(self) -> tuple[tuple[str, str], ...]:
         """Files that are not counted, and why; only with on_error="report"."""
-        return self.source.left_out
+        return ()
+
+    @property
+    def schema(self) -> Mapping[str, Any]:
+        """The columns with their types, of Narwhals."""
+        if not self._types:
+            root = self.tried(lambda: self.root(self.engine.session()).collect_schema())
+            self._types.update(root)
+        return self._types
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns, in order."""
+        return tuple(self.schema)
 
     def type(self, name: str) -> Any:
         """The type of a column, of Narwhals."""
         self._check([name])
-        return self.source.schema[name]
+        return self.schema[name]
 
     def is_text(self, name: str) -> bool:
         """Whether a column holds text."""
-        self._check([name])
-        return self.source.is_text(name)
+        import narwhals
+
+        return bool(self.type(name) == narwhals.String)
 
     def stored(self, name: str) -> Mapping[bytes, bytes]:
         """The keys and values that Parquet files store beside a column."""
-        self._check([name])
-        return self.source.stored(name)
+        return {}
 
     def levels(self, name: str) -> tuple[Any, ...] | None:
         """The values of a column of ordered categories, in order; None for any other column."""
-        self._check([name])
-        return self.source.levels(name)
+        return None
 
-    def filtered(self, expression: Any) -> Query:
+    def filtered(self, expression: Any) -> Self:
         """The rows for which an expression of Narwhals is true."""
         return replace(self, filters=(*self.filters, expression), _known={})
+
+    def whole(self) -> Self:
+        """All rows, whatever is selected."""
+        return replace(self, filters=(), _known={}) if self.filters else self
 
     def __len__(self) -> int:
         if self.left_out not in self._known:
@@ -88,7 +117,7 @@ class Query:
             table = self._collected(lambda frame: frame.select(narwhals.len()))
             # asked again: the query may have left out files
             self._known[self.left_out] = int(table.column(0)[0].as_py())
-        return self._known[self.left_out]
+        return int(self._known[self.left_out])
 
     def cells(
         self, names: Sequence[str], count: str | None = None, most_bytes: int = MOST_BYTES
@@ -180,30 +209,32 @@ class Query:
     def batches(self, names: Sequence[str], rows: int = BATCH_ROWS) -> Iterator[Any]:
         """All rows of some columns, as record batches of at most `rows`, one after another."""
         self._check(names)
-        session = self.source.engine.session()
+        session = self.engine.session()
 
         def run() -> Iterator[Any]:
             return session.batches(picked(self.frame(session), names), rows)
 
-        yield from self.source.streamed(run)
+        yield from self.streamed(run)
 
     def partial(self, names: Sequence[str], function: Partial, schema: Any) -> Iterator[Any]:
         """Run a function of record batches where the data are; its results add up."""
         # once for each share of the rows, in threads or on workers, where it comes pickled; types
         # are those of the source: bytes as binary or fixed-size binary, text also as dictionaries
         self._check(names)
+        session = self.engine.session()
 
-        def chosen(root: Any) -> Any:
-            return picked(self._filtered(root), names)
+        def run() -> Iterator[Any]:
+            return session.partial(picked(self.frame(session), names), function, schema)
 
-        whole = not self.filters
-        yield from self.source.partial(chosen, function, schema, list(names), whole)
+        yield from self.streamed(run)
 
-    def joined(self, other: Query, id: str, suffixes: tuple[str, str]) -> Query:
+    def joined(self, other: Query, id: str, suffixes: tuple[str, str]) -> Joined:
         """Rows of both that agree in the column `id`; a suffix distinguishes other columns."""
         self._check([id, *self.columns])
         other._check([id, *other.columns])
-        both = Joined(self.source.name, self, other, id, suffixes)
+        files = [*self.files, *other.files]
+        engine = self.engine.joined(other.engine, files)
+        both = Joined(self.name, engine, self, other, id, suffixes)
         try:
             _ = both.schema
         except EngineFailure as error:
@@ -211,7 +242,7 @@ class Query:
                 raise
             remedy = "are on different connections: make both on one, or read both into memory"
             raise NotAvailable(f"{both.shown}: {remedy}") from None
-        return Query(both)
+        return both
 
     def commonest(self, name: str) -> tuple[Any, int]:
         """The value that most rows hold, and how many do; (None, 0) where no row has one."""
@@ -244,36 +275,54 @@ class Query:
         self._check([name])
         column = narwhals.col(name)
         test = column.is_null() if value is None else column == value
-        return self.source.first(lambda root: self._filtered(root).filter(test))
+        return self.place(test)
+
+    def place(self, test: Any) -> str | None:
+        """The first row for which an expression is true; None where rows have no place."""
+        return None
 
     def frame(self, session: Engine) -> Any:
         """The rows, as a lazy frame of Narwhals that runs in this session."""
-        return self._filtered(self.source.root(session))
+        return self.filtered_frame(self.root(session))
 
-    # -- inside --------------------------------------------------------------------------------
-
-    def _filtered(self, frame: Any) -> Any:
+    def filtered_frame(self, frame: Any) -> Any:
+        """The rows of a frame that are not filtered out."""
         for expression in self.filters:
             frame = frame.filter(expression)
         return frame
+
+    def refuse_engine(self, session: Engine) -> NoReturn:
+        """Refuse the session of another engine."""
+        raise NotAvailable(f"{session.title} cannot see {self.shown}: read both tables into memory")
+
+    def tried(self, action: Callable[[], T]) -> T:
+        """What an action returns; its failures name the data."""
+        with running(self.name, self.shown):
+            return action()
+
+    def streamed(self, batches: Callable[[], Iterator[Any]]) -> Iterator[Any]:
+        """`tried` for an action that returns batches one after another."""
+        with running(self.name, self.shown):
+            yield from batches()
+
+    # -- inside --------------------------------------------------------------------------------
 
     def _collected(self, made: Any, most_bytes: int | None = None) -> Any:
         """What `made` of the frame yields, as a table of Arrow; None beyond `most_bytes`."""
 
         def run() -> Any:
-            session = self.source.engine.session()
+            session = self.engine.session()
             return session.table(made(self.frame(session)), most_bytes)
 
-        return self.source.tried(run)
+        return self.tried(run)
 
     def _check(self, names: Sequence[str]) -> None:
-        engine = self.source.engine
         for name in names:
             if name not in self.columns:
                 remedy = f"no such column; the table has {columns_shown(self.columns)}"
                 raise InvalidArgument("column", name, remedy)
-            if re.fullmatch(engine.misread, name, re.DOTALL):
-                remedy = f"is a pattern or a field to {engine.title}, not a name: rename it"
+            if re.fullmatch(self.engine.misread, name, re.DOTALL):
+                remedy = f"is a pattern or a field to {self.engine.title}, not a name: rename it"
                 raise InvalidArgument("column", name, remedy)
 
     def _some(self, name: str, test: Any) -> list[Any]:
@@ -283,17 +332,34 @@ class Query:
         return found
 
 
-# -- Two tables side by side, row by row of the same identifier -----------------------------------
+@dataclass(frozen=True, eq=False)
+class Frame(Query):
+    """A lazy frame that somebody made; it stays on the connection or session that it has."""
 
+    native: Any
 
-T = TypeVar("T")
+    def root(self, session: Engine) -> Any:
+        if session.title != self.engine.title:
+            self.refuse_engine(session)
+        return self.engine.seen(self.native)
+
+    def levels(self, name: str) -> tuple[Any, ...] | None:
+        import narwhals
+
+        kind = self.schema[name]
+        # in Arrow, too, an Enum of Polars is ordered and one of DuckDB is not
+        ordered = self.engine.title == "Polars" and isinstance(kind, narwhals.Enum)
+        return tuple(kind.categories) if ordered else None
+
+    @property
+    def shown(self) -> str:
+        return type(self.native).__name__
 
 
 @dataclass(frozen=True, eq=False)
-class Joined(Source):
-    """An inner join; every column but the identifier has the suffix of its side."""
+class Joined(Query):
+    """Two tables side by side: every column but the identifier has the suffix of its side."""
 
-    name: str
     left: Query
     right: Query
     id: str
@@ -308,33 +374,18 @@ class Joined(Source):
             remedy = f"would name two columns {twice or self.id!r}: choose others"
             raise InvalidArgument("suffixes", self.suffixes, remedy)
 
-    @cached_property
-    def engine(self) -> Engine:  # type: ignore[override]
-        left, right = self.left.source, self.right.source
-        both = left.engine, right.engine
-        if isinstance(both[0], Embedded) and isinstance(both[1], Embedded):
-            databases = dict.fromkeys([*both[0].databases, *both[1].databases])
-            if databases:  # one that reads both sides, and nothing else
-                return Embedded(tuple(databases), tuple(self.files))
-        return both[0]
-
     @property
-    def files(self) -> Sequence[str]:  # type: ignore[override]
-        return [*self.left.source.files, *self.right.source.files]
-
-    @property
-    def ordered(self) -> bool:  # type: ignore[override]
-        return False
+    def files(self) -> Sequence[str]:
+        return [*self.left.files, *self.right.files]
 
     @property
     def shown(self) -> str:
-        return f"{self.left.source.shown} joined with {self.right.source.shown}"
+        return f"{self.left.shown} joined with {self.right.shown}"
 
     def _renamed(self, side: int) -> dict[str, str]:
         """The columns of a side, and their names here."""
-        source = (self.left, self.right)[side].source
-        suffix = self.suffixes[side]
-        return {old: old if old == self.id else old + suffix for old in source.columns}
+        columns, suffix = (self.left, self.right)[side].columns, self.suffixes[side]
+        return {old: old if old == self.id else old + suffix for old in columns}
 
     def root(self, session: Engine) -> Any:
         names = self._renamed(0), self._renamed(1)
@@ -345,33 +396,29 @@ class Joined(Source):
         both = left.join(right, how="inner", left_on=self.id, right_on=theirs)
         return picked(both, list(dict.fromkeys([*names[0].values(), *names[1].values()])))
 
-    def _origin(self, name: str) -> tuple[Source, str]:
+    def _origin(self, name: str) -> tuple[Query, str]:
         """The table of a column, which exists, and its name there."""
-        sides = enumerate((self.left.source, self.right.source))
-        return next(
-            (source, old)
-            for side, source in sides
-            for old, new in self._renamed(side).items()
-            if new == name
-        )
+        renamed = [(new, side, old) for side in (0, 1) for old, new in self._renamed(side).items()]
+        side, old = next((side, old) for new, side, old in renamed if new == name)
+        return (self.left, self.right)[side], old
 
     def stored(self, name: str) -> Mapping[bytes, bytes]:
-        source, old = self._origin(name)
-        return source.stored(old)
+        query, old = self._origin(name)
+        return query.stored(old)
 
     def levels(self, name: str) -> tuple[Any, ...] | None:
-        source, old = self._origin(name)
-        return source.levels(old)
+        query, old = self._origin(name)
+        return query.levels(old)
 
     @property
-    def left_out(self) -> tuple[tuple[str, str], ...]:  # type: ignore[override]
-        return (*self.left.source.left_out, *self.right.source.left_out)
+    def left_out(self) -> tuple[tuple[str, str], ...]:
+        return (*self.left.left_out, *self.right.left_out)
 
     def tried(self, action: Callable[[], T]) -> T:
-        return self.left.source.tried(lambda: self.right.source.tried(action))
+        return self.left.tried(lambda: self.right.tried(action))
 
     def streamed(self, batches: Callable[[], Iterator[Any]]) -> Iterator[Any]:
-        return self.left.source.streamed(lambda: self.right.source.streamed(batches))
+        return self.left.streamed(lambda: self.right.streamed(batches))
 
 
 # -- Sums of weights by group, as an expression that every engine evaluates where its rows are ----

@@ -29,8 +29,7 @@ import numpy.typing as npt
 from ldpstats.arguments import level
 from ldpstats.errors import InvalidArgument
 from ldpstats.inference.binomial import checked_tallies
-from ldpstats.inference.tables.effects import Spread, blocks_of
-from ldpstats.inference.tables.permutation import Cumulants
+from ldpstats.inference.tables.permutation import Cumulants, Spread, blocks_of
 from ldpstats.inference.tails import chi2_pvalue
 
 __all__ = [

@@ -82,22 +82,8 @@ class HadamardDesign(BlockDesign):
 
     Category x belongs to the part ``x // (b - 1)`` and there to the row ``j = x % (b - 1) + 1`` of
     the matrix ``H[j, y] = (-1)^(number of ones in j & y)``. Label ``part * b + y`` is its own where
-    H[j, y] is 1: b/2 of the labels of its part. The first row, all ones, is nobody's.
-
-    Parameters
-    ----------
-    k : int
-        Number of categories, at most ``parts * (order - 1)``.
-    parts, order : int
-        The number of matrices, and their order b, a power of two.
-
-    Examples
-    --------
-    >>> HadamardDesign(3, 1, 4).holds(np.arange(4)).astype(int)
-    array([[1, 1, 1],
-           [0, 1, 0],
-           [1, 0, 0],
-           [0, 0, 1]])
+    H[j, y] is 1: b/2 of the labels of its part. The first row, all ones, is nobody's. There are at
+    most ``parts * (order - 1)`` categories; b is a power of two.
     """
 
     k: int

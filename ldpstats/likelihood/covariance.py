@@ -321,7 +321,8 @@ def uniformised(p: npt.ArrayLike, a: float, b: npt.ArrayLike, n: float) -> Covar
     With m = b + a p it equals (diag(m) - m m')/(n a^2) = J^-1 - p p'/n. For k-RR (KBR16 eq. 4)
     a = (e^eps - 1)/(e^eps + k - 1) and b = 1/(e^eps + k - 1).
     """
-    return multinomial(_uniformised_law(p, a, b), n).scaled(1.0 / a**2)
+    m, n, scale = _uniformised_law(p, a, b), positive("n", n), 1.0 / a**2
+    return Covariance(m / n * scale, np.array([[-1.0 / n * scale]]), m[:, None])
 
 
 def uniformised_fpe16(p: npt.ArrayLike, a: float, b: npt.ArrayLike, n: float) -> Covariance:
@@ -347,17 +348,21 @@ _TILE = 512  # rows at a time, so that what comes between stays small beside a l
 
 def _symmetric(core: Array) -> Array:
     """The mean of a matrix and its transpose; refused where they differ beyond rounding."""
-    tiles = [slice(i, i + _TILE) for i in range(0, len(core), _TILE)]
-    apart = [float(np.abs(core[i] - core[:, i].T).max(initial=0.0)) for i in tiles]
-    if not any(apart):
+    apart = 0.0
+    for i in range(0, len(core), _TILE):
+        tile = slice(i, i + _TILE)
+        apart = max(apart, float(np.abs(core[tile] - core[:, tile].T).max(initial=0.0)))
+    if not apart:
         return core
-    if max(apart) > 1e-8 * float(max(core.max(initial=0.0), -core.min(initial=0.0))):
+    if apart > 1e-8 * float(max(core.max(initial=0.0), -core.min(initial=0.0))):
         raise InvalidArgument("core", core, "must be symmetric; pass (C + C.T) / 2 if it is")
     return np.asarray((core + core.T) / 2)
 
 
 def _forms(F: Array, core: Array) -> Array:
     """The diagonal of F core F', shape (k,)."""
+    if max(F.shape) <= _TILE:
+        return np.asarray(np.einsum("ir,ir->i", F @ core, F))
     tiles = [slice(i, i + _TILE) for i in range(0, len(F), _TILE)]
     if F.shape[1] > 2 * _TILE:  # half the work, where a factor can be had
         from scipy.linalg import blas, lapack

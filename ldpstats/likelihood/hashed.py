@@ -47,7 +47,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
+from ldpstats.errors import NotAvailable, NotIdentified
 from ldpstats.likelihood.covariance import Covariance
 from ldpstats.likelihood.moments import LARGEST_LIST, CellBounds, Check, Misfit, Moments, OwnCounts
 from ldpstats.likelihood.tallies import (
@@ -78,7 +78,6 @@ __all__ = [
 
 Array = npt.NDArray[Any]
 
-_LARGEST_MATRIX = 1 << 27  # entries that matrix() is willing to form: 1 GB as float64
 _LARGE = 1 << 18  # cells from which compiled loops repay the import of numba
 _LOOKED_UP = 1 << 15  # cells at a time
 _BLOCK = 1 << 18  # entries of dense rows at a time in a Gram matrix (2 MB)
@@ -107,22 +106,6 @@ class HashDesign:
     slope: float = 1.0
     background: float = 0.0
 
-    def __post_init__(self) -> None:
-        cells, m = self.cells, self.n_cells
-        if cells.ndim != 3 or cells.dtype not in (np.uint16, np.uint32):
-            form = f"{cells.dtype} of shape {cells.shape}"
-            raise InvalidArgument("cells", form, "must be uint16 or uint32 of shape (C, S, h)")
-        if not cells.flags.c_contiguous:
-            raise InvalidArgument("cells", cells.shape, "must be contiguous: np.ascontiguousarray")
-        if cells.size and int(cells.max()) > m:
-            raise InvalidArgument("cells", int(cells.max()), f"must be cells below n_cells = {m}")
-        for j in range(1, cells.shape[2]):
-            last = cells[:, :, j]
-            for i in range(j):
-                if np.any((cells[:, :, i] == last) & (last < m)):
-                    remedy = f"lists a cell twice; put n_cells = {m} in place of a repeated hash"
-                    raise InvalidArgument("cells", cells.shape, remedy)
-
     @property
     def shape(self) -> tuple[int, int]:
         """Number of equations C m and of candidates S."""
@@ -145,18 +128,18 @@ class HashDesign:
         from ldpstats.kernels.cells import scatter
 
         out = np.empty(C * self.n_cells + 1)
-        scatter(self._flat, values, out)
+        scatter(self.cells.reshape(C, -1), values, out)
         return out[:-1].reshape(C, self.n_cells)
 
     def owners(self, v: Array) -> Array:
         """H' v, shape (S,): the sum of v, shape (C m,), over the cells that each candidate owns."""
-        S, h = self.cells.shape[1:]
+        C, S, h = self.cells.shape
         if self.cells.size < _LARGE:
             return np.asarray(self._by_cohort(v).sum(axis=0))
         from ldpstats.kernels.cells import gather
 
         out = np.zeros(S * h)
-        gather(self._flat, self._padded(v), out)
+        gather(self.cells.reshape(C, -1), self._padded(v), out)
         return np.asarray(out.reshape(S, h).sum(axis=1))
 
     def times(self, p: Array) -> Array:
@@ -185,7 +168,7 @@ class HashDesign:
 
         out, shift = np.zeros(S * h), float(self.background * np.sum(p))
         values, weights = np.repeat(p, h), np.reshape(w, (C, self.n_cells))
-        total = normal(self._flat, weights, values, shift, out)
+        total = normal(self.cells.reshape(C, -1), weights, values, shift, out)
         own = out.reshape(S, h).sum(axis=1)
         return np.asarray(self.slope**2 * (own - self.background * total))
 
@@ -283,21 +266,11 @@ class HashDesign:
 
     def matrix(self) -> Array:
         """A as a dense array, shape (C m, S)."""
-        d, S = self.shape
-        if d * S > _LARGEST_MATRIX:
-            raise NotAvailable(
-                f"a dense matrix of {d} equations and {S} candidates takes {d * S / (1 << 27):.0f} "
-                "GB: use the products times, adjoint and gram"
-            )
         return np.concatenate([self.block(c) for c in range(self.n_cohorts)])
 
     def take(self, index: Array) -> HashDesign:
         """The design of some candidates, given by their positions or a boolean mask."""
         return replace(self, cells=np.ascontiguousarray(self.cells[:, index]))
-
-    @property
-    def _flat(self) -> Array:
-        return self.cells.reshape(self.n_cohorts, -1)
 
     def _places(self, part: slice) -> Array:
         """Places of the owned cells of some cohorts among C rows of m cells and one for none."""
@@ -454,24 +427,12 @@ _FEWEST_COHORTS = 8  # from which tests over incomplete lists keep their level
 
 @dataclass(frozen=True, eq=False)
 class CohortMoments(Moments):
-    """Equations of hashed candidates from one or several mechanisms.
+    """Equations of hashed candidates from one or several mechanisms."""
 
-    Parameters
-    ----------
-    sources : tuple of CohortSource
-        Over the same S candidates.
-    is_open : bool
-        Whether answers may not be among the candidates.
-    describe : callable
-        ``describe()`` says in words which candidates cannot be told apart, or what would help.
-    incomplete : bool
-        Whether the covariance allows for answers that are not listed, see `open_ended`.
-    """
-
-    sources: tuple[CohortSource, ...]
+    sources: tuple[CohortSource, ...]  # over the same S candidates
     is_open: bool = field()  # required, whatever `Moments` has
-    describe: Callable[[], str]
-    incomplete: bool = False
+    describe: Callable[[], str]  # which candidates cannot be told apart, or what would help
+    incomplete: bool = False  # the covariance allows for answers not listed, see `open_ended`
     kind: str = "cohorts"
 
     @property
@@ -587,11 +548,9 @@ class CohortMoments(Moments):
         p = self.estimate()[0]
         return project_subsimplex(p) if self.is_open or not p.size else project_simplex(p)
 
-    def spread(self, p: Array) -> Array:
-        """Covariance of the right-hand side ``A' D t`` at p, shape (S, S)."""
-        return self._with_collisions(self._noise(p))
-
-    def _with_collisions(self, noise: Array) -> Array:
+    def spread(self, p: Array | None = None) -> Array:
+        """Covariance of the right-hand side ``A' D t`` at p, by default `plug_in`: (S, S)."""
+        noise = self._plug_in_noise if p is None else self._noise(p)
         if not self.collisions:
             return noise
         return np.asarray(noise + self.collisions * self._collision_spread)
@@ -600,9 +559,7 @@ class CohortMoments(Moments):
         return np.asarray(sum(source.noise.spread(source, p) for source in self.sources))
 
     def covariance(self, p: Array | None = None) -> Covariance:
-        inverse = self.inverse
-        X = self._with_collisions(self._plug_in_noise) if p is None else self.spread(p)
-        return Covariance(np.zeros(self.k), X, inverse)
+        return Covariance(np.zeros(self.k), self.spread(p), self.inverse)
 
     @cached_property
     def _plug_in_noise(self) -> Array:
@@ -619,20 +576,16 @@ class CohortMoments(Moments):
         return [source.moved - source.design.times(p) for source in self.sources]
 
     @cached_property
-    def _noise_moments(self) -> tuple[float, float]:
-        """Mean and variance, by noise, of the weighted squares before fitting, at the plug-in."""
-        p = self.plug_in()
-        mean, variance = np.sum([s.noise.misfit(s, p) for s in self.sources], axis=0)
-        return float(mean), float(variance)
-
-    @cached_property
-    def _noise_squares(self) -> tuple[float, float, float]:
-        """Weighted residual sum of squares, and its mean by noise before and after fitting."""
-        pairs = zip(self.sources, self._residuals, strict=True)
+    def _noise_squares(self) -> tuple[float, float, float, float]:
+        """Weighted residual sum of squares; by noise its mean and variance before fitting, at the
+        plug-in, and its mean after.
+        """
+        pairs, p = zip(self.sources, self._residuals, strict=True), self.plug_in()
         statistic = sum(float(source.weights @ residual**2) for source, residual in pairs)
-        full = self._noise_moments[0]
+        full, variance = np.sum([s.noise.misfit(s, p) for s in self.sources], axis=0).tolist()
         # least squares takes up the part of the noise that the candidates can follow
-        return statistic, full, full - float(np.vdot(self.inverse, self._plug_in_noise))
+        taken = float(np.vdot(self.inverse, self._plug_in_noise))
+        return statistic, full, variance, full - taken
 
     def misfit(self) -> Misfit | None:
         """Goodness of fit of the candidates; None where they can explain any frequencies seen."""
@@ -642,8 +595,8 @@ class CohortMoments(Moments):
     def _misfit(self) -> Misfit | None:
         if not self.has_errors or not (self.k or self.is_open):
             return None
-        statistic, full, mean = self._noise_squares
-        variance = self._noise_moments[1] * mean / full if full > 0.0 else 0.0
+        statistic, full, variance, mean = self._noise_squares
+        variance = variance * mean / full if full > 0.0 else 0.0
         if mean < _SATURATED * full or variance <= 1e-12 * mean**2:  # or too few reports to tell
             return None
         # weighted squares that one unlisted answer brings to the cells that it owns, and leaves
@@ -702,18 +655,18 @@ class CohortMoments(Moments):
 
     def information(self, p: Array) -> Array | None:
         """Of labels at p, if nobody holds anything but the candidates; None for bits."""
-        if not all(source.is_labels for source in self.sources):
+        if not all(source.noise.is_labels for source in self.sources):
             return None
         return np.asarray(sum(source.information(p) for source in self.sources))
 
     def pinned(self, p: Array) -> npt.NDArray[np.bool_]:
-        labels = [source.pinned(p) for source in self.sources if source.is_labels]
+        labels = [source.pinned(p) for source in self.sources if source.noise.is_labels]
         return np.any(labels, axis=0) if labels else super().pinned(p)
 
     def influences(self, p: Array) -> list[tuple[int, Array, Array]] | None:
         """Of labels: each cohort is a source by itself; None where others than candidates count."""
         size = self.k * sum(source.ones.size for source in self.sources)
-        if self.is_open or size > LARGEST_LIST or not all(s.is_labels for s in self.sources):
+        if self.is_open or size > LARGEST_LIST or not all(s.noise.is_labels for s in self.sources):
             return None
         influences = []
         for source in self.sources:
@@ -739,7 +692,7 @@ class CohortMoments(Moments):
         (source,) = self.sources
         C, m = source.ones.shape
         cells = np.sort(source.design.cells.reshape(C, -1), axis=1)
-        if not source.is_labels or source.given is not None or m != self.k:
+        if not source.noise.is_labels or source.given is not None or m != self.k:
             return None
         if not np.array_equal(cells, np.broadcast_to(np.arange(m), (C, m))):
             return None
@@ -771,13 +724,13 @@ class CohortMoments(Moments):
             return self
         if incomplete or misfit.pvalue < _DOUBT:
             return self.open_ended()
-        rest = self._unexplained(Uncertain(self.estimate()[0], self.covariance()))
-        return self.open_ended() if rest.is_positive(_DOUBT) or self.is_blind else self
+        rest = self.unexplained(Uncertain(self.estimate()[0], self.covariance()))
+        missing = rest is not None and rest.is_positive(_DOUBT)
+        return self.open_ended() if missing or self._is_blind(misfit) else self
 
     def unexplained(self, linear: Uncertain) -> Unexplained | None:
-        return self._unexplained(linear) if self.is_open else None
-
-    def _unexplained(self, linear: Uncertain) -> Unexplained:
+        if not self.is_open:
+            return None
         p = linear.estimate[linear.places]
         if linear.covariance is None or not p.size:
             return Unexplained(1.0 - float(p.sum()), np.nan)
@@ -825,7 +778,7 @@ class CohortMoments(Moments):
         """
         if not self.incomplete or not self.k:
             return 0.0
-        statistic, full, mean = self._noise_squares
+        statistic, full, _, mean = self._noise_squares
         share = [source.collision_variance * source.weights.sum() for source in self.sources]
         rate = sum(share) - float(np.vdot(self.inverse, self._collision_spread))
         if rate <= _SATURATED * sum(share) or mean < _SATURATED * full:
@@ -856,15 +809,11 @@ class CohortMoments(Moments):
             int(np.count_nonzero(source.reports)) * source.design.n_cells for source in self.sources
         )
 
-    @property
-    def is_blind(self) -> bool:
+    def _is_blind(self, misfit: Misfit) -> bool:
         """Whether `misfit` may miss collisions that matter to the estimates.
 
         It weighs all cells alike, but a cohort counts in the estimates by the square of its weight.
         """
-        misfit = self.misfit()
-        if misfit is None:
-            return True
         w = np.concatenate([source.weights for source in self.sources])
         uneven = np.count_nonzero(w) * float((w**2).sum()) / float(w.sum()) ** 2
         return bool(2.0 * np.sqrt(misfit.variance) / misfit.mean * uneven > _BLIND)
@@ -893,8 +842,7 @@ class CohortMoments(Moments):
         if not self.collisions or not self._has_influences:  # so many cells that none matters
             return plain
         third = self._collision_moments[2]
-        spread = self._with_collisions(self._plug_in_noise)
-        scale = float(np.vdot(self.inverse, spread)) / self.k
+        scale = float(np.vdot(self.inverse, self.spread())) / self.k
         fourth = 0.0  # what collisions of equal answers add, but for scales
         for number, c, leverage, _ in _influences(self.sources, self.inverse):
             source = self.sources[number]
@@ -983,33 +931,15 @@ class Noise(ABC):
 
 @dataclass(frozen=True, eq=False)
 class CohortSource:
-    """The equations of one mechanism's reports.
+    """The equations of one mechanism's reports."""
 
-    Parameters
-    ----------
-    design : HashDesign
-        A, with C cohorts of m cells and S candidates.
-    offset : float
-        Mean of a cell that no candidate explains.
-    ones : array of int64, shape (C, m)
-        How often each label was reported, or each bit set.
-    reports : array of int64, shape (C,)
-        Reports of each cohort.
-    precision : float
-        Weight of an equation per report: one over the variance of a cell at the uniform p.
-    noise : Noise
-        What the covariance of the frequencies is.
-    given : array, shape (C,), or None
-        Weight of the equations of each cohort; None for `precision` times `reports`.
-    """
-
-    design: HashDesign
-    offset: float
-    ones: Array
-    reports: Array
-    precision: float
+    design: HashDesign  # A, with C cohorts of m cells and S candidates
+    offset: float  # mean of a cell that no candidate explains
+    ones: Array  # (C, m), how often each label was reported, or each bit set
+    reports: Array  # (C,) of each cohort
+    precision: float  # weight of an equation per report: over the variance of a cell at uniform p
     noise: Noise
-    given: Array | None = None
+    given: Array | None = None  # (C,) weights of cohorts; None for `precision` times `reports`
 
     @cached_property
     def moved(self) -> Array:
@@ -1017,11 +947,6 @@ class CohortSource:
         n = self.reports[:, None]
         t = np.divide(self.ones, n, out=np.full(self.ones.shape, self.offset), where=n > 0)
         return np.asarray((t - self.offset).reshape(-1))
-
-    @property
-    def is_labels(self) -> bool:
-        """Whether a report sets exactly one cell."""
-        return self.noise.is_labels
 
     @property
     def cohort_weights(self) -> Array:
@@ -1103,7 +1028,7 @@ class CohortSource:
         """What shares of the reports any answers whatever could set of the cells."""
         design = self.design
         low = self.offset - design.slope * design.background
-        most = None if self.is_labels else min(design.cells.shape[2], design.n_cells)
+        most = None if self.noise.is_labels else min(design.cells.shape[2], design.n_cells)
         return CellBounds(self.ones, self.reports, low, low + design.slope, most)
 
     def information(self, p: Array) -> Array:
@@ -1128,7 +1053,7 @@ class CohortSource:
     def reach(self, c: int, rows: Array) -> tuple[Array, Array]:
         """Least and largest of `rows`, (q, S), times A_c' (t - offset) for one report, (q,)."""
         weights = rows @ self.design.block(c).T
-        low, high = (label_reach if self.is_labels else bit_reach)(weights)
+        low, high = (label_reach if self.noise.is_labels else bit_reach)(weights)
         base = self.offset * weights.sum(axis=1)
         return low - base, high - base
 

@@ -27,7 +27,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -205,19 +205,6 @@ class JointMoments(Moments):
         law = stratum.listing.plug_in(self.plug_in()).reshape(self.sizes)
         return product_covariance(one.reported(), other.reported(), law, self.nobs)
 
-    def path_moments(self, p: Array, V: Array | None = None) -> list[PathMoments] | None:
-        """Moments, by stratum, along the path of each cell from p; None where they are unknown.
-
-        V is the covariance of p, shape (k, k), None where that is too large.
-        """
-        moments = []
-        for stratum in self.strata:
-            of_paths = stratum.path_moments(p, self.inverses, V) if stratum.alphabets else None
-            if of_paths is None:
-                return None
-            moments.append(of_paths)
-        return moments
-
     def variances(self) -> Array:
         """Variances of the estimate, shape (k,), without their covariances; one stratum."""
         if len(self.strata) > 1:
@@ -292,34 +279,6 @@ class Alphabet:
         """Mean outer products of the features given the true category, shape (f f, k)."""
         F = self.features
         return np.concatenate([(F * F[:, [i]]).T @ self.channel for i in range(F.shape[1])])
-
-
-@dataclass(frozen=True, eq=False)
-class PathMoments:
-    """Moments of the unbiased products of features of one stratum along paths of distributions.
-
-    On the path of a cell its frequency goes from 0 to 1 while the others keep their proportions.
-
-    Parameters
-    ----------
-    nobs : int
-        Number of respondents of the stratum.
-    own, rest : array, shape (3, k)
-        First three moments, for each cell, of respondents who are in it, and of the others.
-    step : array, shape (k,)
-        How far one report more, of the combination that tells most of the cell, moves the sum.
-    share : array, shape (k,)
-        Part of the variance that the count of this combination has, at the distribution given.
-    doubt : array, shape (k,)
-        Variance of the second moments in `rest`, which are estimates; zero where it is not known.
-    """
-
-    nobs: int
-    own: Array
-    rest: Array
-    step: Array
-    share: Array
-    doubt: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -415,12 +374,20 @@ class Stratum:
         mean = apply_along(p, [a.features.T @ a.channel for a in self.alphabets])
         return np.asarray(self.nobs * (outer - np.outer(mean, mean)))
 
-    def path_moments(self, p: Array, solve: Sequence[Array], V: Array | None) -> PathMoments | None:
-        """Moments along the path of each cell from p, of covariance V; None for too many reports.
+    def path_moments(
+        self, p: Array, solve: Sequence[Array], V: Array | None
+    ) -> tuple[Array, Array, Array, Array, Array] | None:
+        """Moments of unbiased products of features along the path of each cell from p; or None.
 
-        `solve` makes features unbiased: a matrix for each variable, or one for all.
+        On the path its frequency goes from 0 to 1 while the others keep their proportions. First
+        three moments of respondents in the cell, and of others, (3, k) each; how far one report
+        more moves the sum, of the combination that tells most of the cell, and the part of the
+        variance at p that the count of this has; variance of the second moments of others, zero
+        where V, the covariance of p, is not known. `solve` makes features unbiased: a matrix for
+        each variable, or one for all. None for reports that are too many or cannot be listed.
         """
-        assert self.alphabets is not None
+        if self.alphabets is None:
+            return None
         features = [alphabet.features for alphabet in self.alphabets]
         channels = [alphabet.channel for alphabet in self.alphabets]
         if len(solve) < len(features):
@@ -454,15 +421,13 @@ class Stratum:
         some = variance > _ROUNDING * step**2
         share = np.clip(np.divide(part, variance, out=np.ones_like(part), where=some), 0.0, 1.0)
         doubt = np.zeros(p.size)
-        if (
-            V is not None
-        ):  # variances of means over all cells but one, within what their range allows
+        if V is not None:  # variances of means over all cells but one, within what ranges allow
             rates = np.array(reduce(np.kron, [(G**2).T @ Q for G, Q in maps])) - rest[1][:, None]
             np.fill_diagonal(rates, 0.0)
             most = -rates.max(axis=1) * rates.min(axis=1)
             of_means = np.einsum("ij,ij->i", rates @ V, rates) / np.maximum(others, _ALONE) ** 2
             doubt = np.where(alone, 0.0, np.clip(of_means, 0.0, most))
-        return PathMoments(self.nobs, own, rest, step, share, doubt)
+        return own, rest, step, share, doubt
 
 
 def apply_along(values: Array, matrices: Sequence[Array]) -> Array:
@@ -880,21 +845,14 @@ class Decoding(ABC):
 
     phi: Array
     place: Codes
+    # whether `phi` is the same in every domain, as it does not depend on the weights
+    is_fixed: ClassVar[bool] = False
+    is_open: ClassVar[bool] = False  # whether other answers than the listed ones are possible
 
     @property
     def k(self) -> int:
         """Number of categories, or of candidates."""
         return int(self.phi.shape[1])
-
-    @property
-    def is_fixed(self) -> bool:
-        """Whether `phi` is the same in every domain, as it does not depend on the weights."""
-        return True
-
-    @property
-    def is_open(self) -> bool:
-        """Whether other answers than the listed ones are possible."""
-        return False
 
     @property
     def laws(self) -> tuple[tuple[Codes | slice, Decoding], ...]:
@@ -930,6 +888,7 @@ class LinearDecoding(Decoding):
     """Reports that all obey the same equations, ``phi = G (t - offset)``."""
 
     equations: Equations
+    is_fixed: ClassVar[bool] = True
 
     def noise_at(self, q: Array) -> Array:
         # the covariance of phi is that of the truth, diag(q) - q q', and the noise
@@ -955,11 +914,7 @@ class CohortDecoding(Decoding):
     p: Array
 
     @property
-    def is_fixed(self) -> bool:
-        return False
-
-    @property
-    def is_open(self) -> bool:
+    def is_open(self) -> bool:  # type: ignore[override]
         return self.moments.is_open
 
     def noise_at(self, q: Array) -> Array:
@@ -984,10 +939,6 @@ class GroupedDecoding(Decoding):
     shares: Array
 
     @property
-    def is_fixed(self) -> bool:
-        return False  # the shares are those of the domain
-
-    @property
     def laws(self) -> tuple[tuple[Codes | slice, Decoding], ...]:
         return self.parts
 
@@ -1010,10 +961,6 @@ class PooledDecoding(Decoding):
     p: Array
     Q: Array
     off: Array
-
-    @property
-    def is_fixed(self) -> bool:
-        return False
 
     def noise_at(self, q: Array) -> Array:
         truth = np.diag(q) - np.outer(q, self.p) - np.outer(self.p, q)

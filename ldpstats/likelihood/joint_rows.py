@@ -21,7 +21,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.errors import InvalidArgument
 from ldpstats.likelihood.hashed import HashDesign, least_squares
 from ldpstats.likelihood.rows import Rows, log_noise
 from ldpstats.likelihood.tallies import project_simplex
@@ -549,10 +548,6 @@ class LabelRows(Rows):
     a: float
     b: float
 
-    def __post_init__(self) -> None:
-        if self.a == 0.0:
-            raise InvalidArgument("a", self.a, "must not be 0: the reports would say nothing")
-
     @property
     def shape(self) -> tuple[int, int]:
         return self.y.size, self.cells.shape[1]
@@ -629,11 +624,6 @@ class BloomRows(Rows):
     n_bits: int
     p1: float
     p0: float
-
-    def __post_init__(self) -> None:
-        for name, value in (("p1", self.p1), ("p0", self.p0)):
-            if not 0.0 < value < 1.0:
-                raise InvalidArgument(name, value, "must lie in (0, 1), for example 0.25")
 
     @property
     def shape(self) -> tuple[int, int]:

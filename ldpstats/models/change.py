@@ -91,7 +91,6 @@ from ldpstats.reports.single import Reports
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from statsmodels.iolib.summary import Summary
 
     from ldpstats.models.results import ContrastLaw
     from ldpstats.models.weighted.results import WeightedResults
@@ -222,11 +221,23 @@ def change_between(
         raise others
     problem = estimates.rests_on(model.evidence, joint.linear)
     pairs = None if problem is None else _pair_features(model.evidence, problem)
-    law = None if pairs is None else _change_law(pairs)
+    law = turnover = test = None
+    if problem is not None and pairs is not None:
+        (f, alphabets), n = pairs, model.evidence.groups[0].counts.n
+        p = problem.in_errors.reshape(joint.sizes)
+        law, turnover = _change_law(f, n, alphabets, p), _turnover_law(alphabets, p, joint.nobs)
     fit = _change_fit(joint, law, called)
-    turnover = None if pairs is None else _turnover_law(pairs)
-    test = _homogeneity(fit, names, pairs, law)
-    return ChangeResults(joint, Changes(law, turnover, test, lost), **vars(fit))
+    d, nobs = fit.linear.estimate, fit.nobs
+    if law is not None:
+        outer = np.asarray((f.T * n) @ f / nobs)  # its mean over respondents
+        fourth = n @ f**4 / nobs
+        some = fourth > 0.0
+        effective = nobs * np.divide(law.second**2, fourth, out=np.zeros(d.size), where=some)
+        test = _homogeneity(d, Covariance.dense(outer / nobs), rare_groups(effective), names)
+    elif fit.linear.covariance is not None:
+        V = fit.linear.covariance + Covariance.dense(np.outer(d, d) / nobs)
+        test = _homogeneity(d, V, np.arange(d.size), names)
+    return ChangeResults(joint, law, turnover, test, lost, **vars(fit))
 
 
 def _margins_alone(
@@ -341,29 +352,13 @@ class ChangeLaw:
         return cls(*(array_from_json(document[field.name]) for field in fields(cls)))
 
 
-@dataclass(frozen=True, eq=False)
-class PairFeatures:
-    """Unbiased features of pairs of reports, and what is known of all reports of each wave."""
+def _pair_features(
+    evidence: Evidence, problem: JointMoments
+) -> tuple[Array, tuple[Alphabet, ...]] | None:
+    """f of each distinct pair of reports, (u, k), and unbiased features of all of each wave.
 
-    values: Array  # (u, k) f of each distinct pair
-    n: Array  # (u,) how often it was seen
-    alphabets: tuple[Alphabet, Alphabet]  # unbiased features of all reports of each wave
-    p: Array  # (k, k) estimated joint distribution, on the simplex
-
-    @property
-    def nobs(self) -> int:
-        """Number of respondents."""
-        return int(self.n.sum())
-
-    def mean(self, power: int) -> Array:
-        """Mean over respondents of a power of f, shape (k,)."""
-        return np.asarray(self.n @ self.values**power / self.nobs)
-
-
-def _pair_features(evidence: Evidence, problem: JointMoments) -> PairFeatures | None:
-    """Features of the pairs of reports; None where these are not alike or cannot be listed.
-
-    `problem` are the moments that the unconstrained joint estimate solves.
+    None where reports are not alike or cannot be listed. `problem` are the moments that the
+    unconstrained joint estimate solves.
     """
     if not evidence.is_exact or len(problem.strata) > 1:
         return None
@@ -380,50 +375,47 @@ def _pair_features(evidence: Evidence, problem: JointMoments) -> PairFeatures | 
         else:
             values = np.asarray(stratum.rows.factors[v].W)
         by_wave.append(values if index is None else values[index])
-    first, second = stratum.alphabets
-    p = problem.in_errors.reshape(evidence.sizes)
-    return PairFeatures(by_wave[1] - by_wave[0], group.counts.n, (first, second), p)
+    return by_wave[1] - by_wave[0], stratum.alphabets
 
 
-def _change_law(pairs: PairFeatures) -> ChangeLaw:
-    """The law of the change of each category."""
+def _change_law(f: Array, n: Array, alphabets: Sequence[Alphabet], p: Array) -> ChangeLaw:
+    """The law of the change of each category, from f seen n times each, with p the joint law."""
     # mean powers 0 to 3 of each feature given the true category, (k, k) each
     first, second = (
-        [(alphabet.features**r).T @ alphabet.channel for r in range(4)]
-        for alphabet in pairs.alphabets
+        [(alphabet.features**r).T @ alphabet.channel for r in range(4)] for alphabet in alphabets
     )
-    before, after = pairs.p.sum(axis=1), pairs.p.sum(axis=0)
+    nobs, before, after = int(n.sum()), p.sum(axis=1), p.sum(axis=0)
     noise = [  # mean variance of each feature given the true category
-        np.asarray((moments[2] - moments[1] ** 2) @ p)
-        for moments, p in ((first, before), (second, after))
+        np.asarray((moments[2] - moments[1] ** 2) @ margin)
+        for moments, margin in ((first, before), (second, after))
     ]
     moved_in = partial(_moved, first, second, _elsewhere(before), np.eye(len(after)))
     moved_out = partial(_moved, first, second, np.eye(len(before)), _elsewhere(after))
     rates = [(moved_in(r) - moved_out(r)) / 2.0 for r in (2, 3)]
     return ChangeLaw(
-        nobs=np.array([float(pairs.nobs)]),
-        mean=pairs.mean(1),
-        second=pairs.mean(2),
-        third=pairs.mean(3),
+        nobs=np.array([float(nobs)]),
+        mean=n @ f / nobs,
+        second=n @ f**2 / nobs,
+        third=n @ f**3 / nobs,
         noise=noise[0] + noise[1],
         second_rate=rates[0],
         third_rate=rates[1],
     )
 
 
-def _turnover_law(pairs: PairFeatures) -> CellLaw:
-    """The law of the share of those who changed, as it varies."""
-    (G, Q), (H, R) = ((a.features, a.channel) for a in pairs.alphabets)
-    stayed = np.eye(len(pairs.p), dtype=bool)
+def _turnover_law(alphabets: Sequence[Alphabet], P: Array, nobs: int) -> CellLaw:
+    """The law of the share of those who changed, as it varies, with P the joint law."""
+    (G, Q), (H, R) = ((a.features, a.channel) for a in alphabets)
+    stayed = np.eye(len(P), dtype=bool)
     changed = 1.0 - G @ H.T  # of each pair of reports
     means = [Q.T @ changed**r @ R for r in (1, 2, 3)]
     laws = []
     for part in (~stayed, stayed):
-        p = pairs.p[part]
+        p = P[part]
         weights = p if p.sum() > 0.0 else np.ones_like(p)  # equal where there is nobody
         laws.append(np.array([[np.average(mean[part], weights=weights)] for mean in means]))
     own, rest = laws
-    return CellLaw(*path_cumulants(own, rest, float(pairs.nobs)), np.zeros(1), np.zeros(1))
+    return CellLaw(*path_cumulants(own, rest, float(nobs)), np.zeros(1), np.zeros(1))
 
 
 def _elsewhere(p: Array) -> Array:
@@ -464,23 +456,9 @@ def _change_fit(joint: AssociationResults, law: ChangeLaw | None, name: str) -> 
     return replace(joint.fit, fitted=fitted, linear=linear, name=name)
 
 
-def _homogeneity(
-    fit: Fit, waves: tuple[str, ...], pairs: PairFeatures | None, law: ChangeLaw | None
-) -> TestResult | None:
-    """Test that both waves have the same distribution; None without a covariance."""
-    d, n = fit.linear.estimate, fit.nobs
-    group, note = np.arange(d.size), ""
-    if pairs is not None and law is not None:
-        f = pairs.values
-        outer = np.asarray((f.T * pairs.n) @ f / pairs.nobs)  # its mean over respondents
-        V = Covariance.dense(outer / n)
-        fourth = pairs.mean(4)
-        effective = n * np.divide(law.second**2, fourth, out=np.zeros(d.size), where=fourth > 0.0)
-        group = rare_groups(effective)
-    elif fit.linear.covariance is None:
-        return None
-    else:
-        V = fit.linear.covariance + Covariance.dense(np.outer(d, d) / n)
+def _homogeneity(d: Array, V: Covariance, group: Array, waves: tuple[str, ...]) -> TestResult:
+    """Test that both waves have the same distribution, with V under the null, by groups."""
+    note = ""
     k = int(group.max()) + 1
     null = f"{waves[0]} and {waves[1]} have the same distribution"
     method = "McNemar test" if k == 2 else "Stuart-Maxwell test"
@@ -500,16 +478,6 @@ def _homogeneity(
 _SPAN = (-1.0, 1.0)  # of a change
 _HEAD = 12  # characters of the head of a column
 _WIDTH = 7.0  # inches
-
-
-@dataclass(frozen=True, eq=False)
-class Changes:
-    """Laws of the changes and of the turnover, the test, None where unknown; persons lost."""
-
-    law: ChangeLaw | None = None
-    turnover_law: CellLaw | None = None
-    homogeneity: TestResult | None = None
-    lost: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -564,12 +532,10 @@ class ChangeResults(Results):
     """
 
     joint: AssociationResults
-    changes: Changes
-
-    law = Part[ChangeLaw | None]("changes", "Variance and skewness of each change, as it varies.")
-    turnover_law = Part[CellLaw | None]("changes", "The same of the turnover.")
-    homogeneity = Part[TestResult | None]("changes", "Test that both waves are alike.")
-    lost = Part[tuple[int, int]]("changes", "Persons in the first wave only, in the second only.")
+    law: ChangeLaw | None = None
+    turnover_law: CellLaw | None = None
+    homogeneity: TestResult | None = None
+    lost: tuple[int, int] = (0, 0)
 
     df_model = Part[int]("joint", "Frequencies of the joint distribution that vary freely.")
     df_resid = Part[int]("joint", "Respondents less `df_model`.")
@@ -737,26 +703,12 @@ class ChangeResults(Results):
         frame = self._estimates_frame(level(alpha))
         P = self.joint.fitted.estimate.reshape(self.joint.sizes)
         for axis in (0, 1):
-            shares = P.sum(axis=1 - axis)
-            frame.insert(axis, self.waves[axis], shares, allow_duplicates=True)
+            frame.insert(axis, self.waves[axis], P.sum(axis=1 - axis), allow_duplicates=True)
         known = not np.isnan(self.linear.bse()).any()
         return frame.assign(pvalue=self.pvalues if known else np.nan)
 
-    @names_alpha
-    def summary(self, alpha: float = 0.05, max_rows: int = 40, details: bool = False) -> Summary:
-        """The change as a statsmodels `Summary`: text (print it), `as_html()` and `as_latex()`.
-
-        Parameters
-        ----------
-        alpha : float
-            One minus the coverage of the intervals.
-        max_rows : int
-            Categories to show; the largest changes where there are more.
-        details : bool
-            Also show how the estimate was computed, and the unconstrained one in any case.
-        """
-        alpha, max_rows = level(alpha), positive_integer("max_rows", max_rows)
-        details, fit, joint, waves = boolean("details", details), self, self.joint, self.waves
+    def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
+        fit, joint, waves = self, self.joint, self.waves
         frame = self.summary_frame(alpha)
         order = np.argsort(-np.abs(frame["linear"].to_numpy()), kind="stable")[:max_rows]
         shown = frame if len(frame) <= max_rows else frame.iloc[np.sort(order)]
@@ -807,7 +759,7 @@ class ChangeResults(Results):
             stubs=distinct_lines(shown.index, LONGEST_LABEL),
             body=[[*figures(row, digits), pvalue_text(p)] for row, p in rows],
             notes=[*notes, *protection_notes(fit), *closing_notes(fit, joint.condition)],
-        ).layout()
+        )
 
     @names_alpha
     def plot(  # type: ignore[override]  # another kind of plot
@@ -882,5 +834,5 @@ class ChangeResults(Results):
             raise InvalidArgument("law", law.mean.shape, f"must be of {len(before)} categories")
         if turnover is not None and turnover.step.size != 1:
             raise InvalidArgument("turnover_law", turnover.step.size, "must be of one share")
-        changes = Changes(law, turnover, test, (first, second))
-        return cls(joint, changes, **vars(_change_fit(joint, law, name)))
+        fit = _change_fit(joint, law, name)
+        return cls(joint, law, turnover, test, (first, second), **vars(fit))

@@ -774,7 +774,7 @@ def _summary(results: GroupedResults, alpha: float, max_rows: int, details: bool
         ("Missing:", str(results.n_missing)),
         ("Epsilon (nats):" if alike else "Epsilon, largest:", epsilon_text(results.epsilon)),
     ]
-    kinds = "; or ".join(dict.fromkeys(interval_kind(fit, fit.laws) for fit in fits))
+    kinds = "; or ".join(dict.fromkeys(interval_kind(fit) for fit in fits))
     source = second_words(together, both, digits)
     notes = [
         interval_note(alpha, f"{kinds}, within each group", touch_ends(together), source),

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from itertools import zip_longest
+from itertools import repeat, zip_longest
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, ParamSpec, Self, TypeVar, overload
 
 import numpy as np
@@ -89,7 +89,7 @@ LONGEST_LABEL = 40
 PAGE_WIDTH = 80  # of a summary whose table is narrower
 _SHORTEST_LINE = 24  # of a value of the header that is broken
 _PIECE = r"\.?(?:[^\s.]|\.(?!\w+\())*\s*"  # "roll(6)", ".when({1: ", "'yes', "
-_PAIRS = (("params", "bse"), ("linear", "linear_se"))
+_ASKED, _LINEAR = ["params", "bse"], ["linear", "linear_se"]
 _HEADER_TEXT = {
     "data_aligns": "lrlr",
     "colsep": "  ",
@@ -116,9 +116,9 @@ class SummaryTable:
         from statsmodels.iolib.tableformatting import fmt_base
 
         heads, stubs = list(self.columns), list(self.stubs)
-        body = [list(row) for row in self.body]
+        body = list(map(list, self.body))
         widths = [max(map(display_width, stubs), default=0), *_widths([heads, *body])]
-        below = [max(10, width) for width in widths]
+        below = np.maximum(widths, 10).tolist()
         header = _narrowed(self.header, max(PAGE_WIDTH, sum(below) + len(below) - 1))
         above = _widths(header)
         # both tables get the width of the wider one
@@ -138,12 +138,15 @@ class SummaryTable:
 
 
 def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
-    return [max(map(display_width, column)) for column in zip(*rows, strict=True)]
+    widths = []
+    for column in zip(*rows, strict=True):
+        widths.append(max(map(display_width, column)))
+    return widths
 
 
 def _narrowed(header: Sequence[Sequence[str]], width: int) -> list[list[str]]:
     """A header of this width: its longest values, such as the steps of a device, on more lines."""
-    rows = [list(row) for row in header]
+    rows = list(map(list, header))
     for value in (1, 3):
         widths = _widths(rows)
         excess = sum(widths) + 6 - width  # with the space between columns
@@ -178,7 +181,9 @@ def _lines(pair: Sequence[str], room: int) -> list[list[str]]:
 
 def one_line(label: object, longest: int) -> str:
     """A label as it is shown: no line breaks or tabs, the middle left out where it is too long."""
-    text = "".join(c if c.isprintable() else " " for c in str(label))
+    text = str(label)
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() else " " for c in text)
     if len(text) <= longest:
         return text
     tail = (longest - 3) // 3
@@ -188,7 +193,7 @@ def one_line(label: object, longest: int) -> str:
 def distinct_lines(labels: Iterable[object], longest: int) -> list[str]:
     """Labels as they are shown, longer or numbered where what tells them apart was left out."""
     labels = list(labels)
-    shown = [one_line(label, longest) for label in labels]
+    shown = list(map(one_line, labels, repeat(longest)))
     for room in (2 * longest, 4 * longest, 0):
         times = Counter(shown)
         for i in [i for i, text in enumerate(shown) if times[text] > 1]:
@@ -204,7 +209,10 @@ def distinct_lines(labels: Iterable[object], longest: int) -> list[str]:
 
 def figures(values: Iterable[float], digits: int) -> list[str]:
     """Numbers with so many decimals; "-" for what was not computed, and no negative zero."""
-    return ["-" if np.isnan(value) else f"{value:z.{digits}f}" for value in values]
+    texts = []
+    for value in values:
+        texts.append("-" if np.isnan(value) else f"{value:z.{digits}f}")
+    return texts
 
 
 def pvalue_words(p: float) -> str:
@@ -243,12 +251,12 @@ def estimate_cells(frame: pd.DataFrame, digits: int, both: bool) -> list[list[st
     """The cells below `estimate_columns`, one row for each of a frame of estimates."""
     second = ["linear", "linear_se"] if both else []
     numbers = frame[["params", "bse", *second, "lower", "upper"]].to_numpy()
-    return [figures(row, digits) for row in numbers]
+    return list(map(figures, numbers, repeat(digits)))
 
 
 def second_shown(frame: pd.DataFrame, details: bool) -> bool:
     """Whether the unconstrained estimate has columns: it is a tenth of a standard error apart."""
-    first, second = (frame[list(pair)].to_numpy(dtype=np.float64) for pair in _PAIRS)
+    first, second = frame[_ASKED].to_numpy(float), frame[_LINEAR].to_numpy(float)
     both_lack = np.isnan(first) & np.isnan(second)
     with np.errstate(divide="ignore", invalid="ignore"):
         apart = np.abs(first - second) / second[:, 1:]
@@ -261,7 +269,7 @@ def second_words(frame: pd.DataFrame, shown: bool, digits: int) -> str:
     """That intervals rest on the unconstrained estimate, where the reader can see a difference."""
     if shown:
         return ", from the unconstrained estimate"
-    first, second = (np.round(frame[list(pair)].to_numpy(), digits) for pair in _PAIRS)
+    first, second = frame[_ASKED].round(digits), frame[_LINEAR].round(digits)
     if np.array_equal(first, second, equal_nan=True):
         return ""
     return ", from the unconstrained estimate, which differs by less than a tenth of a std err"
@@ -314,17 +322,17 @@ def header(
         )
         likely = [(name, f"{x:.2f}" if np.isfinite(x) else "-") for name, x in numbers]
         parts.append((made, [*likely, ("Df model:", str(details.df_model))]))
-    return [
-        [*a, *b]
-        for first, second in parts
-        for a, b in zip_longest(first, second, fillvalue=("", ""))
-    ]
+    rows = []
+    for first, second in parts:
+        for a, b in zip_longest(first, second, fillvalue=("", "")):
+            rows.append([*a, *b])
+    return rows
 
 
 def design_pairs(fit: Fit) -> list[Pair]:
     """The mechanisms, each with its own number of reports where there are several."""
     if len(fit.sources) == 1 or not fit.source_nobs:
-        return [("Mechanism:" if i == 0 else "", source) for i, source in enumerate(fit.sources)]
+        return list(zip(["Mechanism:", *[""] * len(fit.sources)], fit.sources, strict=False))
     own = zip(fit.sources, fit.source_nobs, strict=True)
     return [
         ("Mechanisms:" if i == 0 else "", f"{source}, n = {n}") for i, (source, n) in enumerate(own)

@@ -616,13 +616,13 @@ class PersonalizedResults(Results):
         given, r = self._intermediate_contrasts(row[None]), self.intermediate
         if given is None:
             return None
-        return contrasts.contrast_law(r.linear, r.laws, given[0], r.answers)
+        return contrasts.contrast_law(r, given[0], r.answers)
 
     def _null_law(self, R: Array, gap: Array) -> ReportSums | None:
         given, r = self._intermediate_contrasts(R), self.intermediate
         if given is None:
             return None
-        return contrasts.null_law(r.linear, r.laws, given, gap, r.answers)
+        return contrasts.null_law(r, given, gap, r.answers)
 
     @property
     def pvalues(self) -> pd.Series[float]:

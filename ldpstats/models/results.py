@@ -12,7 +12,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from itertools import product
+from itertools import chain, product, repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -478,6 +478,10 @@ class Results(Stored, Fit):
         """Rows at the end of the summary that are shown however many there are."""
         return 0
 
+    def _stubs(self, labels: pd.Index[Any]) -> list[str]:
+        """Labels of rows of the summary, of which no two are alike."""
+        return distinct_lines(labels, SUMMARY_LABEL)
+
     def _more_columns(self, shown: pd.DataFrame) -> dict[str, Iterable[str]]:
         """Cells behind the intervals, by the heads of their columns."""
         if "presence_pvalue" not in shown:
@@ -501,19 +505,21 @@ class Results(Stored, Fit):
         return closing_notes(self, 1.0)
 
     def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
-        frame, uncut = (table.iloc[self.linear.places] for table in self._rows(alpha))
+        frame, uncut = self._rows(alpha)
+        frame, uncut = frame.iloc[self.linear.places], uncut.iloc[self.linear.places]
         ends = len(frame) - self._n_fixed
         shown = pd.concat([largest(frame.iloc[:ends], max_rows), frame.iloc[ends:]])
         digits, both = decimals(shown), second_shown(frame, details)
         name, left, right = self._heading()
         more = self._more_columns(shown)
-        cells = zip(estimate_cells(shown, digits, both), *more.values(), strict=True)
+        own = zip(*more.values(), strict=True) if more else repeat(())
+        body = map(chain, estimate_cells(shown, digits, both), own)
         return SummaryTable(
             title=name,
             header=header(left, right, self if details else None),
             columns=[*estimate_columns(alpha, both), *more],
-            stubs=distinct_lines(shown.index, SUMMARY_LABEL),
-            body=[[*estimates, *others] for estimates, *others in cells],
+            stubs=self._stubs(shown.index),
+            body=list(map(list, body)),
             notes=[
                 *self._interval_notes(frame, uncut, alpha, second_words(frame, both, digits)),
                 *rest_notes(len(shown) - self._n_fixed, ends),

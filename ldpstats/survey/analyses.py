@@ -63,12 +63,10 @@ from ldpstats.models.plots import maybe_bar, moved, progress_bar
 from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.layout import cohort_column, fingerprint_column
 from ldpstats.reports.single import BitCounts, Counts, Reports, possible_reports, tallied
-from ldpstats.survey.conditions import columns_in, parse
+from ldpstats.survey.conditions import read
 from ldpstats.survey.data import (
     Csv,
     Held,
-    Part,
-    Read,
     Remote,
     Waves,
     held_on,
@@ -115,7 +113,7 @@ def count(
     cohort: str | None = None,
     bits: bool = False,
     missing: str = "count",
-    where: str | None = None,
+    where: Any = None,
     na: Any = (),
     table: str | None = None,
     engine: str | None = None,
@@ -143,7 +141,7 @@ def count(
         linear estimates, but does not give the likelihood.
     missing : {"count", "raise"}
         Count missing reports in `n_missing`, or refuse them.
-    where : str, optional
+    where : str or expression of Narwhals, optional
         A condition on other columns, as for `Survey.where`.
     na : list, or mapping from column to list
         Codes that mean missing, as for `Survey`.
@@ -210,9 +208,7 @@ def count(
             held = held_on(rows, sheet, {} if cohort is None else {column: cohort}, whole=False)
             held.columns_of([] if count is None else [count])
             if where is not None:
-                tree = parse(where)
-                held.prepare(columns_in(tree))
-                held = held.where(tree)
+                held = held.where(read(where))
             data = tally(held, column, bits, count)
             if isinstance(data, Reports):
                 found = data.tally(bits=bits)
@@ -408,8 +404,7 @@ def summed(
     taken = {c: d.take(at) for c, d, at in zip(columns, domains, places, strict=True)}
     sums = list(found.values()) or [made_by.no_counts().bit_counts()]
     n = np.array([part.nobs + part.n_missing for part in sums])
-    read = pyarrow.table(taken)
-    return Part(remote, Read("data", remote.query, read=read), n), sums
+    return remote.part(pyarrow.table(taken), n), sums
 
 
 # -- Two waves of a survey side by side, wherever their rows are ----------------------------------
@@ -426,7 +421,7 @@ def matched(first: Held, second: Held, id: str, suffixes: tuple[str, str]) -> He
             query = first.query.joined(second.query, id, suffixes)
             sizes = len(first), len(second)
             waves = Waves.matched((first, second), id, suffixes, sizes, len(query))
-            return Remote(waves, query, query)
+            return Remote(waves, query)
     for wave in (first, second):
         if not wave.ordered:
             raise NotAvailable(

@@ -10,6 +10,7 @@ import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +21,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import did_you_mean
+from ldpstats.engines.base import picked
 from ldpstats.engines.others import opened
 from ldpstats.engines.parquet import found_files, is_files
 from ldpstats.engines.query import Query
@@ -34,6 +36,7 @@ from ldpstats.io.reports import (
 from ldpstats.io.storage import FilePath, checked_path, refusal
 from ldpstats.io.tables import (
     coded,
+    columns_shown,
     csv_lines,
     file_format,
     missing_texts,
@@ -51,7 +54,7 @@ from ldpstats.reports.layout import (
     fingerprint_column,
 )
 from ldpstats.reports.single import Reports
-from ldpstats.survey.conditions import Condition, expression, known, truth
+from ldpstats.survey.conditions import Condition, in_memory, known, pushed, sides
 from ldpstats.survey.questionnaire import (
     Coded,
     Questionnaire,
@@ -68,8 +71,8 @@ __all__ = [
     "QUESTIONNAIRE_FILE",
     "Csv",
     "Held",
+    "OnEngine",
     "Part",
-    "Read",
     "Remote",
     "Selected",
     "Waves",
@@ -92,6 +95,7 @@ class Held(ABC):
     questionnaire: Questionnaire
     lost: tuple[int, int] = (0, 0)  # persons left out when waves were matched: in one of them only
     ordered: bool = True  # whether rows stay in one order, however often they are read
+    n: Array | None = None  # how many respondents each row stands for; None: one
 
     @property
     @abstractmethod
@@ -115,7 +119,7 @@ class Held(ABC):
     @property
     def respondents(self) -> int:
         """How many respondents the rows are."""
-        return len(self)
+        return len(self) if self.n is None else int(self.n.sum())
 
     def cells(
         self, names: Sequence[str], count: str | None = None
@@ -139,13 +143,23 @@ class Held(ABC):
         """All rows in memory, as far as these questions and columns need them."""
         return self
 
-    def where(self, condition: Condition) -> Held:
-        """The rows for which a condition is true."""
-        return Selected(self, np.flatnonzero(truth(condition, self).true))
+    def where(self, condition: Any) -> Held:
+        """The rows for which a condition, or an expression of Narwhals, is true."""
+        if isinstance(condition, Condition):
+            self.prepare(condition.columns())
+            return Selected(self, np.flatnonzero(sides(condition, in_memory(self))[0]))
+        import narwhals
+        import pyarrow
 
-    def some(self, rows: npt.NDArray[np.int64]) -> Held:
-        """The rows at these positions, each at most once."""
-        return Selected(self, rows)
+        self.prepare(self.public_columns)
+        columns = {}
+        for name in self.public_columns:
+            with suppress(InvalidArgument, OverflowError):  # of values that it may not ask for
+                columns[name] = pyarrow.array(self.public(name).plain(), from_pandas=True)
+        frame = narwhals.from_native(pyarrow.table(columns))
+        check_expression(condition, frame)
+        made = frame.with_columns(condition.alias("where")).get_column("where")
+        return Selected(self, np.flatnonzero(made.fill_null(False).to_numpy()))
 
     @abstractmethod
     def parts_of(self, name: str) -> dict[str, str | None]:
@@ -204,6 +218,20 @@ class Held(ABC):
         if name in self.questionnaire:
             return self.reported(name)
         return as_observed(self.public(name))
+
+
+def check_expression(expression: Any, public: Any) -> None:
+    """Refuse an expression of Narwhals that does not choose rows by columns of a frame."""
+    import narwhals
+    from narwhals.exceptions import ColumnNotFoundError
+
+    try:
+        kinds = list(public.select(expression).collect_schema().values())
+    except ColumnNotFoundError:
+        remedy = f"names a column that is not public; they are {columns_shown(public.columns)}"
+        raise InvalidArgument("where", expression, remedy) from None
+    if kinds != [narwhals.Boolean]:
+        raise InvalidArgument("where", expression, "must be true or false in each row")
 
 
 @dataclass(frozen=True, eq=False)
@@ -382,6 +410,10 @@ class Selected(Derived):
 
     rows: npt.NDArray[np.int64]  # positions, each at most once
 
+    @property
+    def n(self) -> Array | None:  # type: ignore[override]
+        return None if self.whole.n is None else self.whole.n[self.rows]
+
     def __len__(self) -> int:
         return len(self.rows)
 
@@ -472,7 +504,7 @@ def held_on(
     """The rows of a table, with the questions that its columns answer; see `Collected`."""
     if isinstance(rows, Query):
         collected = Collected(OnEngine("data", rows), sheet, cohorts or {}, whole)
-        return Remote(collected, rows, rows)
+        return Remote(collected, rows)
     if isinstance(rows, Csv):
         check_names(rows.name, list(rows.columns))
         for question in sheet.entries:
@@ -492,23 +524,25 @@ def held_on(
 
 @dataclass(frozen=True, eq=False)
 class OnEngine(Table):
-    """The rows of a query as a table that reads a column when it is needed."""
+    """The rows of a query as a table that reads a column when it is needed, or was read."""
 
     frame: Query
+    read: Any = None  # pyarrow.Table of the columns that were read, perhaps of other rows
 
     @property
     def columns(self) -> tuple[str, ...]:
         return self.frame.columns
 
     def __len__(self) -> int:
-        return len(self.frame)
+        return len(self.frame if self.read is None else self.read)
 
     def _column(self, name: str) -> pd.Series[Any]:
         return series_of(self.frame, name, self.arrow(name))
 
     def arrow(self, name: str) -> Any:
         """A column as an array of Arrow."""
-        return self.frame.rows([name]).column(name).combine_chunks()
+        read = self.frame.rows([name]) if self.read is None else self.read
+        return read.column(name).combine_chunks()
 
     def check_marks(self, name: str, made_by: Any) -> None:
         digits = self.frame.cells([name]).column(0).to_pandas()
@@ -531,19 +565,6 @@ class OnEngine(Table):
 
 
 @dataclass(frozen=True, eq=False)
-class Read(OnEngine):
-    """Columns of some rows or cells of a query, which were read."""
-
-    read: Any = None  # pyarrow.Table
-
-    def __len__(self) -> int:
-        return int(self.read.num_rows)
-
-    def arrow(self, name: str) -> Any:
-        return self.read.column(name).combine_chunks()
-
-
-@dataclass(frozen=True, eq=False)
 class Remote(Derived):
     """Rows of a query, of which nothing is in memory.
 
@@ -551,7 +572,6 @@ class Remote(Derived):
     """
 
     query: Query
-    all_rows: Query
     domains: dict[str, Domain] = field(default_factory=dict, repr=False)
     empty: dict[str, bool] = field(default_factory=dict, repr=False)
 
@@ -571,8 +591,14 @@ class Remote(Derived):
     def reported(self, name: str) -> Coded:
         return self.read([name]).reported(name)
 
-    def where(self, condition: Condition) -> Remote:
-        return replace(self, query=self.query.filtered(expression(condition, self)))
+    def where(self, condition: Any) -> Remote:
+        if isinstance(condition, Condition):
+            condition, _ = sides(condition, pushed(self))
+        else:
+            public = picked(self.query.frame(self.query.engine.session()), self.public_columns)
+            self.query.tried(lambda: check_expression(condition, public))
+            condition = condition.fill_null(False)
+        return replace(self, query=self.query.filtered(condition))
 
     def cells(
         self, names: Sequence[str], count: str | None = None
@@ -580,31 +606,32 @@ class Remote(Derived):
         cells = self.query.cells(self.columns_of(names), count)
         last = cells.num_columns - 1  # by place: a column of the table may be called n too
         n, cells = cells.column(last).to_numpy(), cells.remove_column(last)
-        if self.query is self.all_rows:
+        if not self.query.filters:
             self._learn(names, cells)
-        return Part(self, Read("data", self.query, read=cells), n), n
+        return self.part(cells, n), n
 
     def weighted(
         self, names: Sequence[str], weights: Sequence[str], domain: Remote, factors: bool
     ) -> tuple[Part, Any]:
         """Distinct combinations of columns, and `Query.weighted` sums; which are in the domain."""
-        query = self.query
         filters = domain.query.filters
-        cells, sums = query.weighted(self.columns_of(names), weights, filters, factors)
+        cells, sums = self.query.weighted(self.columns_of(names), weights, filters, factors)
         self._learn(names, cells)
-        return Part(self, Read("data", query, read=cells), sums.column("n").to_numpy()), sums
+        return self.part(cells, sums.column("n").to_numpy()), sums
 
     def read(self, names: Sequence[str]) -> Held:
-        if self.ordered:
-            return Part(self, OnEngine("data", self.query))
-        return Part(self, Read("data", self.query, read=self.query.rows(self.columns_of(names))))
+        return self.part(None if self.ordered else self.query.rows(self.columns_of(names)))
+
+    def part(self, read: Any, n: Array | None = None) -> Part:
+        """Rows, or cells of n respondents, of which these columns were read; None: not yet."""
+        return Part(self, OnEngine("data", self.query, read=read), n)
 
     def _learn(self, names: Sequence[str], cells: Any) -> None:
         """Keep the distinct values of public columns, which all cells of a whole table have."""
         for name in names:
             known = name in self.domains or isinstance(self.whole, Waves)
             if not known and self.owner(name) is None:
-                self.domains[name] = Domain.of(self.all_rows, name, cells.column(name))
+                self.domains[name] = Domain.of(self.query.whole(), name, cells.column(name))
 
     def domain(self, name: str) -> Domain:
         """The distinct values of a column in the whole table."""
@@ -615,7 +642,7 @@ class Remote(Derived):
                 domain = wave.domain(old)
                 self.domains[name] = replace(domain, column=replace(domain.column, name=name))
             else:
-                self.domains[name] = Domain.of(self.all_rows, name)
+                self.domains[name] = Domain.of(self.query.whole(), name)
         return self.domains[name]
 
     # -- what conditions ask --------------------------------------------------------------------
@@ -637,7 +664,9 @@ class Remote(Derived):
             assert isinstance(wave, Remote)
             return wave.is_empty(old)
         if name not in self.empty:
-            self.empty[name] = not len(self.all_rows.filtered(known(name, self.compared(name))))
+            self.empty[name] = not len(
+                self.query.whole().filtered(known(name, self.compared(name)))
+            )
         return self.empty[name]
 
     def distinct(self, names: Sequence[str]) -> tuple[Held, list[list[Any]]]:
@@ -652,7 +681,7 @@ class Remote(Derived):
         else:
             read = self.query.cells(columns)
             read = read.remove_column(read.num_columns - 1)
-        values = Part(self, Read("data", self.query, read=read))
+        values = self.part(read)
         first = [next(iter(self.parts_of(name))) for name in names]
         return values, [read.column(column).to_pylist() for column in first]
 
@@ -663,21 +692,11 @@ class Part(Derived):
 
     whole: Remote
     table: OnEngine
-    n: Array | None = None  # how many respondents each cell stands for
+    n: Array | None = None
     parsed: dict[str, Coded] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
         return len(self.table)
-
-    @property
-    def respondents(self) -> int:
-        return len(self) if self.n is None else int(self.n.sum())
-
-    def some(self, rows: npt.NDArray[np.int64]) -> Held:
-        if self.n is None or not isinstance(self.table, Read):
-            return super().some(rows)
-        table = replace(self.table, read=self.table.read.take(rows))
-        return Part(self.whole, table, self.n[rows])
 
     def prepare(self, names: Iterable[str]) -> None:
         """Nothing: the columns were read, or are read one by one."""

@@ -161,10 +161,10 @@ def _refuse_weights(name: str, values: Array, design: SampleDesign, na: tuple[st
 def whole_of(data: Held) -> Held:
     """The sample that some rows were selected from."""
     if isinstance(data, Remote):
-        return replace(data, query=data.all_rows)
+        return replace(data, query=data.query.whole())
     if isinstance(data, Selected):
         return whole_of(data.whole)
-    if isinstance(data, Part) and data.whole.query is not data.whole.all_rows:
+    if isinstance(data, Part) and data.whole.query.filters:
         raise NotAvailable(
             "these rows were chosen by a mask after where(), so that the rest of the sample is not "
             "known: choose them by where(condition) alone"
@@ -208,7 +208,7 @@ def _within(made: Weighed) -> Weighed:
         for stage in sample.stages
     )
     return Weighed(
-        made.cells.some(at),
+        Selected(made.cells, at),
         replace(sample, stages=stages, n=sample.n[at], w=sample.w[at], w2=sample.w2[at]),
         made.inside[at],
         None if made.sums is None else made.sums[at],

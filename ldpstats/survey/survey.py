@@ -21,7 +21,8 @@ from ldpstats.mechanisms import PUM, Mechanism
 from ldpstats.models.association.model import AssociationModel
 from ldpstats.models.association.results import AssociationResults
 from ldpstats.models.change import ChangeResults, change_between
-from ldpstats.models.dictionary.model import DictionaryModel, DictionaryResults
+from ldpstats.models.dictionary.model import DictionaryModel
+from ldpstats.models.dictionary.results import DictionaryResults
 from ldpstats.models.dictionary.survey import DictionarySurvey
 from ldpstats.models.frequency.model import FrequencyModel
 from ldpstats.models.frequency.results import FrequencyResults
@@ -47,7 +48,7 @@ from ldpstats.survey.analyses import (
     sums_suffice,
     tally,
 )
-from ldpstats.survey.conditions import And, columns_in, parse, words
+from ldpstats.survey.conditions import Condition, read
 from ldpstats.survey.data import (
     Held,
     Remote,
@@ -69,7 +70,6 @@ from ldpstats.survey.estimates import (
     weighted_model,
     whole_of,
 )
-from ldpstats.survey.tables import Column
 
 __all__ = ["Survey", "survey_design"]
 
@@ -242,7 +242,7 @@ class Survey:
     def __len__(self) -> int:
         return len(self.data)
 
-    def where(self, condition: str) -> Self:
+    def where(self, condition: Any) -> Self:
         """The respondents for whom a condition on public columns is true.
 
         Of a survey with a design they are a domain: variances count the units and strata of the
@@ -250,13 +250,14 @@ class Survey:
 
         Parameters
         ----------
-        condition : str
-            Comparisons (== != < <= > >=, also 18 <= age < 65), ``in [...]``, ``not in [...]``,
-            ``is missing``, ``is not missing``, columns of booleans; joined by ``and``, ``or``,
-            ``not`` and parentheses. Text is quoted, dates as '2024-12-31'; names that are not one
-            word stand in `backquotes`. A missing cell makes a comparison neither true nor false.
-            Text has no order; ordered categoricals and the answers to `Observed` questions have
-            that of their categories.
+        condition : str, expression of Narwhals, or mask
+            As text: comparisons (== != < <= > >=, also 18 <= age < 65), ``in [...]``, ``not in
+            [...]``, ``is missing``, ``is not missing``, columns of booleans; joined by ``and``,
+            ``or``, ``not`` and parentheses. Text is quoted, dates as '2024-12-31'; names that are
+            not one word stand in `backquotes`. A missing cell makes a comparison neither true nor
+            false. Text has no order; ordered categoricals and the answers to `Observed` questions
+            have that of their categories. An expression, such as ``narwhals.col("age") > 18``, is
+            evaluated by Narwhals where the rows are; a mask is that of ``survey[mask]``.
 
         Raises
         ------
@@ -272,13 +273,14 @@ class Survey:
         >>> len(survey.where("18 <= age and not age > 80"))
         1
         """
-        tree = parse(condition)
-        self.data.prepare(columns_in(tree))
+        if isinstance(condition, np.ndarray | pd.Series | list):
+            return self[condition]
+        tree = read(condition)
         chosen = self.data.where(tree)
         if not len(chosen):
             counted = f": none of {len(self)} rows"
-            if isinstance(tree, And):
-                sizes = [f"{words(part)}: {len(self.data.where(part))}" for part in tree.parts]
+            if isinstance(tree, Condition) and tree.sign == "and":
+                sizes = [f"{part.text}: {len(self.data.where(part))}" for part in tree.parts]
                 counted = f"; of {len(self)} rows alone: {', '.join(sizes)}"
             raise InvalidArgument("where", condition, f"is true for nobody{counted}")
         return replace(self, data=chosen)
@@ -1269,7 +1271,7 @@ def survey_design(
     if beside:
         extras = replace(extras, offset=rows.numbers("offset", beside[0]))
     frame = pd.DataFrame(
-        {name: _values(rows.unasked(name)) for name in asked.columns}, index=rows.index
+        {name: rows.unasked(name).plain() for name in asked.columns}, index=rows.index
     )
     reports = {}
     for name in asked.questions:
@@ -1305,20 +1307,3 @@ def check_options(how: Mapping[str, Any], fit: Callable[..., Any]) -> None:
             if name == "alpha":
                 remedy += "; pass alpha to summary() or conf_int()"
             raise InvalidArgument(name, value, remedy)
-
-
-def _values(column: Column) -> Any:
-    """A public column as formula engines know it, (n,): missing numbers NaN, others None."""
-    codes, values, missing = column.codes, column.values, column.missing
-    if column.ordered is not None and column.kind != "empty":
-        labels: Any = values.tolist() if column.kind != "date" else values
-        return pd.Categorical.from_codes(codes, categories=labels, ordered=column.ordered)
-    if column.kind == "number":
-        whole = values.dtype == object and not missing.any()
-        numbers = values.astype(np.int64 if whole else np.float64)
-        return numbers[codes] if not missing.any() else np.append(numbers, np.nan)[codes]
-    if column.kind == "date":
-        return np.append(values, np.datetime64("NaT"))[codes]
-    if column.kind == "boolean" and not missing.any():
-        return values.astype(bool)[codes]
-    return np.append(values.astype(object), [None])[codes]

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, Protocol, runtime_checkable
 
@@ -17,7 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import did_you_mean, listed
-from ldpstats.errors import HIDDEN, InvalidArgument, NotAvailable
+from ldpstats.errors import HIDDEN, InvalidArgument
 from ldpstats.io.tables import columns_shown
 from ldpstats.labels import as_series, missing_entries, written_as
 from ldpstats.reports.layout import check_fingerprints, in_pandas, is_of_bytes, plain_bytes
@@ -146,6 +145,22 @@ class Column:
             values = np.array([int(value) for value in values.tolist()], dtype=object)
         place = np.append(np.cumsum(seen) - 1, -1)
         return Column(self.name, kind, place[self.codes].astype(np.int64), values, self.ordered)
+
+    def plain(self) -> Any:
+        """As formula engines know it, (n,): missing numbers NaN, others None."""
+        codes, values, missing = self.codes, self.values, self.missing
+        if self.ordered is not None and self.kind != "empty":
+            labels: Any = values.tolist() if self.kind != "date" else values
+            return pd.Categorical.from_codes(codes, categories=labels, ordered=self.ordered)
+        if self.kind == "number":
+            whole = values.dtype == object and not missing.any()
+            numbers = values.astype(np.int64 if whole else np.float64)
+            return numbers[codes] if not missing.any() else np.append(numbers, np.nan)[codes]
+        if self.kind == "date":
+            return np.append(values, np.datetime64("NaT"))[codes]
+        if self.kind == "boolean" and not missing.any():
+            return values.astype(bool)[codes]
+        return np.append(values.astype(object), [None])[codes]
 
 
 def as_column(name: str, series: pd.Series[Any]) -> Column:
@@ -313,62 +328,82 @@ class _Stream(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Table(ABC):
-    """A table of any kind; `Table.of` finds which. No error shows what a table holds."""
+class Table:
+    """A table of pandas, Polars or Arrow. No error shows what it holds."""
 
     # nor the columns of a `secret` one, of true answers: without a header, the first respondent's
     # answers are their names; frames made of it lack its notes, which may hold answers too
 
     name: str  # of the argument, for errors
-    frame: Any  # as it was given
+    frame: Any  # as it was given; anything else that Arrow reads as what it reads
     secret: bool = False
     na: MissingCodes = NO_CODES
+    batch: bool = False  # whether a record batch was given
 
     @staticmethod
     def of(data: object, name: str = "data", secret: bool = False) -> Table:
         """See a frame as a table; refuse anything else, and columns without names of their own."""
-        table: Table
-        kind = type(data)
+        kind, frame, batch = type(data), data, False
         polars = kind.__name__ if kind.__module__.partition(".")[0] == "polars" else ""
-        if isinstance(data, pd.DataFrame):
-            table = _Pandas(name, data, secret)
-        elif polars == "DataFrame":
-            table = _Polars(name, data, secret)
-        elif polars == "LazyFrame":
+        if polars == "LazyFrame":
             raise InvalidArgument(name, "LazyFrame", "is not computed yet: pass .collect() of it")
-        elif isinstance(data, _Stream) and not isinstance(data, pd.Series) and not polars:
-            table = _Arrow(name, data, secret)
-        else:
+        known = isinstance(data, pd.DataFrame) or polars == "DataFrame"
+        if not known and isinstance(data, _Stream) and not isinstance(data, pd.Series | str):
+            import pyarrow
+
+            batch = isinstance(data, pyarrow.RecordBatch)
+            with suppress(pyarrow.ArrowException, TypeError, ValueError):
+                frame = pyarrow.Table.from_batches([data]) if batch else pyarrow.table(data)
+                known = True
+            if not known:
+                remedy = f"must be {_FRAMES}: Arrow reads no table from this"
+                raise InvalidArgument(name, kind.__name__, remedy)
+        if not known:
             hint = ""
             if isinstance(data, Mapping):
                 hint = ": pass pandas.DataFrame(...) of the dict"
             elif isinstance(data, pd.Series):
                 hint = ": pass .to_frame(NAME) of the Series"
             raise InvalidArgument(name, kind.__name__, f"must be {_FRAMES}{hint}")
+        table = Table(name, frame, secret, batch=batch)
         check_names(name, list(table.columns), secret)
         return table
 
     @property
-    @abstractmethod
+    def _of_arrow(self) -> bool:
+        return type(self.frame).__module__.partition(".")[0] == "pyarrow"
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns, in order."""
+        return tuple(self.frame.column_names if self._of_arrow else self.frame.columns)
 
-    @abstractmethod
     def __len__(self) -> int:
-        """Number of rows."""
+        return len(self.frame)
 
     @property
     def index(self) -> pd.Index[Any]:
         """Labels of the rows: their numbers from 0, but for tables of pandas."""
+        if isinstance(self.frame, pd.DataFrame):
+            return self.frame.index
         return pd.RangeIndex(len(self))
 
-    @abstractmethod
     def _column(self, name: str) -> pd.Series[Any]:
         """A column that exists."""
+        if isinstance(self.frame, pd.DataFrame):
+            found = self.frame[name]
+            if isinstance(found.dtype, pd.ArrowDtype):  # read as of Arrow: pandas does not know all
+                return from_arrow(found.array.__arrow_array__())
+            return found.reset_index(drop=True)
+        if self._of_arrow:
+            return from_arrow(self.frame.column(name))
+        import pyarrow
 
-    def _arranged(self, columns: Mapping[str, pd.Series[Any] | None]) -> Any:
-        """The frame of `arranged`, from columns that were checked."""
-        raise NotAvailable(f"{self.name}: this table is not changed: read it first")
+        column = self.frame.get_column(name)
+        with suppress(pyarrow.ArrowException):
+            return from_arrow(column.to_arrow())
+        remedy = f"is of the type {column.dtype}, which Arrow does not have: cast it"
+        raise InvalidArgument("column", name, remedy)
 
     def column(self, name: str) -> pd.Series[Any]:
         """A column as a Series numbered from 0, missing codes missing, in categories too."""
@@ -413,14 +448,20 @@ class Table(ABC):
 
     def index_names(self) -> tuple[Any, ...]:
         """Names of the index of pandas, which stays beside the columns of frames made of it."""
-        return ()
+        if isinstance(self.frame, pd.DataFrame):
+            return tuple(self.frame.index.names)
+        if not self._of_arrow:
+            return ()
+        notes = _noted(self.frame.schema.metadata) or {"columns": [], "index_columns": []}
+        levels = [(c["field_name"], c["name"]) for c in notes["columns"]]
+        return tuple(name for field, name in levels if field in _levels(notes) and field != name)
 
-    def prepare(self, names: Iterable[str]) -> None:  # noqa: B027
+    def prepare(self, names: Iterable[str]) -> None:
         """Read the columns of these names that exist, where that takes a pass over a file."""
 
     def stored(self, name: str) -> Mapping[bytes, bytes]:
         """The keys and values that the table stores beside a column."""
-        return {}
+        return (self.frame.schema.field(name).metadata or {}) if self._of_arrow else {}
 
     def check_marks(self, name: str, made_by: Any) -> None:
         """Refuse a column of fingerprints that are not of this mechanism or questionnaire."""
@@ -443,132 +484,35 @@ class Table(ABC):
 
     def arranged(self, columns: Mapping[str, Any]) -> Any:
         """A frame of this kind with these columns in order: values, (n,), or None for its own."""
-        made: dict[str, pd.Series[Any] | None] = dict.fromkeys(columns)
+        made: dict[str, pd.Series[Any]] = {}
         for name, values in columns.items():
             if values is None:
                 self.check_column(name)
                 continue
-            series = as_series(name, values)
-            if len(series) != len(self):
+            made[name] = as_series(name, values)
+            if len(made[name]) != len(self):
                 remedy = f"must be {len(self)}, one a row"
-                raise InvalidArgument(name, f"{len(series)} values", remedy)
-            made[name] = series
-        return self._arranged(made)
-
-
-@dataclass(frozen=True, eq=False)
-class _Pandas(Table):
-    """A table of pandas."""
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return tuple(self.frame.columns)
-
-    @property
-    def index(self) -> pd.Index[Any]:
-        found: pd.Index[Any] = self.frame.index
-        return found
-
-    def index_names(self) -> tuple[Any, ...]:
-        return tuple(self.index.names)
-
-    def __len__(self) -> int:
-        return len(self.frame)
-
-    def _column(self, name: str) -> pd.Series[Any]:
-        found: pd.Series[Any] = self.frame[name]
-        if isinstance(found.dtype, pd.ArrowDtype):  # read as of Arrow: pandas does not know all
-            return from_arrow(found.array.__arrow_array__())
-        return found.reset_index(drop=True)
-
-    def _arranged(self, columns: Mapping[str, pd.Series[Any] | None]) -> Any:
-        kept = [name for name, values in columns.items() if values is None]
-        # without their index: rows are matched by position
-        made = {name: values.array for name, values in columns.items() if values is not None}
-        new = pd.DataFrame(made, index=self.frame.index)
-        frame = pd.concat([self.frame[kept], new], axis=1)[list(columns)]
-        frame.columns.name = self.frame.columns.name
-        frame.attrs = {} if self.secret else dict(self.frame.attrs)
-        return frame
-
-
-@dataclass(frozen=True, eq=False)
-class _Polars(Table):
-    """A table of Polars, which this package never imports."""
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return tuple(self.frame.columns)
-
-    def __len__(self) -> int:
-        return int(self.frame.height)
-
-    def _column(self, name: str) -> pd.Series[Any]:
+                raise InvalidArgument(name, f"{len(made[name])} values", remedy)
+        own = [name for name in columns if name not in made]
+        if isinstance(self.frame, pd.DataFrame):
+            # without their index: rows are matched by position
+            arrays = {name: values.array for name, values in made.items()}
+            new = pd.DataFrame(arrays, index=self.frame.index)
+            frame = pd.concat([self.frame[own], new], axis=1)[list(columns)]
+            frame.columns.name = self.frame.columns.name
+            frame.attrs = {} if self.secret else dict(self.frame.attrs)
+            return frame
         import pyarrow
 
-        column = self.frame.get_column(name)
-        try:
-            return from_arrow(column.to_arrow())
-        except pyarrow.ArrowException:
-            pass
-        remedy = f"is of the type {column.dtype}, which Arrow does not have: cast it"
-        raise InvalidArgument("column", name, remedy)
-
-    def _arranged(self, columns: Mapping[str, pd.Series[Any] | None]) -> Any:
-        import pyarrow
-
-        made = {name: to_arrow(v) for name, v in columns.items() if v is not None}
-        new = type(self.frame)(pyarrow.table(made))
-        series = [(self.frame if v is None else new).get_column(n) for n, v in columns.items()]
-        return type(self.frame)(series)
-
-
-@dataclass(frozen=True, eq=False)
-class _Arrow(Table):
-    """A table of Arrow, or of anything that Arrow reads; the latter becomes a pyarrow.Table."""
-
-    @cached_property
-    def table(self) -> Any:
-        """What Arrow reads of the frame."""
-        import pyarrow
-
-        try:
-            if isinstance(self.frame, pyarrow.RecordBatch):
-                return pyarrow.Table.from_batches([self.frame])
-            return pyarrow.table(self.frame)
-        except (pyarrow.ArrowException, TypeError, ValueError):
-            kind = type(self.frame).__name__
-        raise InvalidArgument(self.name, kind, f"must be {_FRAMES}: Arrow reads no table from this")
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return tuple(self.table.column_names)
-
-    def __len__(self) -> int:
-        return int(self.table.num_rows)
-
-    def _column(self, name: str) -> pd.Series[Any]:
-        return from_arrow(self.table.column(name))
-
-    def index_names(self) -> tuple[Any, ...]:
-        notes = _noted(self.table.schema.metadata) or {"columns": [], "index_columns": []}
-        levels = [(c["field_name"], c["name"]) for c in notes["columns"]]
-        return tuple(name for field, name in levels if field in _levels(notes) and field != name)
-
-    def stored(self, name: str) -> Mapping[bytes, bytes]:
-        return self.table.schema.field(name).metadata or {}
-
-    def _arranged(self, columns: Mapping[str, pd.Series[Any] | None]) -> Any:
-        import pyarrow
-
-        arrays, fields = [], []
-        for name, values in columns.items():
-            array = self.table.column(name) if values is None else to_arrow(values)
-            field = pyarrow.field(name, array.type)
-            arrays.append(array)
-            fields.append(self.table.schema.field(name) if values is None else field)
-        own = [name for name, values in columns.items() if values is None]
-        metadata = self.table.schema.metadata
+        arrow = pyarrow.table({name: to_arrow(values) for name, values in made.items()})
+        if not self._of_arrow:
+            new = type(self.frame)(arrow)
+            return type(self.frame)(
+                [(new if name in made else self.frame).get_column(name) for name in columns]
+            )
+        sources = [arrow if name in made else self.frame for name in columns]
+        pairs = list(zip(columns, sources, strict=True))
+        metadata = self.frame.schema.metadata
         rest = {
             key: note
             for key, note in (metadata or {}).items()
@@ -580,13 +524,12 @@ class _Arrow(Table):
             if self.secret:
                 notes.pop("attributes", None)
             rest[b"pandas"] = json.dumps(notes).encode()
-        schema = pyarrow.schema(fields, rest or None)
-        table = pyarrow.Table.from_arrays(arrays, schema=schema)
-        if not isinstance(self.frame, pyarrow.RecordBatch):
-            return table
-        return pyarrow.RecordBatch.from_arrays(
-            [column.combine_chunks() for column in table.columns], schema=schema
-        )
+        schema = pyarrow.schema([source.schema.field(n) for n, source in pairs], rest or None)
+        cells = [source.column(name) for name, source in pairs]
+        if self.batch:
+            cells = [column.combine_chunks() for column in cells]
+            return pyarrow.RecordBatch.from_arrays(cells, schema=schema)
+        return pyarrow.Table.from_arrays(cells, schema=schema)
 
 
 def check_names(name: str, columns: list[Any], secret: bool = False) -> None:

@@ -67,7 +67,7 @@ def test_a_view_reads_no_other_file(file: Path, name: str) -> None:
 def test_tables_and_views_of_the_file_itself_are_read(file: Path) -> None:
     assert query(file, "t").rows(["id"]).num_rows == 3
     assert query(file, "own").rows(["id"]).num_rows == 2
-    copy = pickle.loads(pickle.dumps(query(file, "own").source.engine))
+    copy = pickle.loads(pickle.dumps(query(file, "own").engine))
     assert copy.databases == (file,)
 
 
@@ -111,6 +111,6 @@ def test_what_is_too_large_for_memory_still_goes_to_a_folder(
         )
     monkeypatch.setattr("ldpstats.engines.database.MEMORY", "120MB")
     found = query(large)
-    session = found.source.engine.session()
-    word = found.source.root(session).to_native().order("word").limit(1_400_000)
+    session = found.engine.session()
+    word = found.root(session).to_native().order("word").limit(1_400_000)
     assert word.aggregate("count(*)").limit(1).fetchall() == [(1_400_000,)]

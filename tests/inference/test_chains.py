@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from ldpstats.errors import InvalidArgument
+from ldpstats import InvalidArgument
 from ldpstats.inference.chains import (
     LogDensity,
     ess_bulk,

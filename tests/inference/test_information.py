@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from ldpstats.errors import InvalidArgument, NotIdentified
+from ldpstats import InvalidArgument, NotIdentified
 from ldpstats.inference.information import (
     checked_inverse,
     expected_information,

@@ -11,7 +11,7 @@ import pytest
 from scipy import integrate, special, stats
 from statsmodels.stats.proportion import proportion_confint
 
-from ldpstats.errors import InvalidArgument
+from ldpstats import InvalidArgument
 from ldpstats.inference import intervals
 from ldpstats.inference.tables.ratio import FiellerInterval, fieller
 from ldpstats.inference.tails import (

@@ -12,11 +12,9 @@ import pytest
 import statsmodels.api as sm
 from scipy import stats
 
-from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
+from ldpstats import InvalidArgument, NotAvailable, NotIdentified, TestResult
 from ldpstats.inference import goodness, tests
-from ldpstats.inference import goodness as pearson
 from ldpstats.inference.tails import chi2_pvalue, normal_pvalue
-from ldpstats.inference.tests import TestResult
 from ldpstats.likelihood.covariance import Covariance, independent_bits, multinomial, uniformised
 
 Array = npt.NDArray[Any]
@@ -129,7 +127,7 @@ def test_wald_knows_what_is_certain(epsilon: float) -> None:
             tests.wald(total, [1], p, covariance)
         # All of p = p0 at once has k restrictions and k - 1 degrees of freedom.
         full, df = tests.wald(np.eye(k), decreasing(k), p, covariance)
-        expected, expected_df = pearson.given_distribution(p, V, decreasing(k))
+        expected, expected_df = goodness.given_distribution(p, V, decreasing(k))
         assert full == pytest.approx(float(expected), rel=1e-6)
         assert df == expected_df
 
@@ -171,8 +169,8 @@ def test_quadratic_at_a_million_categories() -> None:
     a, b = coefficients(k, 12.0)
     p0 = np.full(k, 1 / k)
     counts = np.random.default_rng(15).multinomial(n, b + a * p0)
-    statistic, df = pearson.given_distribution((counts / n - b) / a, uniformised(p0, a, b, n), p0)
-    by_counts, pearson_df = pearson.pearson_given(counts, b + a * p0)
+    statistic, df = goodness.given_distribution((counts / n - b) / a, uniformised(p0, a, b, n), p0)
+    by_counts, pearson_df = goodness.pearson_given(counts, b + a * p0)
     assert statistic == pytest.approx(float(by_counts), rel=1e-10)
     assert df == pearson_df == k - 1
     assert abs(statistic - df) < 5 * np.sqrt(2 * df)
@@ -219,15 +217,15 @@ def test_given_distribution_is_pearson_on_krr_reports(k: int, epsilon: float) ->
     Q, a, b = krr(k, epsilon)
     counts = np.random.default_rng(16).multinomial(n, p0 @ Q, size=20)
     estimate = (counts / n - b) / a
-    wald, df = pearson.given_distribution(estimate, uniformised(p0, a, b, n), p0)
-    by_counts, pearson_df = pearson.pearson_given(counts, p0 @ Q)
+    wald, df = goodness.given_distribution(estimate, uniformised(p0, a, b, n), p0)
+    by_counts, pearson_df = goodness.pearson_given(counts, p0 @ Q)
     np.testing.assert_allclose(wald, by_counts, rtol=1e-10)
     assert df == pearson_df == k - 1
     np.testing.assert_allclose(by_counts, stats.chisquare(counts, n * (p0 @ Q), axis=1).statistic)
 
 
 def test_an_impossible_output_refutes_the_null() -> None:
-    statistic, df = pearson.pearson_given([[5, 5, 0], [5, 4, 1]], [0.5, 0.5, 0.0])
+    statistic, df = goodness.pearson_given([[5, 5, 0], [5, 4, 1]], [0.5, 0.5, 0.0])
     assert statistic.tolist() == [0.0, np.inf]
     assert df == 1
     assert chi2_pvalue(statistic, df).tolist() == [1.0, 0.0]
@@ -237,13 +235,13 @@ def test_two_samples_against_scipy_and_wald() -> None:
     rng = np.random.default_rng(17)
     Q, a, b = krr(6, 1.0)
     first, second = rng.multinomial(900, decreasing(6) @ Q), rng.multinomial(400, decreasing(6) @ Q)
-    statistic, df = pearson.two_sample_pearson(first, second)
+    statistic, df = goodness.two_sample_pearson(first, second)
     reference = stats.chi2_contingency([first, second])
     assert statistic == pytest.approx(reference.statistic, rel=1e-12)
     assert df == reference.dof
     # With the covariance pooled under the null, the Wald test of the estimates is the same.
     pooled = ((first + second) / 1300 - b) / a
-    wald, wald_df = pearson.two_sample_wald(
+    wald, wald_df = goodness.two_sample_wald(
         (first / 900 - b) / a,
         (second / 400 - b) / a,
         uniformised(pooled, a, b, 900),
@@ -255,7 +253,7 @@ def test_two_samples_against_scipy_and_wald() -> None:
 
 def test_two_samples_in_batches_with_outputs_never_seen() -> None:
     first = np.array([[5, 5, 0], [3, 3, 4]])
-    statistic, df = pearson.two_sample_pearson(first, [[2, 8, 0], [5, 5, 0]])
+    statistic, df = goodness.two_sample_pearson(first, [[2, 8, 0], [5, 5, 0]])
     assert df.tolist() == [1, 2]
     assert statistic[0] == pytest.approx(stats.chi2_contingency([[5, 5], [2, 8]], False).statistic)
 
@@ -270,7 +268,7 @@ def test_size_of_given_distribution_unary() -> None:
     sums = bit_sums(np.random.default_rng(19), p0, on, off, n)
     estimate = (sums / n - off) / (on - off)
     null = independent_bits(p0, on, off, n).scaled((on - off) ** -2)
-    assert size(*pearson.given_distribution(estimate, null, p0)) == pytest.approx(0.05, abs=BAND)
+    assert size(*goodness.given_distribution(estimate, null, p0)) == pytest.approx(0.05, abs=BAND)
     full = tests.quadratic(estimate - p0, null, tangent=False)
     assert size(*full) == pytest.approx(0.05, abs=BAND)
     # Control: Pearson's sum over bits, as if each report had a single one.
@@ -290,10 +288,10 @@ def test_size_of_two_samples_with_different_epsilons() -> None:
     for x, y in zip(est_a, est_b, strict=True):
         pooled = (1 - weight) * x + weight * y
         V_a, V_b = uniformised(pooled, a_a, b_a, n_a), uniformised(pooled, a_b, b_b, n_b)
-        found.append(float(pearson.two_sample_wald(x, y, V_a, V_b)[0]))
+        found.append(float(goodness.two_sample_wald(x, y, V_a, V_b)[0]))
     assert size(np.array(found), 5) == pytest.approx(0.05, abs=BAND)
     # Control: Pearson's test needs one channel.
-    assert size(*pearson.two_sample_pearson(first, second)) > 0.5
+    assert size(*goodness.two_sample_pearson(first, second)) > 0.5
 
 
 # -- goodness --------------------------------------------------------------------------------------

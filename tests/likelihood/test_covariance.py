@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats import InvalidArgument, NotAvailable
 from ldpstats.likelihood.covariance import (
     Covariance,
     block_diagonal,

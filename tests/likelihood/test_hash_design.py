@@ -9,7 +9,6 @@ import numpy.typing as npt
 import pytest
 from shared.hashed_cells import hashed, incidence
 
-from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.likelihood import hashed as designs
 from ldpstats.likelihood.hashed import HashDesign, least_squares, undetermined
 
@@ -103,27 +102,6 @@ def test_pairs_of_cells_with_a_common_owner(
     found = design.gram_of_pairs(diagonal, scale, p)
     np.testing.assert_allclose(found, total, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(design.pair_forms(p, rows), forms, rtol=1e-12, atol=1e-12)
-
-
-def test_a_dense_matrix_beyond_a_gigabyte_is_refused() -> None:
-    cells = np.zeros((300, 1000, 1), dtype=np.uint16)
-    with pytest.raises(NotAvailable, match="GB"):
-        HashDesign(cells, 1000).matrix()
-
-
-@pytest.mark.parametrize(
-    ("cells", "match"),
-    [
-        (np.zeros((2, 3, 1)), "uint16"),
-        (np.zeros((2, 3), dtype=np.uint16), "shape"),
-        (np.full((2, 3, 1), 5, dtype=np.uint16), "5: must be cells below n_cells = 4"),
-        (np.ones((2, 3, 2), dtype=np.uint16), "twice"),
-        (np.zeros((3, 2, 1), dtype=np.uint16).swapaxes(0, 1), "contiguous"),
-    ],
-)
-def test_malformed_cells_are_refused(cells: Array, match: str) -> None:
-    with pytest.raises(InvalidArgument, match=match):
-        HashDesign(cells, 4)
 
 
 # ---- least squares and identification

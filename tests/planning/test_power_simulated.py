@@ -83,7 +83,7 @@ def difference(mechanism: Any, n: int) -> Setting:
     def survey(rng: np.random.Generator) -> bool:
         fits = [fit(mechanism, row, n // 2, rng) for row in p]
         estimates = [one.linear_params.to_numpy() for one in fits]
-        laws = [cell_law(one.linear, one.laws) for one in fits]
+        laws = [cell_law(one) for one in fits]
         return float(Difference(*estimates, *laws).pvalues()[0]) < 0.05
 
     return mechanism, planning.GroupsTest(p, category="a"), n, survey

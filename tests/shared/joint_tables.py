@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 import ldpstats as ldp
-from ldpstats.models.association.model import AssociationModel
 
 Array = npt.NDArray[Any]
 Results = Any
@@ -24,7 +23,7 @@ def with_zeros(k1: int, k2: int) -> Array:
 
 def surveys(
     mechanisms: Sequence[Any], P: Array, n: int, R: int, seed: int
-) -> Iterator[AssociationModel]:
+) -> Iterator[ldp.AssociationModel]:
     rng = np.random.default_rng(seed)
     for _ in range(R):
         cells = np.unravel_index(rng.choice(P.size, size=n, p=P.ravel()), P.shape)

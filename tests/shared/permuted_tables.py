@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.inference.tables.effects import Spread
-from ldpstats.inference.tables.permutation import Cumulants, moments
+from ldpstats.inference.tables.permutation import Cumulants, Spread, moments
 
 Array = npt.NDArray[Any]
 

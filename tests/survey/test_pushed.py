@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -124,6 +126,24 @@ def polars(made: pa.Table, folder: Path) -> Any:
     return pl.from_arrow(made).lazy()
 
 
+def eager(made: pa.Table, folder: Path) -> Any:
+    pl = pytest.importorskip("polars", reason="polars is not installed")
+    return pl.from_arrow(made)
+
+
+def pandas(made: pa.Table, folder: Path) -> Any:
+    return made.to_pandas(types_mapper=pd.ArrowDtype)
+
+
+def csv(made: pa.Table, folder: Path) -> Any:
+    made.to_pandas().to_csv(folder / "made.csv", index=False)
+    return folder / "made.csv"
+
+
+# numbers of which CSV has other digits than a column of their type
+IN_CSV = re.compile(r"\b(short|large|huge|fine)\b")
+
+
 def compared(place: Any, folder: Path, seed: int, times: int) -> list[Any]:
     rng = np.random.default_rng(seed)
     found: list[Any] = []
@@ -132,19 +152,22 @@ def compared(place: Any, folder: Path, seed: int, times: int) -> list[Any]:
         here, there = ldp.Survey(made, SHEET), ldp.Survey(place(made, folder), SHEET)
         for _ in range(20):
             condition = combined(rng, int(rng.integers(0, 3)), random_test)
+            if place is csv and IN_CSV.search(condition):
+                continue
             expected = outcome(here, condition)
             assert outcome(there, condition) == expected, condition
             found.append(expected)
     return found
 
 
-def test_random_conditions_select_the_same_rows(tmp_path: Path) -> None:
-    found = compared(relation, tmp_path, 21, 20)
+@pytest.mark.parametrize("place", [relation, eager, pandas, csv])
+def test_random_conditions_select_the_same_rows(place: Any, tmp_path: Path) -> None:
+    found = compared(place, tmp_path, 21, 20)
     assert len({str(one) for one in found}) > 12 and any(isinstance(one, str) for one in found)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("place", [relation, polars])
+@pytest.mark.parametrize("place", [relation, polars, eager, pandas, csv])
 def test_many_random_conditions_select_the_same_rows(place: Any, tmp_path: Path) -> None:
     compared(place, tmp_path, 22, 100)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import pytest
@@ -104,7 +105,11 @@ BAD: dict[str, tuple[Callable[[ldp.Survey], Any], str]] = {
         lambda s: s.where("age > 50 and region == 's'"),
         "true for nobody; of 4 rows alone: age > 50: 2, region == 's': 1",
     ),
-    "where with a mask": (lambda s: s.where(np.ones(4, dtype=bool)), r"survey\[mask\]"),
+    "where with a short mask": (lambda s: s.where([True]), "each of the 4 rows"),
+    "where with a number": (lambda s: s.where(3), r"survey\[mask\]"),
+    "a private expression": (lambda s: s.where(nw.col("ill") == "no"), "not public"),
+    "an expression of numbers": (lambda s: s.where(nw.col("age") + 1), "true or false in each"),
+    "an expression that nobody meets": (lambda s: s.where(nw.col("age") > 999), "for nobody"),
     "a short mask": (lambda s: s[[True, False]], "each of the 4 rows"),
     "an empty mask": (lambda s: s[np.zeros(4, dtype=bool)], "chooses nobody"),
     "a slice of text": (lambda s: s["a":"b"], "mask=slice.*of whole numbers"),  # type: ignore[misc]

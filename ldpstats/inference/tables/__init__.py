@@ -11,7 +11,7 @@ _HOMES = {  # modules of version 0.2.0: where their functions are now
     "cross_moments": "independence",
     "fitted": "independence",
     "permutation_moments": "permutation",
-    "spread": "effects",
+    "spread": "permutation",
     "wald": "independence",
 }
 

@@ -10,15 +10,12 @@ cover .93 to .97, except .92 if a cell has about ten reports or fewer, and up to
 of a difference or ratio lie within two standard errors of 0; most of these sets are unbounded. Odds
 ratios have other sets if cells are weak, and so has Cramer's V of tables larger than 2 x 2 if
 margins are; see their notes.
-
-`Spread` holds sums over W_ij = z_i . z_j, with z_i the centred coordinates of report i of one
-variable, so that the rows of W sum to zero (`inference.tables.permutation`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from numbers import Integral
@@ -36,9 +33,6 @@ from ldpstats.inference.tails import chi2_pvalue, normal_critical, normal_pvalue
 from ldpstats.likelihood.covariance import Covariance, finite_array
 
 __all__ = [
-    "Blocks",
-    "Spread",
-    "blocks_of",
     "conditional",
     "conditionals",
     "cramers_v",
@@ -932,152 +926,3 @@ def _congruence(rate: Rate, V: Covariance, shape: tuple[int, int]) -> Covariance
     core[2 * q :, 2 * q :] = V.core
     factors = np.hstack([L, (apart * V.diagonal)[:, None] * R, along(V.factors)])
     return Covariance(apart**2 * V.diagonal, core, factors)
-
-
-# -- Sums over the coordinates of one variable that determine its permutation moments -------------
-
-
-Blocks = Callable[[], Iterator[tuple[Array, Array]]]  # features (b, k) and their counts (b,)
-
-_WORK = 1e10  # most multiplications for third moments of all coordinates
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Spread:
-    """Sums over W that determine the permutation moments of one variable.
-
-    Parameters
-    ----------
-    n : int
-        Number of respondents.
-    t1, t2, t3 : float
-        Traces of W, W^2 and W^3.
-    s2, s3 : float
-        Sums of w_ii^2 and of w_ii^3.
-    u : float
-        Sum of w_ij^3 over all i and j.
-    r : float
-        Sum of w_ii (W^2)_ii.
-    lean : ndarray
-        Sum of w_ii z_i, whose squared norm is the sum of w_ii w_ij w_jj.
-
-    Examples
-    --------
-    Three respondents with one label and three with the other: W is a projection of rank one.
-
-    >>> spread = Spread.of(blocks_of(np.eye(2), [3, 3]), np.full(2, 0.5), np.eye(2) / 3**0.5)
-    >>> spread.n, round(spread.t1, 6), round(spread.s2, 6)
-    (6, 1.0, 0.166667)
-    """
-
-    n: int
-    t1: float
-    t2: float
-    t3: float
-    s2: float
-    s3: float
-    u: float
-    r: float
-    lean: Array
-
-    @classmethod
-    def of(cls, blocks: Blocks, mean: Array, L: Array) -> Spread:
-        """Of the coordinates z = L (a - mean), L of shape (r, k).
-
-        `blocks()` yields features a, shape (b, k), with the number of respondents of each row,
-        (b,). The sum of w_ij^3 is the squared norm of the third moments, r^3/3 multiplications per
-        row, or a sum over pairs of rows if that costs less. If both exceed 1e10, moments of three
-        different coordinates are left out, after a rotation to coordinates of few features.
-        """
-        n_rows = sum(len(n) for _, n in blocks())
-        r = len(L)
-        by_pairs = n_rows < r * r / 3
-        if not by_pairs and n_rows * r**3 / 3 > _WORK:
-            L = np.linalg.qr(L)[0].T @ L
-        third = None  # moments of three coordinates, by the smallest index
-        if n_rows * r**3 / 3 <= _WORK and not by_pairs:
-            third = [np.zeros((r - a, r - a)) for a in range(r)]
-        total = s2 = s3 = u = 0.0
-        gram, leaning, pairs, lean = *np.zeros((3, r, r)), np.zeros(r)
-        rows = []
-        for features, n in blocks():
-            z = (features - mean) @ L.T
-            d = np.einsum("ij,ij->i", z, z)
-            total += float(n.sum())
-            s2 += float(n @ d**2)
-            s3 += float(n @ d**3)
-            weighted = z.T * n
-            gram += weighted @ z
-            lean += weighted @ d
-            leaning += (weighted * d) @ z
-            if by_pairs:
-                rows.append((z, n))
-            elif third is None:
-                pairs += weighted @ z**2
-            for a, moments in enumerate(third or ()):
-                moments += (weighted[a:] * z[:, a]) @ z[:, a:]
-        if by_pairs:  # pair by pair of rows
-            z, n = (np.concatenate(arrays) for arrays in zip(*rows, strict=True))
-            for start in range(0, len(z), 1024):
-                block = slice(start, start + 1024)
-                u += float(n[block] @ (z[block] @ z.T) ** 3 @ n)
-        elif third is None:  # of at most two different coordinates
-            u = float(3.0 * np.sum(pairs**2) - 2.0 * np.sum(np.diagonal(pairs) ** 2))
-        for moments in third or ():  # the smallest index alone, twice, or three times
-            same, twice = moments[0, 0] ** 2, np.sum(moments[0, 1:] ** 2)
-            u += float(same + 3.0 * twice + 3.0 * np.sum(moments[1:, 1:] ** 2))
-        t1, t2 = float(np.trace(gram)), float(np.sum(gram * gram))
-        t3 = float(np.sum((gram @ gram) * gram))
-        return cls(round(total), t1, t2, t3, s2, s3, u, float(np.sum(gram * leaning)), lean)
-
-    @classmethod
-    def of_labels(cls, counts: npt.ArrayLike) -> Spread:
-        """Of all functions of labels with these counts, in white coordinates.
-
-        W is the projection onto the centred indicators of the labels: 1/n_x - 1/N for two
-        respondents with label x, and -1/N for two with different labels.
-
-        Examples
-        --------
-        >>> spread = Spread.of_labels([8, 2])
-        >>> round(spread.t1, 6), round(spread.s2, 6), round(spread.u, 6)
-        (1.0, 0.325, 0.225)
-        """
-        n = np.asarray(counts, dtype=np.float64)
-        n = n[n > 0.0]
-        N, rank = float(n.sum()), float(n.size - 1)
-        d = 1.0 / n - 1.0 / N
-        s2, s3 = float(n @ d**2), float(n @ d**3)
-        u = float(n**2 @ (d**3 + N**-3.0)) - 1.0 / N
-        lean = np.array([math.sqrt(max(s2 - rank**2 / N, 0.0))])
-        return cls(round(N), rank, rank, rank, s2, s3, u, s2, lean)
-
-    def scaled(self, factor: float) -> Spread:
-        """Of coordinates times the root of `factor`, which multiplies W."""
-        f = float(factor)
-        return Spread(
-            self.n, f * self.t1, f**2 * self.t2, f**3 * self.t3, f**2 * self.s2, f**3 * self.s3,
-            f**3 * self.u, f**3 * self.r, f**1.5 * self.lean,
-        )  # fmt: skip
-
-    @property
-    def b(self) -> float:
-        """Sum of w_ii w_ij w_jj over all i and j."""
-        return float(self.lean @ self.lean)
-
-    def kinds(self, order: int) -> Array:
-        """The sums over the slots of `order` factors, in the order of `slots._KINDS`."""
-        if order == 1:
-            return np.array([self.t1])
-        if order == 2:
-            return np.array([self.s2, self.t1**2, self.t2])
-        t1 = self.t1
-        return np.array(
-            [self.s3, self.u, self.b, t1 * self.s2, self.r, t1**3, t1 * self.t2, self.t3]
-        )
-
-
-def blocks_of(features: npt.ArrayLike, counts: npt.ArrayLike) -> Blocks:
-    """Blocks of one array of features, shape (u, k), with the counts of its rows."""
-    rows, n = np.asarray(features, dtype=np.float64), np.asarray(counts, dtype=np.float64)
-    return lambda: iter([(rows, n)])

@@ -24,9 +24,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -54,7 +53,6 @@ __all__ = [
     "linear_trend",
     "pearson",
     "score",
-    "slots",
     "smallest_expected",
     "trend_moments",
     "unvarying",
@@ -664,78 +662,6 @@ def fitted_cramers_v(P: npt.ArrayLike) -> float:
     expected = np.outer(r[rows], c[columns]) / p.sum()
     phi2 = float(np.sum((p[np.ix_(rows, columns)] - expected) ** 2 / expected)) / p.sum()
     return math.sqrt(min(phi2 / (min(p.shape) - 1), 1.0))
-
-
-# -- Set partitions of slots, and sums over different respondents by Moebius inversion ------------
-
-
-# nonzero sums over the slots of one, two and three factors (no block of one slot)
-_KINDS = {1: ("t1",), 2: ("s2", "t1t1", "t2")}
-_KINDS[3] = ("s3", "u", "b", "t1s2", "r", "t1t1t1", "t1t2", "t3")
-# by the sizes of blocks, the vertices of a graph, and its loops; factors are its edges
-_GRAPHS = {
-    ((2,), 1): "t1",
-    ((4,), 2): "s2",
-    ((2, 2), 2): "t1t1",
-    ((2, 2), 0): "t2",
-    ((6,), 3): "s3",
-    ((3, 3), 0): "u",
-    ((3, 3), 2): "b",
-    ((2, 4), 3): "t1s2",
-    ((2, 4), 1): "r",
-    ((2, 2, 2), 3): "t1t1t1",
-    ((2, 2, 2), 1): "t1t2",
-    ((2, 2, 2), 0): "t3",
-}
-
-
-@cache
-def slots(order: int) -> tuple[Array, dict[tuple[int, ...], tuple[Array, Array]]]:
-    """Numbers of blocks of the partitions of 2 order slots, (P,), and of their restrictions.
-
-    By factors: blocks left, and coefficients of `_KINDS` in sums over different respondents.
-    """
-    every = list(_partitions(2 * order))
-    blocks = np.array([max(p) + 1 for p in every])
-    restricted = {}
-    for code in range(1, 2**order):
-        factors = tuple(e for e in range(order) if code >> e & 1)
-        left = []
-        for p in every:  # the blocks of these slots, numbered again in order of appearance
-            inside = [p[s] for e in factors for s in (2 * e, 2 * e + 1)]
-            order_of = {block: i for i, block in enumerate(dict.fromkeys(inside))}
-            left.append(tuple(order_of[block] for block in inside))
-        coefficients = {p: _over_different(p) for p in set(left)}
-        parts = np.array([max(p) + 1 for p in left])
-        restricted[factors] = parts, np.array([coefficients[p] for p in left], dtype=np.float64)
-    return blocks, restricted
-
-
-def _over_different(p: tuple[int, ...]) -> list[int]:
-    """Coefficients of `_KINDS` in the sum over different respondents, one per block of p."""
-    kinds = _KINDS[len(p) // 2]
-    coefficients = [0] * len(kinds)
-    for merging in _partitions(max(p) + 1):
-        q = [merging[block] for block in p]
-        sizes = sorted(q.count(block) for block in set(q))
-        if sizes[0] == 1:
-            continue
-        loops = sum(a == b for a, b in zip(q[::2], q[1::2], strict=True))
-        merged = [merging.count(block) for block in set(merging)]
-        coefficients[kinds.index(_GRAPHS[tuple(sizes), loops])] += math.prod(
-            (-1) ** (size - 1) * math.factorial(size - 1) for size in merged
-        )
-    return coefficients
-
-
-def _partitions(size: int) -> Iterator[tuple[int, ...]]:
-    """Set partitions of `size` slots: the block of each, numbered in order of appearance."""
-    if not size:
-        yield ()
-        return
-    for p in _partitions(size - 1):
-        for block in range(max(p, default=-1) + 2):
-            yield (*p, block)
 
 
 # -- Moments of the features of pairs of reports, and coordinates that whiten them ----------------

@@ -30,6 +30,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -37,14 +38,16 @@ import numpy.typing as npt
 
 from ldpstats.arguments import positive_integer
 from ldpstats.errors import InvalidArgument
-from ldpstats.inference.tables.effects import Blocks, Spread
-from ldpstats.inference.tables.independence import CrossMoments, Whitening, count_table, slots
+from ldpstats.inference.tables.independence import CrossMoments, Whitening, count_table
 from ldpstats.inference.tails import skewed_pvalue
 from ldpstats.likelihood.covariance import finite_array
 
 __all__ = [
+    "Blocks",
     "Cumulants",
+    "Spread",
     "all_table_scores",
+    "blocks_of",
     "exact_pvalue",
     "log_probability",
     "moments",
@@ -328,6 +331,227 @@ def _same_strata(x: Sequence[npt.ArrayLike], y: Sequence[npt.ArrayLike]) -> None
         raise InvalidArgument("y", f"{len(y)} strata", f"must have {len(x)} strata, as the first")
 
 
+# -- Sums over the coordinates of one variable that determine its permutation moments -------------
+
+
+Blocks = Callable[[], Iterator[tuple[Array, Array]]]  # features (b, k) and their counts (b,)
+
+_WORK = 1e10  # most multiplications for third moments of all coordinates
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Spread:
+    """Sums over W that determine the permutation moments of one variable.
+
+    Parameters
+    ----------
+    n : int
+        Number of respondents.
+    t1, t2, t3 : float
+        Traces of W, W^2 and W^3.
+    s2, s3 : float
+        Sums of w_ii^2 and of w_ii^3.
+    u : float
+        Sum of w_ij^3 over all i and j.
+    r : float
+        Sum of w_ii (W^2)_ii.
+    lean : ndarray
+        Sum of w_ii z_i, whose squared norm is the sum of w_ii w_ij w_jj.
+
+    Examples
+    --------
+    Three respondents with one label and three with the other: W is a projection of rank one.
+
+    >>> spread = Spread.of(blocks_of(np.eye(2), [3, 3]), np.full(2, 0.5), np.eye(2) / 3**0.5)
+    >>> spread.n, round(spread.t1, 6), round(spread.s2, 6)
+    (6, 1.0, 0.166667)
+    """
+
+    n: int
+    t1: float
+    t2: float
+    t3: float
+    s2: float
+    s3: float
+    u: float
+    r: float
+    lean: Array
+
+    @classmethod
+    def of(cls, blocks: Blocks, mean: Array, L: Array) -> Spread:
+        """Of the coordinates z = L (a - mean), L of shape (r, k).
+
+        `blocks()` yields features a, shape (b, k), with the number of respondents of each row,
+        (b,). The sum of w_ij^3 is the squared norm of the third moments, r^3/3 multiplications per
+        row, or a sum over pairs of rows if that costs less. If both exceed 1e10, moments of three
+        different coordinates are left out, after a rotation to coordinates of few features.
+        """
+        n_rows = sum(len(n) for _, n in blocks())
+        r = len(L)
+        by_pairs = n_rows < r * r / 3
+        if not by_pairs and n_rows * r**3 / 3 > _WORK:
+            L = np.linalg.qr(L)[0].T @ L
+        third = None  # moments of three coordinates, by the smallest index
+        if n_rows * r**3 / 3 <= _WORK and not by_pairs:
+            third = [np.zeros((r - a, r - a)) for a in range(r)]
+        total = s2 = s3 = u = 0.0
+        gram, leaning, pairs, lean = *np.zeros((3, r, r)), np.zeros(r)
+        rows = []
+        for features, n in blocks():
+            z = (features - mean) @ L.T
+            d = np.einsum("ij,ij->i", z, z)
+            total += float(n.sum())
+            s2 += float(n @ d**2)
+            s3 += float(n @ d**3)
+            weighted = z.T * n
+            gram += weighted @ z
+            lean += weighted @ d
+            leaning += (weighted * d) @ z
+            if by_pairs:
+                rows.append((z, n))
+            elif third is None:
+                pairs += weighted @ z**2
+            for a, moments in enumerate(third or ()):
+                moments += (weighted[a:] * z[:, a]) @ z[:, a:]
+        if by_pairs:  # pair by pair of rows
+            z, n = (np.concatenate(arrays) for arrays in zip(*rows, strict=True))
+            for start in range(0, len(z), 1024):
+                block = slice(start, start + 1024)
+                u += float(n[block] @ (z[block] @ z.T) ** 3 @ n)
+        elif third is None:  # of at most two different coordinates
+            u = float(3.0 * np.sum(pairs**2) - 2.0 * np.sum(np.diagonal(pairs) ** 2))
+        for moments in third or ():  # the smallest index alone, twice, or three times
+            same, twice = moments[0, 0] ** 2, np.sum(moments[0, 1:] ** 2)
+            u += float(same + 3.0 * twice + 3.0 * np.sum(moments[1:, 1:] ** 2))
+        t1, t2 = float(np.trace(gram)), float(np.sum(gram * gram))
+        t3 = float(np.sum((gram @ gram) * gram))
+        return cls(round(total), t1, t2, t3, s2, s3, u, float(np.sum(gram * leaning)), lean)
+
+    @classmethod
+    def of_labels(cls, counts: npt.ArrayLike) -> Spread:
+        """Of all functions of labels with these counts, in white coordinates.
+
+        W is the projection onto the centred indicators of the labels: 1/n_x - 1/N for two
+        respondents with label x, and -1/N for two with different labels.
+
+        Examples
+        --------
+        >>> spread = Spread.of_labels([8, 2])
+        >>> round(spread.t1, 6), round(spread.s2, 6), round(spread.u, 6)
+        (1.0, 0.325, 0.225)
+        """
+        n = np.asarray(counts, dtype=np.float64)
+        n = n[n > 0.0]
+        N, rank = float(n.sum()), float(n.size - 1)
+        d = 1.0 / n - 1.0 / N
+        s2, s3 = float(n @ d**2), float(n @ d**3)
+        u = float(n**2 @ (d**3 + N**-3.0)) - 1.0 / N
+        lean = np.array([math.sqrt(max(s2 - rank**2 / N, 0.0))])
+        return cls(round(N), rank, rank, rank, s2, s3, u, s2, lean)
+
+    def scaled(self, factor: float) -> Spread:
+        """Of coordinates times the root of `factor`, which multiplies W."""
+        f = float(factor)
+        return Spread(
+            self.n, f * self.t1, f**2 * self.t2, f**3 * self.t3, f**2 * self.s2, f**3 * self.s3,
+            f**3 * self.u, f**3 * self.r, f**1.5 * self.lean,
+        )  # fmt: skip
+
+    @property
+    def b(self) -> float:
+        """Sum of w_ii w_ij w_jj over all i and j."""
+        return float(self.lean @ self.lean)
+
+    def kinds(self, order: int) -> Array:
+        """The sums over the slots of `order` factors, in the order of `_KINDS`."""
+        if order == 1:
+            return np.array([self.t1])
+        if order == 2:
+            return np.array([self.s2, self.t1**2, self.t2])
+        t1 = self.t1
+        return np.array(
+            [self.s3, self.u, self.b, t1 * self.s2, self.r, t1**3, t1 * self.t2, self.t3]
+        )
+
+
+def blocks_of(features: npt.ArrayLike, counts: npt.ArrayLike) -> Blocks:
+    """Blocks of one array of features, shape (u, k), with the counts of its rows."""
+    rows, n = np.asarray(features, dtype=np.float64), np.asarray(counts, dtype=np.float64)
+    return lambda: iter([(rows, n)])
+
+
+# -- Set partitions of slots, and sums over different respondents by Moebius inversion ------------
+
+
+# nonzero sums over the slots of one, two and three factors (no block of one slot)
+_KINDS = {1: ("t1",), 2: ("s2", "t1t1", "t2")}
+_KINDS[3] = ("s3", "u", "b", "t1s2", "r", "t1t1t1", "t1t2", "t3")
+# by the sizes of blocks, the vertices of a graph, and its loops; factors are its edges
+_GRAPHS = {
+    ((2,), 1): "t1",
+    ((4,), 2): "s2",
+    ((2, 2), 2): "t1t1",
+    ((2, 2), 0): "t2",
+    ((6,), 3): "s3",
+    ((3, 3), 0): "u",
+    ((3, 3), 2): "b",
+    ((2, 4), 3): "t1s2",
+    ((2, 4), 1): "r",
+    ((2, 2, 2), 3): "t1t1t1",
+    ((2, 2, 2), 1): "t1t2",
+    ((2, 2, 2), 0): "t3",
+}
+
+
+@cache
+def slots(order: int) -> tuple[Array, dict[tuple[int, ...], tuple[Array, Array]]]:
+    """Numbers of blocks of the partitions of 2 order slots, (P,), and of their restrictions.
+
+    By factors: blocks left, and coefficients of `_KINDS` in sums over different respondents.
+    """
+    every = list(_partitions(2 * order))
+    blocks = np.array([max(p) + 1 for p in every])
+    restricted = {}
+    for code in range(1, 2**order):
+        factors = tuple(e for e in range(order) if code >> e & 1)
+        left = []
+        for p in every:  # the blocks of these slots, numbered again in order of appearance
+            inside = [p[s] for e in factors for s in (2 * e, 2 * e + 1)]
+            order_of = {block: i for i, block in enumerate(dict.fromkeys(inside))}
+            left.append(tuple(order_of[block] for block in inside))
+        coefficients = {p: _over_different(p) for p in set(left)}
+        parts = np.array([max(p) + 1 for p in left])
+        restricted[factors] = parts, np.array([coefficients[p] for p in left], dtype=np.float64)
+    return blocks, restricted
+
+
+def _over_different(p: tuple[int, ...]) -> list[int]:
+    """Coefficients of `_KINDS` in the sum over different respondents, one per block of p."""
+    kinds = _KINDS[len(p) // 2]
+    coefficients = [0] * len(kinds)
+    for merging in _partitions(max(p) + 1):
+        q = [merging[block] for block in p]
+        sizes = sorted(q.count(block) for block in set(q))
+        if sizes[0] == 1:
+            continue
+        loops = sum(a == b for a, b in zip(q[::2], q[1::2], strict=True))
+        merged = [merging.count(block) for block in set(merging)]
+        coefficients[kinds.index(_GRAPHS[tuple(sizes), loops])] += math.prod(
+            (-1) ** (size - 1) * math.factorial(size - 1) for size in merged
+        )
+    return coefficients
+
+
+def _partitions(size: int) -> Iterator[tuple[int, ...]]:
+    """Set partitions of `size` slots: the block of each, numbered in order of appearance."""
+    if not size:
+        yield ()
+        return
+    for p in _partitions(size - 1):
+        for block in range(max(p, default=-1) + 2):
+            yield (*p, block)
+
+
 # -- Permutation laws of tests of association, from their first three moments ---------------------
 
 
@@ -354,7 +578,6 @@ def moments(spreads: Sequence[Spread]) -> tuple[float, float, float]:
     --------
     Two labels of three respondents each. N W_ij V_ij is 6 in 2 of 20 tables, 2/3 in the others:
 
-    >>> from ldpstats.inference.tables.effects import blocks_of
     >>> spread = Spread.of(blocks_of(np.eye(2), [3, 3]), np.full(2, 0.5), np.eye(2) / 3**0.5)
     >>> [round(value, 6) for value in moments([spread, spread.scaled(6)])]
     [1.2, 4.0, 21.866667]
@@ -459,7 +682,6 @@ def score_cumulants(
 
     Examples
     --------
-    >>> from ldpstats.inference.tables.effects import blocks_of
     >>> part = CrossMoments.of_table([[8, 2], [4, 6]], np.eye(2), np.eye(2))
     >>> rows, columns = blocks_of(np.eye(2), [10, 10]), blocks_of(np.eye(2), [12, 8])
     >>> law = score_cumulants(Whitening.of([part]), [part], [rows], [columns])

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 from functools import cached_property, reduce
 from math import prod
 from typing import Any
@@ -32,14 +32,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import boolean, one_of
+from ldpstats.arguments import boolean
 from ldpstats.errors import InvalidArgument, LDPError, NotAvailable, NotIdentified
 from ldpstats.estimators.base import Estimator, MomentsEstimator
 from ldpstats.estimators.likelihood import MLE, OneStep, maximise
 from ldpstats.estimators.solvers import gap_target, observed, report
 from ldpstats.inference.information import fpe16, observed_tangent_inverse
 from ldpstats.inference.tails import CellLaw, path_cumulants
-from ldpstats.inference.tests import TestResult
 from ldpstats.likelihood.covariance import Covariance
 from ldpstats.likelihood.joint import JointMoments, without_rounding
 from ldpstats.likelihood.joint_rows import StackedRows
@@ -50,18 +49,15 @@ from ldpstats.mechanisms import mechanism_from_dict
 from ldpstats.models.association.groups import JointGroup, Scores, VariableSpec
 from ldpstats.models.frequency.estimates import LARGEST_INFORMATION
 from ldpstats.models.frequency.model import FrequencyModel
-from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.models.plots import fitting
 from ldpstats.reports.joint import ALWAYS_MERGED, JointCounts
 from ldpstats.reports.single import Reports
 
 __all__ = [
     "MOST_TALLIES",
-    "Cells",
     "Evidence",
-    "Tests",
-    "Variables",
     "cell_law",
+    "collapsed",
     "covariance_of",
     "dispersion",
     "maximum",
@@ -251,6 +247,15 @@ def simulated(evidence: Evidence, p: Array, rng: np.random.Generator) -> Evidenc
     return Evidence(tuple(JointGroup(counts, specs) for counts in drawn), specs, evidence.names)
 
 
+def collapsed(evidence: Evidence, keep: Sequence[int]) -> Evidence:
+    """The reports on some of the variables."""
+    specs, groups = tuple([evidence.specs[v] for v in keep]), []
+    for group in evidence.groups:
+        parts = [replace(group.counts.reports[v], n_missing=0) for v in keep]
+        groups.append(JointGroup(JointCounts(parts, group.counts.n).tally(), specs))
+    return Evidence(tuple(groups), specs, tuple([evidence.names[v] for v in keep]))
+
+
 # -- Tallies: what results carry of the evidence, and how it is stored ----------------------------
 
 
@@ -414,18 +419,20 @@ def cell_law(evidence: Evidence, problem: JointMoments, V: Covariance | None) ->
     if not evidence.is_exact:
         return None
     matrix = V.matrix() if V is not None and problem.k <= LARGEST_INFORMATION else None
-    parts, N, k = problem.path_moments(problem.in_errors, matrix), evidence.nobs, problem.k
-    if parts is None:
-        return None
+    N, k, p = evidence.nobs, problem.k, problem.in_errors
     variance, third = np.zeros((k, 3)), np.zeros((k, 4))
     step, doubt = np.zeros((2, k))
-    for part in parts:
-        weight = part.nobs / N
-        second, cubic = path_cumulants(part.own, part.rest, part.nobs)
+    for stratum in problem.strata:
+        moments = stratum.path_moments(p, problem.inverses, matrix)
+        if moments is None:
+            return None
+        own, rest, reach, share, unsure = moments
+        weight = stratum.nobs / N
+        second, cubic = path_cumulants(own, rest, stratum.nobs)
         variance += weight**2 * second
         third += weight**3 * cubic
-        step = np.maximum(step, part.step * part.share / N)
-        doubt += (weight / N) * np.sqrt(part.doubt)  # strata share what is in doubt
+        step = np.maximum(step, reach * share / N)
+        doubt += (weight / N) * np.sqrt(unsure)  # strata share what is in doubt
     return CellLaw(variance, third, _PART * step, doubt**2)
 
 
@@ -517,63 +524,3 @@ def null_covariance(evidence: Evidence, given: int) -> Covariance | None:
     product = p.sum(axis=first, keepdims=True) * p.sum(axis=second, keepdims=True)
     null = np.divide(product, mass, out=np.zeros(evidence.sizes), where=mass > 0.0)
     return problem.covariance(null.reshape(-1))
-
-
-# -- What results hold beside the fit ------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Variables:
-    """Of each variable its name, categories, how others are treated, its fit, who lacked it."""
-
-    names: tuple[str, ...]
-    labels: tuple[pd.Index[Any], ...]
-    others: tuple[str, ...]
-    margin_fits: tuple[FrequencyResults, ...]
-    is_complete: bool
-    lacking: tuple[int, ...] = ()
-    unprotected: tuple[str, ...] = ()
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """Categories of each variable."""
-        return tuple(len(values) for values in self.labels)
-
-    @property
-    def cells(self) -> pd.Index[Any]:
-        """One entry per cell, row-major."""
-        return pd.MultiIndex.from_product(self.labels, names=self.names)
-
-    def place(self, name: str, variable: object) -> int:
-        """The place of the variable that the argument `name` names."""
-        return self.names.index(one_of(name, variable, self.names))
-
-    def table(self, values: npt.NDArray[Any], name: str) -> Any:
-        """Values of the cells, row-major: a DataFrame, a Series of three or more variables."""
-        if len(self.sizes) > 2:
-            return pd.Series(values, index=self.cells, name=name)
-        rows, columns = (
-            label.rename(name) for label, name in zip(self.labels, self.names, strict=True)
-        )
-        return pd.DataFrame(values.reshape(self.sizes), index=rows, columns=columns)
-
-
-@dataclass(frozen=True, eq=False)
-class Cells:
-    """What the standard errors and intervals of the cells rest on, beside the covariance."""
-
-    n_strata: int
-    dispersion: float
-    smallest_expected: float
-    law: CellLaw | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Tests:
-    """Tests made of the reports, and tallies for others: without them `trend` and `null_llf`."""
-
-    digest: str
-    independence: TestResult | None = None
-    trend: TestResult | None = None
-    null_llf: float = float("nan")
-    evidence: Evidence | None = field(default=None, repr=False)

@@ -31,7 +31,7 @@ from ldpstats.models.association.groups import (
     respondents,
     variable_names,
 )
-from ldpstats.models.association.results import AssociationResults, cells_of, tests_of, variables_of
+from ldpstats.models.association.results import AssociationResults, made_of
 from ldpstats.models.frequency.model import FrequencyModel, settings_of
 from ldpstats.models.frequency.tests import misfit, warn_of_doubts
 from ldpstats.models.layout import Fit
@@ -279,17 +279,29 @@ class AssociationModel:
             converged=solution.converged,
             message=solution.message,
         )
-        law = estimates.cell_law(evidence, problem, linear.covariance)
+        columns = list(zip(*(g.counts.mechanisms for g in evidence.groups), strict=True))
         results = AssociationResults(
-            variables_of(evidence, margin_fits, self._lacking),
-            cells_of(evidence, law),
-            tests_of(evidence, solution),
+            names=self.names,
+            labels=tuple([spec.labels for spec in evidence.specs]),
+            others=tuple([spec.other for spec in evidence.specs]),
+            margin_fits=margin_fits,
+            is_complete=evidence.is_complete,
+            lacking=self._lacking,
+            unprotected=tuple(
+                [
+                    name
+                    for name, made_by in zip(self.names, columns, strict=True)
+                    if any(mechanism.unprotected for mechanism in made_by)
+                ]
+            ),
+            law=estimates.cell_law(evidence, problem, linear.covariance),
+            **made_of(evidence, solution),
             **vars(fit),
         )
         remedy = "" if by_moments else "answers that are not listed are ignored: use other=True"
         doubts = []  # of each variable alone, which its mechanism cannot make
-        columns = zip(self.names, self.margins, margin_fits, evidence.specs, strict=True)
-        for name, model, margin, spec in columns:
+        each = zip(self.names, self.margins, margin_fits, evidence.specs, strict=True)
+        for name, model, margin, spec in each:
             words = misfit(margin, model.problems, bool(spec.other), remedy)
             doubts += [f"{name}: {words}"] if words else []
         warn_of_doubts("; ".join(doubts), results.condition)

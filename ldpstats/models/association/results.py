@@ -1,15 +1,15 @@
 """The fitted joint distribution of several privatised variables.
 
-`AssociationResults` holds four records: the fit, the variables, what errors of the cells rest on,
-and tests. A test rests on the first of these that is there: a test that the fit made, the
-unconstrained estimate, the reports of a model that is passed, tallies of the reports.
+A test rests on the first of these that is there: a test that the fit made, the unconstrained
+estimate, the reports of a model that is passed, tallies of the reports.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -33,11 +33,6 @@ from ldpstats.inference import tests as multiplicity
 from ldpstats.inference.boundary import edge_normal
 from ldpstats.inference.tables import effects
 from ldpstats.inference.tables import independence as tables
-from ldpstats.inference.tables.independence import (
-    allow_for_unseen,
-    fitted_conditionals,
-    fitted_cramers_v,
-)
 from ldpstats.inference.tables.ratio import Effect, beside
 from ldpstats.inference.tails import CellLaw
 from ldpstats.inference.tests import TestResult, z_test
@@ -49,11 +44,9 @@ from ldpstats.mechanisms.krr import joint_epsilon
 from ldpstats.models.association import tests as by_name
 from ldpstats.models.association.estimates import (
     MOST_TALLIES,
-    Cells,
     Evidence,
-    Tests,
-    Variables,
     cell_law,
+    collapsed,
     covariance_of,
     dispersion,
     null_covariance,
@@ -61,13 +54,6 @@ from ldpstats.models.association.estimates import (
     tallies_from_dict,
     tallies_to_dict,
     z_values,
-)
-from ldpstats.models.association.groups import JointGroup
-from ldpstats.models.association.presentation import (
-    association_summary,
-    merging,
-    plot_heat_map,
-    plot_mosaic,
 )
 from ldpstats.models.association.tests import (
     check_options,
@@ -77,9 +63,22 @@ from ldpstats.models.association.tests import (
 )
 from ldpstats.models.frequency.model import FrequencyModel
 from ldpstats.models.frequency.results import FrequencyResults
-from ldpstats.models.layout import Fit, Part, SummaryTable, names_alpha
+from ldpstats.models.layout import (
+    DOUBTFUL,
+    LONGEST_LABEL,
+    Pair,
+    closing_notes,
+    distinct_lines,
+    epsilon_text,
+    estimator_text,
+    in_turn,
+    names_alpha,
+    one_line,
+    pvalue_words,
+    resolution_notes,
+)
 from ldpstats.models.plots import maybe_bar, title_text
-from ldpstats.models.results import Results, warn_of_method
+from ldpstats.models.results import Results, missing_notes, warn_of_method
 from ldpstats.models.storage import (
     estimates_from_dict,
     estimates_to_dict,
@@ -87,20 +86,21 @@ from ldpstats.models.storage import (
     maybe_to_dict,
     record,
 )
-from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import Counts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["AssociationResults", "cells_of", "tests_of", "variables_of"]
+__all__ = ["AssociationResults", "cell_stubs", "made_of", "names_in_turn"]
 
 
 Array = npt.NDArray[Any]
 
 _ROUNDING = 1e-9  # of frequencies
-_FEW = 10.0  # expected reports of a combination below which normal laws are doubtful
+_FEW = 10.0  # reports of a cell or combination below which normal laws are doubtful
 _FEW_UNDER_NULL = 2.0  # the same for covariances under the hypothesis
+_ROOM = 60  # characters of the labels of a cell together
+_NAMED = 3  # cells that a note names
 
 
 # fields as JSON has them: as they are, lists, numbers that may be nan or infinite, parts
@@ -209,26 +209,22 @@ class AssociationResults(Results):
       statistic 155.2, df 1, p-value 1.175e-35
     """
 
-    variables: Variables
-    cells: Cells
-    tests: Tests
-
-    names = Part[tuple[str, ...]]("variables", "Names of the variables.")
-    labels = Part[tuple["pd.Index[Any]", ...]]("variables", "Categories of each variable.")
-    others = Part[tuple[str, ...]]("variables", "How answers that are not listed are treated.")
-    margin_fits = Part[tuple[FrequencyResults, ...]]("variables", "Each variable's own fit.")
-    is_complete = Part[bool]("variables", "Whether all answers are among the categories.")
-    lacking = Part[tuple[int, ...]]("variables", "How many respondents lacked each variable.")
-    unprotected = Part[tuple[str, ...]]("variables", "Variables answered without privacy.")
-    n_strata = Part[int]("cells", "Strata of respondents within which tests compare them.")
-    dispersion = Part[float]("cells", "How far answers beyond the candidates inflate variance.")
-    smallest_expected = Part[float]("cells", "Smallest expected count of a pair of reports.")
-    law = Part[CellLaw | None]("cells", "Variance and skewness of each cell, as it varies.")
-    digest = Part[str]("tests", "Digest of the reports, by which a model is recognised.")
-    independence = Part[TestResult | None]("tests", "The score test of independence.")
-    trend = Part[TestResult | None]("tests", "The test for a trend, where `evidence` is None.")
-    null_llf = Part[float]("tests", "Log-likelihood under independence, where it is needed.")
-    evidence = Part[Evidence | None]("tests", "Tallies of the reports, where they are few.")
+    names: tuple[str, ...]
+    labels: tuple[pd.Index[Any], ...]
+    others: tuple[str, ...]  # how answers that are not listed are treated
+    margin_fits: tuple[FrequencyResults, ...]
+    is_complete: bool  # all answers are among the categories
+    lacking: tuple[int, ...]
+    unprotected: tuple[str, ...]
+    n_strata: int  # of respondents, within which tests compare them
+    dispersion: float
+    smallest_expected: float
+    digest: str  # of the reports, by which a model is recognised
+    law: CellLaw | None = None
+    independence: TestResult | None = None
+    trend: TestResult | None = None
+    null_llf: float = float("nan")
+    evidence: Evidence | None = field(default=None, repr=False)
 
     _format = "ldpstats-association-results"
     _required = _REQUIRED
@@ -244,7 +240,7 @@ class AssociationResults(Results):
     @cached_property
     def index(self) -> pd.Index[Any]:
         """One entry per cell, row-major."""
-        return self.variables.cells
+        return pd.MultiIndex.from_product(self.labels, names=self.names)
 
     @cached_property
     def terms(self) -> pd.Index[Any]:
@@ -254,7 +250,7 @@ class AssociationResults(Results):
     @property
     def sizes(self) -> tuple[int, ...]:
         """Categories of each variable."""
-        return self.variables.sizes
+        return tuple([len(values) for values in self.labels])
 
     @property
     def condition(self) -> float:
@@ -273,21 +269,28 @@ class AssociationResults(Results):
         rests = [fit.linear for fit, labels in pairs if len(fit.categories) > len(labels)]
         return open_lists or any(rest.estimate[-1] > 2.0 * rest.bse()[-1] for rest in rests)
 
+    def _table(self, values: Array, name: str) -> Any:
+        """Values of the cells, row-major: a DataFrame, a Series of three or more variables."""
+        if len(self.labels) > 2:
+            return pd.Series(values, index=self.index, name=name)
+        rows, columns = map(pd.Index.rename, self.labels, self.names)
+        return pd.DataFrame(values.reshape(self.sizes), index=rows, columns=columns)
+
     @property
     def table(self) -> Any:
         """Estimated frequencies of the cells."""
-        return self.variables.table(self.fitted.estimate, "params")
+        return self._table(self.fitted.estimate, "params")
 
     @property
     def linear_table(self) -> Any:
         """Unconstrained estimate of the cells."""
-        return self.variables.table(self.linear.estimate, "linear_params")
+        return self._table(self.linear.estimate, "linear_params")
 
     @property
     def bse_table(self) -> Any:
         """Standard errors of `table`."""
         self._warn_of_no_errors()
-        return self.variables.table(self.fitted.bse(), "bse")
+        return self._table(self.fitted.bse(), "bse")
 
     @names_alpha
     def conf_int(
@@ -411,7 +414,7 @@ class AssociationResults(Results):
             distribution, and "unbounded" is True.
         """
         self._refuse_more_than_two()
-        axis = 0 if on is None else self.variables.place("on", on)
+        axis = 0 if on is None else self.names.index(one_of("on", on, self.names))
         unconstrained, lower, upper, unbounded = effects.conditionals(
             self.linear_table, self._spread(alpha), axis, alpha
         )
@@ -420,7 +423,7 @@ class AssociationResults(Results):
         fitted, sizes = self.fitted.estimate, self.sizes
         if np.any(fitted < 0.0) or abs(fitted.sum() - 1.0) > _ROUNDING:
             fitted = project_simplex(fitted)
-        estimate, empty = fitted_conditionals(fitted.reshape(sizes), axis)
+        estimate, empty = tables.fitted_conditionals(fitted.reshape(sizes), axis)
         columns = {
             "estimate": estimate,
             "unconstrained": unconstrained,
@@ -473,8 +476,55 @@ class AssociationResults(Results):
                 remedy += "; margins() has the distribution of one"
             raise InvalidArgument("names", asked, remedy)
         keep = [known.index(name) for name in chosen]
-        parts = _sums(keep, self.fit, self.variables, self.cells, self.tests)
-        return AssociationResults(*parts[1:], **vars(parts[0]))
+
+        def some(values: Sequence[Any]) -> tuple[Any, ...]:
+            return tuple([values[v] for v in keep])
+
+        def summed(estimate: Uncertain) -> Uncertain:
+            V = None if estimate.covariance is None else estimate.covariance.merged(group)
+            return Uncertain(np.bincount(group, estimate.estimate), V)
+
+        at = np.indices(self.sizes).reshape(len(known), -1)[keep]
+        group: npt.NDArray[np.int64] = np.ravel_multi_index(tuple(at), some(self.sizes))
+        linear, margin_fits = summed(self.linear), some(self.margin_fits)
+        if self.evidence is None:  # smallest_expected of all variables is smaller
+            pairs = zip(chosen, margin_fits, strict=True)
+            private = [margin.epsilon for name, margin in pairs if name not in self.unprotected]
+            epsilon = float(sum(private)) if private else float("inf")  # at most
+            words = f"{self.digest} {tuple(chosen)}".encode()
+            digest = hashlib.blake2b(words, digest_size=8).hexdigest()
+            made = {"digest": digest, "independence": None, "trend": None, "null_llf": np.nan}
+            law = None
+        else:
+            evidence, law = collapsed(self.evidence, keep), None
+            problem = rests_on(evidence, linear)
+            if problem is not None:
+                V = covariance_of(problem)
+                if V is not None:
+                    linear = Uncertain(linear.estimate, V.scaled(dispersion(evidence)))
+                law = cell_law(evidence, problem, V)
+            epsilon = max(joint_epsilon(own.counts.mechanisms) for own in evidence.groups)
+            made = made_of(evidence)
+        return replace(
+            self,
+            fitted=summed(self.fitted),
+            linear=linear,
+            settings="; ".join(
+                filter(None, (self.settings, f"summed over {len(known)} variables"))
+            ),
+            epsilon=epsilon,
+            sources=some(self.sources),
+            is_partial=any(margin.is_partial for margin in margin_fits),
+            llf=float("nan"),
+            names=tuple(chosen),
+            labels=some(self.labels),
+            others=some(self.others),
+            margin_fits=margin_fits,
+            lacking=(),  # of respondents who lacked a variable that is no longer there, too
+            unprotected=tuple([name for name in chosen if name in self.unprotected]),
+            law=law,
+            **made,
+        )
 
     # -- effects -----------------------------------------------------------------------------
 
@@ -529,13 +579,13 @@ class AssociationResults(Results):
         V = self._spread(alpha) if small else self.linear.known()
         p = None if self.independence is None else self.independence.pvalue
         effect = effects.cramers_v(self.linear_table, V, alpha, p)
-        return beside(effect, fitted_cramers_v(self._maximum)) if self.is_maximum else effect
+        return beside(effect, tables.fitted_cramers_v(self._maximum)) if self.is_maximum else effect
 
     def departures(self) -> Any:
         """Departures from independence, p_ij - r_i c_j, in standard errors: a table of z values."""
         self._refuse_more_than_two()
         z = z_values(*effects.departures(self.linear_table, self.linear.known()))
-        return self.variables.table(z.reshape(-1), "z")
+        return self._table(z.reshape(-1), "z")
 
     def _refuse_more_than_two(self) -> None:
         """Refuse effects, which are of two variables."""
@@ -547,7 +597,7 @@ class AssociationResults(Results):
 
     def _spread(self, alpha: float) -> Covariance:
         """Covariance for conditionals and effects, where cells that were never seen may exist."""
-        return allow_for_unseen(self.linear.known(), self.nobs, alpha)
+        return tables.allow_for_unseen(self.linear.known(), self.nobs, alpha)
 
     @property
     def _maximum(self) -> Array:
@@ -650,7 +700,7 @@ class AssociationResults(Results):
         sizes, names, smallest = self.sizes, self.names, self.smallest_expected
         plain = self.is_maximum and self.converged and not self.settings
         with maybe_bar(f"{method} test", progress) as advance:
-            evidence = _evidence_of(model, self.variables, self.tests)
+            evidence = self._evidence_of(model)
             P = self.linear.estimate
             if method == "wald" and len(sizes) == 2 and abs(P.sum() - 1.0) <= _ROUNDING:
                 how = "Wald test on the unconstrained joint estimate"
@@ -682,7 +732,7 @@ class AssociationResults(Results):
             The fitted model, which has the reports.
         """
         p, V, names, axis, cells = self._three_way("given", given)
-        evidence = _evidence_of(model, self.variables, self.tests)
+        evidence = self._evidence_of(model)
         method, enough = "Wald test on the unconstrained estimate", _FEW
         under_null = None if evidence is None else null_covariance(evidence, axis)
         if under_null is not None:
@@ -708,7 +758,7 @@ class AssociationResults(Results):
         sizes = self.sizes
         if len(sizes) != 3:
             raise NotAvailable(f"the test is for three variables; there are {len(sizes)}")
-        axis = self.variables.place(name, variable)
+        axis = self.names.index(one_of(name, variable, self.names))
         cells = np.moveaxis(np.arange(np.prod(sizes)).reshape(sizes), axis, -1)
         first, second = (other for v, other in enumerate(self.names) if v != axis)
         V = self.linear.known().take(cells.reshape(-1))
@@ -750,7 +800,7 @@ class AssociationResults(Results):
             where results carry no tallies: over candidates, or for bits of many patterns.
         """
         self._refuse_more_than_two()
-        evidence = _evidence_of(model, self.variables, self.tests)
+        evidence = self._evidence_of(model)
         u = _scores("row_scores", row_scores, self.sizes[0])
         v = _scores("column_scores", column_scores, self.sizes[1])
         if evidence is not None:
@@ -759,6 +809,17 @@ class AssociationResults(Results):
         if self.trend is None or not usual:
             raise _without_reports("leave out the scores")
         return self.trend
+
+    def _evidence_of(self, model: Any) -> Evidence | None:
+        """The reports of the model that is given, else the tallies that the results carry."""
+        if model is None:
+            return self.evidence
+        evidence = getattr(model, "evidence", None)
+        if not isinstance(evidence, Evidence):  # what a caller passes may be anything
+            raise InvalidArgument("model", model, "must be the AssociationModel that was fitted")
+        if (evidence.digest, evidence.names) != (self.digest, self.names):
+            raise InvalidArgument("model", model, "has other data than the results")
+        return evidence
 
     # -- presentation ------------------------------------------------------------------------
 
@@ -774,32 +835,117 @@ class AssociationResults(Results):
     def _facts(self) -> dict[str, Any]:
         return super()._facts() | {"name": self.name or self._subject}
 
-    @names_alpha
-    def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
-        """Table of the cells.
+    def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
+        pairs = zip(self.names, self.sources, strict=True)
+        left = [(f"{one_line(name, 20)}:", source) for name, source in pairs]
+        right = [("Categories:", str(size)) for size in self.sizes]
+        left += [("Estimator:", estimator_text(self)), ("Cells:", str(self.k))]
+        right += [("No. Respondents:", str(self.nobs)), ("Missing:", str(self.n_missing))]
+        if self.n_strata > 1:
+            left.append(("Strata:", str(self.n_strata)))
+        right.append(("Epsilon, all (nats):", epsilon_text(self.epsilon)))
+        if self.unprotected:
+            right.append(("Not protected:", one_line(", ".join(self.unprotected), 40)))
+        return f"Joint distribution of {names_in_turn(self.names)}", left, right
 
-        Returns
-        -------
-        DataFrame, one row per cell
-            "params", "bse", "linear", "linear_se", "lower", "upper"; nan where no standard errors
-            were computed.
-        """
-        return self._estimates_frame(alpha)
+    def _stubs(self, cells: pd.Index[Any]) -> list[str]:
+        return cell_stubs(cells)
 
-    def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
-        return association_summary(
-            self,
-            self.variables,
-            self.cells,
-            self.independence,
-            frame=self.summary_frame(alpha),
-            reports=None if self.law is None else self.effective_reports,
-            condition=self.condition,
-            is_doubtful=self.is_doubtful,
-            alpha=alpha,
-            max_rows=max_rows,
-            details=details,
-        )
+    def _interval_words(self) -> tuple[str, str]:
+        return "Wald" if self.law is None else "score intervals with skewness", ""
+
+    def _interval_notes(
+        self, frame: pd.DataFrame, uncut: pd.DataFrame, alpha: float, source: str
+    ) -> list[str]:
+        notes = missing_notes(self.nobs, self.n_missing, self.names, self.lacking)
+        if self._has_intervals:
+            return [*notes, *super()._interval_notes(frame, uncut, alpha, source)]
+        few = "list fewer categories, with other=True."
+        return [*notes, f"Standard errors of {self.k} cells at once were not computed: {few}"]
+
+    def _notes(self, frame: pd.DataFrame) -> list[str]:
+        return [
+            *self._notes_of_cells(frame),
+            *self._notes_of_assumptions(),
+            *resolution_notes(self, what="cells"),
+            *closing_notes(self, self.condition),
+        ]
+
+    def _notes_of_cells(self, frame: pd.DataFrame) -> list[str]:
+        """Which cells rest on few reports, at their own frequencies; which exclude the estimate."""
+        notes = []
+        if self.law is None:
+            if self.smallest_expected < _FEW:
+                notes.append(
+                    "WARNING: fewer than ten reports of some combination are expected; intervals "
+                    "of rare cells cover less often than stated."
+                )
+        elif not (few := self.effective_reports[lambda n: n < _FEW]).empty:
+            notes.append(
+                f"WARNING: {len(few)} of {self.k} cells rest on fewer than ten reports "
+                f"({_named(few.sort_values(kind='stable'), '{:.1f}')}). Their intervals allow for "
+                "it; conditionals, effects and Wald tests, which rest on normal laws, do not."
+            )
+        p = frame["params"]
+        below, above = frame["lower"] - p, p - frame["upper"]
+        outside = p[((below > _ROUNDING) | (above > _ROUNDING)) & p.between(0.0, 1.0)]
+        if not outside.empty:
+            what = "maximum likelihood estimate" if self.is_maximum else "estimate"
+            notes.append(
+                f"NOTE: {len(outside)} of {self.k} intervals do not contain the {what} beside them "
+                f"({_named(outside, '{:.4g}')}): it obeys bounds that the unconstrained one does "
+                "not, and is biased near them."
+            )
+        return notes
+
+    def _notes_of_assumptions(self) -> list[str]:
+        """What is assumed of mechanisms, answers that are not listed and strata; independence."""
+        notes, test = [], self.independence
+        for name, margin in zip(self.names, self.margin_fits, strict=True):
+            fine = margin.goodness_of_fit
+            if margin.unexplained is None and fine is not None and fine.pvalue < DOUBTFUL:
+                notes.append(
+                    f"WARNING: the reports of {name} contradict the hypothesis that {fine.null} "
+                    f"({fine.method}): {pvalue_words(fine.pvalue)}."
+                )
+        if self.dispersion > 1.0:
+            notes.append(
+                "NOTE: standard errors of the unconstrained estimate are "
+                f"{np.sqrt(self.dispersion):.3g} times those from the reports alone, to allow for "
+                "answers that are not among the candidates."
+            )
+        if test is None:
+            notes.append("Independence of all variables was not tested: test pairs of them.")
+        else:
+            notes.append(
+                f"Independence ({test.method}): {test.statistic:.4g} on {test.df:g} df, "
+                f"{pvalue_words(test.pvalue)}."
+            )
+            notes += [f"NOTE: {test.note}."] if test.note else []
+        if not self.is_complete:
+            words = "are ignored by the estimate, but not by the unconstrained one."
+            if not (self.is_maximum or self.method == "one_step"):
+                words = "are in no cell, so that the cells need not sum to one."
+            notes.append(f"NOTE: answers that are not among the candidates {words}")
+        if self.is_doubtful:
+            notes.append("WARNING: the reports indicate that such answers exist; use other=True.")
+        for name, other in zip(self.names, self.others, strict=True):
+            if other in ("product", "fpe16"):
+                notes.append(
+                    f"NOTE: other answers of {name} are modelled ({other}) as one category, whose "
+                    "reports follow one law whatever the values of the other variables."
+                )
+        if self.n_strata > 1:
+            notes.append(
+                f"Respondents are in {self.n_strata} strata (shared cohorts, or groups of "
+                "mechanisms); tests compare respondents within them."
+            )
+        if self.on_boundary and self.is_maximum:
+            notes.append(
+                "NOTE: the estimate is on the boundary (a cell of zero); the intervals do not rest "
+                "on it."
+            )
+        return notes
 
     @names_alpha
     def plot(  # type: ignore[override]  # another kind of plot
@@ -834,19 +980,22 @@ class AssociationResults(Results):
         NotAvailable
             For more than two variables, and for a mosaic of negative estimates.
         """
+        from ldpstats.models.association.presentation import plot_heat_map
+
         kind = one_of("kind", kind, ("heatmap", "departures", "mosaic"))
         self._refuse_more_than_two()
-        table = self.variables.table
         bounds = self.conf_int(level(alpha))
         words = title_text(title, f"{self.names[0]} and {self.names[1]}, n = {self.nobs:,}")
         if kind == "mosaic":
             return self._mosaic(bounds, ax, alpha, words)
-        low, high = (table(bounds[end].to_numpy(), end) for end in ("lower", "upper"))
+        low, high = bounds.to_numpy().T.reshape(2, *self.sizes)
         z = self.departures() if kind == "departures" else None
-        return plot_heat_map(table(self.fitted.estimate, "params"), low, high, ax, words, z)
+        return plot_heat_map(self.table, low, high, ax, words, z)
 
     def _mosaic(self, bounds: pd.DataFrame, ax: Axes | None, alpha: float, title: str) -> Axes:
         """With categories that are too thin to read merged, and the intervals of their sums."""
+        from ldpstats.models.association.presentation import merging, plot_mosaic
+
         if np.any(self.fitted.estimate < 0.0):
             raise NotAvailable(
                 f"a mosaic has no tiles for negative estimates of {self.method!r}: fit 'mle'"
@@ -854,19 +1003,15 @@ class AssociationResults(Results):
         merged = merging(self.table)
         linear, V = merged.sums(self.linear.estimate), self.linear.known().merged(merged.cells)
         normal = intervals.wald(linear.to_numpy().ravel(), np.sqrt(V.variances()), alpha)
-        low, high = (
-            merged.chosen(bounds[end].to_numpy(), normal[:, side]).reshape(linear.shape)
-            for side, end in enumerate(("lower", "upper"))
-        )
-        ends = effects.conditionals(linear, V, 0, alpha, cumulative=True)
-        cut = [end[:, :-1] for end in ends[1:3]]
-        z = z_values(*effects.departures(linear, V))
-        return plot_mosaic(merged.sums(self.fitted.estimate), low, high, ax, title, z, *cut)
+        low = merged.chosen(bounds["lower"].to_numpy(), normal[:, 0]).reshape(linear.shape)
+        _, lower, upper, _ = effects.conditionals(linear, V, 0, alpha, cumulative=True)
+        z, bars = z_values(*effects.departures(linear, V)), (lower[:, :-1], upper[:, :-1])
+        return plot_mosaic(merged.sums(self.fitted.estimate), low, z, bars, ax, title)
 
     # -- storage -----------------------------------------------------------------------------
 
     def _stored(self) -> dict[str, Any]:
-        fields = vars(self) | vars(self.variables) | vars(self.cells) | vars(self.tests)
+        fields = vars(self)
         document: dict[str, Any] = {name: fields[name] for name in _PLAIN}
         document |= {name: number_to_json(fields[name]) for name in _NUMBERS}
         document |= {name: list(fields[name]) for name in _LISTS}
@@ -910,12 +1055,35 @@ class AssociationResults(Results):
         fields["evidence"] = tallies_from_dict(
             d["tallies"], names, fields["labels"], fields["others"], fields["digest"]
         )
-        return cls(
-            record(Variables, fields),
-            record(Cells, fields),
-            record(Tests, fields),
-            **vars(record(Fit, fields)),
-        )
+        return record(cls, fields)
+
+
+# -- Names of cells ------------------------------------------------------------------------------
+
+
+def cell_stubs(cells: pd.Index[Any]) -> list[str]:
+    """Names of the cells, of which no two are alike."""
+    levels = [list(dict.fromkeys(cells.get_level_values(v))) for v in range(cells.nlevels)]
+    longest = [max(len(str(label)) for label in labels) for labels in levels]
+    columns = []
+    for labels, own in zip(levels, longest, strict=True):
+        # short labels of the other variables leave more room
+        room = max(_ROOM // len(levels), _ROOM - (sum(longest) - own))
+        columns.append(dict(zip(labels, distinct_lines(labels, room), strict=True)))
+    return [" : ".join(map(dict.__getitem__, columns, cell)) for cell in cells]
+
+
+def names_in_turn(names: Sequence[str]) -> str:
+    """Names in a sentence: "a, b and c"."""
+    return in_turn([one_line(name, LONGEST_LABEL) for name in names], len(names))
+
+
+def _named(values: pd.Series[float], form: str) -> str:
+    """The first few cells and their values, in words."""
+    first = values.iloc[:_NAMED]
+    cells = [" : ".join(one_line(label, 20) for label in cell) for cell in first.index]
+    named = [f"{cell}: {form.format(value)}" for cell, value in zip(cells, first, strict=True)]
+    return ", ".join([*named, "..."] if len(values) > _NAMED else named)
 
 
 # -- How they are found -------------------------------------------------------------------------
@@ -946,18 +1114,6 @@ def _intervals_given(evidence: Evidence | None, axis: int, alpha: float) -> Arra
             where = (slice(None), category) if axis == 0 else (slice(None), slice(None), category)
             bounds[where] = ends
     return bounds
-
-
-def _evidence_of(model: Any, variables: Variables, tests: Tests) -> Evidence | None:
-    """The reports of the model that is given, else the tallies that the results carry."""
-    if model is None:
-        return tests.evidence
-    evidence = getattr(model, "evidence", None)
-    if not isinstance(evidence, Evidence):  # what a caller passes may be anything
-        raise InvalidArgument("model", model, "must be the AssociationModel that was fitted")
-    if (evidence.digest, evidence.names) != (tests.digest, variables.names):
-        raise InvalidArgument("model", model, "has other data than the results")
-    return evidence
 
 
 def _without_reports(otherwise: str) -> NotAvailable:
@@ -991,117 +1147,30 @@ def _scores(name: str, given: Any, size: int) -> Array:
 # -- What results hold, made of the evidence, or of results of more variables ---------------------
 
 
-def variables_of(
-    evidence: Evidence, margin_fits: tuple[FrequencyResults, ...], lacking: tuple[int, ...]
-) -> Variables:
-    """The variables with their own fits."""
-    specs, unprotected = evidence.specs, []
-    for v, name in enumerate(evidence.names):
-        if any([group.counts.mechanisms[v].unprotected for group in evidence.groups]):
-            unprotected.append(name)
-    return Variables(
-        names=evidence.names,
-        labels=tuple([spec.labels for spec in specs]),
-        others=tuple([spec.other for spec in specs]),
-        margin_fits=margin_fits,
-        is_complete=evidence.is_complete,
-        lacking=lacking,
-        unprotected=tuple(unprotected),
-    )
+def made_of(evidence: Evidence, solution: Solution | None = None) -> dict[str, Any]:
+    """What results hold of the reports, and the tests that a fit makes.
 
-
-def cells_of(evidence: Evidence, law: CellLaw | None) -> Cells:
-    """What errors of the cells rest on."""
-    return Cells(
-        n_strata=len(evidence.moments.strata),
-        dispersion=dispersion(evidence),
-        smallest_expected=smallest_expected(evidence),
-        law=law,
-    )
-
-
-def tests_of(evidence: Evidence, solution: Solution | None = None) -> Tests:
-    """The tests that a fit makes: where the tallies are not kept, those that need them.
-
-    Without a `solution` they are kept, as of results that were collapsed.
+    Where the tallies are not kept these are those that need them. Without a `solution` they are
+    kept, as of results that were collapsed.
     """
+    fields: dict[str, Any] = {
+        "n_strata": len(evidence.moments.strata),
+        "dispersion": dispersion(evidence),
+        "smallest_expected": smallest_expected(evidence),
+        "digest": evidence.digest,
+        "evidence": evidence if evidence.is_table else None,
+    }
     try:
-        independence = score_test(evidence)
+        fields["independence"] = score_test(evidence)
     except (NotIdentified, NotAvailable):  # a variable does not vary
-        independence = None
-    tallies = evidence if evidence.is_table else None
+        fields["independence"] = None
     if solution is None or evidence.is_stored:
-        return Tests(evidence.digest, independence, evidence=tallies)
-    trend, null_llf = None, float("nan")
+        return fields | {"trend": None, "null_llf": float("nan")}
     if len(evidence.sizes) == 2:
-        try:
-            trend = trend_test(evidence, *(np.arange(1.0, k + 1.0) for k in evidence.sizes))
-        except (NotIdentified, NotAvailable):
-            trend = None
+        with suppress(NotIdentified, NotAvailable):
+            fields["trend"] = trend_test(
+                evidence, *map(_scores, ("", ""), (None,) * 2, evidence.sizes)
+            )
     if not np.isnan(solution.gap):
-        null_llf = evidence.likelihood.loglike(evidence.null)
-    return Tests(evidence.digest, independence, trend, null_llf, tallies)
-
-
-def _sums(
-    keep: Sequence[int], fit: Fit, variables: Variables, cells: Cells, tests: Tests
-) -> tuple[Fit, Variables, Cells, Tests]:
-    """What results of the variables `keep` hold: sums of cells, and their covariance.
-
-    Where the tallies of the reports are at hand, the law of the cells and the test of independence
-    are those of a model of these variables alone. Else both are None.
-    """
-
-    def some(values: Sequence[Any]) -> tuple[Any, ...]:
-        return tuple(values[v] for v in keep)
-
-    def summed(estimate: Uncertain) -> Uncertain:
-        V = None if estimate.covariance is None else estimate.covariance.merged(group)
-        return Uncertain(np.bincount(group, estimate.estimate), V)
-
-    sizes, names = variables.sizes, some(variables.names)
-    at = np.indices(sizes).reshape(len(sizes), -1)[list(keep)]
-    group: npt.NDArray[np.int64] = np.ravel_multi_index(tuple(at), some(sizes))
-    own = Variables(
-        names=names,
-        labels=some(variables.labels),
-        others=some(variables.others),
-        margin_fits=some(variables.margin_fits),
-        is_complete=variables.is_complete,
-        lacking=(),  # of respondents who lacked a variable that is no longer there, too
-        unprotected=tuple(name for name in names if name in variables.unprotected),
-    )
-    linear = summed(fit.linear)
-    if tests.evidence is None:
-        pairs = zip(names, own.margin_fits, strict=True)
-        private = [margin.epsilon for name, margin in pairs if name not in own.unprotected]
-        epsilon = float(sum(private)) if private else float("inf")  # at most
-        cells = replace(cells, law=None)  # smallest_expected of all variables is smaller
-        digest = hashlib.blake2b(f"{tests.digest} {names}".encode(), digest_size=8)
-        tests = Tests(digest.hexdigest())
-    else:
-        specs, groups = some(tests.evidence.specs), []
-        for joint in tests.evidence.groups:
-            parts = [replace(joint.counts.reports[v], n_missing=0) for v in keep]
-            groups.append(JointGroup(JointCounts(parts, joint.counts.n).tally(), specs))
-        evidence, law = Evidence(tuple(groups), specs, names), None
-        problem = rests_on(evidence, linear)
-        if problem is not None:
-            V = covariance_of(problem)
-            if V is not None:
-                linear = Uncertain(linear.estimate, V.scaled(dispersion(evidence)))
-            law = cell_law(evidence, problem, V)
-        epsilon = max(joint_epsilon(joint.counts.mechanisms) for joint in groups)
-        cells, tests = cells_of(evidence, law), tests_of(evidence)
-    words = (fit.settings, f"summed over {len(variables.names)} variables")
-    fit = replace(
-        fit,
-        fitted=summed(fit.fitted),
-        linear=linear,
-        settings="; ".join(filter(None, words)),
-        epsilon=epsilon,
-        sources=some(fit.sources),
-        is_partial=any(margin.is_partial for margin in own.margin_fits),
-        llf=float("nan"),
-    )
-    return fit, own, cells, tests
+        fields["null_llf"] = evidence.likelihood.loglike(evidence.null)
+    return fields

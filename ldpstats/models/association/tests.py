@@ -21,9 +21,14 @@ from ldpstats.arguments import one_of, replicates
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.inference.tables import independence as association
 from ldpstats.inference.tables import permutation
-from ldpstats.inference.tables.effects import Spread, blocks_of
 from ldpstats.inference.tables.independence import Whitening, unvarying
-from ldpstats.inference.tables.permutation import Cumulants, moments, score_cumulants
+from ldpstats.inference.tables.permutation import (
+    Cumulants,
+    Spread,
+    blocks_of,
+    moments,
+    score_cumulants,
+)
 from ldpstats.inference.tests import TestResult
 from ldpstats.likelihood.covariance import Covariance
 from ldpstats.likelihood.joint import unbiased_map

@@ -1,7 +1,4 @@
-"""Strings that nobody listed in print and as figures: summary, intervals, the graph of grams.
-
-Matplotlib is imported when a figure is drawn.
-"""
+"""Figures of strings that nobody listed: their intervals, and the graph of their grams."""
 
 from __future__ import annotations
 
@@ -14,26 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import as_array, numbers, positive_integer
+from ldpstats.arguments import as_array, numbers
 from ldpstats.errors import InvalidArgument
-from ldpstats.inference.tests import pvalue_text
-from ldpstats.likelihood.tallies import Unexplained
-from ldpstats.models.dictionary.record import Searched, Tested
-from ldpstats.models.dictionary.search import STAGES
 from ldpstats.models.dictionary.survey import DictionarySurvey
-from ldpstats.models.layout import (
-    LONGEST_LABEL,
-    Fit,
-    SummaryTable,
-    count_of,
-    distinct_lines,
-    epsilon_text,
-    figures,
-    header,
-    interval_columns,
-    rest_notes,
-    title,
-)
 from ldpstats.models.plots import LONGEST_LABEL as LONGEST_TICK
 from ldpstats.models.plots import (
     axes_of,
@@ -47,21 +27,18 @@ from ldpstats.models.plots import (
     rows_height,
     set_title,
     sorts,
-    title_text,
 )
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["POWER", "dictionary_summary", "plot_dictionary", "plot_graph"]
+__all__ = ["MOST_STRINGS", "plot_dictionary", "plot_graph", "read_truth"]
 
 
 Array = npt.NDArray[Any]
 
-POWER = 0.8  # with which a summary says that strings are found
-
 _LONGEST_NAME = 30
-_MOST_STRINGS = 10  # whose paths have colours that are told apart
+MOST_STRINGS = 10  # whose paths have colours that are told apart
 _MOST_OTHERS = 5  # grams of a position that are drawn though no accepted string has them
 _MOST_EDGES = 120  # that are drawn in grey
 _MOST_POSITIONS = 5  # of which all pairs have their edges drawn, not those of neighbours alone
@@ -71,191 +48,19 @@ _GREY = "0.8"
 _SHARED = "0.5"  # edges that several of the drawn strings have
 
 
-def dictionary_summary(
-    fit: Fit,
-    survey: DictionarySurvey,
-    tested: Tested,
-    searched: Searched,
-    *,
-    frame: pd.DataFrame,
-    unexplained: Unexplained,
-    detectable: pd.Series[float],
-    n_biased: int,
-    alpha: float,
-    max_rows: int,
-    details: bool,
-) -> SummaryTable:
-    """What is said of the strings; `n_biased` of their estimates are too large on average."""
-    replace, split, (named, grams, strings) = survey.replace, survey.split, fit.sources
-    shown = frame.iloc[:max_rows]
-    columns = ["estimate", "std err", *interval_columns(alpha), "adj. p-value"]
-    columns += ["edges"] if details else []
-    body = [[*figures(row[:4], 4), pvalue_text(row[4])] for row in shown.to_numpy()]
-    if details:
-        n_pairs = len(survey.layout.pairs)
-        counts = zip(body, shown["edges"], strict=True)
-        body = [[*cells, f"{int(n)} of {n_pairs}"] for cells, n in counts]
-    stubs = distinct_lines(shown.index, LONGEST_LABEL)
-    if not body:
-        stubs, body = ["(no string was accepted)"], [["-"] * len(columns)]
-    left = [
-        ("Survey:", named),
-        ("Grams by:", grams),
-        ("Strings by:", strings),
-        ("Not found:", f"{unexplained.estimate:.4f} (std err {unexplained.bse:.4f})"),
-    ]
-    right = [
-        ("No. Respondents:", str(fit.nobs)),
-        ("Missing:", str(fit.n_missing)),
-        ("Epsilon, all (nats):", epsilon_text(fit.epsilon)),
-        ("Strings tested:", str(tested.n_tested)),
-    ]
-    if details:
-        kept = searched.grams.groupby("start").size()
-        spread = f"{kept.min()} to {kept.max()} a position" if len(kept) else "none"
-        left += [("Search:", fit.settings), ("Grams kept:", spread)]
-        left += [("Edges:", str(searched.n_edges))]
-        each = ("gram", split[1]), ("string", split[0])
-        right += [(f"Epsilon of a {what}:", f"{s * fit.epsilon:.4g}") for what, s in each]
-    others = f", characters outside the alphabet as {replace!r}" if replace else ""
-    notes = [
-        "Accepted: strings whose own reports reject a frequency of zero; the probability that "
-        f"even one of them is held by nobody is at most about {tested.alpha:g} (Bonferroni over "
-        "all tested, with larger shares for higher scores).",
-        f"Intervals: {100 * (1 - alpha):.4g}% given that the string was accepted, cut to [0, 1].",
-        f"Strings are as the survey reads them: cut to {survey.layout.length} characters{others}.",
-    ]
-    if details:
-        notes.append("edges: pairs of its grams whose joint frequency is above the threshold.")
-    if tested.caution:
-        notes.append(
-            f"WARNING: {tested.caution}: more strings that nobody holds may be accepted than that."
-        )
-    notes += rest_notes(len(shown), len(frame))
-    if n_biased:
-        notes.append(
-            f"WARNING: {n_biased} of the estimates are just large enough to be accepted, and too "
-            "large on average; median_unbiased and the intervals allow for that."
-        )
-    notes += _recall_notes(fit, survey, tested, searched, detectable, unexplained)
-    if searched.n_untested:
-        notes.append(f"NOTE: {searched.n_untested} strings with lower scores were not tested.")
-    if searched.n_cut:
-        notes.append(
-            f"NOTE: the search dropped {searched.n_cut} partial strings with low scores; some "
-            "candidates may have been missed."
-        )
-    if searched.n_excluded:
-        notes.append(f"NOTE: the filter excluded {searched.n_excluded} strings.")
-    if above := sum(searched.left_out):
-        notes.append(f"NOTE: {above} more grams stood out than max_grams allows.")
-    return SummaryTable(
-        title=f"{title(fit, 'Strings', '')} found without a list",
-        header=header(left, right),
-        columns=columns,
-        stubs=stubs,
-        body=body,
-        notes=notes,
-    )
-
-
-def _recall_notes(
-    fit: Fit,
-    survey: DictionarySurvey,
-    tested: Tested,
-    searched: Searched,
-    detectable: pd.Series[float],
-    unexplained: Unexplained,
-) -> list[str]:
-    """What can be found with so many respondents at such an epsilon, and what is missing."""
-    if not tested.n_tested:
-        return [_nothing_tested(fit, survey, searched)]
-    n_found, rest, bounded = tested.accepted.size, unexplained.estimate, searched.is_bounded
-    least = float(detectable["found"])
-    limit = f"what limits it is {STAGES[str(detectable.drop('found').idxmax())]}."
-    if least > 1.0:
-        luck = "anything found is a chance finding" if n_found else "no string was found"
-        return [
-            f"WARNING: too few respondents: {luck}. n = {fit.nobs} is too small at epsilon = "
-            f"{fit.epsilon:.4g} even for a string that all respondents hold; {limit} It takes "
-            f"about {least**2:.2g} times as many to find it with probability {POWER:g}."
-        ]
-    conditions = ["the search reaches them"] if bounded else []
-    if least * survey.layout.n_grams < 1.0:  # mixtures of other strings look as good
-        conditions.append("few frequent strings share their grams")
-    provided = f", if {' and '.join(conditions)}" if conditions else ""
-    notes = [
-        f"Strings of a frequency of about {least:.2g} or more are found with probability {POWER:g} "
-        f"at this n and epsilon{provided}; {limit}"
-    ]
-    if not n_found:
-        notes.append(
-            f"WARNING: too few respondents: no string was found. n = {fit.nobs} is too small for "
-            f"strings that are rarer than about {least:.2g}: to find those half as frequent takes "
-            "four times as many."
-        )
-    elif rest > 2.0 * least:
-        causes = [f"each is too rare for n = {fit.nobs}"]
-        causes += ["the filter excluded them"] if searched.n_excluded else []
-        causes += ["max_grams, max_candidates or width cut them off"] if bounded else []
-        notes.append(
-            f"WARNING: about {100 * rest:.0f}% of the respondents hold strings that were not "
-            f"found, because {', or '.join(causes)}. To find strings half as frequent takes four "
-            "times as many respondents."
-        )
-    return notes
-
-
-def _nothing_tested(fit: Fit, survey: DictionarySurvey, searched: Searched) -> str:
-    """Why no string was tested."""
-    if searched.grams["start"].nunique() < survey.layout.n_positions:
-        return (
-            "WARNING: too few respondents: the noise leaves some position without any gram, so "
-            f"that no string could be tested. n = {fit.nobs} is too small at epsilon = "
-            f"{fit.epsilon:.4g}: collect more reports, or spend more epsilon."
-        )
-    if searched.n_untested:
-        return (
-            f"WARNING: too few respondents: the reports of n = {fit.nobs} whole strings cannot "
-            "tell any two of the candidates apart, so that none was tested."
-        )
-    if searched.n_excluded:
-        return (
-            "WARNING: nothing was tested: the filter keeps none of the "
-            f"{searched.n_excluded} strings."
-        )
-    return (
-        f"WARNING: too few respondents: with n = {fit.nobs} the pairs of grams are so uncertain "
-        "that no string stands out, or none has all its pairs above the threshold; no string was "
-        "tested."
-    )
-
-
-def _figure_title(fit: Fit, tested: Tested) -> str:
-    """What was found, of whom, and with which privacy."""
-    found = f"{count_of(tested.accepted.size, 'string')} found of {tested.n_tested} tested"
-    about = f"{found}; n = {fit.nobs:,}, epsilon = {fit.epsilon:.4g}"
-    return "\n".join([*filter(None, [fit.name]), about])
-
-
 # -- frequencies with intervals --------------------------------------------------------------------
 
 
 def plot_dictionary(
-    fit: Fit,
-    survey: DictionarySurvey,
-    tested: Tested,
     found: pd.DataFrame,
+    true: pd.Series[float] | None,
     ax: Axes | None,
     alpha: float,
-    truth: Any,
     most: int,
-    sort: Any = True,
-    title: str | None = None,
+    sort: Any,
+    title: str,
 ) -> Axes:
-    """Draw frequencies of strings that were found and, by the `truth`, missed (FPE16 6 and 10)."""
-    true = None if truth is None else _truth(survey, truth)
-    words = title_text(title, _figure_title(fit, tested))
+    """Draw frequencies of strings that were found and, by the truth, missed (FPE16 6 and 10)."""
     if true is None:
         rows, hidden = found.iloc[:most].assign(truth=np.nan), {"were found": len(found[most:])}
     else:
@@ -286,11 +91,11 @@ def plot_dictionary(
         ax.text(0.5, 0.5, "no string was found", transform=ax.transAxes, ha="center", color="0.4")
     left = [f"not shown: {n} rarer ones that {what}" for what, n in hidden.items() if n]
     ax.set_xlabel("\n".join(["frequency", *left]))
-    finish_rows(ax, words, new)
+    finish_rows(ax, title, new)
     return ax
 
 
-def _truth(survey: DictionarySurvey, truth: Any) -> pd.Series[float]:
+def read_truth(survey: DictionarySurvey, truth: Any) -> pd.Series[float]:
     """True frequencies by string as the survey reads it, the most frequent first."""
     remedy = "must be a Series of frequencies, whose index are strings"
     if isinstance(truth, pd.Series):
@@ -314,31 +119,30 @@ def _truth(survey: DictionarySurvey, truth: Any) -> pd.Series[float]:
 
 
 def plot_graph(
-    fit: Fit,
     survey: DictionarySurvey,
-    tested: Tested,
-    searched: Searched,
-    params: pd.Series[float],
+    known: pd.DataFrame,
+    edges: pd.DataFrame,
+    n_edges: int,
+    strings: pd.Series[float],
+    n_hidden: int,
     ax: Axes | None,
-    max_strings: int | None,
-    title: str | None = None,
+    title: str,
 ) -> Axes:
-    """Draw the graph of grams, with the accepted strings as paths through it.
+    """Draw the graph of `known` grams, with accepted strings as paths through it.
 
-    Nodes are as large, and lines as wide, as their frequency. A path is dark grey where it shares
-    an edge, dashed where a pair is no edge. The most frequent other grams and edges are drawn, too.
+    `n_hidden` strings are not drawn. Nodes are as large, and lines as wide, as their frequency. A
+    path is dark grey where it shares an edge, dashed where a pair is no edge. The most frequent
+    other grams and edges are drawn, too.
     """
     from matplotlib.collections import LineCollection
 
-    most = _MOST_STRINGS if max_strings is None else positive_integer("max_strings", max_strings)
-    words = title_text(title, _figure_title(fit, tested))
-    strings, starts = params.iloc[:most], survey.layout.starts
-    grams, paths = _nodes(survey, searched.grams, list(strings.index))
+    starts = survey.layout.starts
+    grams, paths = _nodes(survey, known, list(strings.index))
     lowest = float(grams["y"].max()) if len(grams) else 0.0
     ax = axes_of(ax, 2.6 + 1.05 * len(starts), 2.0 + 0.42 * max(lowest + 1.0, 3.0))
     # joint frequencies of all edges, by start and gram of both ends
     ends = ["start_1", "gram_1", "start_2", "gram_2"]
-    present: pd.Series[float] = searched.edges.set_index(ends)["estimate"]
+    present: pd.Series[float] = edges.set_index(ends)["estimate"]
     # the most frequent edges between drawn nodes, in grey
     x = grams["x"]
     farthest = 1.0 if x.nunique() > _MOST_POSITIONS else np.inf
@@ -350,9 +154,9 @@ def plot_graph(
     _draw_paths(ax, grams, paths, strings, present)
     _draw_nodes(ax, grams, survey.pad)
     hidden = {
-        "strings": len(params) - len(strings),
-        "grams": len(searched.grams) - len(grams),
-        "edges": searched.n_edges - len(shown),
+        "strings": n_hidden,
+        "grams": len(known) - len(grams),
+        "edges": n_edges - len(shown),
     }
     rest = ", ".join(f"{n:,} {what}" for what, n in hidden.items() if n > 0)
     ax.set_xticks(range(len(starts)), [str(start + 1) for start in starts])
@@ -363,7 +167,7 @@ def plot_graph(
     ax.spines[:].set_visible(False)
     ax.set_xlim(-0.5, len(starts) - 0.5 + (1.6 if len(strings) else 0.0))
     ax.set_ylim(lowest + 0.6, -1.0)
-    set_title(ax, words)
+    set_title(ax, title)
     keep_in_cell(ax)
     return ax
 
@@ -434,7 +238,7 @@ def _draw_paths(
     last = float(grams["x"].max()) if len(grams) else 0.0
     shared = Counter(pair for path in paths for pair in pairwise(path))
     for i, (string, path) in enumerate(zip(strings.index, paths, strict=True)):
-        colour: Any = f"C{i}" if n <= _MOST_STRINGS else turbo((i + 0.5) / n)
+        colour: Any = f"C{i}" if n <= MOST_STRINGS else turbo((i + 0.5) / n)
         pairs = list(pairwise(path))
         lines = [_curve(grams, a, b) for a, b in pairs]
         lines.append(np.vstack([_place(grams, path[-1]), [last + 0.45, float(i)]]))

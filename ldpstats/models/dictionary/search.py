@@ -114,15 +114,7 @@ _LEAST = 1e-12  # frequency, below which logs are not taken
 
 @dataclass(frozen=True, eq=False)
 class Stage:
-    """What a string of frequency f passes if f, plus normal noise, exceeds a bound, `times` times.
-
-    Examples
-    --------
-    >>> stage = Stage(noise=0.01, bound=2.0, times=3)
-    >>> f = float(stage.frequency(power=0.8))
-    >>> round(f, 4), round(float(stage.probability(f)), 4)
-    (0.0346, 0.8)
-    """
+    """What a string of frequency f passes if f, plus normal noise, exceeds a bound, each time."""
 
     noise: Any  # standard error of the frequency; several are several surveys
     bound: Any  # in standard errors; or as a function of the frequency, which falls as that grows
@@ -218,18 +210,7 @@ _ENTRIES = 256  # of a table that cohorts share: with those of other positions i
 
 @dataclass(frozen=True, eq=False)
 class OwnedCells:
-    """The cells that strings, (S,), own in all cohorts of a mechanism, as far as sums go.
-
-    Examples
-    --------
-    >>> import ldpstats as ldp
-    >>> orr = ldp.ORR(n_outputs=3, n_cohorts=2, epsilon=1.0)
-    >>> orr.cells(["a", "b"])[:, :, 0].tolist()
-    [[0, 0], [1, 0]]
-    >>> v = np.array([[[1.0, 2.0, 3.0], [10.0, 20.0, 30.0]]])
-    >>> OwnedCells(orr, np.array(["a", "b"])).sums(v)
-    array([[21., 11.]])
-    """
+    """The cells that strings, (S,), own in all cohorts of a mechanism, as far as sums go."""
 
     mechanism: Any
     strings: Array

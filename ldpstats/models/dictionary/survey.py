@@ -393,18 +393,9 @@ class DictionarySurvey(Instrument["DictionaryClient", "DictionaryCollector"]):
     # -- specification -----------------------------------------------------------------------
 
     def _specification(self) -> dict[str, Any]:
-        return {
-            "format": _FORMAT,
-            "version": _VERSION,
-            "length": self.length,
-            "gram": self.gram,
-            "alphabet": self.alphabet,
-            "pad": self.pad,
-            "step": self.step,
-            "replace": self.replace,
-            "gram_mechanism": self.gram_mechanism.to_dict(),
-            "string_mechanism": self.string_mechanism.to_dict(),
-        }
+        values = {name: getattr(self, name) for name in _FIELDS[2:]}
+        made_by = {name: values[name].to_dict() for name in _FIELDS[-2:]}
+        return {"format": _FORMAT, "version": _VERSION} | values | made_by
 
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> DictionarySurvey:
@@ -422,7 +413,7 @@ class DictionarySurvey(Instrument["DictionaryClient", "DictionaryCollector"]):
             remedy = f"must have version {_VERSION} and the fields {sorted(_FIELDS)}"
             raise InvalidArgument("specification", sorted(document, key=str), remedy)
         values = {name: document[name] for name in _FIELDS[2:]}
-        for name in ("gram_mechanism", "string_mechanism"):
+        for name in _FIELDS[-2:]:
             values[name] = mechanism_from_dict(values[name])
         survey = cls(**values)
         check_fingerprint(document, survey.fingerprint)

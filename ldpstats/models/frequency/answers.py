@@ -252,25 +252,23 @@ class Answers:
         return ReportSums(V, parts)
 
 
-def known_answers(
-    linear: Uncertain, laws: Laws, documents: Sequence[Mapping[str, Any]]
-) -> Answers | None:
+def known_answers(results: Laws, documents: Sequence[Mapping[str, Any]]) -> Answers | None:
     """The law of the reports of single answers, if known; `documents` specify the mechanisms.
 
     None for hashes, and for sums of bits from several mechanisms.
     """
-    if linear.at is not None or linear.covariance is None:
+    if results.linear.at is not None or results.linear.covariance is None:
         return None
-    scored = laws.linear_method == "one step" and isinstance(laws.tally, PathLaw)
-    counted = laws.exact is not None and laws.exact.known.all() and len(documents) == 1
-    if laws.law is None and not scored and not counted:
+    scored = results.linear_method == "one step" and isinstance(results.tally, PathLaw)
+    counted = results.exact is not None and results.exact.known.all() and len(documents) == 1
+    if results.law is None and not scored and not counted:
         return None
     makers = [mechanism_from_dict(dict(document)) for document in documents]
-    if laws.law is not None:
-        return _of_labels(laws.law, [maker.channel() for maker in makers])
-    if isinstance(laws.tally, PathLaw) and scored:
-        return _of_scores(linear, laws.tally, makers)
-    return None if laws.exact is None else _of_counts(linear, laws.exact, makers[0])
+    if results.law is not None:
+        return _of_labels(results.law, [maker.channel() for maker in makers])
+    if isinstance(results.tally, PathLaw) and scored:
+        return _of_scores(results.linear, results.tally, makers)
+    return None if results.exact is None else _of_counts(results.linear, results.exact, makers[0])
 
 
 def _of_labels(law: ReportLaw, channels: Sequence[Channel]) -> Answers | None:
@@ -399,9 +397,7 @@ def _of_counts(linear: Uncertain, exact: ExactForm, maker: Mechanism) -> Answers
 # -- Laws of contrasts of frequencies under a null hypothesis -------------------------------------
 
 
-def contrast_law(
-    linear: Uncertain, laws: Laws, row: Array, known: Answers | None = None
-) -> ContrastLaw | None:
+def contrast_law(results: Laws, row: Array, known: Answers | None = None) -> ContrastLaw | None:
     """The law of the contrast `row`, shape (k,); None where it is not known.
 
     Where the law of each answer is `known`, at the likeliest frequencies of every value.
@@ -409,23 +405,23 @@ def contrast_law(
     if known is not None and np.ptp(row) > 0.0:
         return ContrastLaw(known.law(row).at, float(row.min()), float(row.max()), is_fixed=False)
     span = float(row.min()), float(row.max())
-    if laws.law is not None and linear.at is None:
-        reports, covariances = laws.law, linear.known().times(row)
+    if results.law is not None and results.linear.at is None:
+        reports, covariances = results.law, results.linear.known().times(row)
         scale = float(row @ covariances)
 
         def moved_law(value: Array) -> tuple[Array, Array]:
-            gap = float(row @ linear.estimate - value[0])
+            gap = float(row @ results.linear.estimate - value[0])
             moved = reports.moved(covariances * (-gap / scale if scale else 0.0))
             variance = np.diagonal(moved.covariance(row[None]))
             cumulant = moved.third_cumulants(row[None])
             return np.sqrt(variance), cumulant / np.where(variance > 0.0, variance, 1.0) ** 1.5
 
         return ContrastLaw(moved_law, *span)
-    if laws.tally is not None and np.count_nonzero(row) == 1:  # a multiple of one frequency
-        tally, entry = laws.tally, int(np.flatnonzero(row)[0])
-        places = np.arange(linear.estimate.size)[linear.places]
+    if results.tally is not None and np.count_nonzero(row) == 1:  # a multiple of one frequency
+        tally, entry = results.tally, int(np.flatnonzero(row)[0])
+        places = np.arange(results.linear.estimate.size)[results.linear.places]
         place, factor = np.searchsorted(places, entry), row[entry]
-        inside = np.clip(linear.estimate[linear.places], 0.0, 1.0)
+        inside = np.clip(results.linear.estimate[results.linear.places], 0.0, 1.0)
 
         def tally_law(value: Array) -> tuple[Array, Array]:
             p = inside.copy()
@@ -438,18 +434,18 @@ def contrast_law(
 
 
 def laws_between(
-    linear: Uncertain, laws: Laws, first: Array, second: Array, known: Answers | None = None
+    results: Laws, first: Array, second: Array, known: Answers | None = None
 ) -> Callable[[float], Any] | None:
     """The laws of ``(1 - v) first - v second`` for all v; None where they are not known."""
     if known is not None:
         return known.between(first, second)
-    if laws.law is None or linear.at is not None:
+    if results.law is None or results.linear.at is not None:
         return None
-    return lambda v: contrast_law(linear, laws, (1.0 - v) * first - v * second)
+    return lambda v: contrast_law(results, (1.0 - v) * first - v * second)
 
 
 def null_law(
-    linear: Uncertain, laws: Laws, R: Array, gap: Array, known: Answers | None = None
+    results: Laws, R: Array, gap: Array, known: Answers | None = None
 ) -> ReportSums | None:
     """The law of independent contrasts R, (q, k), under the null that `gap` is noise.
 
@@ -457,23 +453,23 @@ def null_law(
     where a short step along the covariance of the estimate leads there. None where nothing is known
     but the covariance of the estimate.
     """
-    V = linear.known()
+    V = results.linear.known()
     weights = np.linalg.lstsq(V.transform(R), gap, rcond=None)[0]
     change = np.asarray(-V.times(R.T @ weights))  # takes the estimate to the null
-    if laws.law is not None:
+    if results.law is not None:
         led = np.allclose(R @ change, -gap, rtol=1e-6, atol=1e-12)
-        near = led and all(part.can_move(change) for part in laws.law.parts)
+        near = led and all(part.can_move(change) for part in results.law.parts)
         if known is None or near:
-            moved = laws.law.moved(change)
+            moved = results.law.moved(change)
             parts = [(part.contrasts(R), part.law, part.nobs) for part in moved.parts]
             return ReportSums(moved.covariance(R), parts)
-    law = None if known is None else known.null_law(R, R @ linear.estimate - gap)
+    law = None if known is None else known.null_law(R, R @ results.linear.estimate - gap)
     if law is not None:
         return law
-    if laws.tally is None or not laws.tally.everywhere:
+    if results.tally is None or not results.tally.everywhere:
         return None
-    inside = np.clip(linear.estimate, 0.0, 1.0)
-    there, here = (laws.tally.law(p)[0] for p in (inside + change, inside))
+    inside = np.clip(results.linear.estimate, 0.0, 1.0)
+    there, here = (results.tally.law(p)[0] for p in (inside + change, inside))
     return ReportSums(V.transform(R) + (R * (there**2 - here**2)) @ R.T)
 
 
@@ -493,7 +489,7 @@ def difference_rows(pairs: Sequence[tuple[Any, Any]], alpha: float) -> pd.DataFr
                 "differences of frequencies after a selection of candidates are not known: fit the "
                 "groups with method='inversion'"
             )
-        laws[id(fit)] = cell_law(fit.linear, fit.laws)
+        laws[id(fit)] = cell_law(fit)
     sides = list(zip(*pairs, strict=True))
     first, second = (np.concatenate([fit.linear.estimate for fit in side]) for side in sides)
     names = [f.name for f in fields(CellLaw)]
@@ -508,20 +504,20 @@ def difference_rows(pairs: Sequence[tuple[Any, Any]], alpha: float) -> pd.DataFr
     return pd.DataFrame(columns | {"pvalue": all_pairs.pvalues()})
 
 
-def cell_law(linear: Uncertain, laws: Laws) -> CellLaw:
+def cell_law(results: Laws) -> CellLaw:
     """Variance and third cumulant of each linear estimate, whatever its frequency is.
 
     By its binomial count, else by `Tallies`; without either the variance is that at the estimate.
     """
-    k = linear.estimate.size
-    variance, third = np.repeat(np.square(linear.every_bse())[None], 4, axis=0), np.zeros((4, k))
-    if laws.tally is not None:
-        laws_at = [laws.tally.law(np.full(k, p)) for p in _AT]
+    k, se = results.k, results.linear.every_bse()
+    variance, third = np.repeat(np.square(se)[None], 4, axis=0), np.zeros((4, k))
+    if results.tally is not None:
+        laws_at = [results.tally.law(np.full(k, p)) for p in _AT]
         variance = np.array([se**2 for se, _, _ in laws_at])
         third = np.array([skewness * se**3 for se, skewness, _ in laws_at])
-    own = laws.counted(k)
-    if laws.exact is not None and own.any():
-        counted = [laws.exact.cumulants(np.full(k, p)) for p in _AT]
+    own = results._counted
+    if results.exact is not None and own.any():
+        counted = [results.exact.cumulants(np.full(k, p)) for p in _AT]
         variance = np.where(own, [v for v, _ in counted], variance)
         third = np.where(own, [c for _, c in counted], third)
     none = np.zeros(k)
@@ -561,23 +557,21 @@ class WeightedSum:
         return float(one_sided(np.array([self.estimate - value]), se, skewness, upper)[0])
 
 
-def weighted_sum(
-    linear: Uncertain, laws: Laws, scores: Array, shift: float, known: Answers | None
-) -> WeightedSum:
+def weighted_sum(results: Laws, scores: Array, shift: float, known: Answers | None) -> WeightedSum:
     """The sum of all frequencies is one: scores may be shifted, and the sum moves with them.
 
     Where the estimates need not sum to one they are shifted by what makes the variance smallest;
     else by `shift`, which matters for rounding alone.
     """
-    V = linear.known()
+    V = results.linear.known()
     ones = V.times(np.ones(scores.size))
     variance = float(ones.sum())
     fixed = variance <= _FIXED * float(V.variances().sum())
     c = shift if fixed else float(scores @ ones) / variance
     row = scores - c
-    estimate = float(row @ linear.estimate) + c
+    estimate = float(row @ results.linear.estimate) + c
     se = float(np.sqrt(max(V.transform(row[None])[0, 0], 0.0)))
-    law = contrast_law(linear, laws, row, known) if np.any(row) else None
+    law = contrast_law(results, row, known) if np.any(row) else None
 
     def at(value: Array) -> tuple[Array, Array]:
         if law is None:
@@ -587,12 +581,12 @@ def weighted_sum(
     return WeightedSum(estimate, se, at, float(scores.min()), float(scores.max()))
 
 
-def mean_score(linear: Uncertain, laws: Laws, scores: Array, known: Answers | None) -> WeightedSum:
+def mean_score(results: Laws, scores: Array, known: Answers | None) -> WeightedSum:
     """The mean of the scores of the answers, from that of scores between 0 and 1."""
     least, most = float(scores.min()), float(scores.max())
     width = most - least
     unit = (scores - least) / width
-    one = weighted_sum(linear, laws, unit, float(unit.mean()), known)
+    one = weighted_sum(results, unit, float(unit.mean()), known)
 
     def at(value: Array) -> tuple[Array, Array]:
         se, skewness = one.at((value - least) / width)
@@ -601,11 +595,11 @@ def mean_score(linear: Uncertain, laws: Laws, scores: Array, known: Answers | No
     return WeightedSum(least + width * one.estimate, width * one.se, at, least, most)
 
 
-def cumulative_sums(linear: Uncertain, laws: Laws, known: Answers | None) -> list[WeightedSum]:
+def cumulative_sums(results: Laws, known: Answers | None) -> list[WeightedSum]:
     """The frequency of each category and those before it; that of the last is one."""
-    k = linear.estimate.size
+    k = results.k
     tails = [(np.arange(k) <= x).astype(float) for x in range(k - 1)]
-    sums = [weighted_sum(linear, laws, tail, 0.0, known) for tail in tails]
+    sums = [weighted_sum(results, tail, 0.0, known) for tail in tails]
     certain = np.zeros(1)
     return [*sums, WeightedSum(1.0, 0.0, lambda value: (certain, certain), 1.0, 1.0)]
 

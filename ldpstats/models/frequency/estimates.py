@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Any, ClassVar
+from operator import attrgetter
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -39,15 +40,8 @@ from ldpstats.likelihood.joint_rows import StackedRows
 from ldpstats.likelihood.moments import LARGEST_LIST, Moments
 from ldpstats.likelihood.problem import Likelihood, Solution
 from ldpstats.likelihood.rows import UniformRows
-from ldpstats.likelihood.tallies import (
-    ExactForm,
-    PathLaw,
-    ReportLaw,
-    Tallies,
-    Uncertain,
-)
+from ldpstats.likelihood.tallies import ExactForm, PathLaw, ReportLaw, Tallies, Uncertain
 from ldpstats.mechanisms.base import Mechanism
-from ldpstats.models.layout import Fit
 from ldpstats.reports.single import BitCounts, Counts
 
 __all__ = [
@@ -185,24 +179,47 @@ METHODS = ("default", "exact", "wilson", "wald", "wald-mle", "profile", "bootstr
 _FEW = 50  # reports: a count of that mean is about as skewed as a normal interval can bear
 
 
-def by_method(fit: Fit, laws: Laws, method: str, alpha: float, scheffe: bool = False) -> Array:
+class Laws(Protocol):
+    """Estimates, and what is known of the law of the linear one; `FrequencyResults` are such."""
+
+    @property
+    def fitted(self) -> Uncertain: ...
+    @property
+    def linear(self) -> Uncertain: ...
+    @property
+    def cov_type(self) -> str: ...
+    @property
+    def k(self) -> int: ...
+    @property
+    def exact(self) -> ExactForm | None: ...
+    @property
+    def tally(self) -> Tallies | None: ...
+    @property
+    def law(self) -> ReportLaw | None: ...
+    @property
+    def linear_method(self) -> str: ...
+    @property
+    def _counted(self) -> npt.NDArray[np.bool_]: ...
+
+
+def by_method(results: Laws, method: str, alpha: float, scheffe: bool = False) -> Array:
     """Intervals, (k, 2), from what results hold, not cut to [0, 1].
 
     By default exact where a category has a count of its own, else by the score, else Wald.
     """
     if method in ("exact", "wilson"):
-        if laws.exact is None or not laws.exact.known.all():
+        if results.exact is None or not results.exact.known.all():
             raise NotAvailable(
                 f"no {method} interval: categories do not each have a binomial count of their "
                 "own under this channel; use the default, or method='wald'"
             )
         compute = exact_binomial if method == "exact" else wilson
-        return laws.exact.apply(compute, alpha)
-    linear, k = fit.linear, fit.linear.estimate.size
+        return results.exact.apply(compute, alpha)
+    linear, k = results.linear, results.k
     linear.every_bse()
-    which = fit.fitted if method == "wald-mle" else linear
+    which = results.fitted if method == "wald-mle" else linear
     if not which.has_errors:
-        raise NotAvailable(f"no covariance of params was computed: {fit.cov_type}")
+        raise NotAvailable(f"no covariance of params was computed: {results.cov_type}")
     at, bounds = which.places, np.full((k, 2), np.nan)
     estimate, se = which.estimate[at], which.bse()[at]
     if scheffe:
@@ -211,34 +228,34 @@ def by_method(fit: Fit, laws: Laws, method: str, alpha: float, scheffe: bool = F
         bounds[at] = intervals.wald(estimate, se, alpha)
     if method != "default":
         return bounds
-    if laws.tally is not None and laws.tally.everywhere:
-        score = intervals.inverted(estimate, laws.tally.law, alpha)
+    if results.tally is not None and results.tally.everywhere:
+        score = intervals.inverted(estimate, results.tally.law, alpha)
         within = np.clip(np.column_stack([estimate, score]), 0.0, 1.0).T
-        skewness = [laws.tally.law(p)[1] for p in within]
+        skewness = [results.tally.law(p)[1] for p in within]
         few = _FEW * np.square(skewness).max(axis=0) > 1.0  # else it hardly matters
         bounds[at] = np.where(few[:, None], score, bounds[at])
-    elif laws.tally is not None:
-        bounds[at] = intervals.skewed(estimate, *laws.tally.law(estimate), alpha)
-    own = np.flatnonzero(laws.counted(k))
-    if laws.exact is not None and own.size:
-        bounds[own] = laws.exact.take(own).apply(exact_binomial, alpha)
+    elif results.tally is not None:
+        bounds[at] = intervals.skewed(estimate, *results.tally.law(estimate), alpha)
+    own = np.flatnonzero(results._counted)
+    if results.exact is not None and own.size:
+        bounds[own] = results.exact.take(own).apply(exact_binomial, alpha)
     return bounds
 
 
-def cut(bounds: Array, method: str, which: Uncertain, laws: Laws, alpha: float) -> Array:
+def cut(bounds: Array, method: str, which: Uncertain, results: Laws, alpha: float) -> Array:
     """Intersect intervals with [0, 1]; what lies outside gets a limit of its own."""
     k = len(bounds)
     at = np.zeros(k, dtype=bool)
     at[which.places] = True
-    own = {"default": laws.counted(k), "exact": at, "wilson": at}.get(method, np.zeros_like(at))
-    if laws.exact is not None and own.any():
-        form = laws.exact.take(np.flatnonzero(own))
+    own = {"default": results._counted, "exact": at, "wilson": at}.get(method, np.zeros_like(at))
+    if results.exact is not None and own.any():
+        form = results.exact.take(np.flatnonzero(own))
         counts = form.tally, form.nobs, form.offset, form.scale
         bounds[own] = edge_binomial(bounds[own], *counts, alpha)
     se = which.bse()
-    if method == "default" and laws.tally is not None:
+    if method == "default" and results.tally is not None:
         inside = np.clip(which.estimate[which.places], 0.0, 1.0)
-        se[which.places] = laws.tally.law(inside)[0]
+        se[which.places] = results.tally.law(inside)[0]
     at &= ~own
     bounds[at] = edge_normal(bounds[at], which.estimate[at], se[at], alpha)
     return bounds
@@ -341,10 +358,10 @@ def rests_on_scores(mechanisms: Sequence[Mechanism], problems: Sequence[Moments]
 
     It is for reports of bits or of blocks without cohorts. A label for each category needs no step.
     """
-    if any(one.n_cohorts for one in mechanisms) or problems[0].k > LARGEST_INFORMATION:
+    if any(map(attrgetter("n_cohorts"), mechanisms)) or problems[0].k > LARGEST_INFORMATION:
         return False
-    pairs = zip(mechanisms, problems, strict=True)
-    return any(one.n_bits or problem.has_blocks for one, problem in pairs)
+    bits = any(map(attrgetter("n_bits"), mechanisms))
+    return bits or any(map(attrgetter("has_blocks"), problems))
 
 
 def effective_counts(problems: Sequence[OneStep], p: Array) -> Array:
@@ -411,7 +428,7 @@ class Evidence:
     @property
     def has_patterns(self) -> bool:
         """Whether whole reports were counted, and not only the sums of their bits."""
-        return all(counts.has_patterns for counts in self.sources)
+        return all(map(attrgetter("has_patterns"), self.sources))
 
     @cached_property
     def likelihoods(self) -> list[Likelihood]:
@@ -459,7 +476,7 @@ class Evidence:
 
         Sums of bits do not tell the likelihood.
         """
-        made_by = [counts.mechanism for counts in self.sources]
+        made_by = list(map(attrgetter("mechanism"), self.sources))
         if not (self.has_patterns and rests_on_scores(made_by, self.problems)):
             return None
         likelihood = stacked([part.prepared() for part in self.likelihoods])
@@ -489,7 +506,7 @@ class Evidence:
         An ill-conditioned channel takes the projected linear estimate far from the reports that
         were seen, and variances with it; the maximum of the likelihood stays with them.
         """
-        labels = self.has_patterns and not any(c.mechanism.n_bits for c in self.sources)
+        labels = self.has_patterns and not any(map(attrgetter("mechanism.n_bits"), self.sources))
         if labels and self.moments.is_dense and self.moments.k <= LARGEST_PLUG_IN:
             return self.maximum.p
         return None
@@ -511,27 +528,28 @@ def stacked(parts: list[Likelihood]) -> Likelihood:
 # -- p-values of frequencies of zero, from an estimate and what is known of its law ---------------
 
 
-def zero_pvalues(linear: Uncertain, laws: Laws, alternative: str) -> Array:
+def zero_pvalues(results: Laws, alternative: str) -> Array:
     """p-values, (k,), of p = 0 against "larger" or "two-sided"; 1 for what was not selected.
 
     By the normal law, with the variance and the skewness at p = 0 where they are known; exact where
     a category has a binomial count of its own. Two-sided ones are twice the smaller tail.
     """
+    linear = results.linear
     linear.every_bse()
     at, p = linear.places, np.ones(linear.estimate.size)
     estimate, se = linear.estimate[at], linear.bse()
-    if laws.tally is None:
+    if results.tally is None:
         p[at] = tests_.z_test(estimate, se[at], 0.0, alternative)[1]
     else:
-        se, skewness = laws.tally.absent(estimate.size)
+        se, skewness = results.tally.absent(estimate.size)
         z = tests_.z_test(estimate, se)[0]
-        step = continuity(skewness) if laws.tally.everywhere else 0.0
+        step = continuity(skewness) if results.tally.everywhere else 0.0
         larger, smaller = (skewed_pvalue(s * z - step, s * skewness) for s in (1.0, -1.0))
         both = np.minimum(2.0 * np.minimum(larger, smaller), 1.0)
         p[at] = both if alternative == "two-sided" else larger
-    own = np.flatnonzero(laws.counted(p.size))
-    if laws.exact is not None and own.size:
-        form = laws.exact.take(own)
+    own = np.flatnonzero(results._counted)
+    if results.exact is not None and own.size:
+        form = results.exact.take(own)
         p[own] = form.apply(tests_.binomial_excess)
         if alternative == "two-sided":
             p[own] = np.minimum(2.0 * np.minimum(p[own], form.apply(tests_.binomial_deficit)), 1.0)
@@ -556,19 +574,3 @@ class Specifications(Sequence[dict[str, Any]]):
 
     def __len__(self) -> int:
         return len(self.mechanisms)
-
-
-@dataclass(frozen=True, eq=False)
-class Laws:
-    """What is known of the law of the linear estimate, beside its covariance; None if it is not."""
-
-    exact: ExactForm | None = None  # binomial counts of categories
-    tally: Tallies | None = None  # variance and skewness of each frequency, as it varies
-    law: ReportLaw | None = None  # of the reports, for contrasts
-    linear_method: str = "inversion"  # of equations, or "one step" of the likelihood
-
-    def counted(self, k: int) -> npt.NDArray[np.bool_]:
-        """Categories, shape (k,), whose default interval and tests rest on a binomial count."""
-        if self.exact is None or self.linear_method != "inversion":
-            return np.zeros(k, dtype=bool)
-        return self.exact.known

@@ -8,9 +8,11 @@ that fit the model again and again: profile likelihood and parametric bootstrap.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from itertools import chain, compress, filterfalse
+from operator import attrgetter, itemgetter
 from typing import Any
 
 import numpy as np
@@ -40,7 +42,6 @@ from ldpstats.likelihood.problem import Likelihood
 from ldpstats.mechanisms.krr import protect_some
 from ldpstats.models.frequency.estimates import (
     Evidence,
-    Laws,
     Specifications,
     estimated,
     stacked,
@@ -145,15 +146,15 @@ class FrequencyModel:
         if incomplete and not first.is_open:
             remedy = f"is for candidates over an open alphabet: {first} knows all categories"
             raise InvalidArgument("incomplete", incomplete, remedy)
-        self._n_missing = sum(counts.n_missing for counts in groups)
+        self._n_missing = sum(map(attrgetter("n_missing"), groups))
         # groups that nobody reported in add nothing; if all are empty, `moments` refuses the first
-        kept = [i for i, counts in enumerate(groups) if counts.nobs] or [0]
-        self.sources = tuple(groups[i] for i in kept)
-        self.cohorts = tuple(cohorts[i] for i in kept)
-        self._mechanisms = tuple(counts.mechanism for counts in self.sources)
-        self.unknown = tuple(dict.fromkeys(n for q in self._mechanisms for n in q.unknown))
-        asked = {n: 0 for c in groups for n in c.mechanism.unknown}
-        lost = [n for n in asked if n not in self.unknown]
+        kept = list(map(attrgetter("nobs"), groups))
+        kept = kept if any(kept) else [1, *kept[1:]]
+        self.sources = tuple(compress(groups, kept))
+        self.cohorts = tuple(compress(cohorts, kept))
+        self._mechanisms = tuple(map(attrgetter("mechanism"), self.sources))
+        self.unknown = tuple(_unknown(self.sources))
+        lost = [*filterfalse(self.unknown.__contains__, _unknown(groups))]
         if lost and self.nobs:
             raise NotIdentified(
                 f"nobody reported with a device that depends on the unknown {in_turn(lost)}: leave "
@@ -201,7 +202,7 @@ class FrequencyModel:
     @property
     def nobs(self) -> int:
         """Number of reports."""
-        return sum(counts.nobs for counts in self.sources)
+        return sum(map(attrgetter("nobs"), self.sources))
 
     @property
     def problems(self) -> tuple[Moments, ...]:
@@ -328,16 +329,13 @@ class FrequencyModel:
             or (fit is not None and fit.pvalue < _CERTAIN)
             or unexplained.is_positive(_CERTAIN)
         )
-        laws = Laws(
+        return FrequencyResults(
+            self._labels,
+            Specifications(mechanisms),
             exact=evidence.moments.exact_form(),
             tally=problem.tally(linear, evidence.reference),
             law=problem.report_law(evidence.reference),
             linear_method=problem.linear_method,
-        )
-        return FrequencyResults(
-            self._labels,
-            Specifications(mechanisms),
-            laws,
             fitted=fitted,
             linear=linear,
             method=estimator.name,
@@ -345,7 +343,7 @@ class FrequencyModel:
             cov_type=kind,
             nobs=self.nobs,
             n_missing=self._n_missing,
-            epsilon=max(mechanism.epsilon for mechanism in mechanisms),
+            epsilon=max(map(attrgetter("epsilon"), mechanisms)),
             sources=self._worded,
             is_partial=protect_some(mechanisms),
             llf=evidence.loglike(solution.p),
@@ -354,7 +352,7 @@ class FrequencyModel:
             converged=solution.converged,
             message=solution.message,
             name=self.name,
-            source_nobs=tuple(counts.nobs for counts in self.sources),
+            source_nobs=tuple(map(attrgetter("nobs"), self.sources)),
             goodness_of_fit=fit,
             unexplained=unexplained,
             dispersion=problem.dispersion,
@@ -590,14 +588,14 @@ def _tallies(data: Any, groups: list[Any]) -> tuple[tuple[Tally, ...], tuple[str
             remedy += more if isinstance(group, Mapping) else ")"
             raise not_reports("data", group, remedy)
     counts = [group.tally() if isinstance(group, Reports) else group for group in groups]
-    cohorts = [cohort for one in counts for cohort in _by_cohort(one)]
-    known = {name for _, one in cohorts for name in one.mechanism.unknown}
-    lost = {n: 0 for one in counts for n in one.mechanism.unknown if n not in known}
+    cohorts = list(chain.from_iterable(map(_by_cohort, counts)))
+    known = _unknown(map(itemgetter(1), cohorts))
+    lost = [*filterfalse(known.__contains__, _unknown(counts))]
     if lost:
         there = {name for name, _ in cohorts}
         every = {name: 0 for one in counts for name in one.mechanism.cohort_names}
         raise NotIdentified(
-            f"the unknown {in_turn(list(lost))} cannot be estimated: there is no report of the "
+            f"the unknown {in_turn(lost)} cannot be estimated: there is no report of the "
             f"cohort {in_turn([name for name in every if name not in there])}"
         )
     if len(cohorts) == 1:  # a fingerprint takes long where Q is large
@@ -607,6 +605,11 @@ def _tallies(data: Any, groups: list[Any]) -> tuple[tuple[Tally, ...], tuple[str
         key = one.mechanism.fingerprint, one.has_patterns, name
         sums[key] = sums[key] + one if key in sums else one
     return tuple(sums.values()), tuple(name for *_, name in sums)
+
+
+def _unknown(counts: Iterable[Tally]) -> dict[str, None]:
+    """The unknown parameters of the devices, each once."""
+    return dict.fromkeys(chain.from_iterable(map(attrgetter("mechanism.unknown"), counts)))
 
 
 def _by_cohort(counts: Tally) -> list[tuple[str, Tally]]:

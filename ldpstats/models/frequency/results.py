@@ -40,12 +40,10 @@ from ldpstats.models.frequency.answers import (
     null_law,
     quantile_bounds,
 )
-from ldpstats.models.frequency.estimates import METHODS, Laws, by_method, cut, zero_pvalues
+from ldpstats.models.frequency.estimates import METHODS, by_method, cut, zero_pvalues
 from ldpstats.models.layout import (
     LONGEST_LABEL,
-    Fit,
     Pair,
-    Part,
     closing_notes,
     figures,
     goodness_notes,
@@ -184,17 +182,15 @@ class FrequencyResults(Results):
 
     categories: pd.Index[Any]
     mechanisms: Sequence[dict[str, Any]]
-    laws: Laws
+    exact: ExactForm | None = None  # binomial counts of the categories that have one
+    tally: Tallies | None = None  # variance and skewness of each frequency, as it varies
+    law: ReportLaw | None = None  # of the reports, for contrasts
+    linear_method: str = "inversion"
     goodness_of_fit: TestResult | None = None
     unexplained: Unexplained | None = None
     dispersion: float = 1.0
     condition: float = 1.0
     caution: str = ""
-
-    exact = Part[ExactForm | None]("laws", "Binomial counts of the categories that have one.")
-    tally = Part[Tallies | None]("laws", "Variance and skewness of each frequency, as it varies.")
-    law = Part[ReportLaw | None]("laws", "The law of the reports, for contrasts.")
-    linear_method = Part[str]("laws", "How the linear estimate was computed.")
 
     _format = "ldpstats-frequency-results"
     _required = _REQUIRED
@@ -279,11 +275,18 @@ class FrequencyResults(Results):
                 raise InvalidArgument("model", model, remedy)
             bounds = np.asarray(compute(self, alpha, **how))
         else:
-            bounds = by_method(self, self.laws, chosen, alpha, simultaneous == "scheffe")
+            bounds = by_method(self, chosen, alpha, simultaneous == "scheffe")
             if clip:
                 which = self.fitted if chosen == "wald-mle" else self.linear
-                bounds = cut(bounds, chosen, which, self.laws, alpha)
+                bounds = cut(bounds, chosen, which, self, alpha)
         return pd.DataFrame(bounds, index=self.categories, columns=["lower", "upper"])
+
+    @property
+    def _counted(self) -> npt.NDArray[np.bool_]:
+        """Categories, (k,), whose default interval and tests rest on a binomial count."""
+        if self.exact is None or self.linear_method != "inversion":
+            return np.zeros(self.k, dtype=bool)
+        return self.exact.known
 
     @property
     def assumes_complete(self) -> bool:
@@ -306,7 +309,7 @@ class FrequencyResults(Results):
 
         A candidate that was not selected has the p-value 1.
         """
-        return self._series(zero_pvalues(self.linear, self.laws, "two-sided"), "pvalues")
+        return self._series(zero_pvalues(self, "two-sided"), "pvalues")
 
     @names_alpha
     def detected(
@@ -359,7 +362,7 @@ class FrequencyResults(Results):
 
         A candidate that was not selected has the p-value 1, and counts among the tests.
         """
-        p = zero_pvalues(self.linear, self.laws, "larger")
+        p = zero_pvalues(self, "larger")
         return self._series(p, "presence_pvalues")
 
     @cached_property
@@ -371,13 +374,13 @@ class FrequencyResults(Results):
         """
         if self.condition > _NOISY:
             return None
-        return known_answers(self.linear, self.laws, self.mechanisms)
+        return known_answers(self, self.mechanisms)
 
     def _contrast_law(self, row: Array) -> ContrastLaw | None:
-        return contrast_law(self.linear, self.laws, row, self.answers)
+        return contrast_law(self, row, self.answers)
 
     def _null_law(self, R: Array, gap: Array) -> ReportSums | None:
-        return null_law(self.linear, self.laws, R, gap, self.answers)
+        return null_law(self, R, gap, self.answers)
 
     def _testing_covariance(self, estimated: Covariance) -> Covariance:
         least = 0.5 / self.nobs**2  # that nobody was seen is not certain: half a report was
@@ -464,7 +467,7 @@ class FrequencyResults(Results):
         # the ratio is r where (1 - v) sum first - v sum second is zero, with v = r / (1 + r)
         R = np.zeros((2, self.linear.estimate.size))
         R[0, above] = R[1, below] = 1.0
-        law = laws_between(self.linear, self.laws, R[0], R[1], self.answers)
+        law = laws_between(self, R[0], R[1], self.answers)
         rows, estimate, V = self.linear.restricted(R)
         num, den = (float(x) for x in rows @ estimate)
         if law is None:
@@ -525,7 +528,7 @@ class FrequencyResults(Results):
         alpha = level(alpha)
         self._refuse_open()
         values = checked_scores(scores, self.categories)
-        mean = mean_score(self.linear, self.laws, values, self.answers)
+        mean = mean_score(self, values, self.answers)
         name = f"mean of {self.name}" if self.name else "mean"
         entries = [mean.estimate, mean.se, *mean.interval(alpha)]
         return pd.Series(entries, index=["estimate", "se", "lower", "upper"], name=name)
@@ -634,7 +637,7 @@ class FrequencyResults(Results):
                 "are numbers that do not ascend, and cumulative frequencies go by their order: "
                 "list the categories of the mechanism from the smallest to the largest",
             )
-        return cumulative_sums(self.linear, self.laws, self.answers)
+        return cumulative_sums(self, self.answers)
 
     def _refuse_open(self) -> None:
         """Refuse lists of candidates, whose frequencies need not sum to one."""
@@ -659,7 +662,7 @@ class FrequencyResults(Results):
             frame = self._estimates_frame(alpha).assign(presence_pvalue=np.nan)
             return frame, frame
         uncut = self.conf_int(alpha, clip=False)
-        ends = cut(uncut.to_numpy(copy=True), "default", self.linear, self.laws, alpha)
+        ends = cut(uncut.to_numpy(copy=True), "default", self.linear, self, alpha)
         bounds = pd.DataFrame(ends, index=self.categories, columns=["lower", "upper"])
         frame = self._estimates_frame(alpha, bounds)
         return frame.assign(presence_pvalue=self.presence_pvalues()), uncut
@@ -683,7 +686,7 @@ class FrequencyResults(Results):
                 "'lasso', or fewer candidates."
             ]
         is_cut = bool((uncut["lower"] < 0.0).any() or (uncut["upper"] > 1.0).any())
-        kind = interval_kind(self, self.laws)
+        kind = interval_kind(self)
         notes = [interval_note(alpha, kind, is_cut, source)]
         if source and self.linear_method == "one step":
             notes.append("Unconstrained estimate: one Newton step of the likelihood.")
@@ -762,7 +765,7 @@ class FrequencyResults(Results):
     # -- storage ---------------------------------------------------------------------------
 
     def _stored(self) -> dict[str, Any]:
-        values = vars(self) | vars(self.laws)
+        values = vars(self)
         document = {name: values[name] for name in _PLAIN}
         document |= {name: number_to_json(values[name]) for name in (*_NUMBERS, "condition")}
         document |= {name: maybe_to_dict(values[name]) for name in _PARTS}
@@ -782,7 +785,7 @@ class FrequencyResults(Results):
         d["name"] = str(document["name"])
         d["source_nobs"] = tuple(document["source_nobs"])
         d["categories"] = labels_from_json("categories", document["categories"])
-        return record(cls, d | {"laws": record(Laws, d)})
+        return record(cls, d)
 
 
 def _limit(
@@ -826,10 +829,10 @@ def checked_scores(scores: Any, labels: pd.Index[Any]) -> Array:
     return values
 
 
-def interval_kind(fit: Fit, laws: Laws) -> str:
+def interval_kind(fit: FrequencyResults) -> str:
     """How the default intervals are computed, in words."""
-    own = laws.counted(fit.linear.estimate.size)[fit.linear.places]
-    kind = "Wald" if laws.tally is None else "score, with the skewness of the reports"
+    own = fit._counted[fit.linear.places]
+    kind = "Wald" if fit.tally is None else "score, with the skewness of the reports"
     if own.all():
         return "exact (Clopper-Pearson)"
     if own.any():

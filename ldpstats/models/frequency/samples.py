@@ -24,10 +24,11 @@ from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.inference import goodness
 from ldpstats.inference import tests as tests_
 from ldpstats.inference.goodness import SMALLEST_EXPECTED, group_sums, rare_groups
-from ldpstats.inference.tables.effects import Spread, blocks_of
 from ldpstats.inference.tables.independence import CrossMoments, Whitening, score, smallest_expected
 from ldpstats.inference.tables.permutation import (
     Cumulants,
+    Spread,
+    blocks_of,
     log_probability,
     moments,
     score_cumulants,

@@ -84,8 +84,10 @@ def goodness_of_fit(
     """
     tests = []
     for counts, problem in zip(sources, problems, strict=False):
+        outcomes: list[TestResult | None] = []
         try:
-            outcomes = [_check_of(check, counts, problem, likeliest) for check in problem.checks]
+            for check in problem.checks:
+                outcomes.append(_check_of(check, counts, problem, likeliest))
         except (NotAvailable, NotIdentified):  # too few reports, or they leave p open
             continue
         tests.append(_worst(outcomes))
@@ -96,7 +98,7 @@ def goodness_of_fit(
 
 def _worst(outcomes: Sequence[TestResult | None]) -> TestResult | None:
     """The test with the smallest p-value, with Bonferroni's correction for their number."""
-    tests = [test for test in outcomes if test is not None]
+    tests = list(filter(None, outcomes))
     if len(tests) < 2:
         return tests[0] if tests else None
     worst = min(tests, key=lambda test: test.pvalue)
@@ -248,10 +250,11 @@ _ROOM = 3.0  # standard errors that the share of answers that are not listed may
 
 def impossible(problems: Sequence[Moments]) -> float:
     """p-value of hashed reports that no answers whatever could make; 1 where none are open."""
-    bounds = [cells for problem in problems for cells in problem.cell_bounds()]
-    pvalues = [
-        goodness.any_answers_fit(c.ones, c.reports, c.absent, c.present, c.most) for c in bounds
-    ]
+    pvalues: list[float] = []
+    for problem in problems:
+        for c in problem.cell_bounds():
+            p = goodness.any_answers_fit(c.ones, c.reports, c.absent, c.present, c.most)
+            pvalues.append(p)
     return min(1.0, len(pvalues) * min(pvalues)) if pvalues else 1.0
 
 

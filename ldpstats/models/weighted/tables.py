@@ -42,8 +42,8 @@ from ldpstats.inference.tables.ratio import Effect
 from ldpstats.inference.tests import TestResult
 from ldpstats.labels import labels_from_json, labels_to_json, position, two_positions
 from ldpstats.likelihood.joint import Decoding, decode, pair_noise, pair_table, report_covariance
-from ldpstats.models.association import presentation as joint
 from ldpstats.models.association.estimates import z_values
+from ldpstats.models.association.results import cell_stubs, names_in_turn
 from ldpstats.models.layout import (
     SummaryTable,
     closing_notes,
@@ -815,10 +815,10 @@ class WeightedTable(DesignResults):
         for name in self.listed:
             notes.append(f"NOTE: the candidates of {name} are taken for all answers.")
         return SummaryTable(
-            title=f"Weighted joint distribution of {joint.listed(names)}",
+            title=f"Weighted joint distribution of {names_in_turn(names)}",
             header=header(left, right, fit if details else None),
             columns=[*estimate_columns(alpha, both), *EFFECT_COLUMNS],
-            stubs=joint.cell_stubs(shown.index),
+            stubs=cell_stubs(shown.index),
             body=[row + effects for row, effects in cells],
             notes=[
                 *missing_notes(fit.nobs, fit.n_missing, names, self.lacking),
@@ -856,7 +856,9 @@ class WeightedTable(DesignResults):
         words = title_text(title, f"{self.names[0]} and {self.names[1]}, n = {self.nobs:,}")
         low, high = (self._grid(bounds[end].to_numpy()) for end in ("lower", "upper"))
         z = self.departures() if kind == "departures" else None
-        return joint.plot_heat_map(self.table, low, high, ax, words, z)
+        from ldpstats.models.association.presentation import plot_heat_map
+
+        return plot_heat_map(self.table, low, high, ax, words, z)
 
     # -- storage -----------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from shared.bad_values import Refusal, refuses, said
 from shared.effect_surveys import Setting, Z, as_dense, jacobian, survey, z_of
 from shared.refusals import refusals
 
+from ldpstats import Effect
 from ldpstats.inference.tables import effects, ratio
 from ldpstats.inference.tables.effects import (
     conditional,
@@ -25,7 +26,7 @@ from ldpstats.inference.tables.effects import (
     risk_difference,
     risk_ratio,
 )
-from ldpstats.inference.tables.ratio import Effect, FiellerInterval, fieller
+from ldpstats.inference.tables.ratio import FiellerInterval, fieller
 from ldpstats.likelihood.covariance import Covariance, multinomial
 
 Array = npt.NDArray[Any]

@@ -22,7 +22,7 @@ from shared.association_laws import (
     surveys,
 )
 
-from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
+from ldpstats import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.inference.tables.independence import (
     CrossMoments,
     linear_trend,

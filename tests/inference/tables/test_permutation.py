@@ -14,9 +14,8 @@ from shared.association_laws import COLUMNS, krr, one_hot, surveys
 from shared.permuted_tables import labels, of_table
 
 import ldpstats as ldp
-from ldpstats.errors import InvalidArgument, NotIdentified
+from ldpstats import InvalidArgument, NotIdentified
 from ldpstats.inference.tables import independence as tables
-from ldpstats.inference.tables.effects import Spread, blocks_of
 from ldpstats.inference.tables.independence import (
     CrossMoments,
     Whitening,
@@ -26,7 +25,9 @@ from ldpstats.inference.tables.independence import (
 )
 from ldpstats.inference.tables.permutation import (
     Cumulants,
+    Spread,
     all_table_scores,
+    blocks_of,
     exact_pvalue,
     log_probability,
     moments,

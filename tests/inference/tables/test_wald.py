@@ -20,7 +20,7 @@ from shared.association_laws import (
     surveys,
 )
 
-from ldpstats.errors import BoundaryWarning, InvalidArgument, NotAvailable, NotIdentified
+from ldpstats import BoundaryWarning, InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.inference.information import tangent_inverse
 from ldpstats.inference.tables import independence as tables
 from ldpstats.inference.tables.independence import pearson, score

@@ -9,7 +9,6 @@ import numpy.typing as npt
 import pytest
 from shared.hashed_cells import hashed, incidence
 
-from ldpstats.errors import InvalidArgument
 from ldpstats.estimators import EM, MLE
 from ldpstats.estimators.solvers import STEP
 from ldpstats.likelihood import rows as base
@@ -104,14 +103,6 @@ def test_rows_equal_their_definition(kind: str) -> None:
     }
     for name, (found, wanted) in check.items():
         np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-12, err_msg=name)
-
-
-def test_rows_without_information_or_without_noise_are_refused() -> None:
-    cohort, cells = np.array([0, 1]), hashed(2, 11, 3, 2)
-    with pytest.raises(InvalidArgument, match="a=0"):
-        LabelRows(hashed(2, 4, 3, 1), cohort, np.array([3, 0]), a=0.0, b=0.1)
-    with pytest.raises(InvalidArgument, match="p0=0"):
-        BloomRows(np.zeros((2, 2), np.uint8), cohort, cells, n_bits=11, p1=0.75, p0=0.0)
 
 
 # ---- maximum likelihood

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from ldpstats.errors import InvalidArgument
+from ldpstats import InvalidArgument
 from ldpstats.estimators import EM, MLE
 from ldpstats.estimators import likelihood as mle_module
 from ldpstats.estimators import solvers as sampled_module

@@ -7,7 +7,7 @@ import pytest
 from grid import all_reports
 
 import ldpstats as ldp
-from ldpstats.estimators.likelihood import MLE
+from ldpstats.estimators import MLE
 from ldpstats.likelihood.joint_rows import WithOther
 from ldpstats.likelihood.problem import Likelihood
 from ldpstats.likelihood.rows import _LeftOver, other_rows

@@ -11,7 +11,7 @@ from scipy import optimize
 
 import ldpstats as ldp
 from ldpstats.channels.structured import Uniformised
-from ldpstats.estimators.likelihood import MLE
+from ldpstats.estimators import MLE
 from ldpstats.likelihood.covariance import Covariance
 from ldpstats.likelihood.joint import pool
 from ldpstats.likelihood.joint_rows import FixedEntry, StackedRows

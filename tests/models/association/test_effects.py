@@ -19,7 +19,6 @@ from ldpstats.inference.tables import ratio
 from ldpstats.inference.tables.ratio import Effect
 from ldpstats.inference.tails import CellLaw, path_cumulants
 from ldpstats.models.association.estimates import cell_law, unconstrained
-from ldpstats.models.association.model import AssociationModel
 
 Array = npt.NDArray[Any]
 
@@ -44,7 +43,9 @@ RARE = [  # epsilon, categories, p of the rare cell
 ]
 
 
-def unfitted(model: AssociationModel, by_name: bool = False) -> tuple[Array, CellLaw | None, Any]:
+def unfitted(
+    model: ldp.AssociationModel, by_name: bool = False
+) -> tuple[Array, CellLaw | None, Any]:
     """What intervals rest on, without a fit: estimate, law and covariance."""
     problem = unconstrained(model.evidence, by_name)
     V = problem.covariance()

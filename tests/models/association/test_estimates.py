@@ -39,7 +39,7 @@ from shared.variable_products import (
 
 import ldpstats as ldp
 from ldpstats.errors import NotAvailable
-from ldpstats.estimators.likelihood import EM, MLE
+from ldpstats.estimators import EM, MLE
 from ldpstats.likelihood.problem import Likelihood
 
 # -- linear estimates --------------------------------------------------------------------------

@@ -42,7 +42,7 @@ from ldpstats.errors import (
     NotIdentified,
     UnknownCategory,
 )
-from ldpstats.estimators.moments import Lasso
+from ldpstats.estimators import Lasso
 
 SHORT = reports(KR2, YES, 2, N - 40)
 

@@ -11,13 +11,7 @@ import pytest
 from shared.bad_values import Refusal, said
 
 import ldpstats as ldp
-from ldpstats.errors import (
-    InvalidArgument,
-    LDPError,
-    MechanismMismatch,
-    NotAvailable,
-    NotIdentified,
-)
+from ldpstats import InvalidArgument, LDPError, MechanismMismatch, NotAvailable, NotIdentified
 from ldpstats.estimators import ESTIMATORS
 from ldpstats.estimators import constraints as cons
 

@@ -47,7 +47,7 @@ def survey(mechanism: ldp.Mechanism, p: Array, seed: int) -> dict[str, Any]:
     rng, F = np.random.default_rng(seed), np.cumsum(p)
     results = ldp.FrequencyModel(mechanism.draw(p, N, rng)).fit_quietly("inversion")
     mean, truth = results.mean(scores(mechanism)), scores(mechanism) @ p
-    sums = ordered.cumulative_sums(results.linear, results.laws, results.answers)
+    sums = ordered.cumulative_sums(results, results.answers)
     inside = []
     for q in AT:
         x = int(np.searchsorted(F, q))

@@ -17,8 +17,7 @@ from simulate import ALPHA, at_least, at_most, bias, coverage, error, near, repe
 from simulated.candidates import Decoded, Surveys, check_errors, zipf
 
 import ldpstats as ldp
-from ldpstats.inference import intervals
-from ldpstats.inference import tests as multiplicity
+from ldpstats.inference import intervals, tests
 from ldpstats.inference.boundary import clip_unit
 from ldpstats.inference.tails import normal_pvalue
 
@@ -218,7 +217,7 @@ class Incomplete:
         assert found["fit"].max() < 1e-3
         estimate, se = found["estimate"], found["se"]
         z = estimate / se
-        false = multiplicity.reject(normal_pvalue(z, "larger"), ALPHA)[:, present:].any(axis=1)
+        false = tests.reject(normal_pvalue(z, "larger"), ALPHA)[:, present:].any(axis=1)
         assert false.mean() > 0.3
         ends = intervals.wald(estimate, se)[:, :present]
         assert coverage(ends, self.p[:present]).mean() < 0.87
@@ -334,7 +333,7 @@ def test_hosts_of_the_paper(q: float, epsilon: float, found: int) -> None:
     assert abs(mechanism.epsilon - epsilon) < 0.005
     p = VISITS / VISITS.sum()
     alone = Surveys(mechanism, p, 10**6, [7, found]).simulate(R)
-    detected = multiplicity.reject(alone.pvalues(), ALPHA, "bonferroni").sum(axis=1)
+    detected = tests.reject(alone.pvalues(), ALPHA, "bonferroni").sum(axis=1)
     # luck of the hashes moves the median by a host or two
     assert abs(np.median(detected) - found) <= 3
     assert detected.std() < 5
@@ -347,6 +346,6 @@ def test_hosts_of_the_paper(q: float, epsilon: float, found: int) -> None:
     assert near(shares.mean(), 1 - ALPHA, R * 200)
     # the detected are those with luck, so that it takes simultaneous intervals to cover them all
     bounds = decoded.intervals(ALPHA / 200)
-    rejected = multiplicity.reject(decoded.pvalues(), ALPHA, "bonferroni")
+    rejected = tests.reject(decoded.pvalues(), ALPHA, "bonferroni")
     missed = (surveys.p < bounds[..., 0]) | (bounds[..., 1] < surveys.p)
     assert at_most((missed & rejected).any(axis=1).mean(), ALPHA, R)

@@ -50,14 +50,14 @@ def surveyed(name: str, rng: np.random.Generator, n: int, m: int) -> list[ldp.Fr
 def test_polynomials_are_the_laws_of_the_estimates(name: str) -> None:
     """Variances at the estimate, and anywhere between, are those that the fit rests on."""
     fit = surveyed(name, np.random.default_rng(2), 1500, 300)[0]
-    law = cell_law(fit.linear, fit.laws)
+    law = cell_law(fit)
     inside = np.clip(fit.linear.estimate, 0.0, 1.0)
     expected = fit.linear.bse() if fit.tally is None else fit.tally.law(inside)[0]
     np.testing.assert_allclose(law.at(inside)[0], expected, rtol=0.02)
     if fit.tally is not None:
         for v in (0.0, 0.17, 0.62, 1.0):
             se, skewness, _ = fit.tally.law(np.full(4, v))
-            if not fit.laws.counted(4).any():
+            if not fit._counted.any():
                 np.testing.assert_allclose(law.at(np.full(4, v))[0], se, rtol=1e-8)
                 np.testing.assert_allclose(law.at(np.full(4, v))[1], skewness, atol=1e-8)
 
@@ -114,7 +114,7 @@ def test_coverage(name: str, replications: Callable[..., int]) -> None:
 
     def survey(_: int) -> dict[str, Any]:
         fits = surveyed(name, rng, 400, 1500)
-        laws = (cell_law(fit.linear, fit.laws) for fit in fits)
+        laws = (cell_law(fit) for fit in fits)
         pair = Difference(fits[0].linear.estimate, fits[1].linear.estimate, *laws)
         pvalues = [pair.pvalues(float(value))[j] for j, value in enumerate(truth)]
         return {"held": np.array(pvalues) >= 0.05}

@@ -15,11 +15,11 @@ from simulate import coverage
 from surveys import assert_cut, frequencies
 
 import ldpstats as ldp
+from ldpstats import Counts
 from ldpstats.channels.structured import Channel
 from ldpstats.likelihood.problem import Likelihood
 from ldpstats.mechanisms.lumped import LumpedUnary
 from ldpstats.models.frequency.estimates import OneStep
-from ldpstats.reports.single import Counts
 
 # of a thousand simulated surveys one looks as if it did not fit
 pytestmark = pytest.mark.filterwarnings("ignore::ldpstats.errors.MisfitWarning")

@@ -105,7 +105,7 @@ def test_sums_of_bits_use_that_frequencies_sum_to_one() -> None:
 def test_quantiles_invert_the_tests(name: str) -> None:
     """The interval against the definition, test by test."""
     results = FITS[name]
-    sums = ordered.cumulative_sums(results.linear, results.laws, results.answers)[:-1]
+    sums = ordered.cumulative_sums(results, results.answers)[:-1]
     for q, alpha in ((0.05, 0.2), (0.5, 0.01), (0.5, 0.2), (0.95, 0.2)):
         found = results.quantile(q, alpha)
         at = {end: GRADES.index(found[end]) for end in ("lower", "estimate", "upper")}
@@ -200,9 +200,9 @@ def test_coverage(name: str, replications: Callable[..., int]) -> None:
 
     def survey(_: int) -> dict[str, Any]:
         results = ldp.FrequencyModel(mechanism.draw(p, n, rng)).fit_quietly("inversion")
-        mean = ordered.mean_score(results.linear, results.laws, scores, results.answers)
+        mean = ordered.mean_score(results, scores, results.answers)
         tails = [mean.pvalue(float(scores @ p), upper) for upper in (True, False)]
-        sums = ordered.cumulative_sums(results.linear, results.laws, results.answers)
+        sums = ordered.cumulative_sums(results, results.answers)
         ends = [ordered.quantile_bounds(sums, q, 0.05)[1:] for q in qs]
         held = [low <= x <= high for x, (low, high) in zip(true, ends, strict=True)]
         return {"mean": min(tails) >= 0.025, "quantiles": held}

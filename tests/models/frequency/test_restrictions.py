@@ -9,9 +9,9 @@ import numpy.typing as npt
 import pytest
 
 import ldpstats as ldp
+from ldpstats import FrequencyResults
 from ldpstats.inference.boundary import ReportSums, form_cumulants
 from ldpstats.inference.tails import chi2_pvalue
-from ldpstats.models.frequency.results import FrequencyResults
 from tests.simulate import at_least, at_most
 
 Array = npt.NDArray[np.float64]

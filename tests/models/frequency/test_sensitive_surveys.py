@@ -35,9 +35,7 @@ from surveys import (
 )
 
 import ldpstats as ldp
-from ldpstats.inference import goodness as pearson
-from ldpstats.inference import intervals, tests
-from ldpstats.inference import tests as multiplicity
+from ldpstats.inference import goodness, intervals, tests
 from ldpstats.inference.binomial import exact_binomial
 from ldpstats.inference.boundary import clip_unit
 from ldpstats.inference.tails import chi2_pvalue
@@ -284,7 +282,7 @@ def check_detection(setting: Setting, counts: Array, fits: int) -> None:
     """How often anything absent is detected, or kept by the thresholded estimate; users' fits."""
     R, absent, (offset, scale) = len(counts), setting.p == 0, setting.law
     pvalues = tests.binomial_excess(counts, setting.n, offset, scale)
-    found = multiplicity.reject(pvalues, 0.05, "bonferroni")
+    found = tests.reject(pvalues, 0.05, "bonferroni")
     bar = stats.norm.isf(0.05 / setting.k)
     bar = stats.norm.isf(0.05 / setting.k) * np.sqrt(offset * (1 - offset) / setting.n) / scale
     keep = (counts / setting.n - offset) / scale > bar
@@ -516,9 +514,9 @@ def test_rare_categories_one_by_one_would_be_found() -> None:
     ):
         mechanism, p, n, rng = setting.mechanism, setting.p, setting.n, np.random.default_rng(77)
         first, second = (draw(mechanism, p, m, FULL, rng) for m in (n, n * setting.ratio))
-        alone = size(chi2_pvalue(*pearson.pearson_given(first, mechanism.channel().forward(p))))
+        alone = size(chi2_pvalue(*goodness.pearson_given(first, mechanism.channel().forward(p))))
         assert given[0] < alone < given[1]
-        assert two[0] <= size(chi2_pvalue(*pearson.two_sample_pearson(first, second))) <= two[1]
+        assert two[0] <= size(chi2_pvalue(*goodness.two_sample_pearson(first, second))) <= two[1]
 
 
 def test_what_is_tested_together_is_still_tested() -> None:

@@ -34,8 +34,6 @@ from surveys import (
 
 import ldpstats as ldp
 from ldpstats.inference import goodness, tests
-from ldpstats.inference import goodness as pearson
-from ldpstats.inference import tests as multiplicity
 from ldpstats.inference.tails import chi2_pvalue
 from ldpstats.likelihood.joint import pool
 
@@ -99,7 +97,7 @@ def given_distribution(R: int, fits: int) -> Iterator[Size]:
     for i, design, mechanism, p, n in settings():
         counts = draw(mechanism, p, n, R, generator(1, i))
         estimate, _ = estimates(mechanism, counts, n)
-        statistic, df = pearson.given_distribution(estimate, covariance(mechanism, p, n), p)
+        statistic, df = goodness.given_distribution(estimate, covariance(mechanism, p, n), p)
         yield Size("given distribution", design, mechanism.k, n, size(chi2_pvalue(statistic, df)))
         for survey, value in zip(counts[:fits], statistic, strict=False):
             same(ldp.FrequencyModel(as_counts(mechanism, survey, n)).test_distribution(p), value)
@@ -118,7 +116,7 @@ def two_samples(R: int, fits: int) -> Iterator[Size]:
         statistic = pooled_wald(mechanisms, surveys, nobs)
         found = {"wald": (statistic, k - 1)}
         if pair[0] == pair[1] and not mechanisms[0].n_bits:
-            found["pearson"] = pearson.two_sample_pearson(*surveys)
+            found["pearson"] = goodness.two_sample_pearson(*surveys)
         for method, (values, df) in found.items():
             yield Size(f"two samples, {method}", design, k, n, size(chi2_pvalue(values, df)))
             for a, b, value in zip(surveys[0][:fits], surveys[1], values, strict=False):
@@ -129,7 +127,7 @@ def two_samples(R: int, fits: int) -> Iterator[Size]:
                 dense = any(isinstance(m, ldp.CustomMechanism) for m in mechanisms)
                 assert test.statistic == pytest.approx(value, rel=0.1 if dense else 1e-3)
         if pair == (("krr", 1.0), ("krr", 3.0)):  # control: Pearson's test needs one channel
-            assert size(chi2_pvalue(*pearson.two_sample_pearson(*surveys))) > 0.9
+            assert size(chi2_pvalue(*goodness.two_sample_pearson(*surveys))) > 0.9
 
 
 def channel_fits(R: int, fits: int) -> Iterator[Size]:
@@ -204,7 +202,7 @@ def test_sizes_of_a_few() -> None:
     R, n, p = 2000, 2000, BASE[5]
     krr = ldp.KRR(5, 1.0)
     counts = draw(krr, p, n, R, generator(0))
-    by_counts = pearson.pearson_given(counts, krr.channel().forward(p))
+    by_counts = goodness.pearson_given(counts, krr.channel().forward(p))
     contrast = quadratic_forms(
         estimates(krr, counts, n)[0] - p, observed_covariances(krr, counts, n), np.eye(5)[:2]
     )
@@ -242,7 +240,7 @@ def test_many_restrictions_need_the_covariance_under_the_null(
     wald = quadratic_forms(d, observed_covariances(krr, counts, n), rows)
     score = score_forms(krr, counts, n, rows, rows @ p)
     assert abs(size(chi2_pvalue(score, 19)) - 0.05) < band + 0.003
-    null = pearson.given_distribution(d + p, covariance(krr, p, n), p)
+    null = goodness.given_distribution(d + p, covariance(krr, p, n), p)
     assert near(size(chi2_pvalue(*null)), ALPHA, R)
     assert 0.05 < size(chi2_pvalue(wald, 19)) < 0.08 + band
 
@@ -268,8 +266,8 @@ def detection(R: int, fits: int) -> pd.DataFrame:
         counts = draw(mechanism, p, n, surveys, generator(8, i))
         row: dict[str, Any] = {"design": design, "k": mechanism.k, "n": n, "surveys": surveys}
         pvalues = presence(mechanism, counts, n)
-        for method in multiplicity.METHODS:
-            found = multiplicity.reject(pvalues, 0.05, method)
+        for method in tests.METHODS:
+            found = tests.reject(pvalues, 0.05, method)
             false = found[:, p == 0].sum(axis=1)
             row[f"{method} any"] = np.mean(false > 0)
             row[f"{method} share"] = np.mean(false / np.maximum(found.sum(axis=1), 1))

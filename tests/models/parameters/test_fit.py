@@ -24,9 +24,8 @@ from scipy.optimize import minimize, minimize_scalar
 from scipy.stats import chi2
 
 import ldpstats as ldp
-from ldpstats import planning, privacy
+from ldpstats import NotIdentified, planning, privacy
 from ldpstats.devices import flip, opposite, parts, spin, truth, unknown
-from ldpstats.errors import NotIdentified
 from ldpstats.likelihood.parametric import (
     exact_jacobian,
     generic_point,

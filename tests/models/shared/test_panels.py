@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ldpstats.errors import InvalidArgument
+from ldpstats import InvalidArgument
 from ldpstats.models.plots import plot_groups
 
 

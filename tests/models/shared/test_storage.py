@@ -16,7 +16,7 @@ import pytest
 from hostile.documents import spoil_document
 
 import ldpstats as ldp
-from ldpstats.errors import LDPError, LDPWarning
+from ldpstats import LDPError, LDPWarning
 
 KINDS = ("frequency", "association", "grouped", "posterior", "weighted")
 DAMAGED = int(os.environ.get("LDPSTATS_DAMAGED", "80"))  # documents of each kind

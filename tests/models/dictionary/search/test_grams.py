@@ -25,8 +25,7 @@ from ldpstats.models.dictionary.search import (
     printed_threshold,
     screen,
 )
-from ldpstats.models.dictionary.survey import DictionaryReports, GramLayout
-from ldpstats.reports.single import Reports
+from ldpstats.models.dictionary.survey import GramLayout
 
 
 @pytest.mark.parametrize(
@@ -192,7 +191,7 @@ def test_tables_without_noise_are_the_frequencies(step: int) -> None:
         assert tables[a, b].nobs == here.sum() and tables[a, b].se.min() > 0.0
 
 
-def given(reports: DictionaryReports, grams: list[list[str]]) -> list[ScreenedGrams]:
+def given(reports: ldp.DictionaryReports, grams: list[list[str]]) -> list[ScreenedGrams]:
     """Some grams of each position with their linear estimates, whatever these are."""
     mechanism, found = reports.survey.gram_mechanism, []
     for a, own in enumerate(grams):
@@ -211,13 +210,13 @@ def test_tables_are_unbiased_by_enumeration(kept: list[str]) -> None:
     P = np.array([[0.35, 0.2, 0.05], [0.05, 0.25, 0.1], [0.0, 0.0, 0.0]])
     Q = krr.channel().matrix()
     law, at = Q.T @ P @ Q, krr.categories.get_indexer(kept)
-    string = Reports(
+    string = ldp.Reports(
         np.zeros(2, dtype=np.int64), ORR(4, 4, epsilon=1.0), 0, np.zeros(2, dtype=np.int64)
     )
     mean = np.zeros((len(kept),) * 2)
     for y in product(range(3), repeat=4):  # both reports of two respondents
-        first, second = (Reports(np.array(part), krr) for part in (y[:2], y[2:]))
-        reports = DictionaryReports(two, np.zeros(2, dtype=int), first, second, string)
+        first, second = (ldp.Reports(np.array(part), krr) for part in (y[:2], y[2:]))
+        reports = ldp.DictionaryReports(two, np.zeros(2, dtype=int), first, second, string)
         table = pair_tables(reports, given(reports, [kept, kept]))[0, 1]
         mean += law[y[0], y[2]] * law[y[1], y[3]] * table.estimate
     np.testing.assert_allclose(mean, P[np.ix_(at, at)], atol=1e-12)

@@ -18,10 +18,6 @@ from ldpstats.inference.tests import selected_intervals
 from ldpstats.likelihood.hashed import HashDesign
 from ldpstats.mechanisms.hashed import AnswerHash
 from ldpstats.models.dictionary import search
-from ldpstats.models.dictionary import search as evidence
-from ldpstats.models.dictionary import search as hashed_grams
-from ldpstats.models.dictionary import search as owners
-from ldpstats.models.dictionary import search as pairs
 from ldpstats.models.dictionary.search import (
     OwnedCells,
     PairTable,
@@ -140,7 +136,7 @@ def test_candidates_are_the_strings_that_there_can_be(layout: GramLayout) -> Non
     assert np.all(np.diff(found.score) <= 0.0)
     # the score of each: frequencies of its grams, and all pairs at the level that suits it best
     score = np.full(len(texts), -np.inf)
-    for level in evidence._levels(tables, 0.0):
+    for level in search._levels(tables, 0.0):
         own = sum(np.log(np.maximum(k.estimate, k.se))[m] for k, m in zip(kept, found.members.T))  # noqa: B905
         for (a, b), pair in tables.items():
             noise = np.hypot(pair.se, level / 16.0)
@@ -304,7 +300,7 @@ def by_definition(mechanism: Any, strings: Array, v: Array) -> Array:
 def test_sums_are_those_of_the_definition(
     name: str, limit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(owners, "_LARGE", limit)
+    monkeypatch.setattr(search, "_LARGE", limit)
     mechanism = MECHANISMS[name]
     shape = 3, mechanism.n_cohorts, mechanism.n_cells
     v, strings = np.random.default_rng(1).normal(size=shape), words(515)[::3]
@@ -351,7 +347,7 @@ def test_screening_is_the_same_on_both_paths(
 ) -> None:
     found = []
     for limit in (0, NEVER):
-        monkeypatch.setattr(owners, "_LARGE", limit)
+        monkeypatch.setattr(search, "_LARGE", limit)
         found.append(screened(mechanism)[1])
     for fused, plain in zip(*found, strict=True):
         assert fused.grams.size and fused.grams.tolist() == plain.grams.tolist()
@@ -366,19 +362,19 @@ def test_grams_are_not_lost_by_leaving_out_scans(
     reports, counts = survey_of(mechanism, 1)
     given = reports.survey.gram_mechanism, counts, reports.survey.layout, 1.0, 30
     scans: list[int] = []
-    scan = hashed_grams._scan
+    scan = search._scan
 
     def counted(positions: Any, *others: Any) -> None:
         scans.append(len(positions))
         scan(positions, *others)
 
-    monkeypatch.setattr(hashed_grams, "_scan", counted)
+    monkeypatch.setattr(search, "_scan", counted)
     few = screen(*given)
-    assert sum(scans) < 3 * hashed_grams._SCANS  # three positions
+    assert sum(scans) < 3 * search._SCANS  # three positions
     scans.clear()
-    monkeypatch.setattr(hashed_grams._Position, "is_settled", lambda *given: False)
+    monkeypatch.setattr(search._Position, "is_settled", lambda *given: False)
     every = screen(*given)
-    assert scans == [3] * hashed_grams._SCANS
+    assert scans == [3] * search._SCANS
     for one, other in zip(few, every, strict=True):
         assert one.grams.tolist() == other.grams.tolist()
         assert np.abs(one.z - other.z).max() < CLOSE
@@ -392,19 +388,19 @@ def test_tables_from_listed_reports_are_those_of_single_ones(
     mechanism: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reports, kept = screened(mechanism)
-    make, made = pairs._variable, []
+    make, made = search._variable, []
 
     def recorded(*given: Any) -> Any:
         made.append(make(*given))
         return made[-1]
 
-    monkeypatch.setattr(pairs, "_variable", recorded)
-    fast = pairs.pair_tables(reports, kept)
+    monkeypatch.setattr(search, "_variable", recorded)
+    fast = search.pair_tables(reports, kept)
     assert len(made) == 3 and all(variable.table is not None for variable in made)
     monkeypatch.setattr(
-        pairs, "_variable", lambda *given: replace(make(*given), table=None, number=None)
+        search, "_variable", lambda *given: replace(make(*given), table=None, number=None)
     )
-    slow = pairs.pair_tables(reports, kept)
+    slow = search.pair_tables(reports, kept)
     for pair, own in fast.items():
         assert own.estimate.size
         assert np.abs(own.estimate - slow[pair].estimate).max() < CLOSE
