@@ -73,6 +73,7 @@ Mask = npt.NDArray[np.bool_]
 _AT = ("overall", "mean", "median", "zero", "all")
 _NAMES = {"dydx": "dy/dx", "eyex": "d(lny)/d(lnx)", "dyex": "dy/d(lnx)", "eydx": "d(lny)/dx"}
 _MOST_GROUPS = 50
+_MOST_ROWS = 1000
 
 
 # -- predictions -------------------------------------------------------------------------------
@@ -292,7 +293,7 @@ class AveragePredictions(Averages):
         Labels of the groups; one, "all", where there are none.
     by : str
         What the groups are of; "" where there are none.
-    kind : {"within", "adjusted"}
+    kind : {"within", "adjusted", "rows"}
     frame : DataFrame
         "mean", "se", "lower" and "upper", a row for each group and, of several categories, for
         each category.
@@ -306,8 +307,8 @@ class AveragePredictions(Averages):
     found: Average
 
     def __repr__(self) -> str:
-        words = "average over the respondents"
-        if self.by:
+        words = "each row" if self.kind == "rows" else "average over the respondents"
+        if self.by and self.kind != "rows":
             how = "by group" if self.kind == "within" else "all respondents set to each value"
             words = f"average {how} ({self.by})"
         return f"{self.law.subject}, {words}\n{self.frame}"
@@ -421,16 +422,18 @@ class AveragePredictions(Averages):
     def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
         frame = self.summary_frame(alpha).iloc[:max_rows]
         others = "covariates" if self.kind == "within" else "other covariates"
+        note = (
+            f"Averages over the respondents and their weights, whose {others} are as in the sample"
+        )
+        if self.kind == "rows":
+            note = "Predictions for the rows of exog"
         return SummaryTable(
             title=f"Average predictions of {one_line(self.law.subject, LONGEST_LABEL)}",
             header=[["Groups:", self.by or "none", "Kind:", self.kind]],
             columns=["mean", "std err", *interval_columns(alpha)],
             stubs=distinct_lines(self._names[:max_rows], LONGEST_LABEL),
             body=[figures(row, 4) for row in frame.to_numpy()],
-            notes=[
-                f"Averages over the respondents and their weights, whose {others} are as in the "
-                "sample; standard errors by the delta method."
-            ],
+            notes=[f"{note}; standard errors by the delta method."],
         )
 
     def _index(self, groups: Sequence[Any]) -> pd.Index[Any]:
@@ -448,12 +451,16 @@ class AveragePredictions(Averages):
 
 
 def average_predictions(
-    law: FittedLaw, by: Any, alpha: Any, kind: Any, at: Any = None
+    law: FittedLaw, by: Any, alpha: Any, kind: Any, at: Any = None, exog: Any = None
 ) -> AveragePredictions:
     """Average predictions; see `RegressionResults.predictions`."""
     law.quantile(alpha)
     kind = one_of("kind", kind, ("within", "adjusted"))
     law.refuse_incomplete("predictions")
+    if exog is not None:
+        if by is not None or at is not None:
+            raise InvalidArgument("exog", type(exog).__name__, "goes without by= and at=")
+        return _row_predictions(law, exog, alpha)
     if at is not None:
         if by is not None:
             raise InvalidArgument("at", at, "goes without by=, which takes groups as they are")
@@ -496,6 +503,23 @@ def average_predictions(
     R = np.eye(len(parts[0].value))[law.shown]
     stacked = Average.stacked([part.times(R) for part in parts])
     return AveragePredictions(groups, name, kind, float(alpha), law, stacked)
+
+
+def _row_predictions(law: FittedLaw, exog: Any, alpha: Any) -> AveragePredictions:
+    """Predictions for the rows of a table, each a group of its own."""
+    points, whole, index = new_rows(law, exog)
+    if not 0 < whole.size <= _MOST_ROWS or not whole.all():
+        remedy = (
+            f"must have 1 to {_MOST_ROWS:,} rows, none with a missing value: see get_prediction"
+        )
+        raise InvalidArgument("exog", f"{whole.size:,} rows", remedy)
+    of = means(law.data.outcome)
+    rows = (replace(points.take([i]), weights=np.ones(1)) for i in range(points.n))
+    parts = [average(row, law.theta, of) for row in rows]
+    R = np.eye(len(parts[0].value))[law.shown]
+    stacked = Average.stacked([part.times(R) for part in parts])
+    by = "" if law.labels is None else str(index.name or "row")
+    return AveragePredictions(index.tolist(), by, "rows", float(alpha), law, stacked)
 
 
 def _values_of(law: FittedLaw, at: Any) -> tuple[str, list[Any]]:

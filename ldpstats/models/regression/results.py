@@ -1000,7 +1000,12 @@ class RegressionResults(Coefficients):
 
     @names_alpha
     def predictions(
-        self, by: Any = None, alpha: float = 0.05, kind: str = "within", at: Any = None
+        self,
+        by: Any = None,
+        alpha: float = 0.05,
+        kind: str = "within",
+        at: Any = None,
+        exog: Any = None,
     ) -> AveragePredictions:
         """Average predictions of the true answers, in all or by group.
 
@@ -1022,11 +1027,14 @@ class RegressionResults(Coefficients):
         at : dict, optional
             One covariate or private predictor, and values to which all respondents are set, such
             as ``{"age": [20, 40, 60]}``: "adjusted" predictions at chosen values. Without `by`.
+        exog : DataFrame, dict of columns or array, optional
+            Up to 1,000 rows to predict for, as for `predict`, in place of averages: those of
+            `get_prediction`, as results that can be tested. Without `by` and `at`.
 
         Returns
         -------
         AveragePredictions
-            `frame`, and `differences()` between groups.
+            `frame`, `differences()` between groups, `t_test` and `wald_test` by their labels.
 
         Raises
         ------
@@ -1050,7 +1058,7 @@ class RegressionResults(Coefficients):
         """
         from ldpstats.models.regression.effects import average_predictions
 
-        return average_predictions(self.law, by, alpha, kind, at)
+        return average_predictions(self.law, by, alpha, kind, at, exog)
 
     def get_margeff(
         self,
