@@ -25,6 +25,7 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         "kernels",
         "arguments",
         "labels",
+        "documents",
         "sampling",
         "datasets",
         "reports",

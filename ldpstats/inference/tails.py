@@ -12,14 +12,13 @@ cumulants (`CellLaw`); beyond [0, 1] with the law at the nearer end.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments import array_from_json, array_to_json, level, one_of, positive_integer
+from ldpstats.arguments import level, one_of, positive_integer
+from ldpstats.documents import Document
 from ldpstats.errors import InvalidArgument
 from ldpstats.likelihood.covariance import finite_array
 
@@ -268,7 +267,7 @@ _MOST = 1e3  # skewness beyond which nearly all of a gamma law lies at its lower
 
 
 @dataclass(frozen=True, eq=False)
-class CellLaw:
+class CellLaw(Document):
     """Cumulants of estimates as polynomials in the frequency, lowest coefficient first.
 
     Parameters
@@ -385,17 +384,6 @@ class CellLaw:
         skewness = self.at(theta)[1]
         counts = np.full(skewness.shape, np.inf)
         return np.asarray(np.divide(1.0, skewness**2, out=counts, where=skewness != 0.0))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON types."""
-        return {field.name: array_to_json(getattr(self, field.name)) for field in fields(self)}
-
-    @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> CellLaw:
-        """Inverse of `to_dict`."""
-        width = {"variance": (-1, 3), "third": (-1, 4), "step": (-1,), "doubt": (-1,)}
-        arrays = {name: array_from_json(document[name]) for name in width}
-        return cls(**{name: values.reshape(width[name]) for name, values in arrays.items()})
 
 
 def path_cumulants(own: Array, rest: Array, nobs: float) -> tuple[Array, Array]:

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.arguments import html_table, level, numbers, one_of, real_number
+from ldpstats.documents import Document
 from ldpstats.errors import InvalidArgument, NotIdentified
 from ldpstats.inference.binomial import binomial_deficit, binomial_excess
 from ldpstats.inference.information import checked_inverse, observed_tangent_inverse
@@ -286,7 +287,7 @@ def _structured_form(d: Array, V: Covariance, tangent: bool) -> Array:
 
 
 @dataclass(frozen=True, slots=True)
-class TestResult:
+class TestResult(Document):
     """Outcome of one test.
 
     Parameters
@@ -361,18 +362,6 @@ class TestResult:
         if self.note:
             lines.append(f"  Note: {self.note}")
         return "\n".join(lines)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The fields as JSON values; an infinite statistic becomes the string "inf"."""
-        finite = math.isfinite(self.statistic)
-        return {
-            "null": self.null,
-            "statistic": float(self.statistic) if finite else str(float(self.statistic)),
-            "df": list(self.df) if isinstance(self.df, tuple) else self.df,
-            "pvalue": float(self.pvalue),
-            "method": self.method,
-            "note": self.note,
-        }
 
     @classmethod
     def chi_square(

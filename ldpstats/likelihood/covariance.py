@@ -7,14 +7,13 @@ m = p Q is the law of a report; n is the number of reports.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments import array_from_json, array_to_json
+from ldpstats.documents import Document
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 
 __all__ = [
@@ -37,7 +36,7 @@ _MAX_BYTES = 2e9  # the largest k x k float64 matrix that is formed on request
 
 
 @dataclass(frozen=True, eq=False)
-class Covariance:
+class Covariance(Document):
     """A covariance matrix V = diag(d) + F C F', symmetric and positive semi-definite.
 
     Parameters
@@ -69,18 +68,18 @@ class Covariance:
     """
 
     diagonal: Array
-    core: Array
+    core: Array = field(metadata={"array": "symmetric"})
     factors: Array | None = None
 
     def __post_init__(self) -> None:
         d = finite_array("diagonal", self.diagonal, 1)
-        core = finite_array("core", self.core, 2)
+        core = _matrix("core", self.core, 0)
         if core.shape[0] != core.shape[1]:
             raise InvalidArgument("core", core.shape, "must be a square matrix")
         object.__setattr__(self, "diagonal", d)
         object.__setattr__(self, "core", _symmetric(core))
         if self.factors is not None:
-            object.__setattr__(self, "factors", finite_array("factors", self.factors, 2))
+            object.__setattr__(self, "factors", _matrix("factors", self.factors, len(core)))
         expected = (d.size, core.shape[0])
         shape = expected[::-1] if self.factors is None else self.factors.shape
         if shape != expected:
@@ -227,22 +226,6 @@ class Covariance:
             return Covariance(self.diagonal[i], self.core[np.ix_(i, i)])
         return Covariance(self.diagonal[i], self.core, self.factors[i])
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON types: d, C and F, as `ldpstats.arguments` writes arrays."""
-        return {
-            "diagonal": array_to_json(self.diagonal),
-            "core": array_to_json(self.core, symmetric=True),
-            "factors": None if self.factors is None else array_to_json(self.factors),
-        }
-
-    @classmethod
-    def from_dict(cls, document: dict[str, Any]) -> Covariance:
-        """Inverse of `to_dict`."""
-        diagonal, core = (array_from_json(document[name]) for name in ("diagonal", "core"))
-        r, F = len(core), document["factors"]
-        factors = None if F is None else array_from_json(F).reshape(diagonal.size, r)
-        return cls(diagonal, core.reshape(r, r), factors)
-
 
 def block_diagonal(parts: Sequence[Covariance]) -> Covariance:
     """Joint covariance of independent estimates, stacked in order."""
@@ -382,6 +365,12 @@ def _blocks(parts: Sequence[Array]) -> Array:
     for part, (row, column) in zip(parts, ends - sizes, strict=True):
         out[row : row + part.shape[0], column : column + part.shape[1]] = part
     return out
+
+
+def _matrix(name: str, value: Array, columns: int) -> Array:
+    """`value` as a finite matrix; one without rows may be an empty list, as in documents."""
+    value = np.reshape(value, (0, columns)) if np.shape(value) == (0,) else value
+    return finite_array(name, value, 2)
 
 
 def finite_array(name: str, value: npt.ArrayLike, ndim: int) -> Array:

@@ -10,20 +10,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments import (
-    array_from_json,
-    array_to_json,
-    html_lines,
-    level,
-    number_from_json,
-    number_to_json,
-)
+from ldpstats.arguments import html_lines, level
+from ldpstats.documents import Document
 from ldpstats.errors import NotAvailable
 from ldpstats.likelihood.covariance import Covariance
 
@@ -54,7 +48,7 @@ Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
-class Uncertain:
+class Uncertain(Document):
     """An estimate of shape (k,) and its covariance, None where it was not computed.
 
     Where only some categories were estimated, `at` holds their positions, shape (s,), and the
@@ -64,8 +58,8 @@ class Uncertain:
 
     estimate: Array
     covariance: Covariance | None
-    at: Array | None = None
-    variances: Array | None = None
+    at: npt.NDArray[np.int64] | None = None
+    variances: Array | None = field(default=None, metadata={"later": True})
 
     @property
     def has_errors(self) -> bool:
@@ -117,34 +111,9 @@ class Uncertain:
             raise NotAvailable("the hypothesis is about candidates that were not selected")
         return R[:, self.at], self.estimate[self.at], V
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON types."""
-        V, at = self.covariance, self.at
-        document: dict[str, Any] = {
-            "estimate": array_to_json(self.estimate),
-            "covariance": None if V is None else V.to_dict(),
-            "at": None if at is None else at.tolist(),
-        }
-        if self.variances is not None:
-            document["variances"] = array_to_json(self.variances)
-        return document
-
-    @classmethod
-    def from_dict(cls, document: dict[str, Any]) -> Uncertain:
-        """Inverse of `to_dict`."""
-        estimate, V = array_from_json(document["estimate"]), document["covariance"]
-        at = None if document["at"] is None else np.array(document["at"], dtype=np.int64)
-        alone = document.get("variances")
-        return cls(
-            estimate,
-            None if V is None else Covariance.from_dict(V),
-            at,
-            None if alone is None else array_from_json(alone),
-        )
-
 
 @dataclass(frozen=True, eq=False)
-class Unexplained:
+class Unexplained(Document):
     """Share of the respondents whose answer is not among the candidates.
 
     Parameters
@@ -206,15 +175,6 @@ class Unexplained:
 
         return bool(self.estimate > -ndtri(level(alpha)) * self.bse)  # False where that is nan
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON types."""
-        return {"estimate": self.estimate, "bse": number_to_json(self.bse)}
-
-    @classmethod
-    def from_dict(cls, document: dict[str, Any]) -> Unexplained:
-        """Inverse of `to_dict`."""
-        return cls(document["estimate"], number_from_json(document["bse"]))
-
 
 # -- Raw moments of what a linear estimate makes of single reports: of labels, and of bits --------
 # A report y counts for category i with a weight; raw moments are the means of it, of its square
@@ -250,7 +210,7 @@ def _bit_cumulants(m: Array) -> tuple[Array, Array, Array]:
 
 
 @dataclass(frozen=True, eq=False)
-class ReportPart:
+class ReportPart(Document):
     """What an estimate makes of label reports of one source, of this `law`, (l,).
 
     A report's `weights` and the `slopes` of its probability are (k, l), or (l,) for a diagonal.
@@ -282,22 +242,9 @@ class ReportPart:
         step = self.slopes * change if self.slopes.ndim == 1 else change @ self.slopes
         return np.asarray(self.law + step)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON types."""
-        names = ("weights", "slopes", "law")
-        return {name: array_to_json(getattr(self, name)) for name in names} | {"nobs": self.nobs}
-
-    @classmethod
-    def from_dict(cls, document: dict[str, Any]) -> ReportPart:
-        """Inverse of `to_dict`."""
-        weights, slopes, law = (
-            array_from_json(document[name]) for name in ("weights", "slopes", "law")
-        )
-        return cls(weights, slopes, law, int(document["nobs"]))
-
 
 @dataclass(frozen=True, eq=False)
-class ReportLaw:
+class ReportLaw(Document):
     """The law of a linear estimate from label reports, which can be moved to where a null holds.
 
     Tests of the estimate are then score tests: with its variance, and its skewness, under the null.
@@ -334,15 +281,6 @@ class ReportLaw:
             total += centred * centred * centred @ part.law / part.nobs**2  # quicker than a power
         return total
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON types."""
-        return {"parts": [part.to_dict() for part in self.parts]}
-
-    @classmethod
-    def from_dict(cls, document: dict[str, Any]) -> ReportLaw:
-        """Inverse of `to_dict`."""
-        return cls(tuple(ReportPart.from_dict(part) for part in document["parts"]))
-
 
 # -- Counts that estimates rest on: their variance and skewness as a frequency varies -------------
 
@@ -351,7 +289,7 @@ _ROUNDING = 1e-12  # of a mean square, that may be left of a variance which is z
 
 
 @dataclass(frozen=True, eq=False)
-class Tallies(ABC):
+class Tallies(Document, ABC):
     """Counts that estimates rest on, few enough of them to make estimates skewed."""
 
     everywhere: ClassVar[bool] = False  # whether the law is worth following away from the estimate
@@ -368,18 +306,6 @@ class Tallies(ABC):
         """Standard error and skewness, for tests, of k estimates whose frequency is zero."""
         se, skewness, _ = self.law(np.zeros(k))
         return se, skewness
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON types."""
-        return {field.name: array_to_json(getattr(self, field.name)) for field in fields(self)}
-
-    @staticmethod
-    def from_dict(document: dict[str, Any]) -> Tallies:
-        """Inverse of `to_dict`; the fields tell of which kind they are."""
-        known: dict[str, type[Tallies]] = {"share": PooledTallies, "own": PathLaw}
-        kind = next((known[name] for name in known if name in document), OwnTally)
-        values = (array_from_json(document[field.name]) for field in fields(kind))
-        return kind(*values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -540,7 +466,7 @@ class PathLaw(Tallies):
 
 
 @dataclass(frozen=True, eq=False)
-class ExactForm:
+class ExactForm(Document):
     """Binomial counts of categories: ``tally_x ~ Bin(nobs, offset_x + scale_x p_x)`` exactly.
 
     Every category has one under k-RR, binary designs and unary reports; under other channels only
@@ -548,7 +474,7 @@ class ExactForm:
     `FrequencyResults.detected`, rest on them.
     """
 
-    tally: Array
+    tally: npt.NDArray[np.integer[Any]] = field(metadata={"array": "packed"})
     nobs: int
     offset: Array
     scale: Array
@@ -579,21 +505,6 @@ class ExactForm:
             distinct, of = np.unique(tally, return_inverse=True)
             return np.asarray(function(distinct, self.nobs, offset[0], scale[0], *rest))[of]
         return np.asarray(function(tally, self.nobs, offset, scale, *rest))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON types."""
-        return {
-            "tally": array_to_json(self.tally),
-            "nobs": self.nobs,
-            "offset": array_to_json(self.offset),
-            "scale": array_to_json(self.scale),
-        }
-
-    @classmethod
-    def from_dict(cls, document: dict[str, Any]) -> ExactForm:
-        """Inverse of `to_dict`."""
-        offset, scale = (array_from_json(document[name]) for name in ("offset", "scale"))
-        return cls(array_from_json(document["tally"], None), document["nobs"], offset, scale)
 
 
 # -- The probability simplex: projections onto it, and the likeliest point of it in closed form ---

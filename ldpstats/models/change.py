@@ -18,7 +18,7 @@ Maxwell, A. E. (1970), British Journal of Psychiatry 116, 651-655.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -28,13 +28,12 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import (
-    array_from_json,
-    array_to_json,
     boolean,
     level,
     one_of,
     positive_integer,
 )
+from ldpstats.documents import Document
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
 from ldpstats.estimators.base import Estimator
 from ldpstats.inference import intervals
@@ -85,7 +84,6 @@ from ldpstats.models.plots import (
     title_text,
 )
 from ldpstats.models.results import Results, missing_notes, tidy_names
-from ldpstats.models.storage import maybe_from_dict, maybe_to_dict
 from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import Reports
 
@@ -292,7 +290,7 @@ _ROUNDING = 1e-12  # of a second moment
 
 
 @dataclass(frozen=True, eq=False)
-class ChangeLaw:
+class ChangeLaw(Document):
     """Moments of f of each category, and how they vary with the change."""
 
     nobs: Array  # (1,) number of respondents
@@ -341,15 +339,6 @@ class ChangeLaw:
         """The law of one category."""
         values = (getattr(self, field.name) for field in fields(self))
         return ChangeLaw(*(v if i == 0 else v[[j]] for i, v in enumerate(values)))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON types."""
-        return {field.name: array_to_json(getattr(self, field.name)) for field in fields(self)}
-
-    @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> ChangeLaw:
-        """Inverse of `to_dict`."""
-        return cls(*(array_from_json(document[field.name]) for field in fields(cls)))
 
 
 def _pair_features(
@@ -543,7 +532,7 @@ class ChangeResults(Results):
     bic = Part[float]("joint", "Schwarz's criterion of the joint distribution.")
 
     _format = "ldpstats-change-results"
-    _required = frozenset({"name", "joint", "law", "turnover_law", "homogeneity", "lost"})
+    _document = ("name", "joint", "law", "turnover_law", "homogeneity", "lost")
 
     def __repr__(self) -> str:
         waves = " to ".join(self.waves)
@@ -810,29 +799,14 @@ class ChangeResults(Results):
 
     # -- storage -----------------------------------------------------------------------------
 
-    def _stored(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "joint": self.joint.to_dict(),
-            "law": maybe_to_dict(self.law),
-            "turnover_law": maybe_to_dict(self.turnover_law),
-            "homogeneity": maybe_to_dict(self.homogeneity),
-            "lost": list(self.lost),
-        }
-
     @classmethod
-    def _restored(cls, document: dict[str, Any]) -> ChangeResults:
-        joint = AssociationResults.from_dict(document["joint"])
-        law = maybe_from_dict(ChangeLaw, document["law"])
-        turnover = maybe_from_dict(CellLaw, document["turnover_law"])
-        test = maybe_from_dict(TestResult, document["homogeneity"])
-        first, second = (positive_integer("lost", size, 0) for size in document["lost"])
-        name, (before, after) = document["name"], joint.labels
-        if not isinstance(name, str) or not before.equals(after):
+    def _restored(cls, values: dict[str, Any]) -> ChangeResults:
+        joint, law, turnover = values["joint"], values["law"], values["turnover_law"]
+        before, after = joint.labels
+        if not before.equals(after):
             raise InvalidArgument("joint", joint, "must be of one question in two waves")
         if law is not None and law.mean.shape != (len(before),):
             raise InvalidArgument("law", law.mean.shape, f"must be of {len(before)} categories")
         if turnover is not None and turnover.step.size != 1:
             raise InvalidArgument("turnover_law", turnover.step.size, "must be of one share")
-        fit = _change_fit(joint, law, name)
-        return cls(joint, law, turnover, test, (first, second), **vars(fit))
+        return super()._restored(values | vars(_change_fit(joint, law, values["name"])))

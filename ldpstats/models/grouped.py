@@ -77,7 +77,7 @@ from ldpstats.models.results import (
     user_label,
     worded,
 )
-from ldpstats.models.storage import Stored, maybe_from_dict, maybe_to_dict
+from ldpstats.models.storage import Stored
 from ldpstats.priors import Pooling
 
 if TYPE_CHECKING:
@@ -392,8 +392,9 @@ class GroupedResults(Stored):
     name: str = ""
 
     _format = "ldpstats-grouped-results"
-    _required = frozenset(
-        {"by", "labels", "fits", "equal", "untested", "empty", "n_missing", "n_ungrouped", "name"}
+    _document = (
+        *("by", "labels", "fits", "equal", "untested", "empty"),
+        *("nobs", "n_missing", "n_ungrouped", "name"),
     )
 
     def __repr__(self) -> str:
@@ -697,37 +698,14 @@ class GroupedResults(Stored):
     def _position(self, name: str, label: Any) -> int:
         return group_place(name, label, self.labels, self.by)
 
-    def _stored(self) -> dict[str, Any]:
-        return {
-            "by": list(self.by),
-            "labels": [list(label) for label in self.labels],
-            "fits": [fit.to_dict() for fit in self.fits],
-            "equal": maybe_to_dict(self.equal),
-            "untested": self.untested,
-            "empty": [list(label) for label in self.empty],
-            "nobs": self.nobs,
-            "n_missing": self.n_missing,
-            "n_ungrouped": self.n_ungrouped,
-            "name": self.name,
-        }
-
     @classmethod
-    def _restored(cls, document: dict[str, Any]) -> GroupedResults:
-        by = tuple(document["by"])
-        labels, empty = (
-            tuple(group_label(tuple(label), by) for label in document[name])
-            for name in ("labels", "empty")
-        )
-        fits = tuple(FrequencyResults.from_dict(fit) for fit in document["fits"])
-        if len(fits) != len(labels):
-            raise InvalidArgument("labels", len(labels), f"must be {len(fits)}, one a group")
-        n_missing, n_ungrouped = (int(document[name]) for name in ("n_missing", "n_ungrouped"))
-        equal, untested = (
-            maybe_from_dict(TestResult, document["equal"]),
-            str(document["untested"]),
-        )
-        name = str(document["name"])
-        return cls(by, labels, fits, equal, untested, empty, n_missing, n_ungrouped, name)
+    def _restored(cls, values: dict[str, Any]) -> GroupedResults:
+        for name in ("labels", "empty"):
+            labels = [group_label(label, values["by"]) for label in values[name]]
+            values[name] = tuple(labels)
+        if (n := len(values["fits"])) != len(values["labels"]):
+            raise InvalidArgument("labels", len(values["labels"]), f"must be {n}, one a group")
+        return super()._restored(values)
 
 
 # -- The summary of the frequencies of one variable in several groups -----------------------------

@@ -12,7 +12,7 @@ import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import wraps
 from itertools import repeat, zip_longest
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, ParamSpec, Self, TypeVar, overload
@@ -459,7 +459,8 @@ class Fit:
     `results.Results` are such a fit too: ``vars(fit)`` are fields of theirs.
     """
 
-    fitted: Uncertain  # the estimate that was asked for, with its covariance
+    # the estimate that was asked for, with its covariance
+    fitted: Uncertain = field(metadata={"shared": "linear"})
     linear: Uncertain  # the unconstrained estimate, with its covariance
     method: str  # name of the estimator
     settings: str  # what of the estimator its name does not say

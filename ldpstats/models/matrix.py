@@ -231,8 +231,6 @@ class AssociationMatrix(Stored):
     alpha: float = 0.05
 
     _format = "ldpstats-association-matrix"
-    _whole = ()
-    _required = frozenset({"names", "sources", "answered", "pairs", "failed", "alpha"})
 
     def __repr__(self) -> str:
         some = f", {len(self.failed)} failed" if self.failed else ""
@@ -464,33 +462,17 @@ class AssociationMatrix(Stored):
 
     # -- storage -----------------------------------------------------------------------------
 
-    def _stored(self) -> dict[str, Any]:
-        return {
-            "names": list(self.names),
-            "sources": list(self.sources),
-            "answered": list(self.answered),
-            "pairs": [pair.to_dict() for pair in self.pairs],
-            "failed": [list(pair) for pair in self.failed],
-            "alpha": self.alpha,
-        }
-
     @classmethod
-    def _restored(cls, document: dict[str, Any]) -> AssociationMatrix:
-        names = tuple(document["names"])
-        made = cls(
-            names=names,
-            sources=tuple(map(str, document["sources"])),
-            answered=tuple(positive_integer("answered", n, 0) for n in document["answered"]),
-            pairs=tuple(AssociationResults.from_dict(pair) for pair in document["pairs"]),
-            failed=tuple((str(a), str(b), str(why)) for a, b, why in document["failed"]),
-            alpha=level(document["alpha"]),
-        )
-        pairs = {pair.names for pair in made.pairs} | {pair[:2] for pair in made.failed}
+    def _restored(cls, values: dict[str, Any]) -> AssociationMatrix:
+        matrix, names = super()._restored(values), values["names"]
+        level(matrix.alpha)
+        pairs = {pair.names for pair in matrix.pairs} | {pair[:2] for pair in matrix.failed}
         wanted = set(combinations(names, 2))
-        sizes = {len(names), len(made.sources), len(made.answered)}
-        if pairs != wanted or len(pairs) != len(made.pairs) + len(made.failed) or len(sizes) > 1:
+        sizes = {len(names), len(matrix.sources), len(matrix.answered)}
+        known = len(matrix.pairs) + len(matrix.failed)
+        if pairs != wanted or len(pairs) != known or len(sizes) > 1:
             raise InvalidArgument("pairs", sorted(map(str, pairs)), f"must be all of {names}")
-        return made
+        return matrix
 
 
 _COLUMNS: dict[str, Any] = {

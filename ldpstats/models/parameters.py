@@ -20,8 +20,6 @@ import pandas as pd
 from ldpstats.arguments import (
     boolean,
     level,
-    number_from_json,
-    number_to_json,
     one_of,
 )
 from ldpstats.errors import (
@@ -61,13 +59,6 @@ from ldpstats.models.layout import (
 from ldpstats.models.posterior.draws import parameters_posterior, parameters_prior
 from ldpstats.models.posterior.results import Origin, PosteriorResults
 from ldpstats.models.results import Results
-from ldpstats.models.storage import (
-    estimates_from_dict,
-    estimates_to_dict,
-    maybe_from_dict,
-    maybe_to_dict,
-    record,
-)
 from ldpstats.programs.laws import terms_of
 
 if TYPE_CHECKING:
@@ -386,8 +377,6 @@ def polynomial_matrix(mechanism: Mechanism, names: Sequence[str]) -> PolynomialM
 # -- Results --------------------------------------------------------------------------------------
 
 
-_PLAIN = ("method", "settings", "cov_type", "nobs", "n_missing", "n_iter", "converged", "message")
-_NUMBERS = ("llf", "gap", "epsilon")
 _MOST_PROFILES = 40  # frequencies and parameters up to which intervals are profiles by default
 
 
@@ -445,8 +434,11 @@ class ParametersResults(Results):
     goodness_of_fit: TestResult | None = None
 
     _format = "ldpstats-parameters-results"
-    _version = 2
-    _required = frozenset({"groups", "goodness_of_fit", *_PLAIN, *_NUMBERS})
+    _document = (
+        *("method", "settings", "cov_type", "nobs", "n_missing", "n_iter", "converged", "message"),
+        *("llf", "gap", "epsilon", "fitted", "linear", "name", "sources", "source_nobs"),
+        *("goodness_of_fit", "groups"),
+    )
 
     def __repr__(self) -> str:
         names = ", ".join(self.groups.names)
@@ -657,24 +649,3 @@ class ParametersResults(Results):
             f"[0, 1] than chance explains (p < {MISFIT}): check the devices, and that respondents "
             "were drawn at random into groups"
         )
-
-    # -- storage -----------------------------------------------------------------------------
-
-    def _stored(self) -> dict[str, Any]:
-        document: dict[str, Any] = {name: getattr(self, name) for name in _PLAIN}
-        document |= {name: number_to_json(getattr(self, name)) for name in _NUMBERS}
-        document |= estimates_to_dict(self.fitted, self.linear)
-        document |= {"name": self.name, "sources": list(self.sources)}
-        document |= {"source_nobs": list(self.source_nobs)}
-        document["goodness_of_fit"] = maybe_to_dict(self.goodness_of_fit)
-        return document | {"groups": self.groups.to_dict()}
-
-    @classmethod
-    def _restored(cls, document: dict[str, Any]) -> ParametersResults:
-        d = {name: document[name] for name in (*_PLAIN, "name")}
-        d |= {name: number_from_json(document[name]) for name in _NUMBERS}
-        d |= estimates_from_dict(document)
-        d |= {name: tuple(document[name]) for name in ("sources", "source_nobs")}
-        groups = DeviceGroups.from_dict(document["groups"])
-        test = maybe_from_dict(TestResult, document["goodness_of_fit"])
-        return cls(groups, test, **vars(record(Fit, d)))

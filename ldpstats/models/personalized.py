@@ -22,7 +22,7 @@ the null settles it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +31,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import boolean, distribution, level, one_of
+from ldpstats.documents import read
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
 from ldpstats.estimators.base import Estimator
 from ldpstats.inference.binomial import binomial_deficit, binomial_excess
@@ -38,7 +39,7 @@ from ldpstats.inference.boundary import edge_normal
 from ldpstats.inference.intervals import wald
 from ldpstats.inference.tails import skewed_pvalue
 from ldpstats.inference.tests import reject, z_test
-from ldpstats.labels import align, labels_from_json, labels_to_json
+from ldpstats.labels import align
 from ldpstats.likelihood.covariance import Covariance
 from ldpstats.likelihood.tallies import Uncertain
 from ldpstats.mechanisms import PUM
@@ -215,7 +216,8 @@ class Background:
     """Distribution of the category behind each tag, as far as it is given."""
 
     tags: pd.Index[Any]  # (kappa,)
-    given: npt.NDArray[np.float64]  # (kappa, k), rows of nan for tags without one
+    # (kappa, k), rows of nan for tags without one: in documents None
+    given: npt.NDArray[np.float64] = field(metadata={"read": list})
     others: npt.NDArray[np.bool_]  # (k,) categories that are not sensitive for all
     exact: bool  # whether the distributions are the truth
 
@@ -457,7 +459,7 @@ class PersonalizedResults(Results):
     intermediate: FrequencyResults
 
     _format = "ldpstats-personalized-results"
-    _required = frozenset({"categories", "tags", "given", "others", "exact", "intermediate"})
+    _document = ("categories", "tags", "given", "others", "exact", "intermediate")
 
     def __repr__(self) -> str:
         tags = ", ".join(f"{tag} ({case})" for tag, case in self.case.items())
@@ -759,27 +761,14 @@ class PersonalizedResults(Results):
 
     def _stored(self) -> dict[str, Any]:
         given = zip(self.assumed.given.tolist(), self.assumed.is_lacking, strict=True)
-        return {
-            "categories": labels_to_json(self.categories),
-            "tags": self.tags.tolist(),
-            "given": [None if lacking else row for row, lacking in given],
-            "others": self.assumed.others.tolist(),
-            "exact": self.exact,
-            "intermediate": self.intermediate.to_dict(),
-        }
+        return super()._stored() | {"given": [None if lacking else row for row, lacking in given]}
 
     @classmethod
-    def _restored(cls, document: dict[str, Any]) -> PersonalizedResults:
-        d = document
-        categories = labels_from_json("categories", d["categories"])
-        none = [np.nan] * len(categories)
-        assumed = Background(
-            labels_from_json("tags", d["tags"]),
-            np.array([none if row is None else row for row in d["given"]], dtype=np.float64),
-            np.array(d["others"], dtype=bool),
-            d["exact"],
-        )
-        return _results(FrequencyResults.from_dict(d["intermediate"]), categories, assumed)
+    def _restored(cls, values: dict[str, Any]) -> PersonalizedResults:
+        none = [np.nan] * len(values["categories"])
+        given = np.array([none if row is None else row for row in values["given"]], dtype=float)
+        assumed = Background(**read(Background, values) | {"given": given})
+        return _results(values["intermediate"], values["categories"], assumed)
 
 
 def _results(

@@ -4,89 +4,42 @@ from __future__ import annotations
 
 import json
 import warnings
-from abc import abstractmethod
-from collections.abc import Mapping
-from dataclasses import fields, replace
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ldpstats.arguments import positive_integer
 from ldpstats.clients.device import check_fingerprint
 from ldpstats.clients.portable import ldpstats_client as portable
+from ldpstats.documents import keys_of, made, read, written
 from ldpstats.errors import InvalidArgument, LDPError, LDPWarning, cut
-from ldpstats.likelihood.tallies import Uncertain
 from ldpstats.models.layout import Tabulated
 
-__all__ = [
-    "Stored",
-    "estimates_from_dict",
-    "estimates_to_dict",
-    "maybe_from_dict",
-    "maybe_to_dict",
-    "record",
-]
+__all__ = ["Stored"]
 
-
-T = TypeVar("T")
 
 _ROUNDING = 1e-6  # of estimates by iteration
-_SHARED = "linear"  # in place of a covariance that is written once, with the linear estimate
-
-
-def maybe_to_dict(part: Any) -> dict[str, Any] | None:
-    """``part.to_dict()``, or None where there is no such part."""
-    return None if part is None else part.to_dict()
-
-
-def maybe_from_dict(kind: Any, document: Any) -> Any:
-    """Inverse of `maybe_to_dict`, for parts of a kind."""
-    return None if document is None else kind.from_dict(document)
-
-
-def estimates_to_dict(fitted: Uncertain, linear: Uncertain) -> dict[str, Any]:
-    """The two estimates of a fit; a covariance that both have is written once."""
-    document = {"fitted": fitted.to_dict(), "linear": linear.to_dict()}
-    if fitted.covariance is not None and fitted.covariance is linear.covariance:
-        document["fitted"]["covariance"] = _SHARED
-    return document
-
-
-def estimates_from_dict(document: Mapping[str, Any]) -> dict[str, Uncertain]:
-    """Inverse of `estimates_to_dict`: the fields "fitted" and "linear"."""
-    fitted, linear = document["fitted"], Uncertain.from_dict(document["linear"])
-    if fitted["covariance"] != _SHARED:
-        return {"fitted": Uncertain.from_dict(fitted), "linear": linear}
-    alone = Uncertain.from_dict({**fitted, "covariance": None})
-    return {"fitted": replace(alone, covariance=linear.covariance), "linear": linear}
-
-
-def record(kind: type[T], given: Mapping[str, Any]) -> T:
-    """A record whose fields are among those given."""
-    names = [field.name for field in fields(kind)]  # type: ignore[arg-type]  # a dataclass
-    return kind(**{name: given[name] for name in names if name in given})
 
 
 class Stored(Tabulated):
     """What is written as a JSON document, and read again.
 
-    A class names its document by `_format` and `_version`, and the fields that it must have by
-    `_required`. Of kinds of results that 0.1.0 had, version 1 is what it wrote; that lacks fields.
+    A class names its document by `_format` and `_version`; see `ldpstats.documents` for what is in
+    it. Of kinds of results that 0.1.0 had, version 1 is what it wrote; that lacks fields.
     """
 
     _format: ClassVar[str]
     _version: ClassVar[int] = 2
-    _required: ClassVar[frozenset[str]]
-    _whole: ClassVar[tuple[str, ...]] = ("nobs", "n_missing")  # whole numbers that results have
+    _document: ClassVar[tuple[str, ...]] = ()  # its keys in order, where they are not the fields
 
-    @abstractmethod
     def _stored(self) -> dict[str, Any]:
-        """The fields as plain JSON types."""
+        """The results as plain JSON types, without what tells of which kind they are."""
+        return written(self)
 
     @classmethod
-    @abstractmethod
-    def _restored(cls, document: dict[str, Any]) -> Self:
-        """Inverse of `_stored`; what is damaged in a document may raise any error."""
+    def _restored(cls, values: dict[str, Any]) -> Self:
+        """The results with the values of a document; values that do not go together are refused."""
+        results: Self = made(cls, values)
+        return results
 
     def to_dict(self) -> dict[str, Any]:
         """The results as plain JSON types; no report is in them.
@@ -124,17 +77,15 @@ class Stored(Tabulated):
         if not isinstance(document, dict) or repr(head) != repr((cls._format, cls._version)):
             remedy = f'must have "format": "{cls._format}", "version": {cls._version}'
             raise InvalidArgument("document", document, remedy)
-        if lacking := cls._required - set(document):
+        if lacking := set(keys_of(cls)) - set(document):
             raise InvalidArgument("document", sorted(lacking), "are fields that it lacks")
         whole = "fingerprint" in document
         try:
             with np.errstate(all="ignore"), warnings.catch_warnings():
                 if not whole:  # its parts have none either, and the warning below is for all
                     warnings.simplefilter("ignore")
-                results = cls._restored(document)
+                results = cls._restored(read(cls, document))
                 repr(results)  # what it is made of is there
-                for name in cls._whole:
-                    positive_integer(name, getattr(results, name), 0)
                 if whole:
                     own = results.to_dict()["fingerprint"]
                     check_fingerprint(document, own, "document", "to_json()")
@@ -182,7 +133,7 @@ class Stored(Tabulated):
         """The results as JSON text, from which `from_json` makes the same ones, to the last digit.
 
         Up to 1,000 numbers are written as decimals, larger arrays as base64 of their bytes, and a
-        covariance matrix by its factors: `ldpstats.arguments` says how to read them
+        covariance matrix by its factors: `ldpstats.documents` says how to read them
         elsewhere. Frequencies as decimals, whatever their number, are in `to_frame`.
         """
         return json.dumps(self.to_dict(), allow_nan=False)

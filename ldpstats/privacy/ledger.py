@@ -25,7 +25,6 @@ import pandas as pd
 from ldpstats.arguments import (
     html_table,
     listed,
-    number_to_json,
     one_of,
     positive_integer,
     probability,
@@ -39,6 +38,7 @@ from ldpstats.clients.device import (
     check_format,
 )
 from ldpstats.clients.portable import ldpstats_client as portable
+from ldpstats.documents import number_to_json
 from ldpstats.errors import BudgetSpent, InvalidArgument, NotAvailable, shorten
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.pum import PUM

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import ldpstats as ldp
-from ldpstats.arguments import array_from_json, array_to_json
+from ldpstats.documents import array_from_json, array_to_json
 from ldpstats.errors import InvalidArgument
 
 rng = np.random.default_rng(3)

@@ -7,7 +7,13 @@ import pandas as pd
 import pytest
 
 import ldpstats as ldp
-from ldpstats.labels import align, as_labels, encode, labels_from_json, labels_to_json
+
+
+def encoded(values: object, labels: object, missing: str = "raise") -> tuple[list[int], int]:
+    """Codes of answers, which are reported as they are, and how many are missing."""
+    observed = ldp.Observed(labels)
+    reports = observed.privatize(values, np.random.default_rng(1), missing=missing)
+    return reports.y.tolist(), reports.n_missing
 
 
 @pytest.mark.parametrize(
@@ -27,32 +33,25 @@ from ldpstats.labels import align, as_labels, encode, labels_from_json, labels_t
     ],
 )
 def test_labels_keep_order_and_type(given: object, expected: list[object]) -> None:
-    labels = as_labels("categories", given)
-    assert labels.tolist() == expected
-    assert [type(v) for v in labels.tolist()] == [type(v) for v in expected]
-    codes, missing = encode("values", expected[::-1], labels)
-    assert codes.tolist() == list(range(len(expected)))[::-1]
-    assert missing == 0
-    again = labels_from_json("categories", labels_to_json(labels))
-    assert again.tolist() == expected
+    mechanism = ldp.KRR(given, 1.0)
+    labels = mechanism.categories.tolist()
+    assert labels == expected
+    assert [type(v) for v in labels] == [type(v) for v in expected]
+    assert encoded(expected[::-1], given) == (list(range(len(expected)))[::-1], 0)
+    assert ldp.KRR.from_dict(mechanism.to_dict()).categories.tolist() == expected
 
 
 def test_categorical_values_are_matched_by_label_not_by_code() -> None:
-    labels = as_labels("categories", ("a", "b", "c"))
     values = pd.Series(pd.Categorical(["c", "a"], categories=["c", "a", "b"]))
-    assert encode("values", values, labels)[0].tolist() == [2, 0]
+    assert encoded(values, ("a", "b", "c"))[0] == [2, 0]
 
 
 def test_missing_answers_are_refused_or_counted() -> None:
-    labels = as_labels("categories", ("a", "b"))
     values = ["a", None, np.nan, "b", pd.NA]
     with pytest.raises(ldp.InvalidArgument, match=r"values\[1\].*3 of 5"):
-        encode("values", values, labels)
-    codes, missing = encode("values", values, labels, missing="count")
-    assert codes.tolist() == [0, 1] and missing == 3
-    numbers = as_labels("categories", 3)
-    codes, missing = encode("values", [0.0, np.nan, 2.0], numbers, missing="count")
-    assert codes.tolist() == [0, 2] and missing == 1
+        encoded(values, ("a", "b"))
+    assert encoded(values, ("a", "b"), missing="count") == ([0, 1], 3)
+    assert encoded([0.0, np.nan, 2.0], 3, missing="count") == ([0, 2], 1)
 
 
 @pytest.mark.parametrize(
@@ -68,16 +67,16 @@ def test_missing_answers_are_refused_or_counted() -> None:
 )
 def test_unknown_values_are_refused(values: object, labels: object) -> None:
     with pytest.raises(ldp.UnknownCategory, match="values"):
-        encode("values", values, as_labels("categories", labels))
+        encoded(values, labels)
 
 
 def test_one_value_is_accepted() -> None:
-    assert encode("values", "b", as_labels("categories", ("a", "b")))[0].tolist() == [1]
+    assert encoded("b", ("a", "b"))[0] == [1]
 
 
 def test_large_label_sets_are_quick() -> None:
     names = [f"label {i}" for i in range(200_000)]  # a quadratic check would take minutes
-    assert len(as_labels("categories", names)) == 200_000
+    assert ldp.KRR(names, 1.0).k == 200_000
 
 
 @pytest.mark.parametrize("n", [10, 200_000])
@@ -100,23 +99,20 @@ def test_integers_that_are_no_label_are_named_where_the_sampler_finds_them(
 
 
 def test_series_are_put_in_order() -> None:
-    labels = as_labels("categories", ("a", "b", "c"))
+    krr = ldp.KRR(("a", "b", "c"), epsilon=1.0)
     given = pd.Series([3, 1], index=["c", "a"])
-    assert align("n", given, labels, absent=0).tolist() == [1, 0, 3]
-    assert align("n", given, labels, absent=0).dtype == np.int64
-    assert align("n", pd.Series([1.0, 2.0, 3.0], index=["b", "c", "a"]), labels).tolist() == [
-        3,
-        1,
-        2,
-    ]
+    counts = krr.counts(given).vector()
+    assert counts.tolist() == [1, 0, 3] and counts.dtype == np.int64
+    law = pd.Series([0.2, 0.3, 0.5], index=["b", "c", "a"])
+    found = ldp.planning.precision(krr, law, n=1000)
+    assert found.p.to_dict() == {"a": 0.5, "b": 0.2, "c": 0.3}
     with pytest.raises(ldp.InvalidArgument, match="indexed by the labels"):
-        align("n", given, labels)
+        ldp.planning.precision(krr, law.iloc[:2], n=1000)
 
 
 def test_missing_counts_are_not_zero() -> None:
     krr = ldp.KRR(("a", "b", "c"), epsilon=1.0)
     given = pd.Series([3.0, np.nan], index=["c", "a"])
-    np.testing.assert_array_equal(align("n", given, krr.categories, absent=0), [np.nan, 0.0, 3.0])
     with pytest.raises(ldp.InvalidArgument, match=r"n\[0\]=nan"):
         krr.counts(given)
     assert krr.counts(given.dropna()).vector().tolist() == [0, 0, 3]
@@ -126,6 +122,5 @@ def test_intervals_become_labels_as_text() -> None:
     ages = pd.cut(pd.Series([20, 30, 70]), [0, 25, 65, 100])
     for labels in (ages, ages.cat.categories):
         with pytest.raises(ldp.InvalidArgument, match=r"\.astype\(str\)"):
-            as_labels("categories", labels)
-    labels = as_labels("categories", ages.cat.categories.astype(str))
-    assert encode("values", ages.astype(str), labels)[0].tolist() == [0, 1, 2]
+            ldp.KRR(labels, 1.0)
+    assert encoded(ages.astype(str), ages.cat.categories.astype(str))[0] == [0, 1, 2]

@@ -18,14 +18,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments import array_from_json, array_to_json
+from ldpstats.documents import Document
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.likelihood.covariance import Covariance
 from ldpstats.likelihood.joint import CohortDecoding, indicators
@@ -349,13 +349,11 @@ class Estimated:
     noise: Array
 
 
-class Totals(ABC):
+class Totals(Document, ABC):
     """Estimated totals, shape (m,), of a complex sample of privatised reports."""
 
     estimate: Array
     noise: Array  # covariance of the randomisation, (m, m)
-
-    _kind: ClassVar[str]
 
     def covariance_of(self, functions: Ratios) -> Array:
         """Covariance of functions of the totals, design and randomisation together, (q, q)."""
@@ -382,38 +380,15 @@ class Totals(ABC):
         covariance = np.where(nothing[:, None] | nothing, 0.0, covariance)
         return Estimated(functions.value(self.estimate), covariance, _sandwich(J, self.noise))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON types."""
-        kind: Any = self
-        arrays = {item.name: getattr(self, item.name) for item in fields(kind)}
-        return {"kind": self._kind} | {
-            name: array_to_json(value) if isinstance(value, np.ndarray) else value
-            for name, value in arrays.items()
-        }
-
-    @staticmethod
-    def from_dict(document: dict[str, Any]) -> Totals:
-        """Inverse of `to_dict`."""
-        kind: Any = {cls._kind: cls for cls in (LinearTotals, ReplicatedTotals)}[document["kind"]]
-        totals: Totals = kind(
-            **{
-                item.name: value if isinstance(value, bool) else array_from_json(value)
-                for item in fields(kind)
-                for value in [document[item.name]]
-            }
-        )
-        return totals
-
 
 @dataclass(frozen=True, eq=False)
 class LinearTotals(Totals):
     """Totals with their covariance, (m, m), from which that of functions follows by derivatives."""
 
+    kind: Literal["linear"] = field(default="linear", init=False, repr=False)
     estimate: Array
     covariance: Array
     noise: Array
-
-    _kind = "linear"
 
     def _covariance(self, functions: Ratios, J: Array) -> Array:
         return _sandwich(J, self.covariance)
@@ -430,14 +405,13 @@ class LinearTotals(Totals):
 class ReplicatedTotals(Totals):
     """Totals in each of R replicates, in which functions of them are computed anew."""
 
+    kind: Literal["replicated"] = field(default="replicated", init=False, repr=False)
     estimate: Array
     noise: Array
     replicates: Array  # (R, m)
     scales: Array  # (R,): what the squared deviation of each replicate counts
     missed: Array  # (m, m): covariance of the randomisation that the replicates lack
     about_estimate: bool = False  # deviations from the estimate, not the mean of the replicates
-
-    _kind = "replicated"
 
     def _covariance(self, functions: Ratios, J: Array) -> Array:
         counts = self.scales > 0.0

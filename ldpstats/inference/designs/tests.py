@@ -45,20 +45,15 @@ Research 21, 347-359; Fieller (1954), for ratios.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments import (
-    array_from_json,
-    array_to_json,
-    number_from_json,
-    number_to_json,
-    one_of,
-)
+from ldpstats.arguments import one_of
+from ldpstats.documents import Document
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.estimators.likelihood import MLE
 from ldpstats.inference.designs.linearisation import (
@@ -115,7 +110,7 @@ _ZERO = 1e-10  # share of the largest eigenvalue below which there is no varianc
 
 
 @dataclass(frozen=True)
-class RaoScott:
+class RaoScott(Document):
     """Pearson's statistic of a table from a complex sample, and the effects of the design on it."""
 
     pearson: float  # chi-square on d degrees of freedom under simple random sampling
@@ -168,16 +163,6 @@ class RaoScott:
         if self.nu <= 0.0:
             raise NotAvailable("the design has no degrees of freedom: join its strata")
         return self.nu
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON types."""
-        return {name: number_to_json(value) for name, value in asdict(self).items()}
-
-    @classmethod
-    def from_dict(cls, document: dict[str, Any]) -> RaoScott:
-        """Inverse of `to_dict`."""
-        values: dict[str, Any] = {name: number_from_json(value) for name, value in document.items()}
-        return cls(**values | {"d": int(values["d"])})
 
 
 def _f_test(null: str, statistic: float, d: float, below: float, words: str) -> TestResult:
@@ -532,6 +517,8 @@ class Counted:
     Shape (k,) both; nan where a category has no report, or bit, of its own.
     """
 
+    _listed: ClassVar[bool] = True  # a document has its values without their names
+
     offset: Array
     scale: Array
 
@@ -542,19 +529,6 @@ class Counted:
         if form is None:
             return cls(np.full(decoding.k, np.nan), np.full(decoding.k, np.nan))
         return cls(form.offset, form.scale)
-
-    def to_json(self) -> list[Any]:
-        """Plain JSON types."""
-        return [array_to_json(self.offset), array_to_json(self.scale)]
-
-    @classmethod
-    def from_json(cls, document: list[Any]) -> Counted:
-        """Inverse of `to_json`."""
-        offset, scale = map(array_from_json, document)
-        if np.isinf(offset).any() or np.isinf(scale).any() or (scale == 0.0).any():
-            remedy = "is damaged: scales must be numbers other than zero"
-            raise InvalidArgument("document", document, remedy)
-        return cls(offset, scale)
 
     def some(self, at: Any) -> Counted:
         """Those of some categories."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments import html_lines, html_table, number_from_json, number_to_json
+from ldpstats.arguments import html_lines, html_table
+from ldpstats.documents import Document
 from ldpstats.errors import InvalidArgument
 from ldpstats.inference.tails import normal_critical
 from ldpstats.likelihood.covariance import finite_array
@@ -30,7 +30,7 @@ Kind = Literal["bounded", "unbounded", "complement", "not given"]
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class Effect(Document):
     """An effect size and its confidence set.
 
     Parameters
@@ -63,6 +63,8 @@ class Effect:
     >>> 1.0 in effect, Effect.from_dict(effect.to_dict()) == effect
     (False, True)
     """
+
+    _lenient: ClassVar[bool] = True  # documents of 0.1.0 lack fields
 
     name: str
     estimate: float
@@ -107,23 +109,6 @@ class Effect:
         if self.kind == "complement":
             what, ends = "set", f"below {self.lower:.4g} or above {self.upper:.4g}"
         return f"{100 * (1 - self.alpha):.4g}% {what}", ends
-
-    def to_dict(self) -> dict[str, Any]:
-        """The fields as JSON values; nan and infinity become their names."""
-        numbers = {n: number_to_json(getattr(self, n)) for n in ("estimate", "lower", "upper")}
-        words = {"alpha": self.alpha, "kind": self.kind, "message": self.message}
-        ml = None if self.ml is None else number_to_json(self.ml)
-        return {"name": self.name} | numbers | words | {"ml": ml}
-
-    @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> Effect:
-        """The effect that `to_dict` wrote."""
-        fields = dict(document)
-        for name in ("estimate", "lower", "upper"):
-            fields[name] = number_from_json(fields[name])
-        if fields.get("ml") is not None:
-            fields["ml"] = number_from_json(fields["ml"])
-        return cls(**fields)
 
 
 def beside(effect: Effect, ml: float) -> Effect:

@@ -21,11 +21,8 @@ from ldpstats.arguments import (
     boolean,
     level,
     listed,
-    number_from_json,
-    number_to_json,
     numbers,
     one_of,
-    positive_integer,
 )
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.inference import intervals
@@ -36,7 +33,7 @@ from ldpstats.inference.tables import independence as tables
 from ldpstats.inference.tables.ratio import Effect, beside
 from ldpstats.inference.tails import CellLaw
 from ldpstats.inference.tests import TestResult, z_test
-from ldpstats.labels import labels_from_json, labels_to_json, position, two_positions
+from ldpstats.labels import labels_to_json, position, two_positions
 from ldpstats.likelihood.covariance import Covariance
 from ldpstats.likelihood.problem import Solution
 from ldpstats.likelihood.tallies import Uncertain, project_simplex
@@ -79,13 +76,6 @@ from ldpstats.models.layout import (
 )
 from ldpstats.models.plots import maybe_bar, title_text
 from ldpstats.models.results import Results, missing_notes, warn_of_method
-from ldpstats.models.storage import (
-    estimates_from_dict,
-    estimates_to_dict,
-    maybe_from_dict,
-    maybe_to_dict,
-    record,
-)
 from ldpstats.reports.single import Counts
 
 if TYPE_CHECKING:
@@ -101,32 +91,6 @@ _FEW = 10.0  # reports of a cell or combination below which normal laws are doub
 _FEW_UNDER_NULL = 2.0  # the same for covariances under the hypothesis
 _ROOM = 60  # characters of the labels of a cell together
 _NAMED = 3  # cells that a note names
-
-
-# fields as JSON has them: as they are, lists, numbers that may be nan or infinite, parts
-_PLAIN = (
-    "method",
-    "settings",
-    "cov_type",
-    "nobs",
-    "n_iter",
-    "converged",
-    "message",
-    "is_complete",
-    "n_strata",
-    "n_missing",
-    "digest",
-    "names",
-    "others",
-    "sources",
-)
-_LISTS = ("names", "others", "sources")
-_NUMBERS = ("llf", "gap", "epsilon", "dispersion", "smallest_expected")
-_PARTS: dict[str, Any] = {"independence": TestResult, "trend": TestResult, "law": CellLaw}
-_REQUIRED = frozenset(
-    {*_PLAIN, *_NUMBERS, *_PARTS, "fitted", "linear", "labels", "margin_fits"}
-    | {"null_llf", "tallies", "lacking", "unprotected"}
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,7 +191,13 @@ class AssociationResults(Results):
     evidence: Evidence | None = field(default=None, repr=False)
 
     _format = "ldpstats-association-results"
-    _required = _REQUIRED
+    _document = (
+        *("method", "settings", "cov_type", "nobs", "n_iter", "converged", "message"),
+        *("is_complete", "n_strata", "n_missing", "digest", "names", "others", "sources"),
+        *("llf", "gap", "epsilon", "dispersion", "smallest_expected", "fitted", "linear"),
+        *("labels", "margin_fits", "independence", "trend", "law", "null_llf"),
+        *("lacking", "unprotected", "tallies"),
+    )
 
     def __repr__(self) -> str:
         sizes = " x ".join(map(str, self.sizes))
@@ -1011,51 +981,29 @@ class AssociationResults(Results):
     # -- storage -----------------------------------------------------------------------------
 
     def _stored(self) -> dict[str, Any]:
-        fields = vars(self)
-        document: dict[str, Any] = {name: fields[name] for name in _PLAIN}
-        document |= {name: number_to_json(fields[name]) for name in _NUMBERS}
-        document |= {name: list(fields[name]) for name in _LISTS}
-        document |= estimates_to_dict(self.fitted, self.linear)
-        document["labels"] = [labels_to_json(values) for values in self.labels]
-        document["margin_fits"] = [margin.to_dict() for margin in self.margin_fits]
-        document |= {name: maybe_to_dict(fields[name]) for name in _PARTS}
-        document["null_llf"] = number_to_json(self.null_llf)
-        document |= {name: list(fields[name]) for name in ("lacking", "unprotected")}
-        document["tallies"] = tallies_to_dict(self.evidence)
-        return document
+        return super()._stored() | {"tallies": tallies_to_dict(self.evidence)}
 
     @classmethod
-    def _restored(cls, document: dict[str, Any]) -> AssociationResults:
-        d = document
-        fields = {name: d[name] for name in _PLAIN}
-        fields |= {name: tuple(d[name]) for name in _LISTS}
-        fields |= {name: number_from_json(d[name]) for name in _NUMBERS}
-        fields |= estimates_from_dict(d)
-        fields["labels"] = tuple(labels_from_json("labels", values) for values in d["labels"])
-        fields["margin_fits"] = tuple(FrequencyResults.from_dict(fit) for fit in d["margin_fits"])
-        fields["is_partial"] = any(fit.is_partial for fit in fields["margin_fits"])
-        cells = int(np.prod([len(values) for values in fields["labels"]]))
-        if fields["fitted"].estimate.size != cells or fields["linear"].estimate.size != cells:
-            raise InvalidArgument("labels", d["labels"], "do not match the number of estimates")
-        names, n_missing = fields["names"], fields["n_missing"]
-        fields["unprotected"] = tuple(d["unprotected"])
-        if not set(fields["unprotected"]) <= set(names):
-            raise InvalidArgument("unprotected", d["unprotected"], "must be names of variables")
-        lacking = tuple(positive_integer("lacking", size, 0) for size in d["lacking"])
+    def _restored(cls, values: dict[str, Any]) -> AssociationResults:
+        labels, names, lacking = values["labels"], values["names"], values["lacking"]
+        cells = int(np.prod([len(own) for own in labels]))
+        if values["fitted"].estimate.size != cells or values["linear"].estimate.size != cells:
+            shown = [labels_to_json(own) for own in labels]
+            raise InvalidArgument("labels", shown, "do not match the number of estimates")
+        if not set(values["unprotected"]) <= set(names):
+            given = list(values["unprotected"])
+            raise InvalidArgument("unprotected", given, "must be names of variables")
         if lacking and not (
-            len(lacking) == len(names) and max(lacking) <= n_missing <= sum(lacking)
+            len(lacking) == len(names) and max(lacking) <= values["n_missing"] <= sum(lacking)
         ):
             remedy = f"must be {len(names)} numbers up to n_missing, whose sum is at least that"
-            raise InvalidArgument("lacking", d["lacking"], remedy)
-        fields["lacking"] = lacking
-        fields |= {name: maybe_from_dict(part, d[name]) for name, part in _PARTS.items()}
-        if fields["law"] is not None and fields["law"].step.size != cells:
-            raise InvalidArgument("law", fields["law"].step.size, f"must be of {cells} cells")
-        fields["null_llf"] = number_from_json(d["null_llf"])
-        fields["evidence"] = tallies_from_dict(
-            d["tallies"], names, fields["labels"], fields["others"], fields["digest"]
-        )
-        return record(cls, fields)
+            raise InvalidArgument("lacking", list(lacking), remedy)
+        if values["law"] is not None and values["law"].step.size != cells:
+            raise InvalidArgument("law", values["law"].step.size, f"must be of {cells} cells")
+        stored = values["tallies"], names, labels, values["others"], values["digest"]
+        partial = any(fit.is_partial for fit in values["margin_fits"])
+        made = {"is_partial": partial, "evidence": tallies_from_dict(*stored)}
+        return super()._restored(values | made)
 
 
 # -- Names of cells ------------------------------------------------------------------------------

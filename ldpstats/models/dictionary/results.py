@@ -12,8 +12,6 @@ import pandas as pd
 
 from ldpstats.arguments import (
     level,
-    number_from_json,
-    number_to_json,
     one_of,
     positive_integer,
     probability,
@@ -52,7 +50,6 @@ from ldpstats.models.layout import (
 )
 from ldpstats.models.plots import title_text
 from ldpstats.models.results import Results
-from ldpstats.models.storage import maybe_from_dict, maybe_to_dict, record
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,25 +71,10 @@ _EVEN = 20  # candidates that get about the same share of alpha
 _POWER = 0.8  # with which a summary says that strings are found
 
 # fields as JSON has them
-_FIT = ("nobs", "n_missing", "settings")
 _FRAMES = {
     "grams": ["start", "gram", "estimate", "se", "z"],
     "edges": ["start_1", "gram_1", "start_2", "gram_2", "estimate", "se"],
 }
-_PARTS = ("strings", "candidates", "fitted", "goodness_of_fit", "left_out", "pair_se", "test_se")
-_PLAIN = (
-    "survey",
-    "nobs",
-    "n_missing",
-    "alpha",
-    "n_excluded",
-    "n_untested",
-    "n_cut",
-    "n_edges",
-    "settings",
-    "critical",
-    "caution",
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,7 +161,11 @@ class DictionaryResults(Results):
     critical: float  # the z from which a gram is kept
 
     _format = "ldpstats-dictionary-results"
-    _required = frozenset({*_PLAIN, *_FRAMES, *_PARTS})
+    _document = (
+        *("survey", "nobs", "n_missing", "alpha", "n_excluded", "n_untested", "n_cut", "n_edges"),
+        *("settings", "critical", "caution", "strings", "candidates", "fitted"),
+        *("goodness_of_fit", "left_out", "pair_se", "test_se", "grams", "edges"),
+    )
 
     def __repr__(self) -> str:
         return (
@@ -548,31 +534,18 @@ class DictionaryResults(Results):
     # -- storage -----------------------------------------------------------------------------
 
     def _stored(self) -> dict[str, Any]:
-        document = {name: getattr(self, name) for name in _PLAIN}
-        document |= {
-            "strings": self.candidates.index.tolist(),
-            "candidates": self.candidates.to_dict(orient="list"),
-            "fitted": self.fitted.to_dict(),
-            "goodness_of_fit": maybe_to_dict(self.goodness_of_fit),
-            "left_out": list(self.left_out),
-            "pair_se": number_to_json(self.pair_se),
-            "test_se": number_to_json(self.test_se),
-        }
-        return document | {name: getattr(self, name).to_dict(orient="list") for name in _FRAMES}
+        return super()._stored() | {"strings": self.candidates.index.tolist()}
 
     @classmethod
-    def _restored(cls, document: dict[str, Any]) -> DictionaryResults:
-        d = document
-        columns = [d["candidates"][name] for name in CANDIDATE_COLUMNS]
-        given = d | {name: pd.DataFrame(d[name])[heads] for name, heads in _FRAMES.items()}
-        given |= {name: number_from_json(d[name]) for name in ("pair_se", "test_se")}
-        given["left_out"] = tuple(d["left_out"])
-        given["candidates"] = candidates_table(pd.Index(d["strings"], dtype=object), *columns)
-        given["goodness_of_fit"] = maybe_from_dict(TestResult, d["goodness_of_fit"])
-        fitted, survey = Uncertain.from_dict(d["fitted"]), DictionarySurvey.from_dict(d["survey"])
-        rest = {name: d[name] for name in _FIT}
-        given |= vars(fit_of(fitted, survey, len(given["candidates"]), d["n_cut"], **rest))
-        return record(cls, given | {"survey": survey.to_dict()})
+    def _restored(cls, values: dict[str, Any]) -> DictionaryResults:
+        columns = (values["candidates"][name] for name in CANDIDATE_COLUMNS)
+        values |= {name: values[name][heads] for name, heads in _FRAMES.items()}
+        strings = pd.Index(values["strings"], dtype=object)
+        values["candidates"] = candidates_table(strings, *columns)
+        survey = DictionarySurvey.from_dict(values["survey"])
+        rest = {name: values[name] for name in ("nobs", "n_missing", "settings")}
+        fit = fit_of(values["fitted"], survey, len(strings), values["n_cut"], **rest)
+        return super()._restored(values | vars(fit) | {"survey": survey.to_dict()})
 
 
 # -- The tests of the candidates ------------------------------------------------------------------

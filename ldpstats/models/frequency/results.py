@@ -14,8 +14,6 @@ import pandas as pd
 from ldpstats.arguments import (
     boolean,
     level,
-    number_from_json,
-    number_to_json,
     numbers,
     one_of,
     probability,
@@ -26,7 +24,7 @@ from ldpstats.inference.boundary import ReportSums
 from ldpstats.inference.tables.ratio import FiellerInterval, fieller
 from ldpstats.inference.tails import one_sided
 from ldpstats.inference.tests import TestResult, reject
-from ldpstats.labels import align, labels_from_json, labels_to_json, midpoints, position, positions
+from ldpstats.labels import align, midpoints, position, positions
 from ldpstats.likelihood.covariance import Covariance
 from ldpstats.likelihood.tallies import ExactForm, ReportLaw, Tallies, Unexplained, project_simplex
 from ldpstats.models.frequency.answers import (
@@ -54,44 +52,10 @@ from ldpstats.models.layout import (
     resolution_notes,
 )
 from ldpstats.models.results import ContrastLaw, Results, warn_of_method
-from ldpstats.models.storage import (
-    estimates_from_dict,
-    estimates_to_dict,
-    maybe_from_dict,
-    maybe_to_dict,
-    record,
-)
 
 __all__ = ["FrequencyResults", "checked_scores", "contrast_law", "interval_kind", "null_law"]
 
 Array = npt.NDArray[Any]
-
-# the fields as JSON has them: as they are, numbers that may be nan or infinite, parts
-_LISTS = ("mechanisms", "sources")
-_PLAIN = (
-    "method",
-    "settings",
-    "cov_type",
-    "nobs",
-    "n_missing",
-    "n_iter",
-    "converged",
-    "message",
-    "linear_method",
-    "caution",
-    *_LISTS,
-)
-_NUMBERS = ("llf", "gap", "epsilon", "dispersion")
-_PARTS: dict[str, Any] = {
-    "exact": ExactForm,
-    "tally": Tallies,
-    "law": ReportLaw,
-    "goodness_of_fit": TestResult,
-    "unexplained": Unexplained,
-}
-_REQUIRED = frozenset(
-    {"categories", "condition", "name", "source_nobs", *_PLAIN, *_NUMBERS, *_PARTS}
-)
 
 _REFITS = {"model", "progress"}
 _OPTIONS = {"profile": _REFITS, "bootstrap": _REFITS | {"rng", "n_boot", "estimator"}}
@@ -193,7 +157,13 @@ class FrequencyResults(Results):
     caution: str = ""
 
     _format = "ldpstats-frequency-results"
-    _required = _REQUIRED
+    _document = (
+        *("method", "settings", "cov_type", "nobs", "n_missing", "n_iter", "converged", "message"),
+        *("linear_method", "caution", "mechanisms", "sources"),
+        *("llf", "gap", "epsilon", "dispersion", "condition"),
+        *("exact", "tally", "law", "goodness_of_fit", "unexplained"),
+        *("fitted", "linear", "categories", "name", "source_nobs"),
+    )
 
     @property
     def index(self) -> pd.Index[Any]:
@@ -764,28 +734,9 @@ class FrequencyResults(Results):
 
     # -- storage ---------------------------------------------------------------------------
 
-    def _stored(self) -> dict[str, Any]:
-        values = vars(self)
-        document = {name: values[name] for name in _PLAIN}
-        document |= {name: number_to_json(values[name]) for name in (*_NUMBERS, "condition")}
-        document |= {name: maybe_to_dict(values[name]) for name in _PARTS}
-        document |= estimates_to_dict(self.fitted, self.linear)
-        document["categories"] = labels_to_json(self.categories)
-        document |= {"name": self.name, "source_nobs": list(self.source_nobs)}
-        return document | {name: list(values[name]) for name in _LISTS}
-
     @classmethod
-    def _restored(cls, document: dict[str, Any]) -> FrequencyResults:
-        d = {name: document[name] for name in _PLAIN}
-        d |= {name: number_from_json(document[name]) for name in (*_NUMBERS, "condition")}
-        d |= {name: maybe_from_dict(part, document[name]) for name, part in _PARTS.items()}
-        d |= estimates_from_dict(document)
-        d |= {name: tuple(document[name]) for name in _LISTS}
-        d["is_partial"] = is_partial(d["mechanisms"])
-        d["name"] = str(document["name"])
-        d["source_nobs"] = tuple(document["source_nobs"])
-        d["categories"] = labels_from_json("categories", document["categories"])
-        return record(cls, d)
+    def _restored(cls, values: dict[str, Any]) -> FrequencyResults:
+        return super()._restored(values | {"is_partial": is_partial(values["mechanisms"])})
 
 
 def _limit(

@@ -341,10 +341,6 @@ class TwoSampleResult(TestResult):
         first, second = self.groups
         return difference_rows([(first, second)], level(alpha)).set_axis(first.categories)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The fields as JSON values, with the documents of both groups."""
-        return TestResult.to_dict(self) | {"groups": [group.to_dict() for group in self.groups]}
-
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> TwoSampleResult:
         """The result that `to_dict` wrote."""

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any, Self, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -264,7 +264,6 @@ class GroupedPosterior(PosteriorResults):
     sizes: tuple[int, ...]
 
     _format = "ldpstats grouped posterior"
-    _required = PosteriorResults._required | {"common", "between", "by", "sizes"}
 
     @property
     def groups(self) -> tuple[Label, ...]:
@@ -317,26 +316,6 @@ class GroupedPosterior(PosteriorResults):
             return np.asarray(np.einsum("g,sgk->sk", share, draws.reshape(len(draws), -1, k)))
 
         return self._of_draws(mean, self.categories, 0)
-
-    def _stored(self) -> dict[str, Any]:
-        return super()._stored() | {
-            "common": self.common.to_dict(),
-            "between": self.between.to_dict(),
-            "by": list(self.by),
-            "sizes": list(self.sizes),
-        }
-
-    @classmethod
-    def _restored(cls, document: dict[str, Any]) -> Self:
-        plain = PosteriorResults._restored.__func__(PosteriorResults, document)  # type: ignore[attr-defined]
-        values = {field.name: getattr(plain, field.name) for field in fields(plain)}
-        return cls(
-            **values,
-            common=PosteriorResults.from_dict(document["common"]),
-            between=PosteriorResults.from_dict(document["between"]),
-            by=tuple(document["by"]),
-            sizes=tuple(document["sizes"]),
-        )
 
 
 def pooled_posterior(

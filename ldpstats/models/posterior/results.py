@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import ceil, inf
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -19,11 +19,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import (
-    array_from_json,
-    array_to_json,
     level,
-    number_from_json,
-    number_to_json,
     one_of,
     positive_integer,
 )
@@ -31,7 +27,7 @@ from ldpstats.errors import InvalidArgument, NotAvailable, PosteriorWarning
 from ldpstats.estimators.likelihood import MLE
 from ldpstats.inference.chains import Chains, LogDensity, ess_bulk, ess_tail, maximum, rhat
 from ldpstats.inference.tests import TestResult
-from ldpstats.labels import as_labels, labels_from_json, labels_to_json, position
+from ldpstats.labels import as_labels, position
 from ldpstats.likelihood.joint_rows import StackedRows
 from ldpstats.likelihood.problem import Likelihood
 from ldpstats.likelihood.rows import UniformRows
@@ -71,7 +67,7 @@ from ldpstats.models.posterior.evidence import (
     package,
     point_null,
 )
-from ldpstats.models.storage import Stored, maybe_from_dict, maybe_to_dict
+from ldpstats.models.storage import Stored
 from ldpstats.priors import DirichletLaw, LogitLaw
 
 if TYPE_CHECKING:
@@ -173,6 +169,8 @@ def contrast_range(R: Array, simplex: Array) -> tuple[float, float]:
 class Origin:
     """What the draws are about: the survey, the prior, and what the parameters are."""
 
+    _lenient: ClassVar[bool] = True
+
     nobs: int
     n_missing: int
     epsilon: float  # of a report, in nats; the largest where there are several mechanisms
@@ -188,6 +186,8 @@ class Origin:
 @dataclass(frozen=True)
 class Run:
     """How chains were run."""
+
+    _lenient: ClassVar[bool] = True
 
     engine: str  # "hmc" or "pymc"
     accepted: float  # mean acceptance probability
@@ -292,15 +292,14 @@ class PosteriorResults(Stored):
     index: pd.Index[Any]
     origin: Origin
     run: Run
-    simplex: Array
+    simplex: npt.NDArray[np.int64]
     peak: Array | None = None
     prior_draws: Array | None = None
-    replicated: TestResult | None = None
+    replicated: TestResult | None = field(default=None, metadata={"key": "check"})
     concentration: Array | None = None
 
     _format: ClassVar[str] = "ldpstats posterior"
     _version: ClassVar[int] = 1
-    _required: ClassVar[frozenset[str]] = frozenset({"samples", "index", "origin", "run"})
 
     nobs = Part[int]("origin", "Number of reports.")
     n_missing = Part[int]("origin", "Respondents who gave no answer.")
@@ -736,58 +735,12 @@ class PosteriorResults(Stored):
 
     # -- JSON ----------------------------------------------------------------------------------
 
-    def _stored(self) -> dict[str, Any]:
-        index = self.index
-        if isinstance(index, pd.MultiIndex):
-            labels: Any = {"names": list(index.names), "labels": [list(label) for label in index]}
-        else:
-            labels = labels_to_json(index)
-        origin = asdict(self.origin) | {
-            "sources": list(self.sources),
-            "epsilon": number_to_json(self.origin.epsilon),  # it may be infinite
-        }
-        return {
-            "samples": array_to_json(self.samples),
-            "index": labels,
-            "origin": origin,
-            "run": asdict(self.run),
-            "simplex": self.simplex.tolist(),
-            "peak": _maybe(self.peak),
-            "prior_draws": _maybe(self.prior_draws),
-            "check": maybe_to_dict(self.replicated),
-            "concentration": _maybe(self.concentration),
-        }
-
     @classmethod
-    def _restored(cls, document: dict[str, Any]) -> Self:
-        origin = dict(document["origin"])
-        origin["epsilon"] = number_from_json(origin["epsilon"])
-        arrays = [document[name] for name in ("peak", "prior_draws", "concentration")]
-        peak, prior, concentration = (None if a is None else array_from_json(a) for a in arrays)
-        labels = document["index"]
-        if isinstance(labels, dict):
-            tuples = [tuple(label) for label in labels["labels"]]
-            index: pd.Index[Any] = pd.MultiIndex.from_tuples(tuples, names=labels["names"])
-        else:
-            index = labels_from_json("index", labels)
-        results = cls(
-            array_from_json(document["samples"]),
-            index,
-            Origin(**origin | {"sources": tuple(origin["sources"])}),
-            Run(**document["run"]),
-            np.array(document["simplex"], dtype=np.int64),
-            peak,
-            prior,
-            maybe_from_dict(TestResult, document["check"]),
-            concentration,
-        )
+    def _restored(cls, values: dict[str, Any]) -> Self:
+        results = super()._restored(values)
         if results.samples.ndim != 3 or results.samples.shape[2] != len(results.index):
             raise InvalidArgument("samples", results.samples.shape, "must fit the index")
         return results
-
-
-def _maybe(values: Array | None) -> Any:
-    return None if values is None else array_to_json(values)
 
 
 # -- the joint distribution of several variables --------------------------------------------------

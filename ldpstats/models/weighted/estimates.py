@@ -10,23 +10,20 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import (
-    array_from_json,
-    array_to_json,
     boolean,
     level,
-    number_from_json,
-    number_to_json,
     one_of,
 )
+from ldpstats.documents import Document, read
 from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
 from ldpstats.inference import tests as tests_
 from ldpstats.inference.boundary import edge_normal, edge_range
@@ -68,12 +65,6 @@ from ldpstats.models.results import (
     linear_hypothesis,
     several_worded,
 )
-from ldpstats.models.storage import (
-    estimates_from_dict,
-    estimates_to_dict,
-    maybe_from_dict,
-    maybe_to_dict,
-)
 
 __all__ = [
     "Dependence",
@@ -82,6 +73,7 @@ __all__ = [
     "Limits",
     "SampleFacts",
     "channel_factor",
+    "check_counted",
     "check_estimates",
     "check_shapes",
     "differences_table",
@@ -111,7 +103,7 @@ class DesignResults(Results):
     that is shown of the unconstrained estimate is a function of them.
     """
 
-    totals_law: Totals
+    totals_law: Totals = field(metadata={"key": "totals"})
     sample: SampleFacts
     domains: Domains
 
@@ -272,27 +264,15 @@ class DesignResults(Results):
 
     # -- storage -----------------------------------------------------------------------------
 
-    def _stored(self) -> dict[str, Any]:
-        return {
-            "fit": estimates_to_dict(self.fitted, self.linear) | _plain_to_dict(self.fit),
-            "totals": self.totals_law.to_dict(),
-            "sample": self.sample.to_dict(),
-            "domains": self.domains.to_dict(),
-            "nobs": self.nobs,
-            "n_missing": self.n_missing,
-        }
-
-    @staticmethod
-    def _common(document: dict[str, Any]) -> dict[str, Any]:
-        """The fields that all such results have, from what `_stored` wrote."""
-        fit: dict[str, Any] = estimates_from_dict(document["fit"])
-        return {
-            **fit,
-            **_plain_from_dict(Fit, document["fit"]),
-            "totals_law": Totals.from_dict(document["totals"]),
-            "sample": SampleFacts.from_dict(document["sample"]),
-            "domains": Domains.from_dict(document["domains"]),
-        }
+    @classmethod
+    def _restored(cls, values: dict[str, Any]) -> Self:
+        values = values | read(Fit, values["fit"])
+        domains = values["domains"]
+        labels = tuple(group_label(label, domains.by) for label in domains.labels)
+        values["domains"] = replace(domains, labels=labels)
+        arrays = ("sizes", "df", "df_free", "spread", "alone")
+        check_shapes({name: (getattr(domains, name), (len(labels),)) for name in arrays})
+        return super()._restored(values)
 
     # -- intervals ---------------------------------------------------------------------------
 
@@ -633,7 +613,7 @@ def differences_table(
 
 
 @dataclass(frozen=True, eq=False)
-class SampleFacts:
+class SampleFacts(Document):
     """The sample in which estimates were made."""
 
     design: str  # how it was drawn, in words
@@ -646,23 +626,14 @@ class SampleFacts:
     df: float  # units less strata of the first stage; of replicates their rank less one
     calibrated: bool = False  # population totals may then determine a share
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON types."""
-        return _plain_to_dict(self)
-
-    @classmethod
-    def from_dict(cls, document: dict[str, Any]) -> SampleFacts:
-        """Inverse of `to_dict`."""
-        return cls(**_plain_from_dict(cls, document))
-
 
 @dataclass(frozen=True, eq=False)
-class Domains:
+class Domains(Document):
     """The g domains whose frequencies were estimated, one where all are."""
 
     by: tuple[str, ...]  # the columns that make them; none where there is one
     labels: tuple[tuple[Any, ...], ...]  # a value for each column
-    sizes: Array  # (g,) respondents with a report
+    sizes: npt.NDArray[np.int64]  # (g,) respondents with a report
     df: Array  # (g,) units of the first stage with such respondents, less strata that hold them
     df_free: Array  # (g,) as if no unit had been taken for certain: of a superpopulation
     channel: Array  # (g k,) variance of one report's estimate over that of the true answer
@@ -670,98 +641,20 @@ class Domains:
     alone: npt.NDArray[np.bool_]  # (g,) in one unit a stratum: how shares vary is not known
     n_ungrouped: int = 0  # respondents who are in no domain
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON types."""
-        return {
-            "by": list(self.by),
-            "labels": [list(label) for label in self.labels],
-            "sizes": self.sizes.tolist(),
-            "df": array_to_json(self.df),
-            "df_free": array_to_json(self.df_free),
-            "channel": array_to_json(self.channel),
-            "spread": array_to_json(self.spread),
-            "alone": self.alone.tolist(),
-            "n_ungrouped": self.n_ungrouped,
-        }
-
-    @classmethod
-    def from_dict(cls, document: dict[str, Any]) -> Domains:
-        """Inverse of `to_dict`; refuse labels and sizes that do not go together."""
-        by = tuple(map(str, document["by"]))
-        domains = cls(
-            by=by,
-            labels=tuple(group_label(tuple(label), by) for label in document["labels"]),
-            sizes=np.array(document["sizes"], dtype=np.int64),
-            df=array_from_json(document["df"]),
-            df_free=array_from_json(document["df_free"]),
-            channel=array_from_json(document["channel"]),
-            spread=array_from_json(document["spread"]),
-            alone=np.array(document["alone"], dtype=np.bool_),
-            n_ungrouped=int(document["n_ungrouped"]),
-        )
-        g = (len(domains.labels),)
-        arrays = ("sizes", "df", "df_free", "spread", "alone")
-        check_shapes({name: (getattr(domains, name), g) for name in arrays})
-        return domains
-
 
 @dataclass(frozen=True)
-class Dependence:
+class Dependence(Document):
     """Pearson's statistic of independence, with two estimates of the design effects."""
 
     null: RaoScott | None  # with those under independence
     observed: RaoScott | None  # with those at the table of reports
     why: str = ""  # one of them is not there
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON types."""
-        parts = {name: maybe_to_dict(getattr(self, name)) for name in ("null", "observed")}
-        return parts | {"why": self.why}
 
-    @classmethod
-    def from_dict(cls, document: dict[str, Any]) -> Dependence:
-        """Inverse of `to_dict`."""
-        parts = [maybe_from_dict(RaoScott, document[name]) for name in ("null", "observed")]
-        return cls(parts[0], parts[1], str(document["why"]))
-
-
-# -- Documents: types of fields, and shapes that go together --------------------------------------
+# -- Documents: shapes that go together ------------------------------------------------------------
 
 
 _MOST = 1e150  # squares of it do not overflow; weights are 1e50 at most
-_PLAIN: dict[Any, Any] = {"str": str, "int": int, "bool": bool, "float": (int, float, str)}
-_LISTS: dict[Any, type] = {"tuple[str, ...]": str, "tuple[int, ...]": int}
-
-
-def _plain_to_dict(part: Any) -> dict[str, Any]:
-    """The fields of a record that are text, numbers, truth values, or tuples of them."""
-    document: dict[str, Any] = {}
-    for item in fields(part):
-        value = getattr(part, item.name)
-        if item.type in _LISTS:
-            document[item.name] = list(value)
-        elif item.type in _PLAIN:
-            document[item.name] = number_to_json(value) if item.type == "float" else value
-    return document
-
-
-def _plain_from_dict(kind: Any, document: Mapping[str, Any]) -> dict[str, Any]:
-    """Inverse of `plain_to_dict`, the arguments of a record; refuse fields of other types."""
-    arguments: dict[str, Any] = {}
-    for item in fields(kind):
-        if item.type in _LISTS:
-            entries = [_typed(item.name, one, _LISTS[item.type]) for one in document[item.name]]
-            arguments[item.name] = tuple(entries)
-        elif item.type in _PLAIN:
-            value = _typed(item.name, document[item.name], _PLAIN[item.type])
-            arguments[item.name] = number_from_json(value) if item.type == "float" else value
-    return arguments
-
-
-def _typed(name: str, value: Any, kind: Any) -> Any:
-    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-        raise InvalidArgument("document", value, f"is damaged: it cannot be {name}")
-    return value
 
 
 def check_shapes(shapes: Mapping[str, tuple[Any, tuple[int, ...]]]) -> None:
@@ -770,6 +663,15 @@ def check_shapes(shapes: Mapping[str, tuple[Any, tuple[int, ...]]]) -> None:
         if value.shape != shape:
             remedy = f"is damaged: {name} have the shape {value.shape}, not {shape}"
             raise InvalidArgument("document", name, remedy)
+
+
+def check_counted(counted: Counted, k: int, of: str = "") -> None:
+    """Refuse reports that k categories cannot be counted by."""
+    offset, scale = counted.offset, counted.scale
+    check_shapes({f"offset{of}": (offset, (k,)), f"scale{of}": (scale, (k,))})
+    if np.isinf(offset).any() or np.isinf(scale).any() or (scale == 0.0).any():
+        remedy = "is damaged: scales must be numbers other than zero"
+        raise InvalidArgument("document", f"scale{of}", remedy)
 
 
 def check_estimates(fit: Fit, totals: Mapping[str, Totals], q: int, m: int, sources: int) -> None:

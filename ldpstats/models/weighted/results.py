@@ -5,7 +5,7 @@ The totals of a domain are those of its k categories, then its number of persons
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.designs.linearisation import Ratios, Totals
 from ldpstats.inference.designs.tests import Counted, RaoScott, fit_to, metric, t_bounds
 from ldpstats.inference.tests import TestResult
-from ldpstats.labels import align, labels_from_json, labels_to_json, positions
+from ldpstats.labels import align, positions
 from ldpstats.mechanisms import Mechanism, mechanism_from_dict
 from ldpstats.models.frequency.results import checked_scores
 from ldpstats.models.layout import (
@@ -48,10 +48,10 @@ from ldpstats.models.layout import (
 )
 from ldpstats.models.plots import plot_by_group
 from ldpstats.models.results import compared_index, compared_pairs, group_place, stacked_index
-from ldpstats.models.storage import maybe_from_dict, maybe_to_dict
 from ldpstats.models.weighted.estimates import (
     DesignResults,
     Domains,
+    check_counted,
     check_estimates,
     check_shapes,
     differences_table,
@@ -129,15 +129,20 @@ class WeightedResults(DesignResults):
     """
 
     categories: pd.Index[Any]
-    mechanism: Mechanism
+    mechanism: Mechanism = field(metadata={"read": mechanism_from_dict})
     counted: Counted
-    superpopulation: Totals
+    superpopulation: Totals = field(
+        metadata={"read": lambda own: None if own is None else Totals.from_dict(own)}
+    )
     equal: RaoScott | None = None
     untested: str = ""
 
     _format = "ldpstats-weighted-results"
     _version = 1
-    _required = frozenset({"fit", "totals", "sample", "domains", "categories", "counted"})
+    _document = (
+        *("fit", "totals", "sample", "domains", "nobs", "n_missing"),
+        *("superpopulation", "categories", "mechanism", "counted", "equal", "untested"),
+    )
 
     def __repr__(self) -> str:
         by = f"{len(self.domains.labels)} domains by {', '.join(self.by)}, " if self.by else ""
@@ -527,36 +532,21 @@ class WeightedResults(DesignResults):
         return plot_frequencies(self, frame, ax, alpha, truth, sort, most, title)
 
     def _stored(self) -> dict[str, Any]:
-        free = None if self.superpopulation is self.totals_law else self.superpopulation
-        return super()._stored() | {
-            "superpopulation": maybe_to_dict(free),  # where nothing is corrected, once
-            "categories": labels_to_json(self.categories),
-            "mechanism": self.mechanism.to_dict(),
-            "counted": self.counted.to_json(),
-            "equal": maybe_to_dict(self.equal),
-            "untested": self.untested,
-        }
+        document = super()._stored()
+        if self.superpopulation is self.totals_law:  # where nothing is corrected, once
+            document["superpopulation"] = None
+        return document
 
     @classmethod
-    def _restored(cls, document: dict[str, Any]) -> WeightedResults:
-        categories = labels_from_json("categories", document["categories"])
-        common = cls._common(document)
-        free = maybe_from_dict(Totals, document["superpopulation"])
-        results = cls(
-            **common,
-            categories=categories,
-            mechanism=mechanism_from_dict(document["mechanism"]),
-            superpopulation=common["totals_law"] if free is None else free,
-            counted=Counted.from_json(document["counted"]),
-            equal=maybe_from_dict(RaoScott, document["equal"]),
-            untested=str(document["untested"]),
-        )
+    def _restored(cls, values: dict[str, Any]) -> WeightedResults:
+        if values["superpopulation"] is None:
+            values["superpopulation"] = values["totals_law"]
+        results = super()._restored(values)
         totals = {"totals": results.totals_law, "superpopulation": results.superpopulation}
-        g, k = len(results.domains.labels), len(categories)
+        g, k = len(results.domains.labels), len(results.categories)
         check_estimates(results, totals, g * k, g * (k + 1), 1)
-        counted, channel = results.counted, results.domains.channel
-        shapes = {"offset": (counted.offset, (k,)), "scale": (counted.scale, (k,))}
-        check_shapes(shapes | {"channel": (channel, (g * k,))})
+        check_counted(results.counted, k)
+        check_shapes({"channel": (results.domains.channel, (g * k,))})
         return results
 
 

@@ -40,7 +40,7 @@ from ldpstats.inference.designs.tests import (
 from ldpstats.inference.tables import effects
 from ldpstats.inference.tables.ratio import Effect
 from ldpstats.inference.tests import TestResult
-from ldpstats.labels import labels_from_json, labels_to_json, position, two_positions
+from ldpstats.labels import position, two_positions
 from ldpstats.likelihood.joint import Decoding, decode, pair_noise, pair_table, report_covariance
 from ldpstats.models.association.estimates import z_values
 from ldpstats.models.association.results import cell_stubs, names_in_turn
@@ -70,6 +70,7 @@ from ldpstats.models.weighted.estimates import (
     Limits,
     SampleFacts,
     channel_factor,
+    check_counted,
     check_estimates,
     check_shapes,
     differences_table,
@@ -374,8 +375,9 @@ class WeightedTable(DesignResults):
 
     _format = "ldpstats-weighted-table"
     _version = 1
-    _required = frozenset(
-        {"fit", "totals", "sample", "domains", "labels", "names", "dependence", "counted"}
+    _document = (
+        *("fit", "totals", "sample", "domains", "nobs", "n_missing", "labels", "names"),
+        *("lacking", "unprotected", "listed", "dependence", "counted"),
     )
 
     def __repr__(self) -> str:
@@ -862,42 +864,15 @@ class WeightedTable(DesignResults):
 
     # -- storage -----------------------------------------------------------------------------
 
-    def _stored(self) -> dict[str, Any]:
-        return super()._stored() | {
-            "labels": [labels_to_json(own) for own in self.labels],
-            "names": list(self.names),
-            "lacking": list(self.lacking),
-            "unprotected": list(self.unprotected),
-            "listed": list(self.listed),
-            "dependence": self.dependence.to_dict(),
-            "counted": [own.to_json() for own in self.counted],
-        }
-
     @classmethod
-    def _restored(cls, document: dict[str, Any]) -> WeightedTable:
-        labels = tuple(labels_from_json("labels", own) for own in document["labels"])
-        results = cls(
-            **cls._common(document),
-            labels=labels,
-            names=tuple(map(str, document["names"])),
-            lacking=tuple(map(int, document["lacking"])),
-            unprotected=tuple(map(str, document["unprotected"])),
-            listed=tuple(map(str, document["listed"])),
-            dependence=Dependence.from_dict(document["dependence"]),
-            counted=tuple(map(Counted.from_json, document["counted"])),
-        )
-        a, b = map(len, labels)
+    def _restored(cls, values: dict[str, Any]) -> WeightedTable:
+        results = super()._restored(values)
+        a, b = map(len, results.labels)
         check_estimates(results, {"totals": results.totals_law}, a * b, a * b + a + b + 1, 2)
         domains, (first, second) = results.domains, results.counted
+        check_counted(first, a)
+        check_counted(second, b, " of columns")
         shapes = {"sizes": (domains.sizes, (1,)), "channel": (domains.channel, (a * b,))}
-        shapes |= {"offset": (first.offset, (a,)), "scale": (first.scale, (a,))}
-        shapes |= {
-            "offset of columns": (second.offset, (b,)),
-            "scale of columns": (second.scale, (b,)),
-        }
-        pairs = {
-            "names": (np.array(results.names), (2,)),
-            "lacking": (np.array(results.lacking), (2,)),
-        }
+        pairs = {name: (np.array(values[name]), (2,)) for name in ("names", "lacking")}
         check_shapes(shapes | pairs)
         return results

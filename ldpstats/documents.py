@@ -1,0 +1,303 @@
+"""Results and their parts as JSON documents: dataclasses, written and read by their type hints.
+
+A field stands under its name, in the order of declaration. Numbers that JSON lacks become their
+names, "nan" and "inf". An array of at most 1,000 numbers becomes nested lists. A larger one becomes
+an object: "shape", and either "repeated", the one number that all entries are, or "base64", the
+bytes of the entries row by row, of the kind "dtype" ("float64" or "int64", least byte first); of a
+symmetric matrix ("triangle": "upper") only those of its diagonal and above it. Labels 0 to k - 1
+become k, others a list, those of several levels an object; a frame becomes an object of its
+columns, a tuple a list, and a part an object, of which the keys tell the class where there are
+several.
+
+The metadata of a field may say more: "key", under which it stands; "array", "packed" for integers
+that become an object where they are many, or "symmetric"; "later", of a field that is left out
+where it is None, as before there was such a field; "read", the function that reads it; "shared",
+the field with which an estimate may share its covariance, which is then written there alone. A
+class whose documents may lack fields that have a default is `_lenient`; the values of one that is
+`_listed` are a list.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import Field, fields, is_dataclass, replace
+from functools import cache
+from types import NoneType, SimpleNamespace, UnionType
+from typing import Any, Literal, Self, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments import boolean, one_of, positive_integer, real_number
+from ldpstats.errors import InvalidArgument
+from ldpstats.labels import labels_from_json, labels_to_json
+
+__all__ = [
+    "Document",
+    "array_from_json",
+    "array_to_json",
+    "keys_of",
+    "made",
+    "number_to_json",
+    "read",
+    "written",
+]
+
+
+Array = npt.NDArray[Any]
+
+
+class Document:
+    """A dataclass that becomes a JSON document, and is read again."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as JSON values; nan and infinity become their names."""
+        return written(self)
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Self:
+        """Read what `to_dict` wrote."""
+        kind: Any = cls
+        if inspect.isabstract(cls):  # the keys tell which of its kinds
+            kinds: list[Any] = cls.__subclasses__()
+            kind = next(one for one in kinds if set(keys_of(one)) <= set(document))
+        found: Self = made(kind, read(kind, document))
+        return found
+
+
+class _Labels:
+    """In place of `pandas.Index`, which takes no type argument when the program runs."""
+
+    def __class_getitem__(cls, item: Any) -> Any:
+        return pd.Index
+
+
+_PANDAS = SimpleNamespace(Index=_Labels, DataFrame=pd.DataFrame)
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    return get_type_hints(kind, localns={"pd": _PANDAS})
+
+
+@cache
+def keys_of(kind: type) -> Mapping[str, tuple[Field[Any] | None, Any]]:
+    """The keys of a document, in order, each with its field and type.
+
+    They are the names of the fields, or what `_document` of a class says; a key that is not of a
+    field, and has None, is the class's own business.
+    """
+    hints = _hints(kind)
+    own = {item.metadata.get("key", item.name): (item, hints[item.name]) for item in fields(kind)}
+    return {key: own.get(key, (None, Any)) for key in getattr(kind, "_document", ()) or own}
+
+
+# -- Writing --------------------------------------------------------------------------------------
+
+
+def written(part: Any) -> dict[str, Any]:
+    """The fields of a dataclass as plain JSON types; of other keys the attribute, if any."""
+    document: dict[str, Any] = {}
+    kind: Any = type(part)
+    keys = keys_of(kind)
+    for key, (item, hint) in keys.items():
+        if item is None:
+            document[key] = _plain(getattr(part, key, None))
+            continue
+        value, form = getattr(part, item.name), item.metadata
+        if value is None and "later" in form:
+            continue
+        if "array" in form:
+            document[key] = array_to_json(value, form["array"] == "symmetric")
+        else:
+            document[key] = _plain(float(value) if hint is float else value)
+        if "shared" in form and form["shared"] in keys and value.covariance is not None:
+            if value.covariance is getattr(part, form["shared"]).covariance:
+                document[key]["covariance"] = form["shared"]
+    return document
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, str | int | dict):
+        return value
+    if isinstance(value, float):
+        return number_to_json(value)
+    if isinstance(value, np.ndarray):
+        return array_to_json(value) if value.dtype.kind == "f" else value.tolist()
+    if isinstance(value, pd.MultiIndex):
+        return {"names": list(value.names), "labels": [list(label) for label in value]}
+    if isinstance(value, pd.Index):
+        return labels_to_json(value)
+    if isinstance(value, pd.DataFrame):
+        return value.to_dict(orient="list")
+    if isinstance(value, Sequence):
+        return [_plain(one) for one in value]
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    found = written(value)
+    return list(found.values()) if getattr(value, "_listed", False) else found
+
+
+# -- Reading: what is damaged in a document may raise any error -----------------------------------
+
+
+def read(kind: type, document: Mapping[str, Any]) -> dict[str, Any]:
+    """The values in a document by the names of fields; what a class adds by its key, as it is."""
+    found: dict[str, Any] = {}
+    keys = keys_of(kind)
+    for key, (item, hint) in keys.items():
+        if item is None:
+            found[key] = document[key]
+        elif key in document:
+            value, form = document[key], item.metadata
+            if "read" in form:
+                found[item.name] = form["read"](value)
+            elif form.get("shared") in keys and value["covariance"] == form["shared"]:
+                name, reads = form["shared"], _reader(hint)
+                found[name] = reads(name, document[name])
+                alone = reads(key, {**value, "covariance": None})
+                found[item.name] = replace(alone, covariance=found[name].covariance)
+            elif item.name not in found:
+                found[item.name] = _reader(hint)(key, value)
+        elif "later" not in item.metadata and not getattr(kind, "_lenient", False):
+            raise InvalidArgument("document", [key], "are fields that it lacks")
+    return found
+
+
+def made(kind: Any, values: Mapping[str, Any]) -> Any:
+    """A dataclass with those of the values that are of its fields."""
+    names = [item.name for item in fields(kind) if item.init]
+    return kind(**{name: values[name] for name in names if name in values})
+
+
+@cache
+def _reader(hint: Any) -> Callable[[str, Any], Any]:
+    """What makes a value of this type of the name and the content of a field."""
+    kind, parts = get_origin(hint) or hint, get_args(hint)
+    if kind in _READERS:
+        return _READERS[kind]
+    if kind in (Union, UnionType):
+        kinds = [part for part in parts if part is not NoneType]
+        reads = _reader(kinds[0]) if len(kinds) == 1 else _one_or_several
+        return lambda name, value: None if value is None else reads(name, value)
+    if kind is np.ndarray:
+        entries = _ENTRIES.get(get_args(parts[1])[0], "float64")
+        return lambda _, value: array_from_json(value, entries)
+    if kind in (tuple, Sequence):
+        several = list(map(_reader, parts)) if kind is tuple and ... not in parts else None
+        first = _reader(parts[0])
+
+        def entries_of(name: str, value: Any) -> tuple[Any, ...]:
+            if not isinstance(value, list):
+                raise InvalidArgument(name, value, "must be a list")
+            if several is None:
+                return tuple([first(name, one) for one in value])
+            return tuple([own(name, one) for own, one in zip(several, value, strict=True)])
+
+        return entries_of
+    if kind is Literal:
+        return lambda name, value: one_of(name, value, parts)
+    if hasattr(kind, "from_dict"):
+        return lambda _, value: kind.from_dict(value)
+    if not is_dataclass(kind):
+        return lambda _, value: value
+    part: Any = kind
+    if getattr(part, "_listed", False):
+        keys = list(keys_of(part))
+        return lambda _, value: made(part, read(part, dict(zip(keys, value, strict=True))))
+    return lambda _, value: made(part, read(part, value))
+
+
+def _one_or_several(name: str, value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _text(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise InvalidArgument(name, value, "must be text")
+    return value
+
+
+def _number(name: str, value: Any) -> float:
+    named = value if isinstance(value, str) else ""
+    return _NAMES[named] if named in _NAMES else real_number(name, value, "must be a number")
+
+
+def _index(name: str, value: Any) -> pd.Index[Any]:
+    if not isinstance(value, dict):
+        return labels_from_json(name, value)
+    labels = [tuple(label) for label in value["labels"]]
+    return pd.MultiIndex.from_tuples(labels, names=value["names"])
+
+
+_NAMES = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+_READERS: dict[Any, Callable[[str, Any], Any]] = {
+    str: _text,
+    float: _number,
+    int: lambda name, value: positive_integer(name, value, 0),
+    bool: boolean,
+    pd.Index: _index,
+    pd.DataFrame: lambda _, value: pd.DataFrame(value),
+}
+_ENTRIES: dict[Any, str | None] = {np.int64: "int64", np.bool_: "bool", np.integer[Any]: None}
+
+
+# -- Numbers and arrays: text that gives back every bit -------------------------------------------
+
+
+_REPEATED = 10**9
+_LISTED = 1000  # numbers, up to which people may want to read them
+_KINDS = {"float64": np.dtype("<f8"), "int64": np.dtype("<i8")}
+
+
+def number_to_json(value: float) -> float | str:
+    """A number as strict JSON has it: nan and infinity become their names."""
+    return value if math.isfinite(value) else repr(float(value))
+
+
+def array_to_json(values: Array, symmetric: bool = False) -> Any:
+    """An array of float64 or int64 in JSON types; half of the entries of a `symmetric` matrix."""
+    if values.size <= _LISTED:
+        return values.tolist() if np.isfinite(values).all() else _named(values)
+    document: dict[str, Any] = {"shape": list(values.shape)}
+    first = values.flat[0].item()
+    if np.isfinite(first) and np.all(values == first):
+        return document | {"repeated": first}
+    if symmetric:
+        document["triangle"] = "upper"
+        values = values[np.tri(len(values), dtype=np.bool_).T]  # on the diagonal and above
+    kind = "float64" if values.dtype.kind == "f" else "int64"
+    text = b64encode(values.astype(_KINDS[kind], copy=False).tobytes()).decode("ascii")
+    return document | {"dtype": kind, "base64": text}
+
+
+def array_from_json(document: Any, kind: str | None = "float64") -> Array:
+    """Inverse of `array_to_json`; a `kind` of None stands for that of the entries.
+
+    What is damaged in a document raises a ValueError, TypeError or LookupError.
+    """
+    if not isinstance(document, dict):
+        return np.array(document, dtype=kind)
+    shape = tuple(document["shape"])
+    if "repeated" in document:
+        if math.prod(shape) > _REPEATED:
+            raise ValueError(f"{shape} is more than any array has")
+        return np.full(shape, document["repeated"], dtype=kind)
+    entries = np.frombuffer(b64decode(document["base64"], validate=True), _KINDS[document["dtype"]])
+    if "triangle" not in document:
+        return entries.astype(kind or entries.dtype).reshape(shape)
+    whole = np.empty(shape, dtype=kind or entries.dtype)
+    upper = np.tri(shape[0], dtype=np.bool_).T
+    whole[upper] = entries
+    whole.T[upper] = entries
+    return whole
+
+
+def _named(values: Array) -> list[Any]:
+    """Nested lists with the names of numbers that JSON lacks."""
+    rows = values.tolist() if values.ndim == 1 else values
+    return [number_to_json(v) if values.ndim == 1 else _named(v) for v in rows]
