@@ -40,14 +40,21 @@ from ldpstats.models.posterior.results import (
     frequency_mode,
 )
 from ldpstats.models.results import Label, group_place, stacked_index
-from ldpstats.priors import Beta, Dirichlet, DirichletLaw, LogitLaw, Pooling, SimplexPrior
+from ldpstats.priors import (
+    Beta,
+    Dirichlet,
+    DirichletLaw,
+    LogitLaw,
+    Pooling,
+    SimplexPrior,
+    checked_generator,
+)
 
 __all__ = [
     "ENGINES",
     "GroupedPosterior",
     "chains_by",
     "checked_draws",
-    "checked_generator",
     "checked_prior",
     "frequency_posterior",
     "parameters_posterior",
@@ -76,13 +83,6 @@ Array = npt.NDArray[Any]
 Results = TypeVar("Results", bound=PosteriorResults)
 
 _FEWEST = 160
-
-
-def checked_generator(rng: object) -> np.random.Generator:
-    """The generator that a caller passes."""
-    if not isinstance(rng, np.random.Generator):
-        raise InvalidArgument("rng", rng, "pass a generator, np.random.default_rng(seed)")
-    return rng
 
 
 def checked_draws(draws: object) -> int:

@@ -328,7 +328,7 @@ class AveragePredictions(Averages):
         return self._estimated[1]
 
     @property
-    def pvalues(self) -> pd.Series[float]:
+    def pvalues(self) -> Any:
         """nan: that an average is zero is no hypothesis of interest; see `differences`."""
         return self._shaped(np.full(len(self.index), np.nan), "pvalues")
 

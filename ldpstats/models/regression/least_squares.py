@@ -45,7 +45,7 @@ from ldpstats.models.posterior.densities import (
     RegressionDensity,
     coefficient_prior,
 )
-from ldpstats.models.posterior.draws import ENGINES, chains_by, checked_draws, checked_generator
+from ldpstats.models.posterior.draws import ENGINES, chains_by, checked_draws
 from ldpstats.models.posterior.results import POSITIVE, REAL, Origin, PosteriorResults
 from ldpstats.models.regression.formulas import plain_numbers
 from ldpstats.models.regression.hypotheses import (
@@ -72,7 +72,7 @@ from ldpstats.models.regression.structure import (
     same_labels,
     whole_weights,
 )
-from ldpstats.priors import Normal
+from ldpstats.priors import Normal, checked_generator
 from ldpstats.reports.single import Reports
 
 if TYPE_CHECKING:
@@ -554,7 +554,8 @@ class PrivatizedOLSResults(Coefficients):
 
     @property
     def index(self) -> pd.Index[Any]:
-        return pd.Index(self.model.exog_names)
+        index: pd.Index[Any] = pd.Index(self.model.exog_names)
+        return index
 
     @property
     def _estimated(self) -> tuple[Array, Array]:

@@ -33,7 +33,7 @@ from ldpstats.models.posterior.densities import (
     RegressionDensity,
     coefficient_prior,
 )
-from ldpstats.models.posterior.draws import ENGINES, chains_by, checked_draws, checked_generator
+from ldpstats.models.posterior.draws import ENGINES, chains_by, checked_draws
 from ldpstats.models.posterior.results import (
     BELOW_ONE,
     POSITIVE,
@@ -50,7 +50,7 @@ from ldpstats.models.regression.devices import (
 from ldpstats.models.regression.fitted import ReportTable
 from ldpstats.models.regression.fitting import compare_with_corrected
 from ldpstats.models.regression.presentation import coefficient_labels
-from ldpstats.priors import Beta, Normal
+from ldpstats.priors import Beta, Normal, checked_generator
 
 __all__ = ["no_coefficient", "prior_laws", "regression_posterior"]
 
@@ -92,7 +92,8 @@ def regression_posterior(
         raise NotAvailable(f"fit_posterior: {data.only_corrected}: use fit()")
     rest, betas = _split(prior, model.unknown)
     law = _coefficient_prior(model, rest)
-    density, devices = RegressionDensity(model.likelihood, law), ()
+    density = RegressionDensity(model.likelihood, law)
+    devices: tuple[PolynomialMatrix, ...] = ()
     laws = [betas.get(name, Beta()) for name in model.unknown]
     a, b = (np.array([getattr(one, side) for one in laws]) for side in "ab")
     if model.unknown:

@@ -9,7 +9,6 @@ the true answers rests on `RegressionResults.law`; `effects`, `fitted`, `plots` 
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -101,18 +100,14 @@ class Coefficients(WaldResults):
     model: Any
     cov_type: str
 
-    @property
-    @abstractmethod
-    def llf(self) -> float:
-        """Log-likelihood."""
+    if TYPE_CHECKING:  # of kinds
 
-    @abstractmethod
-    def _refuse_pseudo(self, what: str) -> None:
-        """Refuse what needs a likelihood where there is none."""
-
-    @abstractmethod
-    def _naive(self) -> Array:
-        """Coefficients, (m,), of those who take the reports for the answers."""
+        @property
+        def nobs(self) -> float: ...
+        @property
+        def llf(self) -> float: ...
+        def _refuse_pseudo(self, what: str) -> None: ...
+        def _naive(self) -> Array: ...
 
     @property
     def names(self) -> list[str]:
