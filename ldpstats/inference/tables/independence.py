@@ -362,8 +362,7 @@ def wald_independence(P: npt.ArrayLike, covariance: Covariance) -> tuple[float, 
     Returns
     -------
     statistic : float
-    df : int
-        (k1 - 1)(k2 - 1).
+    df : int, (k1 - 1)(k2 - 1)
 
     Raises
     ------
@@ -407,8 +406,7 @@ def fpe16(p: npt.ArrayLike, J: npt.ArrayLike) -> tuple[float, int]:
     Returns
     -------
     statistic : float
-    df : int
-        (k1 - 1)(k2 - 1).
+    df : int, (k1 - 1)(k2 - 1)
 
     Warns
     -----
@@ -460,8 +458,7 @@ def conditional_independence(p: npt.ArrayLike, covariance: Covariance) -> tuple[
     Returns
     -------
     statistic : float
-    df : int
-        (k1 - 1)(k2 - 1) k3.
+    df : int, (k1 - 1)(k2 - 1) k3
     note : str
         Number of levels of Z with a mass below 4 standard errors; empty if there are none.
 
@@ -517,16 +514,13 @@ def homogeneity(p: npt.ArrayLike, covariance: Covariance) -> tuple[float, int]:
 
     Parameters
     ----------
-    p : array_like, shape (k1, k2, k3)
-        Unconstrained estimate.
-    covariance : Covariance
-        Of p, vectorised row-major.
+    p, covariance
+        As in `conditional_independence`.
 
     Returns
     -------
     statistic : float
-    df : int
-        (k1 - 1)(k2 - 1)(k3 - 1).
+    df : int, (k1 - 1)(k2 - 1)(k3 - 1)
 
     Raises
     ------
