@@ -30,14 +30,13 @@ import pandas as pd
 
 from ldpstats.errors import InvalidArgument
 from ldpstats.estimators.parametric import maximum as best_of_starts
-from ldpstats.estimators.regression import BoundedMaximum, search, search_bounded
+from ldpstats.estimators.regression import Maximum, search, search_bounded
 from ldpstats.inference.chains import LogDensity, maximum
 from ldpstats.likelihood.parametric import ParametricLikelihood, PolynomialMatrix
 from ldpstats.likelihood.predictors import (
     EvenLevel,
     ParametricRegression,
     constant_column,
-    scores_at,
     start,
     units,
 )
@@ -397,10 +396,7 @@ class RegressionDensity(LogDensity):
         p, x = self.base.size, self.parameters(z)
         logits, theta = z[:, p:], x[:, p:]
         with np.errstate(all="ignore"):  # what is not finite is refused by the sampler
-            if isinstance(self.likelihood, ParametricRegression):
-                values, scores = self.likelihood.scores_at(x)
-            else:
-                values, scores = scores_at(self.likelihood, x)
+            values, scores = self.likelihood.scores_at(x)
         there, slopes = self.prior.evaluate(x[:, :p])
         values = values + there + log_expit(logits) @ self.a + log_expit(-logits) @ self.b
         by_beta = (scores[:, :p] + slopes) @ self.units
@@ -421,16 +417,16 @@ class RegressionDensity(LogDensity):
         return np.asarray(-H)
 
     @cached_property
-    def peaks(self) -> tuple[BoundedMaximum, list[BoundedMaximum]]:
+    def peaks(self) -> tuple[Maximum, list[Maximum]]:
         """With unknown parameters: the highest maximum of z, and others that are as high."""
         return self.highest(self.a, self.b)
 
-    def highest(self, a: Array, b: Array) -> tuple[BoundedMaximum, list[BoundedMaximum]]:
+    def highest(self, a: Array, b: Array) -> tuple[Maximum, list[Maximum]]:
         """The maximum where priors of parameters have these exponents, and others as high."""
         assert isinstance(self.likelihood, ParametricRegression)
-        size = self.base.size, a.size
-        objective = _Objective(self.likelihood, self.prior, a, b, *size)
-        return search_bounded(objective, self.likelihood.start, self.likelihood.units)
+        likelihood = self.likelihood
+        objective = _Objective(likelihood, self.prior, a, b)
+        return search_bounded(objective, a.size, likelihood.start, likelihood.units)
 
     def mode(self) -> Array:
         return self._mode
@@ -439,9 +435,9 @@ class RegressionDensity(LogDensity):
     def _mode(self) -> Array:
         base, p = self.base, self.base.size
         if isinstance(self.likelihood, ParametricRegression):
-            x = self.peaks[0].x
+            x = self.peaks[0].theta
         else:
-            objective = _Objective(base, self.prior, self.a, self.b, p, 0)
+            objective = _Objective(base, self.prior, self.a, self.b)
             how: dict[str, Any] = {"n_random": 2, "enough": _CONCAVE_ENOUGH}
             x = search(objective, start(base), self.units, **how).maximum.theta
         theta = np.clip(x[p:], 1e-12, 1.0 - 1e-12)
@@ -467,13 +463,12 @@ class _Objective:
     prior: CoefficientPrior
     a: Array
     b: Array
-    p: int
-    m: int
 
     def value(self, x: Array) -> float:
         from scipy.special import xlog1py, xlogy
 
-        p, theta = self.p, x[self.p :]
+        p = x.size - self.a.size
+        theta = x[p:]
         if np.any((theta < 0.0) | (theta > 1.0)):
             return -np.inf
         with np.errstate(all="ignore"):
@@ -482,7 +477,8 @@ class _Objective:
         return value if np.isfinite(value) else -np.inf
 
     def evaluate(self, x: Array) -> tuple[float, Array, Array]:
-        p, theta, at = self.p, x[self.p :], range(self.p, x.size)
+        p = x.size - self.a.size
+        theta, at = x[p:], range(p, x.size)
         _, score, hessian = self.likelihood.evaluate(x)
         score[:p] += self.prior.evaluate(x[None, :p])[1][0]
         hessian[:p, :p] += self.prior.hessian(x[:p])
