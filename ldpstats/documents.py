@@ -212,10 +212,11 @@ def _reader(hint: Any) -> Callable[[str, Any], Any]:
         return lambda _, value: kind.from_dict(value)
     if not is_dataclass(kind):
         return lambda _, value: value
-    if getattr(kind, "_listed", False):
-        keys = list(keys_of(kind))
-        return lambda _, value: part(kind, dict(zip(keys, value, strict=True)))
-    return lambda _, value: part(kind, value)
+    own: Any = kind
+    if getattr(own, "_listed", False):
+        keys = list(keys_of(own))
+        return lambda _, value: part(own, dict(zip(keys, value, strict=True)))
+    return lambda _, value: part(own, value)
 
 
 def _one_or_several(name: str, value: Any) -> Any:
