@@ -86,6 +86,7 @@ __all__ = [
     "ContrastLaw",
     "Label",
     "Results",
+    "array_hypothesis",
     "cell_size",
     "colour_bar",
     "compared_index",
@@ -106,6 +107,7 @@ __all__ = [
     "settle",
     "several_worded",
     "stacked_index",
+    "text_hypothesis",
     "tidy_names",
     "user_label",
     "variable_name",
@@ -675,24 +677,50 @@ def linear_hypothesis(hypothesis: Any, categories: pd.Index[Any]) -> tuple[Array
         isinstance(hypothesis, list) and all(isinstance(h, str) for h in hypothesis)
     ):
         return _from_text(hypothesis, categories)
+    return array_hypothesis(hypothesis, len(categories), _HOW)
+
+
+def array_hypothesis(hypothesis: Any, k: int, how: str) -> tuple[Array, Array]:
+    """R, (q, k), and value, (q,), of arrays; `how` says how hypotheses are written."""
     pair = isinstance(hypothesis, tuple) and len(hypothesis) == 2
     R, value = hypothesis if pair else (hypothesis, 0.0)
-    R = np.atleast_2d(numbers("hypothesis", R, _HOW))
-    value = numbers("hypothesis", value, _HOW)
-    k = len(categories)
-    if R.ndim != 2 or not len(R) or R.shape[1] != k or value.size not in (1, len(R)):
-        raise InvalidArgument(
-            "hypothesis", f"R of shape {R.shape}", f"needs k = {k} columns; {_HOW}"
-        )
+    R = np.atleast_2d(numbers("hypothesis", R, how))
+    value = numbers("hypothesis", value, how)
+    if R.ndim != 2 or not len(R) or R.shape[1] != k:
+        remedy = f"needs k = {k} columns; {how}"
+        raise InvalidArgument("hypothesis", f"R of shape {R.shape}", remedy)
+    if value.size not in (1, len(R)):
+        remedy = f"has another number of rows than R, {len(R)}; {how}"
+        raise InvalidArgument("hypothesis", f"value of shape {value.shape}", remedy)
     if not all(np.maximum(v.max(), -v.min()) <= _LARGEST for v in (R, value)):  # nor NaN
         raise InvalidArgument("hypothesis", hypothesis, f"must be finite, at most {_LARGEST:g}")
     return R, np.broadcast_to(value.reshape(-1), (len(R),)).copy()
 
 
-def _from_text(text: str | list[str], categories: pd.Index[Any]) -> tuple[Array, Array]:
-    """R and value of equations in text, which patsy reads."""
+def text_hypothesis(
+    text: str, known: Sequence[str], given: Any, how: str, hint: Callable[[], str] = str
+) -> tuple[Array, Array]:
+    """R, (q, m), and value, (q,), of equations in text about `known` names, as patsy reads it.
+
+    Errors quote what was `given`, with a `hint` and `how` hypotheses are written.
+    """
     from patsy import DesignInfo, PatsyError
 
+    try:
+        with np.errstate(all="ignore"):  # what a division by zero leaves is refused below
+            constraint = DesignInfo(known).linear_constraint(text)
+    except (PatsyError, AssertionError, IndexError, ValueError) as error:
+        reason = (str(error).splitlines() or ["no linear equation"])[0]
+        remedy = f"cannot be read ({reason}{hint()}); {how}"
+        raise InvalidArgument("hypothesis", given, remedy) from None
+    R, value = np.asarray(constraint.coefs), np.asarray(constraint.constants).reshape(-1)
+    if not all(np.max(np.abs(v), initial=0.0) <= _LARGEST for v in (R, value)):  # nor NaN
+        raise InvalidArgument("hypothesis", given, "must be finite: does it divide by zero?")
+    return R, value
+
+
+def _from_text(text: str | list[str], categories: pd.Index[Any]) -> tuple[Array, Array]:
+    """R and value of equations in text."""
     texts = [text] if isinstance(text, str) else text
     if not texts or not all(t.strip() for t in texts):
         raise InvalidArgument("hypothesis", text, f"is empty; {_HOW}")
@@ -717,17 +745,7 @@ def _from_text(text: str | list[str], categories: pd.Index[Any]) -> tuple[Array,
     rows, values = [], []
     for one in texts:  # the parser is slow with many names: it gets those that occur, or the first
         known = sorted(_occurring(one, places, lengths)) or names[:1]
-        try:
-            with np.errstate(all="ignore"):  # what a division by zero leaves is refused below
-                constraint = DesignInfo(known).linear_constraint(one)
-        except (PatsyError, AssertionError, IndexError, ValueError) as error:
-            reason = (str(error).splitlines() or ["no linear equation"])[0]
-            remedy = f"cannot be read ({reason}); {_HOW}"
-            raise InvalidArgument("hypothesis", text, remedy) from None
-        coefs = np.asarray(constraint.coefs)
-        constants = np.asarray(constraint.constants).reshape(-1)
-        if not (np.all(np.isfinite(coefs)) and np.all(np.isfinite(constants))):
-            raise InvalidArgument("hypothesis", text, "must be finite: does it divide by zero?")
+        coefs, constants = text_hypothesis(one, known, text, _HOW)
         R = np.zeros((len(coefs), len(names)))
         R[:, [places[name] for name in known]] = coefs
         rows.append(R)

@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import level
 from ldpstats.errors import (
     InvalidArgument,
     LDPWarning,
@@ -34,7 +33,7 @@ from ldpstats.inference.tails import chi2_pvalue
 from ldpstats.likelihood.parametric import generic_point, unidentified
 from ldpstats.likelihood.predictors import ParametricRegression
 from ldpstats.likelihood.regression import RegressionLikelihood, ReportLaw
-from ldpstats.models.layout import in_turn, names_alpha
+from ldpstats.models.layout import in_turn
 from ldpstats.models.parameters import polynomial_matrix
 from ldpstats.models.regression.fitted import Devices, FittedLaw
 from ldpstats.models.regression.fitting import infinite_parameters, warn_of_the_end
@@ -131,12 +130,10 @@ def check_identified(
     names: list[str],
     known: Sequence[str] = (),
     remedy: str = "",
-    depth: int = 4,
 ) -> None:
     """Refuse devices that leave something open whatever the coefficients, unless a prior is known.
 
-    `known` are parameters with a prior, `remedy` is a further one, and the caller of the package is
-    `depth` calls above.
+    `known` are parameters with a prior, and `remedy` is a further one.
     """
     scale, p, m = likelihood.units, likelihood.p, likelihood.m
     drawn = np.random.default_rng(2024).normal(0.0, 0.7, p)
@@ -157,7 +154,7 @@ def check_identified(
             "these devices alone do not determine the frequencies and the unknown parameters: only "
             f"the shape of the regression does, which data can hardly check. Better {_REMEDY}",
             LDPWarning,
-            stacklevel=depth,
+            stacklevel=4,
         )
 
 
@@ -232,11 +229,6 @@ class DeviceRegressionResults(RegressionResults):
     def units(self) -> Array:
         """Parameters from standardised ones, (size, size)."""
         return self.joint.units
-
-    @property
-    def index(self) -> pd.Index[Any]:
-        """Names of the coefficients, then of the unknown parameters."""
-        return pd.Index(self._shown_names)
 
     @property
     def coefficients(self) -> pd.Series[float]:
@@ -375,14 +367,6 @@ class DeviceRegressionResults(RegressionResults):
         )
 
     # -- presentation --------------------------------------------------------------------------
-
-    @names_alpha
-    def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
-        """Table of "params", "bse", "lower", "upper" and "pvalues"."""
-        ends = self.conf_int(level(alpha))
-        return pd.DataFrame(
-            {"params": self.params, "bse": self.bse, **ends, "pvalues": self.pvalues}
-        )
 
     def parameter_notes(self) -> list[str]:
         names = in_turn(list(self.model.unknown))
