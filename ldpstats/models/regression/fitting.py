@@ -127,7 +127,7 @@ def infinite_parameters(
     if flat is None:
         return (), fixed
     fixed[: flat.shape[1]] = (flat > _SHARE).any(axis=0)
-    return tuple(names[j] for j in np.flatnonzero(flat[0] > _SHARE)), fixed
+    return tuple(names[j] for j in np.flatnonzero(flat[0] > _SHARE).tolist()), fixed
 
 
 def warn_of_the_end(top: Maximum, infinite: Sequence[str], instead: str) -> None:
