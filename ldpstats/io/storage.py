@@ -587,7 +587,7 @@ Named = Callable[[int | None], str]
 
 
 def without_answers(function: Callable[P, T]) -> Callable[P, T]:
-    """Strip errors of a function, as `clients.secrecy.secretive` does; hide messages of others."""
+    """Strip errors of a function, as `clients.device.secretive` does; hide messages of others."""
 
     @wraps(function)
     def guarded(*args: P.args, **kwargs: P.kwargs) -> T:
