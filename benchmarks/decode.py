@@ -41,7 +41,7 @@ def _linear(C: int, m: int, S: int, n: int, scale: Scale) -> list[Row]:
     sizes = np.repeat(counts.reshape(C, m).sum(axis=1), m).astype(np.float64)
     rhs = counts / sizes - W.b
     jobs: dict[str, Any] = {
-        "ours": lambda: least_squares(design, sizes, rhs).p,
+        "ours": lambda: least_squares(design, sizes, rhs)[0],
         "scipy": partial(_by_scipy, design, sizes, rhs),
         "gram": partial(design.gram, sizes),
     }

@@ -65,7 +65,7 @@ class Document:
         if inspect.isabstract(cls):  # the keys tell which of its kinds
             kinds: list[Any] = cls.__subclasses__()
             kind = next(one for one in kinds if set(keys_of(one)) <= set(document))
-        found: Self = made(kind, read(kind, document))
+        found: Self = part(kind, document)
         return found
 
 
@@ -99,16 +99,16 @@ def keys_of(kind: type) -> Mapping[str, tuple[Field[Any] | None, Any]]:
 # -- Writing --------------------------------------------------------------------------------------
 
 
-def written(part: Any) -> dict[str, Any]:
+def written(source: Any) -> dict[str, Any]:
     """The fields of a dataclass as plain JSON types; of other keys the attribute, if any."""
     document: dict[str, Any] = {}
-    kind: Any = type(part)
+    kind: Any = type(source)
     keys = keys_of(kind)
     for key, (item, hint) in keys.items():
         if item is None:
-            document[key] = _plain(getattr(part, key, None))
+            document[key] = _plain(getattr(source, key, None))
             continue
-        value, form = getattr(part, item.name), item.metadata
+        value, form = getattr(source, item.name), item.metadata
         if value is None and "later" in form:
             continue
         if "array" in form:
@@ -116,7 +116,7 @@ def written(part: Any) -> dict[str, Any]:
         else:
             document[key] = _plain(float(value) if hint is float else value)
         if "shared" in form and form["shared"] in keys and value.covariance is not None:
-            if value.covariance is getattr(part, form["shared"]).covariance:
+            if value.covariance is getattr(source, form["shared"]).covariance:
                 document[key]["covariance"] = form["shared"]
     return document
 
@@ -168,6 +168,13 @@ def read(kind: type, document: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
+def part(kind: type, document: Mapping[str, Any]) -> Any:
+    """A dataclass that is a part of a document, of whose keys all are known."""
+    if unknown := set(document) - set(keys_of(kind)):
+        raise InvalidArgument("document", sorted(unknown), f"are no fields of {kind.__name__}")
+    return made(kind, read(kind, document))
+
+
 def made(kind: Any, values: Mapping[str, Any]) -> Any:
     """A dataclass with those of the values that are of its fields."""
     names = [item.name for item in fields(kind) if item.init]
@@ -181,7 +188,7 @@ def _reader(hint: Any) -> Callable[[str, Any], Any]:
     if kind in _READERS:
         return _READERS[kind]
     if kind in (Union, UnionType):
-        kinds = [part for part in parts if part is not NoneType]
+        kinds = [one for one in parts if one is not NoneType]
         reads = _reader(kinds[0]) if len(kinds) == 1 else _one_or_several
         return lambda name, value: None if value is None else reads(name, value)
     if kind is np.ndarray:
@@ -205,11 +212,11 @@ def _reader(hint: Any) -> Callable[[str, Any], Any]:
         return lambda _, value: kind.from_dict(value)
     if not is_dataclass(kind):
         return lambda _, value: value
-    part: Any = kind
-    if getattr(part, "_listed", False):
-        keys = list(keys_of(part))
-        return lambda _, value: made(part, read(part, dict(zip(keys, value, strict=True))))
-    return lambda _, value: made(part, read(part, value))
+    own: Any = kind
+    if getattr(own, "_listed", False):
+        keys = list(keys_of(own))
+        return lambda _, value: part(own, dict(zip(keys, value, strict=True)))
+    return lambda _, value: part(own, value)
 
 
 def _one_or_several(name: str, value: Any) -> Any:

@@ -32,7 +32,7 @@ from ldpstats.labels import as_labels, labels_to_json, matched
 from ldpstats.models.layout import LONGEST_LABEL, SummaryTable, epsilon_text, one_line
 from ldpstats.models.plots import set_title, title_text
 from ldpstats.planning.choice import ratios
-from ldpstats.planning.losses import shares_text
+from ldpstats.planning.expected_precision import shares_text
 from ldpstats.planning.power_of_tests import KINDS, contenders
 
 __all__ = [

@@ -148,20 +148,10 @@ class Query(ABC):
                 table = self._collected(lambda frame: frame.select(total))
                 n = int(table.column(0)[0].as_py() or 0)
             return pyarrow.table({"n": pyarrow.array([n], pyarrow.int64())})
-        keys = [f"c{i}" for i in range(len(names))]
-        number = narwhals.len() if count is None else narwhals.col("v").sum()
-
-        def grouped(frame: Any) -> Any:
-            chosen = picked(frame, given, [*keys, "v"][: len(given)])
-            return chosen.group_by(*keys).agg(number.alias("n")).select(*keys, "n")
-
-        table = self._collected(grouped, most_bytes)
-        if table is None:
-            raise NotAvailable(
-                f"the distinct combinations of {', '.join(map(repr, names))} take more than "
-                f"{most_bytes / 1e6:,.0f} MB: ask for fewer columns, or select rows with where="
-            )
-        return sorted_cells(plain(table.rename_columns([*names, "n"])))
+        summed = {} if count is None else {"n": narwhals.col(count)}
+        keys = {f"c{i}": narwhals.col(name) for i, name in enumerate(names)}
+        table = self._sums(names, keys, summed, most_bytes, ", or select rows with where=")
+        return sorted_cells(table.rename_columns([*names, "n"]))
 
     def weighted(
         self,
@@ -171,25 +161,37 @@ class Query(ABC):
         factors: bool = False,
         most_bytes: int = MOST_BYTES,
     ) -> tuple[Any, Any]:
-        """Distinct rows of some columns, and sums of weights; see the end of this module."""
+        """Distinct rows of some columns; and whether they are in the domain, and sums of weights.
+
+        Of each: "inside", where all expressions of the domain are true; "n", the number of rows;
+        "w0", "w1", ..., sums of the columns of weights (with `factors` of products with the first),
+        "w0w0" of squares of the first, and "bad": how many have a weight that is missing, infinite,
+        negative or, first, zero.
+        """
+        import narwhals
+
         names = list(dict.fromkeys(names))
         self._check([*names, *weights])
         for i, weight in enumerate(weights):
             if not (kind := self.type(weight)).is_numeric():
                 argument = "replicate_weights" if i else "weights"
                 raise InvalidArgument(argument, weight, f"holds {kind}: it must hold numbers")
-        table = self._collected(
-            lambda frame: added(frame, names, weights, domain, factors), most_bytes
-        )
-        if table is None:
-            raise NotAvailable(
-                f"the distinct combinations of {', '.join(map(repr, names))} take more than "
-                f"{most_bytes / 1e6:,.0f} MB: ask for fewer columns"
-            )
-        table = plain(table)
+        keys = {f"c{i}": narwhals.col(name) for i, name in enumerate(names)}
+        keys["inside"] = reduce(and_, domain) if domain else narwhals.lit(True)
+        numbers = [narwhals.col(name).cast(narwhals.Float64) for name in weights]
+        summed, bad = {}, []
+        for i, number in enumerate(numbers):
+            summed[f"w{i}"] = numbers[0] * number if i and factors else number
+            # all engines sort NaN after every number, or find no comparison with it true
+            low = number >= (0.0 if i else LEAST_WEIGHT)
+            bad.append(number.is_null() | ~(low & (number <= MOST_WEIGHT)))
+        if weights:
+            summed["w0w0"] = numbers[0] * numbers[0]
+            summed["bad"] = reduce(or_, bad).cast(narwhals.Int64)
+        table = self._sums(names, keys, summed, most_bytes)
         k = len(names)
-        keys = table.select(list(range(k))).rename_columns(names)
-        return keys, table.select(list(range(k, table.num_columns)))
+        cells = table.select(list(range(k))).rename_columns(names)
+        return cells, table.select(list(range(k, table.num_columns)))
 
     def counts(self, tests: Mapping[str, Any]) -> dict[str, int]:
         """How many rows meet each of some expressions of Narwhals, by one query."""
@@ -316,6 +318,32 @@ class Query(ABC):
 
         return self.tried(run)
 
+    def _sums(
+        self,
+        names: Sequence[str],
+        keys: Mapping[str, Any],
+        summed: Mapping[str, Any],
+        most_bytes: int,
+        more: str = "",
+    ) -> Any:
+        """The distinct keys, the number "n" of their rows, unless it is summed, and sums."""
+        import narwhals
+
+        totals = {"n": narwhals.len()} | {name: narwhals.col(name).sum() for name in summed}
+
+        def grouped(frame: Any) -> Any:
+            chosen = frame.select(*(made.alias(name) for name, made in {**keys, **summed}.items()))
+            cells = chosen.group_by(*keys).agg(*(t.alias(name) for name, t in totals.items()))
+            return cells.select(*keys, *totals)
+
+        table = self._collected(grouped, most_bytes)
+        if table is None:
+            raise NotAvailable(
+                f"the distinct combinations of {', '.join(map(repr, names))} take more than "
+                f"{most_bytes / 1e6:,.0f} MB: ask for fewer columns{more}"
+            )
+        return plain(table)
+
     def _check(self, names: Sequence[str]) -> None:
         for name in names:
             if name not in self.columns:
@@ -421,49 +449,8 @@ class Joined(Query):
         return self.left.streamed(lambda: self.right.streamed(batches))
 
 
-# -- Sums of weights by group, as an expression that every engine evaluates where its rows are ----
-# Beside the distinct combinations of the columns c0, c1, ... stand "inside": whether they are in
-# the domain, where all expressions of Narwhals are true; "n", the number of rows; "w0", "w1", ...,
-# sums of the columns of weights (with `factors` of products with the first), "w0w0" of squares of
-# the first, and "bad": how many have a weight that is missing, infinite, negative or, first, zero.
-
-
 # products of weights and squares of their sums stay far from the ends of what a number can be
 LEAST_WEIGHT, MOST_WEIGHT = 1e-50, 1e50
-
-
-def added(
-    frame: Any,
-    names: Sequence[str],
-    weights: Sequence[str],
-    domain: Sequence[Any],
-    factors: bool,
-) -> Any:
-    """The frame of `Query.weighted`, its columns of keys called c0, c1, ..."""
-    import narwhals
-
-    keys = [f"c{i}" for i in range(len(names))]
-    sums = [f"w{i}" for i in range(len(weights))]
-    made = {key: narwhals.col(name) for key, name in zip(keys, names, strict=True)}
-    made["inside"] = reduce(and_, domain) if domain else narwhals.lit(True)
-    numbers = [narwhals.col(name).cast(narwhals.Float64) for name in weights]
-    if weights:
-        first, *rest = numbers
-        made |= dict(
-            zip(sums, [first, *(first * r for r in rest)] if factors else numbers, strict=True)
-        )
-        made["w0w0"] = first * first
-        sums = [*sums, "w0w0"]
-        bad = []
-        for i, number in enumerate(numbers):
-            # all engines sort NaN after every number, or find no comparison with it true
-            low = number >= (0.0 if i else LEAST_WEIGHT)
-            bad.append(number.is_null() | ~(low & (number <= MOST_WEIGHT)))
-        made["bad"] = reduce(or_, bad).cast(narwhals.Int64)
-        sums = [*sums, "bad"]
-    chosen = frame.select(*(expression.alias(name) for name, expression in made.items()))
-    totals = [narwhals.len().alias("n"), *(narwhals.col(name).sum() for name in sums)]
-    return chosen.group_by(*keys, "inside").agg(*totals).select(*keys, "inside", "n", *sums)
 
 
 def faults(name: str, positive: bool) -> dict[str, Any]:

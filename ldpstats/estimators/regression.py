@@ -3,7 +3,7 @@
 A likelihood of private predictors may have several maxima, or none at finite parameters. Corrected
 scores need no law of the predictors: ``sum_i w_i sum_c phi_ic s(y_i, c, z_i; theta)`` has mean zero
 at the true parameters, as phi_ic is an unbiased indicator of the configuration c of the private
-predictors. It is the derivative of a corrected log-likelihood (`CorrectedLikelihood`) that may have
+predictors. It is the derivative of a corrected log-likelihood (`CompletedLikelihood`) that may have
 several local maxima, or none.
 
 Which root is taken. Let the indicators be shrunk to their means by a factor t. For every t in
@@ -24,7 +24,7 @@ epsilon .5 .93 to .98.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -33,7 +33,7 @@ import numpy.typing as npt
 
 from ldpstats.errors import NotAvailable, NotIdentified
 from ldpstats.likelihood.regression import (
-    CorrectedLikelihood,
+    CompletedLikelihood,
     ExpectedInformation,
     Multinomial,
     Normal,
@@ -46,7 +46,6 @@ from ldpstats.likelihood.regression import (
 
 __all__ = [
     "COVARIANCES",
-    "BoundedMaximum",
     "Corrected",
     "Found",
     "LeastSquares",
@@ -59,7 +58,6 @@ __all__ = [
     "flat_direction",
     "least_squares",
     "maximise",
-    "maximise_bounded",
     "search",
     "search_bounded",
 ]
@@ -336,55 +334,20 @@ def expectation_maximisation(
 
 def _em_step(likelihood: RegressionLikelihood, theta: Array) -> Array:
     """The fit to data completed under theta."""
-    m = likelihood.n_outcome
+    m, n, answers = likelihood.n_outcome, likelihood.n, likelihood.seen
     posterior = likelihood.posterior(theta)  # (n, C)
-    parts = []
-    for c, design in enumerate(likelihood.designs):
-        weights = likelihood.weights * posterior[:, c]
-        if isinstance(likelihood.seen, Seen):
-            joint = likelihood.seen[:] * likelihood.outcome.mean(design.eta(theta[:m]))
-            joint /= joint.sum(axis=1, keepdims=True)
-            k = joint.shape[1]
-            for y in range(k):
-                at = np.full(likelihood.n, y)
-                parts.append((design, Seen(np.eye(k), at), weights * joint[:, y]))
-        else:
-            parts.append((design, likelihood.seen, weights))
-    complete = [
-        RegressionLikelihood(likelihood.outcome, (design,), seen, weights)
-        for design, seen, weights in parts
-    ]
-    beta = _fit(complete, theta[:m])
+    if isinstance(answers, Seen):
+        means = [likelihood.outcome.mean(one.eta(theta[:m])) for one in likelihood.designs]
+        joint = np.stack([answers[:] * mean for mean in means], axis=1)  # (n, C, k)
+        answers = joint / joint.sum(axis=2, keepdims=True)
+    how = likelihood.outcome, likelihood.designs, posterior, answers, likelihood.weights
+    whole = CompletedLikelihood(*how)
+    beta = maximise(whole.evaluate, whole.value, theta[:m]).theta
     if likelihood.marginal is None:
         return beta
-    C = len(likelihood.designs)
-    marginals = [
-        RegressionLikelihood(
-            Multinomial(C),
-            (likelihood.marginal,),
-            Seen(np.eye(C), np.full(likelihood.n, c)),
-            likelihood.weights * posterior[:, c],
-        )
-        for c in range(C)
-    ]
-    return np.append(beta, _fit(marginals, theta[m:]))
-
-
-def _fit(parts: list[RegressionLikelihood], start: Array) -> Array:
-    """The maximum of the sum of several likelihoods of the same parameters."""
-
-    def value(theta: Array) -> float:
-        return sum(part.value(theta) for part in parts)
-
-    def evaluate(theta: Array) -> tuple[float, Array, Array]:
-        every = [part.evaluate(theta) for part in parts]
-        return (
-            sum(one[0] for one in every),
-            np.sum([one[1] for one in every], axis=0),
-            np.sum([one[2] for one in every], axis=0),
-        )
-
-    return maximise(evaluate, value, start).theta
+    every = Multinomial(len(likelihood.designs)), (likelihood.marginal,)
+    law = CompletedLikelihood(*every, np.ones((n, 1)), posterior, likelihood.weights)
+    return np.append(beta, maximise(law.evaluate, law.value, theta[m:]).theta)
 
 
 # -- Newton's method for smooth functions that need not be concave --------------------------------
@@ -397,43 +360,37 @@ _LONGEST = 20.0  # times what parameters are, and one more, that a step may be l
 _ENOUGH = 1e-4  # of the predicted gain, that a step must reach
 _HALVINGS = 40
 _ROUNDING = 1e-18  # decrement relative to the value, far below any standard error
+_INWARD = 1e-9  # slope that leads away from a bound
 
 
 @dataclass(frozen=True, eq=False)
 class Maximum:
     """Where an iteration ended.
 
-    Parameters
-    ----------
-    theta : array, shape (p,)
-    value : float
-    score : array, shape (p,)
-    hessian : array, shape (p, p)
-    decrement : float
-        ``s' (-H)^-1 s`` over the free parameters: twice the gain that a quadratic would still
-        have.
-    converged : bool
-    n_iter : int
+    `decrement` is ``s' (-H)^-1 s`` over the free parameters: twice the gain that a quadratic would
+    still have. `held`, (p,), is what a bound holds, or the caller.
     """
 
-    theta: Array
+    theta: Array  # (p,)
     value: float
-    score: Array
-    hessian: Array
+    score: Array  # (p,)
+    hessian: Array  # (p, p)
     decrement: float
     converged: bool
     n_iter: int
+    held: Mask = field(default_factory=lambda: np.zeros(0, dtype=bool))
 
 
 def maximise(
     evaluate: Evaluate,
     value: Callable[[Array], float],
     start: Array,
-    free: Array | None = None,
+    free: Mask | None = None,
     maxiter: int = 100,
     tolerance: float = 0.0,
     stop: Callable[[Array], bool] | None = None,
     units: Array | None = None,
+    bounded: Mask | None = None,
 ) -> Maximum:
     """Maximise a function by damped Newton steps.
 
@@ -443,25 +400,36 @@ def maximise(
     the gain that is left, is small enough; by default what rounding leaves. `stop` ends the
     iteration early where it is true of theta. `units` make parameters of standardised ones, ``theta
     = units @ z``: in these the curvature of a covariate is told from rounding whose mean is very
-    many of its standard deviations.
+    many of its standard deviations. Parameters that are `bounded` stay in [0, 1]: a step ends at
+    the first bound, and what a bound holds is let go where the slope leads inside.
     """
     theta = np.array(start, dtype=np.float64)
     free = np.ones(theta.shape, dtype=bool) if free is None else free
-    own = None if units is None else units[np.ix_(free, free)]
+    bounded = np.zeros(theta.shape, dtype=bool) if bounded is None else bounded & free
+    held = ~free | (bounded & ((theta <= 0.0) | (theta >= 1.0)))
     there, score, hessian = evaluate(theta)
     decrement, n_iter, settled = np.inf, 0, False
     while n_iter < maxiter:
         n_iter += 1
-        inner = hessian[np.ix_(free, free)]
-        direction, decrement, is_peak = _newton_step(score[free], inner, theta[free], own)
-        limit = max(tolerance, _ROUNDING * (1.0 + abs(there)))
-        if decrement <= limit and is_peak:
-            settled = True
-            break
-        length, moved = 1.0, False
+        moves = np.ix_(~held, ~held)
+        own, step = None if units is None else units[moves], np.zeros(theta.shape)
+        step[~held], decrement, is_peak = _newton_step(
+            score[~held], hessian[moves], theta[~held], own
+        )
+        if decrement <= max(tolerance, _ROUNDING * (1.0 + abs(there))) and is_peak:
+            inward = bounded & held & (np.where(theta <= 0.0, score, -score) > _INWARD)
+            if not inward.any():
+                settled = True
+                break
+            held = held & ~inward
+            continue
+        room = np.full(theta.shape, np.inf)
+        falls, grows = bounded & (step < 0.0), bounded & (step > 0.0)
+        room[falls], room[grows] = theta[falls] / -step[falls], (1.0 - theta[grows]) / step[grows]
+        length, moved = min(1.0, float(room.min())), False
         for _ in range(_HALVINGS):
-            tried = theta.copy()
-            tried[free] += length * direction
+            tried, met = theta + length * step, room <= length
+            tried[met] = step[met] > 0.0
             at = value(tried)
             if at >= there + _ENOUGH * length * decrement or (
                 decrement < 1e-9 * (1.0 + abs(there)) and at >= there - 1e-13 * (1.0 + abs(there))
@@ -472,11 +440,34 @@ def maximise(
         if not moved:  # rounding allows no further gain
             settled = decrement <= 1e-10 * (1.0 + abs(there))
             break
-        theta = tried
+        theta, held = tried, held | met
         there, score, hessian = evaluate(theta)
         if stop is not None and stop(theta):
             break
-    return Maximum(theta, there, score, hessian, float(decrement), settled, n_iter)
+    return Maximum(theta, there, score, hessian, float(decrement), settled, n_iter, held)
+
+
+def search_bounded(
+    likelihood: Objective, m: int, start: Array, units: Array
+) -> tuple[Maximum, list[Maximum]]:
+    """The highest maximum with the last m parameters all over [0, 1]^m, and others as high."""
+    met, count, bounded = [], 4 + 3 * m, np.arange(start.size) >= start.size - m
+    grid = (np.arange(count) + 0.5) / count
+    each = [grid[(np.arange(count) * (2 * j + 1) + j) % count] for j in range(m)]
+    for theta in (np.full(m, 0.1), *np.array(each).T):
+        first = np.append(start[:-m], theta)
+        if np.isfinite(likelihood.value(first)):
+            how = likelihood.evaluate, likelihood.value, first, None, 200, 0.0, None, units
+            met.append(maximise(*how, bounded))
+    best = max(met, key=lambda one: one.value)
+    rivals = [
+        one
+        for one in met
+        if one.converged
+        and best.value - one.value < 1e-6
+        and np.abs(np.linalg.solve(units, one.theta - best.theta)).max() > 1e-2
+    ]
+    return best, rivals
 
 
 def _newton_step(
@@ -670,9 +661,8 @@ class Corrected:
     bread^-1`` with M that of the sum. `value` is the corrected log-likelihood (nan for a number),
     `scale` the estimated residual variance of a number, which may be negative (nan for others).
     `n_roots` counts the local maxima that were met, and `on_path` says whether the root ends the
-    path that leads to the consistent one; where it does not, it is the root with the smallest
-    `spread`: the root mean square of the linear predictors about their mean, over respondents and
-    configurations; nan for a number. Above 4 the estimate is far out: the reports say little.
+    path that leads to the consistent one; where it does not, it is the root whose linear predictors
+    spread least.
     """
 
     theta: Array
@@ -684,13 +674,6 @@ class Corrected:
     n_iter: int
     n_roots: int
     on_path: bool
-    spread: float
-
-    def covariance(self, weights: Array | None = None) -> Array:
-        """The sandwich of independent respondents, shape (P, P)."""
-        rows = self.influence if weights is None else self.influence * weights[:, None]
-        half = np.linalg.solve(self.bread, rows.T)
-        return np.asarray(half @ half.T)
 
 
 def corrected(
@@ -731,7 +714,7 @@ def corrected(
     w = np.ones(len(phi)) if weights is None else weights
     if isinstance(outcome, Normal):
         return _corrected_least_squares(made, phi, response, w)
-    target = CorrectedLikelihood(outcome, made, phi, response, w)
+    target = CompletedLikelihood(outcome, made, phi, response, w)
     zero = np.zeros(target.size)
     begin, n_first = _local_maximum(target.smoothed(0.0), zero, zero)  # concave: no news of x yet
     if begin is None:
@@ -765,7 +748,6 @@ def corrected(
         n_iter=total,
         n_roots=len(met),
         on_path=last is not None,
-        spread=target.spread(theta),
     )
 
 
@@ -797,11 +779,11 @@ def _corrected_least_squares(
         resid = off[c] - design.X @ beta
         influence += design.X * (phi[:, c] * resid)[:, None]
         square += float((w * phi[:, c]) @ resid**2)
-    scale, nan = square / float(w.sum()), float("nan")
-    return Corrected(beta, influence, bread, nan, scale, True, 1, 1, True, nan)
+    scale = square / float(w.sum())
+    return Corrected(beta, influence, bread, float("nan"), scale, True, 1, 1, True)
 
 
-def _end_of_path(target: CorrectedLikelihood, begin: Array) -> tuple[Array | None, int]:
+def _end_of_path(target: CompletedLikelihood, begin: Array) -> tuple[Array | None, int]:
     """The end of the path of maxima from smoothed indicators to those of the reports."""
     at, t, step, total = begin, 0.0, _FIRST, 0
     while t < 1.0:
@@ -820,7 +802,7 @@ def _end_of_path(target: CorrectedLikelihood, begin: Array) -> tuple[Array | Non
 
 
 def _local_maximum(
-    target: CorrectedLikelihood, start: Array, reference: Array
+    target: CompletedLikelihood, start: Array, reference: Array
 ) -> tuple[Array | None, int]:
     """The local maximum that short steps uphill lead to, None if there is none; and the steps.
 
@@ -922,136 +904,3 @@ class Penalised:
         if bend is not None:
             hessian[:m, :m] += bend
         return value + penalty, score, hessian
-
-
-# -- Maxima of smooth functions of which some parameters are bounded ------------------------------
-
-
-_ROUNDS = 200
-_LEAST_CURVED = 1e-8  # of the scaled curvature: flatter directions are taken to be of this one
-_LONGEST_STANDARDISED = 3.0  # that a step of a standardised parameter may be
-_DONE = 1e-10  # Newton decrement
-
-
-class Bounded(Protocol):
-    """What is maximised: a function of p parameters, and of m more in [0, 1]."""
-
-    @property
-    def p(self) -> int: ...
-    @property
-    def m(self) -> int: ...
-    def value(self, x: Array) -> float: ...
-    def evaluate(self, x: Array) -> tuple[float, Array, Array]: ...
-
-
-@dataclass(frozen=True, eq=False)
-class BoundedMaximum:
-    """Where an iteration ended; `held`, (d,), is what a bound holds, or the caller."""
-
-    x: Array
-    value: float
-    score: Array
-    hessian: Array
-    held: Mask
-    converged: bool
-    n_iter: int
-
-
-def maximise_bounded(
-    likelihood: Bounded, start: Array, units: Array, fixed: Mask | None = None
-) -> BoundedMaximum:
-    """Maximise over beta and theta in [0, 1] by damped Newton steps, all but what is `fixed`.
-
-    A step ends at the first bound; what a bound holds is let go where the slope leads inside.
-    """
-    fixed = np.zeros(start.shape, dtype=bool) if fixed is None else fixed
-    inside = np.arange(start.size) >= likelihood.p
-    x, n_iter, settled = start.copy(), 0, False
-    held = fixed | (inside & ((x <= 0.0) | (x >= 1.0)))
-    value, score, hessian = likelihood.evaluate(x)
-    while n_iter < _ROUNDS:
-        n_iter += 1
-        step, decrement = _bounded_step(score, hessian, units, ~held)
-        if decrement <= _DONE * (1.0 + abs(value) * 1e-6):
-            inward = inside & ~fixed & held & np.where(x <= 0.0, score > 1e-9, score < -1e-9)
-            if not inward.any():
-                settled = True
-                break
-            held = held & ~inward
-            continue
-        moved, bound = _bounded_point(likelihood.value, x, step, value, decrement, inside & ~held)
-        if moved is None:
-            settled = decrement < 1e-6 * (1.0 + abs(value))
-            break
-        x, held = moved, held | bound
-        value, score, hessian = likelihood.evaluate(x)
-    return BoundedMaximum(x, value, score, hessian, held, settled, n_iter)
-
-
-def search_bounded(
-    likelihood: Bounded, start: Array, units: Array, fixed: Mask | None = None
-) -> tuple[BoundedMaximum, list[BoundedMaximum]]:
-    """The highest maximum from theta all over [0, 1]^m, and others that are as high.
-
-    `start` gives beta; where `fixed`, theta too.
-    """
-    fixed = np.zeros(start.shape, dtype=bool) if fixed is None else fixed
-    met, m, count = [], likelihood.m, 4 + 3 * likelihood.m
-    grid = (np.arange(count) + 0.5) / count
-    each = [grid[(np.arange(count) * (2 * j + 1) + j) % count] for j in range(m)]
-    for theta in (np.full(m, 0.1), *np.array(each).T):
-        first = start.copy()
-        first[likelihood.p :] = np.where(fixed[likelihood.p :], start[likelihood.p :], theta)
-        if np.isfinite(likelihood.value(first)):
-            met.append(maximise_bounded(likelihood, first, units, fixed))
-    best = max(met, key=lambda one: one.value)
-    rivals = [
-        one
-        for one in met
-        if one.converged
-        and best.value - one.value < 1e-6
-        and np.abs(np.linalg.solve(units, one.x - best.x)).max() > 1e-2
-    ]
-    return best, rivals
-
-
-def _bounded_step(score: Array, hessian: Array, units: Array, free: Mask) -> tuple[Array, float]:
-    """Newton's step in standardised parameters, uphill in every direction."""
-    step = np.zeros(score.shape)
-    if not free.any():
-        return step, 0.0
-    own = units[np.ix_(free, free)]
-    g = own.T @ score[free]
-    curved = -own.T @ hessian[np.ix_(free, free)] @ own
-    # where a constant is fixed, the others have units as different as covariates have
-    scale = np.sqrt(np.abs(np.diagonal(curved)))
-    scale = np.where(scale > 0.0, scale, 1.0)
-    size, axes = np.linalg.eigh(curved / np.outer(scale, scale))
-    size = np.maximum(np.abs(size), _LEAST_CURVED * max(float(np.abs(size).max()), 1e-300))
-    scaled = axes @ ((axes.T @ (g / scale)) / size) / scale
-    scaled *= min(1.0, _LONGEST_STANDARDISED / max(float(np.abs(scaled).max()), 1e-300))
-    step[free] = own @ scaled
-    return step, float(g @ scaled)
-
-
-def _bounded_point(
-    value: Callable[[Array], float],
-    x: Array,
-    step: Array,
-    there: float,
-    decrement: float,
-    bounded: Mask,
-) -> tuple[Array | None, Mask]:
-    """The point that a step leads to, halved until the function rises, and what meets a bound."""
-    room = np.full(x.shape, np.inf)
-    down, up = bounded & (step < 0.0), bounded & (step > 0.0)
-    room[down], room[up] = x[down] / -step[down], (1.0 - x[up]) / step[up]
-    length = min(1.0, float(room.min()))
-    for _ in range(50):
-        tried = x + length * step
-        at = bounded & (room <= length)
-        tried[at] = np.where(step[at] < 0.0, 0.0, 1.0)
-        if value(tried) >= there + 1e-4 * length * decrement:
-            return tried, at
-        length *= 0.5
-    return None, np.zeros(x.shape, dtype=bool)

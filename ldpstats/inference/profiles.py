@@ -17,13 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.estimators.parametric import climb, continued, wide_bounds
-from ldpstats.estimators.regression import (
-    BoundedMaximum,
-    Maximum,
-    Objective,
-    maximise,
-    maximise_bounded,
-)
+from ldpstats.estimators.regression import Maximum, Objective, maximise
 from ldpstats.likelihood.parametric import ParametricLikelihood
 from ldpstats.likelihood.predictors import ParametricRegression
 
@@ -388,18 +382,18 @@ _DROP_ERROR = 1e-4  # of the drop in log-likelihood
 
 def drop_at(
     likelihood: ParametricRegression,
-    top: BoundedMaximum,
+    top: Maximum,
     units: Array,
     index: int,
     value: float,
 ) -> float:
     """Fall of the profile log-likelihood from its top where a parameter has this value."""
-    return _profile(likelihood, top, units, index, value, top.x)[0]
+    return _profile(likelihood, top, units, index, value, top.theta)[0]
 
 
 def bounded_profile(
     likelihood: ParametricRegression,
-    top: BoundedMaximum,
+    top: Maximum,
     units: Array,
     index: int,
     drop: float,
@@ -420,18 +414,18 @@ def bounded_profile(
 
 def _profile(
     likelihood: ParametricRegression,
-    top: BoundedMaximum,
+    top: Maximum,
     units: Array,
     index: int,
     value: float,
     near: Array,
 ) -> tuple[float, Array]:
     """The fall at a value, and where it is met; the better of two starts."""
-    fixed = np.arange(top.x.size) == index
+    fixed = np.arange(top.theta.size) == index
     if not top.held[index]:  # coefficients at infinity stay there, where all is flat
-        fixed |= top.held & (np.arange(top.x.size) < likelihood.p)
+        fixed |= top.held & (np.arange(top.theta.size) < likelihood.p)
     best, at, along = np.inf, near, _bounded_direction(top, units, index)
-    for begun in (near, top.x):
+    for begun in (near, top.theta):
         start = begun + (value - begun[index]) * along
         start[index] = value
         inside = slice(likelihood.p, None)
@@ -439,15 +433,17 @@ def _profile(
         start[inside] = np.where(free, np.clip(start[inside], 1e-3, 1.0 - 1e-3), start[inside])
         if not np.isfinite(likelihood.value(start)):
             continue
-        met = maximise_bounded(likelihood, start, units, fixed)
+        bounded = np.arange(start.size) >= likelihood.p
+        how: dict[str, Any] = {"tolerance": _CLOSER, "units": units, "bounded": bounded}
+        met = maximise(likelihood.evaluate, likelihood.value, start, ~fixed, **how)
         if top.value - met.value < best:
-            best, at = top.value - met.value, met.x
+            best, at = top.value - met.value, met.theta
     return max(best, 0.0), at
 
 
-def _bounded_direction(top: BoundedMaximum, units: Array, index: int) -> Array:
+def _bounded_direction(top: Maximum, units: Array, index: int) -> Array:
     """How the other parameters follow one at the top of the likelihood, by its curvature."""
-    direction = np.zeros(top.x.shape)
+    direction = np.zeros(top.theta.shape)
     direction[index] = 1.0
     rest = ~top.held
     rest[index] = False
@@ -465,7 +461,7 @@ def _bounded_direction(top: BoundedMaximum, units: Array, index: int) -> Array:
 
 def _bounded_limit(
     likelihood: ParametricRegression,
-    top: BoundedMaximum,
+    top: Maximum,
     units: Array,
     index: int,
     drop: float,
@@ -474,10 +470,10 @@ def _bounded_limit(
     at_zero: float | None,
 ) -> float:
     """One limit, by bisection and regula falsi on the root of the fall, which is nearly linear."""
-    center = float(top.x[index])
+    center = float(top.theta[index])
     if center == end:
         return end
-    inner, inner_fall, near = center, 0.0, top.x
+    inner, inner_fall, near = center, 0.0, top.theta
     outer, rejected = center + step, False
     if at_zero is not None and center * step < 0.0:  # zero lies on this side
         rejected = at_zero > drop

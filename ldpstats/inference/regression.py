@@ -28,7 +28,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.inference.designs.linearisation import Ratios, Sample, Scores, estimated_totals
-from ldpstats.likelihood.regression import Multinomial, Outcome, Predictors
+from ldpstats.likelihood.regression import Outcome, Predictors
+from ldpstats.likelihood.regression import RegressionLikelihood as Points
 
 __all__ = [
     "MOST_CLUSTERS",
@@ -257,69 +258,18 @@ class Average:
         return cls(values, np.vstack([part.gradient for part in parts]))
 
 
-@dataclass(frozen=True, eq=False)
-class Points:
-    """Rows of covariates at which the law of the true answers is evaluated.
+def _chances(points: Points, theta: Array) -> tuple[Array, Array | None]:
+    """Probabilities of the configurations, (n, C), and their derivatives, (n, C, C - 1).
 
-    Parameters
-    ----------
-    outcome : Outcome
-    designs : tuple of Predictors
-        One for each configuration of the private predictors; one alone if their values are given.
-    marginal : Predictors or None
-        Of the law of the configurations; None for one design.
-    weights : array, shape (n,)
-    size : int
-        Number of all parameters.
-    seen : array, shape (n, C), optional
-        Likelihoods of the reports on the private predictors, which the law is then given too.
+    Given the reports on the private predictors, where `points` have them.
     """
-
-    outcome: Outcome
-    designs: tuple[Predictors, ...]
-    marginal: Predictors | None
-    weights: Array
-    size: int
-    seen: Array | None = None
-
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-        return len(self.weights)
-
-    @property
-    def n_outcome(self) -> int:
-        """Number of parameters of the outcome."""
-        return self.designs[0].size
-
-    def take(self, rows: Any) -> Points:
-        """Some rows."""
-        return replace(
-            self,
-            designs=tuple(design.take(rows) for design in self.designs),
-            marginal=None if self.marginal is None else self.marginal.take(rows),
-            weights=self.weights[rows],
-            seen=None if self.seen is None else self.seen[rows],
-        )
-
-    def law(self, theta: Array) -> tuple[Array, Array | None]:
-        """Probabilities of the configurations, (n, C), and their derivatives, (n, C, C - 1)."""
-        if self.marginal is None:
-            return np.ones((self.n, 1)), None
-        law = Multinomial(len(self.designs))
-        eta = self.marginal.eta(theta[self.n_outcome :])
-        if self.seen is None:
-            return law.mean(eta), law.jacobian(eta)
-        posterior = law.mean(eta) * self.seen
-        posterior /= posterior.sum(axis=1, keepdims=True)
-        return posterior, posterior[:, :, None] * (np.eye(law.k)[:, 1:] - posterior[:, None, 1:])
-
-    def blocks(self, width: int) -> Iterator[tuple[slice, Points]]:
-        """Parts whose arrays of so many numbers a row fit in the cache."""
-        step = max(256, _CACHED // max(width, 1))
-        for start in range(0, self.n, step):
-            rows = slice(start, min(start + step, self.n))
-            yield rows, self if step >= self.n else self.take(rows)
+    law = points.law(theta)
+    if points.marginal is None:
+        return law, None
+    if points.B is not None:
+        law = law * points.B[:]
+        law /= law.sum(axis=1, keepdims=True)
+    return law, law[:, :, None] * (np.eye(law.shape[1])[:, 1:] - law[:, None, 1:])
 
 
 def average(
@@ -337,17 +287,18 @@ def average(
     beta, gamma = theta[:m], theta[m:]
     some = range(len(points.designs)) if chosen is None else chosen
     q = points.outcome.q
-    width = q * max(getattr(points.outcome, "k", 1), 1) * (q + 1)
+    width, done = q * max(getattr(points.outcome, "k", 1), 1) * (q + 1), 0
     value: Any = 0.0
     gradient: Any = 0.0
-    for rows, part in points.blocks(width):
-        law, bend = part.law(theta)
+    for part in points.blocks(max(256, _CACHED // width)):
+        law, bend = _chances(part, theta)
+        rows, done = slice(done, done + part.n), done + part.n
         for c in some:
             w = part.weights if factor is None else part.weights * factor[c][rows]
             values, first = of(part.designs[c].eta(beta))
             u = w * law[:, c]
             value = value + u @ values
-            slopes = np.zeros((values.shape[1], points.size))
+            slopes = np.zeros((values.shape[1], theta.size))
             for a in range(values.shape[1]):
                 slopes[a, :m] = part.designs[c].adjoint(beta, u[:, None] * first[:, a])
                 if bend is not None:
@@ -362,7 +313,7 @@ def means(outcome: Outcome, logarithm: bool = False) -> Function:
     """The mean of the outcome (probabilities of its categories), or its logarithm."""
 
     def of(eta: Array) -> tuple[Array, Array]:
-        mean, first = outcome.mean(eta), outcome.jacobian(eta)
+        mean, first = outcome.moments(eta, 1)
         if not logarithm:
             return mean, first
         return np.log(mean), first / mean[:, :, None]
@@ -377,9 +328,8 @@ def ones(eta: Array) -> tuple[Array, Array]:
 
 def _rates(outcome: Outcome, logarithm: bool, eta: Array) -> tuple[Array, Array]:
     """Derivatives of the mean, or of its logarithm, by the predictors, (n, k q), and of these."""
-    first, second = outcome.jacobian(eta), outcome.curvature(eta)
+    mean, first, second = outcome.moments(eta, 2)
     if logarithm:
-        mean = outcome.mean(eta)
         first = first / mean[:, :, None]
         second = second / mean[:, :, None, None]
         second = second - first[:, :, :, None] * first[:, :, None, :]
@@ -420,8 +370,8 @@ def marginal_effects(
             gradient[a, :m] += at.adjoint(theta[:m], G) - zero.adjoint(theta[:m], G)
         gradients.append(gradient)
     if not values:
-        return Average(np.zeros(0), np.zeros((0, points.size)))
-    stacked = np.array(gradients).transpose(1, 0, 2).reshape(-1, points.size)
+        return Average(np.zeros(0), np.zeros((0, theta.size)))
+    stacked = np.array(gradients).transpose(1, 0, 2).reshape(-1, theta.size)
     return Average(np.array(values).T.ravel(), stacked)
 
 
@@ -431,7 +381,7 @@ def effects_of_rows(
     """The derivatives of `marginal_effects` in each row, (n, k, m)."""
     m, some = points.n_outcome, list(columns)
     effects: Any = 0.0
-    law = points.law(theta)[0]
+    law = _chances(points, theta)[0]
     at, zero = _units(points.designs[0])
     slopes = np.asarray(at.eta(theta[:m]) - zero.eta(theta[:m]))[some]
     of = partial(_rates, points.outcome, method.startswith("ey"))
@@ -450,22 +400,21 @@ def row_means(points: Points, theta: Array, V: Array | None = None) -> tuple[Arr
         none = points.outcome.mean(points.designs[0].eta(beta))
         return none, None if V is None else none
     values, variances = [], []
-    for _, part in points.blocks(points.size + points.outcome.q**2 * 8):
-        law, bend = part.law(theta)
+    for part in points.blocks(max(256, _CACHED // (theta.size + points.outcome.q**2 * 8))):
+        law, bend = _chances(part, theta)
         etas = [design.eta(beta) for design in part.designs]
-        each = [points.outcome.mean(eta) for eta in etas]
-        values.append(np.sum([law[:, c, None] * one for c, one in enumerate(each)], axis=0))
+        moments = [points.outcome.moments(eta, V is not None) for eta in etas]
+        values.append(np.sum([law[:, c, None] * one[0] for c, one in enumerate(moments)], axis=0))
         if V is None:
             continue
-        first = [points.outcome.jacobian(eta) for eta in etas]
         variance = np.empty(values[-1].shape)
         for a in range(variance.shape[1]):
-            G = np.zeros((part.n, points.size))
+            G = np.zeros((part.n, theta.size))
             for c, design in enumerate(part.designs):
-                G[:, :m] += design.rows(beta, law[:, c, None] * first[c][:, a])
+                G[:, :m] += design.rows(beta, law[:, c, None] * moments[c][1][:, a])
                 if bend is not None:
                     assert part.marginal is not None
-                    G[:, m:] += part.marginal.rows(gamma, each[c][:, a, None] * bend[:, c])
+                    G[:, m:] += part.marginal.rows(gamma, moments[c][0][:, a, None] * bend[:, c])
             # parameters by which nothing changes need no variance
             forms = np.einsum("np,np->n", G @ np.where(np.isnan(V), 0.0, V), G)
             lost = G[:, np.isnan(np.diagonal(V))].any(axis=1)

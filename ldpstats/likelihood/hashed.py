@@ -86,6 +86,7 @@ _PAIR = 32.0  # multiplications of a dense product in the time that one pair of 
 _ADDED = 4.0  # multiplications of a dense product in the time that an addition of rows takes
 _FEW = 8.0  # owners that share a candidate's cell, below which they are too few to fill a cache
 _ROWS = 128  # rows, or columns, of a Gram matrix that are filled at a time, where they are many
+TOLERANCE = 1e-12  # of the length of a gradient
 _APART = 1e-6  # difference by which an entry of the probe counts as not determined
 _RANK = 1e-10  # pivots of the scaled normal equations below which candidates are not separated
 
@@ -306,22 +307,13 @@ def mirror(lower: Array) -> Array:
     return lower
 
 
-@dataclass(frozen=True, eq=False)
-class LeastSquares:
-    """A weighted least squares estimate, (S,), and the relative length of the gradient left."""
-
-    p: Array
-    n_iter: int
-    residual: float
-    converged: bool
-
-
 def least_squares(
-    design: HashDesign, weights: Array, rhs: Array, tol: float = 1e-12, max_iter: int = 1000
-) -> LeastSquares:
-    """Minimise ``(rhs - A p)' diag(weights) (rhs - A p)`` by conjugate gradients, scaled; one p.
+    design: HashDesign, weights: Array, rhs: Array, tol: float = TOLERANCE, max_iter: int = 1000
+) -> tuple[Array, int, float]:
+    """Minimise ``(rhs - A p)' diag(weights) (rhs - A p)`` by conjugate gradients, scaled.
 
-    They run again from the true gradient where rounding has left more than `tol`.
+    A p, the steps, and the relative length of the gradient that is left. They run again from the
+    true gradient where rounding has left more than `tol`.
     """
     diagonal = design.normal_diagonal(weights)
     scale = np.divide(1.0, diagonal, out=np.zeros(diagonal.shape), where=diagonal > 0.0)
@@ -342,8 +334,7 @@ def least_squares(
         p += change
         if left > 0.5 * before:
             break
-    residual = left / first if first > 0.0 else 0.0
-    return LeastSquares(p, steps, residual, residual <= tol)
+    return p, steps, left / first if first > 0.0 else 0.0
 
 
 def _length(gradient: Array, scale: Array) -> float:
@@ -372,17 +363,15 @@ def _conjugate_gradients(
     return x, max_iter
 
 
-def undetermined(
-    design: HashDesign, weights: Array, tol: float = 1e-12, max_iter: int = 1000
-) -> Array:
+def undetermined(design: HashDesign, weights: Array) -> Array:
     """Positions, rising, of the candidates that the equations do not determine.
 
     A fixed g is recovered from A g by `least_squares`; an entry that differs has a null direction.
     """
     golden = np.arange(design.shape[1]) * (np.sqrt(5.0) - 1.0) / 2.0 % 1.0
     probe = golden * (1.0 + golden) - 5.0 / 6.0  # no two alike, no differences alike, mean zero
-    fit = least_squares(design, weights, design.times(probe), tol, max_iter)
-    return np.flatnonzero(np.abs(fit.p - probe) > _APART)
+    p, _, _ = least_squares(design, weights, design.times(probe))
+    return np.flatnonzero(np.abs(p - probe) > _APART)
 
 
 def cholesky_inverse(M: Array) -> Array | None:
@@ -535,9 +524,9 @@ class CohortMoments(Moments):
         how = "least squares of the hashed candidates"
         if self.k > _SMALL and len(self.sources) == 1:
             source = self.sources[0]
-            fit = least_squares(source.design, source.weights, source.moved)
-            if fit.converged:
-                return fit.p, f"{how}, by {fit.n_iter} conjugate gradients"
+            p, steps, left = least_squares(source.design, source.weights, source.moved)
+            if left <= TOLERANCE:
+                return p, f"{how}, by {steps} conjugate gradients"
         right = [s.design.adjoint(s.weights * s.moved) for s in self.sources]
         return self.inverse @ np.sum(right, axis=0), f"{how}, by Cholesky"
 

@@ -139,14 +139,20 @@ class JointMoments(Moments):
         """
         if len(self.strata) > 1 or not self.complete:
             return self.plug_in()
-        stratum = self.strata[0]
-        for v, name in enumerate(self.names):
-            stratum = stratum.unbiased(v, name)
+        stratum = self.unbiased
         mean = stratum.rows.adjoint(stratum.first) / self.nobs
         square = stratum.rows.adjoints(stratum.second)[1] / self.nobs
         variances = square - mean**2
         least = _ROUNDING * square
         return project_simplex(self.estimate()[0], np.where(variances > least, variances, 0.0))
+
+    @cached_property
+    def unbiased(self) -> Stratum:
+        """The first stratum, with features whose means are the indicators of the categories."""
+        stratum = self.strata[0]
+        for v, name in enumerate(self.names):
+            stratum = stratum.unbiased(v, name)
+        return stratum
 
     def summing_to_one(self) -> JointMoments:
         """These moments from features that sum to one over the categories of their variable.
@@ -209,10 +215,7 @@ class JointMoments(Moments):
         """Variances of the estimate, shape (k,), without their covariances; one stratum."""
         if len(self.strata) > 1:
             raise NotAvailable("variances alone are of one stratum: use fewer cells, or groups")
-        stratum = self.strata[0]
-        listing = stratum.listing
-        for v, name in enumerate(self.names):
-            stratum = stratum.unbiased(v, name)
+        stratum, listing = self.unbiased, self.strata[0].listing
         if stratum.listing is not None and listing is not None:
             law = listing.plug_in(self.plug_in())
             mean, square = stratum.listing.features.adjoints(law)

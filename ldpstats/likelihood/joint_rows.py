@@ -125,18 +125,18 @@ class JointRows(Rows):
     def mix_each(self, p: Array) -> Array:
         if not self.is_table:
             return super().mix_each(p)
-        tables: Array = contract_each(p.reshape(len(p), *self.sizes), self._matrices, 1)
+        tables: Array = contract(p.reshape(len(p), *self.sizes), self._matrices, 1, 1)
         return np.asarray(tables.reshape(len(p), -1)[:, self._table])
 
     def adjoint_each(self, v: Array) -> Array:
         if not self.is_table:
             return super().adjoint_each(v)
         assert self._table is not None
-        extent = [len(factor.W) for factor in self.factors]
+        extent = self._extent
         places = self._table + prod(extent) * np.arange(len(v))[:, None]
         tables = np.bincount(places.ravel(), v.ravel(), len(v) * prod(extent))
         tables = tables.reshape(len(v), *extent)
-        return np.asarray(contract_each(tables, self._matrices, 0).reshape(len(v), -1))
+        return np.asarray(contract(tables, self._matrices, 0, 1).reshape(len(v), -1))
 
     def adjoints(self, v: Array) -> tuple[Array, Array]:
         if self.is_table:
@@ -227,10 +227,15 @@ class JointRows(Rows):
     # ---- through the table of all combinations of the variables' distinct reports
 
     @cached_property
+    def _extent(self) -> list[int]:
+        """Distinct reports of each variable."""
+        return [len(factor.W) for factor in self.factors]
+
+    @cached_property
     def _table(self) -> Array | None:
         """Cell of the table that each joint report is in, (u,); None where blocks are quicker."""
         indices = [factor.index for factor in self.factors]
-        extent = [len(factor.W) for factor in self.factors]
+        extent = self._extent
         if any(index is None for index in indices) or prod(extent) > _TABLE:
             return None
         work = 0
@@ -246,7 +251,7 @@ class JointRows(Rows):
 
     def _tally(self, v: Array) -> Array:
         """The sum of v over the joint reports of each cell of the table, shape (u_1, ..., u_d)."""
-        extent = [len(factor.W) for factor in self.factors]
+        extent = self._extent
         return np.bincount(self._table, v, prod(extent)).reshape(extent)  # type: ignore[arg-type]
 
     # ---- from block to block of reports
@@ -276,18 +281,14 @@ def khatri_rao(left: Array, right: Array) -> Array:
     return (left[:, :, None] * right[:, None, :]).reshape(len(left), left.shape[1] * right.shape[1])
 
 
-def contract(table: Array, matrices: Any, axis: int) -> Array:
-    """The table summed with the given axis of a matrix along each of its own axes."""
+def contract(table: Array, matrices: Any, axis: int, first: int = 0) -> Array:
+    """The table summed with the given axis of a matrix along each of its own axes.
+
+    These begin at `first`: 1 for several tables at once, (c, ...).
+    """
     for W in matrices:  # each takes the first axis and puts its own last: d times restore the order
-        table = np.tensordot(table, W, axes=(0, axis))
+        table = np.tensordot(table, W, axes=(first, axis))
     return table
-
-
-def contract_each(tables: Array, matrices: Any, axis: int) -> Array:
-    """`contract` of several tables at once, shape (c, ...)."""
-    for W in matrices:
-        tables = np.tensordot(tables, W, axes=(1, axis))
-    return tables
 
 
 def pairs(rows: Array) -> Array:
@@ -788,4 +789,4 @@ def _decode(design: HashDesign, reports: Array, owned: Array) -> Array:
     """The projected p with H p = `owned`, shape (C, m), by least squares over the cohorts."""
     weights = np.repeat(reports, design.n_cells)
     rhs = owned.reshape(-1) - design.background
-    return project_simplex(least_squares(design, weights, rhs, _ROUGH, max_iter=50).p)
+    return project_simplex(least_squares(design, weights, rhs, _ROUGH, max_iter=50)[0])

@@ -43,7 +43,6 @@ __all__ = [
     "ParametricRegression",
     "constant_column",
     "constant_combination",
-    "scores_at",
     "stacked_indicators",
     "start",
     "unbiased_indicators",
@@ -162,20 +161,16 @@ class ParametricRegression:
         """Values, shape (c,), and scores, (c, p + m), at several points (c, p + m)."""
         betas, thetas = xs[:, : self.p], xs[:, self.p :]
         known = self.known(thetas)
-        values, by_beta = scores_at(known, betas)
+        values, by_beta = known.scores_at(betas)
         by_report = np.zeros((len(xs), *known.seen.table.shape[-2:]))
         for part in known.blocks():
             q, outcome = part.n_outcome, part.outcome
             u = np.ones((len(betas), part.n, 1))
-            if part.marginal is not None:
-                assert part.B is not None
-                law = Multinomial(len(part.designs)).mean(part.marginal.etas(betas[:, q:]))
-                u = part.B[:] * law
+            if part.B is not None:
+                u = part.B[:] * part.law(betas)
             h: Any = 0.0  # P(category and reports on predictors), (c, n, k)
             for c, design in enumerate(part.designs):
-                eta = design.etas(betas[:, :q])
-                mean = outcome.mean(eta.reshape(-1, eta.shape[2])).reshape(*eta.shape[:2], -1)
-                h = h + u[:, :, c : c + 1] * mean
+                h = h + u[:, :, c : c + 1] * outcome.mean(design.eta(betas[:, :q]))
             ratio = h * (part.weights / (part.seen[:] * h).sum(axis=2))[:, :, None]
             which = np.zeros((part.n, by_report.shape[1]))
             which[np.arange(part.n), part.seen.at] = 1.0
@@ -218,7 +213,7 @@ class _Answers:
         self._part, self._beta = part, beta[: part.n_outcome]
         self._gamma, self._rho = beta[part.n_outcome :], part.law(beta)
         self._u = self._rho if part.B is None else part.B[:] * self._rho
-        each = [part.outcome.mean_jacobian(one.eta(self._beta)) for one in part.designs]
+        each = [part.outcome.moments(one.eta(self._beta), 1) for one in part.designs]
         self._means, self._jacobians = zip(*each, strict=True)
         pairs = zip(self._u.T, self._means, strict=True)
         self.h = np.asarray(sum(u[:, None] * mean for u, mean in pairs))
@@ -234,56 +229,6 @@ class _Answers:
         each = self._u * np.einsum("nk,cnk->nc", G, np.stack(self._means))
         away = each[:, 1:] - self._rho[:, 1:] * each.sum(axis=1, keepdims=True)
         return np.concatenate([derivative, getattr(part.marginal, how)(self._gamma, away)], axis=-1)
-
-
-# -- The likelihood of a regression and its score at many parameter vectors at once ---------------
-
-
-_BLOCK = 1 << 17  # numbers of the largest array that is made at a time: it stays in the cache
-
-
-def scores_at(likelihood: RegressionLikelihood, thetas: Array) -> tuple[Array, Array]:
-    """Log-likelihood, (c,), and score, (c, size), at c parameter vectors, (c, size).
-
-    Values are minus infinity, or nan, where the likelihood is not defined.
-    """
-    values = np.full(len(thetas), likelihood.constant)
-    scores = np.zeros((len(thetas), likelihood.size))
-    width = len(thetas) * len(likelihood.designs) * (likelihood.outcome.q + 1)
-    for part in likelihood.blocks(max(256, _BLOCK // width)):
-        if part.marginal is not None:
-            value, score = _mixed(part, thetas)
-            values, scores = values + value, scores + score
-            continue
-        design, w = part.designs[0], part.weights
-        logarithms, first = part.outcome.slopes(design.etas(thetas), part.seen[:])
-        values += logarithms @ w
-        scores += design.adjoints(thetas, first * w[:, None])
-    return values, scores
-
-
-def _mixed(likelihood: RegressionLikelihood, thetas: Array) -> tuple[Array, Array]:
-    """`scores_at` over the configurations of private predictors, without the constant."""
-    marginal, w, m = likelihood.marginal, likelihood.weights, likelihood.n_outcome
-    assert marginal is not None
-    assert likelihood.B is not None
-    betas, gammas, seen = thetas[:, :m], thetas[:, m:], likelihood.seen[:]
-    each = [likelihood.outcome.slopes(one.etas(betas), seen) for one in likelihood.designs]
-    logarithms = np.stack([value for value, _ in each], axis=2)  # (c, n, C)
-    top = np.nan_to_num(logarithms.max(axis=2), neginf=0.0)
-    law = Multinomial(len(each)).mean(marginal.etas(gammas))
-    joint = likelihood.B[:] * law * np.exp(logarithms - top[:, :, None])
-    total = joint.sum(axis=2)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        posterior = joint / total[:, :, None]
-        values = (np.log(total) + top) @ w
-    scores = np.zeros(thetas.shape)
-    for c, (design, (_, first)) in enumerate(zip(likelihood.designs, each, strict=True)):
-        weighted = first * (posterior[:, :, c] * w)[:, :, None]
-        scores[:, :m] += design.adjoints(betas, weighted)
-    away = (posterior[:, :, 1:] - law[:, :, 1:]) * w[:, None]
-    scores[:, m:] = marginal.adjoints(gammas, away)
-    return values, scores
 
 
 # -- The law of linear predictors under which probabilities are uniform, and its derivatives ------
@@ -307,9 +252,9 @@ class EvenLevel:
 
     def evaluate(self, thetas: Array) -> tuple[Array, Array]:
         """Log density, (c,), and gradient, (c, size), at c parameter vectors."""
-        value, first, _ = self._bent(self.design.etas(thetas))
+        value, first, _ = self._bent(self.design.eta(thetas))
         _, volume = self.design.stretch(thetas[0])  # its logarithm is linear
-        return value[:, 0] + thetas @ volume, self.design.adjoints(thetas, first) + volume
+        return value[:, 0] + thetas @ volume, self.design.adjoint(thetas, first) + volume
 
     def hessian(self, theta: Array) -> Array:
         """Second derivatives of the log density, (size, size); `stretch` is linear."""

@@ -25,7 +25,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -38,7 +38,7 @@ __all__ = [
     "LINKS",
     "Binary",
     "Categorical",
-    "CorrectedLikelihood",
+    "CompletedLikelihood",
     "ExpectedInformation",
     "Multinomial",
     "Normal",
@@ -92,7 +92,7 @@ class RegressionLikelihood:
     designs : tuple of Predictors
         Those of the outcome in each configuration of the private predictors.
     seen : Seen, or array of shape (n,)
-        What is seen of a categorical outcome, or the numbers.
+        What is seen of a categorical outcome, or the numbers; None of rows to predict for.
     weights : array, shape (n,)
     B : Seen, optional
         Likelihoods of the reports on the private predictors, over the C configurations.
@@ -125,14 +125,11 @@ class RegressionLikelihood:
         """Number of parameters."""
         return self.n_outcome + (0 if self.marginal is None else self.marginal.size)
 
-    @cached_property
-    def _configurations(self) -> Multinomial:
-        return Multinomial(len(self.designs))
-
     def take(self, rows: Any, weights: Array | None = None) -> RegressionLikelihood:
         """The likelihood of some rows, without the constant."""
         seen = self.seen
-        seen = Seen(seen.table, seen.at[rows]) if isinstance(seen, Seen) else seen[rows]
+        if seen is not None:
+            seen = Seen(seen.table, seen.at[rows]) if isinstance(seen, Seen) else seen[rows]
         return replace(
             self,
             designs=tuple(design.take(rows) for design in self.designs),
@@ -161,118 +158,120 @@ class RegressionLikelihood:
         """The log-likelihood, minus infinity where it is not defined."""
         total = self.constant
         for part in self.blocks():
-            rows = part.row_values(theta)
-            there = part.weights != 0.0
+            rows, there = part._mixture(theta, 0).logs, part.weights != 0.0
             total += float(part.weights[there] @ rows[there])
         return total if not np.isnan(total) else -np.inf
 
-    def row_values(self, theta: Array) -> Array:
-        """log m of each row, shape (n,)."""
-        if self.marginal is None:
-            return self.outcome.logarithm(self.designs[0].eta(theta), self.seen[:])
-        joint, top = self._joint(theta)
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(joint.sum(axis=1)) + top)
-
     def law(self, theta: Array) -> Array:
-        """P(configuration | public covariates), shape (n, C)."""
+        """P(configuration | public covariates), shape (..., n, C)."""
         if self.marginal is None:
             return np.ones((self.n, 1))
-        gamma = theta[self.n_outcome :]
-        return self._configurations.mean(self.marginal.eta(gamma))
-
-    def _joint(self, theta: Array, logarithms: Array | None = None) -> tuple[Array, Array]:
-        """B rho f, (n, C), from log f, with the largest f of each row taken out; its logarithm."""
-        assert self.B is not None
-        if logarithms is None:
-            beta, seen, logarithm = theta[: self.n_outcome], self.seen[:], self.outcome.logarithm
-            each = [logarithm(design.eta(beta), seen) for design in self.designs]
-            logarithms = np.column_stack(each)
-        top = np.nan_to_num(logarithms.max(axis=1), neginf=0.0)
-        return self.B[:] * self.law(theta) * np.exp(logarithms - top[:, None]), top
+        gamma = theta[..., self.n_outcome :]
+        return Multinomial(len(self.designs)).mean(self.marginal.eta(gamma))
 
     def posterior(self, theta: Array) -> Array:
         """P(configuration | all that is seen), shape (n, C)."""
+        return self._mixture(theta, 0).posterior
+
+    def _mixture(self, theta: Array, order: int) -> _Mixture:
+        """The law of what is seen, with so many derivatives, at parameters of shape (..., size)."""
+        beta, seen = theta[..., : self.n_outcome], self.seen[:]
+        each = [self.outcome.terms(design.eta(beta), seen, order) for design in self.designs]
         if self.marginal is None:
-            return np.ones((self.n, 1))
-        joint, _ = self._joint(theta)
-        return np.asarray(joint / joint.sum(axis=1, keepdims=True))
+            ones = np.ones((self.n, 1))
+            return _Mixture(each, each[0][0], ones, ones)
+        assert self.B is not None
+        logs, law = np.stack([terms[0] for terms in each], axis=-1), self.law(theta)
+        top = np.nan_to_num(logs.max(axis=-1), neginf=0.0)  # the largest f of each row
+        joint = self.B[:] * law * np.exp(logs - top[..., None])
+        total = joint.sum(axis=-1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return _Mixture(each, np.log(total) + top, joint / total[..., None], law)
 
     # -- derivatives ---------------------------------------------------------------------------
 
     def evaluate(self, theta: Array) -> tuple[float, Array, Array]:
         """Value, score, shape (size,), and Hessian, (size, size)."""
-        value, score = self.constant, np.zeros(self.size)
-        hessian = np.zeros((self.size, self.size))
+        m, hessian = self.n_outcome, np.zeros((self.size, self.size))
+        value, score = np.asarray(self.constant), np.zeros(self.size)
         for part in self.blocks():
-            if part.marginal is not None:
-                logarithm, slope, bend = part._mixed(theta)
-                value, score, hessian = value + logarithm, score + slope, hessian + bend
+            marginal, w, beta = part.marginal, part.weights, theta[:m]
+            mixture = part._mixture(theta, 2)
+            posterior, law = mixture.posterior, mixture.law
+            value = part._add(theta, mixture, value, score)
+            mean = np.zeros((part.n, m))
+            cross = np.zeros((m, self.size - m))
+            for c, (design, (_, slope, bend)) in enumerate(
+                zip(part.designs, mixture.each, strict=True)
+            ):
+                wc = posterior[:, c] * w
+                hessian[:m, :m] += design.hessian(
+                    beta, bend * wc[:, None, None], slope * wc[:, None]
+                )
+                if marginal is None:
+                    continue
+                rows = design.rows(beta, slope)
+                hessian[:m, :m] += (rows * wc[:, None]).T @ rows
+                mean += rows * posterior[:, c : c + 1]
+                if c:
+                    away = np.zeros((part.n, len(part.designs) - 1))
+                    away[:, c - 1] = wc
+                    cross += rows.T @ marginal.rows(theta[m:], away)
+            if marginal is None:
                 continue
-            design, w = part.designs[0], part.weights
-            logarithms, first, second = part.outcome.terms(design.eta(theta), part.seen[:])
-            first = first * w[:, None]
-            value += float(w @ logarithms)
-            score += design.adjoint(theta, first)
-            hessian += design.hessian(theta, second * w[:, None, None], first)
-        return value, score, hessian
+            spread = Multinomial(len(part.designs)).spread
+            first = posterior[:, 1:] - law[:, 1:]
+            second = (spread(posterior) - spread(law)) * w[:, None, None]
+            hessian[m:, m:] += marginal.hessian(theta[m:], second, first)
+            hessian[:m, :m] -= (mean * w[:, None]).T @ mean
+            hessian[:m, m:] += cross - mean.T @ marginal.rows(
+                theta[m:], posterior[:, 1:] * w[:, None]
+            )
+        hessian[m:, :m] = hessian[:m, m:].T
+        return float(value), score, hessian
 
-    def _mixed(self, theta: Array) -> tuple[float, Array, Array]:
-        """`evaluate` over the configurations of private predictors, without the constant."""
-        marginal, w, m = self.marginal, self.weights, self.n_outcome
-        assert marginal is not None
-        beta, gamma = theta[:m], theta[m:]
-        terms = self._all_terms(beta)
-        joint, top = self._joint(theta, np.column_stack([value for value, _, _ in terms]))
-        total = joint.sum(axis=1)
-        posterior, law = joint / total[:, None], self.law(theta)
-        weighted = posterior * w[:, None]
-        score, hessian = np.zeros(self.size), np.zeros((self.size, self.size))
-        mean = np.zeros((self.n, m))
-        cross = np.zeros((m, marginal.size))
-        for c, (design, (_, slope, bend)) in enumerate(zip(self.designs, terms, strict=True)):
-            wc = weighted[:, c]
-            first = slope * wc[:, None]
-            score[:m] += design.adjoint(beta, first)
-            hessian[:m, :m] += design.hessian(beta, bend * wc[:, None, None], first)
-            rows = design.rows(beta, slope)
-            hessian[:m, :m] += (rows * wc[:, None]).T @ rows
-            mean += rows * posterior[:, c : c + 1]
-            if c:
-                away = np.zeros((self.n, len(self.designs) - 1))
-                away[:, c - 1] = wc
-                cross += rows.T @ marginal.rows(gamma, away)
-        first = posterior[:, 1:] - law[:, 1:]
-        second = self._configurations.spread(posterior) - self._configurations.spread(law)
-        score[m:] = marginal.adjoint(gamma, first * w[:, None])
-        hessian[m:, m:] = marginal.hessian(gamma, second * w[:, None, None], first)
-        hessian[:m, :m] -= (mean * w[:, None]).T @ mean
-        cross -= mean.T @ marginal.rows(gamma, posterior[:, 1:] * w[:, None])
-        hessian[:m, m:], hessian[m:, :m] = cross, cross.T
-        return float(w @ (np.log(total) + top)), score, hessian
+    def scores_at(self, thetas: Array) -> tuple[Array, Array]:
+        """Values, (c,), minus infinity or nan where undefined, and scores at (c, size)."""
+        values, scores = np.full(len(thetas), self.constant), np.zeros(thetas.shape)
+        width = len(thetas) * len(self.designs) * (self.outcome.q + 1)
+        for part in self.blocks(max(256, (1 << 17) // width)):
+            values = part._add(thetas, part._mixture(thetas, 1), values, scores)
+        return values, scores
 
-    def _all_terms(self, beta: Array) -> list[Terms]:
-        seen = self.seen[:]
-        return [self.outcome.terms(design.eta(beta), seen) for design in self.designs]
+    def _add(self, theta: Array, mixture: _Mixture, value: Array, score: Array) -> Array:
+        """The value with that of these rows; their score is added in place."""
+        m, w = self.n_outcome, self.weights
+        for c, (design, terms) in enumerate(zip(self.designs, mixture.each, strict=True)):
+            first = terms[1] * (mixture.posterior[..., c] * w)[..., None]
+            score[..., :m] += design.adjoint(theta[..., :m], first)
+        if self.marginal is not None:
+            away = (mixture.posterior[..., 1:] - mixture.law[..., 1:]) * w[:, None]
+            score[..., m:] += self.marginal.adjoint(theta[..., m:], away)
+        return np.asarray(value + mixture.logs @ w)
 
     def score_obs(self, theta: Array) -> Array:
         """Score of each row, without its weight, shape (n, size)."""
-        beta, gamma = theta[: self.n_outcome], theta[self.n_outcome :]
-        scores = []
+        beta, scores = theta[: self.n_outcome], []
         for part in self.blocks():
-            terms = part._all_terms(beta)
-            if part.marginal is None:
-                scores.append(part.designs[0].rows(beta, terms[0][1]))
-                continue
-            joint, _ = part._joint(theta, np.column_stack([value for value, _, _ in terms]))
-            posterior = joint / joint.sum(axis=1, keepdims=True)
-            outcome = sum(
-                design.rows(beta, slope * posterior[:, c : c + 1])
-                for c, (design, (_, slope, _)) in enumerate(zip(part.designs, terms, strict=True))
+            mixture = part._mixture(theta, 1)
+            own = sum(
+                design.rows(beta, terms[1] * mixture.posterior[:, c : c + 1])
+                for c, (design, terms) in enumerate(zip(part.designs, mixture.each, strict=True))
             )
-            first = posterior[:, 1:] - part.law(theta)[:, 1:]
-            scores.append(np.hstack([outcome, part.marginal.rows(gamma, first)]))
+            if part.marginal is not None:
+                away = mixture.posterior[:, 1:] - mixture.law[:, 1:]
+                own = np.hstack([own, part.marginal.rows(theta[self.n_outcome :], away)])
+            scores.append(own)
         return np.vstack(scores)
+
+
+class _Mixture(NamedTuple):
+    """The law of what is seen over the configurations of private predictors."""
+
+    each: list[tuple[Array, ...]]  # log f in each, with derivatives by eta
+    logs: Array  # log m, (..., n)
+    posterior: Array  # P(configuration | all that is seen), (..., n, C)
+    law: Array  # P(configuration | public covariates), (..., n, C)
 
 
 # -- Laws of the true outcome given its linear predictors, and what is seen of it -----------------
@@ -281,70 +280,35 @@ class RegressionLikelihood:
 _CLEAR = 1e-4  # likelihood of an answer, relative to the other's, below which a report tells it
 
 
-Terms = tuple[Array, Array, Array]  # log f of n rows, first (n, q), and second derivatives by eta
-
-
 class Outcome(ABC):
-    """A law with q linear predictors eta, shape (n, q)."""
+    """A law with q linear predictors eta, shape (..., n, q)."""
 
     q: ClassVar[int]
 
     @abstractmethod
-    def logarithm(self, eta: Array, seen: Array) -> Array:
-        """log f, shape (n,)."""
+    def terms(self, eta: Array, seen: Array, order: int = 2) -> tuple[Array, ...]:
+        """log f of what is seen, (..., n), and so many derivatives, (..., q) and (..., q, q)."""
 
     @abstractmethod
-    def terms(self, eta: Array, seen: Array) -> Terms:
-        """log f and its derivatives, (n,), (n, q) and (n, q, q)."""
+    def moments(self, eta: Array, order: int = 0) -> tuple[Array, ...]:
+        """Probabilities of the categories, (..., n, k), and so many derivatives.
 
-    @abstractmethod
-    def slopes(self, eta: Array, seen: Array) -> tuple[Array, Array]:
-        """log f and its first derivatives, (..., q) -> (...) and (..., q); `seen` is broadcast."""
+        Of shape (..., n, k, q) and (..., n, k, q, q). Of a number the mean, k = 1.
+        """
 
-    @abstractmethod
     def mean(self, eta: Array) -> Array:
-        """Probabilities of the categories, shape (n, k), or the mean of a number, (n, 1)."""
-
-    @abstractmethod
-    def jacobian(self, eta: Array) -> Array:
-        """Derivatives of `mean`, shape (n, k, q)."""
-
-    @abstractmethod
-    def curvature(self, eta: Array) -> Array:
-        """Second derivatives of `mean`, shape (n, k, q, q)."""
-
-    def mean_jacobian(self, eta: Array) -> tuple[Array, Array]:
-        """`mean` and `jacobian` together."""
-        return self.mean(eta), self.jacobian(eta)
+        """Probabilities of the categories, (..., n, k), or the mean of a number, (..., n, 1)."""
+        return self.moments(eta)[0]
 
     def bent(self, eta: Array, M: Array) -> Array:
-        """Sum over a and y of M[a, y] and `curvature` [y, a, c]; M (n, q, k) -> (n, q)."""
-        return np.asarray(np.einsum("nak,nkac->nc", M, self.curvature(eta)))
+        """Sum over a and y of M[a, y] and the second derivative [y, a, c]; (n, q, k) -> (n, q)."""
+        return np.asarray(np.einsum("nak,nkac->nc", M, self.moments(eta, 2)[2]))
 
 
 class Categorical(Outcome):
     """A law of one of k categories."""
 
     k: int
-
-    def logarithm(self, eta: Array, seen: Array) -> Array:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(np.log(np.einsum("nk,nk->n", seen, self.mean(eta))))
-
-
-class _Simple(Categorical):
-    """One whose probabilities have simpler derivatives than their logarithms."""
-
-    @abstractmethod
-    def mixed(self, eta: Array, seen: Array) -> tuple[Array, Array, Array]:
-        """f, its first derivatives and its second, (n,), (n, q), (n, q, q)."""
-
-    def terms(self, eta: Array, seen: Array) -> Terms:
-        f, d, h = self.mixed(eta, seen)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            first = d / f[:, None]
-            second = h / f[:, None, None] - first[:, :, None] * first[:, None, :]
-            return np.log(f), first, second
 
 
 def _logit(eta: Array) -> tuple[Array, Array, Array, Array]:
@@ -372,14 +336,51 @@ def _cloglog(eta: Array) -> tuple[Array, Array, Array, Array]:
 LINKS = {"logit": _logit, "probit": _probit, "cloglog": _cloglog}
 
 
-def _logarithmic(f: Array, d: Array) -> tuple[Array, Array]:
-    """log f and its derivatives, from those of f."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.log(f), d / f[..., None]
+class _Cumulative(Categorical):
+    """One in which ``P(y <= a)`` is a function of the predictor eta_a alone."""
+
+    @abstractmethod
+    def below(self, eta: Array) -> tuple[Array, Array, Array, Array]:
+        """P(y <= a), P(y > a), and two derivatives of the first."""
+
+    def terms(self, eta: Array, seen: Array, order: int = 2) -> tuple[Array, ...]:
+        below, above, slope, bend = self.below(eta)
+        f = seen[..., 0] * below[..., 0] + seen[..., -1] * above[..., -1]
+        if self.k > 2:
+            middle = self._between(eta, below, above)
+            f = f + np.einsum("...k,...k->...", seen[..., 1:-1], middle)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            value = np.log(f)
+            if not order:
+                return (value,)
+            gain, each = seen[..., :-1] - seen[..., 1:], f[..., None]
+            first = gain * slope / each
+            if order == 1:
+                return value, first
+            second = -first[..., :, None] * first[..., None, :]
+            second[..., range(self.q), range(self.q)] += gain * bend / each
+        return value, first, second
+
+    def moments(self, eta: Array, order: int = 0) -> tuple[Array, ...]:
+        below, above, *derivatives = self.below(eta)
+        ends = below[..., :1], self._between(eta, below, above), above[..., -1:]
+        moments, at = [np.concatenate(ends, axis=-1)], range(self.q)
+        for i, derivative in enumerate(derivatives[:order]):
+            steps = np.zeros((*eta.shape[:-1], self.k, *[self.q] * (i + 1)))
+            steps[..., at, *[at] * (i + 1)] = derivative
+            steps[..., range(1, self.k), *[at] * (i + 1)] = -derivative
+            moments.append(steps)
+        return tuple(moments)
+
+    def _between(self, eta: Array, below: Array, above: Array) -> Array:
+        """Probabilities of all categories but the first and last, (..., k - 2)."""
+        # the smaller tail keeps the digits of a difference
+        up, down = below[..., 1:] - below[..., :-1], above[..., :-1] - above[..., 1:]
+        return np.where(eta[..., 1:] < 0.0, up, down)
 
 
 @dataclass(frozen=True)
-class Binary(_Simple):
+class Binary(_Cumulative):
     """Two categories; the probability of the second, success, is `link` of one predictor."""
 
     link: str = "logit"
@@ -387,41 +388,34 @@ class Binary(_Simple):
 
     q: ClassVar[int] = 1
 
-    def mean(self, eta: Array) -> Array:
-        failure, success, _, _ = LINKS[self.link](eta[:, 0])
-        return np.column_stack([failure, success])
+    def terms(self, eta: Array, seen: Array, order: int = 2) -> tuple[Array, ...]:
+        if order == 2 or self.link != "logit" or seen.min() <= _CLEAR * seen.max():
+            return super().terms(eta, seen, order)
+        from scipy.special import expit
 
-    def jacobian(self, eta: Array) -> Array:
-        slope = LINKS[self.link](eta[:, 0])[2]
-        return np.column_stack([-slope, slope])[:, :, None]
+        # no report tells the answer for sure: one tail has all digits that matter
+        success, gain = expit(eta[..., 0]), seen[..., 1] - seen[..., 0]
+        f = seen[..., 0] + gain * success
+        return np.log(f), (gain * success * (1.0 - success) / f)[..., None]
 
-    def curvature(self, eta: Array) -> Array:
-        bend = LINKS[self.link](eta[:, 0])[3]
-        return np.column_stack([-bend, bend])[:, :, None, None]
+    def below(self, eta: Array) -> tuple[Array, Array, Array, Array]:
+        failure, success, slope, bend = LINKS[self.link](eta)
+        return failure, success, -slope, -bend
 
-    def mean_jacobian(self, eta: Array) -> tuple[Array, Array]:
-        failure, success, slope, _ = LINKS[self.link](eta[:, 0])
-        mean = np.column_stack([failure, success])
-        return mean, np.column_stack([-slope, slope])[:, :, None]
 
-    def slopes(self, eta: Array, seen: Array) -> tuple[Array, Array]:
-        gain = seen[..., 1] - seen[..., 0]
-        if self.link == "logit" and seen.min() > _CLEAR * seen.max():
-            from scipy.special import expit
+@dataclass(frozen=True)
+class Ordered(_Cumulative):
+    """k ordered categories, ``P(y <= a) = F(eta_a)`` with F logistic and increasing eta."""
 
-            # no report tells the answer for sure: one tail has all digits that matter
-            success = expit(eta[..., 0])
-            f = seen[..., 0] + gain * success
-            return _logarithmic(f, (gain * success * (1.0 - success))[..., None])
-        failure, success, slope, _ = LINKS[self.link](eta[..., 0])
-        f = seen[..., 0] * failure + seen[..., 1] * success
-        return _logarithmic(f, (gain * slope)[..., None])
+    k: int
 
-    def mixed(self, eta: Array, seen: Array) -> tuple[Array, Array, Array]:
-        failure, success, slope, bend = LINKS[self.link](eta[:, 0])
-        gain = seen[:, 1] - seen[:, 0]
-        f = seen[:, 0] * failure + seen[:, 1] * success
-        return f, (gain * slope)[:, None], (gain * bend)[:, None, None]
+    @property
+    def q(self) -> int:  # type: ignore[override]
+        return self.k - 1
+
+    def below(self, eta: Array) -> tuple[Array, Array, Array, Array]:
+        above, below, slope, bend = _logit(eta)
+        return below, above, slope, bend
 
 
 @dataclass(frozen=True)
@@ -441,20 +435,28 @@ class Multinomial(Categorical):
         whole /= whole.sum(axis=-1, keepdims=True)
         return np.asarray(whole)
 
-    def slopes(self, eta: Array, seen: Array) -> tuple[Array, Array]:
+    def terms(self, eta: Array, seen: Array, order: int = 2) -> tuple[Array, ...]:
         p = self.mean(eta)
         joint = seen * p
-        value, posterior = _logarithmic(joint.sum(axis=-1), joint)
-        return value, posterior[..., 1:] - p[..., 1:]
+        f = joint.sum(axis=-1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            posterior = joint / f[..., None]
+            terms = np.log(f), posterior[..., 1:] - p[..., 1:]
+            # differences of the moments of posterior and prior
+            return terms if order < 2 else (*terms, self.spread(posterior) - self.spread(p))
 
-    def jacobian(self, eta: Array) -> Array:
-        return self.mean_jacobian(eta)[1]
-
-    def mean_jacobian(self, eta: Array) -> tuple[Array, Array]:
+    def moments(self, eta: Array, order: int = 0) -> tuple[Array, ...]:
         p = self.mean(eta)
-        jacobian = -p[:, :, None] * p[:, None, 1:]
-        jacobian[:, range(1, self.k), range(self.q)] += p[:, 1:]
-        return p, jacobian
+        moments = [p]
+        if order:
+            jacobian = -p[..., None] * p[..., None, 1:]
+            jacobian[..., range(1, self.k), range(self.q)] += p[..., 1:]
+            moments.append(jacobian)
+        if order > 1:
+            own = np.eye(self.k)[:, 1:] - p[..., None, 1:]  # (..., k, q)
+            pairs = own[..., :, None] * own[..., None, :] - self.spread(p)[..., None, :, :]
+            moments.append(p[..., None, None] * pairs)
+        return tuple(moments)
 
     def bent(self, eta: Array, M: Array) -> Array:
         # of p_y ((1[y=a] - p_a)(1[y=c] - p_c) - (1[a=c] p_a - p_a p_c))
@@ -467,76 +469,11 @@ class Multinomial(Categorical):
         spread = s * total - s * (s * total).sum(axis=1, keepdims=True)
         return np.asarray(pairs - s * alone[:, None] - spread)
 
-    def curvature(self, eta: Array) -> Array:
-        p = self.mean(eta)
-        own = np.eye(self.k)[:, 1:] - p[:, None, 1:]  # (n, k, q)
-        spread = self.spread(p)
-        return p[:, :, None, None] * (own[..., :, None] * own[..., None, :] - spread[:, None])
-
     def spread(self, p: Array) -> Array:
-        """Covariance of the indicators of all categories but the reference, (n, q, q)."""
-        covariance = -p[:, 1:, None] * p[:, None, 1:]
-        covariance[:, range(self.q), range(self.q)] += p[:, 1:]
+        """Covariance of the indicators of all categories but the reference, (..., q, q)."""
+        covariance = -p[..., 1:, None] * p[..., None, 1:]
+        covariance[..., range(self.q), range(self.q)] += p[..., 1:]
         return covariance
-
-    def terms(self, eta: Array, seen: Array) -> Terms:
-        p = self.mean(eta)
-        joint = seen * p
-        f = joint.sum(axis=1)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            posterior = joint / f[:, None]
-            # differences of the moments of posterior and prior
-            second = self.spread(posterior) - self.spread(p)
-            return np.log(f), posterior[:, 1:] - p[:, 1:], second
-
-
-@dataclass(frozen=True)
-class Ordered(_Simple):
-    """k ordered categories, ``P(y <= a) = F(eta_a)`` with F logistic and increasing eta."""
-
-    k: int
-
-    @property
-    def q(self) -> int:  # type: ignore[override]
-        return self.k - 1
-
-    def mean(self, eta: Array) -> Array:
-        from scipy.special import expit
-
-        below, above = expit(eta), expit(-eta)
-        mean = np.empty((*eta.shape[:-1], self.k))
-        mean[..., 0], mean[..., -1] = below[..., 0], above[..., -1]
-        # the smaller tail keeps the digits of a difference
-        up, down = below[..., 1:] - below[..., :-1], above[..., :-1] - above[..., 1:]
-        mean[..., 1:-1] = np.where(eta[..., 1:] < 0.0, up, down)
-        return mean
-
-    def slopes(self, eta: Array, seen: Array) -> tuple[Array, Array]:
-        gain = seen[..., :-1] - seen[..., 1:]
-        f = (seen * self.mean(eta)).sum(axis=-1)
-        return _logarithmic(f, gain * _logit(eta)[2])
-
-    def jacobian(self, eta: Array) -> Array:
-        return self._steps(_logit(eta)[2])
-
-    def curvature(self, eta: Array) -> Array:
-        curvature = np.zeros((len(eta), self.k, self.q, self.q))
-        curvature[..., range(self.q), range(self.q)] = self._steps(_logit(eta)[3])
-        return curvature
-
-    def _steps(self, slope: Array) -> Array:
-        """Derivatives of the k probabilities where those of F(eta) are `slope`, (n, k, q)."""
-        steps = np.zeros((len(slope), self.k, self.q))
-        steps[:, range(self.q), range(self.q)] = slope
-        steps[:, range(1, self.k), range(self.q)] = -slope
-        return steps
-
-    def mixed(self, eta: Array, seen: Array) -> tuple[Array, Array, Array]:
-        _, _, slope, bend = _logit(eta)
-        gain = seen[:, :-1] - seen[:, 1:]
-        second = np.zeros((len(eta), self.q, self.q))
-        second[:, range(self.q), range(self.q)] = gain * bend
-        return np.einsum("nk,nk->n", seen, self.mean(eta)), gain * slope, second
 
 
 @dataclass(frozen=True)
@@ -545,34 +482,19 @@ class Normal(Outcome):
 
     q: ClassVar[int] = 2
 
-    def logarithm(self, eta: Array, seen: Array) -> Array:
-        return self.slopes(eta, seen)[0]
-
-    def slopes(self, eta: Array, seen: Array) -> tuple[Array, Array]:
+    def terms(self, eta: Array, seen: Array, order: int = 2) -> tuple[Array, ...]:
         each = np.exp(-eta[..., 1])
         z = (seen - eta[..., 0]) * each
         value = -0.5 * z**2 - eta[..., 1] - 0.5 * np.log(2.0 * np.pi)
-        return value, np.stack([z * each, z**2 - 1.0], axis=-1)
+        first = np.stack([z * each, z**2 - 1.0], axis=-1)
+        if order < 2:
+            return value, first
+        second = -np.stack([each**2, 2.0 * z * each, 2.0 * z * each, 2.0 * z**2], axis=-1)
+        return value, first, second.reshape(*eta.shape, 2)
 
-    def terms(self, eta: Array, seen: Array) -> Terms:
-        precision = np.exp(-2.0 * eta[:, 1])
-        off = seen - eta[:, 0]
-        square = off**2 * precision
-        second = np.empty((len(eta), 2, 2))
-        second[:, 0, 0] = -precision
-        second[:, 0, 1] = second[:, 1, 0] = -2.0 * off * precision
-        second[:, 1, 1] = -2.0 * square
-        first = np.column_stack([off * precision, square - 1.0])
-        return self.logarithm(eta, seen), first, second
-
-    def mean(self, eta: Array) -> Array:
-        return eta[:, :1]
-
-    def jacobian(self, eta: Array) -> Array:
-        return np.broadcast_to([[1.0, 0.0]], (len(eta), 1, 2))
-
-    def curvature(self, eta: Array) -> Array:
-        return np.zeros((len(eta), 1, 2, 2))
+    def moments(self, eta: Array, order: int = 0) -> tuple[Array, ...]:
+        first = np.broadcast_to([[1.0, 0.0]], (*eta.shape[:-1], 1, 2))
+        return (eta[..., :1], first, np.zeros((*eta.shape[:-1], 1, 2, 2)))[: order + 1]
 
 
 @dataclass(frozen=True)
@@ -581,29 +503,17 @@ class Poisson(Outcome):
 
     q: ClassVar[int] = 1
 
-    def logarithm(self, eta: Array, seen: Array) -> Array:
+    def terms(self, eta: Array, seen: Array, order: int = 2) -> tuple[Array, ...]:
         from scipy.special import gammaln
 
         with np.errstate(over="ignore"):
-            return np.asarray(seen * eta[..., 0] - np.exp(eta[..., 0]) - gammaln(seen + 1.0))
+            rate = np.exp(eta)
+            value = seen * eta[..., 0] - rate[..., 0] - gammaln(seen + 1.0)
+        return value, seen[..., None] - rate, -rate[..., None]
 
-    def slopes(self, eta: Array, seen: Array) -> tuple[Array, Array]:
-        with np.errstate(over="ignore"):
-            first = seen[..., None] - np.exp(eta)
-        return self.logarithm(eta, seen), first
-
-    def terms(self, eta: Array, seen: Array) -> Terms:
+    def moments(self, eta: Array, order: int = 0) -> tuple[Array, ...]:
         rate = np.exp(eta)
-        return self.logarithm(eta, seen), seen[:, None] - rate, -rate[:, :, None]
-
-    def mean(self, eta: Array) -> Array:
-        return np.exp(eta)
-
-    def jacobian(self, eta: Array) -> Array:
-        return np.exp(eta)[:, :, None]
-
-    def curvature(self, eta: Array) -> Array:
-        return np.exp(eta)[:, :, None, None]
+        return (rate, rate[..., None], rate[..., None, None])[: order + 1]
 
 
 # -- Reports on one variable as what a regression needs of them: the likelihood of each -----------
@@ -739,7 +649,7 @@ class ExpectedInformation:
     def _row(self, eta: Array, Q: Array | None) -> tuple[Array, tuple[Array, Array] | None]:
         """Information of each row on its predictors, (n, q, q); P(r), (n, l), and d, (n, q, l)."""
         if Q is not None:
-            mean, jacobian = self.outcome.mean_jacobian(eta)
+            mean, jacobian = self.outcome.moments(eta, 1)
             P, d = np.maximum(mean @ Q, _TINY), jacobian.transpose(0, 2, 1) @ Q
             if d.shape[1] == 1:
                 return (d[:, 0] ** 2 / P).sum(axis=1)[:, None, None], (P, d)
@@ -798,7 +708,7 @@ class ExpectedInformation:
         """Derivative by the predictors of ``tr(S J)`` of reports, S held fixed; (n, q)."""
         if d.shape[1] == 1:
             share = d[:, 0] / P
-            bend = self.outcome.curvature(eta)[:, :, 0, 0]
+            bend = self.outcome.moments(eta, 2)[2][:, :, 0, 0]
             twice = 2.0 * ((share @ Q.T) * bend).sum(axis=1)
             return np.asarray(S[:, 0] * (twice - (share**2 * d[:, 0]).sum(axis=1))[:, None])
         along = (S @ d) / P[:, None, :]  # (n, q, l)
@@ -807,18 +717,19 @@ class ExpectedInformation:
         return np.asarray(twice - (d @ squares[:, :, None])[:, :, 0])
 
 
-# -- The corrected log-likelihood: unbiased for the one that true answers would give --------------
+# -- The log-likelihood of completed data, whose weights may be negative ---------------------------
 
 
 _LEAST = 0.02  # share of a configuration in the smoothed indicators, relative to an equal one
 
 
 @dataclass(frozen=True, eq=False)
-class CorrectedLikelihood:
-    """The corrected log-likelihood of the parameters of an outcome.
+class CompletedLikelihood:
+    """``sum_i w_i sum_c phi_ic sum_y a_iy log pi_y(eta_ic)``, or of a number its log density.
 
-    `designs` are those of the outcome in each of C configurations, `phi`, (n, C), unbiased
-    indicators of these; `response` are numbers, (n,), or unbiased indicators of categories, (n, k).
+    With unbiased indicators phi, (n, C), of the configurations and a, (n, k), of the categories it
+    is the corrected log-likelihood; with probabilities given the reports, a of shape (n, C, k),
+    what a step of the EM algorithm maximises. `response` are a, or numbers (n,).
     """
 
     outcome: Outcome
@@ -836,32 +747,45 @@ class CorrectedLikelihood:
     def is_seen(self) -> bool:
         """Whether the outcome is a number, or one category for certain."""
         a = self.response
-        return a.ndim == 1 or bool(np.all((a == 0.0) | (a == 1.0)) and np.all(a.sum(axis=1) == 1.0))
+        return a.ndim == 1 or (
+            a.ndim == 2 and bool(np.isin(a, (0.0, 1.0)).all() and (a.sum(axis=1) == 1.0).all())
+        )
 
-    def smoothed(self, t: float) -> CorrectedLikelihood:
+    def smoothed(self, t: float) -> CompletedLikelihood:
         """With indicators ``mean + t (phi - mean)``; t = 0 takes all news.
 
         The means of the indicators, cut to be positive, take the place of those that are not.
         """
-        a = self.response
-        response = a if a.ndim == 1 or self.is_seen else self._toward_mean(a, t)
+        response = self.response if self.is_seen else self._toward_mean(self.response, t)
         return replace(self, phi=self._toward_mean(self.phi, t), response=response)
 
     def _toward_mean(self, phi: Array, t: float) -> Array:
         mean = np.maximum(self.weights @ phi / self.weights.sum(), _LEAST / phi.shape[1])
         return np.asarray((1.0 - t) * mean / mean.sum() + t * phi)
 
+    def _parts(self, theta: Array, order: int) -> Iterator[tuple[Predictors, Array, Any]]:
+        """Each design, with the weights of its rows, and log f with so many derivatives."""
+        for c, design in enumerate(self.designs):
+            eta, a, w = design.eta(theta), self.response, self.weights * self.phi[:, c]
+            if self.is_seen:
+                yield design, w, self.outcome.terms(eta, a, order)
+                continue
+            assert isinstance(self.outcome, Categorical)
+            a, terms = a if a.ndim == 2 else a[:, c], []
+            for y, certain in enumerate(np.eye(self.outcome.k)):
+                each = self.outcome.terms(eta, certain, order)
+                shares = [a[:, y].reshape(-1, *[1] * i) for i in range(order + 1)]
+                known = [
+                    np.where(share == 0.0, 0.0, share * one)
+                    for share, one in zip(shares, each, strict=False)
+                ]
+                terms = [there + one for there, one in zip(terms or [0.0] * 3, known, strict=False)]
+            yield design, w, terms
+
     def value(self, theta: Array) -> float:
-        """The corrected log-likelihood; minus infinity where it is not finite."""
-        total = 0.0
+        """The log-likelihood; minus infinity where it is not finite."""
         with np.errstate(all="ignore"):
-            for c, design in enumerate(self.designs):
-                eta = design.eta(theta)
-                if self.is_seen:
-                    rows = self.outcome.logarithm(eta, self.response)
-                else:
-                    rows = np.einsum("nk,nk->n", self.response, np.log(self.outcome.mean(eta)))
-                total += float((self.weights * self.phi[:, c]) @ rows)
+            total = sum(float(w @ terms[0]) for _, w, terms in self._parts(theta, 0))
         return total if np.isfinite(total) else -np.inf
 
     def evaluate(self, theta: Array) -> tuple[float, Array, Array]:
@@ -869,9 +793,7 @@ class CorrectedLikelihood:
         total, score = 0.0, np.zeros(self.size)
         hessian = np.zeros((self.size, self.size))
         with np.errstate(all="ignore"):
-            for c, design in enumerate(self.designs):
-                value, slope, bend = self._terms(design.eta(theta))
-                w = self.weights * self.phi[:, c]
+            for design, w, (value, slope, bend) in self._parts(theta, 2):
                 first = slope * w[:, None]
                 total += float(w @ value)
                 score += design.adjoint(theta, first)
@@ -879,29 +801,9 @@ class CorrectedLikelihood:
         return total if np.isfinite(total) else -np.inf, score, hessian
 
     def score_rows(self, theta: Array) -> Array:
-        """The corrected score of each respondent, without her weight; shape (n, size)."""
-        scores = np.zeros((len(self.weights), self.size))
-        for c, design in enumerate(self.designs):
-            slope = self._terms(design.eta(theta))[1]
-            scores += design.rows(theta, slope * self.phi[:, [c]])
-        return scores
-
-    def _terms(self, eta: Array) -> Terms:
-        """Terms of the outcome, linear in the indicators of its categories."""
-        outcome, a = self.outcome, self.response
-        if self.is_seen:
-            return outcome.terms(eta, a)
-        assert isinstance(outcome, Categorical)
-        n, q = eta.shape
-        value, first, second = np.zeros(n), np.zeros((n, q)), np.zeros((n, q, q))
-        for y in range(outcome.k):
-            certain = np.zeros((n, outcome.k))
-            certain[:, y] = 1.0
-            logarithm, slope, bend = outcome.terms(eta, certain)
-            value += a[:, y] * logarithm
-            first += a[:, [y]] * slope
-            second += a[:, y, None, None] * bend
-        return value, first, second
+        """The score of each respondent, without her weight; shape (n, size)."""
+        parts = replace(self, weights=np.ones(len(self.weights)))._parts(theta, 1)
+        return np.asarray(sum(design.rows(theta, t[1] * w[:, None]) for design, w, t in parts))
 
     def spread(self, theta: Array) -> float:
         """Root of the mean square of the linear predictors, about their weighted means."""
@@ -962,19 +864,11 @@ class Predictors(ABC):
 
     @abstractmethod
     def eta(self, theta: Array) -> Array:
-        """The predictors, shape (n, q)."""
+        """The predictors, shape (..., size) -> (..., n, q)."""
 
     @abstractmethod
     def adjoint(self, theta: Array, G: Array) -> Array:
-        """Sum over rows of derivative times G, shape (n, q) -> (size,)."""
-
-    @abstractmethod
-    def etas(self, thetas: Array) -> Array:
-        """The predictors at c parameter vectors, shape (c, size) -> (c, n, q)."""
-
-    @abstractmethod
-    def adjoints(self, thetas: Array, G: Array) -> Array:
-        """`adjoint` at c parameter vectors, G (c, n, q) -> (c, size)."""
+        """Sum over rows of derivative times G, shape (..., n, q) -> (..., size)."""
 
     @abstractmethod
     def hessian(self, theta: Array, W: Array, G: Array) -> Array:
@@ -998,20 +892,13 @@ class Separate(Predictors):
         return self.q * self.p
 
     def eta(self, theta: Array) -> Array:
-        linear = self.X @ theta.reshape(self.q, self.p).T
+        linear = theta.reshape(-1, self.p) @ self.X.T
+        linear = linear.reshape(*theta.shape[:-1], self.q, self.n).swapaxes(-1, -2)
         return linear if self.offset is None else linear + self.offset[:, None]
 
     def adjoint(self, theta: Array, G: Array) -> Array:
-        return np.asarray((G.T @ self.X).ravel())
-
-    def etas(self, thetas: Array) -> Array:
-        etas = (thetas.reshape(-1, self.p) @ self.X.T).reshape(len(thetas), self.q, self.n)
-        etas = etas.transpose(0, 2, 1)
-        return etas if self.offset is None else etas + self.offset[:, None]
-
-    def adjoints(self, thetas: Array, G: Array) -> Array:
-        each = G.transpose(0, 2, 1).reshape(-1, self.n) @ self.X
-        return np.asarray(each.reshape(len(thetas), self.size))
+        each = G.swapaxes(-1, -2).reshape(-1, self.n) @ self.X
+        return np.asarray(each.reshape(*G.shape[:-2], self.size))
 
     def hessian(self, theta: Array, W: Array, G: Array) -> Array:
         if self.q == 1:
@@ -1048,11 +935,6 @@ class Parallel(Predictors):
     def size(self) -> int:
         return self.p + self.q
 
-    def thresholds(self, theta: Array) -> Array:
-        """alpha, shape (q,)."""
-        with np.errstate(over="ignore"):
-            return np.cumsum(np.append(theta[self.p], np.exp(theta[self.p + 1 :])))
-
     def stretch(self, theta: Array) -> tuple[float, Array]:
         slope = np.zeros(self.size)
         slope[self.p + 1 :] = 1.0
@@ -1065,28 +947,19 @@ class Parallel(Predictors):
         return np.asarray(np.tri(self.q) * each)
 
     def eta(self, theta: Array) -> Array:
-        linear = self.X @ theta[: self.p]
-        if self.offset is not None:
-            linear = linear + self.offset
-        return np.asarray(self.thresholds(theta) - linear[:, None])
-
-    def adjoint(self, theta: Array, G: Array) -> Array:
-        return np.append(-(self.X.T @ G.sum(axis=1)), G.sum(axis=0) @ self._growth(theta))
-
-    def etas(self, thetas: Array) -> Array:
-        linear = thetas[:, : self.p] @ self.X.T
+        linear = theta[..., : self.p] @ self.X.T
         if self.offset is not None:
             linear = linear + self.offset
         with np.errstate(over="ignore"):
-            steps = np.exp(thetas[:, self.p + 1 :])
-        cuts = np.cumsum(np.column_stack([thetas[:, self.p], steps]), axis=1)
-        return np.asarray(cuts[:, None, :] - linear[:, :, None])
+            steps = np.exp(theta[..., self.p + 1 :])
+        cuts = np.concatenate([theta[..., [self.p]], steps], axis=-1).cumsum(axis=-1)
+        return np.asarray(cuts[..., None, :] - linear[..., :, None])
 
-    def adjoints(self, thetas: Array, G: Array) -> Array:
-        slopes = -(G.sum(axis=2) @ self.X)
-        above = G.sum(axis=1)[:, ::-1].cumsum(axis=1)[:, ::-1]  # a step raises all cuts above
-        above[:, 1:] *= np.exp(np.minimum(thetas[:, self.p + 1 :], 300.0))
-        return np.hstack([slopes, above])
+    def adjoint(self, theta: Array, G: Array) -> Array:
+        slopes = -(G.sum(axis=-1) @ self.X)
+        above = G.sum(axis=-2)[..., ::-1].cumsum(axis=-1)[..., ::-1]  # a step raises cuts above
+        above[..., 1:] *= np.exp(np.minimum(theta[..., self.p + 1 :], 300.0))
+        return np.concatenate([slopes, above], axis=-1)
 
     def hessian(self, theta: Array, W: Array, G: Array) -> Array:
         p, growth = self.p, self._growth(theta)
@@ -1125,22 +998,13 @@ class Scaled(Predictors):
         return self.p + 1
 
     def eta(self, theta: Array) -> Array:
-        linear = self.X @ theta[:-1]
+        linear = theta[..., :-1] @ self.X.T
         if self.offset is not None:
             linear = linear + self.offset
-        return np.column_stack([linear, np.full(self.n, theta[-1])])
+        return np.stack(np.broadcast_arrays(linear, theta[..., -1:]), axis=-1)
 
     def adjoint(self, theta: Array, G: Array) -> Array:
-        return np.append(self.X.T @ G[:, 0], G[:, 1].sum())
-
-    def etas(self, thetas: Array) -> Array:
-        linear = thetas[:, :-1] @ self.X.T
-        if self.offset is not None:
-            linear = linear + self.offset
-        return np.stack(np.broadcast_arrays(linear, thetas[:, -1:]), axis=2)
-
-    def adjoints(self, thetas: Array, G: Array) -> Array:
-        return np.column_stack([G[:, :, 0] @ self.X, G[:, :, 1].sum(axis=1)])
+        return np.concatenate([G[..., 0] @ self.X, G[..., 1:].sum(axis=-2)], axis=-1)
 
     def hessian(self, theta: Array, W: Array, G: Array) -> Array:
         p, hessian = self.p, np.empty((self.size, self.size))

@@ -54,7 +54,6 @@ from ldpstats.models.association.results import AssociationResults
 from ldpstats.models.layout import (
     LONGEST_LABEL,
     Fit,
-    Part,
     SummaryTable,
     closing_notes,
     decimals,
@@ -351,9 +350,7 @@ def _pair_features(
     """
     if not evidence.is_exact or len(problem.strata) > 1:
         return None
-    stratum, group = problem.strata[0], evidence.groups[0]
-    for v, name in enumerate(evidence.names):
-        stratum = stratum.unbiased(v, name)
+    stratum, group = problem.unbiased, evidence.groups[0]
     if stratum.alphabets is None:
         return None
     by_wave = []
@@ -526,11 +523,6 @@ class ChangeResults(Results):
     homogeneity: TestResult | None = None
     lost: tuple[int, int] = (0, 0)
 
-    df_model = Part[int]("joint", "Frequencies of the joint distribution that vary freely.")
-    df_resid = Part[int]("joint", "Respondents less `df_model`.")
-    aic = Part[float]("joint", "Akaike's criterion of the joint distribution.")
-    bic = Part[float]("joint", "Schwarz's criterion of the joint distribution.")
-
     _format = "ldpstats-change-results"
     _document = ("name", "joint", "law", "turnover_law", "homogeneity", "lost")
 
@@ -541,6 +533,11 @@ class ChangeResults(Results):
     @property
     def index(self) -> pd.Index[Any]:
         return self.joint.labels[0]
+
+    @property
+    def df_model(self) -> int:
+        """Frequencies of the joint distribution that vary freely."""
+        return self.joint.df_model
 
     @property
     def waves(self) -> tuple[str, ...]:

@@ -196,7 +196,9 @@ def distinct_lines(labels: Iterable[object], longest: int) -> list[str]:
     shown = list(map(one_line, labels, repeat(longest)))
     for room in (2 * longest, 4 * longest, 0):
         times = Counter(shown)
-        for i in [i for i, text in enumerate(shown) if times[text] > 1]:
+        for i, text in enumerate(list(shown)):
+            if times[text] < 2:
+                continue
             if room:
                 shown[i] = one_line(labels[i], room)
                 continue
@@ -381,7 +383,7 @@ def closing_notes(fit: Fit, condition: float) -> list[str]:
     notes = []
     if (
         fit.cov_type in WITHOUT_ERRORS
-        and not fit._is_penalised
+        and fit.method != "smoothed"
         and not np.isnan(fit.linear.bse()).any()
     ):
         notes.append(
@@ -506,7 +508,7 @@ class Fit:
         """Twice the negative log-likelihood, and `each` for what varies freely."""
         known = self.is_maximum and self.converged and self.settings != CONSTRAINED
         # a pseudo-likelihood has no such criterion, nor what stops short of the maximum
-        other = self._is_penalised or self.method == "em-fpe16" or self.cov_type == SANDWICH
+        other = self.method in ("smoothed", "em-fpe16") or self.cov_type == SANDWICH
         if not known or other:
             return float("nan")
         return each * self.df_model - 2.0 * self.llf
@@ -520,11 +522,6 @@ class Fit:
     def is_maximum(self) -> bool:
         """Whether the estimate maximises the likelihood, and has a certificate for it."""
         return not np.isnan(self.gap)
-
-    @property
-    def _is_penalised(self) -> bool:
-        """Whether a penalty was taken from the likelihood; the certificate is that of both."""
-        return self.method == "smoothed"
 
     @property
     def on_boundary(self) -> bool:

@@ -399,7 +399,7 @@ class AssociationMatrix(Stored):
             Whether to say how each pair was fitted.
         """
         max_rows, frame = positive_integer("max_rows", max_rows), self._frame
-        fits = {pair.names: pair.fit for pair in self.pairs} if boolean("details", details) else {}
+        fits = {pair.names: pair for pair in self.pairs} if boolean("details", details) else {}
         order = np.argsort(frame["pvalue"].fillna(2.0).to_numpy(), kind="stable")[:max_rows]
         shown = frame if len(frame) <= max_rows else frame.iloc[order]
         short = dict(zip(self.names, distinct_lines(self.names, _LONGEST_NAME), strict=True))

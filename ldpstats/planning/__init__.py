@@ -9,24 +9,7 @@ respondents can move an estimate.
 
 For hashed answers, `recommend_design` compares O-RR and O-RAPPOR by their `expected_loss`, and
 `cells_needed` gives the cells that keep candidates apart. For unknown strings see
-`plan_dictionary`. The rest of this page is about k-RR and k-RAPPOR (KBR16 section 4).
-
-Category i is reported T_i ~ Bin(n, m_i) times, with m_i = q p_i + r (1 - p_i): q is the probability
-that a respondent's own category is reported, r that another given one is. The estimate
-``p_hat_i = (T_i / n - r) / (q - r)`` is unbiased. Exactly, and for large n respectively,
-
-    E ||p_hat - p||_2^2 = sum_i m_i (1 - m_i) / (n (q - r)^2),
-    E ||p_hat - p||_1   ~ sum_i sqrt(2 m_i (1 - m_i) / (pi n)) / (q - r),
-
-which are KBR16 Propositions 3 and 4 with q and r filled in; without privacy q = 1 and r = 0. Both
-sums are symmetric and concave in p, so the uniform p is the worst case of either loss.
-
-uRR and uRAP protect only the sensitive categories (MK19). Their losses have the same form, with
-different q and r for sensitive and other categories; their worst p favours the other categories.
-
-All losses are those of the unconstrained inversion estimator; n respondents are drawn from p.
-`epsilon` (in nats) and `n` may be arrays and broadcast. A malformed argument raises
-`InvalidArgument`.
+`plan_dictionary`. Expected losses in closed form (KBR16, MK19) are in `ldpstats.planning.losses`.
 """
 
 from __future__ import annotations
@@ -40,20 +23,11 @@ from ldpstats.planning.choice import (
     compare,
     plot_frontier,
     recommend,
-    urap_l1,
-    urap_l2,
-    urr_l1,
-    urr_l2,
 )
 from ldpstats.planning.dictionary import DictionaryPlan, plan_dictionary
 from ldpstats.planning.expected_precision import (
     PersonalizedBound,
     Precision,
-    crossover_epsilon,
-    effective_sample_size,
-    effective_sample_size_high_privacy,
-    effective_sample_size_low_privacy,
-    excess_ratio,
     one_report_covariance,
     personalized_bound,
     precision,
@@ -79,6 +53,11 @@ from ldpstats.planning.hashing import (
     recommend_design,
 )
 from ldpstats.planning.losses import (
+    crossover_epsilon,
+    effective_sample_size,
+    effective_sample_size_high_privacy,
+    effective_sample_size_low_privacy,
+    excess_ratio,
     krappor_l1,
     krappor_l2,
     krappor_worst_l1,
@@ -95,9 +74,13 @@ from ldpstats.planning.losses import (
     uldp_high_privacy_loss,
     uldp_low_privacy_loss,
     uldp_lower_bound,
+    urap_l1,
+    urap_l2,
     urap_worst_distribution,
     urap_worst_l1,
     urap_worst_l2,
+    urr_l1,
+    urr_l2,
     urr_worst_distribution,
     urr_worst_l1,
     urr_worst_l2,

@@ -1,7 +1,7 @@
 """Which mechanism: the best one for a closed list of categories, and several side by side.
 
-`recommend` chooses among the mechanisms of the package, `compare` takes any. Then: expected losses
-of uRR and uRAP (MK19) with the best theta of uRAP, and the plot of precision against privacy.
+`recommend` chooses among the mechanisms of the package, `compare` takes any. Then: the best
+theta of uRAP, and the plot of precision against privacy.
 """
 
 from __future__ import annotations
@@ -15,9 +15,17 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import distribution, html_lines, listed, one_of, positive_epsilon
+from ldpstats.arguments import (
+    EPSILON_RANGE,
+    distribution,
+    html_lines,
+    listed,
+    one_of,
+    positive_epsilon,
+    positive_integer,
+)
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.labels import as_labels, sensitive_codes
+from ldpstats.labels import as_labels, preview
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.krr import Observed
 from ldpstats.models.layout import count_of, one_line
@@ -36,24 +44,17 @@ from ldpstats.models.plots import (
 from ldpstats.planning.expected_precision import (
     check_mechanism,
     expected_shares,
+    place_of_category,
     precision,
+    shares_text,
 )
-from ldpstats.planning.hashing import (
-    Loss,
-    probabilities,
-    rectangular,
-    sample_size,
-    setting,
-    urap_rates,
-    urr_rates,
-)
-from ldpstats.planning.losses import LOSSES, kinds, shares_text, urap_kinds, worst_loss
+from ldpstats.planning.losses import LOSSES, kinds, urap_kinds, urap_rates, worst_loss
 from ldpstats.planning.power_of_tests import (
-    Curves,
+    KINDS,
     contenders,
-    curves,
     objective,
     report_bits,
+    sample_size,
 )
 
 if TYPE_CHECKING:
@@ -67,10 +68,6 @@ __all__ = [
     "plot_frontier",
     "ratios",
     "recommend",
-    "urap_l1",
-    "urap_l2",
-    "urr_l1",
-    "urr_l2",
 ]
 
 
@@ -386,158 +383,6 @@ def ratios(losses: Array) -> Array:
     return np.where(losses > 0.0, np.inf, 1.0)
 
 
-# -- Expected losses of uRR and uRAP, which protect only the sensitive categories (MK19 section 4.3)
-# They are the sums of the package's docstring, with q and r that depend on whether x is sensitive.
-
-
-def urr_l2(p: npt.ArrayLike, sensitive: Any, epsilon: Any, n: npt.ArrayLike) -> Loss:
-    """Expected squared l2 loss under uRR, exact for every n (MK19 Proposition 15).
-
-    Parameters
-    ----------
-    p : array, shape (k,)
-        Distribution of the category.
-    sensitive : collection of int, or array of bool, shape (k,)
-        Positions of the sensitive categories in p, in any order, or a mask. With none there is no
-        privacy and no noise; with all, uRR is k-RR.
-    epsilon : float or array, or dict from int to float
-        Privacy of a report, in nats; a dict gives each sensitive position its own.
-    n : int or array of int
-        Respondents.
-
-    Returns
-    -------
-    float or array
-        Of the shape to which `epsilon` and `n` broadcast.
-
-    Raises
-    ------
-    InvalidArgument
-        If `p` is not a distribution over at least two categories, `sensitive` repeats a position or
-        is a mask of another length, `epsilon` or `n` is not positive, or the keys of a dict are not
-        the sensitive positions.
-    UnknownCategory
-        If `sensitive` names a position outside p.
-
-    Examples
-    --------
-    >>> p = [0.4, 0.3, 0.2, 0.1]
-    >>> round(float(urr_l2(p, [2, 3], epsilon=1.0, n=20_000)), 6)
-    0.000168
-    >>> round(float(urr_l2(p, [2, 3], epsilon={2: 2.0, 3: 0.5}, n=20_000)), 6)
-    0.00021
-    """
-    p = probabilities(p)
-    odds, respondents = _odds(_mask(sensitive, p.size), epsilon, n)
-    return urr_rates(odds).l2(p, respondents)
-
-
-def urr_l1(p: npt.ArrayLike, sensitive: Any, epsilon: Any, n: npt.ArrayLike) -> Loss:
-    """Asymptotic expected l1 loss under uRR (MK19 Proposition 4).
-
-    See `urr_l2` for the parameters.
-
-    Examples
-    --------
-    >>> round(float(urr_l1([0.4, 0.3, 0.2, 0.1], [2, 3], epsilon=1.0, n=20_000)), 4)
-    0.0205
-    """
-    p = probabilities(p)
-    odds, respondents = _odds(_mask(sensitive, p.size), epsilon, n)
-    return urr_rates(odds).l1(p, respondents)
-
-
-def urap_l2(
-    p: npt.ArrayLike,
-    sensitive: Any,
-    epsilon: npt.ArrayLike,
-    n: npt.ArrayLike,
-    theta: float | None = None,
-) -> Loss:
-    """Expected squared l2 loss under uRAP, exact for every n (MK19 Proposition 18 for any theta).
-
-    Parameters
-    ----------
-    p, sensitive, n
-        As in `urr_l2`. With no sensitive category there is no noise; with all, uRAP is k-RAPPOR.
-    epsilon : float or array
-        Privacy of a report, in nats.
-    theta : float, optional
-        P(bit = 1) of a respondent's own sensitive category (MK19 Definition 4). Default
-        e^(epsilon/2) / (1 + e^(epsilon/2)), as in the paper; `best_theta` finds the best.
-
-    Returns
-    -------
-    float or array
-        Of the shape to which `epsilon` and `n` broadcast.
-
-    Raises
-    ------
-    InvalidArgument
-        As in `urr_l2`, or if `theta` is not in (0, 1).
-
-    Examples
-    --------
-    >>> p = [0.4, 0.3, 0.2, 0.1]
-    >>> round(float(urap_l2(p, [2, 3], epsilon=1.0, n=20_000)), 7)
-    0.0004807
-    >>> round(float(urap_l2(p, [2, 3], epsilon=1.0, n=20_000, theta=0.59)), 7)
-    0.0004784
-    """
-    p = probabilities(p)
-    eps, respondents = setting(epsilon, n)
-    return urap_rates(_mask(sensitive, p.size), eps, theta).l2(p, respondents)
-
-
-def urap_l1(
-    p: npt.ArrayLike,
-    sensitive: Any,
-    epsilon: npt.ArrayLike,
-    n: npt.ArrayLike,
-    theta: float | None = None,
-) -> Loss:
-    """Asymptotic expected l1 loss under uRAP (MK19 Proposition 7 for any theta).
-
-    See `urap_l2` for the parameters.
-
-    Examples
-    --------
-    >>> round(float(urap_l1([0.4, 0.3, 0.2, 0.1], [2, 3], epsilon=1.0, n=20_000)), 4)
-    0.0325
-    """
-    p = probabilities(p)
-    eps, respondents = setting(epsilon, n)
-    return urap_rates(_mask(sensitive, p.size), eps, theta).l1(p, respondents)
-
-
-def _mask(sensitive: Any, k: int) -> Array:
-    """Which of k categories are sensitive, (k,)."""
-    given = rectangular("sensitive", sensitive)
-    if given.dtype == bool:
-        if given.shape != (k,):
-            remedy = f"must have one entry, True or False, for each of the {k} categories of p"
-            raise InvalidArgument("sensitive", f"mask of shape {given.shape}", remedy)
-        return given
-    mask = np.zeros(k, dtype=bool)
-    mask[sensitive_codes(sensitive, pd.RangeIndex(k))] = True
-    return mask
-
-
-def _odds(mask: Array, epsilon: Any, n: npt.ArrayLike) -> tuple[Array, Array]:
-    """1 / (e^epsilon - 1) of sensitive categories and 0 of others, shape (..., k); and n."""
-    if not isinstance(epsilon, Mapping):
-        eps, respondents = setting(epsilon, n)
-        return mask / np.expm1(eps)[..., None], respondents
-    positions = np.flatnonzero(mask).tolist()
-    if set(epsilon) != set(positions):
-        raise InvalidArgument("epsilon", epsilon, f"must have exactly the keys {positions}")
-    odds = np.zeros(mask.size)
-    odds[positions] = [
-        1.0 / np.expm1(positive_epsilon(f"epsilon[{x}]", epsilon[x])) for x in positions
-    ]
-    return odds, sample_size(n)
-
-
 # -- The theta at which uRAP has the smallest expected loss ---------------------------------------
 
 
@@ -692,6 +537,10 @@ _MARKERS = "osD^vP*X"
 _LONGEST = 40  # characters of the name of a mechanism
 _DECADES = 3.0  # of an axis from which on only powers of ten are numbered
 _DIGITS = (1.0, 2.0, 5.0)  # of the numbers on an axis
+_RANGE = (0.1, 8.0)  # of epsilon, by default
+_POINTS = 41
+_MOST_POINTS = 1000
+_LISTED = f"must be a list of mechanisms and of kinds, which are {', '.join(map(repr, KINDS))}"
 
 
 def plot_frontier(
@@ -754,32 +603,32 @@ def plot_frontier(
     >>> ax.get_xlabel()
     'epsilon of a report, in nats'
     """
-    how = {"category": category, "design_effect": design_effect}
-    frontier = curves(mechanisms, categories, p, epsilons, n, se, **how)
-    k, respondents = len(frontier.measure.law), frontier.measure.n
-    usual = f"{k:,} categories" + ("" if respondents is None else f", n = {respondents:,}")
+    k, grid, lines, dots, direct = _curves(
+        mechanisms, categories, p, epsilons, n, se, category, design_effect
+    )
+    usual = f"{k:,} categories" + ("" if n is None else f", n = {int(n):,}")
     words = title_text(title, usual)
     own = ax is None
     ax = axes_of(ax, *_SIZE)
-    if len(frontier.lines) > 1:
-        best = np.min(list(frontier.lines.values()), axis=0)
+    if len(lines) > 1:
+        best = np.min(list(lines.values()), axis=0)
         broad: dict[str, Any] = {"color": "0.87", "lw": 9, "solid_capstyle": "butt"}
-        ax.plot(frontier.epsilons, best, zorder=1, label="frontier", **broad)
-    for i, (name, values) in enumerate(frontier.lines.items()):
+        ax.plot(grid, best, zorder=1, label="frontier", **broad)
+    for i, (name, values) in enumerate(lines.items()):
         dashes: dict[str, Any] = {
             "ls": _DASHES[i % len(_DASHES)],
             "lw": max(_WIDEST - 0.25 * i, 1.2),
         }
-        ax.plot(frontier.epsilons, values, color=f"C{i % 10}", label=name, **dashes)
-    if frontier.direct > 0.0:
-        ax.axhline(frontier.direct, color="0.35", lw=1.0, zorder=1, label="without privacy")
+        ax.plot(grid, values, color=f"C{i % 10}", label=name, **dashes)
+    if direct > 0.0:
+        ax.axhline(direct, color="0.35", lw=1.0, zorder=1, label="without privacy")
     # Mechanisms at their own epsilon, below the lines' colours in the list
-    names = axis_labels([name for name, *_ in frontier.dots], _LONGEST)
-    for i, (name, (_, epsilon, value)) in enumerate(zip(names, frontier.dots, strict=True)):
-        colour = f"C{(len(frontier.lines) + i) % 10}"
+    names = axis_labels([name for name, *_ in dots], _LONGEST)
+    for i, (name, (_, epsilon, value)) in enumerate(zip(names, dots, strict=True)):
+        colour = f"C{(len(lines) + i) % 10}"
         dot: dict[str, Any] = {"color": colour, "ms": 7, "mec": "white", "zorder": 4}
         ax.plot(epsilon, value, _MARKERS[i % len(_MARKERS)], label=name, **dot)
-    _name_axes(ax, frontier)
+    _name_axes(ax, [*lines.values(), [v for *_, v in dots], [direct]], se, category)
     ax.spines[["top", "right"]].set_visible(False)
     for _ in range(1 if own else 2):  # labels may leave less room than axes have had
         set_title(ax, words)
@@ -791,16 +640,94 @@ def plot_frontier(
     return ax
 
 
-def _name_axes(ax: Axes, found: Curves) -> None:
+def _curves(
+    mechanisms: Any,
+    categories: Any,
+    p: Any,
+    epsilons: Any,
+    n: Any,
+    se: Any,
+    category: Any,
+    design_effect: float,
+) -> tuple[int, Array, dict[str, Array], list[tuple[str, float, float]], float]:
+    """Number of categories, epsilons, kinds there, mechanisms at their own, and no privacy."""
+    kinds, points = dict.fromkeys(KINDS if mechanisms is None else ()), list[Mechanism]()
+    if mechanisms is not None:
+        given = listed("mechanisms", mechanisms, _LISTED)
+        if not given:
+            raise InvalidArgument("mechanisms", mechanisms, _LISTED)
+        for i, one in enumerate(given):
+            if isinstance(one, str):
+                kinds[one_of(f"mechanisms[{i}]", one, KINDS)] = None
+            else:
+                points.append(check_mechanism(one, f"mechanisms[{i}]"))
+    closed = [m for m in points if not m.is_open]
+    if categories is not None:
+        labels = as_labels("categories", categories)
+    elif closed:
+        labels = closed[0].categories
+    else:
+        remedy = "must be given: the categories, or the candidates of an open alphabet"
+        raise InvalidArgument("categories", None, remedy)
+    if epsilons is None:
+        grid = np.geomspace(*_RANGE, _POINTS)
+    else:
+        low, high = EPSILON_RANGE
+        remedy = f"must be from 2 to {_MOST_POINTS} different numbers from {low:g} to {high:g}"
+        numbers = listed("epsilons", epsilons, remedy)
+        distinct = {positive_epsilon(f"epsilons[{i}]", value) for i, value in enumerate(numbers)}
+        if not 2 <= len(distinct) <= _MOST_POINTS:
+            raise InvalidArgument("epsilons", epsilons, remedy)
+        grid = np.array(sorted(distinct))
+    made = contenders(labels, 1.0, kinds)
+    law = pd.Series(expected_shares(p, labels), index=labels)
+    if (n is None) == (se is None):
+        remedy = "give one of n=, for standard errors, and se=, for respondents"
+        raise InvalidArgument("n", n, remedy)
+    n = None if n is None else positive_integer("n", n)
+
+    def measure(mechanism: Mechanism) -> float:
+        """The largest standard error, or that of the category, with n; or the n for `se`."""
+        among = tuple(labels) if mechanism.is_open else None
+        if n is None:
+            how: dict[str, Any] = {"category": category, "candidates": among}
+            return sample_size(mechanism, law, se=se, design_effect=design_effect, **how)
+        errors = precision(mechanism, law, n, design_effect, among).se.to_numpy()
+        return float(
+            errors.max() if category is None else errors[place_of_category(category, labels)]
+        )
+
+    if not made and not points:
+        remedy = f"have none for {len(labels)} categories"
+        raise InvalidArgument("mechanisms", list(kinds), remedy)
+    values: dict[str, list[float]] = {}
+    for epsilon in grid.tolist():
+        for kind, mechanism in contenders(labels, epsilon, kinds).values():
+            values.setdefault(kind.title, []).append(measure(mechanism))
+    dots = []
+    for point in points:
+        if not (np.isfinite(point.epsilon) and point.epsilon > 0.0):
+            remedy = "must have a finite epsilon: a survey without privacy is drawn in any case"
+            raise InvalidArgument("mechanisms", str(point), remedy)
+        own = labels if point.is_open else point.categories
+        if len(own) != len(labels) or not own.astype(object).isin(labels.astype(object)).all():
+            remedy = f"must have the categories {preview(labels)}"
+            raise InvalidArgument("mechanisms", str(point), remedy)
+        dots.append((str(point), point.epsilon, measure(point)))
+    lines = {title: np.array(line) for title, line in values.items()}
+    return len(labels), grid, lines, dots, measure(Observed(labels))
+
+
+def _name_axes(ax: Axes, drawn: list[Any], se: Any, category: Any) -> None:
     """Logarithmic axes with plain numbers."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-    values = np.concatenate([*found.lines.values(), [v for *_, v in found.dots], [found.direct]])
+    values = np.concatenate(drawn)
     ax.set_xscale("log")
     ax.margins(x=0.02)
     if np.all(values > 0.0):
         ax.set_yscale("log")
-    percent = found.measure.se is None
+    percent = se is None
     for axis, text in (
         (ax.xaxis, _plain_number),
         (ax.yaxis, (lambda value, _: percent_text(value)) if percent else _plain_number),
@@ -813,11 +740,11 @@ def _name_axes(ax: Axes, found: Curves) -> None:
     ax.grid(color="0.93", lw=0.8)
     ax.set_axisbelow(True)
     ax.set_xlabel("epsilon of a report, in nats")
-    which = one_line(found.measure.category, _LONGEST // 2)
-    worst = found.measure.category is None
+    which = one_line(category, _LONGEST // 2)
+    worst = category is None
     error = "largest standard error" if worst else f"standard error of {which}"
-    if found.measure.se is not None:
-        target = percent_text(float(found.measure.se))
+    if se is not None:
+        target = percent_text(float(se))
         error = f"respondents for a {error}" + (f" of {target}" if worst else f": {target}")
     ax.set_ylabel(plain(error))
 

@@ -40,7 +40,7 @@ from ldpstats.models.dictionary.survey import (
     string_mechanism,
 )
 from ldpstats.planning.expected_precision import hashed_rates, report_variances
-from ldpstats.planning.hashing import krappor_rates, krr_rates
+from ldpstats.planning.losses import krappor_rates, krr_rates
 
 __all__ = ["DictionaryPlan", "GramDesign", "Setting", "plan_dictionary"]
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,9 +24,8 @@ from ldpstats.labels import align, by_label, position
 from ldpstats.likelihood.regression import Multinomial, Ordered
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.models.regression.structure import covariates, outcome_of
-from ldpstats.planning.expected_precision import check_mechanism
+from ldpstats.planning.expected_precision import check_mechanism, shares_text, table_text
 from ldpstats.planning.laws import (
-    CoefficientLaw,
     CountTest,
     EstimateTest,
     PlannedTest,
@@ -36,7 +36,6 @@ from ldpstats.planning.laws import (
     homogeneity_form,
     response_channel,
 )
-from ldpstats.planning.losses import shares_text, table_text
 
 __all__ = [
     "CoefficientTest",
@@ -56,33 +55,18 @@ _SHARES = (
 )
 
 
-class Ray(ABC):
+@dataclass(frozen=True, eq=False)
+class Ray:
     """The truths between a null hypothesis, multiple 0, and the truth of a goal, multiple 1.
 
     Beyond 1 lie larger departures from the null hypothesis.
     """
 
-    @property
-    @abstractmethod
-    def most(self) -> float:
-        """The largest multiple for which the truth is a distribution; inf where all are."""
-
-    @property
-    @abstractmethod
-    def unit(self) -> str:
-        """What `effect` is, in words."""
-
-    @abstractmethod
-    def effect(self, multiple: float) -> float:
-        """A truth in the goal's own units."""
-
-    @abstractmethod
-    def truth(self, multiple: float) -> Any:
-        """The truth itself, with its labels: a Series or a DataFrame."""
-
-    @abstractmethod
-    def test(self, multiple: float, alpha: float) -> PlannedTest:
-        """The test of level alpha that results run by default, if the truth is this one."""
+    unit: str  # what `effect` is, in words
+    most: float  # the largest multiple for which the truth is a distribution; inf where all are
+    effect: Callable[[float], float]  # a truth in the goal's own units
+    truth: Callable[[float], Any]  # itself, with its labels: a Series or a DataFrame
+    test: Callable[[float, float], PlannedTest]  # that results run by default, of level alpha
 
 
 class Goal(ABC):
@@ -229,10 +213,8 @@ class ValueTest(Goal):
     def truth(self) -> str:
         return f"true shares: {shares_text(self.p)}"
 
-    def ray(self, mechanism: Any) -> FrequencyRay:
-        """The goal in a survey with this mechanism."""
-        at = setting(mechanism, self.p)
-        return FrequencyRay(at, at.place(self.category), self.value)
+    def ray(self, mechanism: Any) -> Ray:
+        return _frequency_ray(mechanism, self.p, self.category, self.value)
 
 
 # -- Presence of a rare category or candidate -----------------------------------------------------
@@ -310,59 +292,45 @@ class PresenceTest(Goal):
     def truth(self) -> str:
         return f"true shares: {shares_text(self.p)}"
 
-    def ray(self, mechanism: Any) -> FrequencyRay:
-        """The goal in a survey with this mechanism."""
-        at = setting(mechanism, self.p)
-        return FrequencyRay(at, at.place(self.category), 0.0, presence=True, tests=self.tests)
+    def ray(self, mechanism: Any) -> Ray:
+        return _frequency_ray(mechanism, self.p, self.category, 0.0, self.tests)
 
 
 # -- Departures of one frequency from its value under the null hypothesis -------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class FrequencyRay(Ray):
-    """One frequency goes from `value` to the true one, the others keep their proportions."""
+def _frequency_ray(mechanism: Any, p: Any, category: Any, value: float, tests: int = 0) -> Ray:
+    """One frequency goes from `value` to the true one, the others keep their proportions.
 
-    at: Setting
-    x: int  # position of the category
-    value: float  # its frequency under the null hypothesis
-    presence: bool = False  # whether the test is one-sided
-    tests: int = 1  # among which alpha is divided (Bonferroni)
+    Of `tests` together (Bonferroni) each is one-sided.
+    """
+    at = setting(mechanism, p)
+    x, presence = at.place(category), tests > 0
+    gap, rest = float(at.p[x]) - value, np.delete(at.p, x)
+    rest = rest / rest.sum() if rest.sum() > 0.0 else np.full(rest.size, 1.0 / rest.size)
+    most = np.inf if gap == 0.0 else (1.0 - value) / gap if gap > 0.0 else -value / gap
 
-    @property
-    def most(self) -> float:
-        gap = float(self.at.p[self.x]) - self.value
-        if gap == 0.0:
-            return np.inf
-        return (1.0 - self.value) / gap if gap > 0.0 else -self.value / gap
+    def effect(multiple: float) -> float:
+        return min(max(value + multiple * gap, 0.0), 1.0)
 
-    @property
-    def unit(self) -> str:
-        return f"frequency of {self.at.labels[self.x]!r}"
+    def shares(multiple: float) -> Array:
+        return np.insert((1.0 - effect(multiple)) * rest, x, effect(multiple))
 
-    def effect(self, multiple: float) -> float:
-        moved = self.value + multiple * (float(self.at.p[self.x]) - self.value)
-        return min(max(moved, 0.0), 1.0)
-
-    def truth(self, multiple: float) -> pd.Series[float]:
-        return pd.Series(self._law(multiple), index=self.at.labels, name="p")
-
-    def _law(self, multiple: float) -> Array:
-        share, rest = self.effect(multiple), np.delete(self.at.p, self.x)
-        even = np.full(rest.size, 1.0 / rest.size)
-        rest = rest / rest.sum() if rest.sum() > 0.0 else even
-        return np.insert((1.0 - share) * rest, self.x, share)
-
-    def test(self, multiple: float, alpha: float) -> PlannedTest:
-        truth, level = self.effect(multiple), alpha / self.tests
-        law = frequency_law(self.at.mechanism, self._law(multiple), self.x, self.at.candidates)
+    def test(multiple: float, alpha: float) -> PlannedTest:
+        truth, level = effect(multiple), alpha / max(tests, 1)
+        law = frequency_law(at.mechanism, shares(multiple), x, at.candidates)
         if law.count is not None:
             offset, scale = law.count
-            null, true = (min(max(offset + scale * v, 0.0), 1.0) for v in (self.value, truth))
-            return CountTest(null, true, level, exact=self.presence)
-        cumulants = law.cumulants(self.value), law.cumulants(truth)
-        shift, plain = truth - self.value, self.presence and law.continuous
-        return EstimateTest(shift, *cumulants, level, larger=self.presence, continuous=plain)
+            null, true = (min(max(offset + scale * v, 0.0), 1.0) for v in (value, truth))
+            return CountTest(null, true, level, exact=presence)
+        cumulants = law.cumulants(value), law.cumulants(truth)
+        shift, plain = truth - value, presence and law.continuous
+        return EstimateTest(shift, *cumulants, level, larger=presence, continuous=plain)
+
+    def truth(multiple: float) -> pd.Series[float]:
+        return pd.Series(shares(multiple), index=at.labels, name="p")
+
+    return Ray(f"frequency of {at.labels[x]!r}", most, effect, truth, test)
 
 
 # -- Association of two variables -----------------------------------------------------------------
@@ -435,8 +403,8 @@ class IndependenceTest(Goal):
     def truth(self) -> str:
         return f"true shares: {table_text(self.table)}"
 
-    def ray(self, mechanism: Any) -> _TableRay:
-        """The goal in a survey with this pair of mechanisms."""
+    def ray(self, mechanism: Any) -> Ray:
+        """The table goes from the product of its margins to itself; a pair of mechanisms."""
         if not isinstance(mechanism, list | tuple) or len(mechanism) != 2:
             raise InvalidArgument("mechanism", mechanism, _PAIR)
         values = np.asarray(self.table, dtype=np.float64)
@@ -459,53 +427,26 @@ class IndependenceTest(Goal):
                 numbered = pd.Series(np.arange(len(labels)), index=labels)
                 places = align("table", numbered, side.labels)
                 values = np.take(values, np.asarray(places, dtype=np.int64), axis=axis)
-        return _TableRay(first, second, values)
-
-
-@dataclass(frozen=True, eq=False)
-class _TableRay(Ray):
-    """A table goes from the product of its margins to itself."""
-
-    first: Setting
-    second: Setting
-    table: Array
-
-    @property
-    def _parts(self) -> tuple[Array, Array]:
-        """The product of the margins, and the departure from it."""
-        product = np.outer(self.table.sum(axis=1), self.table.sum(axis=0))
-        departure = self.table - product
-        rounding = np.abs(departure) <= 1e-15
-        return product, np.where(rounding, 0.0, departure)
-
-    @property
-    def most(self) -> float:
-        product, departure = self._parts
-        falling = departure < 0.0
-        return float((-product[falling] / departure[falling]).min(initial=np.inf))
-
-    @property
-    def unit(self) -> str:
-        return "Cramer's V"
-
-    def effect(self, multiple: float) -> float:
-        product, departure = self._parts
+        product = np.outer(values.sum(axis=1), values.sum(axis=0))
+        departure = values - product
+        departure = np.where(np.abs(departure) <= 1e-15, 0.0, departure)  # rounding
+        falling, sides = departure < 0.0, (first, second)
         phi2 = float((departure**2 / product).sum())
-        return multiple * float(np.sqrt(phi2 / (min(product.shape) - 1)))
+        cramer = float(np.sqrt(phi2 / (min(product.shape) - 1)))
 
-    def truth(self, multiple: float) -> pd.DataFrame:
-        product, departure = self._parts
-        table = np.maximum(product + multiple * departure, 0.0)
-        return pd.DataFrame(table, index=self.first.labels, columns=self.second.labels)
+        def test(multiple: float, alpha: float) -> PlannedTest:
+            channels = None
+            if not any(side.mechanism.n_cohorts for side in sides):
+                channels = first.mechanism.channel(), second.mechanism.channel()
+            information = _information(first), _information(second)
+            return association_form(channels, information, product, multiple * departure, alpha)
 
-    def test(self, multiple: float, alpha: float) -> PlannedTest:
-        product, departure = self._parts
-        sides = self.first, self.second
-        channels = None
-        if not any(side.mechanism.n_cohorts for side in sides):
-            channels = self.first.mechanism.channel(), self.second.mechanism.channel()
-        information = _information(self.first), _information(self.second)
-        return association_form(channels, information, product, multiple * departure, alpha)
+        def truth(multiple: float) -> pd.DataFrame:
+            table = np.maximum(product + multiple * departure, 0.0)
+            return pd.DataFrame(table, index=first.labels, columns=second.labels)
+
+        most = float((-product[falling] / departure[falling]).min(initial=np.inf))
+        return Ray("Cramer's V", most, lambda multiple: multiple * cramer, truth, test)
 
 
 def _information(side: Setting) -> Array:
@@ -633,8 +574,8 @@ class CoefficientTest(Goal):
     def truth(self) -> str:
         return f"true coefficients: {shares_text(self.params.ravel())}"
 
-    def ray(self, mechanism: Any) -> _CoefficientRay:
-        """The goal in a survey with this mechanism."""
+    def ray(self, mechanism: Any) -> Ray:
+        """The coefficient grows, the others stay."""
         made_by = check_mechanism(mechanism)
         Q, labels = response_channel(made_by)
         k, p = len(labels), self.exog.shape[1]
@@ -650,40 +591,20 @@ class CoefficientTest(Goal):
         place, theta = self._column(), self.params.T.ravel()
         if self.model == "mnlogit":
             remedy = f"must name a category other than the first, {labels[0]!r}"
-            place += p * position("coefficient", self.coefficient[1], labels[1:], remedy)
+            among: pd.Index[Any] = pd.Index(labels[1:].tolist())  # a range would count from zero
+            place += p * position("coefficient", self.coefficient[1], among, remedy)
         X = self.exog.to_numpy(dtype=np.float64)
-        law = CoefficientLaw.of(outcome, X, Q, theta, place)
-        return _CoefficientRay(law, f"coefficient of {self._name}")
 
+        def at(multiple: float) -> Array:
+            return np.asarray(np.where(np.arange(theta.size) == place, multiple * theta, theta))
 
-@dataclass(frozen=True, eq=False)
-class _CoefficientRay(Ray):
-    """One coefficient grows, the others stay."""
-
-    law: CoefficientLaw
-    name: str
-
-    @property
-    def most(self) -> float:
-        return np.inf
-
-    @property
-    def unit(self) -> str:
-        return self.name
-
-    def effect(self, multiple: float) -> float:
-        return float(multiple * self.law.theta[self.law.place])
-
-    def _at(self, multiple: float) -> CoefficientLaw:
-        theta = self.law.theta.copy()
-        theta[self.law.place] *= multiple
-        return replace(self.law, theta=theta)
-
-    def truth(self, multiple: float) -> pd.Series[float]:
-        return pd.Series(self._at(multiple).theta, name="params")
-
-    def test(self, multiple: float, alpha: float) -> PlannedTest:
-        return coefficient_test(self._at(multiple), alpha)
+        return Ray(
+            f"coefficient of {self._name}",
+            np.inf,
+            lambda multiple: float(multiple * theta[place]),
+            lambda multiple: pd.Series(at(multiple), name="params"),
+            lambda multiple, alpha: coefficient_test(outcome, X, Q, at(multiple), place, alpha),
+        )
 
 
 # -- Comparison of groups of respondents ----------------------------------------------------------
@@ -788,8 +709,8 @@ class GroupsTest(Goal):
     def truth(self) -> str:
         return f"true shares: {table_text(self.p)}"
 
-    def ray(self, mechanism: Any) -> _GroupsRay:
-        """The goal in a survey with this mechanism, or these."""
+    def ray(self, mechanism: Any) -> Ray:
+        """Groups go from the distribution of all to their own; one mechanism, or a list."""
         groups = len(self.p)
         makers = [mechanism] * groups
         if isinstance(mechanism, list | tuple):
@@ -806,61 +727,33 @@ class GroupsTest(Goal):
         shares = np.full(groups, 1.0 / groups) if self.shares is None else self.shares
         x = None if self.category is None else sides[0].place(self.category)
         index = self.p.index if isinstance(self.p, pd.DataFrame) else pd.RangeIndex(groups)
-        return _GroupsRay(tuple(sides), shares, x, index)
+        P, labels = np.array([side.p for side in sides]), sides[0].labels
+        pooled = shares @ P
+        departures = P - pooled
+        falling, positive = departures < 0.0, pooled > 0.0
+        ratio = -np.broadcast_to(pooled, P.shape)[falling] / departures[falling]
+        if x is not None:
+            unit = f"difference of the frequency of {labels[x]!r}"
+            size = float(departures[0, x] - departures[1, x])
+        else:
+            unit = "Cramer's V of group and answer"
+            phi2 = float(shares @ (departures[:, positive] ** 2 / pooled[positive]).sum(axis=1))
+            size = float(np.sqrt(phi2 / (min(groups, int(positive.sum())) - 1)))
 
+        def laws(multiple: float) -> Array:
+            laws = np.maximum(pooled + multiple * departures, 0.0)
+            return np.asarray(laws / laws.sum(axis=1, keepdims=True))
 
-@dataclass(frozen=True, eq=False)
-class _GroupsRay(Ray):
-    """Groups go from the distribution of all to their own."""
+        def test(multiple: float, alpha: float) -> PlannedTest:
+            given = makers, laws(multiple), shares
+            if x is None:
+                return homogeneity_form(*given, sides[0].candidates, alpha)
+            return difference_test(*given, x, sides[0].candidates, alpha)
 
-    sides: tuple[Setting, ...]
-    shares: Array
-    x: int | None
-    index: pd.Index[Any]
+        def truth(multiple: float) -> pd.DataFrame:
+            return pd.DataFrame(laws(multiple), index=index, columns=labels)
 
-    @property
-    def _table(self) -> tuple[Array, Array]:
-        """Distribution of all respondents, (k,), and the departures of the groups, (g, k)."""
-        P = np.array([side.p for side in self.sides])
-        pooled = self.shares @ P
-        return pooled, P - pooled
-
-    @property
-    def most(self) -> float:
-        pooled, departures = self._table
-        falling = departures < 0.0
-        ratio = -np.broadcast_to(pooled, departures.shape)[falling] / departures[falling]
-        return float(ratio.min(initial=np.inf))
-
-    @property
-    def unit(self) -> str:
-        if self.x is None:
-            return "Cramer's V of group and answer"
-        return f"difference of the frequency of {self.sides[0].labels[self.x]!r}"
-
-    def effect(self, multiple: float) -> float:
-        pooled, departures = self._table
-        if self.x is not None:
-            return float(multiple * (departures[0, self.x] - departures[1, self.x]))
-        positive = pooled > 0.0
-        phi2 = float(self.shares @ (departures[:, positive] ** 2 / pooled[positive]).sum(axis=1))
-        return multiple * float(np.sqrt(phi2 / (min(len(departures), int(positive.sum())) - 1)))
-
-    def truth(self, multiple: float) -> pd.DataFrame:
-        return pd.DataFrame(self._laws(multiple), index=self.index, columns=self.sides[0].labels)
-
-    def _laws(self, multiple: float) -> Array:
-        pooled, departures = self._table
-        laws = np.maximum(pooled + multiple * departures, 0.0)
-        return np.asarray(laws / laws.sum(axis=1, keepdims=True))
-
-    def test(self, multiple: float, alpha: float) -> PlannedTest:
-        makers = [side.mechanism for side in self.sides]
-        given = makers, self._laws(multiple), self.shares
-        candidates = self.sides[0].candidates
-        if self.x is None:
-            return homogeneity_form(*given, candidates, alpha)
-        return difference_test(*given, self.x, candidates, alpha)
+        return Ray(unit, float(ratio.min(initial=np.inf)), lambda m: float(m * size), truth, test)
 
 
 def _row(p: Any, i: int) -> Any:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,14 @@ from ldpstats.inference.intervals import Difference
 from ldpstats.inference.tails import CellLaw, continuity, one_sided, skewed_pvalue
 from ldpstats.likelihood.hashed import CohortMoments
 from ldpstats.likelihood.moments import Moments
-from ldpstats.likelihood.regression import Outcome, Predictors, predictors_of
+from ldpstats.likelihood.regression import (
+    ExpectedInformation,
+    Outcome,
+    RegressionLikelihood,
+    ReportLaw,
+    Seen,
+    predictors_of,
+)
 from ldpstats.likelihood.tallies import OwnTally, PathLaw
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.planning.expected_precision import (
@@ -34,7 +40,6 @@ from ldpstats.planning.expected_precision import (
 )
 
 __all__ = [
-    "CoefficientLaw",
     "CountTest",
     "EstimateTest",
     "FormTest",
@@ -509,112 +514,59 @@ def score_rank(J: Array) -> int:
 _MOST_OUTPUTS = 4096  # reports that are gone through one by one
 _STEPS = 100  # of Newton
 _CLOSE = 1e-12  # decrement, in nats per respondent
-_DIFFERENCE = 1e-5  # of numeric second derivatives
 _SINGULAR = 1e-10  # information on the coefficient, relative to that without the others
 
 
-@dataclass(frozen=True, eq=False)
-class CoefficientLaw:
-    """A planned regression."""
-
-    outcome: Outcome
-    design: Predictors
-    weights: Array
-    Q: Array
-    theta: Array
-    place: int
-
-    @classmethod
-    def of(cls, outcome: Outcome, X: Array, Q: Array, theta: Array, place: int) -> CoefficientLaw:
-        """With rows that are alike made one."""
-        rows, n = np.unique(X, axis=0, return_counts=True)
-        design = predictors_of(outcome, rows)
-        return cls(outcome, design, n / n.sum(), Q, np.array(theta), place)
-
-    @cached_property
-    def reports(self) -> Array:
-        """Law of the report of each row, (u, l)."""
-        return np.asarray(self.outcome.mean(self.design.eta(self.theta)) @ self.Q)
-
-    def loglike(self, theta: Array) -> float:
-        """Expected log-likelihood of a respondent."""
-        P = np.maximum(self.outcome.mean(self.design.eta(theta)) @ self.Q, _TINY)
-        return float(self.weights @ np.sum(self.reports * np.log(P), axis=1))
-
-    def scores(self, theta: Array) -> tuple[Array, Array, Array]:
-        """Mean of the score and its mean square under the truth, and the information at theta."""
-        size = theta.size
-        mean, jacobian = self.outcome.mean_jacobian(self.design.eta(theta))
-        P = np.maximum(mean @ self.Q, _TINY)
-        g, S, J = np.zeros(size), np.zeros((size, size)), np.zeros((size, size))
-        for y in range(self.Q.shape[1]):
-            ratio = np.einsum("nkq,k->nq", jacobian, self.Q[:, y]) / P[:, [y]]
-            rows = self.design.rows(theta, ratio)
-            share = self.weights * self.reports[:, y]
-            g += share @ rows
-            S += (rows.T * share) @ rows
-            J += (rows.T * (self.weights * P[:, y])) @ rows
-        return g, S, J
-
-    def curvature(self, theta: Array) -> Array:
-        """Second derivative of `loglike`, by differences of scores."""
-        H = np.empty((theta.size, theta.size))
-        for i in range(theta.size):
-            step = np.zeros(theta.size)
-            step[i] = _DIFFERENCE * max(1.0, abs(theta[i]))
-            ends = self.scores(theta + step)[0], self.scores(theta - step)[0]
-            H[i] = (ends[0] - ends[1]) / (2.0 * step[i])
-        return np.asarray((H + H.T) / 2.0)
-
-    def restricted(self) -> Array:
-        """Parameters at which `loglike` is the largest with the coefficient at zero."""
-        theta = self.theta.copy()
-        theta[self.place] = 0.0
-        free = np.arange(theta.size) != self.place
-        if not free.any() or self.theta[self.place] == 0.0:
-            return theta
-        value = self.loglike(theta)
-        for _ in range(_STEPS):
-            g, _, J = self.scores(theta)
-            step = np.zeros(theta.size)
-            step[free] = np.linalg.lstsq(J[np.ix_(free, free)], g[free], rcond=1e-12)[0]
-            if g @ step < _CLOSE:
-                break
-            size, reached = 1.0, self.loglike(theta + step)
-            while not reached >= value and size > 1e-10:
-                size /= 2.0
-                reached = self.loglike(theta + size * step)
-            theta, value = theta + size * step, reached
-        return theta
-
-
-def coefficient_test(law: CoefficientLaw, alpha: float) -> FormTest:
-    """The score test of the coefficient, see `partial_score` in `models.regression.hypotheses`."""
-    theta, j = law.restricted(), law.place
+def coefficient_test(
+    outcome: Outcome, X: Array, Q: Array, theta: Array, j: int, alpha: float
+) -> FormTest:
+    """The score test of coefficient j, see `partial_score` in `models.regression.hypotheses`."""
+    # All reports of all rows that differ, each as frequent as it is expected
+    rows, n = np.unique(X, axis=0, return_counts=True)
+    shares, design, outputs = n / n.sum(), predictors_of(outcome, rows), Q.shape[1]
+    law = outcome.mean(design.eta(theta)) @ Q
+    expected = RegressionLikelihood(
+        outcome,
+        (predictors_of(outcome, np.repeat(rows, outputs, axis=0)),),
+        Seen(np.ascontiguousarray(Q.T), np.tile(np.arange(outputs), len(rows))),
+        (shares[:, None] * law).ravel(),
+    )
+    channel = ReportLaw((Q,), np.zeros(len(rows), dtype=np.int64))
+    information = ExpectedInformation(outcome, (design,), shares[:, None], channel)
     free = np.arange(theta.size) != j
-    g, S, J = law.scores(theta)
-    information, _ = _efficient(J, J, j, free)
-    if not information > _SINGULAR * J[j, j]:
+    restricted = np.where(free, theta, 0.0)
+    for _ in range(_STEPS if free.any() and theta[j] != 0.0 else 0):
+        value, g, _ = expected.evaluate(restricted)
+        J, step = information.matrix(restricted), np.zeros(theta.size)
+        step[free] = np.linalg.lstsq(J[np.ix_(free, free)], g[free], rcond=1e-12)[0]
+        if g @ step < _CLOSE:
+            break
+        size = 1.0
+        while not expected.value(restricted + size * step) >= value and size > 1e-10:
+            size /= 2.0
+        restricted = restricted + size * step
+    _, g, H = expected.evaluate(restricted)
+    scores, J = expected.score_obs(restricted), information.matrix(restricted)
+    S = (scores.T * expected.weights) @ scores  # mean square of the score
+
+    def efficient(S: Array, H: Array) -> tuple[float, Array]:
+        """Mean square of the score of j less what the others explain of it, and its weights."""
+        a = np.eye(len(S))[j]
+        if free.any():
+            a[free] = -np.linalg.lstsq(H[np.ix_(free, free)], H[free, j], rcond=1e-12)[0]
+        return float(a @ S @ a), a
+
+    information_j, _ = efficient(J, J)
+    if not information_j > _SINGULAR * J[j, j]:
         raise NotIdentified(
             "the reports and the rows of exog do not determine the coefficient: it needs a "
             "covariate that is no combination of others, and reports that depend on the answer"
         )
-    H = -law.curvature(theta) if law.theta[j] != 0.0 else J
-    variance, a = _efficient(S, H, j, free)
+    variance, a = efficient(S, -H if theta[j] != 0.0 else J)
     mean = float(a @ g)
-    M = max(variance - mean**2, 0.0) / information
-    pull = mean**2 / information
+    M = max(variance - mean**2, 0.0) / information_j
     powers = np.arange(4)
-    return FormTest(1, M ** (powers + 1), pull * M**powers, alpha)
-
-
-def _efficient(S: Array, H: Array, j: int, free: Array) -> tuple[float, Array]:
-    """Mean square of the score of j less what the others explain of it, and its weights."""
-    a = np.zeros(len(S))
-    a[j] = 1.0
-    if free.any():
-        a[free] = -np.linalg.lstsq(H[np.ix_(free, free)], H[free, j], rcond=1e-12)[0]
-    return float(a @ S @ a), a
+    return FormTest(1, M ** (powers + 1), mean**2 / information_j * M**powers, alpha)
 
 
 def response_channel(mechanism: Mechanism) -> tuple[Array, pd.Index[Any]]:

@@ -1,14 +1,14 @@
 """Power of the tests of a survey that is planned, and the respondents that a power needs.
 
 `power` and its inverses: respondents, the smallest detectable effect, the sample size of any
-target. Then what these are for: objectives of a recommendation, the list of mechanisms that plans
-choose among, and curves over epsilon.
+target. Then what these are for: objectives of a recommendation, and the list of mechanisms that
+plans choose among.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from math import inf
 from typing import Any
@@ -18,28 +18,23 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import (
-    EPSILON_RANGE,
     html_lines,
     level,
-    listed,
     one_of,
-    positive_epsilon,
     positive_integer,
     probability,
     real_number,
 )
 from ldpstats.errors import InvalidArgument, LDPError, NotAvailable
-from ldpstats.labels import as_labels, position, preview
+from ldpstats.labels import position, preview
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.blocks import HadamardResponse, ProjectiveGeometryResponse, SubsetSelection
 from ldpstats.mechanisms.hashed import OLH
-from ldpstats.mechanisms.krr import KRR, Observed, Warner
+from ldpstats.mechanisms.krr import KRR, Warner
 from ldpstats.mechanisms.unary import KRAPPOR
 from ldpstats.models.layout import one_line
 from ldpstats.planning.expected_precision import (
-    check_mechanism,
     effect_of_design,
-    expected_shares,
     one_report_covariance,
     one_report_variances,
     place_of_category,
@@ -53,12 +48,10 @@ from ldpstats.planning.laws import PlannedTest
 
 __all__ = [
     "KINDS",
-    "Curves",
     "Detectable",
     "Kind",
     "Objective",
     "contenders",
-    "curves",
     "minimum_detectable",
     "objective",
     "power",
@@ -641,104 +634,3 @@ def report_bits(mechanism: Mechanism) -> int:
     """Bits that a report takes: a label, or its bits, and the cohort where there are several."""
     own = mechanism.n_bits or (mechanism.n_outputs - 1).bit_length()
     return own + max(mechanism.n_cohorts - 1, 0).bit_length()
-
-
-# -- What privacy costs in precision: curves over epsilon, by kind of mechanism -------------------
-
-
-_RANGE = (0.1, 8.0)  # of epsilon, by default
-_POINTS = 41
-_MOST_POINTS = 1000
-_REMEDY = f"must be a list of mechanisms and of kinds, which are {', '.join(map(repr, KINDS))}"
-
-
-@dataclass(frozen=True, eq=False)
-class Measure:
-    """The largest standard error, or that of `category`, with n; or, without n, the n for `se`."""
-
-    law: pd.Series[Any]
-    n: int | None
-    se: float | None
-    category: Any = None
-    design_effect: float = 1.0
-
-    def of(self, mechanism: Mechanism) -> float:
-        law, deff = self.law, self.design_effect
-        among = tuple(law.index) if mechanism.is_open else None
-        if self.n is None:
-            of: dict[str, Any] = {"se": self.se, "category": self.category, "candidates": among}
-            return float(sample_size(mechanism, law, design_effect=deff, **of))
-        se = precision(mechanism, law, self.n, deff, among).se.to_numpy()
-        if self.category is None:
-            return float(se.max())
-        return float(se[place_of_category(self.category, law.index)])
-
-
-@dataclass(frozen=True, eq=False)
-class Curves:
-    """A measure of kinds over epsilons, of mechanisms at their own, and without privacy."""
-
-    measure: Measure
-    epsilons: Array
-    lines: Mapping[str, Array]
-    dots: Sequence[tuple[str, float, float]]
-    direct: float
-
-
-def curves(
-    mechanisms: Any, categories: Any, p: Any, epsilons: Any, n: Any, se: Any, **how: Any
-) -> Curves:
-    """The curves of `plot_frontier`; `how` are the category that counts and the design effect."""
-    kinds, points = dict.fromkeys(KINDS if mechanisms is None else ()), list[Mechanism]()
-    if mechanisms is not None:
-        given = listed("mechanisms", mechanisms, _REMEDY)
-        if not given:
-            raise InvalidArgument("mechanisms", mechanisms, _REMEDY)
-        for i, one in enumerate(given):
-            if isinstance(one, str):
-                kinds[one_of(f"mechanisms[{i}]", one, KINDS)] = None
-            else:
-                points.append(check_mechanism(one, f"mechanisms[{i}]"))
-    closed = [m for m in points if not m.is_open]
-    if categories is not None:
-        labels = as_labels("categories", categories)
-    elif closed:
-        labels = closed[0].categories
-    else:
-        remedy = "must be given: the categories, or the candidates of an open alphabet"
-        raise InvalidArgument("categories", None, remedy)
-    if epsilons is None:
-        grid = np.geomspace(*_RANGE, _POINTS)
-    else:
-        low, high = EPSILON_RANGE
-        remedy = f"must be from 2 to {_MOST_POINTS} different numbers from {low:g} to {high:g}"
-        numbers = listed("epsilons", epsilons, remedy)
-        distinct = {positive_epsilon(f"epsilons[{i}]", value) for i, value in enumerate(numbers)}
-        if not 2 <= len(distinct) <= _MOST_POINTS:
-            raise InvalidArgument("epsilons", epsilons, remedy)
-        grid = np.array(sorted(distinct))
-    made = contenders(labels, 1.0, kinds)
-    law = pd.Series(expected_shares(p, labels), index=labels)
-    if (n is None) == (se is None):
-        remedy = "give one of n=, for standard errors, and se=, for respondents"
-        raise InvalidArgument("n", n, remedy)
-    measure = Measure(law, None if n is None else positive_integer("n", n), se, **how)
-    if not made and not points:
-        remedy = f"have none for {len(labels)} categories"
-        raise InvalidArgument("mechanisms", list(kinds), remedy)
-    values: dict[str, list[float]] = {}
-    for epsilon in grid.tolist():
-        for kind, mechanism in contenders(labels, epsilon, kinds).values():
-            values.setdefault(kind.title, []).append(measure.of(mechanism))
-    dots = []
-    for point in points:
-        if not (np.isfinite(point.epsilon) and point.epsilon > 0.0):
-            remedy = "must have a finite epsilon: a survey without privacy is drawn in any case"
-            raise InvalidArgument("mechanisms", str(point), remedy)
-        own = labels if point.is_open else point.categories
-        if len(own) != len(labels) or not own.astype(object).isin(labels.astype(object)).all():
-            remedy = f"must have the categories {preview(labels)}"
-            raise InvalidArgument("mechanisms", str(point), remedy)
-        dots.append((str(point), point.epsilon, measure.of(point)))
-    lines = {title: np.array(line) for title, line in values.items()}
-    return Curves(measure, grid, lines, dots, measure.of(Observed(labels)))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from itertools import combinations
 from operator import add
@@ -81,7 +81,7 @@ from ldpstats.survey.questionnaire import (
     marks,
     report_columns,
 )
-from ldpstats.survey.questions import FINGERPRINTS, Named, Question, assigned
+from ldpstats.survey.questions import FINGERPRINTS, Named, assigned
 from ldpstats.survey.tables import Table
 
 __all__ = [
@@ -533,14 +533,14 @@ def privatize_sheets(
     # names of private questions are columns of answers, and of reports as well
     copied = [*sheet.observed, *copied]
     kept = KeptColumns(source, target, copied, sheet.private, own, spreadsheet_safe, marks(sheet))
-    writer = _Sheets(client, kept, names("na", na))
     totals = dict.fromkeys(sheet.private, 0)
     beside = {} if specification is None else {specification: sheet.to_json()}
     stored: dict[str, Mapping[bytes, bytes]] = dict(kept.stored)
     for column, notes in stored_notes(sheet).items():
         stored[column] = {**stored.get(column, {}), **notes}
     how: dict[str, Any] = {"force": force, "spreadsheet_safe": spreadsheet_safe, "beside": beside}
-    chunks = writer.chunks(totals, chunk_rows=chunk_rows, advance=advance)
+    pace: dict[str, Any] = {"chunk_rows": chunk_rows, "advance": advance}
+    chunks = _sheets(client, kept, names("na", na), totals, **pace)
     parts = {c: by for q in sheet.entries if q.private for c, by in q.parts.items()}
     write_table(chunks, target, arrow_types(parts), stored, **how)
     return totals
@@ -556,43 +556,41 @@ def stored_notes(sheet: Questionnaire) -> dict[str, dict[bytes, bytes]]:
     }
 
 
-@dataclass(frozen=True)
-class _Sheets:
-    """A table of true answers, and what becomes of its columns."""
-
-    client: SheetCollector
-    kept: KeptColumns  # observed questions among them
-    na: Sequence[str]
-
-    def chunks(self, totals: dict[str, int], **how: Any) -> Iterator[pd.DataFrame]:
-        """The chunks of the table of sheets; `totals` counts reports."""
-        source, kept, done = self.kept.source, self.kept, 0
-        columns = [*self.client.mechanism.questions, *kept.names]
-        beside = [c for c in assigned(self.client.mechanism).values() if c not in columns]
-        how |= {"optional": [*kept.optional, *beside], "secret": True}
-        for frame in table_chunks(source, list(dict.fromkeys(columns)), **how):
-            kept.refuse_reports(frame)
-            yield pd.DataFrame(self._sheets(frame, done, totals))
-            done += len(frame)
-        if not done:
-            raise refusal(source, "holds no row: there is nothing to privatise")
-
-    def _sheets(
-        self, frame: pd.DataFrame, done: int, totals: dict[str, int]
-    ) -> dict[str, pd.Series[Any]]:
-        """The columns of a chunk, `done` rows after the start: questions first, then others."""
-        sheet = self.client.mechanism
-        answers = {q.name: self._answers(q, frame[q.name], done) for q in sheet.entries}
+def _sheets(
+    client: SheetCollector,
+    kept: KeptColumns,
+    na: Sequence[str],
+    totals: dict[str, int],
+    **how: Any,
+) -> Iterator[pd.DataFrame]:
+    """The chunks of the table of sheets, questions first; `totals` counts reports."""
+    sheet, source, done = client.mechanism, kept.source, 0
+    parquet = file_format(kept.target) == ".parquet"
+    columns = [*sheet.questions, *kept.names]
+    beside = [c for c in assigned(sheet).values() if c not in columns]
+    how |= {"optional": [*kept.optional, *beside], "secret": True}
+    places = {name: f"{str.__str__(os.fspath(source))}, column {name!r}" for name in sheet}
+    for frame in table_chunks(source, list(dict.fromkeys(columns)), **how):
+        kept.refuse_reports(frame)
+        answers: dict[str, Any] = {}
+        for question in sheet.entries:
+            name, labels = question.name, question.labels
+            to_label = None if labels is None else label_of(source, labels, na)
+            absent_as = missing_texts(source, na, () if labels is None else labels)
+            values, absent = present(places[name], frame[name], to_label, absent_as, True)
+            if labels is None:
+                refuse_guarded(source, values, answers_in(places[name], done, absent))
+            answers[name] = filled(values, absent)
         cohorts = {c: frame[c] for c in assigned(sheet).values() if c in frame}
+        every = np.zeros(len(frame), dtype=bool)
+
+        def where(name: str, done: int = done, every: Array = every) -> Named:
+            return answers_in(places[name], done, every)
+
         table = Table.of(pd.DataFrame(answers | cohorts))
-
-        def where(name: str) -> Named:
-            return answers_in(self._where(name), done, np.zeros(len(frame), dtype=bool))
-
-        parquet = file_format(self.kept.target) == ".parquet"
-        how: dict[str, Any] = {"where": where, "stored": parquet, "known": self.client.known}
-        reports = report_columns(sheet, table, self.client.words, **how)
-        copied = self.kept.of(frame, done)
+        made: dict[str, Any] = {"where": where, "stored": parquet, "known": client.known}
+        reports = report_columns(sheet, table, client.words, **made)
+        copied = kept.of(frame, done)
         found: dict[str, pd.Series[Any]] = {}
         for name in sheet.questions:
             if name in reports:
@@ -603,21 +601,10 @@ class _Sheets:
                 found[name] = copied.pop(name).mask(answers[name].isna(), None)
         if not parquet:
             found[FINGERPRINTS] = constant(sheet.fingerprint, len(frame))
-        return found | copied
-
-    def _where(self, name: str) -> str:
-        return f"{str.__str__(os.fspath(self.kept.source))}, column {name!r}"
-
-    def _answers(self, question: Question, column: pd.Series[Any], done: int) -> pd.Series[Any]:
-        """True answers, labels where their text says so, None where missing."""
-        source, labels = self.kept.source, question.labels
-        to_label = None if labels is None else label_of(source, labels, self.na)
-        absent_as = missing_texts(source, self.na, () if labels is None else labels)
-        where = self._where(question.name)
-        values, absent = present(where, column, to_label, absent_as, True)
-        if labels is None:
-            refuse_guarded(source, values, answers_in(where, done, absent))
-        return filled(values, absent)
+        yield pd.DataFrame(found | copied)
+        done += len(frame)
+    if not done:
+        raise refusal(source, "holds no row: there is nothing to privatise")
 
 
 def as_written(column: pd.Series[Any]) -> pd.Series[Any]:

@@ -19,7 +19,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -353,15 +353,8 @@ def sides(condition: Condition, test: Test) -> Sides:
     return true | also, false & nor
 
 
-class Rows(Protocol):
-    """What a condition is about: a table whose columns may be read by name."""
-
-    def __len__(self) -> int: ...
-    def public(self, name: str) -> Column: ...
-
-
-def in_memory(rows: Rows) -> Test:
-    """Tests of columns in memory: masks, (n,)."""
+def in_memory(rows: Any) -> Test:
+    """Tests of the public columns of rows in memory, see `Held`: masks, (n,)."""
 
     def test(sign: str, name: Name, other: Any) -> tuple[Mask, Mask]:
         column = rows.public(name)
@@ -479,16 +472,8 @@ _MOST_DECIMAL = 10**38  # beyond it engines know no whole number
 _NONE: Any = np.empty(0, dtype=np.int64)
 
 
-class Asked(Protocol):
-    """What a condition is about: rows that an engine holds."""
-
-    def compared(self, name: str) -> Any: ...  # type, of Narwhals, of numbers and dates; else None
-    def is_empty(self, name: str) -> bool: ...  # whether no row of the table has a value
-    def distinct(self, names: Sequence[str]) -> tuple[Rows, Sequence[Sequence[Any]]]: ...
-
-
-def pushed(rows: Asked) -> Test:
-    """Tests of columns that an engine holds: expressions of Narwhals."""
+def pushed(rows: Any) -> Test:
+    """Tests of columns that an engine holds, see `Remote`: expressions of Narwhals."""
 
     def test(sign: str, name: Name, other: Any) -> Sides:
         if isinstance(other, Name):
@@ -522,7 +507,7 @@ def known(name: str, dtype: Any) -> Any:
     return ~col.is_null() & ~col.is_nan() if dtype.is_float() else ~col.is_null()
 
 
-def _compared(rows: Asked, name: str, dtype: Any) -> Column:
+def _compared(rows: Any, name: str, dtype: Any) -> Column:
     """A column of numbers or dates, without values."""
     kind = "number" if dtype.is_numeric() else "date"
     return Column(name, "empty" if rows.is_empty(name) else kind, _NONE, _NONE)
@@ -556,16 +541,21 @@ def _against(name: str, dtype: Any, sign: str, value: Any) -> Any:
         value = int(value.astype(np.int64))
         ends = np.array([dt.datetime.min, dt.datetime.max], dtype="M8[us]").astype(np.int64)
         low, high = (ends // step).tolist()
+        if unit == "us" and dtype.time_unit == "ns":
+            low, high = -(1 << 63) // 1000 + 1, ((1 << 63) - 1) // 1000
+
+    def made(number: float) -> Any:
+        return np.datetime64(int(number), unit).item() if unit else int(number)
 
     def at_least(bound: float) -> Any:
-        whole = min(max(int(bound), low), high)
-        end: Any = np.datetime64(whole, unit).item() if unit else whole
-        return col >= end if bound <= high else col > end
+        return col >= made(max(bound, low)) if bound <= high else col > made(high)
 
-    first, after = at_least(-(-value // step)), at_least(value // step + 1)
-    tests = {">=": first, ">": after, "<": ~first, "<=": ~after}
-    equal = first & ~after
-    return (tests | {"==": equal, "!=": ~equal})[sign]
+    last, first = value // step, -(-value // step)
+    if first == last and unit != "us" and sign in _EQUAL and low <= first <= high:
+        return SIGNS[sign](col, made(first))
+    tests = {">=": at_least(first), ">": at_least(last + 1)}
+    tests |= {"<": ~tests[">="], "<=": ~tests[">"], "==": tests[">="] & ~tests[">"]}
+    return ~tests["=="] if sign == "!=" else tests[sign]
 
 
 def _among(name: str, raw: Sequence[Any], chosen: Any) -> Any:
@@ -580,7 +570,7 @@ def _among(name: str, raw: Sequence[Any], chosen: Any) -> Any:
     return found | ~there if None in picked else found
 
 
-def _sides_of_two(rows: Asked, sign: str, *names: Name) -> Sides:
+def _sides_of_two(rows: Any, sign: str, *names: Name) -> Sides:
     """Where a comparison of two columns is true and false."""
     import narwhals
 

@@ -159,6 +159,8 @@ class Held(ABC):
         frame = narwhals.from_native(pyarrow.table(columns))
         check_expression(condition, frame)
         made = frame.with_columns(condition.alias("where")).get_column("where")
+        if len(made) != len(self):
+            raise InvalidArgument("where", condition, "the table has no public column")
         return Selected(self, np.flatnonzero(made.fill_null(False).to_numpy()))
 
     @abstractmethod
@@ -636,14 +638,17 @@ class Remote(Derived):
     def domain(self, name: str) -> Domain:
         """The distinct values of a column in the whole table."""
         if name not in self.domains:
-            if isinstance(self.whole, Waves):
-                wave, old = self.whole.sources[name]
-                assert isinstance(wave, Remote)
-                domain = wave.domain(old)
-                self.domains[name] = replace(domain, column=replace(domain.column, name=name))
-            else:
-                self.domains[name] = Domain.of(self.query.whole(), name)
+            remote, old = self._origin(name)
+            domain = Domain.of(self.query.whole(), name) if remote is self else remote.domain(old)
+            self.domains[name] = replace(domain, column=replace(domain.column, name=name))
         return self.domains[name]
+
+    def _origin(self, name: str) -> tuple[Remote, str]:
+        """The table of a column, one wave of it perhaps, and its name there."""
+        origin: Any = (self, name)
+        if isinstance(self.whole, Waves):
+            origin = self.whole.sources[name]
+        return origin  # type: ignore[no-any-return]
 
     # -- what conditions ask --------------------------------------------------------------------
 
@@ -659,10 +664,9 @@ class Remote(Derived):
 
     def is_empty(self, name: str) -> bool:
         """Whether a column has no value in the whole table."""
-        if isinstance(self.whole, Waves):
-            wave, old = self.whole.sources[name]
-            assert isinstance(wave, Remote)
-            return wave.is_empty(old)
+        remote, old = self._origin(name)
+        if remote is not self:
+            return remote.is_empty(old)
         if name not in self.empty:
             self.empty[name] = not len(
                 self.query.whole().filtered(known(name, self.compared(name)))

@@ -31,8 +31,8 @@ from ldpstats.models.layout import in_turn
 from ldpstats.models.matrix import AssociationMatrix, pairwise
 from ldpstats.models.personalized import PersonalizedModel, PersonalizedResults
 from ldpstats.models.posterior.results import PosteriorResults
-from ldpstats.models.regression.formulas import Design
 from ldpstats.models.regression.front import Extras, Given, Request
+from ldpstats.models.regression.model import RegressionModel
 from ldpstats.models.weighted.calibration import CalibrationReport
 from ldpstats.models.weighted.results import WeightedResults
 from ldpstats.models.weighted.tables import WeightedTable
@@ -71,7 +71,7 @@ from ldpstats.survey.estimates import (
     whole_of,
 )
 
-__all__ = ["Survey", "survey_design"]
+__all__ = ["Survey"]
 
 
 _QUESTIONS = "must be the name of a question, or a list of names"
@@ -1135,10 +1135,9 @@ class Survey:
         ('PrivatizedLogit', ['Intercept', 'age'])
         """
         from ldpstats.models.regression.formulas import caller_names
-        from ldpstats.models.regression.front import model_of
 
         how = model, marginal, scores, offset, candidates, memoised, unsafe
-        return model_of(survey_design(self, formula, *how, outside=caller_names(1)))
+        return _regression(self, formula, *how, outside=caller_names(1))
 
     # -- what analyses refuse --------------------------------------------------------------------
 
@@ -1217,7 +1216,7 @@ class Survey:
         return asked
 
 
-def survey_design(
+def _regression(
     survey: Survey,
     formula: object,
     model: object = None,
@@ -1228,8 +1227,8 @@ def survey_design(
     memoised: object = None,
     unsafe: object = False,
     outside: Mapping[str, Any] | None = None,
-) -> Design:
-    """The arrays of a regression on a survey; `outside`: other names that its formula may use."""
+) -> RegressionModel:
+    """The model of a regression on a survey; `outside`: names that its formula may use too."""
     # rows are respondents; on an engine with a design the distinct combinations of their columns
     held, sheet = survey.data, survey.questionnaire
     public = [name for name in held.public_columns if name not in sheet]
@@ -1281,7 +1280,7 @@ def survey_design(
             coded.present,
             lambda rows, coded=coded: [coded.taken(rows).reports],  # type: ignore[misc]
         )
-    return asked.design(frame, reports, extras)
+    return asked.model_of(frame, reports, extras)
 
 
 def column_name(argument: str, name: object) -> str:

@@ -332,7 +332,7 @@ class Table:
     """A table of pandas, Polars or Arrow. No error shows what it holds."""
 
     # nor the columns of a `secret` one, of true answers: without a header, the first respondent's
-    # answers are their names; frames made of it lack its notes, which may hold answers too
+    # answers are their names
 
     name: str  # of the argument, for errors
     frame: Any  # as it was given; anything else that Arrow reads as what it reads
@@ -483,7 +483,10 @@ class Table:
             raise InvalidArgument(what, name, f"no such column; the table has {shown}{hint}")
 
     def arranged(self, columns: Mapping[str, Any]) -> Any:
-        """A frame of this kind with these columns in order: values, (n,), or None for its own."""
+        """A frame of this kind with these columns in order: values, (n,), or None for its own.
+
+        Notes on the table are left out: they may hold true answers too.
+        """
         made: dict[str, pd.Series[Any]] = {}
         for name, values in columns.items():
             if values is None:
@@ -500,7 +503,7 @@ class Table:
             new = pd.DataFrame(arrays, index=self.frame.index)
             frame = pd.concat([self.frame[own], new], axis=1)[list(columns)]
             frame.columns.name = self.frame.columns.name
-            frame.attrs = {} if self.secret else dict(self.frame.attrs)
+            frame.attrs = {}
             return frame
         import pyarrow
 
@@ -512,19 +515,13 @@ class Table:
             )
         sources = [arrow if name in made else self.frame for name in columns]
         pairs = list(zip(columns, sources, strict=True))
-        metadata = self.frame.schema.metadata
-        rest = {
-            key: note
-            for key, note in (metadata or {}).items()
-            if key != b"pandas" and not self.secret
-        }
-        notes = _noted(metadata)
+        rest = None
+        notes = _noted(self.frame.schema.metadata)
         if notes is not None and _levels(notes) <= {*own}:
             notes["columns"] = [c for c in notes["columns"] if c["field_name"] in own]
-            if self.secret:
-                notes.pop("attributes", None)
-            rest[b"pandas"] = json.dumps(notes).encode()
-        schema = pyarrow.schema([source.schema.field(n) for n, source in pairs], rest or None)
+            notes.pop("attributes", None)
+            rest = {b"pandas": json.dumps(notes).encode()}
+        schema = pyarrow.schema([source.schema.field(n) for n, source in pairs], rest)
         cells = [source.column(name) for name, source in pairs]
         if self.batch:
             cells = [column.combine_chunks() for column in cells]

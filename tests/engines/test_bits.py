@@ -14,12 +14,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from shared.engines import opened
 from shared.report_tables import as_stored, as_text, some_reports
 
 import ldpstats as ldp
 from ldpstats import kernels
 from ldpstats.engines.bits import BitSums, add_up
-from ldpstats.engines.others import opened
 
 BITS = [name for name, made_by in grid.MECHANISMS.items() if made_by.n_bits]
 RAPPOR, WIDE = grid.MECHANISMS["rappor"], ldp.RAPPOR(17, 1, 2, f=0.0, p=0.25, q=0.75)
@@ -142,7 +142,6 @@ def test_where_the_data_are(tmp_path: Path) -> None:
     relation = connection.sql(f"FROM read_parquet('{tmp_path}/*.parquet')")
     for source in (f"{tmp_path}/*.parquet", relation):
         query = opened(source)
-        assert query is not None
         for first in (0, 2500):
             some = query.filtered(narwhals.col("k") >= first) if first else query
             (found,) = add_up(some.partial(what.names, what, what.schema), what).values()

@@ -9,11 +9,11 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from shared.engines import opened
 
 import ldpstats as ldp
 from ldpstats.engines.base import running
 from ldpstats.engines.database import DuckDB
-from ldpstats.engines.others import opened
 from ldpstats.errors import InvalidArgument
 
 TABLE = pa.table({"job": ["cook", "nurse", "cook"]})
@@ -29,7 +29,7 @@ def database(path: Path, **tables: str) -> Path:
 def test_a_closed_connection_is_named() -> None:
     connection = duckdb.connect()
     query = opened(connection.from_arrow(TABLE), name="source")
-    assert query is not None and len(query) == 3
+    assert len(query) == 3
     connection.close()
     with pytest.raises(InvalidArgument, match=r"^source=DuckDBPyRelation: DuckDB .*: keep "):
         query.cells(["job"])
@@ -39,7 +39,6 @@ def test_a_dropped_table_is_named() -> None:
     connection = duckdb.connect()
     connection.execute("CREATE TABLE answers AS SELECT 'cook' AS job")
     query = opened(connection.table("answers"))
-    assert query is not None
     connection.execute("DROP TABLE answers")
     with pytest.raises(InvalidArgument, match=r"answers does not exist.*keep the table"):
         query.cells(["job"])
@@ -58,9 +57,9 @@ def test_a_database_needs_the_name_of_its_table(tmp_path: Path) -> None:
         with pytest.raises(InvalidArgument, match=f"^table={table!r}: .*{message}"):
             opened(path, table=table)
     query = opened(path, table="other.people")
-    assert query is not None and query.cells(["a"]).to_pydict() == {"a": [3], "n": [1]}
+    assert query.cells(["a"]).to_pydict() == {"a": [3], "n": [1]}
     one = opened(database(tmp_path / "one.db", answers="SELECT 1 AS a"))
-    assert one is not None and len(one) == 1
+    assert len(one) == 1
 
 
 def test_a_database_that_is_open_here_is_named(tmp_path: Path) -> None:
@@ -69,7 +68,7 @@ def test_a_database_that_is_open_here_is_named(tmp_path: Path) -> None:
     with duckdb.connect(path), pytest.raises(InvalidArgument, match=words):
         opened(path)
     queries = [opened(path), opened(path)]  # two surveys of one file
-    assert [query is not None and len(query) for query in queries] == [1, 1]
+    assert [len(query) for query in queries] == [1, 1]
 
 
 def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:

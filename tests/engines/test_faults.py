@@ -18,9 +18,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from shared.engines import opened
 
 import ldpstats as ldp
-from ldpstats.engines.others import opened
 
 KRR = ldp.KRR(("nurse", "cook", "driver"), epsilon=2.0)
 SHEET = ldp.Questionnaire({"job": KRR})
@@ -61,7 +61,6 @@ def test_a_worker_of_spark_that_is_killed(deaths: str, spark: Any, tmp_path: Pat
                 os.kill(os.getpid(), signal.SIGKILL)
         yield pa.record_batch({"rows": [rows], "ids": [ids]}, schema=schema)
 
-    assert query is not None
     if deaths == "every":
         with pytest.raises(ldp.InvalidArgument, match=r"data=DataFrame: Spark stopped \("):
             list(query.partial(["id"], count, schema))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pickle
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pandas as pd
 import pytest
+from shared.engines import opened
 
 import ldpstats as ldp
-from ldpstats.engines.others import opened
-from ldpstats.engines.query import Query
 
 HOSTILE = {
     "csv": "SELECT a AS ill, id FROM read_csv('{other}')",
@@ -48,9 +48,8 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def query(path: Path, table: str | None = None) -> Query:
+def query(path: Path, table: str | None = None) -> Any:
     found = opened(path, table=table)
-    assert found is not None
     return found
 
 
@@ -97,7 +96,7 @@ def test_two_databases_and_relations_of_the_user_are_joined(file: Path) -> None:
     connection = duckdb.connect()
     relation = connection.sql(f"SELECT * FROM '{file.parent / 'other.csv'}'")
     found = opened(relation)
-    assert found is not None and found.rows(["a"]).num_rows == 2
+    assert found.rows(["a"]).num_rows == 2
 
 
 def test_what_is_too_large_for_memory_still_goes_to_a_folder(

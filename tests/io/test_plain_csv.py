@@ -7,7 +7,6 @@ import pytest
 
 from ldpstats.errors import LDPError
 from ldpstats.io import tables
-from ldpstats.io import tables as plain_csv
 
 PIECES = [b"a", b"bc", b"1", b" ", b",", b",", b"\n", b"\n", b"\r\n", b"\xc3\xa9", b"NA", b"=x"]
 ODD = [b'"', b"\r", b"\0", b"\xff", b"\xef\xbb\xbf", b'"a,b"', b"\n\n", b"\x0b", b"\xe2\x80\xa8"]
@@ -26,14 +25,14 @@ def outcome(path, wanted, rows, codes=()):
 
 def strictly(path, wanted, rows, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(plain_csv, "header_of", lambda line: None)
+        patch.setattr(tables, "header_of", lambda line: None)
         return outcome(path, wanted, rows)
 
 
 def test_small_files_are_read_as_by_the_strict_reader(tmp_path, monkeypatch):
     rng = np.random.default_rng(5)
     quick = 0
-    parsed = plain_csv.parsed_numbers
+    parsed = tables.parsed_numbers
 
     def counted(*args):
         nonlocal quick
@@ -41,7 +40,7 @@ def test_small_files_are_read_as_by_the_strict_reader(tmp_path, monkeypatch):
         quick += found is not None
         return found
 
-    monkeypatch.setattr(plain_csv, "parsed_numbers", counted)
+    monkeypatch.setattr(tables, "parsed_numbers", counted)
     for i in range(220):
         width = int(rng.integers(1, 4))
         header = b",".join([b"x", b"y", b"'=z"][:width])
@@ -78,7 +77,7 @@ def test_blocks_are_whole_lines(rows, monkeypatch):
     from io import BytesIO
 
     text = b"".join(b"%d\n" % i for i in range(100)) + b"end"
-    monkeypatch.setattr(plain_csv, "_PIECE", 17)
-    found = list(plain_csv.blocks(BytesIO(text), rows))
+    monkeypatch.setattr(tables, "_PIECE", 17)
+    found = list(tables.blocks(BytesIO(text), rows))
     assert b"".join(found) == text
     assert [block.count(b"\n") for block in found[:-1]] == [rows] * (100 // rows)

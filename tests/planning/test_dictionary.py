@@ -20,7 +20,7 @@ from ldpstats.models.dictionary.search import (
 from ldpstats.planning import DictionaryPlan, plan_dictionary
 from ldpstats.planning.dictionary import GramDesign, Setting
 from ldpstats.planning.expected_precision import hashed_rates, report_variances
-from ldpstats.planning.hashing import krappor_rates, krr_rates
+from ldpstats.planning.losses import krappor_rates, krr_rates
 
 LETTERS = "abcdefgh"
 HOSTS: dict[str, Any] = {  # FPE16 section V: hosts of at most 20 characters

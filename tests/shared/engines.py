@@ -12,8 +12,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from ldpstats.engines import others
+
 N = 600
 _OPEN: list[Any] = []
+
+
+def opened(data: Any, *given: Any, **how: Any) -> Any:
+    """The query over a table that an engine holds."""
+    query = others.opened(data, *given, **how)
+    assert query is not None
+    return query
 
 
 def table(n: int = N) -> pa.Table:

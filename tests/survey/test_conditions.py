@@ -343,6 +343,8 @@ def test_expressions_select_the_same_rows_of_every_table(tmp_path: Path) -> None
             chosen = survey.where(expression)
             assert chosen.reports("ill", id="row").ids.tolist() == expected
         assert ldp.count(data, yes, "ill", where=age > 18).vector().tolist() == [1, 1]
+    with pytest.raises(InvalidArgument, match="no public column"):
+        ldp.Survey(frame[["ill"]], {"ill": yes}).where(nw.lit(True))
     for mask in ([True, False, True, False], frame["age"] > 18):
         survey = ldp.Survey(frame, {"ill": ldp.Warner(epsilon=1.0)})
         assert len(survey.where(mask)) == len(survey[mask]) == 2

@@ -14,7 +14,6 @@ from shared.engines import PLACES
 
 import ldpstats as ldp
 from ldpstats.errors import InvalidArgument, LDPError, NotAvailable
-from ldpstats.survey.estimates import weigh
 
 SHEET = ldp.Questionnaire({"ill": ldp.Warner(epsilon=1.0), "sex": ldp.Observed(("f", "m"))})
 TABLE = pd.DataFrame(
@@ -33,10 +32,10 @@ DESIGN: dict[str, Any] = {"weights": "w", "strata": "region", "clusters": "schoo
 
 
 def built(change: dict[str, Any], data: dict[str, Any] | None = None) -> Any:
-    """What an analysis gets of the survey of a design, of which arguments are changed."""
+    """An analysis of the survey of a design, of which arguments are changed."""
     held = {"data": TABLE} if data is None else data
     survey = ldp.Survey(**held, questionnaire=SHEET, **(DESIGN | change))
-    return weigh(survey.data, survey.design, ["ill"])
+    return survey.frequencies("ill")
 
 
 ARGUMENTS: dict[str, tuple[dict[str, Any], str]] = {
@@ -169,10 +168,10 @@ def test_a_design_describes_itself() -> None:
 
 
 def test_a_fraction_of_one_is_everybody() -> None:
-    stage = built({"fpc": "one"}, {"data": TABLE.assign(one=[1.0] * 3 + [0.5] * 3)}).sample.stages[
-        0
-    ]
-    np.testing.assert_array_equal(stage.population, [2.0, 4.0])
+    """Such a stratum adds no variance, as if its population were its sample."""
+    data = TABLE.assign(one=[1.0] * 3 + [0.5] * 3, all=[2] * 3 + [4] * 3)
+    fraction, population = (built({"fpc": name}, {"data": data}) for name in ("one", "all"))
+    np.testing.assert_array_equal(fraction.cov_params(), population.cov_params())
 
 
 def test_analyses_that_would_ignore_the_design() -> None:

@@ -8,13 +8,11 @@ from decimal import Decimal
 from typing import Any
 
 import duckdb
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 
 import ldpstats as ldp
-from ldpstats.survey.tables import as_column
 
 
 def _lazy(table: pa.Table) -> Any:
@@ -68,6 +66,8 @@ def test_large_decimals_are_compared_exactly(place: str) -> None:
 def test_ordered_categories_keep_their_order() -> None:
     moments = pd.to_datetime([5_000, 3_001, 3_002, 9_000], unit="ns")
     kind = pd.CategoricalDtype(moments, ordered=True)
-    column = as_column("x", pd.Series(moments[[2, 1, 0, 3]], dtype=kind))
-    assert column.values.astype("int64").tolist() == [5, 3, 9]
-    assert np.array_equal(column.codes, [1, 1, 0, 2])
+    table = pd.DataFrame({"x": pd.Series(moments[[2, 1, 0, 3]], dtype=kind), "ill": "no"})
+    survey = ldp.Survey(table, {"ill": ldp.Warner(epsilon=1.0)})
+    found = survey.association("ill", "x").table
+    assert [str(label)[-2:] for label in found.columns] == ["05", "03", "09"]
+    assert survey.reports("x").y.tolist() == [1, 1, 0, 2]

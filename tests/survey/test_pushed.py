@@ -166,6 +166,16 @@ def test_random_conditions_select_the_same_rows(place: Any, tmp_path: Path) -> N
     assert len({str(one) for one in found}) > 12 and any(isinstance(one, str) for one in found)
 
 
+@pytest.mark.parametrize("place", [relation, polars, eager, pandas])
+def test_dates_beyond_those_of_a_type_are_before_or_after_all(place: Any, tmp_path: Path) -> None:
+    made = table(np.random.default_rng(23))
+    survey = ldp.Survey(place(made, tmp_path), SHEET)
+    for name in ("day", "time", "fine"):
+        known = made.num_rows - made.column(name).null_count
+        for test in ("< '9999-12-31'", ">= '1500-01-01'", "> '0000-01-01'", "!= '1500-01-01'"):
+            assert len(survey.where(f"{name} {test}")) == known
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("place", [relation, polars, eager, pandas, csv])
 def test_many_random_conditions_select_the_same_rows(place: Any, tmp_path: Path) -> None:

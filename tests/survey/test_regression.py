@@ -12,8 +12,6 @@ import pytest
 
 import ldpstats as ldp
 from ldpstats.errors import NotAvailable
-from ldpstats.models.regression.model import PrivatePredictors
-from ldpstats.survey.survey import survey_design
 
 N = 80
 
@@ -63,13 +61,12 @@ def test_domains_count_the_units_of_the_sample(
     if lazy:
         data = pytest.importorskip("polars").from_pandas(frame).lazy()
     survey = ldp.Survey(data, sheet, weights="w", strata="stratum").where("region == 's'")
-    found = survey_design(survey, "ill ~ age")
+    found = survey.regression("ill ~ age").data
     inside = (frame["region"] == "s") & frame["ill"].notna() & frame["age"].notna()
-    times = np.ones(len(found.designs[0])) if found.freq_weights is None else found.freq_weights
+    times = np.ones(len(found.designs[0])) if found.counts is None else found.counts
     assert times.sum() == inside.sum() and found.facts.nobs == inside.sum()
     assert found.n_missing == (frame["region"] == "s").sum() - inside.sum()
-    weights = found.weights * times
-    assert weights.sum() == pytest.approx(frame.loc[inside, "w"].sum())
+    assert found.weights.sum() == pytest.approx(frame.loc[inside, "w"].sum())
     assert found.sample.stages[0].sampled.sum() == N
     assert found.inside is not None and found.inside.sum() == len(found.designs[0])
 
@@ -84,9 +81,9 @@ def test_models(frame: pd.DataFrame, sheet: ldp.Questionnaire) -> None:
     assert model.exog_names == ["Intercept", "told[T.no]", "halved(age)"]
     assert model.data.n_missing == 4
     model = survey.regression("income ~ job", marginal="age")
-    assert type(model) is PrivatePredictors
+    assert isinstance(model.data.predictors, dict)
     model = survey.regression("job ~ age", model="linear", scores={"job": [1, 2, 3]})
-    assert type(model) is ldp.PrivatizedOLS and model.n_missing == 2
+    assert type(model) is ldp.PrivatizedOLS and model.data.n_missing == 2
     model = survey.regression("word ~ age", candidates={"word": ["x", "y"]})
     assert type(model) is ldp.PrivatizedLogit
 

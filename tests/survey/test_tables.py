@@ -10,7 +10,6 @@ import pyarrow as pa
 import pytest
 
 import ldpstats as ldp
-from ldpstats.survey.tables import Table
 
 FRAME = pd.DataFrame(
     {
@@ -36,15 +35,15 @@ def polars(frame: pd.DataFrame) -> Any:
 def test_notes_of_pandas_in_arrow_do_not_outlive_their_columns() -> None:
     """Else to_pandas() would make whole numbers of the reports that took their place."""
     table = pa.Table.from_pandas(FRAME)
-    own = dict.fromkeys(table.column_names)
-    out = Table.of(table).arranged(own | {"count": ["0:1", None, "1:1"]})
-    assert out.to_pandas()["count"].dropna().tolist() == ["0:1", "1:1"]
-    assert out.to_pandas().index.equals(FRAME.index)
-    assert "row" not in Table.of(table).arranged({"text": None}).to_pandas()
+    sheet = ldp.Questionnaire({"count": ldp.KRAPPOR((2**60 + 1, 3), epsilon=1.0)})
+    found = sheet.privatize(table, np.random.default_rng(1)).to_pandas()
+    assert found["count"].dropna().map(len).tolist() == [2, 2] and "text" in found
+    assert found.index.equals(FRAME.index)
+    alone = table.select(["count"])
+    assert "row" not in sheet.privatize(alone, np.random.default_rng(1)).to_pandas()
     for notes in (b"?", b"[]", b"{}", b"1"):
-        damaged = table.replace_schema_metadata({b"pandas": notes, b"own": b"kept"})
-        found = Table.of(damaged).arranged(own | {"count": ["a", "b", "c"]})
-        assert found.schema.metadata == {b"own": b"kept"}
+        damaged = table.replace_schema_metadata({b"pandas": notes, b"own": b"an answer perhaps"})
+        assert not sheet.privatize(damaged, np.random.default_rng(1)).schema.metadata
 
 
 def test_pandas_on_arrow_is_read_as_arrow() -> None:
@@ -60,14 +59,19 @@ def test_pandas_on_arrow_is_read_as_arrow() -> None:
     }
     given = pa.table(columns)
     frame = given.to_pandas(types_mapper=pd.ArrowDtype).set_axis([5, 5, 7])
+    sheet = ldp.Questionnaire({"true": ldp.KRR((False, True), 1.0)})
+
+    def outcome(data: Any, name: str) -> Any:
+        try:
+            return ldp.Survey(data, sheet).frequencies(name).params.to_dict()
+        except ldp.InvalidArgument as error:
+            return str(error)
+
     for name in given.column_names:
-        found, expected = Table.of(frame).column(name), Table.of(given).column(name)
-        pd.testing.assert_series_equal(found, expected)
-    assert (
-        Table.of(frame).arranged(dict.fromkeys(frame)).dtypes.equals(frame.dtypes)
-    )  # what is kept stays
-    with pytest.raises(ldp.InvalidArgument, match="column='list': must hold text"):
-        ldp.Survey(frame, {"true": ldp.KRR((False, True), 1.0)}).frequencies("list")
+        assert outcome(frame, name) == outcome(given, name)
+    kept = sheet.privatize(frame, np.random.default_rng(1)).drop(columns="true")
+    assert kept.dtypes.equals(frame.drop(columns="true").dtypes)
+    assert "column='list': must hold text" in outcome(frame, "list")
 
 
 class Broken:
@@ -90,6 +94,6 @@ NO_TABLES: dict[str, tuple[Any, str]] = {
 @pytest.mark.parametrize("name", NO_TABLES)
 def test_what_is_no_table(name: str) -> None:
     given, words = NO_TABLES[name]
-    with pytest.raises(ldp.InvalidArgument, match=f"^frame=.*{words}") as found:
-        Table.of(given, "frame")
+    with pytest.raises(ldp.InvalidArgument, match=f"^data=.*{words}") as found:
+        ldp.Survey(given, {"a": ldp.Warner(epsilon=1.0)})
     assert "4711" not in str(found.value) and found.value.__context__ is None

@@ -133,14 +133,10 @@ def odds_ratio(
 
     Parameters
     ----------
-    P : DataFrame or array_like, shape (k1, k2)
-        Unconstrained estimate of the joint distribution.
-    covariance : Covariance
-        Of P.ravel().
+    P, covariance, alpha
+        As in `risk_difference`.
     rows, columns : sequence of two int
         Positions (i, i2) and (j, j2).
-    alpha : float
-        One minus the confidence level.
 
     Raises
     ------
@@ -211,16 +207,12 @@ def conditional(
 
     Parameters
     ----------
-    P : DataFrame or array_like, shape (k1, k2)
-        Unconstrained estimate of the joint distribution.
-    covariance : Covariance
-        Of P.ravel().
+    P, covariance, alpha
+        As in `risk_difference`.
     given_axis : {0, 1}
         The variable in the condition: 0 for X, the rows; 1 for Y, the columns.
     i, j : int
         Positions of row and column.
-    alpha : float
-        One minus the confidence level.
 
     Returns
     -------
@@ -260,14 +252,10 @@ def conditionals(
 
     Parameters
     ----------
-    P : DataFrame or array_like, shape (k1, k2)
-        Unconstrained estimate of the joint distribution.
-    covariance : Covariance
-        Of P.ravel().
+    P, covariance, alpha
+        As in `risk_difference`.
     axis : {0, 1}
         The variable in the condition: 0 gives P(Y | X), 1 gives P(X | Y).
-    alpha : float
-        One minus the confidence level.
     cumulative : bool
         Whether to give P(Y <= j | X), or P(X <= i | Y), in the order of the table.
 
@@ -279,11 +267,6 @@ def conditionals(
         Within [0, 1]; the hull if `conditional` gives a set of two parts.
     unbounded : ndarray of bool, shape (k1, k2)
         Whether the margin does not differ significantly from 0.
-
-    Raises
-    ------
-    InvalidArgument
-        If shapes disagree.
 
     Examples
     --------
@@ -843,11 +826,6 @@ def departures(P: pd.DataFrame | npt.ArrayLike, covariance: Covariance) -> tuple
     -------
     departure, se : ndarray, shape (k1, k2)
         By the delta method; their ratio is approximately standard normal under independence.
-
-    Raises
-    ------
-    InvalidArgument
-        If shapes disagree.
 
     Examples
     --------

@@ -173,20 +173,12 @@ def permuted_table_scores(
         Respondents with each pair of outputs, one table per stratum.
     ax, by : sequence of array_like, shapes (l1, k1) and (l2, k2)
         Features of each output, in each stratum.
-    n_perm : int
-        B, the number of tables drawn.
-    rng : numpy.random.Generator
-    advance : callable, optional
-        Told the fraction that is done, from 0 to 1.
+    n_perm, rng, advance
+        As in `permuted_scores`, for tables that are drawn.
 
     Returns
     -------
     ndarray, shape (B,)
-
-    Raises
-    ------
-    NotIdentified, NotAvailable, InvalidArgument
-        As `ldpstats.inference.tables.independence.score`.
 
     References
     ----------
@@ -244,11 +236,6 @@ def all_table_scores(
     statistics, probabilities : ndarray, shape (m,)
         Of each combination of tables, under permutations within strata; None if there are more than
         `most`.
-
-    Raises
-    ------
-    NotIdentified, NotAvailable, InvalidArgument
-        As `ldpstats.inference.tables.independence.score`.
 
     Examples
     --------
@@ -629,6 +616,12 @@ class Cumulants:
     def of_moments(cls, m1: float, m2: float, m3: float) -> Cumulants:
         """From the moments about zero."""
         return cls(m1, m2 - m1**2, m3 - 3.0 * m1 * m2 + 2.0 * m1**3)
+
+    @classmethod
+    def of_table(cls, table: Array) -> Cumulants:
+        """Of Pearson's chi-square of a table of labels, (k1, k2), whose reports are permuted."""
+        rows, columns = (Spread.of_labels(table.sum(axis=axis)) for axis in (1, 0))
+        return cls.of_moments(*moments([rows, columns.scaled(table.sum())]))
 
     @property
     def skewness(self) -> float:

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import cached_property, reduce
 from math import prod
@@ -342,7 +343,7 @@ def estimated(
             if V.factors is None:
                 V = without_rounding(V.matrix(), plain.variances().max())
     else:
-        with fitting(progress):
+        with fitting(True) if progress else nullcontext():
             if isinstance(estimator, MLE) and estimator.constraints is None:
                 solution = maximum(evidence, estimator)
             else:

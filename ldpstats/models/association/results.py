@@ -463,7 +463,12 @@ class AssociationResults(Results):
             epsilon = float(sum(private)) if private else float("inf")  # at most
             words = f"{self.digest} {tuple(chosen)}".encode()
             digest = hashlib.blake2b(words, digest_size=8).hexdigest()
-            made = {"digest": digest, "independence": None, "trend": None, "null_llf": np.nan}
+            made: dict[str, Any] = {
+                "digest": digest,
+                "independence": None,
+                "trend": None,
+                "null_llf": np.nan,
+            }
             law = None
         else:
             evidence, law = collapsed(self.evidence, keep), None

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -21,7 +21,7 @@ from ldpstats.arguments import one_of, replicates
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.inference.tables import independence as association
 from ldpstats.inference.tables import permutation
-from ldpstats.inference.tables.independence import Whitening, unvarying
+from ldpstats.inference.tables.independence import CrossMoments, Whitening, unvarying, whiten
 from ldpstats.inference.tables.permutation import (
     Cumulants,
     Spread,
@@ -183,8 +183,7 @@ def _pearson(
         each = [np.eye(size) for size in table.shape]
         draws = permutation.permuted_table_scores([table], [each[0]], [each[1]], B, rng, advance)
         return _by_permutations(null, statistic, df, draws, method, note)
-    margins = [Spread.of_labels(table.sum(axis=axis)) for axis in (1, 0)]
-    law = Cumulants.of_moments(*moments([margins[0], margins[1].scaled(group.nobs)]))
+    law = Cumulants.of_table(table)
     p = max(law.pvalue(statistic), float(np.exp(permutation.log_probability(table))))
     how, note = f"{method}, {_BY_MOMENTS}", "; ".join(filter(None, (note, _doubt(smallest))))
     return TestResult(null, statistic, float(df), p, how, note)
@@ -232,17 +231,18 @@ def score_test(
     """Score test on the marginal fits; by permutation where that is asked for and needed."""
     if len(evidence.sizes) > 2:
         return _mutual_test(evidence, rng, n_permutations, advance)
-    features = _Features(evidence.scores)
-    expected = None
+    parts = [part for own in evidence.scores for part in own.cross_moments]
+    strata = [(own, part) for own in evidence.scores for part in own.group.slices]
+    space, expected = Whitening.of(parts), None
     if evidence.is_complete:
         expected = (evidence.sizes[0] - 1, evidence.sizes[1] - 1)
-    score = association.score(features.parts, expected, features.space)
+    score = association.score(parts, expected, space)
     null, smallest = _null_hypothesis(evidence.names), smallest_expected(evidence)
-    strata = features.strata
     within = "" if len(strata) == 1 else f", within {len(strata)} strata"
     method = f"score test on the marginal fits{within}"
     B = _permutations(rng, n_permutations, smallest)
     if not B or rng is None:
+        features = strata, parts, None, space
         return _by_moments(null, score.statistic, score.df, features, smallest, method, score.note)
     tables = [scores.group.table(0, 1, part) for scores, part in strata]
     few = [table for table in tables if table is not None]
@@ -258,29 +258,30 @@ def score_test(
 def trend_test(evidence: Evidence, u: Array, v: Array) -> TestResult:
     """Linear-by-linear trend of the scores u and v of the categories."""
     _refuse_more_than_two(evidence.sizes)
-    features = _Features(evidence.scores)
-    strata = features.strata
+    each = [part for own in evidence.scores for part in own.cross_moments]
+    strata = [(own, part) for own in evidence.scores for part in own.group.slices]
     # what takes the scores to features that are unbiased over all strata
     shares = [int(s.group.counts.n[part].sum()) / evidence.nobs for s, part in strata]
-    maps = []
+    inverses = []
     for axis, name in enumerate(evidence.names):
         responses = []  # information: of labels as expected, of other reports as observed
         for share, (s, part) in zip(shares, strata, strict=True):
             J = None if s.group.channels[axis] is None else s.expected(axis)
             responses.append(share * (s.information(axis, part) if J is None else J))
-        maps.append(unbiased_map(np.sum(responses, axis=0), name))
-    X, Y = maps
+        inverses.append(unbiased_map(np.sum(responses, axis=0), name))
+    X, Y = inverses
     ones = X.sum(axis=1), Y.sum(axis=1)  # of the one that centred scores lack
-    parts = [part.transformed(X, Y, *ones) for part in features.parts]
+    parts = [part.transformed(X, Y, *ones) for part in each]
     z, _, correlation = association.linear_trend(parts, u, v)
     su, sv = association.centred_scores(parts, u, v)
     # the scores of categories as combinations x'a and y'b of those of reports
-    x, y = X.T @ su, Y.T @ sv
+    maps = X.T @ su, Y.T @ sv
+    parts = [association.trend_moments(part, *maps) for part in each]
     test = _by_moments(
         f"{evidence.names[0]} and {evidence.names[1]} have no linear-by-linear trend",
         z**2,
         None,
-        _Features(evidence.scores, (x, y)),
+        (strata, parts, maps, None),
         smallest_expected(evidence),
         "linear-by-linear trend (z), on the reports",
         f"estimated correlation of the scores {correlation:.3g}",
@@ -288,74 +289,35 @@ def trend_test(evidence: Evidence, u: Array, v: Array) -> TestResult:
     return replace(test, statistic=float(z))
 
 
-class _Features:
-    """Features of the reports of two variables, stratum by stratum, and their moments.
-
-    They are the scores at the marginal fits, (k,), or single combinations of these, x'a and y'b.
-    """
-
-    def __init__(self, scores: tuple[Scores, ...], maps: tuple[Array, Array] | None = None) -> None:
-        self.strata = [(own, part) for own in scores for part in own.group.slices]
-        self.maps = maps
-        self.parts = [part for own in scores for part in own.cross_moments]
-        if maps is not None:
-            self.parts = [association.trend_moments(part, *maps) for part in self.parts]
-
-    @cached_property
-    def space(self) -> Whitening:
-        """Coordinates in which the features are white."""
-        return Whitening.of(self.parts)
-
-    def of(self, v: int, scores: Array) -> Array:
-        """Features of variable v, of its scores (u, k)."""
-        return scores if self.maps is None else scores @ self.maps[v][:, None]
-
-    def cumulants(self) -> Cumulants:
-        """Of the score statistic of the features, if reports are permuted within strata."""
-        x = [partial(self._blocks, 0, *stratum) for stratum in self.strata]
-        y = [partial(self._blocks, 1, *stratum) for stratum in self.strata]
-        return score_cumulants(self.space, self.parts, x, y)
-
-    def _blocks(self, v: int, scores: Scores, part: slice) -> Iterator[tuple[Array, Array]]:
-        """Features of the respondents in `part`, (b, .), and how many have each."""
-        for block, n in scores.blocks(v, part):
-            yield self.of(v, block), n
-
-    def tables(self) -> list[tuple[Array, Array, Array]] | None:
-        """Respondents with each pair of distinct reports, and the features of these, by stratum.
-
-        None where reports hardly ever repeat and are many.
-        """
-        strata = []
-        for scores, part in self.strata:
-            group, n = scores.group, scores.group.counts.n[part]
-            if len(n) > _REPEATED and any(index is None for index in group.index):
-                return None
-            codes, rows = zip(*(group.distinct(v, part) for v in (0, 1)), strict=True)
-            extent = len(rows[0]), len(rows[1])
-            if prod(extent) > _MOST_CELLS:
-                return None
-            table = np.zeros(extent, dtype=np.int64)
-            np.add.at(table, codes, n)
-            x, y = (self.of(v, scores.centred(v, rows[v])) for v in (0, 1))
-            strata.append((table, x, y))
-        return strata
-
-
 def _by_moments(
     null: str,
     statistic: float,
     df: int | None,
-    features: _Features,
+    features: tuple[
+        Sequence[tuple[Scores, slice]],
+        Sequence[CrossMoments],
+        tuple[Array, Array] | None,
+        Whitening | None,
+    ],
     smallest: float,
     method: str,
     note: str,
 ) -> TestResult:
     """p-value by the law of permutations: exact where tables are sparse and few, else by moments.
 
-    It is at least the probability of the very table that was seen.
+    It is at least the probability of the very table that was seen. Features are the scores of the
+    strata, (k,), or single combinations x'a and y'b of these, with their moments.
     """
-    law, known = None if df is None else float(df), features.tables()
+    strata, parts, maps, space = features
+
+    def of(v: int, scores: Array) -> Array:
+        return scores if maps is None else scores @ maps[v][:, None]
+
+    def blocks(v: int, scores: Scores, part: slice) -> Iterator[tuple[Array, Array]]:
+        for block, n in scores.blocks(v, part):
+            yield of(v, block), n
+
+    law, known = None if df is None else float(df), _tables(strata, of)
     if known is not None and smallest < _SMALL:
         each, x, y = zip(*known, strict=True)
         every = permutation.all_table_scores(each, x, y, _MOST_TABLES)
@@ -363,11 +325,36 @@ def _by_moments(
             p = permutation.exact_pvalue(statistic, *every)
             how = f"{method}, exact p-value over {len(every[0])} tables with these margins"
             return TestResult(null, float(statistic), law, p, how, note)
-    p = features.cumulants().pvalue(statistic)
+    first, second = ([partial(blocks, v, *stratum) for stratum in strata] for v in (0, 1))
+    space = Whitening.of(parts) if space is None else space
+    p = score_cumulants(space, parts, first, second).pvalue(statistic)
     if known is not None:
         p = max(p, float(np.exp(sum(permutation.log_probability(t) for t, _, _ in known))))
     note = "; ".join(filter(None, (note, _doubt(smallest, by_rng=df is not None))))
     return TestResult(null, float(statistic), law, p, f"{method}, {_BY_MOMENTS}", note)
+
+
+def _tables(
+    strata: Sequence[tuple[Scores, slice]], of: Callable[[int, Array], Array]
+) -> list[tuple[Array, Array, Array]] | None:
+    """Respondents with each pair of distinct reports, and the features of these, by stratum.
+
+    None where reports hardly ever repeat and are many.
+    """
+    tables = []
+    for scores, part in strata:
+        group, n = scores.group, scores.group.counts.n[part]
+        if len(n) > _REPEATED and any(index is None for index in group.index):
+            return None
+        codes, rows = zip(*(group.distinct(v, part) for v in (0, 1)), strict=True)
+        extent = len(rows[0]), len(rows[1])
+        if prod(extent) > _MOST_CELLS:
+            return None
+        table = np.zeros(extent, dtype=np.int64)
+        np.add.at(table, codes, n)
+        x, y = (of(v, scores.centred(v, rows[v])) for v in (0, 1))
+        tables.append((table, x, y))
+    return tables
 
 
 # -- Score test of mutual independence of three or more -------------------------------------------
@@ -444,12 +431,10 @@ def _white(scores: Scores, v: int, name: str) -> Factor:
     centred, n = scores.centred(v, slice(None)), scores.group.variables[v].n
     mean = n @ centred / n.sum()
     square = (centred.T * n) @ centred / n.sum()
-    values, vectors = np.linalg.eigh(square - np.outer(mean, mean))
-    kept = values > 1e-9 * values[-1]
-    if values[-1] <= 0.0:
+    W = whiten(square - np.outer(mean, mean), np.diagonal(square))
+    if not len(W):
         raise unvarying(name)
-    W = vectors[:, kept] / np.sqrt(values[kept])
-    white, index = (centred - mean) @ W, scores.group.index[v]
+    white, index = (centred - mean) @ W.T, scores.group.index[v]
     return Factor(
         np.column_stack([np.ones(len(white)), white]),
         np.arange(len(white)) if index is None else index,

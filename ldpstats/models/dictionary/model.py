@@ -23,7 +23,6 @@ from ldpstats.models.dictionary.results import (
     edges_frame,
     fit_of,
     grams_frame,
-    pair_errors,
     tested_strings,
 )
 from ldpstats.models.dictionary.search import (
@@ -35,6 +34,7 @@ from ldpstats.models.dictionary.search import (
     counted,
     edges,
     least_frequency,
+    pair_errors,
     pair_tables,
     position_counts,
     screen,

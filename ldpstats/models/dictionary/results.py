@@ -59,7 +59,6 @@ __all__ = [
     "edges_frame",
     "fit_of",
     "grams_frame",
-    "pair_errors",
     "tested_strings",
 ]
 
@@ -585,7 +584,12 @@ def tested_strings(
 
     `fits` is the fit of all, if any, to reports of whole strings; those beyond c are not tested.
     """
-    fields = {"alpha": alpha, "goodness_of_fit": None, "test_se": np.nan, "caution": ""}
+    fields: dict[str, Any] = {
+        "alpha": alpha,
+        "goodness_of_fit": None,
+        "test_se": np.nan,
+        "caution": "",
+    }
     if fits is None:
         none = np.empty(0)
         fields["candidates"] = candidates_table(
@@ -671,10 +675,3 @@ def edges_frame(
             )
         )
     return pd.concat(rows, ignore_index=True)
-
-
-def pair_errors(tables: dict[Pair, PairTable]) -> float:
-    """The typical standard error of the frequency of a rare pair; nan where there is none."""
-    known = [table.se for table in tables.values() if table.se.size and np.isfinite(table.se).all()]
-    errors = [np.median(se) for se in known]
-    return float(np.median(errors)) if errors else float("nan")

@@ -57,7 +57,7 @@ import pandas as pd
 from ldpstats.arguments import probability
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.inference.binomial import binomial_excess
-from ldpstats.inference.tails import skewed_pvalue
+from ldpstats.inference.tails import bisected, skewed_pvalue
 from ldpstats.likelihood.hashed import CohortSource, HashDesign
 from ldpstats.likelihood.rows import rows_of_law
 from ldpstats.likelihood.tallies import project_simplex, project_subsimplex
@@ -91,6 +91,7 @@ __all__ = [
     "least_frequency",
     "log_ratio",
     "log_rivals",
+    "pair_errors",
     "pair_stage",
     "pair_tables",
     "position_counts",
@@ -136,7 +137,7 @@ class Stage:
             return np.asarray(np.maximum(self.noise * (self.bound + margin), 0.0))
         low = np.zeros(np.shape(self.noise))
         high = self.noise * (self.bound(_LEAST) + max(margin, 0.0))
-        return _bisected(lambda f: self.probability(f) < power, low, high)
+        return bisected(lambda f: self.probability(f) < power, low, high, _STEPS)[1]
 
 
 def critical_z(false_grams: float, n_grams: int) -> float:
@@ -187,16 +188,7 @@ def detectable(stages: Mapping[str, Stage], power: float) -> dict[str, Array]:
         chance = np.prod([stage.probability(frequency) for stage in stages.values()], axis=0)
         return np.asarray(chance < power)
 
-    return single | {"found": _bisected(short, low, high)}
-
-
-def _bisected(short: Callable[[Array], Array], low: Array, high: Array) -> Array:
-    """The least frequency, from `low` to `high`, that does not fall short."""
-    for _ in range(_STEPS):
-        middle = 0.5 * (low + high)
-        below = short(middle)
-        low, high = np.where(below, middle, low), np.where(below, high, middle)
-    return np.asarray(high)
+    return single | {"found": bisected(short, low, high, _STEPS)[1]}
 
 
 # -- sums over the cells that strings own, of so many that their cells are never stored ------------
@@ -367,8 +359,8 @@ def pair_tables(
         elif n:
             means = np.zeros(sizes[a]), np.zeros(sizes[b])
             for start in range(0, n, _CHUNK):
-                A = first.scores(_rows(parts[0], start, start + _CHUNK))
-                B = second.scores(_rows(parts[1], start, start + _CHUNK))
+                A = first.scores(parts[0][start : start + _CHUNK])
+                B = second.scores(parts[1][start : start + _CHUNK])
                 cross += A.T @ B
                 for place, mean, X in ((a, means[0], A), (b, means[1], B)):
                     mean += X.sum(axis=0)
@@ -400,11 +392,6 @@ def pair_tables(
     return tables
 
 
-def _rows(reports: Reports, start: int, stop: int) -> Reports:
-    cohort = None if reports.cohort is None else reports.cohort[start:stop]
-    return Reports(reports.y[start:stop], reports.mechanism, 0, cohort)
-
-
 def _inverse(variable: _Variable, squares: Array, n: int) -> Array | None:
     """Inverse of the information of a report about a position; None where there is none."""
     if variable.information is None and not n:
@@ -434,7 +421,7 @@ def _variable(reports: DictionaryReports, kept: ScreenedGrams) -> _Variable:
     reference = np.append(p, 1.0 - p.sum())
     if mechanism.n_cohorts:
         return _hashed(mechanism, grams, reference)
-    lumped = lump(_rows(reports.first, 0, 0), grams, _OTHER).mechanism
+    lumped = lump(reports.first[:0], grams, _OTHER).mechanism
     return _listed(lumped, [*grams, _OTHER], reference, lambda part: lump(part, grams, _OTHER))
 
 
@@ -486,9 +473,7 @@ def position_counts(reports: DictionaryReports, position: int) -> Counts:
     pairs = np.array(reports.survey.layout.pairs)
     counts: Counts = reports.survey.gram_mechanism.no_counts()
     for side, reported in enumerate((reports.first, reports.second)):
-        here = np.flatnonzero(pairs[reports.pair, side] == position)
-        cohort = None if reported.cohort is None else reported.cohort[here]
-        counts = counts + Reports(reported.y[here], reported.mechanism, 0, cohort).tally()
+        counts = counts + reported[pairs[reports.pair, side] == position].tally()
     return counts
 
 
@@ -823,14 +808,23 @@ def log_ratio(z: Array, shift: Array) -> Array:
     return law(z - shift) - law(z)
 
 
+def _known(tables: Mapping[Pair, PairTable]) -> list[PairTable]:
+    """The tables of pairs that have standard errors."""
+    return [table for table in tables.values() if table.se.size and np.isfinite(table.se).all()]
+
+
+def pair_errors(tables: Mapping[Pair, PairTable]) -> float:
+    """The typical standard error of the frequency of a rare pair; nan where there is none."""
+    known = [np.median(table.se) for table in _known(tables)]
+    return float(np.median(known)) if known else float("nan")
+
+
 def _levels(tables: Mapping[Pair, PairTable], least: float) -> list[float]:
     """Frequencies at which strings are scored: so close that none is far from one of them."""
-    known = [
-        table for table in tables.values() if table.estimate.size and np.isfinite(table.se).all()
-    ]
+    known = _known(tables)
     if not known:
         return []
-    se = float(np.median([np.median(table.se) for table in known]))
+    se = pair_errors(tables)
     room = min(float((table.estimate + 2.0 * table.se).max()) for table in known)
     # of one respondent at least; and there is one level, however high the bound
     least = min(max(least, se / 2.0, 1.0 / max(table.nobs for table in known)), room)

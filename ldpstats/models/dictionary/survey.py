@@ -744,9 +744,9 @@ class DictionaryReports:
         return replace(
             self,
             pair=self.pair[keep],
-            first=_selected(self.first, keep),
-            second=_selected(self.second, keep),
-            string=_selected(self.string, keep),
+            first=self.first[keep],
+            second=self.second[keep],
+            string=self.string[keep],
         )
 
     @cached_property
@@ -769,7 +769,7 @@ class DictionaryReports:
             raise InvalidArgument("number", number, f"must be from 0 to {n_pairs - 1}")
         order, ends = self._by_pair
         here = order[ends[number] : ends[number + 1]]
-        return _selected(self.first, here), _selected(self.second, here)
+        return self.first[here], self.second[here]
 
     def to_frame(self) -> pd.DataFrame:
         """A row a respondent: the start of each gram, counted from 0, and the reports as text."""
@@ -810,11 +810,6 @@ def _concatenated(left: Reports, right: Reports) -> Reports:
         cohort = np.concatenate([left.cohort, right.cohort])
     y = np.concatenate([left.y, right.y])
     return Reports(y, left.mechanism, 0, cohort, left.name or right.name)
-
-
-def _selected(reports: Reports, keep: Array) -> Reports:
-    cohort = None if reports.cohort is None else reports.cohort[keep]
-    return Reports(reports.y[keep], reports.mechanism, 0, cohort, reports.name)
 
 
 # -- strings of a fixed length over an alphabet, cut into n-grams ---------------------------------

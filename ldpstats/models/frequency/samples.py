@@ -27,10 +27,8 @@ from ldpstats.inference.goodness import SMALLEST_EXPECTED, group_sums, rare_grou
 from ldpstats.inference.tables.independence import CrossMoments, Whitening, score, smallest_expected
 from ldpstats.inference.tables.permutation import (
     Cumulants,
-    Spread,
     blocks_of,
     log_probability,
-    moments,
     score_cumulants,
 )
 from ldpstats.inference.tests import TestResult
@@ -168,8 +166,7 @@ def _pearson(sources: Sequence[Any], null: str) -> TestResult:
     if smallest >= SMALLEST_EXPECTED:
         return TestResult.chi_square(null, statistic, df, how, together(group))
     # the chi-square law fails where counts are small; that of permuted reports is as sparse
-    sizes, labels = (Spread.of_labels(table.sum(axis=axis)) for axis in (1, 0))
-    law = Cumulants.of_moments(*moments([sizes, labels.scaled(table.sum())]))
+    law = Cumulants.of_table(table)
     doubt = f"the smallest expected count is {smallest:.2g}: the p-value is approximate"
     note = "; ".join(filter(None, (together(group), doubt)))
     how = f"{how}, p-value by the moments of permutations"

@@ -30,14 +30,13 @@ import pandas as pd
 
 from ldpstats.errors import InvalidArgument
 from ldpstats.estimators.parametric import maximum as best_of_starts
-from ldpstats.estimators.regression import BoundedMaximum, search, search_bounded
+from ldpstats.estimators.regression import Maximum, search, search_bounded
 from ldpstats.inference.chains import LogDensity, maximum
 from ldpstats.likelihood.parametric import ParametricLikelihood, PolynomialMatrix
 from ldpstats.likelihood.predictors import (
     EvenLevel,
     ParametricRegression,
     constant_column,
-    scores_at,
     start,
     units,
 )
@@ -382,7 +381,7 @@ class RegressionDensity(LogDensity):
     def evaluate(self, z: Array) -> tuple[Array, Array]:
         thetas = self.parameters(z)
         with np.errstate(all="ignore"):  # what is not finite is refused by the sampler
-            values, scores = scores_at(self.likelihood, thetas)
+            values, scores = self.likelihood.scores_at(thetas)
         there, slopes = self.prior.evaluate(thetas)
         return values + there, (scores + slopes) @ self.units
 
@@ -530,21 +529,21 @@ class DevicesDensity(LogDensity):
         return np.asarray(-H)
 
     @cached_property
-    def peaks(self) -> tuple[BoundedMaximum, list[BoundedMaximum]]:
+    def peaks(self) -> tuple[Maximum, list[Maximum]]:
         """The highest maximum in these coordinates, and others that are as high."""
         return self.highest(self.a, self.b)
 
     def mode(self) -> Array:
-        x, p = self.peaks[0].x, self.likelihood.p
+        x, p = self.peaks[0].theta, self.likelihood.p
         theta = np.clip(x[p:], 1e-12, 1.0 - 1e-12)
         logits = np.log(theta) - np.log1p(-theta)
         return np.append(np.linalg.solve(self.units, x[:p]), logits)
 
-    def highest(self, a: Array, b: Array) -> tuple[BoundedMaximum, list[BoundedMaximum]]:
+    def highest(self, a: Array, b: Array) -> tuple[Maximum, list[Maximum]]:
         """The maximum where priors of parameters have these exponents, and others as high."""
         likelihood = self.likelihood
-        objective = _DevicesObjective(likelihood, self.prior, a, b, likelihood.p, likelihood.m)
-        return search_bounded(objective, likelihood.start, likelihood.units)
+        objective = _DevicesObjective(likelihood, self.prior, a, b)
+        return search_bounded(objective, likelihood.m, likelihood.start, likelihood.units)
 
     def constrained(self, z: Array) -> Array:
         return self.shown(self.parameters(z))
@@ -563,8 +562,10 @@ class _DevicesObjective:
     prior: CoefficientPrior
     a: Array
     b: Array
-    p: int
-    m: int
+
+    @property
+    def p(self) -> int:
+        return self.likelihood.p
 
     def value(self, x: Array) -> float:
         from scipy.special import xlog1py, xlogy
@@ -582,12 +583,12 @@ class _DevicesObjective:
         _, score, hessian = self.likelihood.evaluate(x)
         score[:p] += self.prior.evaluate(x[None, :p])[1][0]
         hessian[:p, :p] += self.prior.hessian(x[:p])
-        low = np.divide(self.a, theta, out=np.zeros(self.m), where=self.a != 0.0)
-        high = np.divide(self.b, 1.0 - theta, out=np.zeros(self.m), where=self.b != 0.0)
+        low = np.divide(self.a, theta, out=np.zeros(self.a.size), where=self.a != 0.0)
+        high = np.divide(self.b, 1.0 - theta, out=np.zeros(self.a.size), where=self.b != 0.0)
         score[p:] += low - high
         at = range(p, score.size)
-        bent = np.divide(low, theta, out=np.zeros(self.m), where=self.a != 0.0)
-        bent += np.divide(high, 1.0 - theta, out=np.zeros(self.m), where=self.b != 0.0)
+        bent = np.divide(low, theta, out=np.zeros(self.a.size), where=self.a != 0.0)
+        bent += np.divide(high, 1.0 - theta, out=np.zeros(self.a.size), where=self.b != 0.0)
         hessian[at, at] -= bent
         return self.value(x), score, hessian
 

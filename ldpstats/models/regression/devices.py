@@ -25,10 +25,9 @@ from ldpstats.errors import (
     NotIdentified,
 )
 from ldpstats.estimators.regression import (
-    BoundedMaximum,
     Maximum,
     flat_direction,
-    maximise_bounded,
+    maximise,
     search_bounded,
 )
 from ldpstats.inference.profiles import bounded_profile, drop_at
@@ -67,23 +66,21 @@ def fit_with_devices(model: Any, options: dict[str, Any]) -> DeviceRegressionRes
     likelihood = parametric_likelihood(model)
     names = model.all_names
     check_identified(likelihood, names)
-    top, rivals = search_bounded(likelihood, likelihood.start, likelihood.units)
+    top, rivals = search_bounded(likelihood, likelihood.m, likelihood.start, likelihood.units)
     p, m = likelihood.p, likelihood.m
-    here = Maximum(
-        top.x[:p], top.value, top.score[:p], top.hessian[:p, :p], 0.0, top.converged, top.n_iter
-    )
-    flat = flat_direction(likelihood.known(top.x[p:]), here, model.units)
+    here = replace(top, theta=top.theta[:p], score=top.score[:p], hessian=top.hessian[:p, :p])
+    flat = flat_direction(likelihood.known(top.theta[p:]), here, model.units)
     infinite: tuple[str, ...] = ()
     fixed = np.zeros(likelihood.size, dtype=bool)  # without a standard error
     if flat is not None:
         fixed[:p] = (flat > _FLAT).any(axis=0)
         infinite = tuple(names[j] for j in np.flatnonzero(flat[0] > _FLAT))
     if infinite:  # places there are many, of the same coefficients
-        rivals = [one for one in rivals if np.abs(one.x[-m:] - top.x[-m:]).max() > _APART]
+        rivals = [one for one in rivals if np.abs(one.theta[-m:] - top.theta[-m:]).max() > _APART]
     top = replace(top, held=top.held | fixed)
     if rivals:
-        apart = np.flatnonzero(np.abs(top.x - rivals[0].x) > 1e-3)[:4]
-        shown = ", ".join(f"{names[j]} = {float(rivals[0].x[j]):.4g}" for j in apart)
+        apart = np.flatnonzero(np.abs(top.theta - rivals[0].theta) > 1e-3)[:4]
+        shown = ", ".join(f"{names[j]} = {float(rivals[0].theta[j]):.4g}" for j in apart)
         raise NotIdentified(f"other values fit the reports as well, such as {shown}: {_REMEDY}")
     if infinite:
         warnings.warn(
@@ -102,7 +99,7 @@ def fit_with_devices(model: Any, options: dict[str, Any]) -> DeviceRegressionRes
     V = _covariance(likelihood, top, names)
     return DeviceRegressionResults(
         model=model,
-        theta=top.x,
+        theta=top.theta,
         covariance_all=V,
         value=top.value,
         hessian=top.hessian,
@@ -191,7 +188,7 @@ def _open(information: Array) -> npt.NDArray[np.bool_]:
     return np.asarray(none | (np.abs(flat) > _PART).any(axis=1))
 
 
-def _covariance(likelihood: ParametricRegression, top: BoundedMaximum, names: list[str]) -> Array:
+def _covariance(likelihood: ParametricRegression, top: Maximum, names: list[str]) -> Array:
     """Inverse of the observed information of what no bound holds; nan for the rest."""
     free = ~top.held
     units_ = likelihood.units[np.ix_(free, free)]
@@ -241,7 +238,7 @@ class DeviceRegressionResults(RegressionResults):
     """
 
     joint: ParametricRegression = field(kw_only=True)
-    top: BoundedMaximum = field(kw_only=True)
+    top: Maximum = field(kw_only=True)
 
     @property
     def likelihood(self) -> ParametricRegression:
@@ -341,7 +338,7 @@ class DeviceRegressionResults(RegressionResults):
     def ratio_without(self, fixed: Sequence[int]) -> float:
         return max(0.0, 2.0 * (self.value - self._restricted(fixed).value))
 
-    def _restricted(self, fixed: Sequence[int]) -> BoundedMaximum:
+    def _restricted(self, fixed: Sequence[int]) -> Maximum:
         """The maximum with some coefficients zero, from here and from other parameters."""
         still = np.zeros(self.theta.shape, dtype=bool)
         still[list(fixed)] = True
@@ -350,8 +347,12 @@ class DeviceRegressionResults(RegressionResults):
         for edge in (1e-3, 0.4):
             inside = np.clip(first[self.joint.p :], edge, 1.0 - edge)
             starts.append(np.append(first[: self.joint.p], inside))
+        how: dict[str, Any] = {
+            "units": self.units,
+            "bounded": np.arange(still.size) >= self.joint.p,
+        }
         met = [
-            maximise_bounded(self.joint, one, self.units, still)
+            maximise(self.joint.evaluate, self.joint.value, one, ~still, **how)
             for one in starts
             if np.isfinite(self.joint.value(one))
         ]
@@ -362,7 +363,7 @@ class DeviceRegressionResults(RegressionResults):
         free = ~null.held
         free[list(fixed)] = True
         at = np.flatnonzero(np.isin(np.flatnonzero(free), list(fixed)))
-        information = self.joint.expected(null.x)[np.ix_(free, free)]
+        information = self.joint.expected(null.theta)[np.ix_(free, free)]
         return partial_score(null.score[free], information, at), "expected information"
 
     # -- the true answers ----------------------------------------------------------------------

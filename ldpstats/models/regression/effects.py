@@ -750,19 +750,19 @@ def _average_effect(
 ) -> Average:
     """Average effects, those on the first category that is shown first."""
     k, m = len(law.shown), len(kinds) + len(factors)
-    value, gradient = np.zeros((k, m)), np.zeros((k, m, points.size))
+    value, gradient = np.zeros((k, m)), np.zeros((k, m, law.theta.size))
     slopes = [(i, j) for i, (j, kind) in enumerate(kinds.items()) if kind == "slope"]
     derivatives = marginal_effects(points, law.theta, [j for _, j in slopes], method)
     if slopes:
         places, shape = [i for i, _ in slopes], (-1, len(slopes))
         value[:, places] = derivatives.value.reshape(shape)[law.shown]
-        gradient[:, places] = derivatives.gradient.reshape(*shape, points.size)[law.shown]
+        gradient[:, places] = derivatives.gradient.reshape(*shape, law.theta.size)[law.shown]
     of = means(points.outcome, method.startswith("ey"))
     for place, up, down, divisor in _steps(law, points, kinds, factors):
         gap = average(up, law.theta, of) - average(down, law.theta, of)
         value[:, place] = gap.value[law.shown] / divisor
         gradient[:, place] = gap.gradient[law.shown] / divisor
-    return Average(value.ravel(), gradient.reshape(k * m, points.size))
+    return Average(value.ravel(), gradient.reshape(k * m, law.theta.size))
 
 
 def _each_effect(
@@ -776,7 +776,7 @@ def _each_effect(
         derivatives = effects_of_rows(points, law.theta, [j for _, j in slopes], method)
         value[:, :, [i for i, _ in slopes]] = derivatives[:, law.shown]
     beta, of = law.theta[: points.n_outcome], means(points.outcome, method.startswith("ey"))
-    chances = points.law(law.theta)[0]
+    chances = points.law(law.theta)
     for place, up, down, divisor in _steps(law, points, kinds, factors):
         for c, (one, other) in enumerate(zip(up.designs, down.designs, strict=True)):
             gap = of(one.eta(beta))[0] - of(other.eta(beta))[0]

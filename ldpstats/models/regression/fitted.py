@@ -110,7 +110,7 @@ class FittedLaw:
         """The distinct rows of the respondents, with weights that sum to one."""
         whole = self.assembled.likelihood
         weights = whole.weights / whole.weights.sum()
-        return Points(whole.outcome, whole.designs, whole.marginal, weights, len(self.theta))
+        return replace(whole, weights=weights, seen=None, B=None)
 
     @cached_property
     def rows(self) -> Points:
@@ -140,9 +140,9 @@ class FittedLaw:
         return Points(
             outcome,
             tuple(predictors_of(outcome, X, offset) for X in matrices),
-            law,
+            None,
             np.full(n, 1.0 / max(n, 1)) if weights is None else weights,
-            len(self.theta),
+            marginal=law,
         )
 
     # -- covariates ----------------------------------------------------------------------------
@@ -390,8 +390,8 @@ def _patterns(results: Any, table: ReportTable) -> TestResult | None:
 def _grouped(results: Any, table: ReportTable, most: int) -> TestResult:
     """The test in groups of equal fitted probability."""
     likelihood, law = results.law.assembled.likelihood, results.law
-    B, outcome = likelihood.B, results.model.data.outcome
-    points = replace(law.distinct, weights=likelihood.weights, seen=None if B is None else B[:])
+    outcome = results.model.data.outcome
+    points = replace(law.distinct, weights=likelihood.weights, B=likelihood.B)
     mean = row_means(points, law.theta)[0]
     if isinstance(outcome, Binary):
         score = np.asarray(mean[:, 1])
@@ -441,7 +441,12 @@ def _grouped(results: Any, table: ReportTable, most: int) -> TestResult:
 
 
 def _cells(
-    table: ReportTable, points: Points, theta: Array, mean: Array, code: Codes, robust: bool
+    table: ReportTable,
+    points: Points,
+    theta: Array,
+    mean: Array,
+    code: Codes,
+    robust: bool,
 ) -> tuple[Cells, Array | None]:
     """Sums in groups, m of them; for robust covariances what each row adds to them, (u, m)."""
     blocks = []
@@ -453,8 +458,8 @@ def _cells(
             some = points.take(rows)
 
             def reported(eta: Array, Q: Array = Q) -> tuple[Array, Array]:
-                jacobian = points.outcome.jacobian(eta)
-                return points.outcome.mean(eta) @ Q, np.einsum("nkq,kl->nlq", jacobian, Q)
+                mean, jacobian = points.outcome.moments(eta, 1)
+                return mean @ Q, np.einsum("nkq,kl->nlq", jacobian, Q)
 
             law = mean[rows] @ Q
             gap = table.seen(rows, h) - law

@@ -3,7 +3,7 @@
 The engine, patsy or formulaic, is the one that ``statsmodels.formula.options.formula_engine`` says.
 `Formula` is read first, with the names in each factor; then the left side becomes a `Response`, and
 the right side a `Spec` with one design matrix for each configuration of the private predictors.
-`Design` is what a regression needs of all this.
+`Design` makes matrices of other tables.
 
 What a formula may run: arithmetic, and functions of a fixed list, on columns and plain values.
 Formula engines give each factor to Python's ``eval``. Before they do, the syntax tree of a factor
@@ -41,6 +41,7 @@ __all__ = [
     "as_frame",
     "caller_names",
     "columns_of",
+    "combinations_of",
     "design_matrices",
     "known_names",
     "marginal_matrix",
@@ -479,66 +480,26 @@ def _is_small(node: ast.expr) -> bool:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Design:
-    """What a regression needs of n respondents, made by a formula.
+    """How a formula makes design matrices, with what it learned from the table of n respondents.
 
-    `response` are groups of Reports that follow one another; of a public response, (n,), codes of
-    its `categories`, or numbers for the families "linear" and "poisson". `designs`, (n, p) each,
-    are the design matrices at each configuration of the `private` predictors, the last changing
-    first, and `predictors` the groups of reports of these; `chosen` columns of the matrices of
-    `spec` are used. `index` labels the rows, `kept` says which rows of the table, (N,), they are.
-    `marginal_exog` is what the distribution of the private predictors depends on. `scores` are of
-    the categories of a private response of a linear model. Of a complex `sample` of c cells,
-    `weights` are the means of their weights, `freq_weights` their respondents, `inside`, (c,), says
-    which cells are the rows, and `facts` has the sample in words. `public` are the public columns.
+    `chosen` columns of the matrices of `spec` are used, one for each configuration of the `private`
+    predictors, whose law depends on `marginal_spec`. `index` labels the rows, `kept` says which
+    rows of the table, (N,), they are, and `public` are their public columns.
     """
 
     formula: Formula
-    family: str
-    response: Any
-    categories: pd.Index[Any] | None
-    response_name: str
-    names: tuple[str, ...]
-    designs: tuple[Array, ...]
-    predictors: Mapping[str, list[Reports]]
     private: tuple[PrivateColumn, ...]
+    spec: Spec
+    marginal_spec: Spec | None
+    chosen: Columns
     index: pd.Index[Any]
     kept: Mask
-    n_missing: int
-    marginal_exog: pd.DataFrame | None
-    marginal_formula: str | None
-    offset: Array | None
-    weights: Array | None
-    freq_weights: Array | None
-    scores: Array | None
-    candidates: Mapping[str, Any]
-    spec: Spec = field(repr=False)
-    marginal_spec: Spec | None = field(repr=False)
-    chosen: Columns = field(repr=False)
-    sample: Any = None
-    inside: Mask | None = None
-    facts: Any = None
-    public: pd.DataFrame | None = field(default=None, repr=False)
-
-    def __repr__(self) -> str:
-        n, p = self.designs[0].shape
-        return f"Design({self.formula.text!r}, {self.family}; {n} rows, {p} columns)"
+    public: pd.DataFrame
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Public columns that the right side needs."""
         return tuple(sorted(self.spec.needs - {column.name for column in self.private}))
-
-    @property
-    def exog_frame(self) -> pd.DataFrame:
-        """The design matrix as a table, of a model without private predictors."""
-        return pd.DataFrame(self.designs[0], index=self.index, columns=list(self.names))
-
-    @property
-    def configurations(self) -> pd.DataFrame:
-        """The categories of the private predictors in each configuration, one row each."""
-        codes = combinations(self.private)
-        columns = {c.name: c.labels.take(codes[:, j]) for j, c in enumerate(self.private)}
-        return pd.DataFrame(columns, index=pd.RangeIndex(len(codes)))
 
     @cached_property
     def terms(self) -> dict[str, npt.NDArray[np.int64]]:
@@ -569,14 +530,14 @@ class Design:
                 frame[name] = frame[name].astype(object)
         whole = ~frame.isna().any(axis=1).to_numpy()
         some = frame.loc[whole]
-        configurations: list[Any] = list(combinations(self.private))
+        configurations: list[Any] = list(combinations_of(self.private))
         if answered:
             configurations = [
                 {c.name: c.codes(f"exog, {c.name}", some[c.name]) for c in self.private}
             ]
         matrices = []
         for codes in configurations:
-            matrix = np.full((whole.size, len(self.names)), np.nan)
+            matrix = np.full((whole.size, self.chosen.size), np.nan)
             if whole.any():
                 table = with_answers(some, self.private, codes)
                 matrix[whole] = self.spec.matrix(table)[:, self.chosen]
@@ -645,7 +606,7 @@ class PrivateColumn:
         return codes
 
 
-def combinations(columns: Sequence[PrivateColumn]) -> Array:
+def combinations_of(columns: Sequence[PrivateColumn]) -> Array:
     """Codes of all combinations of categories, (C, number of columns), the last changing first."""
     sizes = [len(column.labels) for column in columns]
     if prod(sizes) > MOST_CONFIGURATIONS:
@@ -686,7 +647,7 @@ def design_matrices(
     One for each configuration of the private predictors. `names` are what names mean that are no
     columns, and `times` how many respondents each row stands for, (n,).
     """
-    codes = combinations(private)
+    codes = combinations_of(private)
     n, C, text = len(frame), len(codes), formula.text
     if n < C:
         remedy = f"has {n} rows, fewer than the {C} combinations of its private predictors"

@@ -1,7 +1,7 @@
 """Regressions of and on privatised answers, from a formula and a table.
 
-`regression` reads its arguments into a `Request`, makes the arrays of a `Design` of them, and takes
-the model that suits. `Survey.regression` comes to the same by `Given` reports and `Extras`.
+`regression` reads its arguments into a `Request`, which makes `RegressionData` and the model that
+suits. `Survey.regression` comes to the same by `Given` reports and `Extras`.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import pandas as pd
 from ldpstats.arguments import boolean, did_you_mean, numbers
 from ldpstats.errors import InvalidArgument
 from ldpstats.labels import as_series, missing_entries
-from ldpstats.likelihood.regression import Normal, Poisson
 from ldpstats.models.association.groups import refuse_shared
 from ldpstats.models.regression.formulas import (
+    BINARY,
     Design,
     Formula,
     PrivateColumn,
@@ -28,6 +28,7 @@ from ldpstats.models.regression.formulas import (
     as_frame,
     caller_names,
     columns_of,
+    combinations_of,
     design_matrices,
     known_names,
     marginal_matrix,
@@ -43,17 +44,26 @@ from ldpstats.models.regression.model import (
     PrivatizedMNLogit,
     PrivatizedOrderedModel,
     PrivatizedRegression,
+    RegressionModel,
 )
 from ldpstats.models.regression.structure import RegressionData, outcome_of
 from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import Reports
 
-__all__ = ["Extras", "Given", "Request", "design_of", "model_of", "regression"]
+__all__ = ["Extras", "Given", "Request", "regression"]
 
 
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 Rows = npt.NDArray[np.int64]
+
+_KINDS: dict[str, type[RegressionModel]] = {
+    "multinomial": PrivatizedMNLogit,
+    "ordered": PrivatizedOrderedModel,
+    "linear": PrivatizedRegression,
+    "poisson": PrivatizedRegression,
+    **dict.fromkeys(BINARY, PrivatizedLogit),
+}
 
 
 def regression(
@@ -132,40 +142,11 @@ def regression(
     >>> model.fit().params["age"].round(1)
     np.float64(0.9)
     """
-    outside = caller_names(1)
-    how = model, marginal, scores, weights, freq_weights, offset, candidates, memoised, unsafe
-    return model_of(design_of(formula, data, reports, *how, outside=outside))
-
-
-def design_of(
-    formula: object,
-    data: object,
-    reports: object,
-    model: object = None,
-    marginal: object = None,
-    scores: object = None,
-    weights: object = None,
-    freq_weights: object = None,
-    offset: object = None,
-    candidates: object = None,
-    memoised: object = None,
-    unsafe: object = False,
-    outside: Mapping[str, Any] | None = None,
-) -> Design:
-    """The arrays of `regression`; `outside` are other names that the formula may use."""
     _, columns = columns_of("data", data)
     groups = _groups(reports, columns)
-    request = Request.of(
-        formula,
-        groups,
-        [name for name in columns if isinstance(name, str)],
-        {} if outside is None else outside,
-        model,
-        marginal,
-        scores,
-        candidates,
-        unsafe,
-    )
+    named = [name for name in columns if isinstance(name, str)]
+    how = model, marginal, scores, candidates, unsafe
+    request = Request.of(formula, groups, named, caller_names(1), *how)
     text = request.formula.text
     for name in groups:
         if name not in request.questions:
@@ -182,66 +163,7 @@ def design_of(
         freq_weights=_beside("freq_weights", freq_weights, data, columns, n),
         unseen=max(missing),
     )
-    return request.design(frame, given, extras)
-
-
-def model_of(design: Design) -> Any:
-    """The model of a design, to be fitted."""
-    response, only, private = design.response, "", design.predictors
-    if design.family == "linear" and isinstance(response, list):
-        candidates = design.candidates.get(design.response_name)
-        if not private and design.sample is None:
-            model = PrivatizedOLS(
-                [replace(group, name=design.response_name) for group in response],
-                design.exog_frame,
-                scores=design.scores,
-                offset=design.offset,
-                freq_weights=design.freq_weights,
-                weights=design.weights,
-                candidates=candidates,
-            )
-            model.n_missing = design.n_missing
-            model.formula = design
-            return model
-        weights = np.ones(len(design.designs[0])) if design.weights is None else design.weights
-        assert design.scores is not None
-        response = pseudo_response(response, design.scores, weights, candidates).values
-        only = "least squares on scores of reports has no likelihood"
-    k = 0 if design.categories is None else len(design.categories)
-    numbers_of = {"linear": Normal(), "poisson": Poisson()}
-    total = design.weights  # of all whom a row stands for
-    if total is not None and design.freq_weights is not None:
-        total = total * design.freq_weights
-    data = RegressionData(
-        outcome=numbers_of.get(design.family) or outcome_of(design.family, k),
-        response=response,
-        designs=design.designs,
-        names=design.names,
-        categories=None if design.family in numbers_of else design.categories,
-        response_name=design.response_name,
-        offset=design.offset,
-        counts=design.freq_weights,
-        weights=total,
-        predictors=private,
-        configurations=list(design.configurations.itertuples(index=False, name=None)) or [()],
-        marginal=design.marginal_exog if private else None,
-        candidates=design.candidates,
-        n_missing=design.n_missing,
-        formula=design,
-        only_corrected=only,
-        sample=design.sample,
-        inside=design.inside,
-        facts=design.facts,
-    )
-    if private:
-        return PrivatePredictors.of(data)
-    kinds: dict[str, type[PrivatizedRegression]] = {
-        "multinomial": PrivatizedMNLogit,
-        "ordered": PrivatizedOrderedModel,
-        "linear": PrivatizedRegression,
-        "poisson": PrivatizedRegression,
-    }
-    return kinds.get(design.family, PrivatizedLogit).of(data)
+    return request.model_of(frame, given, extras)
 
 
 # -- reports and numbers of a caller -----------------------------------------------------------
@@ -452,8 +374,10 @@ class Request:
         (name, *_) = [*self.formula.response.names, ""]
         return name if name in self.questions else None
 
-    def design(self, frame: pd.DataFrame, given: Mapping[str, Given], extras: Extras) -> Design:
-        """The arrays of the regression, from its public columns and reports; N rows each."""
+    def model_of(
+        self, frame: pd.DataFrame, given: Mapping[str, Given], extras: Extras
+    ) -> RegressionModel:
+        """The model of public columns and reports, N rows each, to be fitted."""
         name, private = self.response, []
         for question in self.questions:
             if question == name:
@@ -490,34 +414,50 @@ class Request:
         if extras.inside is not None:
             left = ~extras.inside
             outside = int(left.sum() if extras.counts is None else extras.counts[left].sum())
-        return Design(
-            formula=self.formula,
-            family=family,
-            response=response.values,
+        times = times if counts is None else counts
+        kind: type[RegressionModel] = PrivatePredictors if private else _KINDS[family]
+        values, only = response.values, ""
+        if scores is not None and not private and extras.sample is None:
+            kind, values = PrivatizedOLS, [replace(group, name=response.name) for group in values]
+        elif scores is not None:
+            weighed = np.ones(len(rows)) if weights is None else weights
+            listed = self.candidates.get(response.name)
+            values = pseudo_response(values, scores, weighed, listed).values
+            only, response = (
+                "least squares on scores of reports has no likelihood",
+                replace(response, labels=None),
+            )
+        k = 0 if response.labels is None else len(response.labels)
+        codes = combinations_of(private)
+        data = RegressionData(
+            outcome=outcome_of(family, k),
+            response=values,
+            designs=designs,
+            names=tuple(spec.columns[j] for j in chosen),
             categories=response.labels,
             response_name=response.name,
-            names=tuple(spec.columns[j] for j in chosen),
-            designs=designs,
-            predictors={column.name: given[column.name].take(rows) for column in private},
-            private=tuple(private),
-            index=some.index,
-            kept=kept,
-            n_missing=total - used - outside + extras.unseen,
-            marginal_exog=marginal,
-            marginal_formula=None if marginal_spec is None else marginal_spec.text,
             offset=offset,
-            weights=weights,
-            freq_weights=times if counts is None else counts,
-            scores=scores,
+            counts=times,
+            # of all whom a row stands for
+            weights=weights if weights is None or times is None else weights * times,
+            predictors={column.name: given[column.name].take(rows) for column in private},
+            configurations=[
+                tuple(column.labels[j] for column, j in zip(private, row, strict=True))
+                for row in codes
+            ],
+            marginal=marginal,
             candidates=self.candidates,
-            spec=spec,
-            marginal_spec=marginal_spec,
-            chosen=chosen,
+            n_missing=total - used - outside + extras.unseen,
+            formula=Design(
+                self.formula, tuple(private), spec, marginal_spec, chosen, some.index, kept, some
+            ),
+            only_corrected=only,
+            scores=scores,
             sample=extras.sample,
             inside=None if extras.sample is None else kept,
             facts=None if extras.facts is None else extras.facts(kept),
-            public=some,
         )
+        return kind.of(data)
 
     def _labels(self, name: str, given: Given) -> pd.Index[Any]:
         """The categories of a question, which all groups of respondents must have."""

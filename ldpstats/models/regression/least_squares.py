@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -24,11 +24,9 @@ from ldpstats.estimators.regression import COVARIANCES, LeastSquares, least_squa
 from ldpstats.inference.chains import LogDensity
 from ldpstats.inference.regression import MOST_CLUSTERS, InformationShares, cluster_sandwich
 from ldpstats.inference.tests import pvalue_text
-from ldpstats.labels import midpoints
 from ldpstats.likelihood.predictors import constant_column, unbiased_indicators
 from ldpstats.likelihood.regression import Normal as Numeric
 from ldpstats.likelihood.regression import RegressionLikelihood, Scaled
-from ldpstats.models.frequency.results import checked_scores
 from ldpstats.models.layout import (
     LONGEST_LABEL,
     SummaryTable,
@@ -53,7 +51,6 @@ from ldpstats.models.posterior.densities import (
 )
 from ldpstats.models.posterior.draws import ENGINES, chains_by, checked_draws, checked_generator
 from ldpstats.models.posterior.results import POSITIVE, REAL, Origin, PosteriorResults
-from ldpstats.models.regression.formulas import plain_numbers
 from ldpstats.models.regression.hypotheses import (
     Degrees,
     linear_constraints,
@@ -62,18 +59,15 @@ from ldpstats.models.regression.hypotheses import (
     t_contrasts,
     wald_contrast,
 )
+from ldpstats.models.regression.model import RegressionModel
 from ldpstats.models.regression.posterior import no_coefficient, prior_laws
 from ldpstats.models.regression.presentation import decimals, few_notes, quantiles_in_words
 from ldpstats.models.regression.structure import (
+    RegressionData,
     cluster_codes,
     covariates,
-    refuse_aliased,
-    report_groups,
-    response_name,
+    response_data,
     row_numbers,
-    row_weights,
-    same_labels,
-    whole_weights,
 )
 from ldpstats.priors import Normal
 from ldpstats.reports.single import Reports
@@ -103,7 +97,7 @@ _WORDS = {
 }
 
 
-class PrivatizedOLS:
+class PrivatizedOLS(RegressionModel):
     """Least squares of a numeric score of a privatised answer on covariates.
 
     A decoded report phi is unbiased for the indicator of the true category, so that the
@@ -157,8 +151,6 @@ class PrivatizedOLS:
     ('HC2', True)
     """
 
-    formula: Any = None  # makes designs of other tables, `Design`
-
     def __init__(
         self,
         reports: Any,
@@ -169,27 +161,21 @@ class PrivatizedOLS:
         weights: Any = None,
         candidates: Any = None,
     ) -> None:
-        self.groups = report_groups(reports)
-        n = sum(map(len, self.groups))
-        self.n_missing = sum(group.n_missing for group in self.groups)
-        self.labels = same_labels(self.groups, candidates)
-        self.candidates = candidates
-        self.exog, self.exog_names = covariates(X, n, self.n_missing)
-        plain = plain_numbers(self.labels) or midpoints(self.labels) is not None
-        if scores is None and len(self.labels) == 2 and not plain:
-            self.scores = np.array([0.0, 1.0])
-        else:
-            self.scores = checked_scores(scores, self.labels)
-        self.offset = np.zeros(n) if offset is None else row_numbers("offset", offset, n)
-        self.times = whole_weights("freq_weights", freq_weights, n)
-        self.weights = row_weights("weights", weights, n)
-        self.is_weighted = weights is not None
-        total = self.times * self.weights
-        if not total.any():
-            raise InvalidArgument("weights", weights, "are all zero where freq_weights are not")
-        self.response = pseudo_response(self.groups, self.scores, total, candidates)
-        refuse_aliased(self.exog, self.exog_names, total)
-        self._fitted: LeastSquares | None = None
+        how = offset, freq_weights, weights, candidates, scores
+        super().__init__(response_data("linear", reports, X, *how))
+        self._decode()
+
+    @classmethod
+    def of(cls, data: RegressionData) -> Self:
+        model = super().of(data)
+        model._decode()
+        return model
+
+    def _decode(self) -> None:
+        data, weights = self.data, np.prod(self._weights, axis=0)
+        assert data.scores is not None
+        candidates = data.candidates.get(data.response_name)
+        self.response = pseudo_response(data.response, data.scores, weights, candidates)
 
     @property
     def endog(self) -> Array:
@@ -197,22 +183,36 @@ class PrivatizedOLS:
         return self.response.values
 
     @property
-    def endog_names(self) -> str:
-        """Name of the answer."""
-        return response_name(self.groups, self.exog_names, "answer")
+    def exog(self) -> Array:
+        """The covariates, shape (n, p)."""
+        return self.data.designs[0]
 
     @property
     def is_observed(self) -> bool:
         """Whether no report was randomised."""
-        return all(group.mechanism.unprotected for group in self.groups)
+        return all(group.mechanism.unprotected for group in self.data.response)
 
     @property
+    def is_weighted(self) -> bool:
+        """Whether there are survey weights."""
+        return self.data.weights is not None
+
+    @cached_property
+    def _weights(self) -> tuple[Array, Array]:
+        """Respondents of each row, (n,), and the weight of one."""
+        data, ones = self.data, np.ones(self.data.n)
+        times = ones if data.counts is None else data.counts
+        return times, ones if data.weights is None else data.weights / np.where(times, times, 1.0)
+
+    @cached_property
+    def offset(self) -> Array:
+        """What is subtracted from the pseudo-response, shape (n,)."""
+        return np.zeros(self.data.n) if self.data.offset is None else self.data.offset
+
+    @cached_property
     def solution(self) -> LeastSquares:
         """The fit, without a covariance."""
-        if self._fitted is None:
-            y = self.response.values - self.offset
-            self._fitted = least_squares(self.exog, y, self.times, self.weights)
-        return self._fitted
+        return least_squares(self.exog, self.response.values - self.offset, *self._weights)
 
     def fit(
         self,
@@ -403,13 +403,14 @@ class PrivatizedOLS:
         laws = prior_laws(prior, len(names), places)
         # the normal linear model of the pseudo-response
         design = Scaled(self.exog, 2, self.offset)
-        likelihood = RegressionLikelihood(Numeric(), (design,), self.response.values, self.times)
+        y, times = self.response.values, self._weights[0]
+        likelihood = RegressionLikelihood(Numeric(), (design,), y, times)
         density: LogDensity
         if self.is_observed:
             law = coefficient_prior(likelihood, [*names, "log(sigma)"], laws)
             density = RegressionDensity(likelihood, law)
         else:
-            scores = np.asarray(self.scores, dtype=np.float64)
+            scores = np.asarray(self.data.scores, dtype=np.float64)
             scale = (float(scores.std()) or 1.0, float(scores.mean()))
             whole = coefficient_prior(likelihood, [*names, "log(sigma)"], laws, scale)
             rows = whole.rows[:, -1] == 0.0
@@ -420,10 +421,10 @@ class PrivatizedOLS:
         prior_draws = law.draw(generator, number)
         if self.is_observed:
             prior_draws[:, -1] = np.exp(prior_draws[:, -1])
-        mechanisms = list(dict.fromkeys(group.mechanism for group in self.groups))
+        mechanisms = list(dict.fromkeys(self.data.mechanisms()))
         origin = Origin(
-            nobs=int(self.times.sum()),
-            n_missing=self.n_missing,
+            nobs=self.nobs,
+            n_missing=self.data.n_missing,
             epsilon=max(mechanism.epsilon for mechanism in mechanisms),
             sources=tuple(map(str, mechanisms)),
             prior=self._prior_in_words(prior, laws),
@@ -493,7 +494,7 @@ def pseudo_response(
                     "candidates: the reports indicate that other answers exist, and the scores of "
                     "these are wrong: list more candidates",
                     IncompleteListWarning,
-                    3,
+                    4,
                 )
         start = end
     return PseudoResponse(values, noise, is_open)
@@ -816,8 +817,8 @@ class PrivatizedOLSResults(Tabulated):
         if isinstance(exog, pd.DataFrame) and set(self.names) <= set(map(str, exog.columns)):
             named = exog.set_axis([str(one) for one in exog.columns], axis=1)
             X = covariates(named[self.names], len(exog), name="exog")[0]
-        elif isinstance(exog, pd.DataFrame) and self.model.formula is not None:
-            (X,) = self.model.formula.exog(exog)
+        elif isinstance(exog, pd.DataFrame) and self.model.data.formula is not None:
+            (X,) = self.model.data.formula.exog(exog)
         else:
             try:
                 m = len(exog)
@@ -901,7 +902,7 @@ class PrivatizedOLSResults(Tabulated):
         {'const': 0.996, 'x1': 0.462}
         """
         model = self.model
-        y = model.scores[reported_codes(model.groups, model.labels)]
+        y = model.data.scores[reported_codes(model.data.response, model.categories)]
         weights = self.fitted.times * self.fitted.weights
         values = naive_params(Numeric(), [self.fitted.X], y, None, weights, model.offset)
         naive = self._series(values, "naive")
@@ -936,8 +937,8 @@ class PrivatizedOLSResults(Tabulated):
             "cov_type": self.cov_type,
             "epsilon": self.epsilon,
             "nobs": self.nobs,
-            "n_missing": self.model.n_missing,
-            "k": len(self.model.labels),
+            "n_missing": self.model.data.n_missing,
+            "k": len(self.model.categories),
             "df_model": self.df_model,
             "df_resid": self.df_resid,
             "rsquared": self.rsquared,
@@ -952,12 +953,12 @@ class PrivatizedOLSResults(Tabulated):
     @property
     def mechanisms(self) -> list[str]:
         """The mechanisms, one for each group."""
-        return [str(group.mechanism) for group in self.model.groups]
+        return [str(group.mechanism) for group in self.model.data.response]
 
     @property
     def epsilon(self) -> float:
         """Privacy of a report in nats; of several mechanisms the weakest."""
-        return float(max(group.mechanism.epsilon for group in self.model.groups))
+        return float(max(group.mechanism.epsilon for group in self.model.data.response))
 
     @names_alpha
     def summary(self, alpha: float = 0.05, max_rows: int = 40, details: bool = False) -> Summary:
@@ -1001,13 +1002,13 @@ class PrivatizedOLSResults(Tabulated):
 def _header(result: PrivatizedOLSResults, details: bool) -> list[list[str]]:
     """What was fitted to which reports, in two columns."""
     model = result.model
-    several = len(model.groups) > 1
+    several = len(model.data.response) > 1
     left = [
         (
             "Mechanisms:" if several and not i else "" if i else "Mechanism:",
             f"{group.mechanism}" + (f", n = {len(group)}" if several else ""),
         )
-        for i, group in enumerate(model.groups)
+        for i, group in enumerate(model.data.response)
     ]
     clusters = f"{result.n_clusters} clusters" + (" (CR2)" if result.shares is not None else "")
     covariance = _WORDS.get(result.cov_type, clusters)
@@ -1017,7 +1018,7 @@ def _header(result: PrivatizedOLSResults, details: bool) -> list[list[str]]:
         left.append(("R2, answers:", "-" if np.isnan(share) else f"{share:.4f}"))
     right = [
         ("No. Reports:", f"{result.nobs:g}"),
-        ("Missing:", str(model.n_missing)),
+        ("Missing:", str(model.data.n_missing)),
         ("Epsilon, largest:" if several else "Epsilon (nats):", epsilon_text(result.epsilon)),
         ("Df residuals:", f"{result.df_resid:g}"),
     ]
@@ -1039,8 +1040,8 @@ def _notes(result: PrivatizedOLSResults, n_shown: int, n: int, details: bool) ->
         notes.append(
             f"All coefficients but the constant are zero: {pvalue_words(result.f_pvalue)}."
         )
-    if details or len(model.labels) <= _SCORES:
-        pairs = list(zip(model.labels.tolist(), model.scores.tolist(), strict=True))
+    if details or len(model.categories) <= _SCORES:
+        pairs = list(zip(model.categories.tolist(), model.data.scores.tolist(), strict=True))
         if any(label != score for label, score in pairs):
             text = ", ".join(f"{one_line(a, LONGEST_LABEL)} = {v:g}" for a, v in pairs[:40])
             notes.append(f"Scores: {text}{', ...' if len(pairs) > 40 else ''}.")

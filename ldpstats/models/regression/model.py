@@ -1,7 +1,7 @@
 """Regressions of and on privatised answers: logits, multinomial logits, proportional odds.
 
-`PrivatizedRegression` is what all of them are: data, a likelihood over distinct rows, how its
-maxima are searched, and `fit`. The others say what data they take.
+`RegressionModel` has the data of all, `PrivatizedRegression` a likelihood over distinct rows, how
+its maxima are searched, and `fit`. The others say what data they take.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ from ldpstats.models.regression.results import RegressionResults
 from ldpstats.models.regression.structure import (
     Assembled,
     RegressionData,
-    aliased_columns,
     assemble,
     covariates,
     has_listed_reports,
+    refuse_aliased,
     report_channel,
     response_data,
 )
@@ -53,6 +53,7 @@ __all__ = [
     "PrivatizedMNLogit",
     "PrivatizedOrderedModel",
     "PrivatizedRegression",
+    "RegressionModel",
 ]
 
 
@@ -63,8 +64,8 @@ _SOME = 5000  # rows on which other starts are tried
 _KNOWN = 0.5  # standardised coefficients known to this, of many rows, need no other starts
 
 
-class PrivatizedRegression:
-    """A regression in which the response, predictors, or both are privatised.
+class RegressionModel:
+    """Data of a regression that are checked: the response, predictors, or both are privatised.
 
     Parameters
     ----------
@@ -83,12 +84,7 @@ class PrivatizedRegression:
         designs = data.designs
         if used is not None and (used == 0.0).any():
             designs = [X[used > 0.0] for X in designs]
-        aliased = aliased_columns(designs, isinstance(data.outcome, Ordered))
-        if aliased:
-            names = ", ".join(data.names[j] for j in aliased)
-            raise NotIdentified(
-                f"X: {names}: a linear combination of the other covariates, or zero: leave it out"
-            )
+        refuse_aliased(designs, data.names, isinstance(data.outcome, Ordered))
         reports = dict(data.predictors)
         if data.is_private and data.is_categorical and not self.unknown:
             reports[data.response_name] = data.response
@@ -113,7 +109,7 @@ class PrivatizedRegression:
     def of(cls, data: RegressionData) -> Self:
         """The model of data that are checked already."""
         model = cls.__new__(cls)
-        PrivatizedRegression.__init__(model, data)
+        RegressionModel.__init__(model, data)
         return model
 
     # -- what it is ----------------------------------------------------------------------------
@@ -142,6 +138,16 @@ class PrivatizedRegression:
     def __repr__(self) -> str:
         name = type(self).__name__
         return f"{name}({self.endog_names} on {', '.join(self.exog_names)}; n={self.nobs})"
+
+    @cached_property
+    def unknown(self) -> tuple[str, ...]:
+        """Unknown parameters of the devices of the response."""
+        groups = self.data.response if self.data.is_private else []
+        return tuple(dict.fromkeys(name for one in groups for name in one.mechanism.unknown))
+
+
+class PrivatizedRegression(RegressionModel):
+    """A regression with a likelihood over distinct rows, and how its maxima are searched."""
 
     @property
     def equations(self) -> list[str]:
@@ -182,12 +188,6 @@ class PrivatizedRegression:
                 which = ", ".join(str(label) for label in labels)
                 names += [f"P({which}): {name}" for name in self.data.marginal.columns]
         return [*names, *self.unknown]
-
-    @cached_property
-    def unknown(self) -> tuple[str, ...]:
-        """Unknown parameters of the devices of the response."""
-        groups = self.data.response if self.data.is_private else []
-        return tuple(dict.fromkeys(name for one in groups for name in one.mechanism.unknown))
 
     @cached_property
     def assembled(self) -> Assembled:
@@ -308,12 +308,12 @@ class PrivatizedRegression:
                 f"information: the devices have the unknown {', '.join(self.unknown)}: use "
                 "fit().information(), which has their information too"
             )
-        m, p = self.n_shown, len(data.names)
         if data.predictors or not data.is_categorical:
             raise NotAvailable(
                 "information: it is known for private or public categorical responses with public "
                 "predictors; simulate for others"
             )
+        m, p = self.n_shown, len(data.names)
         remedy = f"must be {m} finite numbers, the coefficients in the order of cov_params()"
         values = params.T if isinstance(params, pd.DataFrame) else params
         theta = numbers("params", values, remedy).ravel()

@@ -19,7 +19,7 @@ import pandas as pd
 
 from ldpstats.arguments import did_you_mean, one_of
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified, PosteriorWarning
-from ldpstats.inference.regression import Points, row_means, score_groups
+from ldpstats.inference.regression import row_means, score_groups
 from ldpstats.inference.tests import TestResult
 from ldpstats.likelihood.parametric import PolynomialMatrix
 from ldpstats.likelihood.regression import Categorical, Multinomial
@@ -159,7 +159,7 @@ def _with_devices(
     if min(a.min(), b.min()) < 1.0:
         origin = replace(origin, without_mode=BELOW_ONE)
     else:
-        peak = density.shown(density.highest(a - 1.0, b - 1.0)[0].x)
+        peak = density.shown(density.highest(a - 1.0, b - 1.0)[0].theta)
     labels = pd.Index([*model.all_names[: model.n_shown], *model.unknown])
     m = likelihood.m
     parameters = rng.beta(a, b, size=(draws, a.size))
@@ -337,14 +337,7 @@ def _regression_check(
         return None
     if not table.is_counted:
         return None
-    points = Points(
-        likelihood.outcome,
-        likelihood.designs,
-        likelihood.marginal,
-        weights,
-        size,
-        None if likelihood.B is None else likelihood.B[:],
-    )
+    points = replace(likelihood, seen=None)
     mean = row_means(points, used.mean(axis=0)[:size])[0]
     rarest = min(float((weights @ mean @ Q).min()) for Q in table.channels)
     room = rarest / (_PER_CELL * len(table.channels))  # enough reports in each cell

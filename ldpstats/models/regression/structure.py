@@ -20,6 +20,7 @@ import pandas as pd
 from ldpstats.arguments import as_array, numbers
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotIdentified
 from ldpstats.inference.regression import design_meat
+from ldpstats.labels import midpoints
 from ldpstats.likelihood.joint import decode
 from ldpstats.likelihood.predictors import constant_column
 from ldpstats.likelihood.regression import (
@@ -27,8 +28,10 @@ from ldpstats.likelihood.regression import (
     Categorical,
     ExpectedInformation,
     Multinomial,
+    Normal,
     Ordered,
     Outcome,
+    Poisson,
     RegressionLikelihood,
     ReportLaw,
     Seen,
@@ -38,12 +41,13 @@ from ldpstats.likelihood.regression import (
     likelihoods,
     predictors_of,
 )
+from ldpstats.models.frequency.results import checked_scores
+from ldpstats.models.regression.formulas import plain_numbers
 from ldpstats.reports.single import BitCounts, Counts, Reports, not_reports
 
 __all__ = [
     "Assembled",
     "RegressionData",
-    "aliased_columns",
     "assemble",
     "cluster_codes",
     "coefficient_table",
@@ -70,7 +74,6 @@ Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
 
 _ALIASED = 1e-10  # share of a covariate that the others leave, up to which it is one of them
-_ALIASED_LENGTH = 1e-9  # of the length of a column, what other columns leave of it
 _SHOWN = 5  # names and rows in messages
 _MOST_OUTPUTS = 64  # of a channel, whose information is summed over them
 
@@ -87,7 +90,8 @@ class RegressionData:
     `predictors`; one if there are none. `configurations` are their labels, the last predictor
     fastest, and `marginal` the public covariates, (n, r), of the law of the configurations.
     `counts` are how many respondents a row stands for, `weights` the sampling weights of all of
-    these together, (n,) both. `candidates` are the possible answers, where any string is one.
+    these together, (n,) both. `candidates` are the possible answers, where any string is one, and
+    `scores` numbers for the categories of a private response of a linear model.
     `n_missing` rows were left out, `formula` makes designs of other tables, and `only_corrected`
     says why there is no likelihood. `sample`, `inside`, `facts` are the complex sample, a cell a
     row, and the cells that the rows here are.
@@ -106,6 +110,7 @@ class RegressionData:
     configurations: Sequence[tuple[Any, ...]] = ((),)
     marginal: pd.DataFrame | None = None
     candidates: Mapping[str, Any] = field(default_factory=dict)
+    scores: Array | None = None
     n_missing: int = 0
     formula: Any = None
     only_corrected: str = ""
@@ -144,24 +149,31 @@ def response_data(
     freq_weights: object = None,
     weights: object = None,
     candidates: Any = None,
+    scores: Any = None,
 ) -> RegressionData:
     """The data of a regression of reports on covariates, from what a caller passed."""
     groups = report_groups(reports)
     labels = same_labels(groups, candidates)
     k = len(labels)
-    if k != 2 and model not in ("multinomial", "ordered"):
+    if k != 2 and model not in ("multinomial", "ordered", "linear"):
         remedy = (
             f"have {k} categories, and a {model} model is for two: use PrivatizedMNLogit or "
             "PrivatizedOrderedModel, or join categories with ldpstats.Lumped"
         )
         raise InvalidArgument("reports", str(groups[0].mechanism), remedy)
-    if k < 2:
+    if k < 2 and model != "linear":
         raise InvalidArgument("reports", labels.tolist(), "must have two categories at least")
     n, n_missing = sum(map(len, groups)), sum(group.n_missing for group in groups)
     matrix, names = covariates(X, n, n_missing)
-    name = response_name(groups, names, "y")
+    name = response_name(groups, names, "answer" if model == "linear" else "y")
+    if model == "linear":
+        plain = plain_numbers(labels) or midpoints(labels) is not None
+        pair = scores is None and k == 2 and not plain
+        scores = np.array([0.0, 1.0]) if pair else checked_scores(scores, labels)
     counts = None if freq_weights is None else whole_weights("freq_weights", freq_weights, n)
     total = None if weights is None else row_weights("weights", weights, n)
+    if total is not None and counts is not None and not (total * counts).any():
+        raise InvalidArgument("weights", weights, "are all zero where freq_weights are not")
     return RegressionData(
         outcome=outcome_of(model, k),
         response=groups,
@@ -173,15 +185,17 @@ def response_data(
         counts=counts,
         weights=total if total is None or counts is None else total * counts,
         candidates={} if candidates is None else {name: candidates},
+        scores=scores,
         n_missing=n_missing,
     )
 
 
 def outcome_of(model: str, k: int) -> Outcome:
-    """The law of a categorical outcome, by the name of its model."""
-    if model == "multinomial":
-        return Multinomial(k)
-    return Ordered(k) if model == "ordered" else Binary(model)
+    """The law of an outcome by the name of its model; k categories, if it has some."""
+    if model in ("multinomial", "ordered"):
+        return Multinomial(k) if model == "multinomial" else Ordered(k)
+    numeric: dict[str, Outcome] = {"linear": Normal(), "poisson": Poisson()}
+    return numeric.get(model) or Binary(model)
 
 
 # -- reports -----------------------------------------------------------------------------------
@@ -291,70 +305,43 @@ def _finite(name: str, values: Array) -> Array:
     return values
 
 
-def refuse_aliased(X: Array, names: Sequence[str], a: Array | None = None) -> None:
-    """Refuse columns that are linear combinations of others in rows of positive weight `a`."""
-    used = X if a is None else X[a > 0.0]
-    n, p = used.shape
-    if n < p:
-        raise NotIdentified(
-            f"{n} rows do not determine {p} coefficients ({_listed(names)}): leave out columns "
-            "of X, or collect more reports"
-        )
-    length = np.sqrt(np.einsum("ij,ij->j", used, used))
-    zero = np.flatnonzero(length == 0.0).tolist()
-    if zero:
-        raise NotIdentified(
-            f"the columns {_listed([names[j] for j in zero])} of X are zero in every row: leave "
-            "them out"
-        )
-    unit = used / length
-    R = np.asarray(np.linalg.qr(unit, mode="r"))
-    kept: list[int] = []
-    words = []
-    for j in range(p):
-        others = np.linalg.lstsq(R[:, kept], R[:, j], rcond=None)[0] if kept else np.zeros(0)
-        left = R[:, j] - R[:, kept] @ others
-        if np.linalg.norm(left) > _ALIASED_LENGTH:
-            kept.append(j)
-            continue
-        parts = [names[i] for i, b in zip(kept, others, strict=True) if abs(b) > 1e-7]
-        words.append(f"{names[j]} is a linear combination of {_listed(parts)}")
-    if words:
-        raise NotIdentified(
-            f"the coefficients are not determined: {'; '.join(words[:_SHOWN])}. Leave out one "
-            "column of each combination"
-        )
-
-
-def aliased_columns(designs: Sequence[Array], ordered: bool = False) -> list[int]:
-    """Columns that are combinations of those before them, in all configurations, (n, p) each.
+def refuse_aliased(designs: Sequence[Array], names: Sequence[str], ordered: bool) -> None:
+    """Refuse columns that are combinations of those before them, in all configurations, (n, p).
 
     If `ordered`, thresholds stand for a constant.
     """
-    p = designs[0].shape[1]
-    n = sum(len(X) for X in designs)
+    p, n = designs[0].shape[1], sum(len(X) for X in designs)
     constant = constant_column(designs) if p else None
     centred = ordered or constant is not None
     mean = sum(X.sum(axis=0) for X in designs) / n if centred else np.zeros(p)
     gram = np.sum([(X - mean).T @ (X - mean) for X in designs], axis=0)
     size = np.sqrt(np.asarray(sum((X**2).sum(axis=0) for X in designs)))
     kept: list[int] = []
-    aliased: list[int] = []
+    words: list[str] = []
     for j in range(p):
         if j == constant and not ordered:
             continue
         length = np.sqrt(gram[j, j])
-        rest = length**2
+        rest, shares = length**2, np.zeros(0)
         if kept and length > 0.0:
             inner = gram[np.ix_(kept, kept)]
             scale = np.sqrt(np.diagonal(inner))
             beside = gram[kept, j] / scale
-            rest -= beside @ np.linalg.solve(inner / np.outer(scale, scale), beside)
+            shares = np.linalg.solve(inner / np.outer(scale, scale), beside)
+            rest -= beside @ shares
         if length > _ALIASED * size[j] and rest > _ALIASED * length**2:
             kept.append(j)
+        elif length <= _ALIASED * size[j]:
+            words.append(f"{names[j]} is {'constant' if size[j] else 'zero in every row'}")
         else:
-            aliased.append(j)
-    return aliased
+            parts = [names[i] for i, b in zip(kept, shares, strict=True) if abs(b) > 1e-7 * length]
+            more = f" and {len(parts) - _SHOWN} more" if len(parts) > _SHOWN else ""
+            others = ", ".join(map(repr, parts[:_SHOWN])) + more
+            words.append(f"{names[j]} is a linear combination of {others}")
+    if words and n < p:
+        words = [f"{n} rows do not determine {p} coefficients", *words]
+    if words:
+        raise NotIdentified(f"X: {'; '.join(words[:_SHOWN])}: leave out one of each combination")
 
 
 # -- offsets, weights and clusters -------------------------------------------------------------
@@ -410,11 +397,6 @@ def cluster_codes(groups: object, n: int) -> tuple[Codes, int]:
 def _row_list(rows: Codes) -> str:
     more = f" and {rows.size - _SHOWN} more" if rows.size > _SHOWN else ""
     return ", ".join(str(int(row) + 1) for row in rows[:_SHOWN]) + more
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(map(repr, names[:_SHOWN])) + more
 
 
 # -- the likelihood ----------------------------------------------------------------------------

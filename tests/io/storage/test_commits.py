@@ -22,8 +22,7 @@ from shared.written_tables import names
 
 import ldpstats as ldp
 from ldpstats import io
-from ldpstats.io import storage as interrupts
-from ldpstats.io import storage as locks
+from ldpstats.io import storage
 
 JOBS = ("nurse", "teacher", "driver")
 KRR = ldp.KRR(JOBS, epsilon=1.0)
@@ -75,7 +74,7 @@ def test_threads_that_make_one_new_file(links: None, tmp_path: Path) -> None:
         for thread in threads:
             thread.join()
         assert len(won) == 1 and path.read_text() == str(won[0]) * 1000
-    assert names(tmp_path) == sorted(f"a{i}" for i in range(20)) and not interrupts._unfinished
+    assert names(tmp_path) == sorted(f"a{i}" for i in range(20)) and not storage._unfinished
 
 
 def test_data_are_on_the_disk_before_the_name(
@@ -137,7 +136,7 @@ def test_a_folder_that_vanishes(tmp_path: Path) -> None:
         shutil.rmtree(folder)
     with pytest.raises(ldp.InvalidArgument, match=says), io.replacing(folder / "a"):
         pass
-    assert names(tmp_path) == [] and not interrupts._unfinished
+    assert names(tmp_path) == [] and not storage._unfinished
 
 
 # -- several files ---------------------------------------------------------------------------------
@@ -248,9 +247,9 @@ def test_one_directory_of_two_names_is_locked_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(time, "sleep", lambda seconds: pytest.fail("waits for itself"))
-    with locks.alone_in([str(tmp_path), f"{tmp_path}/.", str(tmp_path / "none")]):
+    with storage.alone_in([str(tmp_path), f"{tmp_path}/.", str(tmp_path / "none")]):
         pass
-    with locks.alone_in([str(tmp_path)]):  # nobody has it
+    with storage.alone_in([str(tmp_path)]):  # nobody has it
         pass
 
 
@@ -258,7 +257,7 @@ def test_somebody_else_who_keeps_the_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As with ``flock FOLDER ldpstats ...``, where waiting would have no end."""
-    monkeypatch.setattr(locks, "_PATIENCE", 0.0)
+    monkeypatch.setattr(storage, "_PATIENCE", 0.0)
     handle = os.open(tmp_path, os.O_RDONLY)
     fcntl.flock(handle, fcntl.LOCK_EX)
     with io.replacing(tmp_path / "a") as temporary:

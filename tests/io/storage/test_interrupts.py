@@ -16,8 +16,7 @@ from shared.written_tables import names
 
 from ldpstats import io
 from ldpstats.cli import program as cli
-from ldpstats.io import storage as commits
-from ldpstats.io import storage as interrupts
+from ldpstats.io import storage
 
 pytestmark = pytest.mark.usefixtures("signals_heard")
 
@@ -46,13 +45,13 @@ def test_a_signal_waits_for_the_commit(
     number: signal.Signals, handlers: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     paths = [tmp_path / "a", tmp_path / "b"]
-    real = commits._Target.place
+    real = storage._Target.place
 
     def place(self: Any, keep: bool) -> None:
         signal.raise_signal(number)
         real(self, keep)
 
-    monkeypatch.setattr(commits._Target, "place", place)
+    monkeypatch.setattr(storage._Target, "place", place)
     before = {n: signal.getsignal(n) for n in (*ENDING, signal.SIGINT)}
     with pytest.raises((Came, KeyboardInterrupt)), io.replacing_all(paths):
         pass
@@ -63,9 +62,9 @@ def test_a_signal_waits_for_the_commit(
 def test_a_signal_that_is_ignored_stays_ignored() -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        with interrupts.cleaning_up():
+        with storage.cleaning_up():
             assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
-            with interrupts.held():
+            with storage.held():
                 signal.raise_signal(signal.SIGHUP)
         assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
     finally:
@@ -74,8 +73,8 @@ def test_a_signal_that_is_ignored_stays_ignored() -> None:
 
 def test_other_threads_change_no_handler() -> None:
     found: list[int] = []
-    with interrupts.cleaning_up():
-        assert signal.getsignal(signal.SIGTERM) == interrupts._clean_and_end
+    with storage.cleaning_up():
+        assert signal.getsignal(signal.SIGTERM) == storage._clean_and_end
         thread = threading.Thread(target=lambda: found.append(cli.main(["--version"])))
         thread.start()
         thread.join()
@@ -84,10 +83,10 @@ def test_other_threads_change_no_handler() -> None:
 
 def test_a_fork_removes_nothing_of_its_parent(tmp_path: Path) -> None:
     with io.replacing(tmp_path / "a") as temporary:
-        entry = next(iter(interrupts._unfinished))
-        interrupts._unfinished.add((entry[0] + 1, *entry[1:]))  # as the child of a fork sees it
-        interrupts._unfinished.discard(entry)
-        interrupts.remove_unfinished(everyones=True)
+        entry = next(iter(storage._unfinished))
+        storage._unfinished.add((entry[0] + 1, *entry[1:]))  # as the child of a fork sees it
+        storage._unfinished.discard(entry)
+        storage.remove_unfinished(everyones=True)
         assert temporary.exists()
 
 

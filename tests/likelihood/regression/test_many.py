@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ldpstats.likelihood.predictors import scores_at
 from ldpstats.likelihood.regression import (
     Binary,
     Multinomial,
@@ -59,7 +58,7 @@ def made(outcome, configurations, offset, n=37, seed=5):
 def test_each_vector_has_its_value_and_score(outcome, configurations, offset):
     likelihood = made(outcome, configurations, offset)
     thetas = np.random.default_rng(6).normal(size=(4, likelihood.size))
-    values, scores = scores_at(likelihood, thetas)
+    values, scores = likelihood.scores_at(thetas)
     for theta, value, score in zip(thetas, values, scores, strict=True):
         there, exact, _ = likelihood.evaluate(theta)
         assert value == pytest.approx(there, rel=1e-11)

@@ -81,7 +81,7 @@ def test_scores_hessians_and_expected_information(kind):
     }
     table = pd.DataFrame({"age": rng.integers(0, 4, 200)})
     found = ldp.regression("y ~ age", table, reports, model=kind).fit()
-    likelihood, x = found.likelihood, found.top.x.copy()
+    likelihood, x = found.likelihood, found.top.theta.copy()
     x[-1] = 0.2
     step = 1e-6 * np.eye(x.size)
     value, score, hessian = likelihood.evaluate(x)

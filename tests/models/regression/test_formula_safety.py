@@ -14,7 +14,6 @@ import pandas as pd
 import pytest
 
 import ldpstats as ldp
-from ldpstats.models.regression.front import design_of
 
 N = 60
 USUAL = [
@@ -178,14 +177,15 @@ def test_usual_formulas_run_as_unsafe_ones_do(engine: str, right: str) -> None:
     if of_one and of_one != [engine]:
         pytest.skip(f"{engine} has no such function")
     data, vector = table(), np.arange(N)
-    outside = {"order": ["s", "n", "w"], "knots": [35.0, 50.0], "shift": 2.0, "vector": vector}
-    outside |= {"log": np.log, "exp": np.exp, "np": np}
-    how = f"ill ~ {right}", data, reports(data)
-    expected = design_of(*how, unsafe=True, outside=outside)
-    found = design_of(*how, outside=outside)
+    order, knots, shift = ["s", "n", "w"], [35.0, 50.0], 2.0
+    log, exp = np.log, np.exp
+    assert [order, knots, shift, vector, log, exp]  # which the formulas name
+    how = f"ill ~ 0 + {right}", data, reports(data)
+    expected = ldp.regression(*how, unsafe=True).data
+    found = ldp.regression(*how).data
     assert found.names == expected.names
     np.testing.assert_array_equal(found.designs[0], expected.designs[0])
-    np.testing.assert_array_equal(found.exog(data)[0], expected.exog(data)[0])
+    np.testing.assert_array_equal(found.formula.exog(data)[0], expected.formula.exog(data)[0])
 
 
 @pytest.mark.parametrize("place", ["right", "left", "marginal", "survey"])

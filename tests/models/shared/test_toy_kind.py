@@ -20,7 +20,6 @@ class ToyResults(Results):
     colours: tuple[str, ...]
 
     _format = "toy-results"
-    _required = frozenset({"colours", "estimate", "covariance", "nobs"})
 
     @property
     def index(self) -> "pd.Index[Any]":
@@ -28,17 +27,6 @@ class ToyResults(Results):
 
     def _notes(self, frame: pd.DataFrame) -> list[str]:
         return ["NOTE: a toy.", f"NOTE: of {len(frame)} colours.", *super()._notes(frame)]
-
-    def _stored(self) -> dict[str, Any]:
-        V = self.linear.known().matrix().tolist()
-        plain = {"colours": list(self.colours), "nobs": self.nobs, "n_missing": self.n_missing}
-        return plain | {"estimate": self.linear.estimate.tolist(), "covariance": V}
-
-    @classmethod
-    def _restored(cls, document: dict[str, Any]) -> "ToyResults":
-        covariance = Covariance.dense(np.array(document["covariance"]))
-        shares = Uncertain(np.array(document["estimate"]), covariance)
-        return toy(shares, tuple(document["colours"]), document["nobs"])
 
 
 def toy(shares: Uncertain, colours: tuple[str, ...], n: int) -> ToyResults:
