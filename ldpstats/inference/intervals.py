@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -423,7 +424,7 @@ def inverted(
     reach = span[1] - span[0] + 40.0 * np.max([law(v)[0] for v in edges], axis=0)
     far_ends = np.minimum(x, span[0]) - reach, np.maximum(x, span[1]) + reach
 
-    def accepted(v: Array, sign: float) -> Array:
+    def accepted(v: Array, sign: float) -> Any:
         se, skewness = law(np.clip(v, *span))[:2]
         excess = sign * (x - v) - se * continuity(skewness)
         z = np.divide(excess, se, out=np.zeros(excess.shape), where=se > 0)

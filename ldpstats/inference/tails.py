@@ -259,7 +259,7 @@ def chi2_pvalue(statistic: npt.ArrayLike, df: npt.ArrayLike) -> Array:
 
 
 def bisected(
-    holds: Callable[..., Array], inside: Array, outside: Array, steps: int, *rest: Any
+    holds: Callable[..., Any], inside: Array, outside: Array, steps: int, *rest: Any
 ) -> tuple[Array, Array]:
     """Both ends after so many halvings: ``holds(v, *rest)`` is true inside, and not outside."""
     for _ in range(steps):
@@ -367,7 +367,7 @@ class CellLaw(Document):
         ) + self.step
         start, ends = np.asarray(estimate, dtype=np.float64), []
 
-        def accepted(far: Array, upper: bool, side: float) -> Array:
+        def accepted(far: Array, upper: bool, side: float) -> Any:
             return self.tail(start, start + side * far, upper) > half
 
         for upper, side in ((True, -1.0), (False, 1.0)):

@@ -556,7 +556,7 @@ def selected_intervals(estimate: Array, se: Array, least: Array, alpha: float) -
     far = np.log(2.0 / alpha) / np.maximum((x - c) / s, _CLOSEST)
     ends = x + s * (usual + 1.0), x - s * (usual + 1.0 + far)
 
-    def above(mean: Array, tail: float) -> Array:
+    def above(mean: Array, tail: float) -> Any:
         return log_ndtr((mean - x) / s) - log_ndtr((mean - c) / s) > np.log(tail)
 
     for side, tail in enumerate((alpha / 2.0, 1.0 - alpha / 2.0)):

@@ -552,9 +552,9 @@ class Mechanism(Instrument[Client, Collector]):
 
     def __str__(self) -> str:
         """As it might be called: its name, and its parameters in brackets."""
-        pairs = [pair for pair in parameters(self) if pair[0] not in self._unsaid]
+        pairs, apart = parameters(self), (*_UNNAMED, *self._unsaid)
         head = "".join(f"{text}; " for name, text in pairs if name in _UNNAMED)
-        shown = ", ".join(f"{name}={text}" for name, text in pairs if name not in _UNNAMED)
+        shown = ", ".join(f"{name}={text}" for name, text in pairs if name not in apart)
         return f"{type(self).__name__}({head}{shown})"
 
     def _repr_html_(self) -> str:
