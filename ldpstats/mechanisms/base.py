@@ -259,7 +259,7 @@ class Mechanism(Instrument[Client, Collector]):
         Labels are matched as people write them: surrounding blanks are ignored, text stands for the
         number or truth value (True, true, TRUE) that it spells, a whole float for an integer. What
         fits no label, or several, is refused; case matters. Bits are text such as "0110", or bytes
-        (`io.layout`).
+        (`reports.layout`).
 
         Parameters
         ----------
