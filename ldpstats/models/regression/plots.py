@@ -266,7 +266,7 @@ def _in_panels(
     size: tuple[float, float],
     around: tuple[float, float],
     title: str,
-    **share: bool,
+    sharex: bool = False,
 ) -> Any:
     """Draw a panel for each name, `most` in a row: all panels, (r, c), and those that are used.
 
@@ -279,7 +279,7 @@ def _in_panels(
     width, height = size[0] * columns + around[0], around[1] + rows * size[1]
     scale = font_scale()
     figure = plt.figure(figsize=(scale * width, scale * height), layout="constrained")
-    grid = figure.subplots(rows, columns, sharey=True, squeeze=False, **share)
+    grid = figure.subplots(rows, columns, sharex=sharex, sharey=True, squeeze=False)
     panels = grid.ravel()[: len(names)]
     for ax, name in zip(panels, names, strict=True):
         draw(ax, name)

@@ -395,7 +395,7 @@ def cluster_options(
     may = ["use_correction", *more]
     if unknown - {"groups", *may} or options.get("groups") is None:
         remedy = (
-            "must have 'groups', the cluster of each row, and may have "
+            "must have the cluster of each row, cov_kwds={'groups': labels}, and may have "
             f"{' and '.join(map(repr, may))}"
         )
         raise InvalidArgument("cov_kwds", sorted(map(str, options)), remedy)
