@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 from functools import cached_property
 from importlib import import_module
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -115,6 +115,7 @@ class Mechanism(Instrument[Client, Collector]):
     cohort_names: tuple[str, ...] = ()  # of a device of cohorts, before each report
     cohort_parts: tuple[Any, ...] = ()  # of a device of cohorts, what each of them does
     is_separable: bool = True  # whether each of these determines the frequencies alone
+    _unwritten: ClassVar[dict[str, Any]] = {}  # values of fields that documents leave out
     unknown: tuple[str, ...] = ()  # parameters of the channel that are estimated: `UnknownDevice`
 
     @property
@@ -517,7 +518,9 @@ class Mechanism(Instrument[Client, Collector]):
                 value = labels_to_json(value)
             if isinstance(value, np.ndarray):
                 value = value.tolist()
-            document[item.name] = list(value) if isinstance(value, tuple) else value
+            value = list(value) if isinstance(value, tuple) else value
+            if not (item.name in self._unwritten and value == self._unwritten[item.name]):
+                document[item.name] = value
         return document
 
     @classmethod
@@ -530,7 +533,7 @@ class Mechanism(Instrument[Client, Collector]):
             When the document is of another mechanism or version, has fields missing or unknown, or
             a fingerprint that is missing or not that of the other fields.
         """
-        checked = check_document(document)
+        checked = cls._unwritten | check_document(document)
         if checked["mechanism"] != cls.__name__:
             raise InvalidArgument(
                 "mechanism", checked["mechanism"], f"the specification is not of a {cls.__name__}"

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +32,7 @@ from ldpstats.channels.structured import (
 from ldpstats.clients.device import check_table, numbers
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
 from ldpstats.labels import as_labels, as_series, encode, sensitive_codes, sensitive_labels
-from ldpstats.likelihood.covariance import independent_bits, multinomial
+from ldpstats.likelihood.covariance import independent_bits
 from ldpstats.likelihood.moments import Equations, Moments
 from ldpstats.likelihood.rows import Rows, SensitiveRows, UnaryRows
 from ldpstats.mechanisms.base import (
@@ -561,20 +561,6 @@ class URR(Levelled, Enumerated):
         self._closed(candidates)
         return self._channel
 
-    def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> Moments:
-        self._closed(candidates)
-        self._own(counts)
-        nobs, Q = counts.nobs, self._channel
-        mean = Q.a / self.k + Q.noise()
-        return Equations(
-            Q.a,
-            Q.b,
-            counts.vector() / nobs,
-            V=lambda p: multinomial(Q.forward(p), nobs),
-            weights=nobs / mean,
-            nobs=nobs,
-        )
-
     # -- sampling --------------------------------------------------------------------------------
 
     def _keep(self) -> int:
@@ -618,17 +604,6 @@ class URR(Levelled, Enumerated):
         weights = samplers.weights_of(self._replacements, 0)
         own = [samplers.realised_epsilon_kept(keep, w, 1 << 64) for w in weights]
         return self._worst(np.array(own))
-
-    def simulate_counts(
-        self, true_counts: Array, rng: np.random.Generator, candidates: Any = None
-    ) -> Counts:
-        self._closed(candidates)
-        kept = rng.binomial(true_counts, self._channel.a)
-        if self._at.size:
-            law = self._channel.noise(self._at)
-            replaced = int((true_counts - kept).sum())
-            kept[self._at] += rng.multinomial(replaced, law / law.sum())
-        return self.counts(kept)
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -751,6 +726,7 @@ class URAP(Levelled, CategoryBits):
     epsilon: Any = None
     theta: float | None = None
     levels: Any = None
+    _unwritten: ClassVar = {"levels": None}  # as before there were levels
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -921,20 +897,6 @@ class URAP(Levelled, CategoryBits):
         ones = rng.binomial(true_counts, own)
         ones[self._at] += rng.binomial(nobs - true_counts[self._at], self.d1)
         return BitCounts(ones[None, :], np.array([nobs]), self)
-
-    # -- specification ---------------------------------------------------------------------------
-
-    def _specification(self) -> dict[str, Any]:
-        document = super()._specification()
-        if self.levels is None:  # as it was written before there were levels
-            del document["levels"]
-        return document
-
-    @classmethod
-    def from_dict(cls, document: dict[str, Any]) -> Self:
-        if isinstance(document, Mapping) and "levels" not in document:
-            document = {**document, "levels": None}
-        return super().from_dict(document)
 
 
 def _rounded(chance: Array, rest: Array, towards: str) -> Array:
