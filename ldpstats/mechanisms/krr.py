@@ -20,7 +20,7 @@ from ldpstats.arguments import EPSILON_RANGE, named_only, positive_epsilon, prob
 from ldpstats.channels.structured import Channel, Dense, Uniformised
 from ldpstats.errors import InvalidArgument
 from ldpstats.labels import as_labels, sensitive_labels
-from ldpstats.mechanisms.base import set_fields, threshold_of
+from ldpstats.mechanisms.base import check_labels, set_fields, threshold_of
 from ldpstats.mechanisms.custom import CustomMechanism, Enumerated
 from ldpstats.reports.single import Counts
 from ldpstats.sampling import samplers
@@ -67,8 +67,7 @@ class KRR(Enumerated):
     epsilon: float
 
     def __post_init__(self) -> None:
-        set_fields(self, categories=as_labels("categories", self.categories))
-        set_fields(self, epsilon=positive_epsilon("epsilon", self.epsilon))
+        check_labels(self)
 
     def channel(self, candidates: Any = None) -> Uniformised:
         self._closed(candidates)
@@ -87,7 +86,7 @@ class KRR(Enumerated):
         return {"kind": "keep", "k": self.k, "keep": str(self._keep())}
 
     def _sampler_epsilon(self) -> float:
-        return samplers.realised_epsilon_krr(self.k, self._keep())
+        return samplers.realised_epsilon_kept(self._keep(), 1, self.k)
 
 
 # -- Randomised response for a yes/no question: the designs of survey practice --------------------

@@ -297,9 +297,7 @@ class LumpedUnary(CategoryBits):
         )
 
     def _thresholds(self) -> tuple[int, int]:
-        # all roundings go towards more privacy
-        up, down = ("up", "down") if self.p1 > self.p0 else ("down", "up")
-        return samplers.threshold(self.p1, down), samplers.threshold(self.p0, up)  # type: ignore[arg-type]
+        return samplers.bit_thresholds(self.p1, self.p0)
 
     def _with_last(self) -> tuple[list[int], list[int]]:
         """Thresholds of own and of other bits, (k,): the last is never set and not reported."""
