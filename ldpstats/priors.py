@@ -82,10 +82,16 @@ def softmax_log(eta: Array) -> Array:
     return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True)))
 
 
-def check_draw(rng: object, draws: object, numbers: int) -> int:
-    """How many draws of so many numbers, from a generator that is one."""
+def checked_generator(rng: object) -> np.random.Generator:
+    """The generator that a caller passes."""
     if not isinstance(rng, np.random.Generator):
         raise InvalidArgument("rng", rng, "pass a generator, np.random.default_rng(seed)")
+    return rng
+
+
+def check_draw(rng: object, draws: object, numbers: int) -> int:
+    """How many draws of so many numbers, from a generator that is one."""
+    checked_generator(rng)
     wanted = positive_integer("draws", draws)
     if wanted * numbers > _MOST_NUMBERS:
         remedy = f"of {numbers} numbers each are more than {_MOST_NUMBERS:,} in all: draw fewer"
@@ -194,21 +200,12 @@ class Dirichlet(SimplexPrior):
     concentration: Any = 1.0
 
     def __post_init__(self) -> None:
-        given = self.concentration
-        remedy = (
+        how = (
             f"must be a number from {_RANGE[0]:g} to {_RANGE[1]:g}, or one for each category, such "
             "as 1.0, the flat prior"
         )
-        values = given.to_numpy() if isinstance(given, pd.Series) else given
-        array = numbers("concentration", values, remedy)
-        if np.asarray(values).dtype == bool or isinstance(values, bool):
-            raise InvalidArgument("concentration", given, remedy)
-        if array.ndim > 1 or not array.size:
-            raise InvalidArgument("concentration", f"array of shape {array.shape}", remedy)
-        if not np.all((array >= _RANGE[0]) & (array <= _RANGE[1])):  # nor nan
-            raise InvalidArgument("concentration", given, remedy)
-        kept = given.copy() if isinstance(given, pd.Series) else array
-        object.__setattr__(self, "concentration", float(array) if array.ndim == 0 else kept)
+        given = _given("concentration", self.concentration, how, *_RANGE)
+        object.__setattr__(self, "concentration", given)
 
     def __repr__(self) -> str:
         return f"Dirichlet({_shown(self.concentration)})"
@@ -367,13 +364,14 @@ def _differences(k: int) -> Array:
     return np.asarray(np.eye(k)[:-1] - np.eye(k)[-1])
 
 
-def _given(name: str, value: Any, remedy: str, least: float) -> Any:
+def _given(name: str, value: Any, remedy: str, least: float, most: float = 100.0) -> Any:
     """A number, a vector or a Series within bounds, copied."""
     values = value.to_numpy() if isinstance(value, pd.Series) else value
     array = numbers(name, values, remedy)
-    if np.asarray(values).dtype == bool or array.ndim > 1 or not array.size:
-        raise InvalidArgument(name, value, remedy)
-    if not np.all((array >= least) & (array <= 100.0)):  # nor nan
+    if array.ndim > 1 or not array.size:
+        raise InvalidArgument(name, f"array of shape {array.shape}", remedy)
+    within = np.all((array >= least) & (array <= most))  # nor nan
+    if np.asarray(values).dtype == bool or not within:
         raise InvalidArgument(name, value, remedy)
     if isinstance(value, pd.Series):
         return value.copy()

@@ -15,7 +15,7 @@ from ldpstats.inference.designs.linearisation import LinearTotals, design_covari
 from ldpstats.inference.designs.tests import Counted
 from ldpstats.likelihood.joint import Decoding, decode
 from ldpstats.models.weighted.estimates import SampleFacts
-from ldpstats.models.weighted.model import WeightedModel
+from ldpstats.models.weighted.model import WeightedModel, WeightedVariable
 from ldpstats.reports.single import Reports
 
 __all__ = ["ALPHA", "EPSILONS", "MECHANISMS", "D", "K", "Question", "totals"]
@@ -83,14 +83,16 @@ class Question:
         l = len(self.reports)  # noqa: E741
         sample, codes = drawn.cells(domain * l + y, n_domains * l)
         labels = tuple((d,) for d in range(n_domains))
-        return WeightedModel(sample, _FACTS, self.reports, codes % l, codes // l, ("d",), labels)
+        asked = WeightedVariable("", self.reports, codes % l)
+        return WeightedModel(sample, _FACTS, (asked,), codes // l, ("d",), labels)
 
 
 def totals(model: WeightedModel) -> tuple[LinearTotals, LinearTotals]:
     """Totals with their covariance, and with one whose correction shrinks the noise too."""
     sample, scores = model.sample, model.scores
     estimate, noise = scores.total(sample.w), model.noise(sample.w2)
-    between = design_covariance(sample, sample.residuals(scores))
+    residuals = scores if sample.residuals is None else sample.residuals(scores)
+    between = design_covariance(sample, residuals)
     missed = model.noise(sample.w2 * missed_noise(sample))
     return (
         LinearTotals(estimate, between + missed, noise),

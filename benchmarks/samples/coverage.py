@@ -13,7 +13,6 @@ from benchmarks.samples.population import AGES, REGIONS, Design, Drawn, Populati
 from ldpstats.inference.designs.calibration import (
     Margins,
     Raking,
-    Step,
     calibrate,
     calibrated_sample,
 )
@@ -77,7 +76,7 @@ def calibrated(people: Population, question: Question, drawn: Drawn, y: Array) -
         ("sex", "age"),
         (("f", "m"), tuple(map(str, range(AGES.size)))),
     )
-    step = Step(margins, Raking(), calibrate(np.bincount(at, model.sample.w), margins, Raking()))
+    step = calibrate(np.bincount(at, model.sample.w), margins, Raking())
     model = replace(model, sample=calibrated_sample(model.sample, at, [step]), domain=0 * at)
     right, _ = totals(replace(model, labels=((0,),)))
     found = right.of(ONE)

@@ -27,11 +27,13 @@ import ldpstats as ldp
 from ldpstats import io
 from ldpstats.arguments import one_of, positive_integer, probability
 from ldpstats.cli.common import (
-    HOW,
     Once,
     add_output,
     add_reading,
+    added,
+    check_csv,
     check_output,
+    in_file,
     on_a_terminal,
     option,
     output_files,
@@ -84,8 +86,7 @@ name columns of a complex sample, frequencies are those of its population, and t
 
 def add_fit(commands: Any) -> None:
     words = "estimate the frequencies of the categories from reports"
-    command = commands.add_parser("fit", help=words, description=_FIT, **HOW)
-    command.set_defaults(run=_fit)
+    command = added(commands, "fit", _fit, words, _FIT)
     add = command.add_argument
     add("input", metavar="INPUT", nargs="+", help=INPUTS)
     of = command.add_mutually_exclusive_group(required=True)
@@ -125,14 +126,10 @@ def add_fit(commands: Any) -> None:
 
 
 def _fit(given: argparse.Namespace) -> int:
-    csv = given.csv if given.csv != "-" else None
     of = (given.spec, given.params, given.questionnaire)
     files = list(found_files(source(given), True).files)
-    check_output(given, (*map(str, files), *of, given.candidates, given.map, csv))
-    if csv is not None and not csv.lower().endswith(".csv"):
-        raise InvalidArgument("--csv", csv, "must end in .csv")
-    if given.json == given.csv == "-":
-        raise InvalidArgument("--csv", "-", "prints instead of --json -: give a file for one")
+    check_output(given, (*map(str, files), *of, given.candidates, given.map, in_file(given.csv)))
+    check_csv(given)
     if given.method is not None:
         from ldpstats.estimators import ESTIMATORS
 
@@ -342,12 +339,11 @@ _PLOTS = ("heatmap", "departures", "mosaic")
 
 
 def add_associate(commands: Any) -> None:
-    """Add the command to those of the program."""
     words = "estimate a joint distribution from reports, and test independence"
-    command = commands.add_parser("associate", help=words, description=_ASSOCIATE, **HOW)
+    command = added(commands, "associate", _associate, words, _ASSOCIATE)
     stray = "the table of another variable is given by --with {} --id COLUMN; several files of one "
     stray += "table by a pattern in quotes"
-    command.set_defaults(run=_associate, stray=stray)
+    command.set_defaults(stray=stray)
     add = command.add_argument
     add("input", metavar="INPUT", help="table of reports: a file, a folder or a pattern in quotes")
 
@@ -541,11 +537,8 @@ _DISCOVER_PLOTS = ("strings", "graph")
 
 
 def add_survey(commands: Any) -> None:
-    """Add the command to those of the program."""
     words = "specify how strings that nobody listed are reported"
-    how = HOW | {"description": _SURVEY, "epilog": _SURVEY_EXAMPLES}
-    command = commands.add_parser("survey", help=words, **how)
-    command.set_defaults(run=_survey)
+    command = added(commands, "survey", _survey, words, _SURVEY, _SURVEY_EXAMPLES)
     add = command.add_argument
     add("output", metavar="OUTPUT", help="specification to write (JSON)")
     words = "characters of a string, a multiple of --gram; longer strings lose their end"
@@ -608,11 +601,8 @@ def _characters(text: str) -> str:
 
 
 def add_discover(commands: Any) -> None:
-    """Add the command to those of the program."""
     words = "find frequent strings that nobody listed, from reports"
-    how = HOW | {"description": _DISCOVER, "epilog": _DISCOVER_EXAMPLES}
-    command = commands.add_parser("discover", help=words, **how)
-    command.set_defaults(run=_discover)
+    command = added(commands, "discover", _discover, words, _DISCOVER, _DISCOVER_EXAMPLES)
     add = command.add_argument
     defaults = {
         name: p.default for name, p in signature(ldp.DictionaryModel.fit).parameters.items()

@@ -16,9 +16,9 @@ import ldpstats as ldp
 from ldpstats import io
 from ldpstats.arguments import positive_epsilon, positive_number
 from ldpstats.cli.common import (
-    HOW,
     Once,
     add_reading,
+    added,
     distinct,
     label_list,
     option,
@@ -73,8 +73,7 @@ Use a reverse proxy for TLS, with --behind-proxy. The page "The collector" of th
 
 def add_collect(commands: Any) -> None:
     words = "take the answer sheets of a questionnaire over HTTP"
-    command = commands.add_parser("collect", help=words, description=_COLLECT, **HOW)
-    command.set_defaults(run=_collect)
+    command = added(commands, "collect", _collect, words, _COLLECT)
     add = command.add_argument
     add("questionnaire", metavar="QUESTIONNAIRE", help="the questionnaire (JSON)")
     add("--to", metavar="DIR", required=True, help="where to keep the sheets")
@@ -150,8 +149,7 @@ bits: of a million codes a guess hits one with probability 5e-23.
 
 def add_invite(commands: Any) -> None:
     words = "make codes, each of which takes one sheet of a collector"
-    command = commands.add_parser("invite", help=words, description=_INVITE, **HOW)
-    command.set_defaults(run=_invite)
+    command = added(commands, "invite", _invite, words, _INVITE)
     add = command.add_argument
     add("questionnaire", metavar="QUESTIONNAIRE", help="the questionnaire (JSON)")
     add("-n", type=int, required=True, metavar="N", help="how many codes")
@@ -190,8 +188,7 @@ title, introduction, another language. --texts FILE makes a page with them.
 
 def add_page(commands: Any) -> None:
     words = "write a questionnaire as a page that respondents fill in"
-    command = commands.add_parser("page", help=words, description=_PAGE, **HOW)
-    command.set_defaults(run=_page)
+    command = added(commands, "page", _page, words, _PAGE)
     add = command.add_argument
     add("questionnaire", metavar="QUESTIONNAIRE", help="the questionnaire (JSON)")
     add("--to", metavar="FILE", help="the page to write, such as survey.html")
@@ -244,8 +241,7 @@ clients are those that this package reads; ldpstats conformance compares a clien
 
 def add_client(commands: Any) -> None:
     words = "write clients for respondents' devices, in JavaScript or Python"
-    command = commands.add_parser("client", help=words, description=_CLIENT, **HOW)
-    command.set_defaults(run=_client)
+    command = added(commands, "client", _client, words, _CLIENT)
     add = command.add_argument
     add("survey", metavar="SURVEY", nargs="?", help="a specification (JSON), for client.json")
     words = "the language of the client's files; javascript is js"
@@ -296,10 +292,8 @@ def add_conformance(commands: Any) -> None:
         "says. Options of this command stand before COMMAND; what stands after it is its own.\n"
         "Exit status 0: the client agrees; 1: it does not."
     )
-    command = commands.add_parser(
-        "conformance", help=words, description=f"{words}.", epilog=epilog, **HOW
-    )
-    command.set_defaults(run=_conformance, plot=None)
+    command = added(commands, "conformance", _conformance, words, f"{words}.", epilog)
+    command.set_defaults(plot=None)
     add = command.add_argument
     add("program", metavar="COMMAND", help="the client: a program")
     add("rest", metavar="ARG", nargs=argparse.REMAINDER, help="its arguments")
@@ -362,8 +356,8 @@ class _Asked(argparse.Action):
 
 def add_questionnaire(commands: Any) -> None:
     words = "specify whole answer sheets, or print one that is specified"
-    command = commands.add_parser("questionnaire", help=words, description=_QUESTIONNAIRE, **HOW)
-    command.set_defaults(run=_questionnaire, asked=[])
+    command = added(commands, "questionnaire", _questionnaire, words, _QUESTIONNAIRE)
+    command.set_defaults(asked=[])
     add = command.add_argument
     add("file", metavar="FILE", help="the questionnaire (JSON)")
     two: dict[str, Any] = {"nargs": 2, "action": _Asked, "dest": "asked"}
@@ -534,8 +528,7 @@ def _own_name(name: str) -> str:
 
 def add_privatize(commands: Any) -> None:
     words = "replace a column of true answers by privatised reports"
-    command = commands.add_parser("privatize", help=words, description=_PRIVATIZE, **HOW)
-    command.set_defaults(run=_privatize)
+    command = added(commands, "privatize", _privatize, words, _PRIVATIZE)
     add = command.add_argument
     add("input", metavar="INPUT", help="table of true answers")
     add("output", metavar="OUTPUT", help="table of reports to write")

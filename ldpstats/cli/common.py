@@ -24,9 +24,12 @@ __all__ = [
     "Once",
     "add_output",
     "add_reading",
+    "added",
+    "check_csv",
     "check_output",
     "check_plot",
     "distinct",
+    "in_file",
     "label_list",
     "on_a_terminal",
     "option",
@@ -40,6 +43,23 @@ HOW: dict[str, Any] = {
     "formatter_class": argparse.RawDescriptionHelpFormatter,
     "allow_abbrev": False,
 }
+
+
+def added(
+    commands: Any,
+    name: str,
+    run: Callable[[argparse.Namespace], int],
+    words: str,
+    description: str,
+    examples: str | None = None,
+) -> argparse.ArgumentParser:
+    """A command of the program, `run`; its options are still to be added."""
+    command: argparse.ArgumentParser = commands.add_parser(
+        name, help=words, description=description, epilog=examples, **HOW
+    )
+    command.set_defaults(run=run)
+    return command
+
 
 _FORMATS = (".png", ".pdf", ".svg")
 
@@ -138,8 +158,22 @@ def check_output(given: argparse.Namespace, read: Iterable[str | None]) -> None:
     """Check the options of `add_output`, and refuse to write a file that is `read`."""
     level(given.alpha)
     positive_integer("max_rows", given.max_rows)
-    distinct(*read, given.json if given.json != "-" else None, given.plot)
+    distinct(*read, in_file(given.json), given.plot)
     check_plot(given)
+
+
+def in_file(path: str | None) -> str | None:
+    """The file of --json or --csv, for which - means that it is printed."""
+    return None if path == "-" else path
+
+
+def check_csv(given: argparse.Namespace) -> None:
+    """Check --csv beside --json."""
+    path = in_file(given.csv)
+    if path is not None and not path.lower().endswith(".csv"):
+        raise InvalidArgument("--csv", path, "must end in .csv")
+    if given.json == given.csv == "-":
+        raise InvalidArgument("--csv", "-", "prints instead of --json -: give a file for one")
 
 
 def check_plot(given: argparse.Namespace) -> None:

@@ -15,10 +15,12 @@ import ldpstats as ldp
 from ldpstats import io, planning
 from ldpstats.arguments import did_you_mean, level, positive_integer, positive_number
 from ldpstats.cli.common import (
-    HOW,
     Once,
+    added,
+    check_csv,
     check_plot,
     distinct,
+    in_file,
     label_list,
     output_files,
     split_labels,
@@ -57,8 +59,7 @@ _FEW = 4  # epsilons up to which the plot has a range of its own
 
 def add_plan(commands: Any) -> None:
     words = "compare mechanisms before a survey: standard errors, or respondents needed"
-    command = commands.add_parser("plan", help=words, description=_PLAN, **HOW)
-    command.set_defaults(run=_plan)
+    command = added(commands, "plan", _plan, words, _PLAN)
     add = command.add_argument
     add("--categories", metavar="LABELS", help="labels separated by commas, or their number k")
     words = "privacy of a report, in nats; may be given again"
@@ -152,14 +153,10 @@ def _check(given: argparse.Namespace) -> None:
     """Check options before any file is read or written."""
     level(given.alpha)
     check_plot(given)
-    csv = given.csv if given.csv != "-" else None
-    written = (given.json if given.json != "-" else None, given.plot, csv)
+    written = in_file(given.json), given.plot, in_file(given.csv)
     for path in {*given.spec, given.candidates}:  # one specification may be given twice
         distinct(path, *written)
-    if csv is not None and not csv.lower().endswith(".csv"):
-        raise InvalidArgument("--csv", csv, "must end in .csv")
-    if given.json == given.csv == "-":
-        raise InvalidArgument("--csv", "-", "prints instead of --json -: give a file for one")
+    check_csv(given)
     if given.n is not None:
         positive_integer("--n", given.n)
     for name in _TARGETS:
@@ -277,8 +274,7 @@ def _plot(
 
 def add_audit(commands: Any) -> None:
     words = "compare the epsilon declared with the channel's and the sampler's"
-    command = commands.add_parser("audit", help=words, description=f"{words}.", **HOW)
-    command.set_defaults(run=_audit)
+    command = added(commands, "audit", _audit, words, f"{words}.")
     words = "specification of a mechanism, a survey or a questionnaire (JSON)"
     command.add_argument("spec", metavar="SPEC", nargs="?", help=words)
     add_device_options(command.add_argument)
@@ -325,8 +321,7 @@ def add_device(commands: Any) -> None:
     words = "print a design from the literature, with its instructions for respondents"
     listed = "\n".join(f"  {_usage(name)}" for name in DESIGNS)
     description = f"{_DEVICE}\nDesigns and their parameters:\n{listed}"
-    command = commands.add_parser("device", help=words, description=description, **HOW)
-    command.set_defaults(run=_device)
+    command = added(commands, "device", _device, words, description)
     add = command.add_argument
     add("device", type=_design, metavar="NAME", help="one of the designs above")
     _add_param(add)
@@ -458,8 +453,7 @@ def _usage(name: str) -> str:
 
 def _device(given: argparse.Namespace) -> int:
     check_plot(given)
-    written = given.json if given.json != "-" else None
-    distinct(given.write_spec, written, given.plot)
+    distinct(given.write_spec, in_file(given.json), given.plot)
     mechanism: Any = device_mechanism(given)
     epsilon = float(mechanism.epsilon)
     content = {

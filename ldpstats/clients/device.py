@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, wraps
 from inspect import signature
-from typing import Any, Generic, NoReturn, Self, TypeVar
+from typing import Any, Generic, NoReturn, ParamSpec, Self, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -58,6 +58,7 @@ __all__ = [
     "opened_budget",
     "plain",
     "secretive",
+    "stripped",
     "texts",
 ]
 
@@ -200,15 +201,14 @@ def check_cohorts(n_cohorts: int) -> None:
 # -- Client documents, from which a device makes reports: SPECIFICATION.md says what they mean ----
 
 
-_CLIENT_FORMAT, _CLIENT_VERSION = "ldpstats-client", 1
 _MOST_NUMBERS = 1 << 18
 
 
 def client_document(survey: str, epsilon: float, asked: dict[str, Any]) -> dict[str, Any]:
     """The document of a survey with this fingerprint; `asked` is the question, or the questions."""
     document = {
-        "format": _CLIENT_FORMAT,
-        "version": _CLIENT_VERSION,
+        "format": _FORMAT,
+        "version": _VERSION,
         "survey": survey,
         "epsilon": repr(float(epsilon)),
         **asked,
@@ -249,7 +249,8 @@ def check_table(source: object, size: int) -> None:
 # -- Errors that do not show the answers: an error ends in logs, and in reports of crashes --------
 
 
-Method = TypeVar("Method", bound=Callable[..., Any])
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 # what the package raises, and what the system does, which does not know the answer
@@ -262,28 +263,39 @@ def bare(failure: BaseException) -> BaseException:
     return failure.with_traceback(None)
 
 
-def secretive(method: Method) -> Method:
-    """Let no error of a method show what it was given, nor any local variable of its frames."""
-    # Errors that name an argument "value" or "values[i]" keep their place and lose the value. What
-    # is raised beside the errors of ldpstats may quote the answer, so only its type is shown. The
-    # place in what `report` was given, which is one answer, is "value".
-    alone, form = method.__name__ == "report", signature(method)
+def stripped(
+    function: Callable[P, T], harmless: Callable[[BaseException], BaseException]
+) -> Callable[P, T]:
+    """Let errors of a function show no local variable of its frames, and no more than `harmless`.
 
-    @wraps(method)
-    def guarded(self: Any, *args: Any, **kwargs: Any) -> Any:
+    That returns the error, or another in its place.
+    """
+    form = signature(function)
+
+    @wraps(function)
+    def guarded(*args: P.args, **kwargs: P.kwargs) -> T:
         failure: BaseException
         try:
-            return method(self, *args, **kwargs)
-        except BaseException as error:
-            failure = _without_answers(error, alone)
+            return function(*args, **kwargs)
+        except BaseException as error:  # an interruption too
+            failure = harmless(error)
         try:  # only now: to bind takes longer than to draw a report
-            form.bind(self, *args, **kwargs)
+            form.bind(*args, **kwargs)
         except TypeError as error:  # it names arguments, and quotes none
             failure = error
         del args, kwargs
         raise bare(failure)
 
-    return guarded  # type: ignore[return-value]
+    return guarded
+
+
+def secretive(method: Callable[P, T]) -> Callable[P, T]:
+    """Let no error of a method show what it was given, nor any local variable of its frames."""
+    # Errors that name an argument "value" or "values[i]" keep their place and lose the value. What
+    # is raised beside the errors of ldpstats may quote the answer, so only its type is shown. The
+    # place in what `report` was given, which is one answer, is "value".
+    alone = method.__name__ == "report"
+    return stripped(method, lambda error: _without_answers(error, alone))
 
 
 def _without_answers(error: BaseException, alone: bool) -> BaseException:

@@ -8,7 +8,6 @@ import json
 import re
 import signal
 import socket
-import sys
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from ldpstats.arguments import boolean, listed, positive_integer
 from ldpstats.collector.files import BatchWriter
-from ldpstats.collector.intake import Checks, Intake, NotASheet, NotTaken
+from ldpstats.collector.intake import Checks, Intake, Refused, say
 from ldpstats.collector.store import (
     FEWEST,
     DiskFailure,
@@ -175,17 +174,15 @@ def _check_open(desk: Desk, max_sheets: int | None) -> None:
         raise refusal(desk.intake.store.folder, remedy)
     if max_sheets is None:
         rate = f"{desk.limits.per_address:,} sheets a minute from one address"
-        print(
-            f"ldpstats: without --invitations and --max-sheets anybody can send {rate}, and "
-            "decide the result: see ldpstats invite --help",
-            file=sys.stderr,
-            flush=True,
+        say(
+            f"without --invitations and --max-sheets anybody can send {rate}, and decide the "
+            "result: see ldpstats invite --help"
         )
 
 
 def _say_faults(store: Store) -> None:
     for name, why in sorted(store.faults.items()):
-        print(f"ldpstats: warning: {name}: {why}", file=sys.stderr, flush=True)
+        say(f"warning: {name}: {why}")
 
 
 def opened_desk(
@@ -256,19 +253,6 @@ _HEADERS = {
     "X-Content-Type-Options": "nosniff",
 }
 _PLACES = {404: "no such page", 405: "no such method for this page"}
-_ONE_TOO_MANY = {
-    "spent": "invitation: another sheet came with this code, which takes one",
-    "complete": "this survey is complete: no more sheets are taken",
-}
-_FULL = "sheets cannot be kept at the moment: try again later"
-
-
-class Refused(Exception):
-    """An answer that is an error: its status and text, seconds to wait, and a reason, if any."""
-
-    def __init__(self, status: int, text: str, wait: int = 0, reason: str = "") -> None:
-        super().__init__(text)
-        self.status, self.text, self.wait, self.reason = status, text, wait, reason
 
 
 @dataclass
@@ -296,22 +280,11 @@ class Desk:
         if request.method == "OPTIONS":
             return await self.preflight(request)
         if self._dealing >= self.limits.requests:
-            raise Refused(503, "too many requests at the moment: try again later", 1)
+            raise Refused("too many requests at the moment: try again later", 503, 1)
         self._dealing += 1
         try:
             self._check_sender(request)
-            body = await self._body(request)
-            try:
-                sheet = self.checks.read(body)
-            except NotASheet as error:
-                raise Refused(error.status, str(error), reason=error.reason) from None
-            try:
-                await self.intake.take(sheet)
-            except NotTaken as error:
-                text = _ONE_TOO_MANY[error.reason]
-                raise Refused(403, text, reason=error.reason) from None
-            except DiskFailure:
-                raise Refused(503, _FULL, 30) from None
+            await self.intake.take(self.checks.read(await self._body(request)))
         finally:
             self._dealing -= 1
         return self._answer(request, {"accepted": True})
@@ -321,35 +294,29 @@ class Desk:
         if request.method == "OPTIONS":
             return await self.preflight(request)
         self._check_sender(request)
-        try:
-            self.checks.withdrawal(await self._body(request))
-        except NotASheet as error:
-            raise Refused(error.status, str(error)) from None
-        try:
-            await asyncio.get_running_loop().run_in_executor(None, self.withdrawals.add)
-        except DiskFailure:
-            raise Refused(503, _FULL, 30) from None
+        self.checks.withdrawal(await self._body(request))
+        await asyncio.get_running_loop().run_in_executor(None, self.withdrawals.add)
         return self._answer(request, {"accepted": True})
 
     def _check_sender(self, request: Request) -> None:
         self._check_origin(request)
         given = request.headers.get("content-type", "").partition(";")[0]
         if given.strip().lower() != "application/json":
-            raise Refused(415, "the content type must be application/json")
+            raise Refused("the content type must be application/json", 415)
         if request.headers.get("content-encoding", "identity") != "identity":
-            raise Refused(415, "the content must not be compressed")
+            raise Refused("the content must not be compressed", 415)
         # Whose limit a request counts for; it is not kept
         address = "" if request.client is None else request.client.host
         if self.behind_proxy:  # some proxies append to the header, others add another one
             address = ",".join(request.headers.getlist("x-forwarded-for")).rpartition(",")[2]
         wait = self.rates.wait(address)
         if wait:
-            raise Refused(429, "too many sheets in this minute: try again later", wait)
+            raise Refused("too many sheets in this minute: try again later", 429, wait)
 
     def _check_origin(self, request: Request) -> None:
         origin = request.headers.get("origin")
         if origin is not None and not self._allowed(origin, request):
-            raise Refused(403, "pages of this origin may not send sheets here")
+            raise Refused("pages of this origin may not send sheets here", 403)
 
     def _allowed(self, origin: str, request: Request) -> bool:
         """Whether a browser's page may send sheets: the collector's own, or one that is listed."""
@@ -363,7 +330,7 @@ class Desk:
         """The body of a request, if it is short and arrives in time."""
         length = request.headers.get("content-length", "0")
         if not (length.isascii() and length.isdigit() and len(length) < 10):
-            raise Refused(400, "the content length is no number")
+            raise Refused("the content length is no number", 400)
         self._check_size(int(length))
         from starlette.requests import ClientDisconnect
 
@@ -374,14 +341,14 @@ class Desk:
                     self._check_size(len(body) + len(part))
                     body += part
         except TimeoutError:
-            raise Refused(408, "the request did not arrive in time: try again") from None
+            raise Refused("the request did not arrive in time: try again", 408) from None
         except ClientDisconnect:
-            raise Refused(400, "the request was cut off") from None
+            raise Refused("the request was cut off", 400) from None
         return bytes(body)
 
     def _check_size(self, size: int) -> None:
         if size > self.checks.largest:
-            raise Refused(413, f"must have {self.checks.largest} bytes at most")
+            raise Refused(f"must have {self.checks.largest} bytes at most", 413)
 
     async def preflight(self, request: Request) -> Response:
         """OPTIONS /sheets: whether a page of another origin may send."""
@@ -433,6 +400,8 @@ class Desk:
     async def refuse(self, request: Request, error: Exception) -> Response:
         """The answer to what was refused, or failed."""
         content: dict[str, Any] = {"accepted": False}
+        if isinstance(error, DiskFailure):
+            error = Refused("sheets cannot be kept at the moment: try again later", 503, 30)
         if isinstance(error, Refused):
             status, text, wait = error.status, error.text, error.wait
             content |= {"reason": error.reason} if error.reason else {}
@@ -445,7 +414,7 @@ class Desk:
         if request.method == "POST":  # what was not read is not looked at
             headers["Connection"] = "close"
         if status == 500:
-            _say_error(error)
+            say(f"error: {type(error).__name__}")  # its text may show what was sent
         return self._answer(request, content | {"error": text}, status, headers)
 
     def _answer(
@@ -463,11 +432,6 @@ class Desk:
             response.headers["Access-Control-Allow-Origin"] = origin
         response.headers["Vary"] = "Origin"
         return response
-
-
-def _say_error(error: BaseException | None) -> None:
-    """What kind of error there was, in one line: its text may show what was sent."""
-    print(f"ldpstats: error: {type(error).__name__}", file=sys.stderr, flush=True)
 
 
 def _response(
@@ -490,7 +454,7 @@ def application(desk: Desk) -> Starlette:
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         asyncio.get_running_loop().set_exception_handler(
-            lambda loop, context: _say_error(context.get("exception"))
+            lambda loop, context: say(f"error: {type(context.get('exception')).__name__}")
         )
         desk.intake.open()
         forgetting = asyncio.create_task(desk.rates.forget())

@@ -17,19 +17,18 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 
-from ldpstats.engines.parquet import BATCH, MERGED, footer
+from ldpstats.engines.parquet import BATCH, MERGED, Footer, footer
 from ldpstats.errors import InvalidArgument
-from ldpstats.io.reports import ARROW_TYPES, SURVEY_COLUMNS, cell_type
+from ldpstats.io.reports import SURVEY_COLUMNS, arrow_types
 from ldpstats.io.storage import reading, replacing
-from ldpstats.io.tables import write_table
+from ldpstats.io.tables import filled, stored_columns, write_table
 from ldpstats.mechanisms import Mechanism
 from ldpstats.mechanisms.custom import Enumerated
 from ldpstats.reports.single import Reports
-from ldpstats.survey.analyses import as_written, stored_notes, stored_types
+from ldpstats.survey.analyses import as_written, stored_notes
 from ldpstats.survey.questionnaire import Questionnaire
-from ldpstats.survey.questions import cells_of_text, stored_cells
 
-__all__ = ["HOUR", "About", "BatchWriter", "Tables", "compared", "fault_of", "named", "taken"]
+__all__ = ["HOUR", "BatchWriter", "Tables", "compared", "fault_of", "named", "taken"]
 
 
 @dataclass(frozen=True)
@@ -65,21 +64,14 @@ class BatchWriter:
             table = table.take(order).replace_schema_metadata(drawn)
             pyarrow.parquet.write_table(table, temporary)
 
-    def about(self, path: Path) -> About:
+    def about(self, path: Path) -> Footer:
         """What a file says of itself."""
-        notes = footer(path)
-        return About(notes.n, notes.batch, notes.merged)
+        return footer(path)
 
     @cached_property
     def _types(self) -> dict[str, str]:
         """Arrow's types of the columns that are not text."""
-        sheet = self.questionnaire
-        observed = {
-            q.name: ARROW_TYPES.get(cell_type(q.made_by), "string")
-            for q in sheet.entries
-            if not q.private
-        }
-        return observed | stored_types(sheet)
+        return arrow_types({c: by for q in self.questionnaire.entries for c, by in q.parts.items()})
 
     def _frame(self, rows: list[list[Any]]) -> pd.DataFrame:
         """The columns of all questions, from rows of reports."""
@@ -104,7 +96,7 @@ class BatchWriter:
                     else:
                         texts = [report[what] for report in there]
                     if part is None:
-                        columns[column] = cells_of_text(texts, absent, int)
+                        columns[column] = filled(texts, absent, int)
                     else:
                         made_by = question.mechanisms[column]
                         columns |= _cells(column, made_by, part, texts, absent)
@@ -126,7 +118,7 @@ def _cells(
         reports = Reports(np.array(codes, dtype=np.int64), mechanism)
     else:
         reports = mechanism.parse("reports", pd.Series(texts, dtype=object))
-    return stored_cells(name, reports, absent)
+    return stored_columns(name, reports, absent)
 
 
 # -- Files of sheets in a folder, against the record of what was written into it ------------------
@@ -137,15 +129,6 @@ _NAME = re.compile(r"sheets-\d{4}-\d\d-\d\dT\d\d-([0-9a-f]{16}|[0-9a-f]{32})\.pa
 _CHANGED = "was changed or cut off"
 
 
-@dataclass(frozen=True)
-class About:
-    """What a file of sheets says of itself."""
-
-    sheets: int
-    batch: str  # drawn when it was written; "" of files that 0.2.0 wrote
-    merged: frozenset[str]  # batches that were merged into it, or names of files that have none
-
-
 class Tables(Protocol):
     """Writes and reads files of sheets; each file is flushed to the disk."""
 
@@ -153,7 +136,7 @@ class Tables(Protocol):
 
     def merge(self, files: Sequence[Path], path: Path) -> None: ...
 
-    def about(self, path: Path) -> About: ...
+    def about(self, path: Path) -> Footer: ...
 
 
 def digest(path: Path) -> str:
@@ -242,7 +225,7 @@ def taken(folder: Path, tables: Tables) -> list[tuple[str, str, int]]:
         merged |= about.merged
         files[name] = (content, about)
     return [
-        (name, content, about.sheets)
+        (name, content, about.n)
         for name, (content, about) in files.items()
         if (about.batch or name) not in merged
     ]

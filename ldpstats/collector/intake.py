@@ -14,23 +14,32 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NoReturn
 
-from ldpstats.clients.portable.ldpstats_client import Refused, invitation_code
+from ldpstats.clients.portable import ldpstats_client as portable
 from ldpstats.collector.files import HOUR
 from ldpstats.collector.store import FEWEST, DiskFailure, Invitations, Sent, Store
 
-__all__ = ["Checks", "Intake", "NotASheet", "NotTaken", "shape_of"]
+__all__ = ["Checks", "Intake", "Refused", "say", "shape_of"]
 
 
 DAY = 24 * HOUR
 _RETRY = 10.0  # seconds after a batch could not be written
 
 
-class NotTaken(Exception):
-    """A sheet that is one too many: `reason` is "spent", of its invitation, or "complete"."""
+_ONE_TOO_MANY = {
+    "spent": "invitation: another sheet came with this code, which takes one",
+    "complete": "this survey is complete: no more sheets are taken",
+}
 
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
+
+class Refused(Exception):
+    """An answer of HTTP that is an error: its text, status, seconds to wait, and a reason, if any.
+
+    The text shows nothing of what was sent; the reason is "code", "spent" or "complete".
+    """
+
+    def __init__(self, text: str, status: int = 400, wait: int = 0, reason: str = "") -> None:
+        super().__init__(text)
+        self.text, self.status, self.wait, self.reason = text, status, wait, reason
 
 
 @dataclass
@@ -57,7 +66,7 @@ class Intake:
         self._batch_if(self.size)
 
     async def take(self, sheet: Sent) -> None:
-        """Return when a sheet is on the disk; raise DiskFailure, or NotTaken, if it is not kept."""
+        """Return when a sheet is on the disk; raise DiskFailure, or Refused, if it is not kept."""
         sender = asyncio.get_running_loop().create_future()
         self._sheets.append(sheet)
         self._senders.append(sender)
@@ -76,7 +85,7 @@ class Intake:
         await self._batch(FEWEST)
         await self._merge()
         if 0 < self.store.waiting < FEWEST:
-            _say(f"fewer than {FEWEST} sheets wait for the next start, or for --finish")
+            say(f"fewer than {FEWEST} sheets wait for the next start, or for --finish")
         self._writer.shutdown()
         self._batcher.shutdown()
         self.store.close()
@@ -99,7 +108,8 @@ class Intake:
                 if failure is not None:
                     sender.set_exception(failure)
                 elif place in refused:
-                    sender.set_exception(NotTaken(refused[place]))
+                    reason = refused[place]
+                    sender.set_exception(Refused(_ONE_TOO_MANY[reason], 403, reason=reason))
                 else:
                     sender.set_result(None)
             self._batch_if(self.size)
@@ -116,10 +126,10 @@ class Intake:
         try:
             made = await loop.run_in_executor(self._batcher, self.store.batch, least)
             if made:
-                _say(f"{made:,} sheets in a file, {self.store.stored:,} in all")
+                say(f"{made:,} sheets in a file, {self.store.stored:,} in all")
         except DiskFailure as error:
             self._not_before = time.monotonic() + _RETRY
-            _say(f"a file of sheets cannot be written ({error}): they wait, and it is tried again")
+            say(f"a file of sheets cannot be written ({error}): they wait, and it is tried again")
 
     async def _merge(self) -> None:
         try:
@@ -127,9 +137,9 @@ class Intake:
                 self._batcher, self.store.merge
             )
             if merged:
-                _say(f"{merged:,} small files were merged")
+                say(f"{merged:,} small files were merged")
         except DiskFailure as error:
-            _say(f"small files cannot be merged ({error}): they stay as they are")
+            say(f"small files cannot be merged ({error}): they stay as they are")
 
     async def _each_hour(self) -> None:
         """Write what waits as the hour turns, merge as the day does, and retry what failed."""
@@ -143,7 +153,8 @@ class Intake:
                 await self._merge()
 
 
-def _say(text: str) -> None:
+def say(text: str) -> None:
+    """A line on standard error, if there is any."""
     with suppress(OSError, ValueError):
         print(f"ldpstats: {text}", file=sys.stderr, flush=True)
 
@@ -161,17 +172,6 @@ _OUTDATED = (
     "these are reports to another questionnaire, or this page is outdated: load the page again, or "
     "fetch the collector's client document"
 )
-
-
-class NotASheet(Exception):
-    """What was sent is no sheet of this survey: `status` of HTTP, and why, without its content.
-
-    `reason` is "code" where its invitation is.
-    """
-
-    def __init__(self, why: str, status: int = 400, reason: str = "") -> None:
-        super().__init__(why)
-        self.status, self.reason = status, reason
 
 
 @dataclass(frozen=True)
@@ -216,32 +216,32 @@ class Checks:
         """The token of a sheet, its reports as JSON in order, and the hash of its code, if any."""
         sent = _object(_json(body), "the message")
         if sent.get("format") != FORMAT or not _is(sent.get("version"), VERSION):
-            raise NotASheet(f'must be an object of format "{FORMAT}", version {VERSION}')
+            raise Refused(f'must be an object of format "{FORMAT}", version {VERSION}')
         if not isinstance(sent.get("survey"), str):
-            raise NotASheet("survey: must be the fingerprint of the questionnaire")
+            raise Refused("survey: must be the fingerprint of the questionnaire")
         if sent["survey"] != self.survey:
-            raise NotASheet(_OUTDATED, 409)
+            raise Refused(_OUTDATED, 409)
         code = sent.pop("invitation", None) if self.invitations is not None else None
         if "invitation" in sent:
-            raise NotASheet("invitation: this survey takes sheets without: leave the field out")
+            raise Refused("invitation: this survey takes sheets without: leave the field out")
         if set(sent) != set(_FIELDS):
-            raise NotASheet(f"must have the fields {', '.join(_FIELDS)}, and no others")
+            raise Refused(f"must have the fields {', '.join(_FIELDS)}, and no others")
         token = sent["token"]
         if not isinstance(token, str) or not _TOKEN.fullmatch(token):
-            raise NotASheet("token: must be 32 hexadecimal digits")
+            raise Refused("token: must be 32 hexadecimal digits")
         known = None
         if self.invitations is not None:
             compare = "compare it with the one that you were given"
             if code is None:
                 why = "invitation: this survey takes sheets with a code only"
-                raise NotASheet(why, 403, "code")
+                raise Refused(why, 403, reason="code")
             try:
-                known = self.invitations.find(invitation_code(code))
-            except Refused:
+                known = self.invitations.find(portable.invitation_code(code))
+            except portable.Refused:
                 why = f"invitation: a typing error in the code: {compare}"
-                raise NotASheet(why, 403, "code") from None
+                raise Refused(why, 403, reason="code") from None
             if known is None:
-                raise NotASheet(f"invitation: no code of this survey: {compare}", 403, "code")
+                raise Refused(f"invitation: no code of this survey: {compare}", 403, reason="code")
         reports = self._reports(_object(sent["sheet"], "sheet"))
         taken = bytes.fromhex(token), json.dumps(reports, separators=(",", ":"))
         return taken if known is None else (*taken, known)
@@ -251,27 +251,27 @@ class Checks:
         sent = _object(_json(body), "the message")
         expected = {"format": WITHDRAWAL, "version": VERSION, "survey": self.survey}
         if sent.get("format") == WITHDRAWAL and sent.get("survey") != self.survey:
-            raise NotASheet(_OUTDATED, 409)
+            raise Refused(_OUTDATED, 409)
         if sent != expected or not _is(sent["version"], VERSION):
-            raise NotASheet(f'must be an object of format "{WITHDRAWAL}", version and survey')
+            raise Refused(f'must be an object of format "{WITHDRAWAL}", version and survey')
 
     def _reports(self, sheet: dict[str, Any]) -> list[Any]:
         """The reports of a sheet, in the order of the questions."""
         if sheet.keys() != self._names:
-            raise NotASheet("sheet: must have a report, or null, for every question, and no other")
+            raise Refused("sheet: must have a report, or null, for every question, and no other")
         reports = []
         asked = missing = private = 0
         for item in self.items:
             report = sheet[item.name]
             if report is not None and not item.shape.fits(report):
-                raise NotASheet(f"sheet: the report to {item.name!r} is none of its mechanism")
+                raise Refused(f"sheet: the report to {item.name!r} is none of its mechanism")
             reports.append(report)
             private += item.private
             asked += item.private and report is not None
             missing += item.private and report is None and not item.always
         ask = private if self.ask is None else self.ask
         if not asked <= ask <= asked + missing:
-            raise NotASheet(f"sheet: {ask} private questions are asked, not as many as here")
+            raise Refused(f"sheet: {ask} private questions are asked, not as many as here")
         return reports
 
 
@@ -281,7 +281,7 @@ def _is(value: object, number: int) -> bool:
 
 def _object(value: object, what: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise NotASheet(f"{what}: must be an object")
+        raise Refused(f"{what}: must be an object")
     return value
 
 
@@ -289,21 +289,21 @@ def _json(body: bytes) -> object:
     """JSON in UTF-8, strictly: no field twice, no NaN, no number that only some programs read."""
 
     def no_number(text: str) -> NoReturn:
-        raise NotASheet("must not have numbers that are not finite")
+        raise Refused("must not have numbers that are not finite")
 
     def fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         made = dict(pairs)
         if len(made) < len(pairs):
-            raise NotASheet("must not have a field twice")
+            raise Refused("must not have a field twice")
         return made
 
     try:
         text = body.decode("utf-8")
         return json.loads(text, object_pairs_hook=fields, parse_constant=no_number)
-    except NotASheet:
+    except Refused:
         raise
     except (ValueError, RecursionError):  # json.JSONDecodeError and UnicodeDecodeError among them
-        raise NotASheet("must be JSON in UTF-8") from None
+        raise Refused("must be JSON in UTF-8") from None
 
 
 # -- What a report of one question can be: texts, bits, cohorts and grams, in plain Python --------

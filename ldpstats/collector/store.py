@@ -46,7 +46,7 @@ from ldpstats.collector.files import HOUR, Tables, compared, fault_of, named, ta
 from ldpstats.engines.parquet import found_files
 from ldpstats.errors import InvalidArgument, MechanismMismatch
 from ldpstats.io.specifications import is_format, json_document
-from ldpstats.io.storage import FilePath, checked_path, refusal, replacing_all
+from ldpstats.io.storage import FilePath, checked_path, flush_folder, refusal, replacing_all
 from ldpstats.survey.data import QUESTIONNAIRE_FILE
 from ldpstats.survey.questionnaire import Questionnaire
 
@@ -173,11 +173,9 @@ class Store:
                 return 0
             self._unsettled = True
             sheets = self._marked()
-            with self._undone():
-                temporary = self._private(f"{token_hex(8)}.parquet")
+            with self._undone() as temporary:
                 self.tables.write(sheets, temporary)
                 self._placed(temporary, len(sheets), ())
-            self._settle()
             return len(sheets)
 
     def merge(self) -> int:
@@ -191,14 +189,12 @@ class Store:
                 if len(files) < 2:
                     return merged
                 self._unsettled = True
-                with self._undone():
-                    temporary = self._private(f"{token_hex(8)}.parquet")
+                with self._undone() as temporary:
                     self.tables.merge([self.folder / name for name in files], temporary)
                     sheets = sum(files.values())
-                    if self.tables.about(temporary).sheets != sheets:
+                    if self.tables.about(temporary).n != sheets:
                         raise OSError("files have other sheets than their record says")
                     self._placed(temporary, sheets, files)
-                self._settle()
                 self._remove_replaced()
                 merged += len(files)
 
@@ -249,10 +245,10 @@ class Store:
             self.failing = False
 
     @contextmanager
-    def _undone(self) -> Iterator[None]:
-        """Undo a file that cannot be written, or placed."""
+    def _undone(self) -> Iterator[Path]:
+        """The name of a new file, to be written and placed; undo one for which that fails."""
         try:
-            yield
+            yield self._private(f"{token_hex(8)}.parquet")
         except Exception as error:  # the sheets wait, or stay where they are, whatever it was
             self.stuck = True
             with suppress(OSError):
@@ -262,6 +258,7 @@ class Store:
             reason = str(error) if is_file else type(error).__name__
             raise DiskFailure(reason) from None
         self.stuck = False
+        self._settle()
 
     def _check_place(self) -> None:
         """A file that was removed can be written on, until it is closed."""
@@ -522,15 +519,6 @@ def opened_folder(path: FilePath, sheet: Questionnaire) -> Path:
     sheet.to_json(own)
     flush_folder(folder.parent)
     return folder
-
-
-def flush_folder(folder: Path) -> None:
-    """Write the names in a folder to the disk."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 # -- Rows that wait, at random places of a table of a database: where a row is says nothing -------

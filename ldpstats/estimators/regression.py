@@ -94,16 +94,11 @@ class Objective(Protocol):
 class Found:
     """The highest maximum, and what else was met.
 
-    Parameters
-    ----------
-    maximum : Maximum
-    n_maxima : int
-        Distinct local maxima that the starts led to.
-    flat : array, shape (2, p), or None
-        Of directions in which the likelihood does not fall although nothing more is known: the
-        maximum is at infinity. First the part that each standardised parameter has in them, less
-        what leaves the parameter itself as it is; then how far the parameter itself goes along,
-        as a constant goes with covariates that are not centred. None where the maximum is finite.
+    `n_maxima` counts the distinct local maxima that starts led to. `flat`, (2, p), is of directions
+    in which the likelihood does not fall although nothing more is known: the maximum is at
+    infinity. First the part that each standardised parameter has in them, less what leaves the
+    parameter itself as it is; then how far the parameter itself goes along, as a constant goes with
+    covariates that are not centred. None where the maximum is finite.
     """
 
     maximum: Maximum
@@ -522,18 +517,8 @@ _ALONE = 1e-10  # one minus the leverage of a row that alone determines a coeffi
 class LeastSquares:
     """A fit by (weighted) least squares.
 
-    Parameters
-    ----------
-    beta : array, shape (p,)
-    X : array, shape (n, p)
-    y : array, shape (n,)
-        The response, without the offset.
-    times : array, shape (n,)
-        How many respondents each row stands for.
-    weights : array, shape (n,)
-        Weight of each respondent.
-    inverse : array, shape (p, p)
-        Of the weighted cross products of X.
+    `times`, (n,), are how many respondents each row stands for, `weights` those of a respondent;
+    `y` is without the offset, and `inverse`, (p, p), that of the weighted cross products of X.
     """
 
     beta: Array
@@ -582,19 +567,7 @@ class LeastSquares:
         return np.asarray(self.weights * np.einsum("ij,jk,ik->i", self.X, self.inverse, self.X))
 
     def covariance(self, kind: str) -> Array:
-        """Covariance of the coefficients, shape (p, p).
-
-        Parameters
-        ----------
-        kind : str
-            One of `COVARIANCES`, but "cluster".
-
-        Raises
-        ------
-        NotAvailable
-            If "HC2" or "HC3" meets a row that alone determines a coefficient, or there are no
-            more respondents than coefficients.
-        """
+        """Covariance of the coefficients, (p, p); `kind` is one of `COVARIANCES` but "cluster"."""
         if kind in ("nonrobust", "HC1"):
             self.refuse_saturated()
         if kind == "nonrobust":
@@ -851,13 +824,8 @@ _MOST = 3  # parameters up to which the penalty's second derivatives are taken a
 class Penalised:
     """The objective ``l(theta) + log det I(theta) / 2``.
 
-    Parameters
-    ----------
-    likelihood : RegressionLikelihood
-    information : ExpectedInformation
-        Of the first parameters, those of the outcome.
-    bend : array, shape (m, m), optional
-        Second derivatives of the penalty that do for all theta: they steer steps only.
+    The information is of the first m parameters, those of the outcome. `bend`, (m, m), are second
+    derivatives of the penalty that do for all theta: they steer steps only.
     """
 
     likelihood: RegressionLikelihood

@@ -30,7 +30,7 @@ from ldpstats.arguments import level
 from ldpstats.errors import InvalidArgument
 from ldpstats.inference.binomial import checked_tallies
 from ldpstats.inference.tables.permutation import Cumulants, Spread, blocks_of
-from ldpstats.inference.tails import chi2_pvalue
+from ldpstats.inference.tails import bisected, chi2_pvalue
 
 __all__ = [
     "ReportSums",
@@ -188,11 +188,7 @@ def edge_binomial(
             terms = base[at], slope[at], below, count, n[at]
             near, far = np.full(at.size, 1.0 - side), np.full(at.size, float(side))
             goal = log_half + _log_tail(near, *terms)
-            for _ in range(_STEPS):
-                middle = 0.5 * (near + far)
-                more = _log_tail(middle, *terms) > goal
-                near, far = np.where(more, middle, near), np.where(more, far, middle)
-            ends[at, side] = far
+            ends[at, side] = bisected(_more_probable, near, far, _STEPS, goal, *terms)[1]
     return ends
 
 
@@ -219,6 +215,11 @@ def _log_tail(v: Array, base: Array, slope: Array, below: Any, t: Array, n: Arra
             np.log(np.maximum(tail, 1e-300)),
             log_ndtr(-np.sqrt(2 * np.maximum(deviance, 0.0))),
         )
+
+
+def _more_probable(v: Array, goal: Array, *terms: Any) -> Array:
+    """Whether the tail at the frequencies v is above its goal, on the scale of logarithms."""
+    return np.asarray(_log_tail(v, *terms) > goal)
 
 
 # -- Chi-square statistics of few reports ---------------------------------------------------------

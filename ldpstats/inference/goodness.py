@@ -5,12 +5,6 @@ small. Tests of the channel use what the law of the reports satisfies for every 
 use the counts of reports, never n times an estimate, with which Pearson's statistic almost always
 rejects a true hypothesis. Chi-square statistics come as (statistic, df), normal ones as (z,
 p-value).
-
-Whether estimates tell more of shares than that they are shares (`is_fine`): if their variances add
-up to more than the `spread` of shares that are drawn evenly from the simplex, the guess that all
-are equal has, on average over such shares, a smaller mean square error than the estimates. For two
-categories the limit is the standard error of a uniform guess on [0, 1], .29; for many it is about
-1/k, the average share.
 """
 
 from __future__ import annotations
@@ -26,7 +20,7 @@ from ldpstats.inference.binomial import binomial_excess
 from ldpstats.inference.boundary import form_cumulants
 from ldpstats.inference.information import observed_tangent_inverse
 from ldpstats.inference.tails import chi2_pvalue, normal_pvalue, skewed_pvalue, two_sided
-from ldpstats.inference.tests import count_array, quadratic, reject
+from ldpstats.inference.tests import count_array, quadratic
 from ldpstats.likelihood.covariance import Covariance, finite_array, probabilities
 
 __all__ = [
@@ -37,18 +31,14 @@ __all__ = [
     "channel_fit",
     "given_distribution",
     "group_sums",
-    "is_fine",
     "negative_estimates",
     "pearson_given",
     "popcount_fit",
     "popcount_law",
     "popcount_pvalue",
     "rare_groups",
-    "reports_needed",
     "several_samples_pearson",
     "several_samples_wald",
-    "spread",
-    "stands_out",
     "two_sample_pearson",
     "two_sample_wald",
 ]
@@ -553,34 +543,6 @@ def several_samples_wald(
             mean = mean - (mean - np.asarray(estimate)) @ share.T
             V = Covariance.dense(dense - share @ dense)
     return statistic, df
-
-
-# -- Whether estimated shares say more than that they are shares ----------------------------------
-
-
-_LEVEL = 0.05  # family-wise, at which a category stands out
-
-
-def spread(k: int) -> float:
-    """Summed variance of k shares that are drawn evenly from the simplex; of a single one 1/12."""
-    return (k - 1.0) / (k * (k + 1.0)) if k > 1 else 1.0 / 12.0
-
-
-def is_fine(variances: npt.ArrayLike) -> bool:
-    """Whether estimates with these variances, (k,), tell more of shares than the simplex does."""
-    total = np.asarray(variances, dtype=np.float64)
-    return bool(total.sum() <= spread(total.size))
-
-
-def stands_out(pvalues: npt.ArrayLike) -> bool:
-    """Whether some category stands out: p-values, (k,), of p = 0, by Bonferroni's rule at .05."""
-    return bool(reject(pvalues, _LEVEL).any())
-
-
-def reports_needed(variances: npt.ArrayLike, nobs: int) -> float:
-    """Reports with which variances, (k,), now of `nobs` reports, add up to the `spread`."""
-    total = np.asarray(variances, dtype=np.float64)
-    return float(nobs * total.sum() / spread(total.size))
 
 
 # -- Pooling of cells with small expected counts --------------------------------------------------

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +30,7 @@ from ldpstats.inference.binomial import exact_binomial, wilson
 from ldpstats.inference.boundary import clip_unit, edge_binomial, edge_normal, edge_range
 from ldpstats.inference.tails import (
     CellLaw,
+    bisected,
     chi2_critical,
     continuity,
     normal_critical,
@@ -420,20 +422,18 @@ def inverted(
         raise InvalidArgument("estimate", x, "must not hold NaN")
     edges = [np.clip(x, *span), np.full(x.shape, span[0]), np.full(x.shape, span[1])]
     reach = span[1] - span[0] + 40.0 * np.max([law(v)[0] for v in edges], axis=0)
-    far_ends, ends = (np.minimum(x, span[0]) - reach, np.maximum(x, span[1]) + reach), []
+    far_ends = np.minimum(x, span[0]) - reach, np.maximum(x, span[1]) + reach
+
+    def accepted(v: Array, sign: float) -> Any:
+        se, skewness = law(np.clip(v, *span))[:2]
+        excess = sign * (x - v) - se * continuity(skewness)
+        z = np.divide(excess, se, out=np.zeros(excess.shape), where=se > 0)
+        certain = np.where(excess > 0, 0.0, 1.0)
+        return np.where(se > 0, skewed_pvalue(z, sign * skewness), certain) > half
+
+    ends = []
     for sign, far in zip((1.0, -1.0), far_ends, strict=True):
-        inside, outside = x.copy(), far
-        for _ in range(_STEPS):
-            middle = 0.5 * (inside + outside)
-            se, skewness = law(np.clip(middle, *span))[:2]
-            step = se * continuity(skewness)
-            excess = sign * (x - middle) - step
-            z = np.divide(excess, se, out=np.zeros(excess.shape), where=se > 0)
-            certain = np.where(excess > 0, 0.0, 1.0)
-            accepted = np.where(se > 0, skewed_pvalue(z, sign * skewness), certain) > half
-            inside = np.where(accepted, middle, inside)
-            outside = np.where(accepted, outside, middle)
-        ends.append(inside)
+        ends.append(bisected(accepted, x, far, _STEPS, sign)[0])
     return np.stack(ends, axis=-1)
 
 

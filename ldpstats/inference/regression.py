@@ -205,10 +205,9 @@ def design_meat(sample: Sample, scores: Array, at: Codes) -> Array:
 
     Finite population corrections are not used: coefficients describe a law, not a population.
     """
-    none = np.zeros((scores.shape[1], scores.shape[1]))
     free = sample.without_corrections()
     free.refuse_single_units()
-    totals = estimated_totals(free, Scores(((at, scores),)), none, none)
+    totals = estimated_totals(free, Scores(((at, scores),)))
     return totals.covariance_of(Ratios(np.eye(scores.shape[1])))
 
 

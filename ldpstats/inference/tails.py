@@ -12,7 +12,9 @@ cumulants (`CellLaw`); beyond [0, 1] with the law at the nearer end.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +26,7 @@ from ldpstats.likelihood.covariance import finite_array
 
 __all__ = [
     "CellLaw",
+    "bisected",
     "chi2_critical",
     "chi2_pvalue",
     "continuity",
@@ -255,6 +258,17 @@ def chi2_pvalue(statistic: npt.ArrayLike, df: npt.ArrayLike) -> Array:
     return np.where(nu > 0, chdtrc(np.maximum(nu, 1), x), np.where(x > 0, 0.0, 1.0))
 
 
+def bisected(
+    holds: Callable[..., Any], inside: Array, outside: Array, steps: int, *rest: Any
+) -> tuple[Array, Array]:
+    """Both ends after so many halvings: ``holds(v, *rest)`` is true inside, and not outside."""
+    for _ in range(steps):
+        middle = 0.5 * (inside + outside)
+        held = holds(middle, *rest)
+        inside, outside = np.where(held, middle, inside), np.where(held, outside, middle)
+    return inside, outside
+
+
 # -- Score intervals of linear estimates whose variance and skewness depend on the frequency ------
 
 
@@ -352,23 +366,21 @@ class CellLaw(Document):
             np.abs(self.variance).sum(axis=1)
         ) + self.step
         start, ends = np.asarray(estimate, dtype=np.float64), []
-        for upper in (True, False):
-            side = -1.0 if upper else 1.0
+
+        def accepted(far: Array, upper: bool, side: float) -> Any:
+            return self.tail(start, start + side * far, upper) > half
+
+        for upper, side in ((True, -1.0), (False, 1.0)):
             # accepted theta may lie apart from the estimate, whose variance may grow with theta:
             # look for the outermost one
             inside, outside = np.zeros(start.size), reach * 0.5**_HALVINGS
             for halvings in range(_HALVINGS, 0, -1):
                 farther = reach * 0.5 ** (halvings - 1)
-                accepted = self.tail(start, start + side * outside, upper) > half
-                inside = np.where(accepted, outside, inside)
+                inside = np.where(accepted(outside, upper, side), outside, inside)
                 outside = farther
             outside = np.where(inside > 0.0, 2.0 * inside, reach * 0.5**_HALVINGS)
-            for _ in range(_STEPS):
-                middle = (inside + outside) / 2.0
-                accepted = self.tail(start, start + side * middle, upper) > half
-                inside = np.where(accepted, middle, inside)
-                outside = np.where(accepted, outside, middle)
-            ends.append(start + side * inside)
+            end = bisected(accepted, inside, outside, _STEPS, upper, side)[0]
+            ends.append(start + side * end)
         return np.stack(ends, axis=-1)
 
     def pvalues(self, estimate: Array, value: float = 0.0, two_sided: bool = True) -> Array:

@@ -20,7 +20,7 @@ from ldpstats.documents import Document
 from ldpstats.errors import InvalidArgument, NotIdentified
 from ldpstats.inference.binomial import binomial_deficit, binomial_excess
 from ldpstats.inference.information import checked_inverse, observed_tangent_inverse
-from ldpstats.inference.tails import chi2_pvalue, normal_pvalue
+from ldpstats.inference.tails import bisected, chi2_pvalue, normal_pvalue
 from ldpstats.likelihood.covariance import Covariance, finite_array
 
 __all__ = [
@@ -554,14 +554,13 @@ def selected_intervals(estimate: Array, se: Array, least: Array, alpha: float) -
     bounds, usual = np.empty((x.size, 2)), -float(ndtri(alpha / 2.0))
     # the lower end is far down where the estimate is just above the bound
     far = np.log(2.0 / alpha) / np.maximum((x - c) / s, _CLOSEST)
+    ends = x + s * (usual + 1.0), x - s * (usual + 1.0 + far)
+
+    def above(mean: Array, tail: float) -> Any:
+        return log_ndtr((mean - x) / s) - log_ndtr((mean - c) / s) > np.log(tail)
+
     for side, tail in enumerate((alpha / 2.0, 1.0 - alpha / 2.0)):
-        low, high = x - s * (usual + 1.0 + far), x + s * (usual + 1.0)
-        for _ in range(_STEPS):
-            middle = 0.5 * (low + high)
-            log = log_ndtr((middle - x) / s) - log_ndtr((middle - c) / s)
-            above = log > np.log(tail)
-            low, high = np.where(above, low, middle), np.where(above, middle, high)
-        bounds[:, side] = 0.5 * (low + high)
+        bounds[:, side] = 0.5 * np.add(*bisected(above, *ends, _STEPS, tail))
     return bounds
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -59,7 +59,8 @@ def read_counts(
     mechanism : Mechanism
         The mechanism that made the reports.
     column : str
-        Column of reports: output labels, or bits as text such as "0110" or as bytes (`io.layout`).
+        Column of reports: output labels, or bits as text such as "0110" or as bytes; see
+        `reports.layout`.
     count : str, optional
         Column of whole counts, where a row stands for several equal reports.
     cohort : str, optional
@@ -220,12 +221,8 @@ def read_joint_counts(
         Refuse missing reports and respondents who are not in every table; or leave out and count
         respondents without a report on every variable: their number is the `n_missing` of each
         element of `JointCounts.reports`.
-    na : sequence of str
-        Text that means a missing report too.
-    most_bytes : int
-        Memory that distinct reports may fill.
-    chunk_rows, advance
-        As in `read_column`.
+    na, most_bytes, chunk_rows, advance
+        As in `read_counts`.
 
     Returns
     -------
@@ -306,11 +303,6 @@ def _share(advance: Advance | None, v: int, d: int) -> Advance | None:
     return None if advance is None else lambda fraction: advance((v + fraction) / d)
 
 
-def _taken(reports: Reports, rows: Array, n_missing: int) -> Reports:
-    cohort = None if reports.cohort is None else reports.cohort[rows]
-    return replace(reports, y=reports.y[rows], cohort=cohort, n_missing=n_missing)
-
-
 # -- one table -------------------------------------------------------------------------------------
 
 
@@ -333,13 +325,9 @@ def _streamed(
     how: dict[str, Any] = {"optional": optional, "codes": used + optional}
     for frame in table_chunks(path, used, chunk_rows, advance, **how):
         n = counts_of(path, count, frame, done)
+        reports_in_all(f"{path}, column {count!r}", n)
         found = [part.read(frame, done) for part in variables]
-        kept = ~np.any([absent for _, absent in found], axis=0)
-        lost = reports_in_all(f"{path}, column {count!r}", n[~kept])
-        parts = [_taken(reports, kept[~absent], lost) for reports, absent in found]
-        # equal rows of the file show that the reports match, though some were left out
-        rows = [np.flatnonzero(kept)] * len(parts)
-        total.add(JointCounts(parts, n[kept], ids=rows).tally())
+        total.add(JointCounts.of_rows([(reports, ~absent) for reports, absent in found], n).tally())
         done += len(frame)
     counts: JointCounts = total.value()
     return counts
@@ -421,11 +409,9 @@ def _matched(tables: Sequence[_Table], strict: bool) -> JointCounts:
     if strict:
         _refuse_strangers(tables, everyone, rows)
     # the last place serves row -1, of respondents who are not in the table
-    place = np.array([np.append(t.place, -1)[at] for t, at in zip(tables, rows, strict=True)])
-    kept = (place >= 0).all(axis=0)
-    lost = len(everyone) - int(kept.sum())
-    parts = [_taken(t.reports, at[kept], lost) for t, at in zip(tables, place, strict=True)]
-    return JointCounts(parts, ids=[np.flatnonzero(kept)] * len(parts)).tally()
+    places = [np.append(table.place, -1)[at] for table, at in zip(tables, rows, strict=True)]
+    parts = [(t.reports[at[at >= 0]], at >= 0) for t, at in zip(tables, places, strict=True)]
+    return JointCounts.of_rows(parts).tally()
 
 
 def _refuse_strangers(tables: Sequence[_Table], everyone: Array, rows: Array) -> None:

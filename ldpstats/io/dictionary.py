@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,15 +18,10 @@ from ldpstats.io.reports import (
     SURVEY_COLUMNS,
     SURVEY_FINGERPRINT,
     SURVEY_FINGERPRINTS,
-    Answers,
-    KeptColumns,
     ReportColumn,
-    check_labels,
+    ReportTable,
     chunks_of,
-    constant,
-    filled,
     read_fingerprints,
-    stored_fingerprint,
     stored_text,
 )
 from ldpstats.io.specifications import check_survey
@@ -35,18 +30,13 @@ from ldpstats.io.tables import (
     CHUNK_ROWS,
     Advance,
     column_metadata,
-    file_format,
     missing_texts,
     names,
     objects,
     present,
     refuse_missing,
-    stored_columns,
-    stored_names,
     table_chunks,
-    write_table,
 )
-from ldpstats.mechanisms.custom import Enumerated
 from ldpstats.models.dictionary.survey import (
     DictionaryClient,
     DictionaryCollector,
@@ -54,10 +44,11 @@ from ldpstats.models.dictionary.survey import (
     DictionarySurvey,
     starts_of,
 )
-from ldpstats.reports.layout import cohort_column
 
 __all__ = [
     "DictionaryTable",
+    "cells_of",
+    "of_fields",
     "privatize_strings",
     "read_dictionary_reports",
     "write_dictionary_reports",
@@ -91,7 +82,7 @@ def read_dictionary_reports(
     missing : {"raise", "count"}
         Refuse rows that are empty in all five columns, or leave them out and count them.
     na : sequence of str
-        Text that means an empty field too, for example ("NA",).
+        Text that means an empty field too.
     chunk_rows, advance
         As in `read_column`.
 
@@ -189,33 +180,14 @@ class DictionaryTable:
         """The reports of a chunk, `done` rows after the start, and which rows are empty, (n,)."""
         na = missing_texts(self.path, self.na)
         read_fingerprints(self.path, frame, SURVEY_FINGERPRINTS, na, self.survey, done)
-        a, no_a = self._positions(self.columns[0], frame, done)
-        b, no_b = self._positions(self.columns[2], frame, done)
-        (first, no_1), (second, no_2), (string, no_3) = [p.read(frame, done) for p in self.parts]
-        blank = np.array([no_a, no_1, no_b, no_2, no_3])  # fields, (5, n)
-        absent = np.asarray(blank.all(axis=0))
-        partly = blank.any(axis=0) & ~absent
-        if partly.any():
-            i = int(np.argmax(partly))
-            column = self.columns[int(np.argmax(blank[:, i]))]
-            raise InvalidArgument(
-                f"{self.path}, column {column!r}, row {done + i + 1}",
-                None,
-                "is missing, but other fields of the row are not: a report has all five",
-            )
-        if (same := np.flatnonzero(a == b)).size:
-            row = done + int(np.flatnonzero(~absent)[same[0]]) + 1
-            raise InvalidArgument(
-                f"{self.path}, column {self.columns[2]!r}, row {row}",
-                self.survey.layout.starts[b[same[0]]],
-                "is also the start of the other gram: the two grams must be at distinct positions",
-            )
-        n_missing = int(absent.sum())
-        parts = first, second, string
-        return DictionaryReports.at_positions(self.survey, a, b, parts, n_missing), absent
+        start_1, start_2 = (self._positions(self.columns[i], frame, done) for i in (0, 2))
+        first, second, string = (part.read(frame, done) for part in self.parts)
+        fields = start_1, first, start_2, second, string
+        where = [f"{self.path}, column {column!r}" for column in self.columns]
+        return of_fields(self.survey, where, fields, done)
 
     def _positions(self, column: str, frame: pd.DataFrame, done: int) -> tuple[Array, Array]:
-        """The positions, counted from 0, of the starts in a column, and which rows have none."""
+        """The positions of the starts in a column, (n,), -1 where missing, and where they are."""
         starts, where = self.survey.layout.starts, f"{self.path}, column {column!r}"
         values, absent = present(where, frame[column], None, missing_texts(self.path, self.na))
         known = {str(start): i for i, start in enumerate(starts)}
@@ -231,13 +203,43 @@ class DictionaryTable:
                 distinct[codes[i]],
                 f"is not the start of a gram: grams of the survey start at {shown}",
             )
-        return positions, absent
+        every = np.full(absent.size, -1, dtype=np.int64)
+        every[~absent] = positions
+        return every, absent
+
+
+def of_fields(
+    survey: DictionarySurvey,
+    where: Sequence[str],
+    fields: Sequence[tuple[Any, npt.NDArray[np.bool_]]],
+    done: int = 0,
+) -> tuple[DictionaryReports, npt.NDArray[np.bool_]]:
+    """Reports from start, gram, start, gram and string, called `where`, and which rows are empty.
+
+    Starts are positions, (n,), the others reports of the rows that have some; each comes with which
+    rows have none, (n,). Rows that lack a field, or have equal starts, are refused.
+    """
+    blank = np.array([none for _, none in fields])  # (5, n)
+    absent: npt.NDArray[np.bool_] = np.asarray(blank.all(axis=0))
+    partly = blank.any(axis=0) & ~absent
+    if partly.any():
+        i = int(np.argmax(partly))
+        remedy = "is missing, but other fields of the row are not: a report has all five"
+        name = where[int(np.argmax(blank[:, i]))]
+        raise InvalidArgument(f"{name}, row {done + i + 1}", None, remedy)
+    a, first, b, second, string = (values for values, _ in fields)
+    same = (a == b) & ~absent
+    if same.any():
+        i = int(np.argmax(same))
+        remedy = "is also the start of the other gram: the two grams must be at distinct positions"
+        raise InvalidArgument(f"{where[2]}, row {done + i + 1}", survey.layout.starts[b[i]], remedy)
+    there = ~absent
+    parts = first, second, string
+    found = DictionaryReports.at_positions(survey, a[there], b[there], parts, int(absent.sum()))
+    return found, absent
 
 
 # -- Files of strings made into files of a dictionary survey's reports ----------------------------
-
-
-_PRIVATIZED = ("gram_1", "gram_2", "string")  # of SURVEY_COLUMNS; the others are starts of grams
 
 
 def write_dictionary_reports(
@@ -255,15 +257,12 @@ def write_dictionary_reports(
         Chunks of one survey's reports. A respondent who gave no answer becomes an empty row.
     path : path-like
         Its columns are those of `DictionaryReports.to_frame`; in Parquet bits are bytes, and
-        cohorts have columns of their own (`io.layout`). The survey's fingerprint goes with
+        cohorts have columns of their own (`reports.layout`). The survey's fingerprint goes with
         them: a CSV file has it in every row, missing answers included, in the column
         `survey_fingerprint`; a Parquet file stores it once. Keep the specification beside the file
         (`write_survey`): without it the reports cannot be analysed.
-    force : bool
-        Whether an existing file may be overwritten.
-    spreadsheet_safe : bool
-        In CSV, put an apostrophe before cells that begin with =, +, - or @, which a spreadsheet
-        would run as a formula; `read_dictionary_reports` leaves it out.
+    force, spreadsheet_safe
+        As in `write_reports`.
 
     Raises
     ------
@@ -278,11 +277,7 @@ def write_dictionary_reports(
     See `read_dictionary_reports`.
     """
     survey, chunks = chunks_of(reports, DictionaryReports, lambda chunk: chunk.survey)
-    frames = (
-        _columns(chunk, np.arange(len(chunk) + chunk.n_missing) >= len(chunk), path)
-        for chunk in chunks
-    )
-    _write(map(pd.DataFrame, frames), survey, path, force=force, spreadsheet_safe=spreadsheet_safe)
+    _table(path, survey).write_chunks(chunks, cells_of, force, spreadsheet_safe)
 
 
 @without_answers
@@ -317,24 +312,8 @@ def privatize_strings(
         Column of true strings.
     client : DictionaryCollector
         From `DictionarySurvey.collector`.
-    keep : sequence of str
-        Other columns to copy beside the reports, unchanged. Reports made before keep their
-        fingerprints.
-    missing : {"raise", "count"}
-        Refuse missing answers, or write an empty report for each, so the file still shows that the
-        answer was missing.
-    na : sequence of str
-        Text that means a missing answer too, for example ("NA",).
-    force : bool
-        Whether existing files may be overwritten.
-    specification : path-like, optional
-        Where to write the specification of the survey; both files appear or neither.
-    spreadsheet_safe : bool
-        In CSV, put an apostrophe before cells that begin with =, +, - or @, which a spreadsheet
-        would run as a formula; `read_dictionary_reports` leaves it out. Not for answers that
-        `keep` leaves for another run: with an open alphabet that run refuses them.
-    chunk_rows, advance
-        As in `read_column`.
+    keep, missing, na, force, specification, spreadsheet_safe, chunk_rows, advance
+        As in `privatize_file`.
 
     Returns
     -------
@@ -364,65 +343,37 @@ def privatize_strings(
     """
     if not isinstance(client, DictionaryCollector | DictionaryClient):
         raise InvalidArgument("client", client, "must be a collector: survey.collector()")
-    beside = map(cohort_column, _PRIVATIZED)
-    own, totals = [*SURVEY_COLUMNS, *beside, SURVEY_FINGERPRINTS], [0, 0]
-    kept = KeptColumns(source, target, names("keep", keep), [column], own, spreadsheet_safe)
-    answers = Answers(kept, None, missing, na, specification)
-    how: dict[str, Any] = {"chunk_rows": chunk_rows, "advance": advance}
-    columns = partial(_columns, path=target)
     remedy = (
         f"must be a string, not empty, of the {len(client.survey.alphabet)} characters of the "
         "alphabet: change such strings, or let replace= put a character of the alphabet for all "
         "others"
     )
-    _write(
-        answers.privatized(client, remedy, columns, totals, **how),
-        client.survey,
-        target,
-        kept.stored,
-        force=force,
-        beside=answers.beside(client.survey),
+    return _table(target, client.survey).privatize(
+        source,
+        column,
+        client,
+        cells_of,
+        None,
+        remedy,
+        keep=keep,
+        missing=missing,
+        na=na,
+        specification=specification,
         spreadsheet_safe=spreadsheet_safe,
+        force=force,
+        chunks={"chunk_rows": chunk_rows, "advance": advance},
     )
-    return totals[0], totals[1]
 
 
-def _columns(
-    reports: DictionaryReports, absent: Array, path: FilePath
-) -> dict[str, pd.Series[Any]]:
-    """Columns with empty rows where a respondent is `absent`, (n,); in CSV the fingerprints too."""
-    parquet = file_format(path) == ".parquet"
-    starts = dict(zip(("start_1", "start_2"), starts_of(reports), strict=True))
-    parts = dict(zip(_PRIVATIZED, (reports.first, reports.second, reports.string), strict=True))
-    table: dict[str, pd.Series[Any]] = {}
-    for name in SURVEY_COLUMNS:
-        part = parts.get(name)
-        if part is None:
-            table[name] = filled(starts[name].tolist(), absent)
-        elif parquet and not isinstance(part.mechanism, Enumerated):
-            table |= stored_columns(name, part, absent)
-        else:
-            table[name] = filled(part.mechanism.report_labels(part).tolist(), absent)
-    if not parquet:
-        table[SURVEY_FINGERPRINTS] = constant(reports.survey.fingerprint, absent.size)
-    return table
+def _table(path: FilePath, survey: DictionarySurvey) -> ReportTable:
+    """The five columns of a survey's reports in a file."""
+    first, second, string = survey.mechanisms
+    parts = zip(SURVEY_COLUMNS, (None, first, None, second, string), strict=True)
+    return ReportTable(path, survey, dict(parts), SURVEY_FINGERPRINTS)
 
 
-def _write(
-    frames: Iterable[pd.DataFrame],
-    survey: DictionarySurvey,
-    path: FilePath,
-    kept: Mapping[str, Mapping[bytes, bytes]] | None = None,
-    **how: Any,
-) -> None:
-    """Write frames with the columns of reports, and what is stored beside `kept` columns."""
-    own = {SURVEY_FINGERPRINT: survey.fingerprint.encode("ascii")}
-    stored: dict[str, Mapping[bytes, bytes]] = {
-        **(kept or {}),
-        **dict.fromkeys(SURVEY_COLUMNS, own),
-    }
-    for name, mechanism in zip(_PRIVATIZED, survey.mechanisms, strict=True):
-        check_labels(path, mechanism, how["spreadsheet_safe"])
-        alone = own | stored_fingerprint(mechanism)  # for whoever reads this column alone
-        stored |= dict.fromkeys(stored_names(name, mechanism), alone)
-    write_table(frames, path, {"start_1": "int64", "start_2": "int64"}, stored, **how)
+def cells_of(reports: DictionaryReports) -> dict[str, Any]:
+    """Starts and reports, by the columns that have them."""
+    start_1, start_2 = (starts.tolist() for starts in starts_of(reports))
+    five = start_1, reports.first, start_2, reports.second, reports.string
+    return dict(zip(SURVEY_COLUMNS, five, strict=True))

@@ -128,9 +128,8 @@ def write_rappor_params(rappor: RAPPOR, path: FilePath, *, force: bool = False) 
     rappor : RAPPOR
         Over an open alphabet. Its hash is not written: unless it is "google", pass it to
         `read_rappor_params`, and give other tools a map (`write_rappor_map`).
-    path : path-like
-    force : bool
-        Whether an existing file may be overwritten.
+    path, force
+        As in `write_reports`.
 
     Raises
     ------
@@ -259,9 +258,8 @@ def write_rappor_map(
     candidates : sequence of str, or CandidateMap
     rappor : RAPPOR
         Over an open alphabet. It hashes the strings.
-    path : path-like
-    force : bool
-        Whether an existing file may be overwritten.
+    path, force
+        As in `write_reports`.
 
     Raises
     ------
@@ -365,9 +363,8 @@ def write_rappor_counts(counts: Counts | BitCounts, path: FilePath, *, force: bo
     ----------
     counts : Counts or BitCounts
         Of RAPPOR over an open alphabet. Missing answers have no place in the file.
-    path : path-like
-    force : bool
-        Whether an existing file may be overwritten.
+    path, force
+        As in `write_reports`.
 
     Raises
     ------
@@ -414,10 +411,8 @@ def read_rappor_reports(
         From `read_rappor_params`.
     missing : {"raise", "count"}
         Refuse empty reports, or count them in `n_missing`.
-    bits : bool
-        Sum the bits instead of keeping the patterns, as in `read_counts`; not of a BooleanRAPPOR.
-    advance : callable, optional
-        Called after each chunk with the fraction of the file that has been read.
+    bits, advance
+        As in `read_counts`; no bits are summed of a BooleanRAPPOR.
 
     Returns
     -------
@@ -468,9 +463,8 @@ def write_rappor_reports(reports: Reports | Counts, path: FilePath, *, force: bo
     reports : Reports or Counts
         Of RAPPOR over an open alphabet; one row a report. Missing answers have no place in the
         file. The columns of clients, Bloom filters and permanent responses stay empty.
-    path : path-like
-    force : bool
-        Whether an existing file may be overwritten.
+    path, force
+        As in `write_reports`.
 
     Raises
     ------

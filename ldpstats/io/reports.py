@@ -27,13 +27,16 @@ from ldpstats.io.storage import (
 from ldpstats.io.tables import (
     CHUNK_ROWS,
     Advance,
+    Cells,
     LabelOf,
     answers_in,
+    arrow_type,
     check_mechanism,
     check_spreadsheet_safe,
     coded,
     cohorts_in,
     column_metadata,
+    columns_of,
     file_format,
     guarded,
     label_of,
@@ -46,10 +49,8 @@ from ldpstats.io.tables import (
     refuse_guarded,
     refuse_missing,
     row_named,
-    stored_columns,
     stored_names,
     table_chunks,
-    taken,
     unguarded,
     write_table,
 )
@@ -70,32 +71,32 @@ from ldpstats.reports.single import Reports
 
 __all__ = [
     "ALREADY",
-    "ARROW_TYPES",
     "FINGERPRINT",
     "STORED_FINGERPRINT",
     "SURVEY_COLUMNS",
     "SURVEY_FINGERPRINT",
     "SURVEY_FINGERPRINTS",
-    "Answers",
     "KeptColumns",
     "ReportColumn",
-    "cell_type",
+    "ReportTable",
+    "arrow_types",
     "check_labels",
     "check_paths",
     "chunks_of",
     "cohort_index",
     "cohort_labels",
     "constant",
-    "filled",
     "is_of_reports",
     "joined_codes",
     "privatize_file",
     "read_candidates",
     "read_fingerprints",
-    "stored_fingerprint",
+    "stored_fingerprints",
     "stored_text",
     "write_reports",
 ]
+
+Array = npt.NDArray[Any]
 
 
 def write_reports(
@@ -105,7 +106,7 @@ def write_reports(
     force: bool = False,
     spreadsheet_safe: bool = False,
 ) -> None:
-    """Write reports to a CSV or Parquet file, in the column `report`; see `io.layout`.
+    """Write reports to a CSV or Parquet file, in the column `report`; see `reports.layout`.
 
     Parameters
     ----------
@@ -143,11 +144,8 @@ def write_reports(
     9
     """
     mechanism, chunks = chunks_of(reports, Reports, lambda chunk: chunk.mechanism)
-    columns = _Columns(mechanism, path, "report")
-    frames = (
-        columns.of(chunk, np.arange(len(chunk) + chunk.n_missing) >= len(chunk)) for chunk in chunks
-    )
-    columns.write(map(pd.DataFrame, frames), force=force, spreadsheet_safe=spreadsheet_safe)
+    table = ReportTable.of(path, "report", mechanism)
+    table.write_chunks(chunks, lambda chunk: {"report": chunk}, force, spreadsheet_safe)
 
 
 @without_answers
@@ -199,9 +197,8 @@ def privatize_file(
     specification : path-like, optional
         Where to write the specification of the mechanism; both files appear or neither.
     spreadsheet_safe : bool
-        In CSV, put an apostrophe before cells that begin with =, +, - or @, which a spreadsheet
-        would run as a formula. `read_counts` takes "'-5" for the label -5. Not for answers that
-        `keep` leaves for another run: with an open alphabet that run refuses them.
+        As in `write_reports`. Not for answers that `keep` leaves for another run: with an open
+        alphabet that run refuses them.
     chunk_rows, advance
         As in `read_column`.
 
@@ -236,22 +233,24 @@ def privatize_file(
     """
     if not isinstance(client, Collector | Client | RAPPORClient):
         raise InvalidArgument("client", client, "must be a collector: mechanism.collector()")
-    mechanism = client.mechanism
     names("name", [name])
-    columns, totals = _Columns(mechanism, target, name), [0, 0]
-    own = [*stored_names(name, mechanism), fingerprint_column(name)]
-    kept = KeptColumns(source, target, names("keep", keep), [column], own, spreadsheet_safe)
-    labels = None if mechanism.is_open else mechanism.labels()
-    answers = Answers(kept, labels, missing, na, specification)
-    how: dict[str, Any] = {"chunk_rows": chunk_rows, "advance": advance}
-    columns.write(
-        answers.privatized(client, _remedy(labels), columns.of, totals, **how),
-        kept.stored,
-        force=force,
-        beside=answers.beside(mechanism),
+    labels = None if client.mechanism.is_open else client.mechanism.labels()
+    table = ReportTable.of(target, name, client.mechanism)
+    return table.privatize(
+        source,
+        column,
+        client,
+        lambda reports: {name: reports},
+        labels,
+        _remedy(labels),
+        keep=keep,
+        missing=missing,
+        na=na,
+        specification=specification,
         spreadsheet_safe=spreadsheet_safe,
+        force=force,
+        chunks={"chunk_rows": chunk_rows, "advance": advance},
     )
-    return totals[0], totals[1]
 
 
 def _remedy(labels: pd.Index[Any] | None) -> str:
@@ -267,29 +266,26 @@ def _remedy(labels: pd.Index[Any] | None) -> str:
 
 
 @dataclass(frozen=True)
-class _Columns:
-    """The columns of a mechanism's reports in a file."""
+class ReportTable:
+    """The columns of reports of a mechanism, or of a survey with several, in a file."""
 
-    mechanism: Mechanism
     path: FilePath
-    name: str  # of the column of reports
+    made_by: Any  # whose fingerprint goes with the reports
+    parts: Mapping[str, Mechanism | None]  # of each column; None for whole numbers beside reports
+    mark: str  # the column of fingerprints, in CSV
 
-    def of(self, reports: Reports, absent: npt.NDArray[np.bool_]) -> dict[str, pd.Series[Any]]:
+    @classmethod
+    def of(cls, path: FilePath, name: str, mechanism: Mechanism) -> ReportTable:
+        """The columns of a mechanism's reports."""
+        return cls(path, mechanism, {name: mechanism}, fingerprint_column(name))
+
+    def columns(self, cells: Cells, absent: Array) -> dict[str, pd.Series[Any]]:
         """A chunk of reports, empty where `absent`, (n,); in CSV with fingerprints."""
         parquet = file_format(self.path) == ".parquet"
-        if parquet:
-            if not isinstance(self.mechanism, Enumerated):
-                return stored_columns(self.name, reports, absent)
-            if cell_type(self.mechanism) is str:  # from codes, not from Python's objects
-                codes = np.full(absent.size, -1, dtype=np.int64)
-                codes[~absent] = reports.y
-                column = taken(codes, self.mechanism.outputs.tolist())
-                return {self.name: pd.Series(column, dtype=pd.ArrowDtype(column.type))}
-        columns = {self.name: filled(self.mechanism.report_labels(reports), absent)}
+        table = columns_of(cells, absent, parquet)
         if not parquet:
-            digits = constant(self.mechanism.fingerprint, absent.size)
-            columns[fingerprint_column(self.name)] = digits
-        return columns
+            table[self.mark] = constant(self.made_by.fingerprint, absent.size)
+        return table
 
     def write(
         self,
@@ -298,11 +294,91 @@ class _Columns:
         **how: Any,
     ) -> None:
         """Write frames with these columns, and what is stored beside `kept` ones; `write_table`."""
-        check_labels(self.path, self.mechanism, how["spreadsheet_safe"])
-        kind = ARROW_TYPES.get(cell_type(self.mechanism), "string")
-        own = stored_names(self.name, self.mechanism)
-        stored = {**(kept or {}), **dict.fromkeys(own, stored_fingerprint(self.mechanism))}
-        write_table(frames, self.path, {self.name: kind}, stored, **how)
+        for mechanism in filter(None, self.parts.values()):
+            check_labels(self.path, mechanism, how["spreadsheet_safe"])
+        survey = None if isinstance(self.made_by, Mechanism) else self.made_by
+        stored = {**(kept or {}), **stored_fingerprints(self.parts, survey)}
+        write_table(frames, self.path, arrow_types(self.parts), stored, **how)
+
+    def write_chunks(
+        self, chunks: Iterable[Any], cells: Callable[[Any], Cells], force: bool, safe: bool
+    ) -> None:
+        """Write chunks of reports; of those who gave no answer, an empty row after each chunk."""
+        frames = (
+            self.columns(cells(chunk), np.arange(len(chunk) + chunk.n_missing) >= len(chunk))
+            for chunk in chunks
+        )
+        self.write(map(pd.DataFrame, frames), force=force, spreadsheet_safe=safe)
+
+    def privatize(
+        self,
+        source: FilePath,
+        answers: str,
+        client: Any,
+        cells: Callable[[Any], Cells],
+        labels: pd.Index[Any] | None,
+        remedy: str,
+        *,
+        keep: Sequence[str],
+        missing: str,
+        na: Sequence[str],
+        specification: FilePath | None,
+        spreadsheet_safe: bool,
+        force: bool,
+        chunks: Mapping[str, Any],
+    ) -> tuple[int, int]:
+        """Privatise a column of answers, among `labels` or any text; reports, and those missing."""
+        own = [*stored_fingerprints(self.parts), self.mark]
+        kept = KeptColumns(source, self.path, names("keep", keep), [answers], own, spreadsheet_safe)
+        one_of("missing", missing, ("raise", "count"))
+        na = names("na", na)
+        check_paths(source, self.path, specification)
+        check_spreadsheet_safe(spreadsheet_safe, self.path)
+        where, totals = f"{source}, column {answers!r}", [0, 0]
+
+        def frames() -> Iterator[pd.DataFrame]:
+            to_label = None if labels is None else label_of(source, labels, na)
+            texts = missing_texts(source, na, () if labels is None else labels)
+            how: Any = {"optional": kept.optional, "secret": True, "codes": [answers]}
+            for frame in table_chunks(source, [answers, *kept.names], **chunks, **how):
+                done = sum(totals)
+                values, absent = present(where, frame[answers], to_label, texts, True)
+                if missing == "raise":
+                    refuse_missing(where, done, absent)
+                named = answers_in(where, done, absent)
+                if labels is None:
+                    refuse_guarded(source, values, named)
+                reports = privatized(client, values, named, remedy)
+                totals[0] += len(reports)
+                totals[1] += int(absent.sum())
+                yield pd.DataFrame(self.columns(cells(reports), absent) | kept.of(frame, done))
+            if not totals[0]:
+                raise refusal(source, "holds no answer: there is nothing to privatise")
+
+        text = {} if specification is None else {specification: specification_text(self.made_by)}
+        more: Any = {"force": force, "beside": text, "spreadsheet_safe": spreadsheet_safe}
+        self.write(frames(), kept.stored, **more)
+        return totals[0], totals[1]
+
+
+def arrow_types(parts: Mapping[str, Mechanism | None]) -> dict[str, str]:
+    """Arrow's type of each column of reports, or of whole numbers beside them."""
+    return {name: "int64" if part is None else arrow_type(part) for name, part in parts.items()}
+
+
+def stored_fingerprints(
+    parts: Mapping[str, Mechanism | None], survey: Any = None
+) -> dict[str, dict[bytes, bytes]]:
+    """What Parquet stores beside these columns: who made the reports; `survey`: of strings."""
+    own = {} if survey is None else {SURVEY_FINGERPRINT: survey.fingerprint.encode("ascii")}
+    stored: dict[str, dict[bytes, bytes]] = {}
+    for column, part in parts.items():
+        if part is None:
+            stored[column] = own
+        else:  # for whoever reads this column alone
+            alone = own | {FINGERPRINT: part.fingerprint.encode("ascii")}
+            stored |= dict.fromkeys(stored_names(column, part), alone)
+    return stored
 
 
 # -- A column of privatised reports in a table: which mechanism made it, and what its fields say ---
@@ -313,25 +389,6 @@ FINGERPRINT = b"ldpstats.fingerprint"  # under this, Parquet stores it beside a 
 SURVEY_COLUMNS = ("start_1", "gram_1", "start_2", "gram_2", "string")
 SURVEY_FINGERPRINT = b"ldpstats.survey"
 SURVEY_FINGERPRINTS = fingerprint_column("survey")  # the column of it in CSV
-
-
-# of columns of reports, by what `cell_type` says; all others are text
-ARROW_TYPES = {int: "int64", float: "double", bool: "bool"}
-
-
-def cell_type(mechanism: Mechanism) -> type:
-    """The type of a mechanism's reports in a table: of its labels (several: `object`), or text."""
-    if not isinstance(mechanism, Enumerated):
-        return str
-    if isinstance(mechanism.outputs, pd.RangeIndex):
-        return int
-    kinds = {type(label) for label in mechanism.outputs.tolist()}
-    return kinds.pop() if len(kinds) == 1 else object
-
-
-def stored_fingerprint(mechanism: Mechanism) -> dict[bytes, bytes]:
-    """What a Parquet file stores beside a column of this mechanism's reports."""
-    return {FINGERPRINT: mechanism.fingerprint.encode("ascii")}
 
 
 def stored_text(stored: Mapping[bytes, bytes], key: bytes) -> str:
@@ -424,54 +481,48 @@ class ReportColumn:
             values, absent = present(self.where, column, self._to_label, self._missing_texts)
         if self.missing == "raise":
             refuse_missing(self.where, done, absent)
-        if isinstance(self.mechanism, Enumerated):
-            if self.mechanism.cohort_names and (apart := self._beside(frame, values)):
-                return self._apart(frame, apart, done)
-            return self._labels(values, self.mechanism.outputs, absent, done)
-        groups = None  # the cohorts of the rows that have a report, if not in the reports' text
-        if (cohort := self._beside(frame, values)) is not None:
-            where = f"{self.path}, column {cohort!r}"
-            groups = cohorts_in(where, self.mechanism, frame[cohort], absent, done)
-        return parsed(self.where, self.mechanism, values, absent, groups, done), absent
+        if not isinstance(self.mechanism, Enumerated):
+            groups = None  # the cohorts of the rows that have a report, if not in the reports' text
+            if (cohort := self._beside(frame, values)) is not None:
+                where = f"{self.path}, column {cohort!r}"
+                groups = cohorts_in(where, self.mechanism, frame[cohort], absent, done)
+            return parsed(self.where, self.mechanism, values, absent, groups, done), absent
+        if self.mechanism.cohort_names and (cohort := self._beside(frame, values)):
+            labels, names = cohort_labels(self.mechanism), cohort_index(self.mechanism)
+            alone = self._codes(self.column, *self._fields(frame, self.column, labels), done)
+            groups = self._codes(cohort, *self._fields(frame, cohort, names), done)
+            columns = {"report": self.column, "cohort": cohort}
+            codes = joined_codes(
+                self.mechanism,
+                alone,
+                groups,
+                lambda i, what: f"{self.path}, column {columns[what]!r}, row {done + i + 1}",
+            )
+        else:
+            codes = self._codes(self.column, self.mechanism.outputs, values, absent, done)
+        blank = codes < 0  # text of blanks alone too, unless it is a label
+        if self.missing == "raise":
+            refuse_missing(self.where, done, blank)
+        return Reports(codes[~blank], self.mechanism), blank
 
-    def _labels(
-        self, values: Any, labels: pd.Index[Any], absent: Any, done: int
-    ) -> tuple[Reports, Any]:
-        """Reports that are labels; text of blanks alone is missing, unless it is a label."""
-        with row_named(self.where, done, values, absent):
+    def _fields(
+        self, frame: pd.DataFrame, column: str, labels: pd.Index[Any]
+    ) -> tuple[pd.Index[Any], Any, Array]:
+        """These labels, the values of a column that are there, and which rows have none."""
+        to_label, where = label_of(self.path, labels, self.na), f"{self.path}, column {column!r}"
+        return labels, *present(where, frame[column], to_label, self._missing_texts)
+
+    def _codes(
+        self, column: str, labels: pd.Index[Any], values: Any, absent: Array, done: int
+    ) -> npt.NDArray[np.int64]:
+        """Places among labels of the values of rows that are not `absent`, (n,); -1 where none."""
+        codes = np.full(absent.size, -1, dtype=np.int64)
+        with row_named(f"{self.path}, column {column!r}", done, values, absent):
             if self.exact:
-                codes = encode("reports", values, labels)[0]
+                codes[~absent] = encode("reports", values, labels)[0]
             else:
-                codes = matched("reports", values, labels)
-        blank = absent.copy()
-        blank[np.flatnonzero(~absent)[codes < 0]] = True
-        if self.missing == "raise":
-            refuse_missing(self.where, done, blank)
-        return Reports(codes[codes >= 0], self.mechanism), blank
-
-    def _apart(self, frame: pd.DataFrame, cohort: str, done: int) -> tuple[Reports, Any]:
-        """Reports that are labels, whose cohorts are in a column of their own."""
-        labels = cohort_labels(self.mechanism)
-        columns = {"report": self.column, "cohort": cohort}
-        known = {"report": labels, "cohort": cohort_index(self.mechanism)}
-        found = {}
-        for what, column in columns.items():
-            where, own = f"{self.path}, column {column!r}", known[what]
-            to_label = label_of(self.path, own, self.na)
-            values, absent = present(where, frame[column], to_label, self._missing_texts)
-            with row_named(where, done, values, absent):
-                codes = matched("reports", values, own)
-            found[what] = np.full(absent.size, -1, dtype=np.int64)
-            found[what][~absent] = codes
-
-        def named(i: int, what: str) -> str:
-            return f"{self.path}, column {columns[what]!r}, row {done + i + 1}"
-
-        joined = joined_codes(self.mechanism, found["report"], found["cohort"], named)
-        blank = joined < 0
-        if self.missing == "raise":
-            refuse_missing(self.where, done, blank)
-        return Reports(joined[~blank], self.mechanism), blank
+                codes[~absent] = matched("reports", values, labels)
+        return codes
 
     def _beside(self, frame: pd.DataFrame, values: Any) -> str | None:
         """The column of cohorts, if they are not in the reports, of which these are `values`."""
@@ -484,7 +535,6 @@ class ReportColumn:
 # -- Tables of true answers made into tables of reports: what all kinds of reports share ----------
 
 
-Array = npt.NDArray[Any]
 T = TypeVar("T")
 
 
@@ -517,13 +567,6 @@ def chunks_of(reports: object, kind: type[T], maker: Callable[[T], Any]) -> tupl
     return made_by, of_one()
 
 
-def filled(cells: Any, absent: Array) -> pd.Series[Any]:
-    """A column with `cells` in this order, and None where a respondent is `absent`, (n,)."""
-    column = np.full(absent.size, None, dtype=object)
-    column[~absent] = cells
-    return pd.Series(column, dtype=object)
-
-
 def check_labels(path: FilePath, mechanism: Mechanism, spreadsheet_safe: bool) -> None:
     """Refuse labels of reports that a file cannot hold or distinguish."""
     if isinstance(mechanism, Enumerated):
@@ -543,65 +586,6 @@ def check_paths(source: FilePath, target: FilePath, beside: FilePath | None) -> 
     for path in [target] if beside is None else [target, beside]:
         if read == os.path.realpath(checked_path(path)):
             raise refusal(path, "is the file that is read: write to another one")
-
-
-@dataclass(frozen=True)
-class Answers:
-    """A column of true answers, and what goes into the table of reports with them."""
-
-    kept: KeptColumns  # the tables, the column of answers, and the columns that are copied
-    labels: pd.Index[Any] | None  # the possible answers; None where any text is one
-    missing: str  # "raise" or "count"
-    na: Sequence[str]
-    specification: FilePath | None  # where to write it, together with the table
-
-    def __post_init__(self) -> None:
-        one_of("missing", self.missing, ("raise", "count"))
-        object.__setattr__(self, "na", names("na", self.na))
-        check_paths(self.kept.source, self.kept.target, self.specification)
-        check_spreadsheet_safe(self.kept.spreadsheet_safe, self.kept.target)
-
-    def beside(self, made_by: Any) -> dict[FilePath, str]:
-        """The text of the file of the specification, if there is one."""
-        path = self.specification
-        return {} if path is None else {path: specification_text(made_by)}
-
-    @cached_property
-    def _to_label(self) -> LabelOf | None:
-        return None if self.labels is None else label_of(self.kept.source, self.labels, self.na)
-
-    @cached_property
-    def _missing_texts(self) -> list[str]:
-        return missing_texts(self.kept.source, self.na, () if self.labels is None else self.labels)
-
-    def privatized(
-        self,
-        client: Any,
-        remedy: str,
-        columns: Callable[[Any, Array], dict[str, pd.Series[Any]]],
-        totals: list[int],
-        **how: Any,
-    ) -> Iterator[pd.DataFrame]:
-        """The chunks of the table of reports."""
-        kept, source = self.kept, self.kept.source
-        (answers,) = kept.answers
-        where = f"{source}, column {answers!r}"
-        how |= {"optional": kept.optional, "secret": True, "codes": [answers]}
-        for frame in table_chunks(source, [answers, *kept.names], **how):
-            done = sum(totals)
-            column = frame[answers]
-            values, absent = present(where, column, self._to_label, self._missing_texts, True)
-            if self.missing == "raise":
-                refuse_missing(where, done, absent)
-            named = answers_in(where, done, absent)
-            if self.labels is None:
-                refuse_guarded(source, values, named)
-            reports = privatized(client, values, named, remedy)
-            totals[0] += len(reports)
-            totals[1] += int(absent.sum())
-            yield pd.DataFrame(columns(reports, absent) | kept.of(frame, done))
-        if not totals[0]:
-            raise refusal(source, "holds no answer: there is nothing to privatise")
 
 
 # -- A list of candidates as a text file ----------------------------------------------------------

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ldpstats.errors import InvalidArgument
@@ -57,33 +59,38 @@ def read_mechanism(path: FilePath) -> Mechanism:
     ...     print(read_mechanism(f"{folder}/spec.json"))
     KRR(k=2, epsilon=1)
     """
+    other = "is the specification of a survey of strings, not of a mechanism"
+    mechanism: Mechanism = _specified(path, "mechanism", mechanism_from_dict, {SURVEY: other})
+    return mechanism
+
+
+def _specified(
+    path: FilePath, what: str, read: Callable[[Any], Any], others: Mapping[str, str]
+) -> Any:
+    """What a file specifies, as `read`; files of `others` are refused, by their format."""
     document = json_document(path)
-    if is_format(document, SURVEY):
-        raise refusal(path, "is the specification of a survey of strings, not of a mechanism")
-    if is_format(document, QUESTIONNAIRE):
-        raise refusal(path, _SHEET)
+    for kind, remedy in {**others, QUESTIONNAIRE: _SHEET}.items():
+        if is_format(document, kind):
+            raise refusal(path, remedy)
     try:
-        return mechanism_from_dict(document)
+        return read(document)
     except (ValueError, OverflowError, RecursionError) as error:
-        raise refusal(path, f"is not the specification of a mechanism ({error})") from None
+        raise refusal(path, f"is not the specification of a {what} ({error})") from None
 
 
 def json_document(path: FilePath) -> Any:
     """What a JSON file holds."""
     with reading(path), open(path, encoding="utf-8-sig") as file:
-        text = file.read()
+        return json_text(file.read(), "path", os.fspath(path))
+
+
+def json_text(text: str, name: str = "text", shown: object = None) -> Any:
+    """What JSON text holds; an error calls it `name` and shows it, or what is `shown`."""
     try:
         return json.loads(text, object_pairs_hook=_distinct)
     except (ValueError, RecursionError) as error:
-        raise refusal(path, f"is not a specification ({error})") from None
-
-
-def json_text(text: str) -> Any:
-    """What JSON text holds."""
-    try:
-        return json.loads(text, object_pairs_hook=_distinct)
-    except (ValueError, RecursionError) as error:
-        raise InvalidArgument("text", text, f"is not a specification ({error})") from None
+        given = text if shown is None else shown
+        raise InvalidArgument(name, given, f"is not a specification ({error})") from None
 
 
 def is_format(document: Any, name: str) -> bool:
@@ -104,9 +111,8 @@ def write_mechanism(mechanism: Mechanism, path: FilePath, *, force: bool = False
     Parameters
     ----------
     mechanism : Mechanism
-    path : path-like
-    force : bool
-        Whether an existing file may be overwritten.
+    path, force
+        As in `write_reports`.
 
     Raises
     ------
@@ -118,8 +124,12 @@ def write_mechanism(mechanism: Mechanism, path: FilePath, *, force: bool = False
     See `read_mechanism`.
     """
     check_mechanism(mechanism)
+    _write(mechanism, path, force)
+
+
+def _write(made_by: Mechanism | DictionarySurvey, path: FilePath, force: bool) -> None:
     with replacing(path, force) as temporary:
-        temporary.write_text(specification_text(mechanism), encoding="utf-8")
+        temporary.write_text(specification_text(made_by), encoding="utf-8")
 
 
 def specification_text(made_by: Mechanism | DictionarySurvey) -> str:
@@ -153,15 +163,11 @@ def read_survey(path: FilePath) -> DictionarySurvey:
     ...     print(read_survey(f"{folder}/survey.json"))
     DictionarySurvey(length=6, 2-grams, alphabet of 3, epsilon=6)
     """
-    document = json_document(path)
-    if is_format(document, MECHANISM):
-        raise refusal(path, "is the specification of a mechanism, not of a survey")
-    if is_format(document, QUESTIONNAIRE):
-        raise refusal(path, _SHEET)
-    try:
-        return DictionarySurvey.from_dict(document)
-    except (ValueError, OverflowError, RecursionError) as error:
-        raise refusal(path, f"is not the specification of a survey ({error})") from None
+    other = "is the specification of a mechanism, not of a survey"
+    survey: DictionarySurvey = _specified(
+        path, "survey", DictionarySurvey.from_dict, {MECHANISM: other}
+    )
+    return survey
 
 
 def is_survey(path: FilePath) -> bool:
@@ -190,9 +196,8 @@ def write_survey(survey: DictionarySurvey, path: FilePath, *, force: bool = Fals
     Parameters
     ----------
     survey : DictionarySurvey
-    path : path-like
-    force : bool
-        Whether an existing file may be overwritten.
+    path, force
+        As in `write_reports`.
 
     Raises
     ------
@@ -204,8 +209,7 @@ def write_survey(survey: DictionarySurvey, path: FilePath, *, force: bool = Fals
     See `read_survey`.
     """
     check_survey(survey)
-    with replacing(path, force) as temporary:
-        temporary.write_text(specification_text(survey), encoding="utf-8")
+    _write(survey, path, force)
 
 
 def check_survey(survey: object) -> None:

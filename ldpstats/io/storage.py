@@ -17,8 +17,6 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import wraps
-from inspect import signature
 from pathlib import Path
 from types import FrameType
 from typing import Any, ParamSpec, TypeVar
@@ -26,7 +24,7 @@ from typing import Any, ParamSpec, TypeVar
 import numpy.typing as npt
 
 from ldpstats.arguments import boolean
-from ldpstats.clients.device import bare
+from ldpstats.clients.device import stripped
 from ldpstats.errors import HIDDEN, BudgetSpent, InvalidArgument, LDPError, NotAvailable
 
 __all__ = [
@@ -34,6 +32,7 @@ __all__ = [
     "Permissions",
     "checked_path",
     "cleaning_up",
+    "flush_folder",
     "privatized",
     "reading",
     "refusal",
@@ -199,11 +198,16 @@ def _commit(targets: Sequence[_Target], permissions: Sequence[Permissions]) -> N
                 os.unlink(target.backup)
     for folder in folders:  # write the names in it to the disk, if the system can
         with suppress(OSError):
-            handle = os.open(folder, os.O_RDONLY)
-            try:
-                os.fsync(handle)
-            finally:
-                os.close(handle)
+            flush_folder(folder)
+
+
+def flush_folder(folder: FilePath) -> None:
+    """Write the names in a folder to the disk."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _undo(begun: Sequence[tuple[_Target, tuple[int, int]]]) -> None:
@@ -587,19 +591,8 @@ Named = Callable[[int | None], str]
 
 
 def without_answers(function: Callable[P, T]) -> Callable[P, T]:
-    """Strip errors of a function, as `clients.secrecy.secretive` does; hide messages of others."""
-
-    @wraps(function)
-    def guarded(*args: P.args, **kwargs: P.kwargs) -> T:
-        signature(function).bind(*args, **kwargs)  # its error names arguments, and quotes none
-        try:
-            return function(*args, **kwargs)
-        except BaseException as error:  # an interruption too
-            failure = _harmless(error)
-        del args, kwargs
-        raise bare(failure)
-
-    return guarded
+    """Strip errors of a function, and hide messages of those that are not the package's."""
+    return stripped(function, _harmless)
 
 
 def _harmless(error: BaseException) -> BaseException:

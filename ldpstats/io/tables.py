@@ -23,23 +23,29 @@ from ldpstats.errors import HIDDEN, InvalidArgument
 from ldpstats.io.storage import FilePath, checked_path, reading, refusal, replacing_all
 from ldpstats.labels import arrow_text, factorized, is_text, missing_entries
 from ldpstats.mechanisms import Mechanism
+from ldpstats.mechanisms.custom import Enumerated
 from ldpstats.reports.layout import cohort_column, holds_bytes, in_pandas, plain_bytes
 from ldpstats.reports.single import Reports
 
 __all__ = [
     "CHUNK_ROWS",
     "Advance",
+    "Cells",
     "LabelOf",
     "answers_in",
+    "arrow_type",
+    "cell_type",
     "check_mechanism",
     "check_spreadsheet_safe",
     "coded",
     "cohorts_in",
     "column_metadata",
+    "columns_of",
     "columns_shown",
     "csv_lines",
     "csv_writer",
     "file_format",
+    "filled",
     "guarded",
     "label_of",
     "missing_texts",
@@ -355,32 +361,7 @@ def column_metadata(path: FilePath, column: str, secret: bool = False) -> Mappin
         return schema.field(_position(path, schema.names, column, secret)).metadata or {}
 
 
-# -- The layout of reports in tables: how reports of any mechanism stand in columns ---------------
-# A column holds one report a row; a missing one is a null, or an empty field in CSV.
-#
-# Labels
-#     As they are, with their own type: text, whole numbers, numbers or booleans. Labels of several
-#     types, and those of CSV, are text.
-# Bits
-#     In CSV and in frames text such as "0110", first bit first. In Parquet, and wherever a column
-#     holds bytes, ``ceil(n_bits / 8)`` bytes a report: bit j of the text is in byte ``j // 8`` at
-#     position ``j % 8``, counted from the lowest; the bits after the last are zero. In Parquet the
-#     column is a FIXED_LEN_BYTE_ARRAY; other types of bytes are read too.
-# Cohorts
-#     In CSV and in frames before the report: "3:0110", "3:17". In Parquet in a column of their own,
-#     NAME_cohort beside the column NAME, whole numbers from 0 (int32). Both are read everywhere: a
-#     report whose text has a colon has its cohort there, and then a column of that name is any
-# other.
-#     Devices of cohorts (`devices.cohorts`) report labels: "A:yes", or "yes" beside a column
-#     NAME_cohort with the name of the cohort.
-# Fingerprints
-#     Twelve hexadecimal digits that say which mechanism, survey or questionnaire made a report. In
-#     Parquet they are stored once, with the columns of reports and cohorts; in CSV, and in frames
-#     that are made of several files, every row has them in the column NAME_fingerprint
-#     (`reports.fingerprints`).
-#
-# A dictionary survey has five columns (start_1, gram_1, start_2, gram_2, string), of which the
-# three of reports are laid out like any other.
+# -- Reports in columns: `reports.layout` says how they stand in tables ---------------------------
 
 
 Array = npt.NDArray[Any]
@@ -463,12 +444,73 @@ def stored_names(name: str, mechanism: Mechanism) -> tuple[str, ...]:
     return (name, cohort_column(name)) if mechanism.n_cohorts else (name,)
 
 
+def cell_type(mechanism: Mechanism) -> type:
+    """The type of a mechanism's reports in a table: of its labels (several: `object`), or text."""
+    if not isinstance(mechanism, Enumerated):
+        return str
+    if isinstance(mechanism.outputs, pd.RangeIndex):
+        return int
+    kinds = {type(label) for label in mechanism.outputs.tolist()}
+    return kinds.pop() if len(kinds) == 1 else object
+
+
+def arrow_type(mechanism: Mechanism) -> str:
+    """What Arrow calls that type; several are text."""
+    return {int: "int64", float: "double", bool: "bool"}.get(cell_type(mechanism), "string")
+
+
+def filled(cells: Any, absent: Mask, kind: type = object) -> pd.Series[Any]:
+    """A column of cells of one type in this order, empty where a respondent is `absent`, (n,)."""
+    if kind in (int, bool):
+        values = np.zeros(absent.size, dtype=np.int64 if kind is int else bool)
+        values[~absent] = cells
+        if not absent.any():
+            return pd.Series(values)
+        masked = pd.arrays.IntegerArray if kind is int else pd.arrays.BooleanArray
+        return pd.Series(masked(values, absent))
+    if kind is float:
+        numbers = np.full(absent.size, np.nan)
+        numbers[~absent] = cells
+        return pd.Series(numbers)
+    texts = np.full(absent.size, None, dtype=object)
+    texts[~absent] = cells
+    column = pd.Series(texts, dtype=object)
+    return column.infer_objects() if kind is str else column
+
+
+Cells = Mapping[str, Any]
+"""By column: reports, or whole numbers beside them, (n,)."""
+
+
+def columns_of(cells: Cells, absent: Mask, stored: bool) -> dict[str, pd.Series[Any]]:
+    """Columns with empty cells where `absent`, (n,), as frames and CSV have them, or `stored`.
+
+    Labels have their own type; other reports are text, or in Parquet what `stored_columns` says.
+    """
+    found: dict[str, pd.Series[Any]] = {}
+    for name, part in cells.items():
+        if not isinstance(part, Reports):
+            found[name] = filled(part, absent, int)
+        elif stored:
+            found |= stored_columns(name, part, absent)
+        else:
+            labels = part.mechanism.report_labels(part)
+            found[name] = filled(labels, absent, cell_type(part.mechanism))
+    return found
+
+
 def stored_columns(name: str, reports: Reports, absent: Mask) -> dict[str, pd.Series[Any]]:
-    """The columns of reports, not labels from a list, in Parquet, empty where `absent`, (n,)."""
+    """The columns of reports in Parquet, empty where `absent`, (n,)."""
     import pyarrow
 
     mechanism = reports.mechanism
-    if mechanism.n_bits:
+    if isinstance(mechanism, Enumerated):
+        if cell_type(mechanism) is not str:
+            return columns_of({name: reports}, absent, False)
+        codes = np.full(absent.size, -1, dtype=np.int64)  # not from Python's objects
+        codes[~absent] = reports.y
+        column = taken(codes, mechanism.outputs.tolist())
+    elif mechanism.n_bits:
         packed = mechanism.format.to_table(reports.y)
         cells, width, valid = np.ascontiguousarray(packed), packed.shape[1], None
         if absent.any():

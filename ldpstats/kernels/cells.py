@@ -1,7 +1,7 @@
 """Compiled products with hashed candidates; imported only where arrays are large, for numba.
 
 A candidate owns cells: ``cells`` has one row a cohort and entries up to m, where m stands for no
-cell. The plain numpy twins are in `problems.hash_design` and `problems.rows.hashed`.
+cell. The plain numpy twins are in `likelihood.hashed`.
 """
 
 from __future__ import annotations

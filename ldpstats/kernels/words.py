@@ -29,7 +29,7 @@ __all__ = [
     "sfc64_rows",
 ]
 
-LANES = 64  # as in `sampling.streams`, which is above this floor
+LANES = 64  # as in `sampling.samplers`, which is above this floor
 STEPS = 4  # of a stream for each load and store of its state
 
 BLOCK = 512
@@ -99,7 +99,7 @@ def _rows(n: Any) -> Any:
 
 
 class CompiledStreams:
-    """`sampling.streams.Streams` by compiled loops.
+    """`sampling.samplers.Streams` by compiled loops.
 
     Parameters
     ----------

@@ -371,6 +371,8 @@ class Equations(Moments):
     weights: Array
     nobs: int
     kind: str = "labels"
+    # least and largest entry of t of one report, where each category has an equation
+    features: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     @property
     def k(self) -> int:
@@ -458,11 +460,6 @@ class Equations(Moments):
             variance = float(V.transform(g[None])[0, 0])
             variances[j] = variance if variance > 1e-13 * without_cancellation else 0.0
         return np.sqrt(variances)
-
-    @property
-    def features(self) -> tuple[float, float]:
-        """Least and largest entry of t of one report, where each category has an equation."""
-        return 0.0, 1.0
 
     def reach(self, pair: Pair | None = None) -> tuple[Array, Array]:
         if len(self.sources) > 1:
@@ -608,7 +605,9 @@ class Equations(Moments):
         if any(q.kind != "labels" for q in self.sources) or size > _LARGEST_LAW:
             return None
         at, parts = self.plug_in() if p is None else p, []
-        for q, weights, slopes in zip(self.sources, self._weights(), self._slopes(), strict=True):
+        for q, weights in zip(self.sources, self._weights(), strict=True):
+            # how the probability of each report grows with each frequency
+            slopes = q.dense_slopes() if self.is_dense else np.full(q.t.shape, q.A, np.float64)
             step = q.A @ at if q.is_dense else q.A * at
             expected = np.maximum(q.offset + step, 0.0)
             law = np.where(q.t * q.nobs >= _MANY, q.t, np.maximum(q.t, expected))
@@ -669,13 +668,9 @@ class Equations(Moments):
 
     def _weights(self) -> list[Array]:
         """What the estimate makes of the reports of each source, (d,) for a diagonal or (k, d)."""
-        return [np.asarray(self.inverse)] if self.is_dense else [1.0 / self._slopes()[0]]
-
-    def _slopes(self) -> list[Array]:
-        """Growth of the probability of each report with each frequency, in the same shapes."""
         if self.is_dense:
-            return [q.dense_slopes() for q in self.sources]
-        return [np.broadcast_to(q.A, q.t.shape).astype(np.float64) for q in self.sources]
+            return [np.asarray(self.inverse)]
+        return [1.0 / np.full(self.t.shape, self.A, np.float64)]
 
     def dense_slopes(self) -> Array:
         """The transpose of A, shape (k, d)."""
@@ -767,7 +762,7 @@ class BlockEquations(Equations):
         return None if self.signed else super().own_counts()
 
     @property
-    def features(self) -> tuple[float, float]:
+    def features(self) -> tuple[float, float]:  # type: ignore[override]
         return (-0.5, 0.5) if self.signed else (0.0, 1.0)
 
     def reach(self, pair: Pair | None = None) -> tuple[Array, Array]:

@@ -86,20 +86,10 @@ class Seen:
 class RegressionLikelihood:
     """Log-likelihood of parameters theta: those of the outcome, then those of the predictors.
 
-    Parameters
-    ----------
-    outcome : Outcome
-    designs : tuple of Predictors
-        Those of the outcome in each configuration of the private predictors.
-    seen : Seen, or array of shape (n,)
-        What is seen of a categorical outcome, or the numbers; None of rows to predict for.
-    weights : array, shape (n,)
-    B : Seen, optional
-        Likelihoods of the reports on the private predictors, over the C configurations.
-    marginal : Predictors, optional
-        Linear predictors of the configurations, C - 1 of them, if there are several.
-    constant : float
-        Added to the logarithm.
+    `designs` are those of the outcome in each of C configurations of the private predictors; `seen`
+    what is seen of a categorical outcome, or numbers, (n,), or None of rows to predict for; `B` the
+    likelihoods of the reports on the private predictors, and `marginal` the C - 1 linear predictors
+    of their law; `constant` is added to the logarithm.
     """
 
     outcome: Outcome
@@ -364,11 +354,13 @@ class _Cumulative(Categorical):
     def moments(self, eta: Array, order: int = 0) -> tuple[Array, ...]:
         below, above, *derivatives = self.below(eta)
         ends = below[..., :1], self._between(eta, below, above), above[..., -1:]
-        moments, at = [np.concatenate(ends, axis=-1)], range(self.q)
+        at: list[Any] = [range(self.q)]
+        moments = [np.concatenate(ends, axis=-1)]
         for i, derivative in enumerate(derivatives[:order]):
             steps = np.zeros((*eta.shape[:-1], self.k, *[self.q] * (i + 1)))
-            steps[..., at, *[at] * (i + 1)] = derivative
-            steps[..., range(1, self.k), *[at] * (i + 1)] = -derivative
+            place: Any = at * (i + 1)
+            steps[(..., *at, *place)] = derivative
+            steps[(..., range(1, self.k), *place)] = -derivative
             moments.append(steps)
         return tuple(moments)
 
@@ -604,15 +596,8 @@ class ReportLaw:
 class ExpectedInformation:
     """Expected information of the outcome's parameters.
 
-    Parameters
-    ----------
-    outcome : Outcome
-    designs : tuple of Predictors
-        One, or one for each configuration of the private predictors.
-    weights : array, shape (n, C)
-        Weight of each row and configuration.
-    law : ReportLaw, or None
-        How categories are reported; None for numbers.
+    `weights`, (n, C), are those of each row and configuration of the private predictors, and `law`
+    says how categories are reported; None for numbers.
     """
 
     outcome: Outcome
@@ -771,7 +756,8 @@ class CompletedLikelihood:
                 yield design, w, self.outcome.terms(eta, a, order)
                 continue
             assert isinstance(self.outcome, Categorical)
-            a, terms = a if a.ndim == 2 else a[:, c], []
+            a = a if a.ndim == 2 else a[:, c]
+            terms: list[Any] = []
             for y, certain in enumerate(np.eye(self.outcome.k)):
                 each = self.outcome.terms(eta, certain, order)
                 shares = [a[:, y].reshape(-1, *[1] * i) for i in range(order + 1)]

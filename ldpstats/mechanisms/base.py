@@ -68,7 +68,6 @@ __all__ = [
     "check_labels",
     "check_theta",
     "even_bit",
-    "in_words",
     "joined_labels",
     "kind_of",
     "label_moments",
@@ -119,6 +118,7 @@ class Mechanism(Instrument[Client, Collector]):
     is_separable: bool = True  # whether each of these determines the frequencies alone
     _unwritten: ClassVar[dict[str, Any]] = {}  # values of fields that documents leave out
     unknown: tuple[str, ...] = ()  # parameters of the channel that are estimated: `UnknownDevice`
+    _unsaid: tuple[str, ...] = ()  # parameters that the others say, and a name in words leaves out
 
     @property
     def shielded(self) -> pd.Index[Any] | None:
@@ -262,7 +262,7 @@ class Mechanism(Instrument[Client, Collector]):
         Labels are matched as people write them: surrounding blanks are ignored, text stands for the
         number or truth value (True, true, TRUE) that it spells, a whole float for an integer. What
         fits no label, or several, is refused; case matters. Bits are text such as "0110", or bytes
-        (`io.layout`).
+        (`reports.layout`).
 
         Parameters
         ----------
@@ -556,7 +556,11 @@ class Mechanism(Instrument[Client, Collector]):
         return made
 
     def __str__(self) -> str:
-        return in_words(self)
+        """As it might be called: its name, and its parameters in brackets."""
+        pairs, apart = parameters(self), (*_UNNAMED, *self._unsaid)
+        head = "".join(f"{text}; " for name, text in pairs if name in _UNNAMED)
+        shown = ", ".join(f"{name}={text}" for name, text in pairs if name not in apart)
+        return f"{type(self).__name__}({head}{shown})"
 
     def _repr_html_(self) -> str:
         """The parameters, in a notebook."""
@@ -831,16 +835,6 @@ _UNNAMED = ("device", "description")  # which say themselves what they are
 _ALIASES = {"categories": "k", "alphabet": "k", "edges": "k", "outputs": "n_outputs"}
 
 
-def in_words(mechanism: Any, with_epsilon: bool = True) -> str:
-    """The mechanism as it might be called: its name, and its parameters in brackets."""
-    pairs = parameters(mechanism)
-    if not with_epsilon:
-        pairs = [pair for pair in pairs if pair[0] != "epsilon"]
-    head = "".join(f"{text}; " for name, text in pairs if name in _UNNAMED)
-    shown = ", ".join(f"{name}={text}" for name, text in pairs if name not in _UNNAMED)
-    return f"{type(mechanism).__name__}({head}{shown})"
-
-
 def made_of(mechanism: Any) -> str:
     """A device by its steps, a combination by its parts, another mechanism as it is called."""
     steps = getattr(mechanism, "device", None) or getattr(mechanism, "description", None)
@@ -862,7 +856,7 @@ def parameters(mechanism: Any) -> list[tuple[str, str]]:
 
     Parameters that are as they are by default are left out.
     """
-    epsilon = ("epsilon", _number(mechanism.epsilon))
+    epsilon = ("epsilon", f"{mechanism.epsilon:.6g}")
     if not is_dataclass(mechanism):
         return [("k", str(mechanism.k)), epsilon]
     pairs = []
@@ -890,10 +884,10 @@ def _text(mechanism: Any, name: str, value: Any) -> str:
     if name == "epsilon" and getattr(mechanism, "levels", None) is not None:
         levels = mechanism.levels  # of each sensitive category
         if len(levels) > _NAMED:
-            return f"{_number(min(levels))} to {_number(max(levels))}"
-        return "(" + ", ".join(map(_number, levels)) + ")"
+            return f"{min(levels):.6g} to {max(levels):.6g}"
+        return "(" + ", ".join(f"{one:.6g}" for one in levels) + ")"
     if name == "epsilon":
-        return _number(value)
+        return f"{value:.6g}"
     if name == "edges":
         return str(mechanism.k)
     if name in _UNNAMED:
@@ -903,8 +897,4 @@ def _text(mechanism: Any, name: str, value: Any) -> str:
     if isinstance(value, pd.Index):
         alike = name == "outputs" and value.equals(mechanism.categories)
         return "" if alike else str(len(value))
-    return _number(value) if isinstance(value, int | float) else shorten(value, _LONGEST)
-
-
-def _number(value: float) -> str:
-    return f"{value:.6g}"
+    return f"{value:.6g}" if isinstance(value, int | float) else shorten(value, _LONGEST)

@@ -41,7 +41,7 @@ from ldpstats.clients.device import (
 from ldpstats.clients.portable import ldpstats_client as portable
 from ldpstats.errors import HIDDEN, InvalidArgument, NotAvailable
 from ldpstats.labels import as_labels, encode, labels_to_json
-from ldpstats.mechanisms.base import Mechanism, in_words, set_fields
+from ldpstats.mechanisms.base import Mechanism, set_fields
 from ldpstats.mechanisms.custom import Enumerated
 from ldpstats.mechanisms.hashed import AnswerHash, HashedBits, MD5Hash, UnknownHash, most_different
 from ldpstats.sampling import samplers
@@ -64,6 +64,7 @@ class TwoResponses(Mechanism):
     q: float
     lifetime_epsilon: float  # of any number of reports of one answer by one client
     filter_digest: str  # of all that says which bits an answer owns
+    _unsaid = ("epsilon",)  # f, p and q are long enough, and say it
 
     @abstractmethod
     def lifetime_audit(self) -> Audit:
@@ -173,9 +174,6 @@ class TwoResponses(Mechanism):
         self._permitted(spent, max_epsilon, allow_no_privacy)
         check_audit(self.lifetime_audit())
         return _client(self, system_words(entropy), secret, state, 1 if once else None)
-
-    def __str__(self) -> str:
-        return in_words(self, with_epsilon=False)  # f, p and q are long enough, and say it
 
 
 @named_only("RAPPOR(16, 2, 8, f=0.5, p=0.25, q=0.75)")

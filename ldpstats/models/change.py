@@ -243,7 +243,7 @@ def _margins_alone(
     """The frequencies of both waves, the two reports of a person being one sampling unit."""
     from ldpstats.inference.designs.linearisation import Sample, Stage
     from ldpstats.models.weighted.estimates import SampleFacts
-    from ldpstats.models.weighted.model import WeightedModel
+    from ldpstats.models.weighted.model import WeightedModel, WeightedVariable
 
     first, second = counts.reports
     if first.mechanism != second.mechanism:
@@ -271,13 +271,10 @@ def _margins_alone(
     model = WeightedModel(
         Sample((stage,), ones, ones, ones),
         facts,
-        both,
-        np.arange(2 * n),
+        (WeightedVariable(name, both, np.arange(2 * n), candidates),),
         wave,
         ("wave",),
         tuple((label,) for label in waves),
-        name,
-        candidates,
     )
     return model.fit()
 

@@ -61,7 +61,6 @@ from ldpstats.models.posterior.draws import (
     ENGINES,
     GroupedPosterior,
     checked_draws,
-    checked_generator,
     pooled_posterior,
 )
 from ldpstats.models.posterior.results import Origin
@@ -78,7 +77,7 @@ from ldpstats.models.results import (
     worded,
 )
 from ldpstats.models.storage import Stored
-from ldpstats.priors import Pooling
+from ldpstats.priors import Pooling, checked_generator
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

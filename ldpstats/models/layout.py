@@ -29,8 +29,7 @@ from ldpstats.arguments import (
     positive_integer,
 )
 from ldpstats.errors import InvalidArgument
-from ldpstats.inference.goodness import is_fine, reports_needed, stands_out
-from ldpstats.inference.tests import TestResult, pvalue_text, z_test
+from ldpstats.inference.tests import TestResult, pvalue_text, reject, z_test
 from ldpstats.likelihood.problem import ill_conditioned, nats_to_gain
 from ldpstats.likelihood.tallies import Uncertain
 
@@ -196,7 +195,9 @@ def distinct_lines(labels: Iterable[object], longest: int) -> list[str]:
     shown = list(map(one_line, labels, repeat(longest)))
     for room in (2 * longest, 4 * longest, 0):
         times = Counter(shown)
-        for i in [i for i, text in enumerate(shown) if times[text] > 1]:
+        for i, text in enumerate(list(shown)):
+            if times[text] < 2:
+                continue
             if room:
                 shown[i] = one_line(labels[i], room)
                 continue
@@ -381,7 +382,7 @@ def closing_notes(fit: Fit, condition: float) -> list[str]:
     notes = []
     if (
         fit.cov_type in WITHOUT_ERRORS
-        and not fit._is_penalised
+        and fit.method != "smoothed"
         and not np.isnan(fit.linear.bse()).any()
     ):
         notes.append(
@@ -402,17 +403,23 @@ def closing_notes(fit: Fit, condition: float) -> list[str]:
 def resolution_notes(
     fit: Fit, pvalues: Callable[[], npt.ArrayLike] | None = None, what: str = "categories"
 ) -> list[str]:
-    """That the reports are too few to say anything of shares; see `inference.goodness`.
+    """That the reports are too few to say anything of shares, and none stands out.
 
-    `pvalues` are those of p = 0 against p > 0 in the table, (k,); by default of the normal law.
+    If variances add up to more than the spread of shares that are drawn evenly from the simplex,
+    the guess that all are equal has, on average over such shares, a smaller mean square error than
+    the estimates. For two categories the limit is the standard error of a uniform guess on [0, 1],
+    .29; for many it is about 1/k, the average share. `pvalues` are those of p = 0 against p > 0 in
+    the table, (k,); by default of the normal law.
     """
     linear, se = fit.linear, fit.linear.bse()
-    if linear.covariance is None or linear.at is not None or not se.size or is_fine(se**2):
+    k, total = se.size, (se**2).sum()
+    spread = (k - 1.0) / (k * (k + 1.0)) if k > 1 else 1.0 / 12.0  # of a single share
+    if linear.covariance is None or linear.at is not None or not k or total <= spread:
         return []
     p = z_test(linear.estimate, se, 0.0, "larger")[1] if pvalues is None else pvalues()
-    if stands_out(p):
+    if reject(p).any():  # by Bonferroni's rule at .05
         return []
-    needed = reports_needed(se**2, fit.nobs)
+    needed = fit.nobs * total / spread
     size = 10 ** max(int(np.floor(np.log10(needed))) - 1, 0)
     n = f"{int(np.ceil(needed / size)) * size:,}"  # two digits, rounded up
     rule = " by Bonferroni's rule at .05 (p-values in the table are not adjusted)"
@@ -506,7 +513,7 @@ class Fit:
         """Twice the negative log-likelihood, and `each` for what varies freely."""
         known = self.is_maximum and self.converged and self.settings != CONSTRAINED
         # a pseudo-likelihood has no such criterion, nor what stops short of the maximum
-        other = self._is_penalised or self.method == "em-fpe16" or self.cov_type == SANDWICH
+        other = self.method in ("smoothed", "em-fpe16") or self.cov_type == SANDWICH
         if not known or other:
             return float("nan")
         return each * self.df_model - 2.0 * self.llf
@@ -520,11 +527,6 @@ class Fit:
     def is_maximum(self) -> bool:
         """Whether the estimate maximises the likelihood, and has a certificate for it."""
         return not np.isnan(self.gap)
-
-    @property
-    def _is_penalised(self) -> bool:
-        """Whether a penalty was taken from the likelihood; the certificate is that of both."""
-        return self.method == "smoothed"
 
     @property
     def on_boundary(self) -> bool:

@@ -563,7 +563,7 @@ class PersonalizedResults(Results):
             One minus the coverage of each interval.
         method : {"default", "wald", "wald-mle"}
             "default": from the intervals of the category's own intermediate frequency and of each
-            bot, which are exact, with their covariance (`inference.personalized.mover`). "wald":
+            bot, which are exact, with their covariance (`mover`). "wald":
             linear estimate plus or minus normal quantile times its standard error, too short for
             categories of few reports. "wald-mle": the same around `params`, which fails on the
             boundary, and warns there.

@@ -32,6 +32,7 @@ from ldpstats.inference.boundary import edge_normal
 from ldpstats.inference.intervals import wald
 from ldpstats.inference.tails import chi2_pvalue, two_sided
 from ldpstats.inference.tests import TestResult, pvalue_text, z_test
+from ldpstats.likelihood.tallies import Uncertain
 from ldpstats.models.layout import LONGEST_LABEL as SUMMARY_LABEL
 from ldpstats.models.layout import (
     WITHOUT_ERRORS,
@@ -85,6 +86,7 @@ __all__ = [
     "ContrastLaw",
     "Label",
     "Results",
+    "array_hypothesis",
     "cell_size",
     "colour_bar",
     "compared_index",
@@ -105,6 +107,7 @@ __all__ = [
     "settle",
     "several_worded",
     "stacked_index",
+    "text_hypothesis",
     "tidy_names",
     "user_label",
     "variable_name",
@@ -126,7 +129,8 @@ class Results(Stored, Fit):
     A kind has the fields of `Fit` and its own, and a label of each estimate by `index`; that gives
     intervals and tests by the normal law of the unconstrained estimate, tables, plot and storage.
     What it knows better it overrides: `conf_int`, `presence_pvalues`, the laws of contrasts; and of
-    its summary `_heading`, `_interval_words`, `_notes`, `_more_columns`, but never the layout.
+    its summary `_heading`, `_interval_words`, `_notes`, `_more_columns`, `_lines`, but never the
+    layout.
 
     `params`, `bse` and `cov_params` describe the estimator that was asked for; tests rest on the
     unconstrained estimate (`linear_params`, `linear_cov`) whatever the estimator was.
@@ -168,7 +172,11 @@ class Results(Stored, Fit):
     def bse(self) -> pd.Series[float]:
         """Standard errors of `params`; nan, with an `LDPWarning`, where there are none."""
         self._warn_of_no_errors()
-        return self._series(self.fitted.bse(), "bse")
+        return self._series(self._se(self.fitted), "bse")
+
+    def _se(self, which: Uncertain) -> Array:
+        """Standard errors of one of the two estimates, (k,); nan where there are none."""
+        return which.bse()
 
     def _warn_of_no_errors(self) -> None:
         if words := self._without_errors:
@@ -186,7 +194,7 @@ class Results(Stored, Fit):
         """Standard errors of `linear_params`; nan, with an `LDPWarning`, where there are none."""
         if not self.linear.has_errors:
             warnings.warn(WITHOUT_ERRORS["none (too large)"], LDPWarning, stacklevel=2)
-        return self._series(self.linear.bse(), "linear_bse")
+        return self._series(self._se(self.linear), "linear_bse")
 
     @property
     def tvalues(self) -> pd.Series[float]:
@@ -194,7 +202,7 @@ class Results(Stored, Fit):
 
         p-values do not come from them: they know the law of few reports.
         """
-        se = self.linear.bse()
+        se = self._se(self.linear)
         with np.errstate(divide="ignore", invalid="ignore"):
             return self._series(np.where(se > 0.0, self.linear.estimate / se, np.nan), "tvalues")
 
@@ -253,7 +261,8 @@ class Results(Stored, Fit):
             With `effect`, `sd`, `statistic`, `pvalue`, `conf_int()` and `summary_frame()`. Where
             the law of the estimate is known they are those of a score test: with the standard error
             and the skewness under the null, and the interval of all values that are not rejected.
-            `sd` is the standard error at the estimate.
+            `sd` is the standard error at the estimate. In a complex sample they are those of the t
+            law, with `tvalue` and `df_denom`; terms of domains are "north:nurse".
 
         Raises
         ------
@@ -268,7 +277,12 @@ class Results(Stored, Fit):
         >>> float(results.t_test("a = b").pvalue.round(4))
         0.001
         """
+        from statsmodels.stats.contrast import ContrastResults  # which take a while
+
+        from ldpstats.models.statsmodels import ScoreContrasts
+
         given, value = linear_hypothesis(hypothesis, self.terms)
+        df = self._contrast_df(given)
         R, estimate, V = self.linear.restricted(given)
         effect = R @ estimate
         variance = V.forms(R)
@@ -284,6 +298,13 @@ class Results(Stored, Fit):
                     "which conf_int() tells more: there is nothing to test",
                 )
         sd = np.sqrt(np.maximum(variance, 0.0))
+        if df is not None:
+            how = {"sd": sd, "value": value, "df_denom": df if np.ptp(df) else float(df[0])}
+            contrasts = ContrastResults(
+                effect=effect, t=(effect - value) / sd, distribution="t", **how
+            )
+            contrasts.c_names = contrast_names(given, value, self.terms)
+            return contrasts
         se, skewness, scored = sd.copy(), np.zeros(len(sd)), False
         for i, row in enumerate(given):  # one at a time: the laws of many would fill the memory
             law = self._contrast_law(row)
@@ -291,8 +312,6 @@ class Results(Stored, Fit):
                 scored = True
                 (se[i],), (skewness[i],) = law.at(np.clip(value[[i]], law.least, law.most))
         z = np.array(z_test(effect, se, value)[0])
-        from ldpstats.models.statsmodels import ScoreContrasts  # which takes a while to import
-
         contrasts = ScoreContrasts(
             given,
             self._contrast_law,
@@ -312,6 +331,10 @@ class Results(Stored, Fit):
         """The law of the contrast `row`, shape (k,); None where it is not known."""
         return None
 
+    def _contrast_df(self, R: Array) -> Array | None:
+        """Degrees of freedom of contrasts R, (q, k) -> (q,), of estimates with a t law."""
+        return None
+
     def _null_law(self, R: Array, gap: Array) -> ReportSums | None:
         """The law of independent contrasts R, (q, k), under the null that `gap` is noise."""
         return None
@@ -329,7 +352,9 @@ class Results(Stored, Fit):
         statistic has there, which allow for few reports. With many reports its law is chi-square,
         as it is taken to be where the law of the reports is not known (hashes, joint tables). The
         p-value of a single restriction is that of `t_test`. To test a whole distribution there is
-        `FrequencyModel.test_distribution`.
+        `FrequencyModel.test_distribution`. In a complex sample it is ``W (d - q + 1) / (d q)`` with
+        an F law on q and d - q + 1 degrees of freedom, d those of the design; with few units rather
+        use the Rao-Scott tests, which keep their size.
 
         Parameters
         ----------
@@ -340,6 +365,8 @@ class Results(Stored, Fit):
         ------
         InvalidArgument
             For restrictions that contradict each other or sum(p) = 1.
+        NotAvailable
+            For as many restrictions as the design of a sample has degrees of freedom.
 
         Examples
         --------
@@ -352,12 +379,27 @@ class Results(Stored, Fit):
           statistic 43.4, df 2, p-value 3.765e-10
         """
         given, value = linear_hypothesis(hypothesis, self.terms)
+        degrees = self._contrast_df(given)
         R, estimate, covariance = self.linear.restricted(given)
         try:
             V = self._testing_covariance(covariance)
             given, gap = tests_.independent(R, value, estimate, V)
         except InvalidArgument as error:  # which calls it by the name of an array
             raise InvalidArgument("hypothesis", hypothesis, error.remedy) from None
+        words = hypothesis if isinstance(hypothesis, str) else f"R p = q, {len(R)} restriction(s)"
+        if degrees is not None:
+            from scipy.special import fdtrc
+
+            df, q = float(degrees.min()), gap.size
+            below = df - q + 1.0
+            if below <= 0.0:
+                raise NotAvailable(
+                    f"a Wald test of {q} restrictions: the design has {df:g} degrees of freedom; "
+                    "test fewer at once, or use a Rao-Scott test"
+                )
+            F = float(np.sum(gap**2)) * below / (df * q)
+            how, p = "adjusted Wald F test on the unconstrained estimate", fdtrc(q, below, F)
+            return TestResult(words, F, (float(q), below), float(p), how)
         how = "Wald test on the unconstrained estimate"
         scored = f"{how}, p-value by the law under the null"
         row = np.zeros(self.k)
@@ -374,7 +416,6 @@ class Results(Stored, Fit):
         else:
             statistic, df, pvalue = law.test(gap)
             how = scored if law.parts else how
-        words = hypothesis if isinstance(hypothesis, str) else f"R p = q, {len(R)} restriction(s)"
         return TestResult(words, statistic, float(df), pvalue, how)
 
     @names_alpha
@@ -398,9 +439,9 @@ class Results(Stored, Fit):
         return pd.DataFrame(
             {
                 "params": self.params,
-                "bse": self._series(self.fitted.bse(), "bse"),
+                "bse": self._series(self._se(self.fitted), "bse"),
                 "linear": self.linear_params,
-                "linear_se": self._series(self.linear.bse(), "linear_bse"),
+                "linear_se": self._series(self._se(self.linear), "linear_bse"),
                 "lower": intervals["lower"],
                 "upper": intervals["upper"],
             }
@@ -480,6 +521,12 @@ class Results(Stored, Fit):
         """Labels of rows of the summary, of which no two are alike."""
         return distinct_lines(labels, SUMMARY_LABEL)
 
+    def _lines(
+        self, shown: pd.DataFrame, cells: list[list[str]]
+    ) -> tuple[list[str], list[list[str]]]:
+        """Names of the rows of the summary, and their cells."""
+        return self._stubs(shown.index), cells
+
     def _more_columns(self, shown: pd.DataFrame) -> dict[str, Iterable[str]]:
         """Cells behind the intervals, by the heads of their columns."""
         if "presence_pvalue" not in shown:
@@ -511,13 +558,14 @@ class Results(Stored, Fit):
         name, left, right = self._heading()
         more = self._more_columns(shown)
         own = zip(*more.values(), strict=True) if more else repeat(())
-        body = map(chain, estimate_cells(shown, digits, both), own)
+        cells = map(chain, estimate_cells(shown, digits, both), own)
+        stubs, body = self._lines(shown, list(map(list, cells)))
         return SummaryTable(
             title=name,
             header=header(left, right, self if details else None),
             columns=[*estimate_columns(alpha, both), *more],
-            stubs=self._stubs(shown.index),
-            body=list(map(list, body)),
+            stubs=stubs,
+            body=body,
             notes=[
                 *self._interval_notes(frame, uncut, alpha, second_words(frame, both, digits)),
                 *rest_notes(len(shown) - self._n_fixed, ends),
@@ -629,24 +677,50 @@ def linear_hypothesis(hypothesis: Any, categories: pd.Index[Any]) -> tuple[Array
         isinstance(hypothesis, list) and all(isinstance(h, str) for h in hypothesis)
     ):
         return _from_text(hypothesis, categories)
+    return array_hypothesis(hypothesis, len(categories), _HOW)
+
+
+def array_hypothesis(hypothesis: Any, k: int, how: str) -> tuple[Array, Array]:
+    """R, (q, k), and value, (q,), of arrays; `how` says how hypotheses are written."""
     pair = isinstance(hypothesis, tuple) and len(hypothesis) == 2
     R, value = hypothesis if pair else (hypothesis, 0.0)
-    R = np.atleast_2d(numbers("hypothesis", R, _HOW))
-    value = numbers("hypothesis", value, _HOW)
-    k = len(categories)
-    if R.ndim != 2 or not len(R) or R.shape[1] != k or value.size not in (1, len(R)):
-        raise InvalidArgument(
-            "hypothesis", f"R of shape {R.shape}", f"needs k = {k} columns; {_HOW}"
-        )
+    R = np.atleast_2d(numbers("hypothesis", R, how))
+    value = numbers("hypothesis", value, how)
+    if R.ndim != 2 or not len(R) or R.shape[1] != k:
+        remedy = f"needs k = {k} columns; {how}"
+        raise InvalidArgument("hypothesis", f"R of shape {R.shape}", remedy)
+    if value.size not in (1, len(R)):
+        remedy = f"has another number of rows than R, {len(R)}; {how}"
+        raise InvalidArgument("hypothesis", f"value of shape {value.shape}", remedy)
     if not all(np.maximum(v.max(), -v.min()) <= _LARGEST for v in (R, value)):  # nor NaN
         raise InvalidArgument("hypothesis", hypothesis, f"must be finite, at most {_LARGEST:g}")
     return R, np.broadcast_to(value.reshape(-1), (len(R),)).copy()
 
 
-def _from_text(text: str | list[str], categories: pd.Index[Any]) -> tuple[Array, Array]:
-    """R and value of equations in text, which patsy reads."""
+def text_hypothesis(
+    text: str, known: Sequence[str], given: Any, how: str, hint: Callable[[], str] = str
+) -> tuple[Array, Array]:
+    """R, (q, m), and value, (q,), of equations in text about `known` names, as patsy reads it.
+
+    Errors quote what was `given`, with a `hint` and `how` hypotheses are written.
+    """
     from patsy import DesignInfo, PatsyError
 
+    try:
+        with np.errstate(all="ignore"):  # what a division by zero leaves is refused below
+            constraint = DesignInfo(known).linear_constraint(text)
+    except (PatsyError, AssertionError, IndexError, ValueError) as error:
+        reason = (str(error).splitlines() or ["no linear equation"])[0]
+        remedy = f"cannot be read ({reason}{hint()}); {how}"
+        raise InvalidArgument("hypothesis", given, remedy) from None
+    R, value = np.asarray(constraint.coefs), np.asarray(constraint.constants).reshape(-1)
+    if not all(np.max(np.abs(v), initial=0.0) <= _LARGEST for v in (R, value)):  # nor NaN
+        raise InvalidArgument("hypothesis", given, "must be finite: does it divide by zero?")
+    return R, value
+
+
+def _from_text(text: str | list[str], categories: pd.Index[Any]) -> tuple[Array, Array]:
+    """R and value of equations in text."""
     texts = [text] if isinstance(text, str) else text
     if not texts or not all(t.strip() for t in texts):
         raise InvalidArgument("hypothesis", text, f"is empty; {_HOW}")
@@ -671,17 +745,7 @@ def _from_text(text: str | list[str], categories: pd.Index[Any]) -> tuple[Array,
     rows, values = [], []
     for one in texts:  # the parser is slow with many names: it gets those that occur, or the first
         known = sorted(_occurring(one, places, lengths)) or names[:1]
-        try:
-            with np.errstate(all="ignore"):  # what a division by zero leaves is refused below
-                constraint = DesignInfo(known).linear_constraint(one)
-        except (PatsyError, AssertionError, IndexError, ValueError) as error:
-            reason = (str(error).splitlines() or ["no linear equation"])[0]
-            remedy = f"cannot be read ({reason}); {_HOW}"
-            raise InvalidArgument("hypothesis", text, remedy) from None
-        coefs = np.asarray(constraint.coefs)
-        constants = np.asarray(constraint.constants).reshape(-1)
-        if not (np.all(np.isfinite(coefs)) and np.all(np.isfinite(constants))):
-            raise InvalidArgument("hypothesis", text, "must be finite: does it divide by zero?")
+        coefs, constants = text_hypothesis(one, known, text, _HOW)
         R = np.zeros((len(coefs), len(names)))
         R[:, [places[name] for name in known]] = coefs
         rows.append(R)

@@ -200,7 +200,7 @@ def _best_mechanism(
         and (most is None or one[0].channel().shape[1] <= most)
     ]
     columns, theta, bound = _best(goal, limits, open_)
-    sizes = None
+    sizes = np.zeros(0, dtype=object)
     if columns is not None:
         sizes = np.array([columns.orbit_size(i) for i in range(theta.size)], dtype=object)
         one_orbit = limits.kind == "one" and columns.sizes.size == 1 and not open_.any()
@@ -222,8 +222,8 @@ def _best_mechanism(
     law = np.repeat(theta / sizes.astype(float), sizes.astype(int))
     Q = channel_of(S, law)
     if most is not None and Q.shape[1] > most:
-        few = fewer_reports(S, law, goal, most)
-        few += [R for _, mechanism, _ in allowed if (R := _written(mechanism)) is not None]
+        found = [fewer_reports(S, law, goal, most), *(_written(one) for _, one, _ in allowed)]
+        few = [R for R in found if R is not None]
         values = [loss_of_matrix(R, goal) for R in few]
         if min(values, default=np.inf) == np.inf:
             raise NotIdentified(
@@ -406,7 +406,7 @@ class ChannelDesign:
             ["Mechanism:", type(mechanism).__name__, "Categories:", str(mechanism.k)],
             ["Design:", self.name or "(no name)", "Reports:", reports],
             ["Epsilon:", epsilon, "Priors:", str(len(goal.priors))],
-            ["Loss x n:", f"{self.loss:.6g}", "Gap:", f"{self.gap:.2g}"],
+            ["Loss x n:", f"{self.loss:.6g}", "Gap:", f"{round(self.gap, 12):.2g}"],
         ]
         share = "1e-7 of them" if self.gap < 1e-7 else f"{100 * self.gap:.2g} %"
         notes = [
@@ -582,7 +582,8 @@ def _recognised(
         first, second = (M[:, np.lexsort(np.rint(M / M.max() * 1e5))] for M in (Q, R))
         if np.abs(first - second).max() <= _ALIKE * second.max():
             return mechanism, name
-    target, outputs = "", pd.RangeIndex(Q.shape[1])
+    outputs: Any = pd.RangeIndex(Q.shape[1])
+    target = ""
     if limits.kind == "one" and not open_.any() and Q.shape[1] == 2 and len(Q) > 2:
         for x in range(len(Q)):  # Warner's question about x: all others are answered alike
             others = np.delete(Q[:, 0], x)

@@ -219,7 +219,7 @@ def plan_dictionary(
     Notes
     -----
     A string is found if all its grams are kept, its pairs score above chance, and its own reports
-    reject a frequency of zero (see `models.dictionary.search.detection`). With K positions a gram
+    reject a frequency of zero (see `models.dictionary.search`). With K positions a gram
     has 2n/K reports and a pair n / (K (K - 1) / 2); the standard error of a pair is the product of
     those of one report about its grams, over the root of its reports. The mean over all pairs then
     has the standard error of n reports for every K. Long grams are better, because fewer

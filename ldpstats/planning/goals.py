@@ -596,7 +596,7 @@ class CoefficientTest(Goal):
         X = self.exog.to_numpy(dtype=np.float64)
 
         def at(multiple: float) -> Array:
-            return np.where(np.arange(theta.size) == place, multiple * theta, theta)
+            return np.asarray(np.where(np.arange(theta.size) == place, multiple * theta, theta))
 
         return Ray(
             f"coefficient of {self._name}",

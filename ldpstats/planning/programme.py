@@ -293,7 +293,9 @@ _NOTHING = 1e-7  # weight of a scenario, relative to the largest, that does not 
 
 def _solved(columns: Columns) -> tuple[Array, _Dual]:
     """Optimal probabilities of these columns, (N,), and the dual."""
-    import cvxpy as cp
+    import cvxpy
+
+    cp: Any = cvxpy  # much of it has no types
 
     # Columns scaled so that they differ from constant ones by as much: at a small epsilon
     # staircases are almost constant, and reveal with a probability of its order; and coordinates
@@ -311,8 +313,7 @@ def _solved(columns: Columns) -> tuple[Array, _Dual]:
     s = np.where(s > 0.0, s, 1.0)
     T, W, mass = level[:, None] * T @ R, level[:, None] * W / s**2, level[:, None] * columns.mass
     scenarios = [(m, R.T @ A, within) for m, A, within in columns.scenarios]
-    several, D = len(scenarios) > 1, columns.goal.kind == "D"
-    if D:  # the law itself: a determinant programme
+    if columns.goal.kind == "D":  # the law itself: a determinant programme
         theta, low = cp.Variable(N, nonneg=True), cp.Variable()
         constraints = [level @ theta == 1.0, T.T @ theta == 0.0][: 1 + (T.shape[1] > 0)]
         limits = []
@@ -336,36 +337,23 @@ def _solved(columns: Columns) -> tuple[Array, _Dual]:
     scale = even**-0.5 if 0.0 < even < np.inf else 1.0
     a, b = cp.Variable(), cp.Variable(T.shape[1])
     limit = a * level + (T @ b if T.shape[1] else 0.0)
-    w: Any = cp.Variable(len(scenarios), nonneg=True) if several else np.ones(1)
-    value, constraints, parts, shares = -a, [cp.sum(w) == 1.0] if several else [], [], []
+    w, shares = cp.Variable(len(scenarios), nonneg=True), cp.Variable((len(scenarios), N))
+    value, parts, constraints = -a, [], [cp.sum(shares, axis=0) <= limit, cp.sum(w) == 1.0]
     for i, (m, A, within) in enumerate(scenarios):
-        inner, rows = within > 0.0, []
+        inner, root = within > 0.0, np.sqrt(mass[:, m])
+        rows = [cp.reshape(shares[i] - w[i], (1, N), order="C")]
         Y, y = cp.Variable(A.shape) if A.size else None, cp.Variable(max(int(inner.sum()), 1))
-        root = np.sqrt(mass[:, m])
         if Y is not None:
             rows.append((2.0 * T / root[:, None] @ Y).T)
             value += 2.0 * scale * cp.sum(cp.multiply(A, Y))
         if inner.any():
             size = np.sqrt(level[:, None] * W * within)[:, inner] / root[:, None]
-            rows.append(
-                2.0 * cp.multiply(size.T, cp.reshape(y, (y.size, 1), order="C") @ np.ones((1, N)))
-            )
+            rows.append(2.0 * cp.diag(y) @ size.T)
             value += 2.0 * scale * (within / s)[inner] @ y
-        share = cp.Variable(N) if several else limit
-        shares.append(share)
-        rows.append(cp.reshape(share - w[i], (1, N), order="C"))
-        constraints.append(cp.SOC(w[i] + share, cp.vstack(rows), axis=0))
+        constraints.append(cp.SOC(w[i] + shares[i], cp.vstack(rows), axis=0))
         parts.append((Y, y, inner))
-    cones = constraints[several:]
-    if several:
-        constraints.append(sum(shares) <= limit)
     _run(cp, cp.Problem(cp.Maximize(value), constraints))
-    if several:
-        theta = constraints[-1].dual_value
-        weights = np.where(w.value > _NOTHING * w.value.max(), w.value, 0.0)
-    else:
-        outer, inside = cones[0].dual_value
-        theta, weights = np.ravel(outer) + np.reshape(inside, (-1, N))[-1], np.ones(1)
+    weights = np.where(w.value > _NOTHING * w.value.max(), w.value, 0.0)
     Zs, zs = [], []
     for weight, (Y, y, inner), (_, A, _) in zip(weights, parts, scenarios, strict=True):
         share = 1.0 / weight if weight > 0.0 else 0.0
@@ -374,7 +362,7 @@ def _solved(columns: Columns) -> tuple[Array, _Dual]:
         if inner.any():
             z[inner] = share * y.value / s[inner]
         zs.append(z)
-    return level * np.maximum(theta, 0.0), _Dual(weights, Zs, zs)
+    return level * np.maximum(constraints[0].dual_value, 0.0), _Dual(weights, Zs, zs)
 
 
 def _run(cp: Any, problem: Any) -> None:
@@ -448,9 +436,9 @@ def best_law(columns: Columns) -> tuple[Columns, Array, float]:
 # -- Fewer columns, and a channel of them ---------------------------------------------------------
 
 
-def fewer_reports(S: Array, theta: Array, goal: Goal, most: int) -> list[Array]:
-    """Channels with at most `most` reports: of these columns (k, l), and with reports joined."""
-    found, columns, law = [], of_matrix(S, goal), theta
+def fewer_reports(S: Array, theta: Array, goal: Goal, most: int) -> Array | None:
+    """A channel with at most `most` reports, of these columns (k, l); None if none was found."""
+    columns, law = of_matrix(S, goal), theta
     while law.size > most:  # the least probable columns are left out, and the rest weighted anew
         order = np.argsort(-law, kind="stable")[::-1]
         several = law.size - max(most, int(0.8 * law.size)) if law.size > most + 4 else 1
@@ -465,21 +453,8 @@ def fewer_reports(S: Array, theta: Array, goal: Goal, most: int) -> list[Array]:
                 columns, law = part.take(used), weights[used]
                 break
         else:
-            break
-    if law.size <= most:
-        found = [channel_of((columns.base[:, None] + columns.above).T / columns.level, law)]
-    # Or reports are joined, two at a time with the least loss of information
-    Q, p = channel_of(S, theta), goal.priors.mean(axis=0)
-    while Q.shape[1] > most:
-        mass = p @ Q
-        shape = (Q / mass) * np.sqrt(1.0 / np.maximum(p, 1e-12))[:, None] * p[:, None]
-        gram = shape.T @ shape
-        distance = np.diag(gram)[:, None] + np.diag(gram) - 2.0 * gram
-        cost = distance * (mass[:, None] * mass) / (mass[:, None] + mass)
-        np.fill_diagonal(cost, np.inf)
-        i, j = divmod(int(cost.argmin()), len(cost))
-        Q = np.column_stack([np.delete(Q, [i, j], axis=1), Q[:, i] + Q[:, j]])
-    return [*found, Q]
+            return None
+    return channel_of((columns.base[:, None] + columns.above).T / columns.level, law)
 
 
 def channel_of(S: Array, theta: Array) -> Array:

@@ -1,4 +1,29 @@
-"""How reports are held in arrays and written as text: labels, and packed bits."""
+"""How reports are held in arrays, and how they stand in tables.
+
+A column of a table holds one report a row; a missing one is a null, or an empty field in CSV.
+
+Labels
+    As they are, with their own type: text, whole numbers, numbers or booleans. Labels of several
+    types, and those of CSV, are text.
+Bits
+    In CSV and in frames text such as "0110", first bit first. In Parquet, and wherever a column
+    holds bytes, ``ceil(n_bits / 8)`` bytes a report: bit j of the text is in byte ``j // 8`` at
+    position ``j % 8``, counted from the lowest; the bits after the last are zero. In Parquet the
+    column is a FIXED_LEN_BYTE_ARRAY; other types of bytes are read too.
+Cohorts
+    In CSV and in frames before the report: "3:0110", "3:17". In Parquet in a column of their own,
+    NAME_cohort beside the column NAME, whole numbers from 0 (int32). Both are read everywhere: a
+    report whose text has a colon has its cohort there, and then a column of that name is any other.
+    Devices of cohorts (`devices.cohorts`) report labels: "A:yes", or "yes" beside a column
+    NAME_cohort with the name of the cohort.
+Fingerprints
+    Twelve hexadecimal digits that say which mechanism, survey or questionnaire made a report. In
+    Parquet they are stored once, with the columns of reports and cohorts; in CSV, and in frames
+    that are made of several files, every row has them in the column NAME_fingerprint.
+
+A dictionary survey has five columns (start_1, gram_1, start_2, gram_2, string), of which the three
+of reports are laid out like any other.
+"""
 
 from __future__ import annotations
 
@@ -269,7 +294,6 @@ def split_cohorts(
 
 
 # -- Columns of reports that are bytes, and the columns of cohorts that stand beside reports ------
-# The whole layout of reports in tables is written down in `io.layout`.
 
 
 _WIDTH = "must be {} bytes, the {} bits of a report"

@@ -322,7 +322,7 @@ class Counts:
             The mechanism that made the reports.
         report : str
             Column of output labels; bit reports are strings such as "0110", in category order, or
-            bytes (`io.layout`).
+            bytes (`reports.layout`).
         count : str, optional
             Column of whole counts.
         missing : {"raise", "count"}

@@ -280,7 +280,7 @@ def _coins(size: int, limit: int, words: Words) -> U64:
     lane's bit is 1, exactly where the threshold's digit is 1. A tied lane provisionally holds the
     threshold's last digit, so that `result` flips only where that digit does, and at the end it
     falls back to 0: it is not below the digits so far. After twelve digits one word in 64 still
-    holds a tied lane: only those words go on (`kernels.coins` stops by rows of 64 words instead).
+    holds a tied lane: only those words go on (`kernels.words` stops by rows of 64 words instead).
     The zeros that end the threshold need no digit, since no fraction falls short of them.
     """
     if limit in (0, CERTAIN):

@@ -28,14 +28,12 @@ from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.estimators import Inversion
 from ldpstats.io.counting import read_counts
 from ldpstats.io.reports import (
-    ARROW_TYPES,
     STORED_FINGERPRINT,
     KeptColumns,
-    cell_type,
+    arrow_types,
     check_labels,
     check_paths,
     constant,
-    filled,
 )
 from ldpstats.io.storage import FilePath, refusal, without_answers
 from ldpstats.io.tables import (
@@ -46,6 +44,7 @@ from ldpstats.io.tables import (
     check_spreadsheet_safe,
     columns_shown,
     file_format,
+    filled,
     label_of,
     missing_texts,
     names,
@@ -97,7 +96,6 @@ __all__ = [
     "refuse_kept",
     "refuse_unanswered",
     "stored_notes",
-    "stored_types",
     "sums_suffice",
     "tally",
     "watching",
@@ -529,7 +527,7 @@ def privatize_sheets(
             raise InvalidArgument("keep", name, "is a question, and is copied anyway")
     own = [FINGERPRINTS]
     for question in sheet.entries:
-        own += question.stored_columns if question.private else ()
+        own += question.stored if question.private else ()
         for mechanism in question.mechanisms.values():
             check_labels(target, mechanism, spreadsheet_safe)
     # names of private questions are columns of answers, and of reports as well
@@ -543,19 +541,9 @@ def privatize_sheets(
     how: dict[str, Any] = {"force": force, "spreadsheet_safe": spreadsheet_safe, "beside": beside}
     pace: dict[str, Any] = {"chunk_rows": chunk_rows, "advance": advance}
     chunks = _sheets(client, kept, names("na", na), totals, **pace)
-    write_table(chunks, target, stored_types(sheet), stored, **how)
+    parts = {c: by for q in sheet.entries if q.private for c, by in q.parts.items()}
+    write_table(chunks, target, arrow_types(parts), stored, **how)
     return totals
-
-
-def stored_types(sheet: Questionnaire) -> dict[str, str]:
-    """Arrow's types of the columns of a questionnaire's reports that are not text."""
-    found: dict[str, str] = {}
-    for question in sheet.entries:
-        if question.private:
-            found |= dict.fromkeys(question.columns, "int64")
-            for column, mechanism in question.mechanisms.items():
-                found[column] = ARROW_TYPES.get(cell_type(mechanism), "string")
-    return found
 
 
 def stored_notes(sheet: Questionnaire) -> dict[str, dict[bytes, bytes]]:

@@ -7,7 +7,8 @@ weights: in columns, or made from the design.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from itertools import zip_longest
 from typing import Any, ClassVar
 
 import numpy as np
@@ -42,16 +43,6 @@ __all__ = ["MadeReplicates", "ReplicateWeights", "SampleDesign", "refuse_rows", 
 
 
 _BY_STAGE = "must be the name of a column, or a list of names, one for each stage"
-
-
-@dataclass(frozen=True)
-class StageColumns:
-    """The columns of one stage; None where there is none, and where respondents are the units."""
-
-    number: int
-    strata: str | None
-    units: str | None
-    fpc: str | None
 
 
 @dataclass(frozen=True, repr=False)
@@ -161,25 +152,18 @@ class SampleDesign:
         return made
 
     @property
-    def stages(self) -> tuple[StageColumns, ...]:
-        """The stages that a variance needs: the first, and all that are corrected."""
-        return tuple(
-            StageColumns(
-                s + 1,
-                self.strata[s] if s < len(self.strata) else None,
-                self.clusters[s] if s < len(self.clusters) else None,
-                self.fpc[s] if s < len(self.fpc) else None,
-            )
-            for s in range(max(1, len(self.fpc)))
-        )
+    def stages(self) -> list[tuple[str | None, str | None, str | None]]:
+        """Columns of strata, units and fpc of the stages that a variance needs, None for none.
+
+        That is the first, and all that are corrected; without units respondents are these.
+        """
+        every: Any = zip_longest(self.strata, self.clusters, self.fpc)
+        return list(every)[: max(1, len(self.fpc))] or [(None, None, None)]
 
     @property
     def keys(self) -> list[str]:
         """The columns by which respondents are told apart, other than their weights."""
-        names: list[str | None] = []
-        for stage in self.stages:
-            names += [stage.strata, stage.units, stage.fpc]
-        return [name for name in names if name is not None]
+        return [name for stage in self.stages for name in stage if name is not None]
 
     @property
     def summed(self) -> list[str]:
@@ -317,13 +301,13 @@ def stages_of(cells: Held, n: Array | None, design: SampleDesign) -> tuple[Stage
     nothing = np.zeros(c, dtype=np.int64)
     units = _Groups(nothing, [_WHOLE], nothing[:1], np.array([""], dtype=object))
     found = []
-    for columns in design.stages:
-        strata = _split(units, _labels(cells, "strata", columns.strata, n))
-        if columns.units is None:
+    for stage, (strata_column, unit_column, fpc) in enumerate(design.stages, 1):
+        strata = _split(units, _labels(cells, "strata", strata_column, n))
+        if unit_column is None:
             sampled = np.bincount(strata.at, number, len(strata))
             unit, of = None, strata.at
         else:
-            units = _split(strata, _labels(cells, "clusters", columns.units, n))
+            units = _split(strata, _labels(cells, "clusters", unit_column, n))
             if not design.nested:
                 codes, labels = pd.factorize(units.labels)
                 often = np.flatnonzero(np.bincount(codes) > 1)
@@ -334,12 +318,12 @@ def stages_of(cells: Held, n: Array | None, design: SampleDesign) -> tuple[Stage
                     remedy = f"unit {label!r} is in {first!r} and in {second!r}{more}: correct it; "
                     remedy += "or pass nested=True if labels are unique only within strata, and "
                     remedy += "name other units"
-                    raise InvalidArgument("clusters", columns.units, remedy)
+                    raise InvalidArgument("clusters", unit_column, remedy)
             sampled = np.bincount(units.of, minlength=len(strata)).astype(float)
             unit, of = units.at, units.of
         N = np.full(len(strata), np.inf)
-        if columns.fpc is not None:
-            N = _population(cells, n, columns, columns.fpc, strata, sampled)
+        if fpc is not None:
+            N = _population(cells, n, stage, fpc, strata, sampled)
         found.append(Stage(unit, of, sampled, N, strata.of, strata))
     return tuple(found)
 
@@ -369,7 +353,7 @@ def _split(groups: _Groups, column: Column | None) -> _Groups:
 
 
 def _population(
-    cells: Held, n: Array | None, columns: StageColumns, name: str, strata: _Groups, sampled: Array
+    cells: Held, n: Array | None, stage: int, name: str, strata: _Groups, sampled: Array
 ) -> Array:
     """Units in the population by stratum, (H,), from a column of corrections."""
     given = cells.numbers("fpc", name)
@@ -386,7 +370,7 @@ def _population(
     if other.size:
         h = strata.at[other[0]]
         remedy = f"holds {given[other[0]]:g} and {found[h]:g} in stratum {strata[h]!r} of stage "
-        remedy += f"{columns.number}: it must be one number in each"
+        remedy += f"{stage}: it must be one number in each"
         raise InvalidArgument("fpc", name, remedy)
     if np.all(found <= 1.0):
         return np.asarray(sampled / found)
@@ -394,7 +378,7 @@ def _population(
     if short.size:
         h = short[0]
         more = f" (and so {short.size - 1} more)" if short.size > 1 else ""
-        remedy = f"stratum {strata[h]!r} of stage {columns.number} has {found[h]:g} units in the "
+        remedy = f"stratum {strata[h]!r} of stage {stage} has {found[h]:g} units in the "
         remedy += f"population, but {sampled[h]:.0f} in the sample{more}: count units, not persons"
         raise InvalidArgument("fpc", name, f"{remedy}, of that stage")
     return found
@@ -570,12 +554,10 @@ class ReplicateWeights:
         if not isinstance(columns, str) and len(columns) > 3:
             shown = f"{columns[0]!r} to {columns[-1]!r} ({len(columns)})"
         of = [f"columns={shown}", f"kind={self.kind!r}"]
-        given = {"rho": None, "scale": None, "mse": False, "combined": True, "df": None}
-        of += [
-            f"{name}={getattr(self, name)!r}"
-            for name, default in given.items()
-            if getattr(self, name) != default
-        ]
+        for item in fields(self)[2:]:
+            value = getattr(self, item.name)
+            if item.name != "rscales" and value != item.default:
+                of.append(f"{item.name}={value!r}")
         if self.rscales is not None:
             of.append(f"rscales={len(self.rscales)} numbers")
         return f"ReplicateWeights({', '.join(of)})"

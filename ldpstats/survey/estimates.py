@@ -8,7 +8,6 @@ of the whole sample where weights are calibrated; units and strata are always th
 from __future__ import annotations
 
 import warnings
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -46,8 +45,7 @@ from ldpstats.models.association.groups import per_variable, prepared
 from ldpstats.models.layout import count_of
 from ldpstats.models.weighted.calibration import WeightStep, weight_step
 from ldpstats.models.weighted.estimates import SampleFacts
-from ldpstats.models.weighted.model import WeightedModel
-from ldpstats.models.weighted.tables import CrossedVariable, WeightedCrossing
+from ldpstats.models.weighted.model import WeightedModel, WeightedVariable
 from ldpstats.survey.analyses import grouped_rows
 from ldpstats.survey.data import Held, Part, Remote, Selected
 from ldpstats.survey.design import SampleDesign, refuse_rows, stages_of
@@ -90,7 +88,6 @@ class Weighed:
     cells: Held  # c rows, or distinct combinations, of the columns that were asked for
     sample: Sample  # of these cells; its stages have all units and strata of the whole sample
     inside: Mask  # (c,), cells of the domain; all, unless calibration needs the whole sample
-    sums: Array | None = None  # (c, R), of the columns of replicate weights
 
 
 def weigh(
@@ -131,15 +128,23 @@ def weigh(
     of_replicates = np.stack(weights[1:], axis=1) if len(weights) > 1 else None
     if of_replicates is not None:
         _warn_of_size(of_replicates, sample.w, design.factors)
-    weighed = Weighed(cells, sample, inside, of_replicates)
-    if not (margins or changes):
-        weighed = _within(weighed)
+    if not (margins or changes or inside.all()):  # the cells inside, with all units of the sample
+        at = np.flatnonzero(inside)
+        stages = tuple(
+            replace(stage, strata=stage.strata[at])
+            if stage.unit is None
+            else replace(stage, unit=stage.unit[at])
+            for stage in stages
+        )
+        sample = replace(sample, stages=stages, n=number[at], w=sample.w[at], w2=sample.w2[at])
+        cells, inside = Selected(cells, at), inside[at]
+        of_replicates = None if of_replicates is None else of_replicates[at]
     if design.replicates is not None:
-        replication = design.replicates.replication(weighed.sample, weighed.sums)
-        weighed = replace(weighed, sample=replace(weighed.sample, replication=replication))
-    if not changes:
-        return weighed
-    return replace(weighed, sample=adjusted(weighed.cells, weighed.sample, changes).sample)
+        replication = design.replicates.replication(sample, of_replicates)
+        sample = replace(sample, replication=replication)
+    if changes:
+        sample = adjusted(cells, sample, changes).sample
+    return Weighed(cells, sample, inside)
 
 
 def _refuse_weights(name: str, values: Array, design: SampleDesign, na: tuple[str, ...]) -> None:
@@ -195,26 +200,6 @@ def _explain(whole: Remote, design: SampleDesign) -> None:
             raise InvalidArgument(f"{design.argument(name)} {name!r}", value, words)
 
 
-def _within(made: Weighed) -> Weighed:
-    """The cells inside the domain, with all units of the sample."""
-    if made.inside.all():
-        return made
-    at = np.flatnonzero(made.inside)
-    sample = made.sample
-    stages = tuple(
-        replace(stage, strata=stage.strata[at])
-        if stage.unit is None
-        else replace(stage, unit=stage.unit[at])
-        for stage in sample.stages
-    )
-    return Weighed(
-        Selected(made.cells, at),
-        replace(sample, stages=stages, n=sample.n[at], w=sample.w[at], w2=sample.w2[at]),
-        made.inside[at],
-        None if made.sums is None else made.sums[at],
-    )
-
-
 def _warn_of_size(sums: Array, w: Array, factors: bool) -> None:
     """Warn if replicates, (c, R), are weights taken for factors, or factors taken for weights."""
     size = float(sums.mean(axis=1).sum() / w.sum())
@@ -241,45 +226,36 @@ _METHODS: dict[str, type[Distance]] = {"raking": Raking, "linear": Linear, "logi
 _BOUNDS = "must be a pair (low, high) of what weights may be multiplied by, None where open"
 
 
-class WeightChange(ABC):
-    """A change of weights that was asked for; it is made anew in every analysis."""
-
-    @property
-    @abstractmethod
-    def columns(self) -> tuple[str, ...]:
-        """The columns that it needs, beside the weights."""
-
-
 @dataclass(frozen=True)
-class Trimming(WeightChange):
-    """Weights outside of bounds are cut."""
+class Trimming:
+    """Weights outside of bounds are cut; this is made anew in every analysis."""
 
-    column: str  # of the weights: on an engine respondents are told apart by it
+    columns: tuple[str]  # of the weights: on an engine respondents are told apart by it
     lower: float
     upper: float
     strict: bool
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return (self.column,)
 
     def __str__(self) -> str:
         return f"trimmed to {self.lower:g} to {self.upper:g}"
 
 
 @dataclass(frozen=True)
-class Calibration(WeightChange):
-    """Weights that reproduce population totals."""
+class Calibration:
+    """Weights that reproduce population totals; this is made anew in every analysis."""
 
     given: tuple[Margin, ...] = field(repr=False)
     distance: Distance = field(default_factory=Raking)
 
     @property
     def columns(self) -> tuple[str, ...]:
+        """The columns that it needs, beside the weights."""
         return tuple(dict.fromkeys(name for margin in self.given for name in margin.columns))
 
     def __str__(self) -> str:
         return f"calibrated to {', '.join(margin.name for margin in self.given)}"
+
+
+WeightChange = Trimming | Calibration
 
 
 @dataclass(frozen=True, eq=False)
@@ -315,9 +291,8 @@ def adjusted(cells: Held, sample: Sample, changes: Sequence[WeightChange]) -> Ad
     steps = []
     for change in asked:
         margins = crossed.margins(change.given)
-        solved = calibrate(weights, margins, change.distance)
-        steps.append(Step(margins, change.distance, solved))
-        weights = weights * solved.factors
+        steps.append(calibrate(weights, margins, change.distance))
+        weights = weights * steps[-1].factors
     made = calibrated_sample(sample, crossed.at, steps)
     return Adjusted(made, tuple(trimmings), crossed.at, tuple(steps))
 
@@ -580,18 +555,10 @@ def weighted_model(
         raise InvalidArgument("incomplete", incomplete, remedy)
     if not np.any(coded.present & inside):
         raise InvalidArgument("name", name, f"nobody of {len(held)} answered this question")
-    return WeightedModel(
-        weighed.sample,
-        sample_facts(weighed, design),
-        coded.reports,
-        np.where(inside, coded.at, -1),
-        domain,
-        tuple(names),
-        tuple(labels),
-        name,
-        candidates,
-        boolean("incomplete", incomplete),
-    )
+    known = boolean("incomplete", incomplete)
+    one = WeightedVariable(name, coded.reports, coded.at, candidates, known)
+    facts = sample_facts(weighed, design)
+    return WeightedModel(weighed.sample, facts, (one,), domain, tuple(names), tuple(labels))
 
 
 def weighted_crossing(
@@ -600,7 +567,7 @@ def weighted_crossing(
     names: Sequence[str],
     candidates: Any = None,
     other: Any = False,
-) -> WeightedCrossing:
+) -> WeightedModel:
     """Two questions in a complex sample."""
     if len(names) != 2:
         remedy = "must be two questions: with weights there are tables of two variables only"
@@ -612,24 +579,24 @@ def weighted_crossing(
         _crossed(name, weighed.cells.coded(name), own, rest)
         for name, own, rest in zip(names, listed, others, strict=True)
     )
-    facts = sample_facts(weighed, design)
-    return WeightedCrossing(weighed.sample, facts, (first, second), weighed.inside)
+    domain = np.where(weighed.inside, 0, -1)
+    return WeightedModel(weighed.sample, sample_facts(weighed, design), (first, second), domain)
 
 
-def _crossed(name: str, coded: Coded, candidates: Any, other: Any) -> CrossedVariable:
+def _crossed(name: str, coded: Coded, candidates: Any, other: Any) -> WeightedVariable:
     """A question of a table, its categories lumped where that is asked for."""
     if coded.reports.mechanism.is_open:
         if other is not False and other is not None:
             remedy = f"leave it out: with weights the list of {name} is taken to be complete"
             raise InvalidArgument("other", other, remedy)
-        return CrossedVariable(name, coded.reports, coded.at, candidates)
+        return WeightedVariable(name, coded.reports, coded.at, candidates)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", IncompleteListWarning)  # which is refused below
         (reports,), spec = prepared([coded.reports], candidates, other, name)
     if not spec.complete:
         remedy = f"must be True for {name}: with weights a table is of all answers"
         raise InvalidArgument("other", other, remedy)
-    return CrossedVariable(name, reports, coded.at)
+    return WeightedVariable(name, reports, coded.at)
 
 
 def sample_facts(weighed: Weighed, design: SampleDesign) -> SampleFacts:
@@ -640,14 +607,14 @@ def sample_facts(weighed: Weighed, design: SampleDesign) -> SampleFacts:
     variance = "linearisation" if sample.replication is None else str(design.replicates)
     return SampleFacts(
         design=design.in_words,
-        variance=variance + ", calibrated" * (sample.calibration is not None),
+        variance=variance + ", calibrated" * (sample.residuals is not None),
         n_strata=len(first.sampled),
         n_units=0 if design.has_columns_of_replicates else int(first.sampled.sum()),
         nobs=int(n),
         weight_sum=w,
         spread=n * float(sample.w2[inside].sum()) / w**2,
-        df=degrees_of_freedom(sample, inside),
-        calibrated=sample.calibration is not None,
+        df=float(degrees_of_freedom(sample, np.where(inside, 0, -1))[0]),
+        calibrated=sample.residuals is not None,
     )
 
 
@@ -719,8 +686,8 @@ def _calibrated(
         method=method or type(distance).__name__.lower(),
         margins=", ".join(margin.name for margin in matched),
         bounds=f"{low:g} to {high:g}" if high < np.inf or low > -np.inf else "",
-        iterations=last.solved.iterations,
-        deviation=last.solved.deviation,
+        iterations=last.iterations,
+        deviation=last.deviation,
     )
     if step.n_negative:
         warnings.warn(
@@ -755,12 +722,11 @@ def trimmed(
             "trim: weights were calibrated, and trimming would move them off their totals: trim "
             "first and calibrate then, or calibrate with bounds="
         )
-    remedy = "must be a positive finite number, the {} weight"
     ends = []
-    for name, value, end in (("lower", lower, 0.0), ("upper", upper, np.inf)):
-        number = end
+    which = (("lower", lower, 0.0, "least"), ("upper", upper, np.inf, "largest"))
+    for name, value, number, word in which:
         if value is not None:
-            words = remedy.format("least" if name == "lower" else "largest")
+            words = f"must be a positive finite number, the {word} weight"
             number = real_number(name, value, words)
             if not 0.0 < number < np.inf:
                 raise InvalidArgument(name, value, words)
@@ -769,7 +735,7 @@ def trimmed(
         raise InvalidArgument("upper", None, "give the largest weight, upper=, or lower=, or both")
     if not ends[0] < ends[1]:
         raise InvalidArgument("lower", lower, f"must be below upper, {ends[1]:g}")
-    change = Trimming(design.weights, ends[0], ends[1], boolean("strict", strict))
+    change = Trimming((design.weights,), ends[0], ends[1], boolean("strict", strict))
     whole = _whole(data, design, [design.weights], "trim")
     before = adjusted(whole.cells, whole.sample, design.changes).sample
     after: Adjusted = adjusted(whole.cells, whole.sample, [*design.changes, change])
@@ -870,7 +836,7 @@ def svy_sample(held: Held, design: SampleDesign | None, names: Sequence[str]) ->
         "singleton": _SINGLE[design.single_unit],
     }
     if isinstance(given, GivenWeights):  # whose kind is in the scale alone
-        df = given.degrees_of_freedom(sample, np.full(sample.w.shape, True))
+        df = given.most_degrees(np.full(sample.w.shape, True))
         scale = given.scale.tolist()
         how["rep_wgts"] = svy.BootstrapWgts(
             prefix=_REPLICATE, n_reps=len(scale), scale=scale, df=df

@@ -29,15 +29,16 @@ from ldpstats.clients.device import (
     secretive,
 )
 from ldpstats.errors import HIDDEN, InvalidArgument, UnknownCategory
+from ldpstats.io.dictionary import of_fields
 from ldpstats.io.reports import ALREADY, cohort_index, cohort_labels, is_of_reports, joined_codes
 from ldpstats.io.specifications import QUESTIONNAIRE, json_document, json_text
 from ldpstats.io.storage import FilePath, refusal, replacing
-from ldpstats.io.tables import reports_in
+from ldpstats.io.tables import columns_of, reports_in
 from ldpstats.labels import as_series, column_name, matched
 from ldpstats.mechanisms import Mechanism
 from ldpstats.mechanisms.custom import Enumerated
 from ldpstats.mechanisms.krr import Observed
-from ldpstats.models.dictionary.survey import DictionaryReports, DictionarySurvey
+from ldpstats.models.dictionary.survey import DictionarySurvey
 from ldpstats.reports.layout import fingerprint_column
 from ldpstats.reports.single import Reports
 from ldpstats.sampling.samplers import Words, simulation_words, system_words
@@ -797,8 +798,7 @@ def report_columns(
             reports = by_hand(question, given[rows], words, named, device, own_groups)
         empty = np.ones(len(table), dtype=bool)
         empty[rows] = False
-        cells = question.stored_cells if stored else question.cells
-        found[question.name] = cells(reports, empty)
+        found[question.name] = columns_of(question.cells(reports), empty, stored)
     return found
 
 
@@ -961,23 +961,9 @@ def as_dictionary(
     a, b = (matched(where, column, starts) for where, column in (start_1, start_2))
     given = zip(survey.mechanisms, (gram_1, gram_2, string), strict=True)
     parts = [as_reports(c, mechanism, column, cohorts.get(c)) for mechanism, (c, column) in given]
-    missing = np.array([a < 0, ~parts[0].present, b < 0, ~parts[1].present, ~parts[2].present])
-    absent: npt.NDArray[np.bool_] = np.asarray(missing.all(axis=0))
-    partly = missing.any(axis=0) & ~absent
-    if partly.any():
-        row = int(np.argmax(partly))
-        where = columns[int(np.argmax(missing[:, row]))][0]
-        remedy = "is missing, but other fields of the row are not: a report has all five"
-        raise InvalidArgument(f"{where}, row {row + 1}", None, remedy)
-    same = (a == b) & ~absent
-    if same.any():
-        row = int(np.argmax(same))
-        remedy = "is also the start of the other gram: the two grams must be at distinct positions"
-        raise InvalidArgument(f"{start_2[0]}, row {row + 1}", int(starts[b[row]]), remedy)
-    first, second, whole = (replace(part.reports, n_missing=0) for part in parts)
-    there = ~absent
-    found = DictionaryReports.at_positions(survey, a[there], b[there], (first, second, whole))
-    return Coded.of(found, absent)
+    first, second, whole = ((replace(p.reports, n_missing=0), ~p.present) for p in parts)
+    fields = (a, a < 0), first, (b, b < 0), second, whole
+    return Coded.of(*of_fields(survey, [name for name, _ in columns], fields))
 
 
 def as_observed(column: Column) -> Coded:

@@ -18,20 +18,19 @@ from ldpstats.channels.certificates import Audit
 from ldpstats.clients.device import plain
 from ldpstats.devices import Device
 from ldpstats.errors import HIDDEN, InvalidArgument, NotAvailable
+from ldpstats.io.dictionary import cells_of
 from ldpstats.io.reports import (
     SURVEY_COLUMNS,
-    SURVEY_FINGERPRINT,
-    cell_type,
     cohort_index,
-    stored_fingerprint,
+    stored_fingerprints,
 )
 from ldpstats.io.specifications import QUESTIONNAIRE, SURVEY, is_format, json_document
 from ldpstats.io.storage import FilePath, refusal
-from ldpstats.io.tables import stored_columns, stored_names
+from ldpstats.io.tables import cell_type
 from ldpstats.labels import as_series, matched, missing_entries, preview
 from ldpstats.mechanisms import PUM, Mechanism, mechanism_from_dict
 from ldpstats.mechanisms.custom import Enumerated
-from ldpstats.models.dictionary.survey import DictionarySurvey, starts_of
+from ldpstats.models.dictionary.survey import DictionarySurvey
 from ldpstats.models.layout import in_turn
 from ldpstats.reports.layout import cohort_column, fingerprint_column
 from ldpstats.reports.single import Reports
@@ -48,7 +47,6 @@ __all__ = [
     "as_text",
     "assigned",
     "by_hand",
-    "cells_of_text",
     "check_columns",
     "checked_mechanisms",
     "checked_parameters",
@@ -59,7 +57,6 @@ __all__ = [
     "question_of",
     "read_questions",
     "read_specification",
-    "stored_cells",
 ]
 
 
@@ -169,32 +166,19 @@ class Question:
 
     # -- reports -----------------------------------------------------------------------------
 
-    def cells(self, reports: Any, absent: npt.NDArray[np.bool_]) -> dict[str, pd.Series[Any]]:
-        """The columns of reports in a table, empty where `absent`, (n,)."""
-        return {self.name: cells_of_reports(reports, absent)}
-
-    def stored_cells(
-        self, reports: Any, absent: npt.NDArray[np.bool_]
-    ) -> dict[str, pd.Series[Any]]:
-        """The columns of reports as a Parquet file holds them; see `io.layout`."""
-        return stored_cells(self.name, reports, absent)
+    def cells(self, reports: Any) -> dict[str, Any]:
+        """What its columns have, for `columns_of`."""
+        return {self.name: reports}
 
     @property
-    def stored_columns(self) -> tuple[str, ...]:
-        """Its columns in a Parquet file of reports."""
-        made = self.mechanisms
-        return tuple(
-            n for c in self.columns for n in (stored_names(c, made[c]) if c in made else [c])
-        )
+    def parts(self) -> dict[str, Mechanism | None]:
+        """What makes the reports of each of its columns; None for whole numbers beside them."""
+        return {column: self.mechanisms.get(column) for column in self.columns}
 
     @property
     def stored(self) -> dict[str, dict[bytes, bytes]]:
-        """What a Parquet file stores beside its columns: who made them."""
-        return {
-            name: stored_fingerprint(made_by)
-            for column, made_by in self.mechanisms.items()
-            for name in stored_names(column, made_by)
-        }
+        """Its columns in a Parquet file, and what is stored beside them: who made them."""
+        return stored_fingerprints(self.parts)
 
     def message(self, reports: Any) -> Any:
         """What a device sends for one report, in plain Python."""
@@ -270,31 +254,12 @@ class DictionaryQuestion(Question):
         _, gram_1, _, gram_2, string = self.columns
         return dict(zip((gram_1, gram_2, string), self.made_by.mechanisms, strict=True))
 
-    def cells(self, reports: Any, absent: npt.NDArray[np.bool_]) -> dict[str, pd.Series[Any]]:
-        frame: pd.DataFrame = reports.to_frame()
-        return {
-            column: cells_of_text(frame[part].tolist(), absent, int if "start" in part else str)
-            for column, part in zip(self.columns, SURVEY_COLUMNS, strict=True)
-        }
-
-    def stored_cells(
-        self, reports: Any, absent: npt.NDArray[np.bool_]
-    ) -> dict[str, pd.Series[Any]]:
-        start_1, gram_1, start_2, gram_2, string = self.columns
-        found: dict[str, pd.Series[Any]] = {}
-        pairs = ((start_1, gram_1, reports.first), (start_2, gram_2, reports.second))
-        for (start, gram, part), places in zip(pairs, starts_of(reports), strict=True):
-            found[start] = cells_of_text(places.tolist(), absent, int)
-            found |= stored_cells(gram, part, absent)
-        return found | stored_cells(string, reports.string, absent)
+    def cells(self, reports: Any) -> dict[str, Any]:
+        return dict(zip(self.columns, cells_of(reports).values(), strict=True))
 
     @property
     def stored(self) -> dict[str, dict[bytes, bytes]]:
-        own, of_mechanisms = self.made_by.fingerprint.encode("ascii"), super().stored
-        return {
-            column: {SURVEY_FINGERPRINT: own, **of_mechanisms.get(column, {})}
-            for column in self.stored_columns
-        }
+        return stored_fingerprints(self.parts, self.made_by)
 
 
 def question_of(name: str, made_by: object) -> Question:
@@ -596,44 +561,6 @@ def by_hand(
         drawn = part.mechanism.procedure.draw(labels.take(given[rows]), words, "raise")
         y[rows] = part.places[drawn.y]
     return Reports(y, mechanism)
-
-
-# -- Columns of a table of reports: labels with their own type, other reports as text -------------
-
-
-Mask = npt.NDArray[np.bool_]
-
-
-def cells_of_reports(reports: Reports, absent: Mask) -> pd.Series[Any]:
-    """A column of reports in this order, empty where a respondent is `absent`, (n,)."""
-    labels = reports.mechanism.report_labels(reports)
-    return cells_of_text(labels, absent, cell_type(reports.mechanism))
-
-
-def stored_cells(name: str, reports: Reports, absent: Mask) -> dict[str, pd.Series[Any]]:
-    """The columns of reports as a Parquet file holds them; labels as `cells_of_reports`."""
-    if isinstance(reports.mechanism, Enumerated):
-        return {name: cells_of_reports(reports, absent)}
-    return stored_columns(name, reports, absent)
-
-
-def cells_of_text(cells: Any, absent: Mask, kind: type) -> pd.Series[Any]:
-    """A column of cells of one type, empty where `absent`, (n,)."""
-    if kind in (int, bool):
-        values = np.zeros(absent.size, dtype=np.int64 if kind is int else bool)
-        values[~absent] = cells
-        if not absent.any():
-            return pd.Series(values)
-        masked = pd.arrays.IntegerArray if kind is int else pd.arrays.BooleanArray
-        return pd.Series(masked(values, absent))
-    if kind is float:
-        numbers = np.full(absent.size, np.nan)
-        numbers[~absent] = cells
-        return pd.Series(numbers)
-    objects = np.full(absent.size, None, dtype=object)
-    objects[~absent] = cells
-    column = pd.Series(objects, dtype=object)
-    return column.infer_objects() if kind is str else column
 
 
 # -- The audit of a questionnaire: of each question, and of all that a respondent sends -----------

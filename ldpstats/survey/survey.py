@@ -988,10 +988,10 @@ class Survey:
                     raise InvalidArgument(name, value, remedy)
             asked = self._different(names)
             crossing = weighted_crossing(self.data, self.design, asked, candidates, other)
-            if not crossing.nobs:
+            if not crossing.inside.any():
                 remedy = f"nobody of {len(self)} answered both{self._why(names)}"
                 raise InvalidArgument("names", names, remedy)
-            return crossing.fit()
+            return crossing.fit_table()
         counts = self.joint_counts(*names)
         if not counts.nobs:
             remedy = (

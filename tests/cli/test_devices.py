@@ -13,7 +13,6 @@ import pytest
 import ldpstats as ldp
 from ldpstats import io as files
 from ldpstats.cli import main
-from ldpstats.cli.planning import device_mechanism
 from ldpstats.devices import library
 
 KUK = ("--device", "kuk", "--param", "p1=.8", "--param", "p2=1/5")
@@ -177,6 +176,6 @@ def test_options_that_do_not_go_together(
     assert sorted(path.name for path in used.iterdir()) == ["answers.csv"]
 
 
-def test_fractions_are_read_exactly() -> None:
-    given = type("Given", (), {"device": "warner", "param": ["p=1/3"], "categories": None})()
-    assert np.float64(device_mechanism(given).epsilon) == np.log(2)
+def test_fractions_are_read_exactly(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["device", "warner", "--param", "p=1/3", "--json", "-"]) == 0
+    assert json.loads(capsys.readouterr().out)["epsilon"] == np.log(2)

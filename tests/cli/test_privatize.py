@@ -14,7 +14,6 @@ from shared.job_runs import SHARES, fit, privatize
 import ldpstats as ldp
 from ldpstats import io as files
 from ldpstats.cli import main
-from ldpstats.cli.common import label_list
 from ldpstats.planning.power_of_tests import KINDS, contenders
 
 FORMATS = (".csv", ".csv.gz", ".parquet")
@@ -208,7 +207,9 @@ def test_a_device_sets_a_limit(answers: Path, capsys: pytest.CaptureFixture[str]
 
 @pytest.mark.parametrize(
     ("text", "labels"),
-    [("4", 4), ('a,"b,c"', ["a", "b,c"]), ("1,2", ["1", "2"]), ("é,x", ["é", "x"])],
+    [("4", [0, 1, 2, 3]), ('a,"b,c"', ["a", "b,c"]), ("1,2", ["1", "2"]), ("é,x", ["é", "x"])],
 )
-def test_labels_on_the_command_line(text: str, labels: Any) -> None:
-    assert label_list(text, "--categories") == labels
+def test_labels_on_the_command_line(text: str, labels: list[Any], tmp_path: Path) -> None:
+    path = str(tmp_path / "sheet.json")
+    assert main(["questionnaire", path, "--observed", "q", text]) == 0
+    assert ldp.Questionnaire.from_json(path)["q"].categories.tolist() == labels

@@ -93,7 +93,7 @@ def refused(call: Callable[[], object]) -> ldp.LDPError:
         traceback.TracebackException.from_exception(caught.value, capture_locals=True).format()
     )
     # the frames of the test itself know the answers
-    own = shown[shown.index("ldpstats/io") :] if "ldpstats/io" in shown else ""
+    own = shown[shown.index("ldpstats/clients") :] if "ldpstats/clients" in shown else ""
     assert own and SECRET not in own and SECRET not in repr(caught.value.__dict__)
     assert caught.value.__context__ is None and caught.value.__cause__ is None
     return caught.value

@@ -9,7 +9,7 @@ import pytest
 from shared.collecting import JOBS, message, questionnaire, some_reports
 
 import ldpstats as ldp
-from ldpstats.collector.intake import Checks, NotASheet, shape_of
+from ldpstats.collector.intake import Checks, Refused, shape_of
 
 SHEET = questionnaire()
 CHECKS = Checks.of(SHEET.client_document())
@@ -81,7 +81,7 @@ BAD: dict[str, Any] = {
 
 @pytest.mark.parametrize("kind", BAD)
 def test_what_is_no_sheet(kind: str) -> None:
-    with pytest.raises(NotASheet) as caught:
+    with pytest.raises(Refused) as caught:
         read(BAD[kind])
     text = str(caught.value)
     assert caught.value.status == 400 and text.endswith(tuple('abcdefghijklmnopqrstuvwxyz8"1'))
@@ -89,13 +89,13 @@ def test_what_is_no_sheet(kind: str) -> None:
 
 
 def test_an_outdated_page_is_told_so() -> None:
-    with pytest.raises(NotASheet, match="page is outdated") as caught:
+    with pytest.raises(Refused, match="page is outdated") as caught:
         read(field("survey", "0" * 12))
     assert caught.value.status == 409
 
 
 def test_an_error_of_a_report_names_the_question() -> None:
-    with pytest.raises(NotASheet, match="'job'"):
+    with pytest.raises(Refused, match="'job'"):
         read(sheet(job="cook"))
 
 
@@ -127,7 +127,7 @@ def test_a_sheet_has_as_many_reports_as_questions_are_asked(
     if fine:
         assert read(message(asked, sent), checks)
     else:
-        with pytest.raises(NotASheet, match="questions are asked"):
+        with pytest.raises(Refused, match="questions are asked"):
             read(message(asked, sent), checks)
 
 

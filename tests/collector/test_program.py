@@ -26,7 +26,7 @@ import ldpstats as ldp
 from ldpstats.cli import main
 from ldpstats.collector import collect
 from ldpstats.collector.app import opened_desk
-from ldpstats.collector.intake import Checks, NotASheet
+from ldpstats.collector.intake import Checks, Refused
 
 # every sheet has a label of its own, so that each can be found again
 N = 3_000
@@ -280,7 +280,7 @@ def is_sheet(body: bytes) -> bool:
     try:
         CHECKS.read(body)
         return True
-    except NotASheet:
+    except Refused:
         return False
 
 

@@ -15,13 +15,13 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from ldpstats.collector import store as storing
-from ldpstats.collector.files import About
 from ldpstats.collector.store import DiskFailure, Store, opened_store
 from ldpstats.errors import InvalidArgument
 
@@ -37,10 +37,10 @@ class Lines:
         head = " ".join([os.urandom(8).hex(), *(batch for batch, *_ in texts)])
         path.write_text("\n".join([head, *(line for _, *lines in texts for line in lines)]))
 
-    def about(self, path: Path) -> About:
+    def about(self, path: Path) -> SimpleNamespace:
         head, *lines = path.read_text().splitlines()
         batch, *merged = head.split()
-        return About(len(lines), batch, frozenset(merged))
+        return SimpleNamespace(n=len(lines), batch=batch, merged=frozenset(merged))
 
 
 LINES = Lines()

@@ -115,6 +115,8 @@ def _table_sites(t: Any) -> Iterator[Site]:
         "differences": alpha | {"on": "job", "reference": "nurse", "all_pairs": False},
         "ratio": alpha | cells,
         "odds_ratio": alpha | pairs,
+        "risk_difference": alpha | {"rows": pairs["rows"], "column": "yes"},
+        "risk_ratio": alpha | {"rows": pairs["rows"], "column": "yes"},
         "cramers_v": alpha,
         "test_independence": {"method": "first", "effects": "observed"},
         "summary_frame": alpha,

@@ -13,7 +13,6 @@ from scipy import stats
 import ldpstats as ldp
 from ldpstats import planning
 from ldpstats.planning.laws import FormTest
-from ldpstats.planning.power_of_tests import respondents_for_power
 
 JOBS = ("nurse", "cook", "driver")
 P3 = (0.5, 0.3, 0.2)
@@ -163,11 +162,12 @@ def test_the_size_is_alpha(name: str) -> None:
 def test_respondents_are_the_inverse_of_power(name: str) -> None:
     mechanism, goal, null = GOALS[name]
     for asked, alpha, effect in ((0.8, 0.05, 1.0), (0.9, 0.01, 1.7)):
-        n = respondents_for_power(mechanism, goal, asked, alpha, effect)
+        given: Any = {"goal": goal, "alpha": alpha, "design_effect": effect}
+        n = planning.sample_size(mechanism, power=asked, **given)
         assert planning.power(mechanism, goal, n, alpha, effect) >= asked
         assert planning.power(mechanism, goal, n - 1, alpha, effect) < asked
     with pytest.raises(ldp.errors.InvalidArgument, match="goal="):
-        respondents_for_power(mechanism, null)
+        planning.sample_size(mechanism, goal=null)
 
 
 @pytest.mark.parametrize("presence", [False, True])
@@ -177,7 +177,7 @@ def test_no_smaller_number_has_the_power_of_a_zigzag(presence: bool, effect: flo
     goal: Any = planning.ValueTest(P3, "cook", 0.22)
     if presence:
         goal = planning.PresenceTest([0.6, 0.35, 0.05], "driver")
-    n = respondents_for_power(krr, goal, 0.7, design_effect=effect)
+    n = planning.sample_size(krr, goal=goal, power=0.7, design_effect=effect)
     test = goal.ray(krr).test(1.0, 0.05)
     every = test.power(np.arange(1, n + 1) / effect)
     assert int(np.argmax(every >= 0.7)) + 1 == n

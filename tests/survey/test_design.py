@@ -13,7 +13,6 @@ import pytest
 from shared.engines import PLACES
 
 import ldpstats as ldp
-from ldpstats.errors import InvalidArgument, LDPError, NotAvailable
 
 SHEET = ldp.Questionnaire({"ill": ldp.Warner(epsilon=1.0), "sex": ldp.Observed(("f", "m"))})
 TABLE = pd.DataFrame(
@@ -65,7 +64,7 @@ ARGUMENTS: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize("kind", ARGUMENTS)
 def test_arguments(kind: str) -> None:
     change, words = ARGUMENTS[kind]
-    with pytest.raises(LDPError, match=words):
+    with pytest.raises(ldp.LDPError, match=words):
         built(change)
 
 
@@ -127,14 +126,14 @@ VALUES: dict[str, tuple[dict[str, Any], dict[str, Any], str, str]] = {
 @pytest.mark.parametrize("kind", VALUES)
 def test_values_in_memory(kind: str) -> None:
     columns, change, words, _ = VALUES[kind]
-    with pytest.raises(InvalidArgument, match=words):
+    with pytest.raises(ldp.InvalidArgument, match=words):
         ldp.Survey(TABLE.assign(**columns), SHEET, **(DESIGN | change))
 
 
 def on_engine(kind: str, place: str, folder: Path) -> None:
     columns, change, _, words = VALUES[kind]
     made = pa.Table.from_pandas(TABLE.assign(**columns), preserve_index=False)
-    with pytest.raises(InvalidArgument, match=words):
+    with pytest.raises(ldp.InvalidArgument, match=words):
         built(change, PLACES[place](made, folder))
 
 
@@ -186,7 +185,7 @@ def test_analyses_that_would_ignore_the_design() -> None:
         lambda: survey.matched(plain, id="w"),
         lambda: plain.matched(survey, id="w"),
     ):
-        with pytest.raises(NotAvailable, match=r"of a survey with a design has no weighted form"):
+        with pytest.raises(ldp.NotAvailable, match="with a design has no weighted form"):
             call()
     assert survey.reports("ill").tally().vector().tolist() == [3, 3]
     assert survey.joint_counts("ill", "sex").nobs == 6

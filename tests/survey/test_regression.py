@@ -11,7 +11,6 @@ import pyarrow as pa
 import pytest
 
 import ldpstats as ldp
-from ldpstats.errors import NotAvailable
 
 N = 80
 
@@ -119,9 +118,9 @@ def test_what_has_no_regression() -> None:
         people, np.random.default_rng(0), {"place": {"home": ["centre", "park"]}}
     )
     survey = ldp.Survey(made, sheet)
-    with pytest.raises(NotAvailable, match=r"survey.personalized\('place'\)"):
+    with pytest.raises(ldp.NotAvailable, match=r"survey.personalized\('place'\)"):
         survey.regression("place ~ age")
-    with pytest.raises(NotAvailable, match=r"survey.dictionary\('string'\)"):
+    with pytest.raises(ldp.NotAvailable, match=r"survey.dictionary\('string'\)"):
         survey.regression("age ~ string")
 
 

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.errors import InvalidArgument, LDPError, NotAvailable, NotConverged
-from ldpstats.inference.designs.linearisation import Adjustment, Replication, Sample, Scores, dense
+from ldpstats.inference.designs.linearisation import Replication, Sample, Scores, dense
 
 __all__ = [
     "Distance",
@@ -119,9 +119,11 @@ class Margins:
 
 
 @dataclass(frozen=True, eq=False)
-class Solved:
-    """Factors of the weights of margin cells."""
+class Step:
+    """One calibration: what the weights of M margin cells were multiplied by."""
 
+    margins: Margins
+    distance: Distance
     factors: Array  # (M,)
     multipliers: Array  # (q,): of the categories, from which other weights can start
     iterations: int
@@ -142,7 +144,7 @@ class _Point:
 
 def calibrate(
     weights: Array, margins: Margins, distance: Distance, start: Array | None = None
-) -> Solved:
+) -> Step:
     """Factors closest to one with which weights, (M,), reproduce the totals of all margins.
 
     The largest relative deviation is at most 1e-12; `start` are multipliers, (q,), to start from.
@@ -168,7 +170,8 @@ def calibrate(
     point = dual(np.zeros(len(t)) if start is None else start)
     for iteration in range(_MOST_STEPS):
         if point.deviation <= TOLERANCE:
-            return Solved(ratio * near.factors(point.u), point.at, iteration, point.deviation)
+            found = ratio * near.factors(point.u)
+            return Step(margins, distance, found, point.at, iteration, point.deviation)
         # where bounds leave no curvature, a little that vanishes at the solution
         least = min(point.deviation, 1.0) * _DAMPING
         slopes = np.maximum(near.slopes(point.u), least)
@@ -194,14 +197,13 @@ def calibrate(
     )
 
 
-def calibrate_replicates(
-    weights: Array, margins: Margins, distance: Distance, start: Array
-) -> Array:
-    """Factors of the weights of R replicates, (M, R), calibrated anew from multipliers `start`."""
+def calibrate_replicates(weights: Array, step: Step) -> Array:
+    """Factors of the weights of R replicates, (M, R), calibrated anew as in a `step`."""
     found = np.empty(weights.shape)
     for r in range(weights.shape[1]):
         try:
-            found[:, r] = calibrate(weights[:, r], margins, distance, start).factors
+            one = calibrate(weights[:, r], step.margins, step.distance, step.multipliers)
+            found[:, r] = one.factors
         except LDPError as error:
             raise NotAvailable(
                 f"replicate {r + 1} of {weights.shape[1]} cannot be calibrated: {error}"
@@ -401,12 +403,12 @@ class Recalibrated(Replication):
     later: Array | None = None  # (c,): what weights were multiplied by later, as in trimming
 
     @property
-    def about_estimate(self) -> bool:
+    def about_estimate(self) -> bool:  # type: ignore[override]
         return self.base.about_estimate
 
     @property
-    def knows_units(self) -> bool:
-        return self.base.knows_units
+    def from_design(self) -> bool:  # type: ignore[override]
+        return self.base.from_design
 
     def totals(self, sample: Sample, scores: Scores) -> Array:
         base = self.base
@@ -423,14 +425,8 @@ class Recalibrated(Replication):
     def scales(self, sample: Sample) -> Array:
         return self.base.scales(sample)
 
-    def degrees_of_freedom(self, sample: Sample, inside: npt.NDArray[np.bool_]) -> float:
-        return self.base.degrees_of_freedom(sample, inside)
-
-    def missed(self, sample: Sample) -> Array:
-        return self.base.missed(sample)
-
-    def rest(self, sample: Sample, scores: Scores) -> Array:
-        return self.base.rest(sample, scores)
+    def most_degrees(self, inside: npt.NDArray[np.bool_]) -> float:
+        return self.base.most_degrees(inside)
 
     def times(self, factor: Array) -> Recalibrated:
         return replace(self, later=factor if self.later is None else self.later * factor)
@@ -440,21 +436,7 @@ class Recalibrated(Replication):
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
-    """One calibration of M margin cells."""
-
-    margins: Margins
-    distance: Distance
-    solved: Solved
-
-    @property
-    def factors(self) -> Array:
-        """What the weights of the margin cells were multiplied by, shape (M,)."""
-        return self.solved.factors
-
-
-@dataclass(frozen=True, eq=False)
-class Calibrated(Adjustment):
+class Calibrated:
     """Weights of a sample that were calibrated, perhaps in several steps."""
 
     weights: Array  # (c,): those of the cells of the sample, before
@@ -465,8 +447,7 @@ class Calibrated(Adjustment):
         """Factors of the weights of margin cells in replicates, (M, R), of all steps."""
         factors = np.ones(weights.shape)
         for step in self.steps:
-            start = step.solved.multipliers
-            factors *= calibrate_replicates(weights * factors, step.margins, step.distance, start)
+            factors *= calibrate_replicates(weights * factors, step)
         return factors
 
     def residuals(self, scores: Scores) -> Scores:
@@ -497,7 +478,7 @@ def calibrated_sample(sample: Sample, at: Codes, steps: Sequence[Step]) -> Sampl
     calibration = Calibrated(sample.w, at, tuple(steps))
     return replace(
         sample.times(factors[at]),
-        calibration=calibration,
+        residuals=calibration.residuals,
         replication=base and Recalibrated(base, sample, at, len(factors), calibration.anew),
     )
 

@@ -7,7 +7,7 @@ all that is needed of them. A table in memory has a cell for each row.
 The scores are those of privatised reports: what varies is the sample and the randomisation of every
 respondent, who randomise independently. The variance between units holds both, but for what a
 correction for a finite population takes away of the randomisation: the product of all sampling
-fractions, and all of it where no stage is estimated (`missed_by_design`).
+fractions, and all of it where no stage is estimated (`missed_noise`).
 
 An answer that is not among the candidates owns the same cells in every report. What it adds to them
 by chance is common to all respondents of a cohort, so that no variance between sampling units shows
@@ -17,7 +17,7 @@ it, and it does not shrink as a sample grows. The residuals of the cells do show
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -32,8 +32,6 @@ from ldpstats.likelihood.joint import CohortDecoding, indicators
 
 __all__ = [
     "SINGLE_UNIT",
-    "Adjustment",
-    "Effects",
     "Estimated",
     "LinearTotals",
     "Ratios",
@@ -43,19 +41,14 @@ __all__ = [
     "Scores",
     "Stage",
     "Totals",
-    "between_units",
     "checked",
     "collision_covariance",
     "collisions",
-    "degrees_in_domains",
-    "degrees_of_design",
     "degrees_of_freedom",
     "dense",
     "design_covariance",
-    "design_effects",
     "estimated_totals",
     "in_one_unit",
-    "missed_by_design",
     "missed_noise",
     "product",
     "scale_of_strata",
@@ -111,11 +104,8 @@ class Sample:
     w2: Array  # (c,): and of the squares of these
     single_unit: str = "fail"  # what a stratum with one unit adds, one of `SINGLE_UNIT`
     replication: Replication | None = None  # what variances are estimated from, if not linearised
-    calibration: Adjustment | None = None  # how the weights were calibrated; w is after it
-
-    def residuals(self, scores: Scores) -> Scores:
-        """The scores whose totals vary as calibrated ones do."""
-        return scores if self.calibration is None else self.calibration.residuals(scores)
+    # of scores, whose totals vary as calibrated ones do, where w is after a calibration
+    residuals: Callable[[Scores], Scores] | None = None
 
     @cached_property
     def factors(self) -> list[Array]:
@@ -166,15 +156,8 @@ class Sample:
 class Replication(ABC):
     """Samples that might have been drawn instead, R of them, as weights of the cells."""
 
-    @property
-    @abstractmethod
-    def about_estimate(self) -> bool:
-        """Whether deviations are from the estimate, not from the mean of the replicates."""
-
-    @property
-    def knows_units(self) -> bool:
-        """Whether the units are those that the sample has, as where replicates were made of it."""
-        return False
+    about_estimate: bool  # deviations are from the estimate, not from the mean of the replicates
+    from_design: bool = True  # made of the units of the first stage; later stages are linearised
 
     @abstractmethod
     def totals(self, sample: Sample, scores: Scores) -> Array:
@@ -184,17 +167,9 @@ class Replication(ABC):
     def scales(self, sample: Sample) -> Array:
         """What the squared deviation of each replicate counts, shape (R,)."""
 
-    @abstractmethod
-    def degrees_of_freedom(self, sample: Sample, inside: npt.NDArray[np.bool_]) -> float:
-        """Of variances in a domain, whose cells are `inside`, shape (c,)."""
-
-    @abstractmethod
-    def missed(self, sample: Sample) -> Array:
-        """Share of the randomisation variance of each cell that is not replicated, shape (c,)."""
-
-    @abstractmethod
-    def rest(self, sample: Sample, scores: Scores) -> Array:
-        """The part of the covariance of p totals that later stages of sampling add, (p, p)."""
+    def most_degrees(self, inside: npt.NDArray[np.bool_]) -> float:
+        """Degrees of freedom that weights leave a domain, whose cells are `inside`, (c,)."""
+        return np.inf
 
     def times(self, factor: Array) -> Replication:
         """These replicates where weights are multiplied by `factor`, shape (c,)."""
@@ -261,14 +236,6 @@ class Scores:
                 between = csr_array((weights[there], (at[there], other[there])), shape=shape)
                 found += dense(table.T @ (between @ beside))
         return found
-
-
-class Adjustment(ABC):
-    """Weights that were changed to reproduce population totals, and how totals vary since."""
-
-    @abstractmethod
-    def residuals(self, scores: Scores) -> Scores:
-        """Scores less what the population totals determine of them."""
 
 
 def dense(matrix: Any) -> Array:
@@ -487,15 +454,16 @@ _NO_OTHERS = (
 )
 
 
-def design_covariance(sample: Sample, scores: Scores) -> Array:
-    """Covariance of the weighted totals of scores, (p, p), stage by stage.
+def design_covariance(sample: Sample, scores: Scores, first: int = 0) -> Array:
+    """Covariance of the weighted totals of scores, (p, p), stage by stage from the `first` on.
 
     ``(1 - f) n / (n - 1) sum_j (z_j - mean)^2`` over units, times the fractions of stages before.
     """
-    sample.refuse_single_units()
+    if not first:
+        sample.refuse_single_units()
     total = np.zeros((scores.size, scores.size))
-    for number in range(len(sample.stages)):
-        total += between_units(sample, number, scores)
+    for number in range(first, len(sample.stages)):
+        total += _between_units(sample, number, scores)
     return (total + total.T) / 2.0
 
 
@@ -517,7 +485,7 @@ def scale_of_strata(sample: Sample, number: int) -> Array:
     return np.asarray(scale)
 
 
-def between_units(sample: Sample, number: int, scores: Scores) -> Array:
+def _between_units(sample: Sample, number: int, scores: Scores) -> Array:
     """What one stage adds to the covariance, shape (p, p)."""
     stage = sample.stages[number]
     if sample.single_unit != "average" or not np.any(stage.is_single):
@@ -560,12 +528,15 @@ def _squares(sample: Sample, number: int, scores: Scores, scale: Array) -> Array
     return squares - gram(means, centre)
 
 
-def missed_by_design(sample: Sample) -> Array:
-    """Share of the randomisation variance of each cell that `design_covariance` lacks, (c,).
+def missed_noise(sample: Sample) -> Array:
+    """Share of the randomisation variance of each cell that the estimated one lacks, (c,).
 
-    Stage by stage the covariance holds the shares ``1 - f_1``, ``f_1 (1 - f_2)``, ... of it.
+    Stage by stage `design_covariance` holds the shares ``1 - f_1``, ``f_1 (1 - f_2)``, ... of it,
+    replicates that were given all of it.
     """
     estimated = np.zeros(sample.w.shape)
+    if sample.replication is not None and not sample.replication.from_design:
+        return estimated
     for stage, factor in zip(sample.stages, sample.factors, strict=True):
         share = factor * (1.0 - stage.fraction)
         if sample.single_unit == "certainty":
@@ -574,7 +545,20 @@ def missed_by_design(sample: Sample) -> Array:
     return 1.0 - estimated
 
 
-def degrees_of_design(sample: Sample, domain: Codes, g: int) -> Array:
+def degrees_of_freedom(sample: Sample, domain: Codes, g: int = 1) -> Array:
+    """Degrees of freedom of variances in g domains, (g,); `domain` is that of each cell, or -1.
+
+    Units of the first stage less strata that hold them, and no more than replicates leave.
+    """
+    if sample.replication is None:
+        return _degrees_of_design(sample, domain, g)
+    most = np.array([sample.replication.most_degrees(domain == i) for i in range(g)])
+    if not sample.replication.from_design:
+        return most
+    return np.asarray(np.minimum(most, _degrees_of_design(sample, domain, g)))
+
+
+def _degrees_of_design(sample: Sample, domain: Codes, g: int) -> Array:
     """Units of the first stage in each of g domains less strata that hold them, (g,)."""
     # strata of which all units were taken show nothing of the sampling and add none, but where the
     # others have none either; where a domain has no others, its degrees are those of the next
@@ -587,7 +571,7 @@ def degrees_of_design(sample: Sample, domain: Codes, g: int) -> Array:
     if not whole.any():
         return degrees
     if len(sample.stages) > 1:
-        rest = degrees_of_design(replace(sample, stages=sample.stages[1:]), domain, g)
+        rest = _degrees_of_design(replace(sample, stages=sample.stages[1:]), domain, g)
     else:
         rest = _units_less_strata(sample, None, domain, g)
     return np.where(whole, rest, degrees)
@@ -620,15 +604,26 @@ _DETERMINED = 1e-11  # standard error, relative to the largest total, that is ro
 _MOST_REPLICATED = 5e7  # numbers, 400 MB
 
 
-def estimated_totals(sample: Sample, scores: Scores, noise: Array, missed: Array) -> Totals:
+def estimated_totals(
+    sample: Sample,
+    scores: Scores,
+    noise_of: Callable[[Array], Array] | None = None,
+    more: Array | float = 0.0,
+) -> Totals:
     """Weighted totals of m scores of privatised reports, and how they vary.
 
-    `noise`, ``sum w^2 C(r)``, is of the randomisation, `missed` what designs lack of it, (m, m).
+    `noise_of` squared weights v, (c,), is ``sum v C(r)``, (m, m), of the randomisation; `more` a
+    covariance that neither the design nor the reports show.
     """
     estimate, replication = scores.total(sample.w), sample.replication
+    noise = missed = np.zeros((scores.size, scores.size))
+    if noise_of is not None:
+        noise = noise_of(sample.w2) + more
+        missed = noise_of(sample.w2 * missed_noise(sample)) + more
+    residuals = scores if sample.residuals is None else sample.residuals(scores)
     if replication is None:
-        covariance = design_covariance(sample, sample.residuals(scores))
-        if sample.calibration is not None:
+        covariance = design_covariance(sample, residuals)
+        if sample.residuals is not None:
             # rounding is all that is left of the residuals of totals that population ones determine
             size = float(np.abs(estimate).max())
             fixed = np.abs(np.diagonal(covariance)) <= (_DETERMINED * size) ** 2
@@ -640,7 +635,7 @@ def estimated_totals(sample: Sample, scores: Scores, noise: Array, missed: Array
             f"{scores.size} totals in {len(scales)} replicates were not computed: take fewer "
             "categories, domains or replicates, or the survey without replicates"
         )
-    rest = missed + replication.rest(sample, sample.residuals(scores))
+    rest = missed + design_covariance(sample, residuals, 1) * replication.from_design
     if not len(scales):  # all units of the first stage are in the sample
         return LinearTotals(estimate, rest, noise)
     replicates = replication.totals(sample, scores)
@@ -648,25 +643,11 @@ def estimated_totals(sample: Sample, scores: Scores, noise: Array, missed: Array
     return ReplicatedTotals(estimate, noise, replicates, scales, rest, about)
 
 
-def missed_noise(sample: Sample) -> Array:
-    """Share of the randomisation variance of each cell that the variance estimate lacks, (c,)."""
-    if sample.replication is None:
-        return missed_by_design(sample)
-    return sample.replication.missed(sample)
-
-
-def degrees_of_freedom(sample: Sample, inside: npt.NDArray[np.bool_]) -> float:
-    """Degrees of freedom of variances in a domain, whose cells are `inside`, shape (c,)."""
-    if sample.replication is None:
-        return float(degrees_of_design(sample, np.where(inside, 0, -1), 1)[0])
-    return sample.replication.degrees_of_freedom(sample, inside)
-
-
 def in_one_unit(
     sample: Sample, domain: Codes, varies: npt.NDArray[np.bool_]
 ) -> npt.NDArray[np.bool_]:
     """Which of g domains lie in one sampling unit, and do not show how their shares vary, (g,)."""
-    if sample.replication is not None and not sample.replication.knows_units:
+    if sample.replication is not None and not sample.replication.from_design:
         return ~varies  # replicates that were given do not tell their units
     stage, g = sample.stages[0], len(varies)
     there = np.flatnonzero((domain >= 0) & (sample.n > 0))
@@ -682,38 +663,6 @@ def in_one_unit(
     return np.asarray(single)
 
 
-def degrees_in_domains(sample: Sample, domain: Codes, g: int) -> Array:
-    """Degrees of freedom of g domains, (g,); `domain` is that of each cell, -1 outside."""
-    if sample.replication is None:
-        return degrees_of_design(sample, domain, g)
-    return np.array([degrees_of_freedom(sample, domain == i) for i in range(g)])
-
-
-# -- Design effects: what a variance owes to the sample, and what to the randomisation ------------
-
-
-@dataclass(frozen=True, eq=False)
-class Effects:
-    """The two factors of a design effect and their product, shape (q,); nan where unknown."""
-
-    design: Array  # variance without noise over that of a simple random sample of true answers
-    privacy: Array  # variance over that without noise
-    whole: Array  # variance over that of a simple random sample of true answers
-
-
-def design_effects(p: Array, variance: Array, noise: Array, n: Array) -> Effects:
-    """Design effects of shares p of n respondents each, all of shape (q,).
-
-    Where chance has moved p out of (0, 1) all are nan; both factors, where all is noise.
-    """
-    simple = p * (1.0 - p) / np.maximum(n - 1.0, 1.0)
-    simple = np.where((simple > 0.0) & (n > 1), simple, np.nan)
-    sampled = np.where(variance > np.maximum(noise, 0.0), variance - noise, np.nan)
-    return Effects(
-        sampled / simple, np.where(simple > 0.0, variance / sampled, np.nan), variance / simple
-    )
-
-
 # -- What answers that are not listed do to weighted estimates of candidates ----------------------
 
 
@@ -721,19 +670,19 @@ _COLUMNS = 512  # cells whose variances are found at a time
 _SATURATED = 1e-8  # share of their collisions that residuals show where candidates fit anything
 
 
-def collision_covariance(sample: Sample, at: Codes, decoded: CohortDecoding) -> Array:
+def collision_covariance(sample: Sample, place: Codes, decoded: CohortDecoding) -> Array:
     """Covariance of the estimated frequencies by chance collisions with other answers, (k, k).
 
-    To be added to that of the design; `at`, (c,), is the report of each cell in `decoded`.
+    To be added to that of the design; `place`, (c,), is the row of `decoded.phi` of each cell.
     """
-    squares, source = collisions(sample, at, decoded), decoded.moments.sources[0]
+    squares, source = collisions(sample, place, decoded), decoded.moments.sources[0]
     if squares <= 0.0:
         return np.zeros((decoded.k, decoded.k))
     inverse = decoded.moments.inverse
     return np.asarray(squares * inverse @ source.collision_spread() @ inverse)
 
 
-def collisions(sample: Sample, at: Codes, decoded: CohortDecoding) -> float:
+def collisions(sample: Sample, place: Codes, decoded: CohortDecoding) -> float:
     """Moment estimate of the summed squared frequencies of unlisted answers; may be negative."""
     from scipy.sparse import csr_array
 
@@ -744,7 +693,6 @@ def collisions(sample: Sample, at: Codes, decoded: CohortDecoding) -> float:
     if not problem.is_open:
         return 0.0
     free, source = sample.without_corrections(), problem.sources[0]
-    place = np.append(decoded.place, -1)[at]
     z = (decoded.phi - decoded.p) / source.reports.sum()
     followed = _variance(free, place, z)
     seen = 0.0
@@ -775,8 +723,5 @@ def collisions(sample: Sample, at: Codes, decoded: CohortDecoding) -> float:
 
 def _variance(sample: Sample, place: Codes, table: Any) -> Array:
     """Covariance of weighted totals of scores, which hold the randomisation."""
-    none = np.zeros((table.shape[1], table.shape[1]))
-    totals = estimated_totals(
-        sample, Scores(((place, table),), np.where(place >= 0, 0, -1)), none, none
-    )
-    return totals.covariance_of(Ratios(np.eye(len(none))))
+    totals = estimated_totals(sample, Scores(((place, table),), np.where(place >= 0, 0, -1)))
+    return totals.covariance_of(Ratios(np.eye(table.shape[1])))

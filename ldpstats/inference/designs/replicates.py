@@ -3,7 +3,7 @@
 Randomised reports need no change of the classical methods: a replicate has other weights for the
 same reports, so that replicates vary by the sampling and by the randomisation. Only the share of
 the randomisation that a correction for a finite population takes away is added, as it is to
-linearised variances (`linearisation.missed_by_design`).
+linearised variances (`linearisation.missed_noise`).
 
 A jackknife leaves out one unit of the first stage, whose stratum shares its weight: JK1 without
 strata, JKn with strata (Wolter 2007, section 4.5). It is found from totals of units, so that no
@@ -26,10 +26,7 @@ from ldpstats.inference.designs.linearisation import (
     Replication,
     Sample,
     Scores,
-    between_units,
-    degrees_of_design,
     dense,
-    missed_by_design,
     scale_of_strata,
 )
 
@@ -81,25 +78,8 @@ class _Units:
         return np.asarray(found / np.maximum(self.alike, 1)[:, None])
 
 
-class FromDesign(Replication):
-    """Replicates of the first stage of sampling; later stages are left to linearisation."""
-
-    @property
-    def knows_units(self) -> bool:
-        return True
-
-    def missed(self, sample: Sample) -> Array:
-        return missed_by_design(sample)
-
-    def rest(self, sample: Sample, scores: Scores) -> Array:
-        total = np.zeros((scores.size, scores.size))
-        for number in range(1, len(sample.stages)):
-            total += between_units(sample, number, scores)
-        return (total + total.T) / 2.0
-
-
 @dataclass(frozen=True, eq=False)
-class Jackknife(FromDesign):
+class Jackknife(Replication):
     """Replicates without one unit of the first stage, whose stratum shares its weight."""
 
     about_estimate: bool = False
@@ -121,9 +101,6 @@ class Jackknife(FromDesign):
         # rounding is what is left of a domain whose only unit is left out, and no ratio
         size = np.abs(total) + others * (np.abs(mean[stratum]) + np.abs(X[unit]))
         return np.asarray(np.where(np.abs(found) <= _ROUNDING * size, 0.0, found))
-
-    def degrees_of_freedom(self, sample: Sample, inside: npt.NDArray[np.bool_]) -> float:
-        return float(degrees_of_design(sample, np.where(inside, 0, -1), 1)[0])
 
 
 def jackknife(sample: Sample) -> Jackknife:
@@ -157,7 +134,7 @@ def _left_out(sample: Sample, units: _Units) -> tuple[Codes, Codes]:
 
 
 @dataclass(frozen=True, eq=False)
-class Bootstrap(FromDesign):
+class Bootstrap(Replication):
     """Replicates in which n - 1 of the n units of each stratum were drawn with replacement.
 
     A unit drawn m times has ``1 + sqrt(1 - f) (m n / (n - 1) - 1)`` times its weight.
@@ -182,9 +159,8 @@ class Bootstrap(FromDesign):
             found[block] = fixed + self.draws[:, block].T.astype(np.float64) @ (X * drawn[:, None])
         return found
 
-    def degrees_of_freedom(self, sample: Sample, inside: npt.NDArray[np.bool_]) -> float:
-        degrees = float(degrees_of_design(sample, np.where(inside, 0, -1), 1)[0])
-        return min(float(self.draws.shape[1] - 1), degrees)
+    def most_degrees(self, inside: npt.NDArray[np.bool_]) -> float:
+        return float(self.draws.shape[1] - 1)
 
 
 def bootstrap(sample: Sample, n: int, rng: np.random.Generator) -> Bootstrap:
@@ -265,6 +241,7 @@ class GivenWeights(Replication):
     scale: Array  # (R,): see `scales_of`
     about_estimate: bool = False
     df: float | None = None  # degrees of freedom; by default the rank of the weights less one
+    from_design = False
 
     def scales(self, sample: Sample) -> Array:
         return self.scale
@@ -280,7 +257,7 @@ class GivenWeights(Replication):
             found += dense(table.T @ sums)
         return found.T
 
-    def degrees_of_freedom(self, sample: Sample, inside: npt.NDArray[np.bool_]) -> float:
+    def most_degrees(self, inside: npt.NDArray[np.bool_]) -> float:
         if self.df is not None:
             return self.df
         from scipy.linalg.lapack import dpstrf
@@ -294,12 +271,6 @@ class GivenWeights(Replication):
         cosines = products[np.ix_(there, there)] / np.outer(length[there], length[there])
         # the rank: columns that do not depend on others, by a pivoted Cholesky decomposition
         return int(dpstrf(cosines, tol=_DEPENDENT**2)[2]) - 1.0
-
-    def missed(self, sample: Sample) -> Array:
-        return np.zeros(sample.w.shape)
-
-    def rest(self, sample: Sample, scores: Scores) -> Array:
-        return np.zeros((scores.size, scores.size))
 
     def times(self, factor: Array) -> GivenWeights:
         return replace(self, weights=self.weights * factor[:, None])

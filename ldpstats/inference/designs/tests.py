@@ -62,7 +62,6 @@ from ldpstats.inference.designs.linearisation import (
     Scores,
     Totals,
     estimated_totals,
-    missed_noise,
     product,
 )
 from ldpstats.inference.information import observed_tangent_inverse
@@ -127,6 +126,8 @@ class RaoScott(Document):
 
     def test(self, null: str, method: str = "unbiased") -> TestResult:
         """The test of the hypothesis that is put in words, by one of `METHODS`."""
+        from scipy.special import fdtrc
+
         words = METHODS[one_of("method", method, tuple(METHODS))]
         nu, squared = self.nu, self.trace**2
         if not self.trace > 0.0:
@@ -136,16 +137,6 @@ class RaoScott(Document):
                 f"the covariance of {self.d} departures from {nu:g} degrees of freedom of the "
                 "design is singular: use method='unbiased'"
             )
-        if method == "wald":
-            return _f_test(null, self.wald / self.d, self.d, self._freedom, words)
-        if method == "wald-adjusted":  # by the degrees of freedom that the covariance takes
-            rest = self._freedom - self.d + 1.0
-            if rest <= 0.0:
-                raise NotAvailable(
-                    f"the adjusted Wald test of {self.d} departures needs {self.d} degrees of "
-                    f"freedom of the design or more, not {nu:g}: use method='unbiased'"
-                )
-            return _f_test(null, self.wald * rest / (self.d * nu), self.d, rest, words)
         d = float(self.d)  # of the statistic: less, the more uneven the effects are
         if method.startswith("second"):
             d = squared / self.trace2
@@ -155,22 +146,21 @@ class RaoScott(Document):
             d = max(squared / max(squares, squared / self.d), 1.0)
         if method.endswith("chi2"):
             return TestResult.chi_square(null, self.pearson * d / self.trace, d, words)
-        return _f_test(null, self.pearson / self.trace, d, d * self._freedom, words)
-
-    @property
-    def _freedom(self) -> float:
-        """Degrees of freedom of the design, of which a test needs some."""
-        if self.nu <= 0.0:
+        if nu <= 0.0:
             raise NotAvailable("the design has no degrees of freedom: join its strata")
-        return self.nu
-
-
-def _f_test(null: str, statistic: float, d: float, below: float, words: str) -> TestResult:
-    """A statistic that has an F law under the null."""
-    from scipy.special import fdtrc
-
-    p = float(fdtrc(d, below, max(statistic, 0.0)))
-    return TestResult(null, float(statistic), (float(d), float(below)), p, words)
+        statistic, below = self.pearson / self.trace, d * nu
+        if method.startswith("wald"):
+            statistic, below = self.wald / d, nu
+        if method == "wald-adjusted":  # by the degrees of freedom that the covariance takes
+            below = nu - d + 1.0
+            if below <= 0.0:
+                raise NotAvailable(
+                    f"the adjusted Wald test of {self.d} departures needs {self.d} degrees of "
+                    f"freedom of the design or more, not {nu:g}: use method='unbiased'"
+                )
+            statistic *= below / nu
+        p = float(fdtrc(d, below, max(statistic, 0.0)))
+        return TestResult(null, float(statistic), (d, float(below)), p, words)
 
 
 def corrected(departure: Array, effects: Array, V: Array | None, n: float, nu: float) -> RaoScott:
@@ -233,7 +223,7 @@ def independence(
     """
     forms = np.eye(len(totals.estimate)) if forms is None else forms
     N, P, r, c, shares = _table(totals, shape, forms)
-    if min(L.shape[1] for L in metrics) == 0:
+    if not metrics[0].size or not metrics[1].size:
         raise NotAvailable("a variable has one category only in this sample: nothing can depend")
     expected = np.outer(r, c)
     departure = _rotated((P - expected).reshape(-1, 1), metrics)[:, 0]
@@ -350,10 +340,6 @@ class PseudoLikelihood(Decoding):
     shares: Array  # (u,): weighted share of each distinct report
     has_errors: bool = True  # whether the scores are known; where not, `phi` is nan
 
-    @property
-    def is_fixed(self) -> bool:
-        return False
-
     def noise_at(self, q: Array) -> Array:
         # reports as they were seen have the law m of p; those of q are seen q Q / m times as often
         seen = self._over(self.rows.mix(q))
@@ -410,31 +396,6 @@ def pseudo_likelihood(
     return PseudoLikelihood(phi, place, solution, llf, rows, shares, z is not None)
 
 
-@dataclass(frozen=True, eq=False)
-class Maxima:
-    """The maxima of the weighted likelihoods of g domains, and how they vary together."""
-
-    domains: tuple[PseudoLikelihood, ...]  # `place` of each is that of the domain's cells
-    covariance: Array | None  # (g k, g k): sandwich; None where a domain has no scores
-
-    @property
-    def p(self) -> Array:
-        """The estimates, shape (g k,)."""
-        return np.concatenate([one.solution.p for one in self.domains])
-
-    @property
-    def llf(self) -> float:
-        """Log-likelihood of all domains, with weights that sum to the respondents of each."""
-        return sum(one.llf for one in self.domains)
-
-    @property
-    def solution(self) -> Solution:
-        """All of them, with the certificate of the worst."""
-        solutions = [one.solution for one in self.domains]
-        worst = max(solutions, key=lambda one: (not one.converged, one.gap))
-        return replace(worst, p=self.p, n_iter=max(one.n_iter for one in solutions))
-
-
 def maxima(
     sample: Sample,
     reports: Reports,
@@ -442,10 +403,12 @@ def maxima(
     domain: Codes,
     candidates: Any = None,
     constraints: Any = None,
-) -> Maxima:
-    """Maximise the weighted likelihood in every domain, under a design.
+) -> tuple[tuple[PseudoLikelihood, ...], Array | None]:
+    """Maximise the weighted likelihood in each of g domains, under a design.
 
-    `at` and `domain`, (c,), are the report and the domain of each cell, -1 for none.
+    `at` and `domain`, (c,), are the report and the domain of each cell, -1 for none. Returned are
+    the maxima, each with the `place` of its own cells, and their sandwich covariance, (g k, g k),
+    None where a domain has no scores.
     """
     from scipy.linalg import block_diag
     from scipy.sparse import block_diag as sparse_diag
@@ -460,26 +423,26 @@ def maxima(
         one = pseudo_likelihood(distinct[seen], weights, nobs, candidates, constraints)
         domains.append(replace(one, place=rows))
     if not all(one.has_errors for one in domains):
-        return Maxima(tuple(domains), None)
+        return tuple(domains), None
     # the covariance, from the linearised scores of each domain
-    place, missed = np.full(sample.w.shape, -1), sample.w2 * missed_noise(sample)
-    where, tables, before = np.full(sample.w.shape, -1), [], 0
-    noise: list[Array] = []
-    lost: list[Array] = []
+    sizes = [sample.w[inside].sum() for inside in cells]
+    (place, where), tables, before = np.full((2, len(sample.w)), -1), [], 0
     for i, (inside, one) in enumerate(zip(cells, domains, strict=True)):
         where[inside] = i
-        total = sample.w[inside].sum()
         place[inside] = before + one.place
         before += len(one.phi)
-        tables.append((one.phi - one.solution.p) / total)
-        for v, covariances in ((sample.w2, noise), (missed, lost)):
+        tables.append((one.phi - one.solution.p) / sizes[i])
+
+    def noise(v: Array) -> Array:
+        blocks = []
+        for inside, one, size in zip(cells, domains, sizes, strict=True):
             t = np.bincount(one.place, v[inside], len(one.phi)) @ one.phi
-            covariances.append(one.noise(t) / total**2)
+            blocks.append(one.noise(t) / size**2)
+        return np.asarray(block_diag(*blocks))
+
     table = tables[0] if len(tables) == 1 else sparse_diag(tables, format="csr")
-    scores = Scores(((place, table),), where, len(domains))
-    totals = estimated_totals(sample, scores, block_diag(*noise), block_diag(*lost))
-    covariance = totals.covariance_of(Ratios(np.eye(len(domains) * domains[0].k)))
-    return Maxima(tuple(domains), covariance)
+    totals = estimated_totals(sample, Scores(((place, table),), where, len(domains)), noise)
+    return tuple(domains), totals.covariance_of(Ratios(np.eye(len(domains) * domains[0].k)))
 
 
 def _influence(problem: Likelihood, p: Array, free: Mask) -> Array | None:

@@ -58,6 +58,7 @@ __all__ = [
     "unvarying",
     "wald_independence",
     "wald_nonlinear",
+    "whiten",
 ]
 
 
@@ -795,11 +796,11 @@ class Whitening:
             several = sizes > 1
             factor = np.where(several, sizes / np.where(several, sizes - 1, 1.0), 0.0)
             weights = sizes / n * factor * (n - 1) / n
-        x = _whiten(
+        x = whiten(
             weighted([part.covariance_x() for part in parts], weights),
             weighted([np.diagonal(part.gram_x) for part in parts], weights),
         )
-        y = _whiten(
+        y = whiten(
             weighted([part.covariance_y() for part in parts], weights),
             weighted([np.diagonal(part.gram_y) for part in parts], weights),
         )
@@ -818,7 +819,7 @@ class Whitening:
         for part, weight in zip(parts, weights, strict=True):
             inner = x @ part.covariance_x() @ x.T
             products += weight * np.kron(inner, y @ part.covariance_y() @ y.T)
-        joint = _whiten(products, np.diagonal(products))
+        joint = whiten(products, np.diagonal(products))
         if not len(joint):
             raise unvarying("first, wherever the second does,")
         return cls(n, x, y, joint)
@@ -847,7 +848,7 @@ def weighted(arrays: Sequence[Array], weights: Array) -> Array:
     return np.asarray(sum(w * array for w, array in zip(weights, arrays, strict=True)))
 
 
-def _whiten(S: Array, squares: Array) -> Array:
+def whiten(S: Array, squares: Array) -> Array:
     """W of shape (rank, k) with W S W' = I and W'W = S^-; rank as in the module's docstring."""
     variances = np.diagonal(S)
     varies = variances > _CONSTANT * squares

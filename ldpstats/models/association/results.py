@@ -7,6 +7,7 @@ estimate, the reports of a model that is passed, tallies of the reports.
 from __future__ import annotations
 
 import hashlib
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -81,7 +82,7 @@ from ldpstats.reports.single import Counts
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["AssociationResults", "cell_stubs", "made_of", "names_in_turn"]
+__all__ = ["AssociationResults", "TableResults", "cell_stubs", "made_of", "names_in_turn"]
 
 
 Array = npt.NDArray[Any]
@@ -94,7 +95,238 @@ _NAMED = 3  # cells that a note names
 
 
 @dataclass(frozen=True, eq=False)
-class AssociationResults(Results):
+class TableResults(Results):
+    """Estimated joint distribution of several variables: its cells, effects of two, and plots."""
+
+    names: tuple[str, ...]
+    labels: tuple[pd.Index[Any], ...]
+    lacking: tuple[int, ...]
+    unprotected: tuple[str, ...]
+
+    @cached_property
+    def index(self) -> pd.Index[Any]:
+        """One entry per cell, row-major."""
+        return pd.MultiIndex.from_product(self.labels, names=self.names)
+
+    @cached_property
+    def terms(self) -> pd.Index[Any]:
+        """Names of the cells in hypotheses: labels joined by colons."""
+        return pd.Index([":".join(map(str, cell)) for cell in self.index])
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Categories of each variable."""
+        return tuple([len(values) for values in self.labels])
+
+    def _table(self, values: Array, name: str) -> Any:
+        """Values of the cells, row-major: a DataFrame, a Series of three or more variables."""
+        if len(self.labels) > 2:
+            return pd.Series(values, index=self.index, name=name)
+        rows, columns = map(pd.Index.rename, self.labels, self.names)
+        return pd.DataFrame(values.reshape(self.sizes), index=rows, columns=columns)
+
+    @property
+    def table(self) -> Any:
+        """Estimated frequencies of the cells."""
+        return self._table(self.fitted.estimate, "params")
+
+    @property
+    def linear_table(self) -> Any:
+        """Unconstrained estimate of the cells."""
+        return self._table(self.linear.estimate, "linear_params")
+
+    @property
+    def bse_table(self) -> Any:
+        """Standard errors of `table`."""
+        return self._table(self.bse.to_numpy(), "bse")
+
+    # -- effects -----------------------------------------------------------------------------
+
+    @names_alpha
+    def odds_ratio(
+        self, rows: Sequence[Any], columns: Sequence[Any], alpha: float = 0.05
+    ) -> Effect:
+        """Odds of the first of two `columns` against the second, in the first row over the second.
+
+        Where each of the four cells exceeds four standard errors it has a Wald interval, elsewhere
+        a profile set, which may be [x, inf] or [0, x].
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> krr = ldp.KRR(("no", "yes"), epsilon=2.0)
+        >>> counts = ldp.JointCounts.from_table([[400, 150], [150, 300]], (krr, krr))
+        >>> results = ldp.AssociationModel(counts).fit()
+        >>> effect = results.odds_ratio(("no", "yes"), ("no", "yes"))
+        >>> round(effect.estimate, 2), round(effect.lower, 2), round(effect.upper, 2)
+        (28.92, 13.68, 61.12)
+        """
+        self._refuse_more_than_two()
+        i, j = self._places("rows", 0, rows), self._places("columns", 1, columns)
+        V, normal = self._spread(alpha), self._normal(alpha)
+        effect = replace(effects.odds_ratio(self.linear_table, V, i, j, normal), alpha=alpha)
+        p = self._maximum
+        return beside(effect, _quotient(p[i, j].prod(), p[i, j[::-1]].prod()))
+
+    @names_alpha
+    def risk_difference(self, rows: Sequence[Any], column: Any, alpha: float = 0.05) -> Effect:
+        """P(column | first row) - P(column | second row), with Fieller's set."""
+        effect, (first, second) = self._risk(effects.risk_difference, rows, column, alpha)
+        return beside(effect, first - second)
+
+    @names_alpha
+    def risk_ratio(self, rows: Sequence[Any], column: Any, alpha: float = 0.05) -> Effect:
+        """P(column | first row) / P(column | second row), with Fieller's set."""
+        effect, risks = self._risk(effects.risk_ratio, rows, column, alpha)
+        return beside(effect, _quotient(*risks))
+
+    @names_alpha
+    def cramers_v(self, alpha: float = 0.05) -> Effect:
+        """Cramer's V, freed of the bias that the noise gives it.
+
+        The lower end of its interval is above 0 exactly where `test_independence()` rejects at
+        level `alpha`. Where a margin of a table larger than 2 x 2 does not exceed four standard
+        errors, the upper end is a bound by the table in which weak categories are merged: see
+        `inference.tables.cramer.cramers_v`.
+        """
+        self._refuse_more_than_two()
+        small = self.sizes == (2, 2)  # no table of larger ones gains by unseen cells
+        V = self._spread(alpha) if small else self.linear.known()
+        p, normal = self._independence_pvalue(), self._normal(alpha)
+        effect = replace(effects.cramers_v(self.linear_table, V, normal, p), alpha=alpha)
+        return beside(effect, tables.fitted_cramers_v(self._maximum)) if self.is_maximum else effect
+
+    def departures(self) -> Any:
+        """Departures from independence, p_ij - r_i c_j, in standard errors: a table of z values."""
+        self._refuse_more_than_two()
+        z = z_values(*effects.departures(self.linear_table, self.linear.known()))
+        return self._table(z.reshape(-1), "z")
+
+    def _refuse_more_than_two(self) -> None:
+        """Refuse effects, which are of two variables."""
+        if len(self.names) != 2:
+            raise NotAvailable(
+                f"this is for two variables; there are {len(self.names)}: fit a model of two, or "
+                f"take two of these by collapse({list(self.names[:2])})"
+            )
+
+    def _spread(self, alpha: float) -> Covariance:
+        """Covariance for effects, where cells that were never seen may exist."""
+        return self.linear.known()
+
+    def _normal(self, alpha: float) -> float:
+        """The level whose normal quantile intervals of level alpha take."""
+        return alpha
+
+    @abstractmethod
+    def _independence_pvalue(self) -> float | None:
+        """That of `test_independence()`, at a level of the normal law; None without."""
+
+    @property
+    def _maximum(self) -> Array:
+        """The maximum likelihood table, (k1, k2), nan where it was not fitted."""
+        estimate = self.fitted.estimate
+        return (estimate if self.is_maximum else np.full(estimate.size, np.nan)).reshape(self.sizes)
+
+    def _places(self, name: str, axis: int, labels: Any) -> Any:
+        """Places of two `rows` or `columns`, or of one `column`, among those of the variable."""
+        known = self.labels[axis]
+        remedy = f"is no category of {self.names[axis]}: {list(known)}"
+        find = position if name == "column" else two_positions
+        return find(name, labels, known, remedy)
+
+    def _risk(
+        self, compare: Callable[..., Effect], rows: Any, column: Any, alpha: float
+    ) -> tuple[Effect, tuple[float, float]]:
+        """A comparison of P(column | row) in two rows, with its maximum likelihood estimates."""
+        self._refuse_more_than_two()
+        (i, i2), j = self._places("rows", 0, rows), self._places("column", 1, column)
+        V, normal = self._spread(alpha), self._normal(alpha)
+        effect = replace(compare(self.linear_table, V, i, i2, j, normal), alpha=alpha)
+        p = self._maximum
+        return effect, (_quotient(p[i, j], p[i].sum()), _quotient(p[i2, j], p[i2].sum()))
+
+    # -- presentation ------------------------------------------------------------------------
+
+    @property
+    def _subject(self) -> str:
+        return " x ".join(self.names)
+
+    def _facts(self) -> dict[str, Any]:
+        return super()._facts() | {"name": self.name or self._subject}
+
+    def _stubs(self, labels: pd.Index[Any]) -> list[str]:
+        return cell_stubs(labels)
+
+    def _interval_notes(self, *of: Any) -> list[str]:
+        missing = missing_notes(self.nobs, self.n_missing, self.names, self.lacking)
+        return [*missing, *super()._interval_notes(*of)]
+
+    @names_alpha
+    def plot(  # type: ignore[override]  # another kind of plot
+        self,
+        kind: str = "heatmap",
+        ax: Axes | None = None,
+        alpha: float = 0.05,
+        title: str | None = None,
+    ) -> Axes:
+        """Draw the table with its uncertainty.
+
+        Parameters
+        ----------
+        kind : {"heatmap", "departures", "mosaic"}
+            Cells with their intervals; departures from independence in standard errors; or tiles
+            whose area is the frequency, coloured by these departures. A mosaic draws categories
+            that would be too thin to read together, as "other (n)".
+        ax : matplotlib Axes, optional
+        alpha : float
+            One minus the coverage of the intervals.
+        title : str, optional
+            "" for none; by default the variables and the number of respondents.
+
+        Returns
+        -------
+        matplotlib Axes
+
+        Raises
+        ------
+        InvalidArgument
+            If `kind`, `ax`, `alpha` or `title` is invalid.
+        NotAvailable
+            For more than two variables, and for a mosaic of negative estimates.
+        """
+        from ldpstats.models.association.presentation import plot_heat_map
+
+        kind = one_of("kind", kind, ("heatmap", "departures", "mosaic"))
+        self._refuse_more_than_two()
+        bounds = self.conf_int(level(alpha))
+        words = title_text(title, f"{self.names[0]} and {self.names[1]}, n = {self.nobs:,}")
+        if kind == "mosaic":
+            return self._mosaic(bounds, ax, alpha, words)
+        low, high = bounds.to_numpy().T.reshape(2, *self.sizes)
+        z = self.departures() if kind == "departures" else None
+        return plot_heat_map(self.table, low, high, ax, words, z)
+
+    def _mosaic(self, bounds: pd.DataFrame, ax: Axes | None, alpha: float, title: str) -> Axes:
+        """With categories that are too thin to read merged, and the intervals of their sums."""
+        from ldpstats.models.association.presentation import merging, plot_mosaic
+
+        if np.any(self.fitted.estimate < 0.0):
+            raise NotAvailable(
+                f"a mosaic has no tiles for negative estimates of {self.method!r}: fit 'mle'"
+            )
+        merged = merging(self.table)
+        linear, V = merged.sums(self.linear.estimate), self.linear.known().merged(merged.cells)
+        size = self._normal(alpha)
+        normal = intervals.wald(linear.to_numpy().ravel(), np.sqrt(V.variances()), size)
+        low = merged.chosen(bounds["lower"].to_numpy(), normal[:, 0]).reshape(linear.shape)
+        _, lower, upper, _ = effects.conditionals(linear, V, 0, size, cumulative=True)
+        z, bars = z_values(*effects.departures(linear, V)), (lower[:, :-1], upper[:, :-1])
+        return plot_mosaic(merged.sums(self.fitted.estimate), low, z, bars, ax, title)
+
+
+@dataclass(frozen=True, eq=False)
+class AssociationResults(TableResults):
     """Estimated joint distribution of two or more privatised variables.
 
     `params`, `table`, `bse` and `cov_params` describe the estimator that was asked for. Intervals,
@@ -173,13 +405,9 @@ class AssociationResults(Results):
       statistic 155.2, df 1, p-value 1.175e-35
     """
 
-    names: tuple[str, ...]
-    labels: tuple[pd.Index[Any], ...]
     others: tuple[str, ...]  # how answers that are not listed are treated
     margin_fits: tuple[FrequencyResults, ...]
     is_complete: bool  # all answers are among the categories
-    lacking: tuple[int, ...]
-    unprotected: tuple[str, ...]
     n_strata: int  # of respondents, within which tests compare them
     dispersion: float
     smallest_expected: float
@@ -207,21 +435,6 @@ class AssociationResults(Results):
 
     # -- estimates -------------------------------------------------------------------------
 
-    @cached_property
-    def index(self) -> pd.Index[Any]:
-        """One entry per cell, row-major."""
-        return pd.MultiIndex.from_product(self.labels, names=self.names)
-
-    @cached_property
-    def terms(self) -> pd.Index[Any]:
-        """Names of the cells in hypotheses: labels joined by colons."""
-        return pd.Index([":".join(map(str, cell)) for cell in self.index])
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """Categories of each variable."""
-        return tuple([len(values) for values in self.labels])
-
     @property
     def condition(self) -> float:
         """Condition number of the channels of all variables together, the product of theirs."""
@@ -238,29 +451,6 @@ class AssociationResults(Results):
         pairs = zip(self.margin_fits, self.labels, strict=True)
         rests = [fit.linear for fit, labels in pairs if len(fit.categories) > len(labels)]
         return open_lists or any(rest.estimate[-1] > 2.0 * rest.bse()[-1] for rest in rests)
-
-    def _table(self, values: Array, name: str) -> Any:
-        """Values of the cells, row-major: a DataFrame, a Series of three or more variables."""
-        if len(self.labels) > 2:
-            return pd.Series(values, index=self.index, name=name)
-        rows, columns = map(pd.Index.rename, self.labels, self.names)
-        return pd.DataFrame(values.reshape(self.sizes), index=rows, columns=columns)
-
-    @property
-    def table(self) -> Any:
-        """Estimated frequencies of the cells."""
-        return self._table(self.fitted.estimate, "params")
-
-    @property
-    def linear_table(self) -> Any:
-        """Unconstrained estimate of the cells."""
-        return self._table(self.linear.estimate, "linear_params")
-
-    @property
-    def bse_table(self) -> Any:
-        """Standard errors of `table`."""
-        self._warn_of_no_errors()
-        return self._table(self.fitted.bse(), "bse")
 
     @names_alpha
     def conf_int(
@@ -501,101 +691,12 @@ class AssociationResults(Results):
             **made,
         )
 
-    # -- effects -----------------------------------------------------------------------------
-
-    @names_alpha
-    def odds_ratio(
-        self, rows: Sequence[Any], columns: Sequence[Any], alpha: float = 0.05
-    ) -> Effect:
-        """Odds of the first of two `columns` against the second, in the first row over the second.
-
-        Where each of the four cells exceeds four standard errors it has a Wald interval, elsewhere
-        a profile set, which may be [x, inf] or [0, x].
-
-        Examples
-        --------
-        >>> import ldpstats as ldp
-        >>> krr = ldp.KRR(("no", "yes"), epsilon=2.0)
-        >>> counts = ldp.JointCounts.from_table([[400, 150], [150, 300]], (krr, krr))
-        >>> results = ldp.AssociationModel(counts).fit()
-        >>> effect = results.odds_ratio(("no", "yes"), ("no", "yes"))
-        >>> round(effect.estimate, 2), round(effect.lower, 2), round(effect.upper, 2)
-        (28.92, 13.68, 61.12)
-        """
-        self._refuse_more_than_two()
-        i, j = self._places("rows", 0, rows), self._places("columns", 1, columns)
-        effect = effects.odds_ratio(self.linear_table, self._spread(alpha), i, j, alpha)
-        p = self._maximum
-        return beside(effect, _quotient(p[i, j].prod(), p[i, j[::-1]].prod()))
-
-    @names_alpha
-    def risk_difference(self, rows: Sequence[Any], column: Any, alpha: float = 0.05) -> Effect:
-        """P(column | first row) - P(column | second row), with Fieller's set."""
-        effect, (first, second) = self._risk(effects.risk_difference, rows, column, alpha)
-        return beside(effect, first - second)
-
-    @names_alpha
-    def risk_ratio(self, rows: Sequence[Any], column: Any, alpha: float = 0.05) -> Effect:
-        """P(column | first row) / P(column | second row), with Fieller's set."""
-        effect, risks = self._risk(effects.risk_ratio, rows, column, alpha)
-        return beside(effect, _quotient(*risks))
-
-    @names_alpha
-    def cramers_v(self, alpha: float = 0.05) -> Effect:
-        """Cramer's V, freed of the bias that the noise gives it.
-
-        The lower end of its interval is above 0 exactly where `test_independence()` rejects at
-        level `alpha`. Where a margin of a table larger than 2 x 2 does not exceed four standard
-        errors, the upper end is a bound by the table in which weak categories are merged: see
-        `inference.tables.cramer.cramers_v`.
-        """
-        self._refuse_more_than_two()
-        small = self.sizes == (2, 2)  # no table of larger ones gains by unseen cells
-        V = self._spread(alpha) if small else self.linear.known()
-        p = None if self.independence is None else self.independence.pvalue
-        effect = effects.cramers_v(self.linear_table, V, alpha, p)
-        return beside(effect, tables.fitted_cramers_v(self._maximum)) if self.is_maximum else effect
-
-    def departures(self) -> Any:
-        """Departures from independence, p_ij - r_i c_j, in standard errors: a table of z values."""
-        self._refuse_more_than_two()
-        z = z_values(*effects.departures(self.linear_table, self.linear.known()))
-        return self._table(z.reshape(-1), "z")
-
-    def _refuse_more_than_two(self) -> None:
-        """Refuse effects, which are of two variables."""
-        if len(self.names) != 2:
-            raise NotAvailable(
-                f"this is for two variables; there are {len(self.names)}: fit a model of two, or "
-                f"take two of these by collapse({list(self.names[:2])})"
-            )
-
     def _spread(self, alpha: float) -> Covariance:
         """Covariance for conditionals and effects, where cells that were never seen may exist."""
         return tables.allow_for_unseen(self.linear.known(), self.nobs, alpha)
 
-    @property
-    def _maximum(self) -> Array:
-        """The maximum likelihood table, (k1, k2), nan where it was not fitted."""
-        estimate = self.fitted.estimate
-        return (estimate if self.is_maximum else np.full(estimate.size, np.nan)).reshape(self.sizes)
-
-    def _places(self, name: str, axis: int, labels: Any) -> Any:
-        """Places of two `rows` or `columns`, or of one `column`, among those of the variable."""
-        known = self.labels[axis]
-        remedy = f"is no category of {self.names[axis]}: {list(known)}"
-        find = position if name == "column" else two_positions
-        return find(name, labels, known, remedy)
-
-    def _risk(
-        self, compare: Callable[..., Effect], rows: Any, column: Any, alpha: float
-    ) -> tuple[Effect, tuple[float, float]]:
-        """A comparison of P(column | row) in two rows, with its maximum likelihood estimates."""
-        self._refuse_more_than_two()
-        (i, i2), j = self._places("rows", 0, rows), self._places("column", 1, column)
-        effect = compare(self.linear_table, self._spread(alpha), i, i2, j, alpha)
-        p = self._maximum
-        return effect, (_quotient(p[i, j], p[i].sum()), _quotient(p[i2, j], p[i2].sum()))
+    def _independence_pvalue(self) -> float | None:
+        return None if self.independence is None else self.independence.pvalue
 
     # -- tests -------------------------------------------------------------------------------
 
@@ -803,13 +904,6 @@ class AssociationResults(Results):
         p = self._zero_pvalues(two_sided=False) if computed else np.nan
         return super()._tidy(alpha).assign(p_value=p)
 
-    @property
-    def _subject(self) -> str:
-        return " x ".join(self.names)
-
-    def _facts(self) -> dict[str, Any]:
-        return super()._facts() | {"name": self.name or self._subject}
-
     def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
         pairs = zip(self.names, self.sources, strict=True)
         left = [(f"{one_line(name, 20)}:", source) for name, source in pairs]
@@ -823,20 +917,17 @@ class AssociationResults(Results):
             right.append(("Not protected:", one_line(", ".join(self.unprotected), 40)))
         return f"Joint distribution of {names_in_turn(self.names)}", left, right
 
-    def _stubs(self, cells: pd.Index[Any]) -> list[str]:
-        return cell_stubs(cells)
-
     def _interval_words(self) -> tuple[str, str]:
         return "Wald" if self.law is None else "score intervals with skewness", ""
 
-    def _interval_notes(
-        self, frame: pd.DataFrame, uncut: pd.DataFrame, alpha: float, source: str
-    ) -> list[str]:
-        notes = missing_notes(self.nobs, self.n_missing, self.names, self.lacking)
-        if self._has_intervals:
-            return [*notes, *super()._interval_notes(frame, uncut, alpha, source)]
-        few = "list fewer categories, with other=True."
-        return [*notes, f"Standard errors of {self.k} cells at once were not computed: {few}"]
+    def _interval_notes(self, *of: Any) -> list[str]:
+        notes = super()._interval_notes(*of)
+        if not self._has_intervals:
+            notes[-1] = (
+                f"Standard errors of {self.k} cells at once were not computed: list fewer "
+                "categories, with other=True."
+            )
+        return notes
 
     def _notes(self, frame: pd.DataFrame) -> list[str]:
         return [
@@ -921,67 +1012,6 @@ class AssociationResults(Results):
                 "on it."
             )
         return notes
-
-    @names_alpha
-    def plot(  # type: ignore[override]  # another kind of plot
-        self,
-        kind: str = "heatmap",
-        ax: Axes | None = None,
-        alpha: float = 0.05,
-        title: str | None = None,
-    ) -> Axes:
-        """Draw the table with its uncertainty.
-
-        Parameters
-        ----------
-        kind : {"heatmap", "departures", "mosaic"}
-            Cells with their intervals; departures from independence in standard errors; or tiles
-            whose area is the frequency, coloured by these departures. A mosaic draws categories
-            that would be too thin to read together, as "other (n)".
-        ax : matplotlib Axes, optional
-        alpha : float
-            One minus the coverage of the intervals.
-        title : str, optional
-            "" for none; by default the variables and the number of respondents.
-
-        Returns
-        -------
-        matplotlib Axes
-
-        Raises
-        ------
-        InvalidArgument
-            If `kind`, `ax`, `alpha` or `title` is invalid.
-        NotAvailable
-            For more than two variables, and for a mosaic of negative estimates.
-        """
-        from ldpstats.models.association.presentation import plot_heat_map
-
-        kind = one_of("kind", kind, ("heatmap", "departures", "mosaic"))
-        self._refuse_more_than_two()
-        bounds = self.conf_int(level(alpha))
-        words = title_text(title, f"{self.names[0]} and {self.names[1]}, n = {self.nobs:,}")
-        if kind == "mosaic":
-            return self._mosaic(bounds, ax, alpha, words)
-        low, high = bounds.to_numpy().T.reshape(2, *self.sizes)
-        z = self.departures() if kind == "departures" else None
-        return plot_heat_map(self.table, low, high, ax, words, z)
-
-    def _mosaic(self, bounds: pd.DataFrame, ax: Axes | None, alpha: float, title: str) -> Axes:
-        """With categories that are too thin to read merged, and the intervals of their sums."""
-        from ldpstats.models.association.presentation import merging, plot_mosaic
-
-        if np.any(self.fitted.estimate < 0.0):
-            raise NotAvailable(
-                f"a mosaic has no tiles for negative estimates of {self.method!r}: fit 'mle'"
-            )
-        merged = merging(self.table)
-        linear, V = merged.sums(self.linear.estimate), self.linear.known().merged(merged.cells)
-        normal = intervals.wald(linear.to_numpy().ravel(), np.sqrt(V.variances()), alpha)
-        low = merged.chosen(bounds["lower"].to_numpy(), normal[:, 0]).reshape(linear.shape)
-        _, lower, upper, _ = effects.conditionals(linear, V, 0, alpha, cumulative=True)
-        z, bars = z_values(*effects.departures(linear, V)), (lower[:, :-1], upper[:, :-1])
-        return plot_mosaic(merged.sums(self.fitted.estimate), low, z, bars, ax, title)
 
     # -- storage -----------------------------------------------------------------------------
 

@@ -21,7 +21,7 @@ from ldpstats.arguments import one_of, replicates
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.inference.tables import independence as association
 from ldpstats.inference.tables import permutation
-from ldpstats.inference.tables.independence import CrossMoments, Whitening, unvarying
+from ldpstats.inference.tables.independence import CrossMoments, Whitening, unvarying, whiten
 from ldpstats.inference.tables.permutation import (
     Cumulants,
     Spread,
@@ -431,12 +431,10 @@ def _white(scores: Scores, v: int, name: str) -> Factor:
     centred, n = scores.centred(v, slice(None)), scores.group.variables[v].n
     mean = n @ centred / n.sum()
     square = (centred.T * n) @ centred / n.sum()
-    values, vectors = np.linalg.eigh(square - np.outer(mean, mean))
-    kept = values > 1e-9 * values[-1]
-    if values[-1] <= 0.0:
+    W = whiten(square - np.outer(mean, mean), np.diagonal(square))
+    if not len(W):
         raise unvarying(name)
-    W = vectors[:, kept] / np.sqrt(values[kept])
-    white, index = (centred - mean) @ W, scores.group.index[v]
+    white, index = (centred - mean) @ W.T, scores.group.index[v]
     return Factor(
         np.column_stack([np.ones(len(white)), white]),
         np.arange(len(white)) if index is None else index,

@@ -57,7 +57,7 @@ import pandas as pd
 from ldpstats.arguments import probability
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.inference.binomial import binomial_excess
-from ldpstats.inference.tails import skewed_pvalue
+from ldpstats.inference.tails import bisected, skewed_pvalue
 from ldpstats.likelihood.hashed import CohortSource, HashDesign
 from ldpstats.likelihood.rows import rows_of_law
 from ldpstats.likelihood.tallies import project_simplex, project_subsimplex
@@ -137,7 +137,7 @@ class Stage:
             return np.asarray(np.maximum(self.noise * (self.bound + margin), 0.0))
         low = np.zeros(np.shape(self.noise))
         high = self.noise * (self.bound(_LEAST) + max(margin, 0.0))
-        return _bisected(lambda f: self.probability(f) < power, low, high)
+        return bisected(lambda f: self.probability(f) < power, low, high, _STEPS)[1]
 
 
 def critical_z(false_grams: float, n_grams: int) -> float:
@@ -188,16 +188,7 @@ def detectable(stages: Mapping[str, Stage], power: float) -> dict[str, Array]:
         chance = np.prod([stage.probability(frequency) for stage in stages.values()], axis=0)
         return np.asarray(chance < power)
 
-    return single | {"found": _bisected(short, low, high)}
-
-
-def _bisected(short: Callable[[Array], Array], low: Array, high: Array) -> Array:
-    """The least frequency, from `low` to `high`, that does not fall short."""
-    for _ in range(_STEPS):
-        middle = 0.5 * (low + high)
-        below = short(middle)
-        low, high = np.where(below, middle, low), np.where(below, high, middle)
-    return np.asarray(high)
+    return single | {"found": bisected(short, low, high, _STEPS)[1]}
 
 
 # -- sums over the cells that strings own, of so many that their cells are never stored ------------

@@ -707,7 +707,7 @@ class FrequencyResults(Results):
                 f"the {self.linear.at.size} selected candidates had been chosen in advance, and "
                 f"cover less often than stated; tests are adjusted for all {self.k} candidates."
             )
-        if self._is_penalised:
+        if self.method == "smoothed":
             how = self.message.partition(", ")[0].removeprefix("likelihood with ")
             notes.append(
                 "NOTE: the estimate is penalised for roughness "

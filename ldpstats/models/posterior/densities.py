@@ -19,8 +19,8 @@ whatever m and t are.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from math import prod
 from typing import Any
 
@@ -66,7 +66,6 @@ __all__ = [
     "SLOPE",
     "SPREAD",
     "CoefficientPrior",
-    "DevicesDensity",
     "EstimateDensity",
     "FrequencyDensity",
     "GroupReports",
@@ -348,21 +347,31 @@ def _predictor_laws(
     return laws, EvenLevel(outcome, place, constant)
 
 
-# -- a regression on privatised answers -----------------------------------------------------------
+# -- a regression on privatised answers, whose devices may have unknown parameters -----------------
 
 
 _CONCAVE_ENOUGH = 0.5  # coefficients of standardised covariates known to this: one maximum
+_none = partial(np.empty, 0)
 
 
 @dataclass(frozen=True, eq=False)
 class RegressionDensity(LogDensity):
-    """Log posterior of the parameters of a regression: `constrained` has sigma, not its logarithm.
+    """Log posterior of slopes of standardised covariates, and of logits of unknown parameters.
 
-    The coordinates are slopes of standardised covariates, ``theta = units @ z``.
+    Reported are the coefficients of the outcome, with sigma and not its logarithm, then the unknown
+    parameters of devices.
     """
 
-    likelihood: RegressionLikelihood
+    likelihood: RegressionLikelihood | ParametricRegression
     prior: CoefficientPrior
+    a: Array = field(default_factory=_none)  # (m,), with b: the exponents of beta priors
+    b: Array = field(default_factory=_none)
+
+    @property
+    def base(self) -> RegressionLikelihood:
+        """The likelihood of the coefficients."""
+        likelihood = self.likelihood
+        return likelihood.base if isinstance(likelihood, ParametricRegression) else likelihood
 
     @property
     def size(self) -> int:  # type: ignore[override]
@@ -371,66 +380,117 @@ class RegressionDensity(LogDensity):
 
     @cached_property
     def units(self) -> Array:
-        """Parameters from coordinates, (d, d)."""
-        return units(self.likelihood)
+        """Coefficients from coordinates, (p, p)."""
+        return units(self.base)
 
     def parameters(self, z: Array) -> Array:
-        """Parameters theta at coordinates, (..., d)."""
-        return np.asarray(z @ self.units.T)
+        """Coefficients and parameters at coordinates, (..., p + m)."""
+        from scipy.special import expit
+
+        p = self.base.size
+        return np.concatenate([z[..., :p] @ self.units.T, expit(z[..., p:])], axis=-1)
 
     def evaluate(self, z: Array) -> tuple[Array, Array]:
-        thetas = self.parameters(z)
+        from scipy.special import log_expit
+
+        p, x = self.base.size, self.parameters(z)
+        logits, theta = z[:, p:], x[:, p:]
         with np.errstate(all="ignore"):  # what is not finite is refused by the sampler
-            values, scores = self.likelihood.scores_at(thetas)
-        there, slopes = self.prior.evaluate(thetas)
-        return values + there, (scores + slopes) @ self.units
-
-    def mode(self) -> Array:
-        return self._peak
-
-    @cached_property
-    def _peak(self) -> Array:
-        peak = search(
-            _Objective(self.likelihood, self.prior),
-            start(self.likelihood),
-            self.units,
-            n_random=2,
-            enough=_CONCAVE_ENOUGH,
-        )
-        return np.asarray(np.linalg.solve(self.units, peak.maximum.theta))
+            values, scores = self.likelihood.scores_at(x)
+        there, slopes = self.prior.evaluate(x[:, :p])
+        values = values + there + log_expit(logits) @ self.a + log_expit(-logits) @ self.b
+        by_beta = (scores[:, :p] + slopes) @ self.units
+        by_theta = theta * (1.0 - theta) * scores[:, p:] + self.a - (self.a + self.b) * theta
+        return values, np.concatenate([by_beta, by_theta], axis=1)
 
     def curvature(self, z: Array) -> Array:
-        theta = self.parameters(z)
-        hessian = self.likelihood.evaluate(theta)[2] + self.prior.hessian(theta)
-        return np.asarray(-self.units.T @ hessian @ self.units)
+        p, x = self.base.size, self.parameters(z)
+        theta, diagonal = x[p:], range(p, self.size)
+        spread = theta * (1.0 - theta)
+        _, score, hessian = self.likelihood.evaluate(x)
+        hessian[:p, :p] += self.prior.hessian(x[:p])
+        scale = np.eye(self.size)
+        scale[:p, :p] = self.units
+        scale[diagonal, diagonal] = spread
+        H = scale.T @ hessian @ scale
+        H[diagonal, diagonal] += spread * ((1.0 - 2.0 * theta) * score[p:] - (self.a + self.b))
+        return np.asarray(-H)
+
+    @cached_property
+    def peaks(self) -> tuple[Maximum, list[Maximum]]:
+        """With unknown parameters: the highest maximum of z, and others that are as high."""
+        return self.highest(self.a, self.b)
+
+    def highest(self, a: Array, b: Array) -> tuple[Maximum, list[Maximum]]:
+        """The maximum where priors of parameters have these exponents, and others as high."""
+        assert isinstance(self.likelihood, ParametricRegression)
+        likelihood = self.likelihood
+        objective = _Objective(likelihood, self.prior, a, b)
+        return search_bounded(objective, a.size, likelihood.start, likelihood.units)
+
+    def mode(self) -> Array:
+        return self._mode
+
+    @cached_property
+    def _mode(self) -> Array:
+        base, p = self.base, self.base.size
+        if isinstance(self.likelihood, ParametricRegression):
+            x = self.peaks[0].theta
+        else:
+            objective = _Objective(base, self.prior, self.a, self.b)
+            how: dict[str, Any] = {"n_random": 2, "enough": _CONCAVE_ENOUGH}
+            x = search(objective, start(base), self.units, **how).maximum.theta
+        theta = np.clip(x[p:], 1e-12, 1.0 - 1e-12)
+        return np.append(np.linalg.solve(self.units, x[:p]), np.log(theta) - np.log1p(-theta))
 
     def constrained(self, z: Array) -> Array:
         return self.shown(self.parameters(z))
 
-    def shown(self, theta: Array) -> Array:
-        """What is reported, (..., m), of parameters (..., d)."""
-        values = np.array(theta[..., : self.likelihood.n_outcome])
-        if isinstance(self.likelihood.outcome, Normal):
-            values[..., -1] = np.exp(values[..., -1])
+    def shown(self, x: Array) -> Array:
+        """What is reported, (..., m), of coefficients and parameters."""
+        n_outcome, p = self.base.n_outcome, self.base.size
+        values = np.concatenate([x[..., :n_outcome], x[..., p:]], axis=-1)
+        if isinstance(self.base.outcome, Normal):
+            values[..., n_outcome - 1] = np.exp(values[..., n_outcome - 1])
         return values
 
 
 @dataclass(frozen=True, eq=False)
 class _Objective:
-    """The log posterior of theta, to be climbed."""
+    """The log posterior of x = (beta, theta), to be climbed."""
 
-    likelihood: RegressionLikelihood
+    likelihood: RegressionLikelihood | ParametricRegression
     prior: CoefficientPrior
+    a: Array
+    b: Array
 
-    def value(self, theta: Array) -> float:
+    def value(self, x: Array) -> float:
+        from scipy.special import xlog1py, xlogy
+
+        p = x.size - self.a.size
+        theta = x[p:]
+        if np.any((theta < 0.0) | (theta > 1.0)):
+            return -np.inf
         with np.errstate(all="ignore"):
-            value = self.likelihood.value(theta) + float(self.prior.evaluate(theta[None])[0][0])
+            value = self.likelihood.value(x) + float(self.prior.evaluate(x[None, :p])[0][0])
+            value += float((xlogy(self.a, theta) + xlog1py(self.b, -theta)).sum())
         return value if np.isfinite(value) else -np.inf
 
-    def evaluate(self, theta: Array) -> tuple[float, Array, Array]:
-        value, score, hessian = self.likelihood.evaluate(theta)
-        there, slope = self.prior.evaluate(theta[None])
-        return value + float(there[0]), score + slope[0], hessian + self.prior.hessian(theta)
+    def evaluate(self, x: Array) -> tuple[float, Array, Array]:
+        p = x.size - self.a.size
+        theta, at = x[p:], range(p, x.size)
+        _, score, hessian = self.likelihood.evaluate(x)
+        score[:p] += self.prior.evaluate(x[None, :p])[1][0]
+        hessian[:p, :p] += self.prior.hessian(x[:p])
+
+        def over(exponents: Array, chances: Array) -> Array:
+            safe = np.where(exponents != 0.0, chances, 1.0)
+            return np.asarray(exponents / safe)
+
+        low, high = over(self.a, theta), over(self.b, 1.0 - theta)
+        score[p:] += low - high
+        hessian[at, at] -= over(low, theta) + over(high, 1.0 - theta)
+        return self.value(x), score, hessian
 
 
 # -- coefficients whose least squares estimate is nearly normal ------------------------------------
@@ -469,128 +529,6 @@ class EstimateDensity(LogDensity):
         start = np.zeros(self.size)  # the density is quadratic
         slope = self.evaluate(start[None])[1][0]
         return np.asarray(np.linalg.solve(self.curvature(start), slope))
-
-
-# -- a regression whose devices have unknown parameters --------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class DevicesDensity(LogDensity):
-    """Log posterior of slopes of standardised covariates, and of logits of unknown parameters.
-
-    Reported are the coefficients of the outcome as a fit shows them, then the unknown parameters.
-    """
-
-    likelihood: ParametricRegression
-    prior: CoefficientPrior
-    a: Array  # (m,), with b: the beta priors
-    b: Array
-
-    @property
-    def size(self) -> int:  # type: ignore[override]
-        """Number of coordinates."""
-        return self.likelihood.size
-
-    @cached_property
-    def units(self) -> Array:
-        """Coefficients from coordinates, (p, p)."""
-        return self.likelihood.units[: self.likelihood.p, : self.likelihood.p]
-
-    def parameters(self, z: Array) -> Array:
-        """Coefficients and parameters at coordinates, (..., p + m)."""
-        from scipy.special import expit
-
-        p = self.likelihood.p
-        return np.concatenate([z[..., :p] @ self.units.T, expit(z[..., p:])], axis=-1)
-
-    def evaluate(self, z: Array) -> tuple[Array, Array]:
-        from scipy.special import log_expit
-
-        p, x = self.likelihood.p, self.parameters(z)
-        theta = x[:, p:]
-        with np.errstate(all="ignore"):  # what is not finite is refused by the sampler
-            values, scores = self.likelihood.scores_at(x)
-        there, slopes = self.prior.evaluate(x[:, :p])
-        values = values + there + log_expit(z[:, p:]) @ self.a + log_expit(-z[:, p:]) @ self.b
-        by_beta = (scores[:, :p] + slopes) @ self.units
-        by_theta = theta * (1.0 - theta) * scores[:, p:] + self.a - (self.a + self.b) * theta
-        return values, np.concatenate([by_beta, by_theta], axis=1)
-
-    def curvature(self, z: Array) -> Array:
-        p, x = self.likelihood.p, self.parameters(z)
-        theta = x[p:]
-        spread = theta * (1.0 - theta)
-        _, score, hessian = self.likelihood.evaluate(x)
-        hessian[:p, :p] += self.prior.hessian(x[:p])
-        scale, diagonal = self.likelihood.units.copy(), range(p, self.size)
-        scale[diagonal, diagonal] = spread
-        H = scale.T @ hessian @ scale
-        H[diagonal, diagonal] += spread * ((1.0 - 2.0 * theta) * score[p:] - (self.a + self.b))
-        return np.asarray(-H)
-
-    @cached_property
-    def peaks(self) -> tuple[Maximum, list[Maximum]]:
-        """The highest maximum in these coordinates, and others that are as high."""
-        return self.highest(self.a, self.b)
-
-    def mode(self) -> Array:
-        x, p = self.peaks[0].theta, self.likelihood.p
-        theta = np.clip(x[p:], 1e-12, 1.0 - 1e-12)
-        logits = np.log(theta) - np.log1p(-theta)
-        return np.append(np.linalg.solve(self.units, x[:p]), logits)
-
-    def highest(self, a: Array, b: Array) -> tuple[Maximum, list[Maximum]]:
-        """The maximum where priors of parameters have these exponents, and others as high."""
-        likelihood = self.likelihood
-        objective = _DevicesObjective(likelihood, self.prior, a, b)
-        return search_bounded(objective, likelihood.m, likelihood.start, likelihood.units)
-
-    def constrained(self, z: Array) -> Array:
-        return self.shown(self.parameters(z))
-
-    def shown(self, x: Array) -> Array:
-        """What is reported, of coefficients and parameters (..., p + m)."""
-        n_outcome, p = self.likelihood.base.n_outcome, self.likelihood.p
-        return np.concatenate([x[..., :n_outcome], x[..., p:]], axis=-1)
-
-
-@dataclass(frozen=True, eq=False)
-class _DevicesObjective:
-    """The log posterior of x = (beta, theta), to be climbed."""
-
-    likelihood: ParametricRegression
-    prior: CoefficientPrior
-    a: Array
-    b: Array
-
-    @property
-    def p(self) -> int:
-        return self.likelihood.p
-
-    def value(self, x: Array) -> float:
-        from scipy.special import xlog1py, xlogy
-
-        theta = x[self.p :]
-        if np.any((theta < 0.0) | (theta > 1.0)):
-            return -np.inf
-        with np.errstate(all="ignore"):
-            value = self.likelihood.value(x) + float(self.prior.evaluate(x[None, : self.p])[0][0])
-            value += float((xlogy(self.a, theta) + xlog1py(self.b, -theta)).sum())
-        return value if np.isfinite(value) else -np.inf
-
-    def evaluate(self, x: Array) -> tuple[float, Array, Array]:
-        p, theta = self.p, x[self.p :]
-        _, score, hessian = self.likelihood.evaluate(x)
-        score[:p] += self.prior.evaluate(x[None, :p])[1][0]
-        hessian[:p, :p] += self.prior.hessian(x[:p])
-        low = np.divide(self.a, theta, out=np.zeros(self.a.size), where=self.a != 0.0)
-        high = np.divide(self.b, 1.0 - theta, out=np.zeros(self.a.size), where=self.b != 0.0)
-        score[p:] += low - high
-        at = range(p, score.size)
-        bent = np.divide(low, theta, out=np.zeros(self.a.size), where=self.a != 0.0)
-        bent += np.divide(high, 1.0 - theta, out=np.zeros(self.a.size), where=self.b != 0.0)
-        hessian[at, at] -= bent
-        return self.value(x), score, hessian
 
 
 # -- frequencies and unknown parameters of devices, without constraints ----------------------------

@@ -40,14 +40,21 @@ from ldpstats.models.posterior.results import (
     frequency_mode,
 )
 from ldpstats.models.results import Label, group_place, stacked_index
-from ldpstats.priors import Beta, Dirichlet, DirichletLaw, LogitLaw, Pooling, SimplexPrior
+from ldpstats.priors import (
+    Beta,
+    Dirichlet,
+    DirichletLaw,
+    LogitLaw,
+    Pooling,
+    SimplexPrior,
+    checked_generator,
+)
 
 __all__ = [
     "ENGINES",
     "GroupedPosterior",
     "chains_by",
     "checked_draws",
-    "checked_generator",
     "checked_prior",
     "frequency_posterior",
     "parameters_posterior",
@@ -76,13 +83,6 @@ Array = npt.NDArray[Any]
 Results = TypeVar("Results", bound=PosteriorResults)
 
 _FEWEST = 160
-
-
-def checked_generator(rng: object) -> np.random.Generator:
-    """The generator that a caller passes."""
-    if not isinstance(rng, np.random.Generator):
-        raise InvalidArgument("rng", rng, "pass a generator, np.random.default_rng(seed)")
-    return rng
 
 
 def checked_draws(draws: object) -> int:
@@ -281,10 +281,8 @@ class GroupedPosterior(PosteriorResults):
         """The posterior of one group's frequencies."""
         g, k = group_place("label", label, self.groups, self.by), len(self.categories)
         at = slice(g * k, (g + 1) * k)
-        prior = None if self.prior_draws is None else self.prior_draws[:, at]
-        origin = replace(self.origin, nobs=self.sizes[g], n_missing=0)
-        samples, zeros = self.samples[:, :, at], np.zeros(k, dtype=np.int64)
-        return PosteriorResults(samples, self.categories, origin, self.run, zeros, None, prior)
+        size = {"nobs": self.sizes[g], "n_missing": 0}
+        return self._of_draws(lambda draws: draws[:, at], self.categories, 0, **size)
 
     @property
     def table(self) -> pd.DataFrame:
@@ -312,14 +310,12 @@ class GroupedPosterior(PosteriorResults):
         persons = numbers("weights", given, remedy, (len(self.sizes),))
         if not (np.all(persons >= 0.0) and 0.0 < persons.sum() < np.inf):
             raise InvalidArgument("weights", weights, remedy)
-        (c, n, _), k = self.samples.shape, len(self.categories)
-        share = persons / persons.sum()
-        samples = np.einsum("g,cngk->cnk", share, self.samples.reshape(c, n, -1, k))
-        prior = self.prior_draws
-        if prior is not None:
-            prior = np.einsum("g,sgk->sk", share, prior.reshape(len(prior), -1, k))
-        zeros = np.zeros(k, dtype=np.int64)
-        return PosteriorResults(samples, self.categories, self.origin, self.run, zeros, None, prior)
+        share, k = persons / persons.sum(), len(self.categories)
+
+        def mean(draws: Array) -> Array:
+            return np.asarray(np.einsum("g,sgk->sk", share, draws.reshape(len(draws), -1, k)))
+
+        return self._of_draws(mean, self.categories, 0)
 
 
 def pooled_posterior(

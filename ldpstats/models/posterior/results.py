@@ -19,7 +19,6 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import (
-    boolean,
     level,
     one_of,
     positive_integer,
@@ -73,7 +72,6 @@ from ldpstats.priors import DirichletLaw, LogitLaw
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from statsmodels.iolib.summary import Summary
 
 __all__ = [
     "BELOW_ONE",
@@ -222,32 +220,22 @@ def frequency_mode(likelihood: Likelihood, law: LogitLaw) -> Array | None:
         together = Likelihood(rows, np.concatenate([likelihood.n, direct[codes]]))
         return MLE().solve(together).p
     density = FrequencyDensity.of(likelihood, law)
-    of_p = FrequencyDensity(
-        density.likelihood, _WithoutJacobian(law, DirichletLaw(np.full(law.k, -1.0)))
-    )
+    of_p = FrequencyDensity(density.likelihood, _WithoutJacobian(np.full(law.k, -1.0), law))
     return of_p.constrained(maximum(of_p, density.mode()))
 
 
 @dataclass(frozen=True, eq=False)
-class _WithoutJacobian(LogitLaw):
-    """The density of p where that of log ratios is given: divided by ``prod p``."""
+class _WithoutJacobian(DirichletLaw):
+    """The density of p where that of log ratios is given: divided by ``prod p``, by alpha = -1."""
 
     law: LogitLaw
-    divisor: DirichletLaw  # of concentrations -1
-
-    @property
-    def k(self) -> int:
-        return self.law.k
 
     def evaluate(self, logp: Array) -> tuple[Array, Array]:
-        (value, gradient), (less, slope) = self.law.evaluate(logp), self.divisor.evaluate(logp)
+        (value, gradient), (less, slope) = self.law.evaluate(logp), super().evaluate(logp)
         return value + less, gradient + slope
 
     def curvature(self, logp: Array) -> Array:
-        return self.law.curvature(logp) + self.divisor.curvature(logp)
-
-    def draw(self, rng: np.random.Generator, size: int) -> Array:
-        return self.law.draw(rng, size)
+        return self.law.curvature(logp) + super().curvature(logp)
 
     def start(self) -> Array:
         return self.law.start()
@@ -256,20 +244,103 @@ class _WithoutJacobian(LogitLaw):
 # -- results --------------------------------------------------------------------------------------
 
 
+_WITHOUT_MODE = "it was not computed for this posterior: use params, the posterior means"
+
+
 @dataclass(frozen=True, eq=False)
-class Draws:
-    """Draws of m labelled parameters from a posterior.
+class PosteriorResults(Stored):
+    """Draws from the posterior of labelled parameters.
 
     Parameters
     ----------
     samples : array, shape (c, n, m)
-        n draws from each of c chains.
+        n draws of m parameters from each of c chains.
     index : Index, length m
         Labels of the parameters; a MultiIndex for tables and groups.
+    origin : Origin
+        The survey and the prior.
+    run : Run
+        The engine.
+    simplex : array of int, shape (m,)
+        Which distribution each parameter is a share of: 0, 1, ... (those of one sum to one); or
+        PROBABILITY, REAL or POSITIVE, for one by itself.
+    peak : array, shape (m,), or None
+        The posterior mode of the parameters; None where it is not known.
+    prior_draws : array, shape (s, m), or None
+        Draws from the prior, on which Bayes factors rest.
+    replicated : TestResult or None
+        The posterior predictive check of the reports.
+    concentration : array, shape (m,), or None
+        Of a Dirichlet prior, whose densities are then exact; of one distribution only.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> krr = ldp.KRR(("nurse", "cook", "driver"), epsilon=1.0)
+    >>> model = ldp.FrequencyModel(krr.counts([420, 330, 250]))
+    >>> results = model.fit_posterior(np.random.default_rng(1))
+    >>> results.conf_int().round(2)
+            lower  upper
+    nurse    0.49   0.65
+    cook     0.24   0.40
+    driver   0.04   0.18
+    >>> results.prob("nurse > cook > driver") > 0.99
+    True
     """
 
     samples: Array
     index: pd.Index[Any]
+    origin: Origin
+    run: Run
+    simplex: npt.NDArray[np.int64]
+    peak: Array | None = None
+    prior_draws: Array | None = None
+    replicated: TestResult | None = field(default=None, metadata={"key": "check"})
+    concentration: Array | None = None
+
+    _format: ClassVar[str] = "ldpstats posterior"
+    _version: ClassVar[int] = 1
+
+    nobs = Part[int]("origin", "Number of reports.")
+    n_missing = Part[int]("origin", "Respondents who gave no answer.")
+    epsilon = Part[float]("origin", "Privacy of a report, in nats; the largest.")
+    sources = Part[tuple[str, ...]]("origin", "The mechanisms of the reports, in words.")
+    prior = Part[str]("origin", "The prior, in words.")
+    name = Part[str]("origin", "Name of the variable; empty where it has none.")
+    engine = Part[str]("run", "What drew: 'hmc' or 'pymc'.")
+    divergences = Part[int]("run", "Trajectories whose energy was not conserved.")
+
+    @classmethod
+    def of(
+        cls,
+        chains: Chains,
+        density: LogDensity,
+        labels: pd.Index[Any],
+        origin: Origin,
+        *,
+        simplex: npt.ArrayLike = 0,
+        peak: Array | None = None,
+        prior_draws: Array | None = None,
+        check: TestResult | None = None,
+        concentration: Array | None = None,
+        engine: str = "hmc",
+    ) -> Self:
+        """Results of chains of a density whose `constrained` values have these labels.
+
+        Warns
+        -----
+        PosteriorWarning
+            Where R-hat exceeds 1.01, an effective size is below 400, or a trajectory diverged.
+        """
+        how = chains.accepted, chains.divergent, chains.step_size, chains.warmup, chains.thin
+        run = Run(engine, *how)
+        groups = np.broadcast_to(np.asarray(simplex, dtype=np.int64), (len(labels),)).copy()
+        samples = density.constrained(chains.z)
+        results = cls(samples, labels, origin, run, groups, peak, prior_draws, check, concentration)
+        doubts = chain_doubts(results.rhat, results.ess, run.divergences, samples.shape[:2])
+        if doubts:
+            warnings.warn("; ".join(doubts), PosteriorWarning, stacklevel=4)
+        return results
 
     @property
     def flat(self) -> Array:
@@ -369,102 +440,20 @@ class Draws:
         sizes = {"bulk": ess_bulk(self.samples), "tail": ess_tail(self.samples)}
         return pd.DataFrame(sizes, index=self.index)
 
-
-_WITHOUT_MODE = "it was not computed for this posterior: use params, the posterior means"
-
-
-@dataclass(frozen=True, eq=False)
-class PosteriorResults(Draws, Stored):
-    """Draws from the posterior of labelled parameters.
-
-    Parameters
-    ----------
-    samples : array, shape (c, n, m)
-        n draws of m parameters from each of c chains.
-    index : Index, length m
-        Labels of the parameters; a MultiIndex for tables and groups.
-    origin : Origin
-        The survey and the prior.
-    run : Run
-        The engine.
-    simplex : array of int, shape (m,)
-        Which distribution each parameter is a share of: 0, 1, ... (those of one sum to one); or
-        PROBABILITY, REAL or POSITIVE, for one by itself.
-    peak : array, shape (m,), or None
-        The posterior mode of the parameters; None where it is not known.
-    prior_draws : array, shape (s, m), or None
-        Draws from the prior, on which Bayes factors rest.
-    replicated : TestResult or None
-        The posterior predictive check of the reports.
-    concentration : array, shape (m,), or None
-        Of a Dirichlet prior, whose densities are then exact; of one distribution only.
-
-    Examples
-    --------
-    >>> import ldpstats as ldp
-    >>> krr = ldp.KRR(("nurse", "cook", "driver"), epsilon=1.0)
-    >>> model = ldp.FrequencyModel(krr.counts([420, 330, 250]))
-    >>> results = model.fit_posterior(np.random.default_rng(1))
-    >>> results.conf_int().round(2)
-            lower  upper
-    nurse    0.49   0.65
-    cook     0.24   0.40
-    driver   0.04   0.18
-    >>> results.prob("nurse > cook > driver") > 0.99
-    True
-    """
-
-    origin: Origin
-    run: Run
-    simplex: npt.NDArray[np.int64]
-    peak: Array | None = None
-    prior_draws: Array | None = None
-    replicated: TestResult | None = field(default=None, metadata={"key": "check"})
-    concentration: Array | None = None
-
-    _format: ClassVar[str] = "ldpstats posterior"
-    _version: ClassVar[int] = 1
-
-    nobs = Part[int]("origin", "Number of reports.")
-    n_missing = Part[int]("origin", "Respondents who gave no answer.")
-    epsilon = Part[float]("origin", "Privacy of a report, in nats; the largest.")
-    sources = Part[tuple[str, ...]]("origin", "The mechanisms of the reports, in words.")
-    prior = Part[str]("origin", "The prior, in words.")
-    name = Part[str]("origin", "Name of the variable; empty where it has none.")
-    engine = Part[str]("run", "What drew: 'hmc' or 'pymc'.")
-    divergences = Part[int]("run", "Trajectories whose energy was not conserved.")
-
-    @classmethod
-    def of(
-        cls,
-        chains: Chains,
-        density: LogDensity,
-        labels: pd.Index[Any],
-        origin: Origin,
-        *,
-        simplex: npt.ArrayLike = 0,
-        peak: Array | None = None,
-        prior_draws: Array | None = None,
-        check: TestResult | None = None,
-        concentration: Array | None = None,
-        engine: str = "hmc",
-    ) -> Self:
-        """Results of chains of a density whose `constrained` values have these labels.
-
-        Warns
-        -----
-        PosteriorWarning
-            Where R-hat exceeds 1.01, an effective size is below 400, or a trajectory diverged.
-        """
-        how = chains.accepted, chains.divergent, chains.step_size, chains.warmup, chains.thin
-        run = Run(engine, *how)
-        groups = np.broadcast_to(np.asarray(simplex, dtype=np.int64), (len(labels),)).copy()
-        samples = density.constrained(chains.z)
-        results = cls(samples, labels, origin, run, groups, peak, prior_draws, check, concentration)
-        doubts = chain_doubts(results.rhat, results.ess, run.divergences, samples.shape[:2])
-        if doubts:
-            warnings.warn("; ".join(doubts), PosteriorWarning, stacklevel=4)
-        return results
+    def _of_draws(
+        self, function: Callable[[Array], Array], index: pd.Index[Any], simplex: Any, **origin: Any
+    ) -> PosteriorResults:
+        """The posterior of what draws, (s, m), determine: (s, j) numbers by the function."""
+        c, n, _ = self.samples.shape
+        return PosteriorResults(
+            function(self.flat).reshape(c, n, -1),
+            index,
+            replace(self.origin, **origin),
+            self.run,
+            np.broadcast_to(simplex, (len(index),)).copy(),
+            None,
+            None if self.prior_draws is None else function(self.prior_draws),
+        )
 
     # -- beside the draws: mode, check, Bayes factors -----------------------------------------
 
@@ -537,21 +526,8 @@ class PosteriorResults(Draws, Stored):
         columns |= {"ess_bulk": self.ess["bulk"], "ess_tail": self.ess["tail"], "rhat": self.rhat}
         return pd.DataFrame(columns)
 
-    @names_alpha
-    def summary(self, alpha: float = 0.05, max_rows: int = 40, details: bool = False) -> Summary:
-        """The results as a statsmodels `Summary`: text, `as_html()` and `as_latex()`.
-
-        Parameters
-        ----------
-        alpha : float
-            One minus the probability of the intervals.
-        max_rows : int
-            With more parameters the largest are printed.
-        details : bool
-            Whether to say how the chains were run.
-        """
-        frame, shares = self.summary_frame(level(alpha)), self._are_shares
-        max_rows, details = positive_integer("max_rows", max_rows), boolean("details", details)
+    def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
+        frame, shares = self.summary_frame(alpha), self._are_shares
         origin, check = self.origin, self.replicated
         order = np.argsort(-frame["params"].to_numpy(), kind="stable")[:max_rows]
         shown = frame if len(frame) <= max_rows else frame.iloc[order]
@@ -595,7 +571,7 @@ class PosteriorResults(Draws, Stored):
             stubs=distinct_lines(_joined(shown.index, " : "), LONGEST_LABEL),
             body=body,
             notes=[*notes, *(f"WARNING: {doubt}." for doubt in doubts)],
-        ).layout()
+        )
 
     @names_alpha
     def plot(
@@ -737,8 +713,7 @@ class PosteriorResults(Draws, Stored):
         return inference
 
     def _tidy(self, alpha: float) -> pd.DataFrame:
-        names = {"params": "estimate", "bse": "std_error"}
-        return self.summary_frame(alpha).rename(columns=names).assign(p_value=np.nan)
+        return super()._tidy(alpha).assign(p_value=np.nan)
 
     @property
     def _subject(self) -> str:
@@ -873,7 +848,7 @@ class TablePosterior(PosteriorResults):
             raise InvalidArgument("labels", len(names), f"must be {MOST_CELLS} at most")
         if not isinstance(subject, str) or not subject.isprintable() or not subject:
             raise InvalidArgument("subject", subject, "must be text: what the quantities are")
-        return self._derived(function, names, np.full(len(names), REAL), subject)
+        return self._derived(function, names, REAL, subject)
 
     def conditional(self, on: str | None = None) -> PosteriorResults:
         """Posterior of the conditional distributions of the other variables given one.
@@ -911,8 +886,7 @@ class TablePosterior(PosteriorResults):
         """Posterior of the distribution of one variable alone."""
         axis = self._variable("name", name)
         others = tuple(v + 1 for v in range(len(self.sizes)) if v != axis)
-        labels, simplex = self.labels[axis], np.zeros(self.sizes[axis], dtype=np.int64)
-        return self._derived(lambda P: P.sum(axis=others), labels, simplex, "Frequencies")
+        return self._derived(lambda P: P.sum(axis=others), self.labels[axis], 0, "Frequencies")
 
     def cramers_v(self) -> PosteriorResults:
         """Posterior of Cramer's V, of a table of two variables.
@@ -928,9 +902,7 @@ class TablePosterior(PosteriorResults):
             phi2 = ((P - expected) ** 2 / expected).sum(axis=(1, 2))
             return np.asarray(np.sqrt(phi2 / least))
 
-        return self._derived(
-            value, pd.Index(["Cramer's V"]), np.array([PROBABILITY]), "Association"
-        )
+        return self._derived(value, pd.Index(["Cramer's V"]), PROBABILITY, "Association")
 
     def log_odds_ratio(self, rows: Sequence[Any], columns: Sequence[Any]) -> PosteriorResults:
         """Posterior of the logarithm of an odds ratio, of a table of two variables.
@@ -950,20 +922,17 @@ class TablePosterior(PosteriorResults):
             logs = np.log(P[:, i][:, :, j])
             return np.asarray(logs[:, 0, 0] - logs[:, 0, 1] - logs[:, 1, 0] + logs[:, 1, 1])
 
-        return self._derived(value, pd.Index(["log odds ratio"]), np.array([REAL]), "Association")
+        return self._derived(value, pd.Index(["log odds ratio"]), REAL, "Association")
 
     # -- inside --------------------------------------------------------------------------------
 
     def _derived(
-        self, function: Callable[[Array], Any], index: pd.Index[Any], simplex: Array, subject: str
+        self, function: Callable[[Array], Any], index: pd.Index[Any], simplex: Any, subject: str
     ) -> PosteriorResults:
-        c, n, _ = self.samples.shape
-        samples = self._of_tables(function, self.flat, len(index)).reshape(c, n, -1)
-        prior = self.prior_draws
-        if prior is not None:
-            prior = self._of_tables(function, prior, len(index))
-        origin = replace(self.origin, subject=subject, without_mode="")
-        return PosteriorResults(samples, index, origin, self.run, simplex, None, prior)
+        def values(draws: Array) -> Array:
+            return self._of_tables(function, draws, len(index))
+
+        return self._of_draws(values, index, simplex, subject=subject, without_mode="")
 
     def _of_tables(self, function: Callable[[Array], Any], tables: Array, m: int) -> Array:
         values = np.asarray(function(tables.reshape(len(tables), *self.sizes)), dtype=np.float64)

@@ -16,9 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import level
 from ldpstats.errors import (
-    ConvergenceWarning,
     InvalidArgument,
     LDPWarning,
     NotAvailable,
@@ -35,9 +33,10 @@ from ldpstats.inference.tails import chi2_pvalue
 from ldpstats.likelihood.parametric import generic_point, unidentified
 from ldpstats.likelihood.predictors import ParametricRegression
 from ldpstats.likelihood.regression import RegressionLikelihood, ReportLaw
-from ldpstats.models.layout import in_turn, names_alpha
+from ldpstats.models.layout import in_turn
 from ldpstats.models.parameters import polynomial_matrix
 from ldpstats.models.regression.fitted import Devices, FittedLaw
+from ldpstats.models.regression.fitting import infinite_parameters, warn_of_the_end
 from ldpstats.models.regression.hypotheses import partial_score
 from ldpstats.models.regression.results import RegressionResults
 
@@ -48,7 +47,6 @@ Array = npt.NDArray[Any]
 
 _SINGULAR = 1e-8  # eigenvalue of a correlation matrix, that counts as zero
 _APART = 0.01  # unknown parameters that are not the same
-_FLAT = 0.1  # part in a flat direction, from which on a coefficient is at infinity
 _PART = 0.1  # in a direction without information, from which on a parameter is named
 _REMEDY = "add a group of respondents with another device, or one whose parameters are known"
 
@@ -70,11 +68,7 @@ def fit_with_devices(model: Any, options: dict[str, Any]) -> DeviceRegressionRes
     p, m = likelihood.p, likelihood.m
     here = replace(top, theta=top.theta[:p], score=top.score[:p], hessian=top.hessian[:p, :p])
     flat = flat_direction(likelihood.known(top.theta[p:]), here, model.units)
-    infinite: tuple[str, ...] = ()
-    fixed = np.zeros(likelihood.size, dtype=bool)  # without a standard error
-    if flat is not None:
-        fixed[:p] = (flat > _FLAT).any(axis=0)
-        infinite = tuple(names[j] for j in np.flatnonzero(flat[0] > _FLAT))
+    infinite, fixed = infinite_parameters(names, flat, top)
     if infinite:  # places there are many, of the same coefficients
         rivals = [one for one in rivals if np.abs(one.theta[-m:] - top.theta[-m:]).max() > _APART]
     top = replace(top, held=top.held | fixed)
@@ -82,20 +76,8 @@ def fit_with_devices(model: Any, options: dict[str, Any]) -> DeviceRegressionRes
         apart = np.flatnonzero(np.abs(top.theta - rivals[0].theta) > 1e-3)[:4]
         shown = ", ".join(f"{names[j]} = {float(rivals[0].theta[j]):.4g}" for j in apart)
         raise NotIdentified(f"other values fit the reports as well, such as {shown}: {_REMEDY}")
-    if infinite:
-        warnings.warn(
-            "the likelihood has its maximum at infinity, or cannot tell it from there: "
-            f"{in_turn(list(infinite))}. Their intervals have no end, and fit_posterior() has "
-            "finite estimates",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
-    elif not top.converged:
-        warnings.warn(
-            f"the iteration stopped after {top.n_iter} steps before a maximum was reached",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
+    instead = "Their intervals have no end, and fit_posterior() has finite estimates"
+    warn_of_the_end(top, infinite, instead)
     V = _covariance(likelihood, top, names)
     return DeviceRegressionResults(
         model=model,
@@ -148,12 +130,10 @@ def check_identified(
     names: list[str],
     known: Sequence[str] = (),
     remedy: str = "",
-    depth: int = 4,
 ) -> None:
     """Refuse devices that leave something open whatever the coefficients, unless a prior is known.
 
-    `known` are parameters with a prior, `remedy` is a further one, and the caller of the package is
-    `depth` calls above.
+    `known` are parameters with a prior, and `remedy` is a further one.
     """
     scale, p, m = likelihood.units, likelihood.p, likelihood.m
     drawn = np.random.default_rng(2024).normal(0.0, 0.7, p)
@@ -174,7 +154,7 @@ def check_identified(
             "these devices alone do not determine the frequencies and the unknown parameters: only "
             f"the shape of the regression does, which data can hardly check. Better {_REMEDY}",
             LDPWarning,
-            stacklevel=depth,
+            stacklevel=4,
         )
 
 
@@ -249,11 +229,6 @@ class DeviceRegressionResults(RegressionResults):
     def units(self) -> Array:
         """Parameters from standardised ones, (size, size)."""
         return self.joint.units
-
-    @property
-    def index(self) -> pd.Index[Any]:
-        """Names of the coefficients, then of the unknown parameters."""
-        return pd.Index(self._shown_names)
 
     @property
     def coefficients(self) -> pd.Series[float]:
@@ -392,14 +367,6 @@ class DeviceRegressionResults(RegressionResults):
         )
 
     # -- presentation --------------------------------------------------------------------------
-
-    @names_alpha
-    def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
-        """Table of "params", "bse", "lower", "upper" and "pvalues"."""
-        ends = self.conf_int(level(alpha))
-        return pd.DataFrame(
-            {"params": self.params, "bse": self.bse, **ends, "pvalues": self.pvalues}
-        )
 
     def parameter_notes(self) -> list[str]:
         names = in_turn(list(self.model.unknown))

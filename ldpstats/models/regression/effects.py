@@ -7,7 +7,7 @@ predictors; standard errors are by the delta method.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import boolean, did_you_mean, level, numbers, one_of
+from ldpstats.arguments import boolean, level, numbers, one_of
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.regression import (
     Average,
@@ -39,22 +39,31 @@ from ldpstats.models.layout import (
     names_alpha,
     one_line,
 )
-from ldpstats.models.regression.fitted import FittedLaw, typical_row, with_column, with_values
+from ldpstats.models.regression.fitted import (
+    FittedLaw,
+    covariate,
+    set_to,
+    typical_row,
+    with_column,
+    with_values,
+)
 from ldpstats.models.regression.formulas import columns_of
+from ldpstats.models.regression.hypotheses import Degrees, WaldResults, t_pvalues
+from ldpstats.models.regression.presentation import total_epsilon
+from ldpstats.models.results import linear_hypothesis
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from statsmodels.iolib.summary import Summary
 
 __all__ = [
     "AveragePredictions",
     "MarginalEffects",
     "average_predictions",
-    "covariate",
     "margins_of",
     "new_rows",
     "predict_rows",
     "prediction_frame",
-    "set_to",
 ]
 
 
@@ -64,6 +73,7 @@ Mask = npt.NDArray[np.bool_]
 _AT = ("overall", "mean", "median", "zero", "all")
 _NAMES = {"dydx": "dy/dx", "eyex": "d(lny)/d(lnx)", "dyex": "dy/d(lnx)", "eydx": "d(lny)/dx"}
 _MOST_GROUPS = 50
+_MOST_ROWS = 1000
 
 
 # -- predictions -------------------------------------------------------------------------------
@@ -211,8 +221,70 @@ def _matrices(law: FittedLaw, exog: Any) -> tuple[list[Array], pd.Index[Any]]:
 # -- average predictions -----------------------------------------------------------------------
 
 
+class Averages(WaldResults):
+    """Averages by a fitted law, whose covariance is by the delta method."""
+
+    law: FittedLaw
+    found: Average | None
+
+    @property
+    def _unit(self) -> str:
+        return self.law.unit
+
+    @property
+    def _estimated(self) -> tuple[Array, Array]:
+        if self.found is None:
+            raise NotAvailable("at='all' has no standard errors: use another at=")
+        return self.found.value, self.found.covariance(self.law.covariance)
+
+    @property
+    def degrees(self) -> Degrees:
+        return self.law.df
+
+    @property
+    def _subject(self) -> str:
+        return self.law.subject
+
+    def _facts(self) -> dict[str, Any]:
+        data = self.law.data
+        return {
+            "name": self._subject,
+            "mechanism": "; ".join(dict.fromkeys(map(str, data.mechanisms()))),
+            "epsilon": total_epsilon(data),
+            "nobs": data.n if data.counts is None else int(data.counts.sum()),
+            "n_missing": data.n_missing,
+        }
+
+    @names_alpha
+    def plot(
+        self, ax: Axes | None = None, alpha: float = 0.05, most: int = 40, title: str | None = None
+    ) -> Any:
+        """Draw the averages with their intervals; of pairs a panel for each first label.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+        alpha : float
+            One minus the coverage of the intervals.
+        most : int
+            Estimates that are drawn, the first of them.
+        title : str, optional
+
+        Returns
+        -------
+        Axes, or array of Axes
+        """
+        from ldpstats.models.plots import title_text
+        from ldpstats.models.regression.plots import draw_estimates
+
+        frame = self._tidy(level(alpha))[["estimate", "lower", "upper"]]
+        frame = frame.set_axis(["params", "lower", "upper"], axis=1)
+        title = title_text(title, self._subject)
+        return draw_estimates(frame, self._unit, alpha, most, ax, title)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class AveragePredictions:
+class AveragePredictions(Averages):
     """Average predictions of the true answers, with intervals by the delta method.
 
     Attributes
@@ -221,7 +293,7 @@ class AveragePredictions:
         Labels of the groups; one, "all", where there are none.
     by : str
         What the groups are of; "" where there are none.
-    kind : {"within", "adjusted"}
+    kind : {"within", "adjusted", "rows"}
     frame : DataFrame
         "mean", "se", "lower" and "upper", a row for each group and, of several categories, for
         each category.
@@ -231,18 +303,19 @@ class AveragePredictions:
     by: str
     kind: str
     alpha: float
-    law: FittedLaw = field(repr=False)
-    found: Average = field(repr=False)
+    law: FittedLaw
+    found: Average
 
     def __repr__(self) -> str:
-        words = "average over the respondents"
-        if self.by:
+        words = "each row" if self.kind == "rows" else "average over the respondents"
+        if self.by and self.kind != "rows":
             how = "by group" if self.kind == "within" else "all respondents set to each value"
             words = f"average {how} ({self.by})"
         return f"{self.law.subject}, {words}\n{self.frame}"
 
-    def _repr_html_(self) -> str:
-        return str(self.summary().as_html())
+    @property
+    def index(self) -> pd.Index[Any]:
+        return self._index(self.groups)
 
     @property
     def means(self) -> Array:
@@ -252,26 +325,35 @@ class AveragePredictions:
     @property
     def cov(self) -> Array:
         """Their covariance, groups after one another."""
-        return self.found.covariance(self.law.covariance)
+        return self._estimated[1]
+
+    @property
+    def pvalues(self) -> Any:
+        """nan: that an average is zero is no hypothesis of interest; see `differences`."""
+        return self._shaped(np.full(len(self.index), np.nan), "pvalues")
 
     @property
     def frame(self) -> pd.DataFrame:
         """The averages with standard errors and intervals."""
         return self.summary_frame(self.alpha)
 
-    @names_alpha
-    def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
-        """The averages with standard errors and intervals of another level."""
-        mean = self.found.value
-        se = np.sqrt(np.maximum(np.diagonal(self.cov), 0.0))
-        table = np.column_stack([mean, se, *self.law.intervals(mean, se, alpha)])
-        columns = ["mean", "se", "lower", "upper"]
-        return pd.DataFrame(table, index=self._index(self.groups), columns=columns)
+    def _bounds(self, alpha: float) -> Array:
+        return np.column_stack(self.law.intervals(self.found.value, self.bse.to_numpy(), alpha))
 
     @names_alpha
-    def conf_int(self, alpha: float = 0.05) -> pd.DataFrame:
-        """Intervals: on the logit scale for probabilities, the log scale for rates."""
-        return self.summary_frame(alpha)[["lower", "upper"]]
+    def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
+        """The averages with standard errors and intervals of another level.
+
+        Intervals are made on the logit scale for probabilities, on the log scale for rates.
+        """
+        frame = self._tidy(level(alpha))[["estimate", "std_error", "lower", "upper"]]
+        return frame.set_axis(["mean", "se", "lower", "upper"], axis=1)
+
+    def _hypothesis(self, hypothesis: Any) -> tuple[Array, Array]:
+        labels = self.index
+        if isinstance(labels, pd.MultiIndex):
+            labels = pd.Index([":".join(map(str, label)) for label in labels])
+        return linear_hypothesis(hypothesis, labels)
 
     def _place(self, reference: Any) -> int:
         """The place of a group."""
@@ -325,31 +407,34 @@ class AveragePredictions:
             z = gaps.value / se
         half = self.law.quantile(alpha) * se
         ends = gaps.value - half, gaps.value + half
-        table = np.column_stack([gaps.value, se, z, self.law.pvalues(z), *ends])
+        table = np.column_stack([gaps.value, se, z, t_pvalues(z, self.law.df), *ends])
         labels = [f"{self.groups[b]} - {self.groups[a]}" for b, a in pairs]
         columns = ["difference", "se", "z", "p_value", "lower", "upper"]
         return pd.DataFrame(table, index=self._index(labels), columns=columns)
 
     @names_alpha
-    def summary(self, alpha: float | None = None) -> Summary:
-        """The averages as text, `as_html()` or `as_latex()`."""
-        alpha = self.alpha if alpha is None else alpha
-        frame = self.summary_frame(alpha)
+    def summary(
+        self, alpha: float | None = None, max_rows: int = 40, details: bool = False
+    ) -> Summary:
+        """The averages as text, `as_html()` or `as_latex()`; by default of the level asked for."""
+        return super().summary(self.alpha if alpha is None else alpha, max_rows, details)
+
+    def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
+        frame = self.summary_frame(alpha).iloc[:max_rows]
         others = "covariates" if self.kind == "within" else "other covariates"
-        stubs = [
-            ": ".join(map(str, one)) if isinstance(one, tuple) else str(one) for one in frame.index
-        ]
+        note = (
+            f"Averages over the respondents and their weights, whose {others} are as in the sample"
+        )
+        if self.kind == "rows":
+            note = "Predictions for the rows of exog"
         return SummaryTable(
             title=f"Average predictions of {one_line(self.law.subject, LONGEST_LABEL)}",
             header=[["Groups:", self.by or "none", "Kind:", self.kind]],
             columns=["mean", "std err", *interval_columns(alpha)],
-            stubs=distinct_lines(stubs, LONGEST_LABEL),
+            stubs=distinct_lines(self._names[:max_rows], LONGEST_LABEL),
             body=[figures(row, 4) for row in frame.to_numpy()],
-            notes=[
-                f"Averages over the respondents and their weights, whose {others} are as in the "
-                "sample; standard errors by the delta method."
-            ],
-        ).layout()
+            notes=[f"{note}; standard errors by the delta method."],
+        )
 
     def _index(self, groups: Sequence[Any]) -> pd.Index[Any]:
         """Labels of the rows."""
@@ -366,12 +451,16 @@ class AveragePredictions:
 
 
 def average_predictions(
-    law: FittedLaw, by: Any, alpha: Any, kind: Any, at: Any = None
+    law: FittedLaw, by: Any, alpha: Any, kind: Any, at: Any = None, exog: Any = None
 ) -> AveragePredictions:
     """Average predictions; see `RegressionResults.predictions`."""
     law.quantile(alpha)
     kind = one_of("kind", kind, ("within", "adjusted"))
     law.refuse_incomplete("predictions")
+    if exog is not None:
+        if by is not None or at is not None:
+            raise InvalidArgument("exog", type(exog).__name__, "goes without by= and at=")
+        return _row_predictions(law, exog, alpha)
     if at is not None:
         if by is not None:
             raise InvalidArgument("at", at, "goes without by=, which takes groups as they are")
@@ -414,6 +503,23 @@ def average_predictions(
     R = np.eye(len(parts[0].value))[law.shown]
     stacked = Average.stacked([part.times(R) for part in parts])
     return AveragePredictions(groups, name, kind, float(alpha), law, stacked)
+
+
+def _row_predictions(law: FittedLaw, exog: Any, alpha: Any) -> AveragePredictions:
+    """Predictions for the rows of a table, each a group of its own."""
+    points, whole, index = new_rows(law, exog)
+    if not 0 < whole.size <= _MOST_ROWS or not whole.all():
+        remedy = (
+            f"must have 1 to {_MOST_ROWS:,} rows, none with a missing value: see get_prediction"
+        )
+        raise InvalidArgument("exog", f"{whole.size:,} rows", remedy)
+    of = means(law.data.outcome)
+    rows = (replace(points.take([i]), weights=np.ones(1)) for i in range(points.n))
+    parts = [average(row, law.theta, of) for row in rows]
+    R = np.eye(len(parts[0].value))[law.shown]
+    stacked = Average.stacked([part.times(R) for part in parts])
+    by = "" if law.labels is None else str(index.name or "row")
+    return AveragePredictions(index.tolist(), by, "rows", float(alpha), law, stacked)
 
 
 def _values_of(law: FittedLaw, at: Any) -> tuple[str, list[Any]]:
@@ -479,48 +585,11 @@ def _groups(law: FittedLaw, by: Any) -> tuple[list[Any], str, Array]:
     return [labels[g] for g in order], name, place[codes]
 
 
-def covariate(law: FittedLaw, name: Any, argument: str = "by") -> Any:
-    """The values of a public covariate."""
-    formula, data = law.data.formula, law.data
-    name = str.__str__(name) if isinstance(name, str) else type(name).__name__
-    public = None if formula is None else formula.public
-    if public is not None and name in public.columns:
-        return public[name]
-    if name in data.names and not law.private[list(data.names).index(name)]:
-        return pd.Series(data.designs[0][:, list(data.names).index(name)], name=name)
-    known = [*([] if public is None else public.columns), *law.questions]
-    known = list(map(str, known)) or list(data.names)
-    remedy = f"is no covariate, of which there are {', '.join(known[:10])}"
-    raise InvalidArgument(argument, name, remedy + did_you_mean(name, tuple(known)))
-
-
-def set_to(law: FittedLaw, name: str, value: Any) -> Points:
-    """All respondents with one value of a public covariate."""
-    formula, data = law.data.formula, law.data
-    if formula is None or formula.public is None or name not in formula.public.columns:
-        return with_column(law.distinct, list(data.names).index(name), float(value))
-    table = formula.public
-    column, dtype = pd.Series([value] * len(table), index=table.index), table[name].dtype
-    if isinstance(dtype, np.dtype) and len(column):
-        # in the type of the respondents' column if that holds it: 20.5 is no int
-        with np.errstate(all="ignore"):
-            try:
-                there = column.iloc[:1].astype(dtype)
-                if there.iloc[0] == column.iloc[0]:
-                    column = column.astype(dtype)
-            except (TypeError, ValueError, OverflowError):
-                pass
-    matrices = formula.exog(table.assign(**{name: column}))
-    rows = law.rows
-    designs = [replace(d, X=X) for d, X in zip(rows.designs, matrices, strict=True)]
-    return replace(rows, designs=tuple(designs))
-
-
 # -- marginal effects --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MarginalEffects:
+class MarginalEffects(Averages):
     """Marginal effects on the true answers, with standard errors by the delta method.
 
     Attributes
@@ -536,8 +605,8 @@ class MarginalEffects:
     names: list[str]
     at: str
     method: str
-    law: FittedLaw = field(repr=False)
-    found: Average | None = field(repr=False)
+    law: FittedLaw
+    found: Average | None
 
     def __repr__(self) -> str:
         return f"MarginalEffects({_NAMES[self.method]} of {self.law.subject}, at={self.at!r})"
@@ -548,33 +617,35 @@ class MarginalEffects:
         return {"at": self.at, "method": self.method}
 
     @property
+    def index(self) -> pd.Index[Any]:
+        labels = self.law.labels
+        if labels is None:
+            return pd.Index(self.names)
+        pairs = [(label, name) for label in labels for name in self.names]
+        return pd.MultiIndex.from_tuples(pairs, names=["endog", "exog"])
+
+    @property
+    def _unit(self) -> str:
+        return _NAMES[self.method]
+
+    def _shaped(self, values: Array, name: str) -> Any:
+        return _by_category(values, self.law)
+
+    @property
     def margeff_cov(self) -> Array:
         """Covariance of the effects, those on the first category first."""
-        if self.found is None:
-            raise NotAvailable("at='all' has no standard errors: use another at=")
-        return self.found.covariance(self.law.covariance)
+        return self._estimated[1]
 
     @property
     def margeff_se(self) -> Array:
         """Standard errors, shaped as `margeff`."""
-        return _by_category(np.sqrt(np.diagonal(self.margeff_cov)), self.law)
-
-    @property
-    def tvalues(self) -> Array:
-        """Effects in standard errors."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(self.margeff / self.margeff_se)
-
-    @property
-    def pvalues(self) -> Array:
-        """Two-sided p-values."""
-        return self.law.pvalues(self.tvalues)
+        return np.asarray(self.bse)
 
     @names_alpha
     def conf_int(self, alpha: float = 0.05) -> Array:
         """Wald intervals, shape (m, 2), or (m, 2, k) for k categories."""
-        half = self.law.quantile(alpha) * self.margeff_se
-        return np.stack([self.margeff - half, self.margeff + half], axis=1)
+        ends = self._bounds(level(alpha)).T
+        return np.stack([_by_category(end, self.law) for end in ends], axis=1)
 
     @names_alpha
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
@@ -591,55 +662,33 @@ class MarginalEffects:
             A row for each effect; of several categories indexed by "endog", the category, and
             "exog".
         """
-        ends = self.conf_int(alpha)
-        each = [self.margeff, self.margeff_se, self.tvalues, self.pvalues, ends[:, 0], ends[:, 1]]
-        heads = [
-            _NAMES[self.method],
-            "Std. Err.",
-            "z",
-            "Pr(>|z|)",
-            "Conf. Int. Low",
-            "Cont. Int. Hi.",
-        ]
-        index: Any = pd.Index(self.names)
-        labels = self.law.labels
-        if labels is not None:
-            pairs = [(label, name) for label in labels for name in self.names]
-            index = pd.MultiIndex.from_tuples(pairs, names=["endog", "exog"])
-        table = np.column_stack([one.T.ravel() for one in each])
-        return pd.DataFrame(table, index=index, columns=heads)
+        frame = self._tidy(level(alpha))
+        heads = ["Std. Err.", "z", "Pr(>|z|)", "Conf. Int. Low", "Cont. Int. Hi."]
+        columns = ["estimate", "std_error", "t", "p_value", "lower", "upper"]
+        return frame[columns].set_axis([_NAMES[self.method], *heads], axis=1)
 
-    @names_alpha
-    def summary(self, alpha: float = 0.05) -> Summary:
-        """The effects as text, `as_html()` or `as_latex()`."""
-        alpha = level(alpha)
-        frame = self.summary_frame(alpha)
-        labels = self.law.labels
+    def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
+        frame = self.summary_frame(alpha).iloc[:max_rows]
         stubs = [one_line(name, LONGEST_LABEL) for name in self.names]
-        if labels is not None:
-            stubs = [f"{one_line(v, LONGEST_LABEL)}: {s}" for v in labels for s in stubs]
+        if self.law.labels is not None:
+            stubs = [f"{one_line(v, LONGEST_LABEL)}: {s}" for v in self.law.labels for s in stubs]
         letter = "z" if self.law.df is None else "t"
+        heads = [_NAMES[self.method], "std err", letter, f"P>|{letter}|"]
         note = "Effects on the true answers; covariates are as in the sample, Wald by delta method."
         if self.law.questions:
             note += " Averages over the private predictors use their estimated law."
         return SummaryTable(
             title=f"Marginal effects on {one_line(self.law.subject, LONGEST_LABEL)}",
             header=[["Method:", _NAMES[self.method], "At:", self.at]],
-            columns=[
-                _NAMES[self.method],
-                "std err",
-                letter,
-                f"P>|{letter}|",
-                *interval_columns(alpha),
-            ],
-            stubs=stubs,
+            columns=[*heads, *interval_columns(alpha)],
+            stubs=stubs[:max_rows],
             body=[
                 [*figures(row[:2], 4), *figures(row[2:3], 2), pvalue_text(row[3]), *ends]
                 for row in frame.to_numpy()
                 for ends in [figures(row[4:], 4)]
             ],
             notes=[note],
-        ).layout()
+        )
 
 
 def _by_category(values: Array, law: FittedLaw) -> Array:

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import level, numbers, positive_integer
+from ldpstats.arguments import did_you_mean, level, numbers, positive_integer
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.regression import (
     Cells,
@@ -53,7 +53,9 @@ __all__ = [
     "Devices",
     "FittedLaw",
     "ReportTable",
+    "covariate",
     "goodness_of_fit",
+    "set_to",
     "typical_row",
     "with_column",
     "with_values",
@@ -73,15 +75,8 @@ _MOST_CHANNELS = 3  # whose reports have cells of their own
 class FittedLaw:
     """The law of the true answers, by the estimated parameters.
 
-    Parameters
-    ----------
-    data : RegressionData
-    assembled : Assembled
-        The likelihood over distinct rows.
-    theta : array, shape (size,)
-    covariance : array, shape (size, size)
-    df : float or None
-        Degrees of freedom of t quantiles; None for normal ones.
+    `assembled` has the likelihood over distinct rows; `df` are degrees of freedom of t quantiles,
+    None for normal ones.
     """
 
     data: RegressionData
@@ -213,19 +208,17 @@ class FittedLaw:
             return f"P({name} = {self.data.categories[1]})"
         return f"P({name})" if isinstance(self.data.outcome, Categorical) else f"mean of {name}"
 
+    @property
+    def unit(self) -> str:
+        """What an axis of means shows."""
+        return self.subject if self.labels is None else "probability"
+
     def quantile(self, alpha: float) -> float:
         """The two-sided quantile of the normal or t distribution."""
         from scipy.special import ndtri, stdtrit
 
         tail = level(alpha) / 2.0
         return -float(ndtri(tail) if self.df is None else stdtrit(self.df, tail))
-
-    def pvalues(self, z: Array) -> Array:
-        """Two-sided p-values."""
-        from scipy.special import ndtr, stdtr
-
-        below = -np.abs(z)
-        return np.asarray(2.0 * (ndtr(below) if self.df is None else stdtr(self.df, below)))
 
     def intervals(self, mean: Array, se: Array, alpha: float) -> tuple[Array, Array]:
         """Limits of means: on the logit scale for probabilities, on the log scale for rates."""
@@ -278,6 +271,43 @@ def with_column(points: Points, j: int, value: Any, added: bool = False) -> Poin
         X[:, j] = X[:, j] + value if added else value
         designs.append(replace(design, X=X))
     return replace(points, designs=tuple(designs))
+
+
+def covariate(law: FittedLaw, name: Any, argument: str = "by") -> Any:
+    """The values of a public covariate."""
+    formula, data = law.data.formula, law.data
+    name = str.__str__(name) if isinstance(name, str) else type(name).__name__
+    public = None if formula is None else formula.public
+    if public is not None and name in public.columns:
+        return public[name]
+    if name in data.names and not law.private[list(data.names).index(name)]:
+        return pd.Series(data.designs[0][:, list(data.names).index(name)], name=name)
+    known = [*([] if public is None else public.columns), *law.questions]
+    known = list(map(str, known)) or list(data.names)
+    remedy = f"is no covariate, of which there are {', '.join(known[:10])}"
+    raise InvalidArgument(argument, name, remedy + did_you_mean(name, tuple(known)))
+
+
+def set_to(law: FittedLaw, name: str, value: Any) -> Points:
+    """All respondents with one value of a public covariate."""
+    formula, data = law.data.formula, law.data
+    if formula is None or formula.public is None or name not in formula.public.columns:
+        return with_column(law.distinct, list(data.names).index(name), float(value))
+    table = formula.public
+    column, dtype = pd.Series([value] * len(table), index=table.index), table[name].dtype
+    if isinstance(dtype, np.dtype) and len(column):
+        # in the type of the respondents' column if that holds it: 20.5 is no int
+        with np.errstate(all="ignore"):
+            try:
+                there = column.iloc[:1].astype(dtype)
+                if there.iloc[0] == column.iloc[0]:
+                    column = column.astype(dtype)
+            except (TypeError, ValueError, OverflowError):
+                pass
+    matrices = formula.exog(table.assign(**{name: column}))
+    rows = law.rows
+    designs = [replace(d, X=X) for d, X in zip(rows.designs, matrices, strict=True)]
+    return replace(rows, designs=tuple(designs))
 
 
 def typical_row(points: Points, at: str) -> Points:

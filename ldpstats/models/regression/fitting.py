@@ -8,7 +8,7 @@ their root and of that law, which predictions average over. All take a `Privatiz
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +20,7 @@ from ldpstats.arguments import numbers, one_of
 from ldpstats.errors import ConvergenceWarning, InvalidArgument, MisfitWarning, NotIdentified
 from ldpstats.estimators.regression import (
     Found,
+    Maximum,
     corrected,
     expectation_maximisation,
     flat_direction,
@@ -37,7 +38,12 @@ from ldpstats.likelihood.regression import Multinomial, Normal, RegressionLikeli
 from ldpstats.models.regression.results import RegressionResults
 from ldpstats.models.regression.structure import cluster_codes, sandwich_meat
 
-__all__ = ["compare_with_corrected", "fit_regression"]
+__all__ = [
+    "compare_with_corrected",
+    "fit_regression",
+    "infinite_parameters",
+    "warn_of_the_end",
+]
 
 
 Array = npt.NDArray[Any]
@@ -84,33 +90,15 @@ def fit_regression(
     top = found.maximum
     # the penalised likelihood falls to minus infinity
     flat = found.flat if penalty is None else None
-    infinite: tuple[str, ...] = ()
-    fixed = np.zeros(top.theta.shape, dtype=bool)
-    if flat is not None:
-        infinite = tuple(model.all_names[j] for j in np.flatnonzero(flat[0] > _SHARE))
-        fixed = np.asarray((flat > _SHARE).any(axis=0))
-    if infinite:
-        warnings.warn(
-            "the likelihood has its maximum at infinity, or cannot tell it from there: "
-            f"{', '.join(infinite)}. "
-            "p-values and default intervals are valid, and fit(penalty='jeffreys') has finite "
-            "estimates",
-            ConvergenceWarning,
-            3,
-        )
-    elif not top.converged:
-        warnings.warn(
-            f"the iteration stopped after {top.n_iter} steps before a maximum was reached (twice "
-            f"the gain still predicted: {top.decrement:.2g}): raise maxiter, or pass start_params",
-            ConvergenceWarning,
-            3,
-        )
+    infinite, fixed = infinite_parameters(model.all_names, flat, top)
+    instead = "p-values and default intervals are valid, and fit(penalty='jeffreys') has finite "
+    warn_of_the_end(top, infinite, instead + "estimates")
     if data.predictors and not data.is_categorical:
         compare_with_corrected(model, top.theta)
     V, shares = _covariance(model, top.theta, top.hessian, kind, groups, correct, fixed)
     df: float | None = None
     if kind == "design":
-        df = float(degrees_of_freedom(data.sample, data.inside))
+        df = float(degrees_of_freedom(data.sample, np.where(data.inside, 0, -1))[0])
     elif isinstance(data.outcome, Normal) and kind == "nonrobust":
         df = float(model.nobs - len(data.names))
     return RegressionResults(
@@ -129,6 +117,35 @@ def fit_regression(
         df=df,
         shares=shares,
     )
+
+
+def infinite_parameters(
+    names: Sequence[str], flat: Array | None, top: Maximum
+) -> tuple[tuple[str, ...], Mask]:
+    """Names of parameters at infinity, and which of all, (size,), have no standard error."""
+    fixed = np.zeros(top.theta.shape, dtype=bool)
+    if flat is None:
+        return (), fixed
+    fixed[: flat.shape[1]] = (flat > _SHARE).any(axis=0)
+    return tuple(names[j] for j in np.flatnonzero(flat[0] > _SHARE).tolist()), fixed
+
+
+def warn_of_the_end(top: Maximum, infinite: Sequence[str], instead: str) -> None:
+    """Warn of maxima at infinity, and of iterations that stopped before one."""
+    if infinite:
+        warnings.warn(
+            "the likelihood has its maximum at infinity, or cannot tell it from there: "
+            f"{', '.join(infinite)}. {instead}",
+            ConvergenceWarning,
+            4,
+        )
+    elif not top.converged:
+        warnings.warn(
+            f"the iteration stopped after {top.n_iter} steps before a maximum was reached (twice "
+            f"the gain still predicted: {top.decrement:.2g}): raise maxiter, or pass start_params",
+            ConvergenceWarning,
+            4,
+        )
 
 
 def compare_with_corrected(model: Any, theta: Array) -> None:
@@ -325,7 +342,7 @@ def _corrected_fit(
     else:
         V = inverse @ sandwich_meat(data, each, kind, rows) @ inverse.T
     if kind == "design":
-        df = degrees_of_freedom(data.sample, data.inside)
+        df = float(degrees_of_freedom(data.sample, np.where(data.inside, 0, -1))[0])
     size = theta.size
     whole = np.zeros((size, size))
     there = np.ones(size, dtype=bool)

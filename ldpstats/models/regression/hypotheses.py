@@ -1,6 +1,6 @@
-"""Linear hypotheses about coefficients, Wald and score tests of them, and naive coefficients.
+"""Results with a covariance: Wald and score tests of linear hypotheses, and naive coefficients.
 
-Functions of arrays that results of likelihoods and of least squares share. A Wald test of
+Coefficients, predictions and margins are such results. A Wald test of
 R b = value takes ``(R b - value)' (R V R')^-1 (R b - value)``, by rank; with degrees of freedom of
 each contrast it is the approximate Hotelling test ("HTZ"). Results have the form of statsmodels.
 """
@@ -8,7 +8,9 @@ each contrast it is the approximate Hotelling test ("HTZ"). Results have the for
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,7 @@ import numpy.typing as npt
 import pandas as pd
 from statsmodels.stats.contrast import ContrastResults
 
-from ldpstats.arguments import did_you_mean, numbers
+from ldpstats.arguments import did_you_mean, level
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.estimators.regression import least_squares, search
 from ldpstats.likelihood.predictors import start, units
@@ -27,15 +29,20 @@ from ldpstats.likelihood.regression import (
     Seen,
     predictors_of,
 )
+from ldpstats.models.layout import Tabulated, names_alpha
+from ldpstats.models.results import array_hypothesis, text_hypothesis
 from ldpstats.reports.single import Reports
 
 __all__ = [
     "Degrees",
+    "WaldResults",
     "linear_constraints",
     "naive_params",
     "partial_score",
     "reported_codes",
     "t_contrasts",
+    "t_pvalues",
+    "t_quantile",
     "wald_contrast",
 ]
 
@@ -48,68 +55,195 @@ _HOW = (
     "write for example 'x1 = x2' or 'x1 - 2 * x2 = 0.1, x3 = 0' with names of coefficients; or "
     "pass R of shape (q, p), or the pair (R, value), for R b = value"
 )
-_LARGEST = 1e100  # of which the square is still a number
 _LEAST = 1e-13  # of a variance, relative to its terms, that is rounding
 _RANK = 1e-10
 _SINGULAR = 1e-10  # information on a coefficient, beside the others, relative to that without them
 
 
+class WaldResults(Tabulated):
+    """Estimates with their covariance: tables of them, Wald intervals and tests.
+
+    A kind gives its labels, values and covariance, and what its summary says of them.
+    """
+
+    @property
+    @abstractmethod
+    def index(self) -> pd.Index[Any]:
+        """Labels of the estimates; by equation and name of a multinomial logit."""
+
+    @property
+    @abstractmethod
+    def _estimated(self) -> tuple[Array, Array]:
+        """Values, (m,), and their covariance, (m, m)."""
+
+    @property
+    @abstractmethod
+    def degrees(self) -> Degrees:
+        """Degrees of freedom of contrasts of what is shown; None for normal quantiles."""
+
+    @property
+    def _df(self) -> Degrees:
+        """Those that tests and intervals use."""
+        return self.degrees
+
+    @property
+    def _names(self) -> list[str]:
+        pairs = (one if isinstance(one, tuple) else (one,) for one in self.index)
+        return [": ".join(map(str, pair)) for pair in pairs]
+
+    def _shaped(self, values: Array, name: str) -> Any:
+        """A number for each estimate, as `params` has them."""
+        return pd.Series(values, index=self.index, name=name)
+
+    @property
+    def params(self) -> Any:
+        """The estimates."""
+        return self._shaped(self._estimated[0], "params")
+
+    @property
+    def bse(self) -> Any:
+        """Standard errors, shaped as `params`; nan for infinite estimates."""
+        return self._shaped(np.sqrt(np.maximum(np.diagonal(self._estimated[1]), 0.0)), "bse")
+
+    @property
+    def tvalues(self) -> Any:
+        """Estimates over their standard errors; nan where these are zero."""
+        values, se = (np.asarray(one).T.ravel() for one in (self.params, self.bse))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self._shaped(np.where(se > 0.0, values / se, np.nan), "tvalues")
+
+    @cached_property
+    def df_inference(self) -> Any:
+        """Degrees of freedom of each estimate's t quantile, shaped as `params`.
+
+        Infinite for normal quantiles; nan where single clusters determine a coefficient, so that
+        its variance cannot be estimated.
+        """
+        df = self.degrees
+        each = [df(row[None, :]) if callable(df) else df for row in np.eye(len(self.index))]
+        return self._shaped(np.array([np.inf if v is None else v for v in each]), "df")
+
+    @property
+    def _each_df(self) -> Any:
+        """Degrees of freedom of t quantiles: one, those of what is shown, or None for normal."""
+        df = self._df
+        return np.asarray(self.df_inference).T.ravel() if callable(df) else df
+
+    @property
+    def pvalues(self) -> Any:
+        """Two-sided p-values of estimates of zero."""
+        p = t_pvalues(np.asarray(self.tvalues).T.ravel(), self._each_df)
+        return self._shaped(p, "pvalues")
+
+    def cov_params(self) -> pd.DataFrame:
+        """Covariance of the estimates, (m, m); equation by equation (multinomial)."""
+        return pd.DataFrame(self._estimated[1], index=self._names, columns=self._names)
+
+    def _bounds(self, alpha: float) -> Array:
+        """Intervals, (m, 2)."""
+        center, V = self._estimated
+        half = t_quantile(alpha, self._each_df) * np.sqrt(np.maximum(np.diagonal(V), 0.0))
+        return np.column_stack([center - half, center + half])
+
+    @names_alpha
+    def conf_int(self, alpha: float = 0.05) -> Any:
+        """Intervals, columns "lower" and "upper"."""
+        return pd.DataFrame(
+            self._bounds(level(alpha)), index=self.index, columns=["lower", "upper"]
+        )
+
+    def t_test(self, hypothesis: Any) -> Any:
+        """Wald tests of linear hypotheses, one by one.
+
+        Parameters
+        ----------
+        hypothesis : str, list of str, array, or pair
+            As in statsmodels: "x1 = x2, x3 = 0", a matrix R, or (R, value). Coefficients of a
+            multinomial logit are named as in `cov_params`. Terms of several coefficients, such as
+            C(region), are tested by `term_tests` and `score_test`.
+
+        Examples
+        --------
+        >>> import numpy as np, ldpstats as ldp
+        >>> reports = ldp.Observed([0, 1, 2]).parse("answer", [0, 1, 2, 1, 1])
+        >>> result = ldp.PrivatizedOLS(reports, np.ones((5, 1))).fit()
+        >>> float(result.t_test("const = 0").pvalue.round(3))
+        0.034
+        """
+        return t_contrasts(*self._estimated, *self._hypothesis(hypothesis), self._df)
+
+    def wald_test(self, hypothesis: Any) -> Any:
+        """Wald test of linear hypotheses together, see `t_test`.
+
+        With few clusters the F distribution is that of the approximate Hotelling test ("HTZ").
+        """
+        return wald_contrast(*self._estimated, *self._hypothesis(hypothesis), self._df)
+
+    def _hypothesis(self, hypothesis: Any) -> tuple[Array, Array]:
+        """R and value of a hypothesis R b = value."""
+        return linear_constraints(self._names, hypothesis)
+
+    def _tidy(self, alpha: float) -> pd.DataFrame:
+        each = (self.params, self.bse, self.pvalues, self.tvalues)
+        flat = [np.asarray(one, dtype=np.float64).T.ravel() for one in each]
+        table = np.column_stack([*flat, self._bounds(alpha)])
+        columns = ["estimate", "std_error", "p_value", "t", "lower", "upper"]
+        return pd.DataFrame(table, index=self.index, columns=columns)
+
+    def _coefficients(self) -> pd.DataFrame:
+        return self._tidy(0.05)
+
+    @names_alpha
+    def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
+        """Table of "params", "bse", "lower", "upper" and "pvalues"."""
+        frame = self._tidy(level(alpha))[["estimate", "std_error", "lower", "upper", "p_value"]]
+        return frame.set_axis(["params", "bse", "lower", "upper", "pvalues"], axis=1)
+
+
 # -- hypotheses --------------------------------------------------------------------------------
 
 
-def linear_constraints(
-    names: Sequence[str], hypothesis: Any, argument: str = "hypothesis"
-) -> tuple[Array, Array]:
+def linear_constraints(names: Sequence[str], hypothesis: Any) -> tuple[Array, Array]:
     """R, (q, p), and value, (q,), of R b = value; text may have names in backquotes."""
     texts = [hypothesis] if isinstance(hypothesis, str) else hypothesis
-    if isinstance(texts, list) and texts and all(isinstance(text, str) for text in texts):
-        R, value = _read(names, texts, hypothesis, argument)
+    if not (isinstance(texts, list) and texts and all(isinstance(text, str) for text in texts)):
+        R, value = array_hypothesis(hypothesis, len(names), _HOW)
+    elif not all(text.strip() for text in texts):
+        raise InvalidArgument("hypothesis", hypothesis, f"is empty; {_HOW}")
     else:
-        pair = isinstance(hypothesis, tuple) and len(hypothesis) == 2
-        matrix, right = hypothesis if pair else (hypothesis, 0.0)
-        R = np.atleast_2d(numbers(argument, matrix, _HOW))
-        value = numbers(argument, right, _HOW)
-        if R.ndim != 2 or not len(R) or R.shape[1] != len(names):
-            remedy = f"needs {len(names)} columns, one for each coefficient; {_HOW}"
-            raise InvalidArgument(argument, f"R of shape {R.shape}", remedy)
-        if value.size not in (1, len(R)):
-            remedy = f"has another number of rows than R, {len(R)}; {_HOW}"
-            raise InvalidArgument(argument, f"value of shape {value.shape}", remedy)
-        value = np.broadcast_to(value.reshape(-1), (len(R),)).copy()
-    if not all(np.max(np.abs(v), initial=0.0) <= _LARGEST for v in (R, value)):  # nor NaN
-        remedy = f"must be finite, at most {_LARGEST:g}: does it divide by zero?"
-        raise InvalidArgument(argument, hypothesis, remedy)
+        known = set(names)
+
+        def plain(text: str) -> str:
+            return re.sub("`([^`]*)`", lambda m: m[1] if m[1] in known else m[0], text)
+
+        def hint() -> str:
+            words = re.findall(r"[^\W\d][\w.\[\]:]*", " ".join(map(plain, texts)))
+            hints = (did_you_mean(word, tuple(names)) for word in words if word not in known)
+            return next(filter(None, hints), "")
+
+        read = [text_hypothesis(plain(t), [*names], hypothesis, _HOW, hint) for t in texts]
+        R, value = (np.concatenate(parts) for parts in zip(*read, strict=True))
     if not R.any(axis=1).all():
-        raise InvalidArgument(argument, hypothesis, f"has a row without a coefficient; {_HOW}")
+        raise InvalidArgument("hypothesis", hypothesis, f"has a row without a coefficient; {_HOW}")
     return R, value
 
 
-def _read(
-    names: Sequence[str], texts: list[str], hypothesis: Any, argument: str
-) -> tuple[Array, Array]:
-    """R and value of texts, as patsy reads them."""
-    from patsy import DesignInfo, PatsyError
-
-    if not all(text.strip() for text in texts):
-        raise InvalidArgument(argument, hypothesis, f"is empty; {_HOW}")
-    known = set(names)
-    plain = [re.sub("`([^`]*)`", lambda m: m[1] if m[1] in known else m[0], text) for text in texts]
-    try:
-        with np.errstate(all="ignore"):  # what a division by zero leaves is refused later
-            constraints = [DesignInfo(list(names)).linear_constraint(text) for text in plain]
-    except (PatsyError, AssertionError, IndexError, ValueError) as error:
-        reason = (str(error).splitlines() or ["no linear equation"])[0]
-        words = re.findall(r"[^\W\d][\w.\[\]:]*", " ".join(plain))
-        hints = (did_you_mean(word, tuple(names)) for word in words if word not in names)
-        hint = next(filter(None, hints), "")
-        remedy = f"cannot be read ({reason}{hint}); {_HOW}"
-        raise InvalidArgument(argument, hypothesis, remedy) from None
-    R = np.concatenate([np.asarray(one.coefs, dtype=np.float64) for one in constraints])
-    values = [np.asarray(one.constants, dtype=np.float64).ravel() for one in constraints]
-    return R, np.concatenate(values)
-
-
 # -- tests -------------------------------------------------------------------------------------
+
+
+def t_quantile(alpha: float, df: Any) -> Any:
+    """The two-sided quantile of t distributions; None for the normal one."""
+    from scipy.special import ndtri, stdtrit
+
+    return -(ndtri(alpha / 2.0) if df is None else stdtrit(df, alpha / 2.0))
+
+
+def t_pvalues(z: Array, df: Any) -> Array:
+    """Two-sided p-values of t statistics; by the normal law where df is None."""
+    from scipy.special import ndtr, stdtr
+
+    below = -np.abs(z)
+    return np.asarray(2.0 * (ndtr(below) if df is None else stdtr(df, below)))
 
 
 def t_contrasts(

@@ -18,25 +18,19 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import boolean, level, one_of, positive_integer
+from ldpstats.arguments import boolean, one_of
 from ldpstats.errors import IncompleteListWarning, InvalidArgument, NotAvailable
 from ldpstats.estimators.regression import COVARIANCES, LeastSquares, least_squares
 from ldpstats.inference.chains import LogDensity
 from ldpstats.inference.regression import MOST_CLUSTERS, InformationShares, cluster_sandwich
-from ldpstats.inference.tests import pvalue_text
 from ldpstats.likelihood.predictors import constant_column, unbiased_indicators
 from ldpstats.likelihood.regression import Normal as Numeric
 from ldpstats.likelihood.regression import RegressionLikelihood, Scaled
 from ldpstats.models.layout import (
     LONGEST_LABEL,
     SummaryTable,
-    Tabulated,
-    distinct_lines,
     epsilon_text,
-    figures,
     header,
-    interval_columns,
-    names_alpha,
     one_line,
     pvalue_words,
 )
@@ -49,19 +43,22 @@ from ldpstats.models.posterior.densities import (
     RegressionDensity,
     coefficient_prior,
 )
-from ldpstats.models.posterior.draws import ENGINES, chains_by, checked_draws, checked_generator
+from ldpstats.models.posterior.draws import ENGINES, chains_by, checked_draws
 from ldpstats.models.posterior.results import POSITIVE, REAL, Origin, PosteriorResults
 from ldpstats.models.regression.hypotheses import (
     Degrees,
-    linear_constraints,
     naive_params,
     reported_codes,
-    t_contrasts,
     wald_contrast,
 )
 from ldpstats.models.regression.model import RegressionModel
 from ldpstats.models.regression.posterior import no_coefficient, prior_laws
-from ldpstats.models.regression.presentation import decimals, few_notes, quantiles_in_words
+from ldpstats.models.regression.presentation import (
+    coefficients_table,
+    few_notes,
+    quantiles_in_words,
+)
+from ldpstats.models.regression.results import Coefficients
 from ldpstats.models.regression.structure import (
     RegressionData,
     cluster_codes,
@@ -69,11 +66,10 @@ from ldpstats.models.regression.structure import (
     response_data,
     row_numbers,
 )
-from ldpstats.priors import Normal
+from ldpstats.priors import Normal, checked_generator
 from ldpstats.reports.single import Reports
 
 if TYPE_CHECKING:
-    from statsmodels.iolib.summary import Summary
     from statsmodels.stats.contrast import ContrastResults
 
 __all__ = ["PrivatizedOLS", "PrivatizedOLSResults", "pseudo_response"]
@@ -504,7 +500,7 @@ def pseudo_response(
 
 
 @dataclass(frozen=True, eq=False)
-class PrivatizedOLSResults(Tabulated):
+class PrivatizedOLSResults(Coefficients):
     """Coefficients of least squares of the scores of a privatised answer.
 
     Attributes
@@ -527,17 +523,6 @@ class PrivatizedOLSResults(Tabulated):
         Degrees of freedom of the test and interval of each coefficient.
     cov_type : str
         Covariance of the estimates.
-
-    Methods
-    -------
-    conf_int, cov_params, t_test, wald_test, f_test
-        Intervals, covariances, and Wald tests of linear hypotheses.
-    compare_naive
-        What least squares of the reports themselves would give.
-    predict
-        Expected scores of true answers.
-    summary, to_frame, glance, to_maketables
-        All of it in print, or as tables of data.
 
     Examples
     --------
@@ -569,76 +554,21 @@ class PrivatizedOLSResults(Tabulated):
         return f"PrivatizedOLSResults(p={self.fitted.p}, n={self.nobs:g}, {self.cov_type})"
 
     @property
-    def names(self) -> list[str]:
-        """Names of the coefficients."""
-        return list(self.model.exog_names)
-
-    def _series(self, values: Array, name: str) -> pd.Series[float]:
-        return pd.Series(values, index=self.names, name=name)
-
-    # -- estimates ---------------------------------------------------------------------------
+    def index(self) -> pd.Index[Any]:
+        index: pd.Index[Any] = pd.Index(self.model.exog_names)
+        return index
 
     @property
-    def params(self) -> pd.Series[float]:
-        """Coefficients."""
-        return self._series(self.fitted.beta, "params")
-
-    @property
-    def bse(self) -> pd.Series[float]:
-        """Standard errors."""
-        return self._series(np.sqrt(np.maximum(np.diag(self.covariance), 0.0)), "bse")
-
-    @property
-    def tvalues(self) -> pd.Series[float]:
-        """Coefficients over their standard errors; nan where these are zero."""
-        se = self.bse.to_numpy()
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return self._series(np.where(se > 0.0, self.fitted.beta / se, np.nan), "tvalues")
+    def _estimated(self) -> tuple[Array, Array]:
+        return self.fitted.beta, self.covariance
 
     @property
     def degrees(self) -> Degrees:
-        """Degrees of freedom of contrasts."""
         return self.shares.degrees if self.own_degrees and self.shares is not None else self.df
 
-    @cached_property
-    def df_inference(self) -> pd.Series[float]:
-        """Degrees of freedom of each coefficient."""
-        df, rows = self.degrees, np.eye(self.fitted.p)
-        each = [df(row[None, :]) if callable(df) else df for row in rows]
-        return self._series(np.array(each), "df")
-
     @property
-    def pvalues(self) -> pd.Series[float]:
-        """Two-sided p-values of coefficients of zero."""
-        from scipy.special import ndtr, stdtr
-
-        below = -np.abs(self.tvalues.to_numpy())
-        p = 2.0 * (stdtr(self.df_inference.to_numpy(), below) if self.use_t else ndtr(below))
-        return self._series(p, "pvalues")
-
-    def cov_params(self) -> pd.DataFrame:
-        """Covariance of the coefficients, shape (p, p)."""
-        return pd.DataFrame(self.covariance, index=self.names, columns=self.names)
-
-    @names_alpha
-    def conf_int(self, alpha: float = 0.05) -> pd.DataFrame:
-        """Wald intervals, columns "lower" and "upper".
-
-        Examples
-        --------
-        >>> import numpy as np, ldpstats as ldp
-        >>> reports = ldp.Observed([0, 1, 2]).parse("answer", [0, 1, 2, 1, 1])
-        >>> model = ldp.PrivatizedOLS(reports, np.ones((5, 1)))
-        >>> model.fit().conf_int().round(2).loc["const"].tolist()
-        [0.12, 1.88]
-        """
-        from scipy.special import ndtri, stdtrit
-
-        tail = level(alpha) / 2.0
-        far = -(stdtrit(self.df_inference.to_numpy(), tail) if self.use_t else ndtri(tail))
-        b, se = self.fitted.beta, self.bse.to_numpy()
-        ends = {"lower": b - far * se, "upper": b + far * se}
-        return pd.DataFrame(ends, index=self.names)
+    def _df(self) -> Degrees:
+        return self.degrees if self.use_t else None
 
     # -- the fit, and how much of the misfit is privacy --------------------------------------
 
@@ -749,31 +679,19 @@ class PrivatizedOLSResults(Tabulated):
         NotAvailable
             For randomised reports, or with survey weights.
         """
-        self._needs_likelihood("llf")
+        self._refuse_pseudo("llf")
         n = self.nobs
         return -n / 2.0 * float(np.log(2.0 * np.pi * self.fitted.ssr / n) + 1.0)
 
-    @property
-    def aic(self) -> float:
-        """Akaike's criterion, where there is a likelihood."""
-        self._needs_likelihood("aic")
-        return -2.0 * self.llf + 2.0 * self.fitted.p
-
-    @property
-    def bic(self) -> float:
-        """Schwarz's criterion, where there is a likelihood."""
-        self._needs_likelihood("bic")
-        return -2.0 * self.llf + float(np.log(self.nobs)) * self.fitted.p
-
-    def _needs_likelihood(self, name: str) -> None:
+    def _refuse_pseudo(self, what: str) -> None:
         if not self.model.is_observed:
             raise NotAvailable(
-                f"{name}: the Gaussian likelihood of decoded reports is not the likelihood of the "
+                f"{what}: the Gaussian likelihood of decoded reports is not the likelihood of the "
                 "reports; compare models by wald_test, or fit a model with a likelihood "
                 "(PrivatizedLogit, PrivatizedMNLogit, PrivatizedOrderedModel)"
             )
         if self.model.is_weighted:
-            raise NotAvailable(f"{name}: survey weights leave no likelihood; use wald_test")
+            raise NotAvailable(f"{what}: survey weights leave no likelihood; use wald_test")
 
     # -- prediction --------------------------------------------------------------------------
 
@@ -838,26 +756,6 @@ class PrivatizedOLSResults(Tabulated):
 
     # -- tests -------------------------------------------------------------------------------
 
-    def t_test(self, hypothesis: Any) -> ContrastResults:
-        """Wald tests of linear combinations of coefficients, one by one.
-
-        Parameters
-        ----------
-        hypothesis : str, list of str, array, or pair (R, value)
-            For example "x1 = x2, x3 = 0".
-
-        Examples
-        --------
-        >>> import numpy as np, ldpstats as ldp
-        >>> reports = ldp.Observed([0, 1, 2]).parse("answer", [0, 1, 2, 1, 1])
-        >>> result = ldp.PrivatizedOLS(reports, np.ones((5, 1))).fit()
-        >>> float(result.t_test("const = 0").pvalue.round(3))
-        0.034
-        """
-        R, value = linear_constraints(self.names, hypothesis)
-        df = self.degrees if self.use_t else None
-        return t_contrasts(self.fitted.beta, self.covariance, R, value, df)
-
     def wald_test(self, hypothesis: Any, use_f: bool | None = None) -> ContrastResults:
         """Wald test of several linear restrictions together.
 
@@ -868,68 +766,23 @@ class PrivatizedOLSResults(Tabulated):
             Whether the test is an F test; by default as the fit uses t. Else it is a chi-square
             test.
         """
-        R, value = linear_constraints(self.names, hypothesis)
         is_f = self.use_t if use_f is None else boolean("use_f", use_f)
         df = self.degrees if is_f else None
-        return wald_contrast(self.fitted.beta, self.covariance, R, value, df)
+        return wald_contrast(*self._estimated, *self._hypothesis(hypothesis), df)
 
     def f_test(self, hypothesis: Any) -> ContrastResults:
         """F test of several linear restrictions together."""
         return self.wald_test(hypothesis, use_f=True)
 
-    def compare_naive(self) -> pd.DataFrame:
-        """The coefficients beside those of least squares that takes the reports for the answers.
-
-        Returns
-        -------
-        DataFrame, shape (p, 4)
-            Columns "params", "bse", "naive" and "ratio", naive by estimate.
-
-        Raises
-        ------
-        NotAvailable
-            If the reports are not named like the categories.
-
-        Examples
-        --------
-        >>> import numpy as np, ldpstats as ldp
-        >>> rng = np.random.default_rng(1)
-        >>> x = rng.normal(size=5000)
-        >>> answers = rng.binomial(1, 0.5 + 0.2 * np.tanh(x))
-        >>> reports = ldp.KRR(2, epsilon=1.0).privatize(answers, rng)
-        >>> result = ldp.PrivatizedOLS(reports, np.column_stack([np.ones(5000), x])).fit()
-        >>> result.compare_naive()["ratio"].round(3).to_dict()
-        {'const': 0.996, 'x1': 0.462}
-        """
+    def _naive(self) -> Array:
         model = self.model
         y = model.data.scores[reported_codes(model.data.response, model.categories)]
         weights = self.fitted.times * self.fitted.weights
-        values = naive_params(Numeric(), [self.fitted.X], y, None, weights, model.offset)
-        naive = self._series(values, "naive")
-        ratio = (naive / self.params).rename("ratio")
-        return pd.concat([self.params, self.bse, naive, ratio], axis=1)
+        return naive_params(Numeric(), [self.fitted.X], y, None, weights, model.offset)
 
     # -- presentation ------------------------------------------------------------------------
 
-    @property
-    def _subject(self) -> str:
-        return str(self.model.endog_names)
-
-    def _tidy(self, alpha: float) -> pd.DataFrame:
-        ends = self.conf_int(alpha)
-        return pd.DataFrame(
-            {
-                "estimate": self.params,
-                "std_error": self.bse,
-                "lower": ends["lower"],
-                "upper": ends["upper"],
-                "p_value": self.pvalues,
-            }
-        )
-
     def _facts(self) -> dict[str, Any]:
-        is_likely = self.model.is_observed and not self.model.is_weighted
-        unknown = float("nan")
         return {
             "name": self._subject,
             "mechanism": "; ".join(self.mechanisms),
@@ -944,9 +797,7 @@ class PrivatizedOLSResults(Tabulated):
             "rsquared": self.rsquared,
             "rsquared_answers": self.rsquared_answers,
             "privacy_share": self.privacy_share,
-            "llf": self.llf if is_likely else unknown,
-            "aic": self.aic if is_likely else unknown,
-            "bic": self.bic if is_likely else unknown,
+            **self._criteria(),
             "converged": True,
         }
 
@@ -960,43 +811,12 @@ class PrivatizedOLSResults(Tabulated):
         """Privacy of a report in nats; of several mechanisms the weakest."""
         return float(max(group.mechanism.epsilon for group in self.model.data.response))
 
-    @names_alpha
-    def summary(self, alpha: float = 0.05, max_rows: int = 40, details: bool = False) -> Summary:
-        """The coefficients with what they rest on, as text, `as_html()` or `as_latex()`.
-
-        Parameters
-        ----------
-        alpha : float
-            One minus the coverage of the intervals.
-        max_rows : int
-            Coefficients shown; the first of them.
-        details : bool
-            Whether the scores of the categories and the fit are shown.
-        """
-        rows = positive_integer("max_rows", max_rows)
-        alpha = level(alpha)
-        frame, details = self._tidy(alpha), boolean("details", details)
-        shown = frame.iloc[:rows]
-        letter = "t" if self.use_t else "z"
-        digits = decimals(shown["std_error"].to_numpy())
-        lines = zip(
-            shown[["estimate", "std_error"]].to_numpy(),
-            self.tvalues.iloc[:rows],
-            shown["p_value"],
-            shown[["lower", "upper"]].to_numpy(),
-            strict=True,
-        )
-        return SummaryTable(
-            title=f"Least squares of {one_line(self.model.endog_names, LONGEST_LABEL)}",
-            header=_header(self, details),
-            columns=["coef", "std err", letter, f"P>|{letter}|", *interval_columns(alpha)],
-            stubs=distinct_lines(shown.index, LONGEST_LABEL),
-            body=[
-                [*figures(b, digits), *figures([t], 2), pvalue_text(p), *figures(ends, digits)]
-                for b, t, p, ends in lines
-            ],
-            notes=_notes(self, len(shown), len(frame), details),
-        ).layout()
+    def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
+        frame = self._tidy(alpha)
+        shown = frame.iloc[:max_rows]
+        title = f"Least squares of {one_line(self.model.endog_names, LONGEST_LABEL)}"
+        notes = _notes(self, len(shown), len(frame), details)
+        return coefficients_table(self, title, _header(self, details), shown, alpha, notes)
 
 
 def _header(result: PrivatizedOLSResults, details: bool) -> list[list[str]]:

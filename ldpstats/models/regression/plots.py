@@ -36,13 +36,12 @@ from ldpstats.models.plots import (
     shrink_labels,
     title_text,
 )
-from ldpstats.models.regression.effects import covariate, set_to
-from ldpstats.models.regression.fitted import FittedLaw, typical_row
+from ldpstats.models.regression.fitted import FittedLaw, covariate, set_to, typical_row
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_coefficients", "plot_effects"]
+__all__ = ["draw_estimates", "plot_coefficients", "plot_effects"]
 
 
 Array = npt.NDArray[Any]
@@ -130,8 +129,33 @@ def plot_coefficients(
     # what the coefficients are of, where all results agree
     of = f" of {subjects.pop()}" if len(subjects) == 1 else ""
     words = title_text(title, f"Coefficients{of}")
+    return _drawn(frames, called, equations, shown, alpha, most, ax, words, "coefficient")
+
+
+def draw_estimates(
+    frame: pd.DataFrame, unit: str, alpha: float, most: int, ax: Axes | None, title: str
+) -> Any:
+    """Draw estimates, "params" with "lower" and "upper", a panel for each first label of pairs."""
+    frame = _by_equation(frame)
+    equations, names = ([*frame.index.unique(level=i)] for i in (0, 1))
+    most = positive_integer("most", most)
+    return _drawn([frame], [""], equations, names, alpha, most, ax, title, unit)
+
+
+def _drawn(
+    frames: list[pd.DataFrame],
+    called: list[str],
+    equations: list[str],
+    shown: list[str],
+    alpha: float,
+    most: int,
+    ax: Axes | None,
+    title: str,
+    unit: str,
+) -> Any:
+    """Rows of estimates in one plot, or in a panel for each equation."""
     if len(equations) > 1 and ax is None:
-        return _panels(frames, called, equations, shown[:most], len(shown), words, alpha)
+        return _panels(frames, called, equations, shown[:most], len(shown), title, alpha, unit)
     rows = [(e, name) for e in equations for name in shown]
     texts = [name if len(equations) == 1 else f"{e}: {name}" for e, name in rows]
     own = ax is None
@@ -140,9 +164,9 @@ def plot_coefficients(
     ax = axes_of(ax, _WIDTH, rows_height(1) + (rows_height(drawn) - rows_height(1)) * height)
     _draw(ax, frames, called, rows[:most], alpha)
     name_rows(ax, axis_labels(texts[:most], LONGEST_LABEL), len(rows) - drawn)
-    ax.set_xlabel("coefficient")
+    ax.set_xlabel(plain(unit))
     ax.tick_params(axis="y", length=0)
-    _finish(ax, words, own, shrink=True)
+    _finish(ax, title, own, shrink=True)
     return ax
 
 
@@ -229,6 +253,7 @@ def _panels(
     n_all: int,
     title: str,
     alpha: float,
+    unit: str,
 ) -> Any:
     """A panel for each equation, with the same rows."""
     import matplotlib.pyplot as plt
@@ -255,7 +280,7 @@ def _panels(
     for ax in panels[len(equations) :]:
         ax.remove()
     set_figure_title(figure, title)
-    grid[-1, (len(equations) - 1) % columns // 2].set_xlabel("coefficient")
+    grid[-1, (len(equations) - 1) % columns // 2].set_xlabel(plain(unit))
     handles, names = panels[0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside lower center", ncols=4, frameon=False)
     return panels[: len(equations)]
@@ -285,7 +310,7 @@ def plot_effects(
         own = ax is None
         ax = axes_of(ax, *_EFFECT)
         _draw_effect(ax, law, names[0], at, points, alpha, _ROOM)
-        ax.set_ylabel(plain(_unit(law)))
+        ax.set_ylabel(plain(law.unit))
         _finish(ax, words, own)
         return ax
     if ax is not None:
@@ -327,7 +352,7 @@ def _effect_panels(
         _draw_effect(ax, law, name, at, points, alpha, _ROOM // 2)
         ax.spines[["top", "right"]].set_visible(False)
     for ax in grid[:, 0]:
-        ax.set_ylabel(plain(_unit(law)))
+        ax.set_ylabel(plain(law.unit))
     for ax in grid.ravel()[len(names) :]:
         ax.remove()
     if title:
@@ -335,11 +360,6 @@ def _effect_panels(
     handles, labels = drawn[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
     return drawn
-
-
-def _unit(law: FittedLaw) -> str:
-    """What the vertical axis shows."""
-    return law.subject if law.labels is None else "probability"
 
 
 def _draw_effect(

@@ -22,7 +22,7 @@ from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified, Poster
 from ldpstats.inference.regression import row_means, score_groups
 from ldpstats.inference.tests import TestResult
 from ldpstats.likelihood.parametric import PolynomialMatrix
-from ldpstats.likelihood.regression import Categorical, Multinomial
+from ldpstats.likelihood.regression import Categorical
 from ldpstats.likelihood.regression import Normal as Numeric
 from ldpstats.mechanisms.krr import protect_some
 from ldpstats.models.posterior.densities import (
@@ -30,11 +30,10 @@ from ldpstats.models.posterior.densities import (
     SLOPE,
     SPREAD,
     CoefficientPrior,
-    DevicesDensity,
     RegressionDensity,
     coefficient_prior,
 )
-from ldpstats.models.posterior.draws import ENGINES, chains_by, checked_draws, checked_generator
+from ldpstats.models.posterior.draws import ENGINES, chains_by, checked_draws
 from ldpstats.models.posterior.results import (
     BELOW_ONE,
     POSITIVE,
@@ -50,7 +49,8 @@ from ldpstats.models.regression.devices import (
 )
 from ldpstats.models.regression.fitted import ReportTable
 from ldpstats.models.regression.fitting import compare_with_corrected
-from ldpstats.priors import Beta, Normal
+from ldpstats.models.regression.presentation import coefficient_labels
+from ldpstats.priors import Beta, Normal, checked_generator
 
 __all__ = ["no_coefficient", "prior_laws", "regression_posterior"]
 
@@ -90,24 +90,31 @@ def regression_posterior(
         )
     if data.only_corrected:
         raise NotAvailable(f"fit_posterior: {data.only_corrected}: use fit()")
-    if model.unknown:
-        return _with_devices(model, generator, prior, number, engine)
-    law = _coefficient_prior(model, prior)
+    rest, betas = _split(prior, model.unknown)
+    law = _coefficient_prior(model, rest)
     density = RegressionDensity(model.likelihood, law)
+    devices: tuple[PolynomialMatrix, ...] = ()
+    laws = [betas.get(name, Beta()) for name in model.unknown]
+    a, b = (np.array([getattr(one, side) for one in laws]) for side in "ab")
+    if model.unknown:
+        refuse_devices(model)
+        likelihood = parametric_likelihood(model)
+        name = model.unknown[0]
+        more = f"; or give what is known of a parameter, prior={{'{name}': Beta(2, 18)}}, say"
+        check_identified(likelihood, model.all_names, list(betas), more)
+        density, devices = RegressionDensity(likelihood, law, a, b), likelihood.matrices
+        if density.peaks[1]:
+            raise NotIdentified(
+                "the posterior has several maxima that are as high, as other values explain the "
+                f"reports as well: add a group of respondents with another device{more}"
+            )
     chains = chains_by(engine, density, generator, number)
-    thetas = density.parameters(chains.z)
+    thetas = density.parameters(chains.z).reshape(-1, density.size)
     if data.predictors and not data.is_categorical:
-        compare_with_corrected(model, thetas.reshape(-1, density.size).mean(axis=0))
-    categories, numeric = model.categories, isinstance(data.outcome, Numeric)
-    if isinstance(data.outcome, Multinomial) and categories is not None:
-        pairs = [(label, name) for label in categories[1:] for name in model.exog_names]
-        names = [model.endog_names or "y", "name"]
-        labels: pd.Index[Any] = pd.MultiIndex.from_tuples(pairs, names=names)
-    else:
-        sigma = ["sigma"] if numeric else []
-        labels = pd.Index(model.exog_names + model.threshold_names + sigma)
-    before = law.draw(generator, number)
-    missed = _share_beyond(density, chains.z, before)
+        compare_with_corrected(model, thetas.mean(axis=0))
+    parameters = generator.beta(a, b, size=(number, a.size))
+    before = np.hstack([law.draw(generator, number), parameters])
+    missed = 0.0 if model.unknown else _share_beyond(density, chains.z, before)
     if missed > _MUCH:
         warnings.warn(
             f"about {100 * missed:.0f}% of the posterior lie farther out than all draws: the "
@@ -116,69 +123,34 @@ def regression_posterior(
             PosteriorWarning,
             stacklevel=3,
         )
-    simplex = np.full(len(labels), REAL)
-    if numeric:
-        simplex[-1] = POSITIVE
-    return PosteriorResults.of(
-        chains,
-        density,
-        labels,
-        _origin(model, _prior_in_words(model, prior)),
-        simplex=simplex,
-        peak=density.constrained(density.mode()),
-        prior_draws=density.shown(before),
-        check=_regression_check(model, thetas.reshape(-1, density.size), generator),
-        engine=engine,
-    )
-
-
-def _with_devices(
-    model: Any, rng: np.random.Generator, prior: Any, draws: int, engine: str
-) -> PosteriorResults:
-    """Draws of the coefficients and of unknown parameters of devices."""
-    refuse_devices(model)
-    rest, betas = _split(prior, model.unknown)
-    laws = [betas.get(name, Beta()) for name in model.unknown]
-    a, b = (np.array([getattr(law, side) for law in laws]) for side in "ab")
-    coefficients = _coefficient_prior(model, rest)
-    likelihood = parametric_likelihood(model)
-    name = model.unknown[0]
-    more = f"; or give what is known of a parameter, prior={{'{name}': Beta(2, 18)}}, say"
-    check_identified(likelihood, model.all_names, list(betas), more, depth=5)
-    density = DevicesDensity(likelihood, coefficients, a, b)
-    if density.peaks[1]:
-        raise NotIdentified(
-            "the posterior has several maxima that are as high, as other values explain the "
-            f"reports as well: add a group of respondents with another device{more}"
-        )
+    sigma = ["sigma"] * isinstance(data.outcome, Numeric)
+    labels = coefficient_labels(model, sigma)
     words = [f"{one}: {law!r}" for one, law in zip(model.unknown, laws, strict=True)]
     origin = _origin(model, "; ".join([_prior_in_words(model, rest), *words]))
-    chains = chains_by(engine, density, rng, draws)
-    thetas = density.parameters(chains.z).reshape(-1, density.size)
-    peak: Array | None = None
-    if min(a.min(), b.min()) < 1.0:
-        origin = replace(origin, without_mode=BELOW_ONE)
+    if not model.unknown:
+        peak = density.constrained(density.mode())
+    elif min(a.min(), b.min()) < 1.0:
+        origin, peak = replace(origin, without_mode=BELOW_ONE), None
     else:
         peak = density.shown(density.highest(a - 1.0, b - 1.0)[0].theta)
-    labels = pd.Index([*model.all_names[: model.n_shown], *model.unknown])
-    m = likelihood.m
-    parameters = rng.beta(a, b, size=(draws, a.size))
+    m = a.size
+    kinds = [REAL] * (len(labels) - len(sigma) - m) + [POSITIVE] * len(sigma) + [PROBABILITY] * m
     return PosteriorResults.of(
         chains,
         density,
         labels,
-        replace(origin, subject="Coefficients and parameters"),
-        simplex=np.r_[np.full(len(labels) - m, REAL), np.full(m, PROBABILITY)],
+        origin,
+        simplex=kinds,
         peak=peak,
-        prior_draws=density.shown(np.hstack([coefficients.draw(rng, draws), parameters])),
-        check=_regression_check(model, thetas, rng, likelihood.matrices),
+        prior_draws=density.shown(before),
+        check=_regression_check(model, thetas, generator, devices),
         engine=engine,
     )
 
 
 def _split(prior: Any, unknown: tuple[str, ...]) -> tuple[Any, dict[str, Beta]]:
     """Priors of coefficients, and of parameters by name."""
-    if isinstance(prior, pd.Series):
+    if isinstance(prior, pd.Series) and prior.index.is_unique:  # others are refused later
         prior = prior.to_dict()
     if not isinstance(prior, Mapping):
         return prior, {}
@@ -201,7 +173,7 @@ def _origin(model: Any, prior: str) -> Origin:
         sources=tuple(map(str, mechanisms)),
         prior=prior,
         name=model.endog_names,
-        subject="Coefficients",
+        subject="Coefficients and parameters" if model.unknown else "Coefficients",
         note=_STEPS if model.threshold_names else "",
         is_partial=protect_some(mechanisms),
     )

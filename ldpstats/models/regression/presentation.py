@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -25,7 +26,8 @@ from ldpstats.models.layout import (
 )
 
 __all__ = [
-    "decimals",
+    "coefficient_labels",
+    "coefficients_table",
     "few_notes",
     "kept_information",
     "model_name",
@@ -49,45 +51,51 @@ _KINDS = {
 }
 
 
-def regression_summary(
-    results: Any, frame: pd.DataFrame, alpha: float, max_rows: int, details: bool
+def coefficients_table(
+    results: Any,
+    title: str,
+    head: list[list[str]],
+    shown: pd.DataFrame,
+    alpha: float,
+    notes: list[str],
 ) -> SummaryTable:
-    """What is said of results, whose coefficients are in `frame`."""
-    shown = frame.iloc[:max_rows]
+    """The summary of coefficients, which are `shown`."""
     letter = "t" if results.use_t else "z"
     digits = decimals(shown["std_error"].to_numpy())
-    thresholds = set(results.model.threshold_names)
+    several = isinstance(shown.index, pd.MultiIndex)
+    names = list(dict.fromkeys(shown.index.get_level_values(-1)))
+    called = dict(zip(names, distinct_lines(names, LONGEST_LABEL), strict=True))
     stubs, body = [], []
     above = None
-    several = isinstance(frame.index, pd.MultiIndex)
-    names = shown.index.get_level_values(-1) if several else shown.index
-    lines = distinct_lines(dict.fromkeys(names), LONGEST_LABEL)
-    called = dict(zip(dict.fromkeys(names), lines, strict=True))
-    for label, row in zip(shown.index, shown.to_numpy(), strict=True):
+    columns = ["estimate", "std_error", "lower", "upper", "p_value", "t"]
+    for label, row in zip(shown.index, shown[columns].to_numpy(), strict=True):
         if several and label[0] != above:
             above = label[0]
             stubs.append(f"{one_line(above, LONGEST_LABEL)}:")
             body.append([""] * 6)
         name = label[-1] if several else label
         stubs.append(f"  {called[name]}" if several else called[name])
-        estimate, se, lower, upper, p, z = row
-        tests = [*figures([z], 2), pvalue_text(p)]
-        if str(name) in thresholds:
+        tests = [*figures([row[5]], 2), pvalue_text(row[4])]
+        if str(name) in getattr(results.model, "threshold_names", ()):
             tests = ["", ""]
         estimates = [
             f"{v:.4g}" if np.isfinite(v) and abs(v) >= _WIDEST else figures([v], digits)[0]
-            for v in (estimate, se, lower, upper)
+            for v in row[:4]
         ]
         body.append([*estimates[:2], *tests, *estimates[2:]])
+    heads = ["coef", "std err", letter, f"P>|{letter}|", *interval_columns(alpha)]
+    return SummaryTable(title, head, heads, stubs, body, notes)
+
+
+def regression_summary(
+    results: Any, frame: pd.DataFrame, alpha: float, max_rows: int, details: bool
+) -> SummaryTable:
+    """The summary of regressions by a likelihood."""
+    shown = frame.iloc[:max_rows]
     subject = one_line(results.model.endog_names, LONGEST_LABEL)
-    return SummaryTable(
-        title=f"{model_name(results.model.data.outcome)} regression of {subject}",
-        header=_header(results, details),
-        columns=["coef", "std err", letter, f"P>|{letter}|", *interval_columns(alpha)],
-        stubs=stubs,
-        body=body,
-        notes=_notes(results, alpha, len(shown), len(frame), details),
-    )
+    title = f"{model_name(results.model.data.outcome)} regression of {subject}"
+    notes = _notes(results, alpha, len(shown), len(frame), details)
+    return coefficients_table(results, title, _header(results, details), shown, alpha, notes)
 
 
 def _header(results: Any, details: bool) -> list[list[str]]:
@@ -259,6 +267,17 @@ def kept_information(results: Any) -> float:
 
 
 # -- words -------------------------------------------------------------------------------------
+
+
+def coefficient_labels(model: Any, more: Sequence[str] = ()) -> pd.Index[Any]:
+    """Labels of the coefficients, and of others behind them; by equation of a multinomial logit."""
+    if isinstance(model.data.outcome, Multinomial) and not model.unknown:
+        pairs = [(label, name) for label in model.categories[1:] for name in model.exog_names]
+        return pd.MultiIndex.from_tuples(pairs, names=[model.endog_names or "y", "name"])
+    names = model.exog_names + model.threshold_names
+    if model.unknown:  # all equations in one list
+        names = model.all_names[: model.n_shown]
+    return pd.Index([*names, *model.unknown, *more])
 
 
 def model_name(outcome: Any) -> str:

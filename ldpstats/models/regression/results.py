@@ -19,12 +19,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import (
-    boolean,
     did_you_mean,
     level,
     numbers,
     one_of,
-    positive_integer,
     probability,
 )
 from ldpstats.errors import InvalidArgument, NotAvailable
@@ -42,32 +40,31 @@ from ldpstats.likelihood.regression import (
     RegressionLikelihood,
     predictors_of,
 )
-from ldpstats.models.layout import Tabulated, names_alpha
+from ldpstats.models.layout import SummaryTable, names_alpha
 from ldpstats.models.regression.fitted import Devices, FittedLaw
 from ldpstats.models.regression.hypotheses import (
     Degrees,
-    linear_constraints,
+    WaldResults,
     naive_params,
     partial_score,
     reported_codes,
-    t_contrasts,
+    t_quantile,
     wald_contrast,
 )
-from ldpstats.models.regression.presentation import model_name, regression_summary, total_epsilon
-from ldpstats.models.regression.structure import (
-    coefficient_table,
-    conditional_value,
-    distinct_rows,
-    interval_table,
+from ldpstats.models.regression.presentation import (
+    coefficient_labels,
+    model_name,
+    regression_summary,
+    total_epsilon,
 )
+from ldpstats.models.regression.structure import conditional_value, distinct_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from statsmodels.iolib.summary import Summary
 
     from ldpstats.models.regression.effects import AveragePredictions, MarginalEffects
 
-__all__ = ["RegressionResults"]
+__all__ = ["Coefficients", "RegressionResults"]
 
 
 Array = npt.NDArray[Any]
@@ -94,8 +91,124 @@ _OF_SEEN_ANSWERS = {
 }
 
 
+class Coefficients(WaldResults):
+    """Coefficients of regressions: criteria, those of who takes reports for answers, and plots.
+
+    A kind has a `model`, `cov_type` and `use_t`, and `_naive` coefficients.
+    """
+
+    model: Any
+    cov_type: str
+
+    if TYPE_CHECKING:  # of kinds
+
+        @property
+        def nobs(self) -> float: ...
+        @property
+        def llf(self) -> float: ...
+        def _refuse_pseudo(self, what: str) -> None: ...
+        def _naive(self) -> Array: ...
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the coefficients in hypotheses, equation by equation."""
+        return self._names
+
+    def _shaped(self, values: Array, name: str) -> Any:
+        if isinstance(self.index, pd.MultiIndex):
+            equations = self.model.data.categories[1:]
+            table = np.asarray(values).reshape(len(equations), -1).T
+            return pd.DataFrame(table, index=self.model.exog_names, columns=equations)
+        return super()._shaped(values, name)
+
+    @property
+    def aic(self) -> float:
+        """-2 llf + 2 coefficients, where there is a likelihood."""
+        self._refuse_pseudo("aic")
+        return -2.0 * self.llf + 2.0 * len(self.index)
+
+    @property
+    def bic(self) -> float:
+        """-2 llf + log(nobs) coefficients, where there is a likelihood."""
+        self._refuse_pseudo("bic")
+        return -2.0 * self.llf + float(np.log(self.nobs)) * len(self.index)
+
+    def compare_naive(self) -> pd.DataFrame:
+        """Coefficients beside those of a model that takes the reports for the answers.
+
+        Returns
+        -------
+        DataFrame, shape (p, 4)
+            Columns "params", "bse", "naive" and "ratio", the naive ones by the estimates.
+
+        Raises
+        ------
+        NotAvailable
+            If reports are bits or codes, which nobody could take for answers.
+
+        Examples
+        --------
+        >>> import numpy as np, ldpstats as ldp
+        >>> rng = np.random.default_rng(1)
+        >>> x = rng.normal(size=5000)
+        >>> answers = rng.binomial(1, 0.5 + 0.2 * np.tanh(x))
+        >>> reports = ldp.KRR(2, epsilon=1.0).privatize(answers, rng)
+        >>> result = ldp.PrivatizedOLS(reports, np.column_stack([np.ones(5000), x])).fit()
+        >>> result.compare_naive()["ratio"].round(3).to_dict()
+        {'const': 0.996, 'x1': 0.462}
+        """
+        naive = self._naive()
+        params, bse = (np.asarray(v).T.ravel()[: len(naive)] for v in (self.params, self.bse))
+        columns = {"params": params, "bse": bse, "naive": naive, "ratio": naive / params}
+        return pd.DataFrame(columns, index=self.index[: len(naive)])
+
+    @names_alpha
+    def plot(self, *others: Any, labels: Any = None, **options: Any) -> Any:
+        """Draw the coefficients with their intervals, with those of other results beside them.
+
+        Parameters
+        ----------
+        *others
+            Other results, or "naive": the coefficients of those who take reports for answers.
+        labels : sequence of str, optional
+        **options
+            As of `ldpstats.models.regression.plots.plot_coefficients`: names, constant, alpha,
+            most, ax, title.
+
+        Returns
+        -------
+        Axes, or array of Axes for the equations of a multinomial logit
+        """
+        from ldpstats.models.regression.plots import plot_coefficients
+
+        drawn: list[Any] = [self]
+        called = ["corrected"]
+        for i, one in enumerate(others):
+            is_naive = isinstance(one, str) and one == "naive"
+            if is_naive:
+                one = self.compare_naive()[["naive"]].rename(columns={"naive": "params"})
+            drawn.append(one)
+            called.append("naive" if is_naive else str(i + 2))
+        if len(drawn) == 1:
+            called = [""]
+        return plot_coefficients(drawn, called if labels is None else labels, **options)
+
+    plot_coefficients = plot
+
+    @property
+    def _subject(self) -> str:
+        return str(self.model.endog_names)
+
+    def _criteria(self) -> dict[str, float]:
+        """The likelihood and what is made of it; nan where there is none."""
+        try:
+            return {"llf": self.llf, "aic": self.aic, "bic": self.bic}
+        except NotAvailable:
+            return dict.fromkeys(("llf", "aic", "bic"), float("nan"))
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class RegressionResults(Tabulated):
+class RegressionResults(Coefficients):
     """A fitted regression on privatised answers.
 
     `pvalues`, `conf_int` and the columns of `summary` are from one profile of the likelihood with
@@ -109,6 +222,10 @@ class RegressionResults(Tabulated):
 
     Predictions and margins are of the true answers, not of reports. Averages over private
     predictors use their estimated law given the public covariates.
+
+    The summary says that "the reports know as much as m respondents": m is the number of
+    respondents times the p-th root of the ratio of two determinants, those of the information of
+    the reports and of the answers themselves on the p coefficients, an average over them.
 
     Parameters
     ----------
@@ -165,6 +282,7 @@ class RegressionResults(Tabulated):
     df: float | None = None
     shares: InformationShares | None = None
     _limits: dict[tuple[float, str], Array] = field(default_factory=dict, init=False)
+    _zeros: dict[int, Probed] = field(default_factory=dict, init=False)
 
     def __getattr__(self, name: str) -> Any:
         # results of statsmodels have these, of answers that were seen
@@ -183,34 +301,23 @@ class RegressionResults(Tabulated):
         size = len(self.theta)
         return [*range(self.model.n_shown), *range(size - len(self.model.unknown), size)]
 
-    @property
-    def _shown_names(self) -> list[str]:
-        names = self.model.all_names
-        return [names[j] for j in self.shown]
-
     @cached_property
+    def index(self) -> pd.Index[Any]:
+        return coefficient_labels(self.model)
+
+    @property
+    def _estimated(self) -> tuple[Array, Array]:
+        return self.theta[self.shown], self.covariance_all[np.ix_(self.shown, self.shown)]
+
+    @property
     def params(self) -> Any:
         """Coefficients: a Series, or a DataFrame with a column for each equation (multinomial).
 
         Those whose maximum is at infinity are infinite; predictions take `theta`, which is far out.
         """
-        values = self.theta[self.shown]
-        if self.infinite:
-            far = [name in self.infinite for name in self._shown_names]
-            values = np.where(far, np.copysign(np.inf, values), values)
-        return coefficient_table(self.model, values, "params")
-
-    @cached_property
-    def bse(self) -> Any:
-        """Standard errors, shaped as `params`; nan for infinite estimates."""
-        return coefficient_table(
-            self.model, np.sqrt(np.diagonal(self.covariance_all)[self.shown]), "bse"
-        )
-
-    @property
-    def tvalues(self) -> Any:
-        """Coefficients in standard errors."""
-        return self.params / self.bse
+        values = self._estimated[0]
+        far = np.isin(self.names, self.infinite)
+        return self._shaped(np.where(far, np.copysign(np.inf, values), values), "params")
 
     @property
     def use_t(self) -> bool:
@@ -219,26 +326,7 @@ class RegressionResults(Tabulated):
 
     @property
     def degrees(self) -> Degrees:
-        """Degrees of freedom of contrasts of what is shown; None for normal quantiles."""
         return self.df if self.shares is None else self.shares.degrees
-
-    @cached_property
-    def df_inference(self) -> Any:
-        """Degrees of freedom of each coefficient's t quantile, shaped as `params`.
-
-        Infinite for normal quantiles; nan where single clusters determine a coefficient, so that
-        its variance cannot be estimated.
-        """
-        df, m = self.degrees, len(self.shown)
-        each = [df(row[None, :]) if callable(df) else df for row in np.eye(m)]
-        return coefficient_table(
-            self.model, np.array([np.inf if v is None else v for v in each]), "df"
-        )
-
-    @property
-    def _each_df(self) -> Any:
-        """Degrees of freedom of t quantiles: one, those of what is shown, or None."""
-        return np.asarray(self.df_inference).T.ravel() if self.shares is not None else self.df
 
     @property
     def uses_likelihood(self) -> bool:
@@ -274,11 +362,6 @@ class RegressionResults(Tabulated):
             if float(np.sqrt(np.diagonal(V).max())) < _SMALL:
                 return "with so much information the likelihood is quadratic"
         return ""
-
-    def cov_params(self) -> pd.DataFrame:
-        """Covariance of the coefficients, (p, p); equation by equation (multinomial)."""
-        names, V = self._shown_names, self.covariance_all[np.ix_(self.shown, self.shown)]
-        return pd.DataFrame(V, index=names, columns=names)
 
     @cached_property
     def marginal_params(self) -> pd.DataFrame | None:
@@ -379,18 +462,6 @@ class RegressionResults(Tabulated):
         """Respondents less coefficients."""
         return float(self.nobs - len(self.shown))
 
-    @property
-    def aic(self) -> float:
-        """-2 llf + 2 coefficients."""
-        self._refuse_pseudo("aic")
-        return -2.0 * self.llf + 2.0 * len(self.shown)
-
-    @property
-    def bic(self) -> float:
-        """-2 llf + log(nobs) coefficients."""
-        self._refuse_pseudo("bic")
-        return -2.0 * self.llf + float(np.log(self.nobs)) * len(self.shown)
-
     def _refuse_pseudo(self, what: str) -> None:
         """Refuse what needs a likelihood, where weights leave a pseudo-likelihood or none."""
         data = self.model.data
@@ -409,7 +480,7 @@ class RegressionResults(Tabulated):
         """p-values of each coefficient, by `test_of_coefficients`."""
         if not self.uses_likelihood:
             return self.wald_pvalues
-        return coefficient_table(self.model, self._likelihood_pvalues(), "pvalues")
+        return self._shaped(self._likelihood_pvalues(), "pvalues")
 
     def _likelihood_pvalues(self) -> Array:
         """p-values by the profiles that intervals are cut from."""
@@ -436,12 +507,7 @@ class RegressionResults(Tabulated):
     @property
     def wald_pvalues(self) -> Any:
         """p-values of `tvalues`."""
-        from scipy.special import ndtr, stdtr
-
-        z = -np.abs(np.asarray(self.tvalues).T.ravel())
-        df = self._each_df
-        pvalues = 2.0 * (ndtr(z) if df is None else stdtr(df, z))
-        return coefficient_table(self.model, pvalues, "pvalues")
+        return super().pvalues
 
     def conf_int(self, alpha: float = 0.05, method: str = "default") -> pd.DataFrame:
         """Confidence intervals of the coefficients.
@@ -457,13 +523,10 @@ class RegressionResults(Tabulated):
         DataFrame
             Columns "lower" and "upper"; of a multinomial logit indexed by equation and name.
         """
-        from scipy.special import ndtri, stdtrit
-
         method = one_of("method", method, ("default", "profile", "wald"))
         alpha = probability("alpha", alpha)
         if (alpha, method) not in self._limits:  # profiles take time, and a summary repeats them
-            df = self._each_df
-            z = -ndtri(alpha / 2.0) if df is None else -stdtrit(df, alpha / 2.0)
+            z = t_quantile(alpha, self._each_df)
             if method == "profile" and self.method == "corrected":
                 raise NotAvailable(
                     "profile: corrected scores have no likelihood: use method='wald'"
@@ -478,11 +541,13 @@ class RegressionResults(Tabulated):
             elif method == "profile" or (method == "default" and self.uses_likelihood):
                 limits = np.asarray(self.profiles(z))
             else:
-                center = self.theta[self.shown]
-                half = z * np.sqrt(np.diagonal(self.covariance_all)[self.shown])
-                limits = np.column_stack([center - half, center + half])
+                limits = super()._bounds(alpha)
             self._limits[alpha, method] = limits
-        return interval_table(self.model, self._limits[alpha, method].copy())
+        ends = self._limits[alpha, method].copy()
+        return pd.DataFrame(ends, index=self.index, columns=["lower", "upper"])
+
+    def _bounds(self, alpha: float) -> Array:
+        return self.conf_int(alpha).to_numpy()
 
     @names_alpha
     def odds_ratios(self, alpha: float = 0.05, per: Any = None) -> pd.DataFrame:
@@ -586,14 +651,9 @@ class RegressionResults(Tabulated):
             top = search(objective, self.theta, model.units, [first], n_random=0).maximum
         return objective.bent_at(top.theta), top
 
-    @cached_property
-    def tested_at_zero(self) -> dict[int, Probed]:
-        """Profiles at zero that were made, by place of the coefficient."""
-        return {}
-
     def _at_zero(self, index: int) -> Probed:
         """The profile where a coefficient is zero: p-value and interval both rest on it."""
-        known = self.tested_at_zero
+        known = self._zeros
         if index not in known:
             objective, top = self.profiled
             nothing = start(self.model.likelihood)
@@ -810,19 +870,7 @@ class RegressionResults(Tabulated):
         )
         return replace(test, null=null)
 
-    def compare_naive(self) -> pd.DataFrame:
-        """Coefficients beside those of a model that takes the reports for the answers.
-
-        Returns
-        -------
-        DataFrame
-            Columns "params", "bse", "naive" and "ratio", the naive ones by the estimates.
-
-        Raises
-        ------
-        NotAvailable
-            If reports are bits or codes, which nobody could take for answers.
-        """
+    def _naive(self) -> Array:
         model, data = self.model, self.model.data
         configuration = None
         for name, groups in data.predictors.items():
@@ -834,42 +882,12 @@ class RegressionResults(Tabulated):
             response = reported_codes(response, data.categories)
         weights = data.counts if data.weights is None else data.weights
         how = configuration, weights, data.offset
-        values = naive_params(data.outcome, data.designs, response, *how)
-        m = model.n_shown
-        naive = coefficient_table(model, values[:m], "naive")
-        params = coefficient_table(model, np.asarray(self.params).T.ravel()[:m], "params")
-        bse = coefficient_table(model, np.asarray(self.bse).T.ravel()[:m], "params")
-        columns = [params, bse, naive, naive / params]
-        if isinstance(naive, pd.DataFrame):  # equation by equation
-            order = pd.MultiIndex.from_product([naive.columns, naive.index])
-            columns = [one.stack().swaplevel().reindex(order) for one in columns]
-        table: pd.DataFrame = pd.concat(columns, axis=1, keys=["params", "bse", "naive", "ratio"])
-        return table
+        return naive_params(data.outcome, data.designs, response, *how)[: model.n_shown]
 
-    def t_test(self, hypothesis: Any) -> Any:
-        """Wald tests of linear hypotheses, one by one.
-
-        Parameters
-        ----------
-        hypothesis : str, array, or pair
-            As in statsmodels: "age = 0", a matrix R, or (R, value). Coefficients of a multinomial
-            logit are named as in `cov_params`. Terms of several coefficients, such as C(region),
-            are tested by `term_tests` and `score_test`.
-        """
-        return t_contrasts(*self._hypothesis(hypothesis), self.degrees)
-
-    def wald_test(self, hypothesis: Any) -> Any:
-        """Wald test of linear hypotheses together, see `t_test`.
-
-        With few clusters the F distribution is that of the approximate Hotelling test ("HTZ").
-        """
-        return wald_contrast(*self._hypothesis(hypothesis), self.degrees)
-
-    def _hypothesis(self, hypothesis: Any) -> tuple[Array, Array, Array, Array]:
-        """Coefficients, their covariance, R and value; a term of the formula is refused."""
+    def _hypothesis(self, hypothesis: Any) -> tuple[Array, Array]:
         if isinstance(hypothesis, str):
             name, terms = hypothesis.strip(), self._terms
-            if name in terms and name not in self._shown_names:
+            if name in terms and name not in self.names:
                 likely = self.method != "corrected" and self.cov_type == "nonrobust"
                 test = f"score_test({name!r}), lr_test({name!r}) or " if likely else ""
                 names = [self.model.all_names[j] for j in terms[name]]
@@ -878,9 +896,7 @@ class RegressionResults(Tabulated):
                     f"coefficients, such as '{names[0]} = 0'"
                 )
                 raise InvalidArgument("hypothesis", hypothesis, remedy)
-        R, value = linear_constraints(self._shown_names, hypothesis)
-        V = self.covariance_all[np.ix_(self.shown, self.shown)]
-        return self.theta[self.shown], V, R, value
+        return super()._hypothesis(hypothesis)
 
     # -- the true answers ----------------------------------------------------------------------
 
@@ -979,7 +995,12 @@ class RegressionResults(Tabulated):
 
     @names_alpha
     def predictions(
-        self, by: Any = None, alpha: float = 0.05, kind: str = "within", at: Any = None
+        self,
+        by: Any = None,
+        alpha: float = 0.05,
+        kind: str = "within",
+        at: Any = None,
+        exog: Any = None,
     ) -> AveragePredictions:
         """Average predictions of the true answers, in all or by group.
 
@@ -1001,11 +1022,14 @@ class RegressionResults(Tabulated):
         at : dict, optional
             One covariate or private predictor, and values to which all respondents are set, such
             as ``{"age": [20, 40, 60]}``: "adjusted" predictions at chosen values. Without `by`.
+        exog : DataFrame, dict of columns or array, optional
+            Up to 1,000 rows to predict for, as for `predict`, in place of averages: those of
+            `get_prediction`, as results that can be tested. Without `by` and `at`.
 
         Returns
         -------
         AveragePredictions
-            `frame`, and `differences()` between groups.
+            `frame`, `differences()` between groups, `t_test` and `wald_test` by their labels.
 
         Raises
         ------
@@ -1029,7 +1053,7 @@ class RegressionResults(Tabulated):
         """
         from ldpstats.models.regression.effects import average_predictions
 
-        return average_predictions(self.law, by, alpha, kind, at)
+        return average_predictions(self.law, by, alpha, kind, at, exog)
 
     def get_margeff(
         self,
@@ -1151,95 +1175,16 @@ class RegressionResults(Tabulated):
 
         return plot_effects(self.law, name, at, points, alpha, ax, title)
 
-    @names_alpha
-    def plot_coefficients(self, *others: Any, labels: Any = None, **options: Any) -> Any:
-        """Draw the coefficients with their intervals, with those of other results beside them.
-
-        Parameters
-        ----------
-        *others
-            Other results, or "naive": the coefficients of those who take reports for answers.
-        labels : sequence of str, optional
-        **options
-            As of `ldpstats.models.regression.plots.plot_coefficients`: names, constant, alpha,
-            most, ax, title.
-
-        Returns
-        -------
-        Axes, or array of Axes for the equations of a multinomial logit
-        """
-        from ldpstats.models.regression.plots import plot_coefficients
-
-        drawn: list[Any] = [self]
-        called = ["corrected"]
-        for i, one in enumerate(others):
-            is_naive = isinstance(one, str) and one == "naive"
-            if is_naive:
-                one = self.compare_naive()[["naive"]].rename(columns={"naive": "params"})
-            drawn.append(one)
-            called.append("naive" if is_naive else str(i + 2))
-        if len(drawn) == 1:
-            called = [""]
-        return plot_coefficients(drawn, called if labels is None else labels, **options)
-
     # -- presentation --------------------------------------------------------------------------
 
-    @names_alpha
-    def summary(self, alpha: float = 0.05, max_rows: int = 40, details: bool = False) -> Summary:
-        """The coefficients with what they rest on, as text, `as_html()` or `as_latex()`.
-
-        Parameters
-        ----------
-        alpha : float
-            One minus the coverage of the intervals.
-        max_rows : int
-            Coefficients shown; the first of them.
-        details : bool
-            Whether the goodness of fit and degrees of freedom are shown.
-
-        Returns
-        -------
-        Summary
-            Of statsmodels. Notes say which tests and intervals the columns have, what the
-            randomisation has cost, and what the reports would say if they were taken for answers.
-            "The reports know as much as m respondents": m is the number of respondents times the
-            p-th root of the ratio of two determinants, those of the information of the reports and
-            of the answers themselves on the p coefficients. It is an average over the coefficients.
-        """
-        rows = positive_integer("max_rows", max_rows)
-        alpha = level(alpha)
-        frame = self._tidy(alpha)
-        return regression_summary(self, frame, alpha, rows, boolean("details", details)).layout()
+    def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
+        return regression_summary(self, self._tidy(alpha), alpha, max_rows, details)
 
     def __str__(self) -> str:
         return str(self.summary())
 
-    @property
-    def _subject(self) -> str:
-        return str(self.model.endog_names)
-
-    def _tidy(self, alpha: float) -> pd.DataFrame:
-        ends = self.conf_int(alpha)
-        each = [self.params, self.bse, self.pvalues, self.tvalues]
-        flat = [np.asarray(one, dtype=np.float64).T.ravel() for one in each]
-        return pd.DataFrame(
-            {
-                "estimate": flat[0],
-                "std_error": flat[1],
-                "lower": ends["lower"].to_numpy(),
-                "upper": ends["upper"].to_numpy(),
-                "p_value": flat[2],
-                "t": flat[3],
-            },
-            index=ends.index,
-        )
-
-    def _coefficients(self) -> pd.DataFrame:
-        return self._tidy(0.05)
-
     def _facts(self) -> dict[str, Any]:
         data = self.model.data
-        is_likely = self.method != "corrected" and data.weights is None
         return {
             "name": self._subject,
             "mechanism": "; ".join(dict.fromkeys(map(str, data.mechanisms()))),
@@ -1252,9 +1197,7 @@ class RegressionResults(Tabulated):
             "k": 0 if data.categories is None else len(data.categories),
             "df_model": self.df_model,
             "df_resid": self.df_resid,
-            "llf": self.llf if is_likely else float("nan"),
-            "aic": self.aic if is_likely else float("nan"),
-            "bic": self.bic if is_likely else float("nan"),
+            **self._criteria(),
             "n_maxima": self.n_maxima,
             "converged": self.converged,
         }

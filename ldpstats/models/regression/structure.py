@@ -2,8 +2,7 @@
 
 `response_data` takes what a caller passes: groups of reports, covariates, weights and clusters.
 `assemble` makes the likelihood of `RegressionData` over distinct rows, with the channels that the
-expected information of the reports is summed over. `coefficient_table` and `interval_table` name
-coefficients.
+expected information of the reports is summed over.
 """
 
 from __future__ import annotations
@@ -50,12 +49,10 @@ __all__ = [
     "RegressionData",
     "assemble",
     "cluster_codes",
-    "coefficient_table",
     "conditional_value",
     "covariates",
     "distinct_rows",
     "has_listed_reports",
-    "interval_table",
     "outcome_of",
     "refuse_aliased",
     "report_channel",
@@ -558,31 +555,3 @@ def conditional_value(likelihood: RegressionLikelihood, theta: Array) -> float:
 
 
 # -- coefficients as labelled tables -----------------------------------------------------------
-
-
-def coefficient_table(model: Any, values: Array, name: str) -> Any:
-    """A number for each coefficient: a Series, or a DataFrame of a multinomial logit.
-
-    With unknown parameters of devices a Series in any case; their numbers come last, or are left
-    out.
-    """
-    categories = model.data.categories
-    if model.unknown:
-        names = [*model.all_names[: model.n_shown], *model.unknown]
-        return pd.Series(values, index=names[: len(values)], name=name)
-    if isinstance(model.data.outcome, Multinomial) and categories is not None:
-        table = np.asarray(values).reshape(len(categories) - 1, -1).T
-        return pd.DataFrame(table, index=model.exog_names, columns=categories[1:])
-    return pd.Series(values, index=model.exog_names + model.threshold_names, name=name)
-
-
-def interval_table(model: Any, limits: Array) -> pd.DataFrame:
-    """Limits, (m, 2), as a table."""
-    categories = model.data.categories
-    index: Any = model.exog_names + model.threshold_names
-    if model.unknown:
-        index = [*model.all_names[: model.n_shown], *model.unknown]
-    elif isinstance(model.data.outcome, Multinomial) and categories is not None:
-        pairs = [(label, name) for label in categories[1:] for name in model.exog_names]
-        index = pd.MultiIndex.from_tuples(pairs, names=[model.endog_names or "y", "name"])
-    return pd.DataFrame(limits, index=index, columns=["lower", "upper"])

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -25,23 +24,13 @@ from ldpstats.arguments import (
 )
 from ldpstats.documents import Document, read
 from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
-from ldpstats.inference import tests as tests_
 from ldpstats.inference.boundary import edge_normal, edge_range
 from ldpstats.inference.designs.linearisation import (
-    Effects,
-    Estimated,
     LinearTotals,
     Ratios,
     ReplicatedTotals,
-    Sample,
-    Scores,
     Totals,
     checked,
-    degrees_in_domains,
-    design_effects,
-    estimated_totals,
-    in_one_unit,
-    missed_noise,
 )
 from ldpstats.inference.designs.tests import (
     Counted,
@@ -53,16 +42,24 @@ from ldpstats.inference.designs.tests import (
     score_bounds,
     t_bounds,
 )
-from ldpstats.inference.tests import TestResult, adjusted_differences
+from ldpstats.inference.tests import adjusted_differences
 from ldpstats.likelihood.tallies import Uncertain
-from ldpstats.mechanisms import Mechanism
-from ldpstats.mechanisms.krr import joint_epsilon, protect_some
-from ldpstats.models.layout import Fit, names_alpha
+from ldpstats.models.layout import (
+    Fit,
+    Pair,
+    count_of,
+    estimator_text,
+    figures,
+    interval_note,
+    names_alpha,
+    touch_ends,
+)
 from ldpstats.models.results import (
     Label,
     Results,
+    compared_index,
+    compared_pairs,
     group_label,
-    linear_hypothesis,
     several_worded,
 )
 
@@ -72,24 +69,18 @@ __all__ = [
     "Domains",
     "Limits",
     "SampleFacts",
-    "channel_factor",
+    "cell_shares",
     "check_counted",
     "check_estimates",
     "check_shapes",
     "differences_table",
-    "domain_shares",
-    "domains_of",
-    "linear_fit",
-    "linear_totals",
-    "pair_places",
+    "satterthwaite",
 ]
 
 
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
 Limits = Callable[[Codes, Array], Array]  # of the estimates at some places, at critical values
-
-_FIXED = 1e-12  # variance of a contrast, relative to its terms, that is rounding
 
 
 # -- Results: errors, degrees of freedom, design effects, intervals and tests ---------------------
@@ -111,13 +102,32 @@ class DesignResults(Results):
 
     @property
     @abstractmethod
-    def shares(self) -> Ratios:
-        """The unconstrained estimates as functions of the totals, (q,)."""
+    def _counted(self) -> Counted:
+        """The reports that estimates are counted by, (q,)."""
 
     @property
-    @abstractmethod
-    def _domain_of(self) -> npt.NDArray[np.int64]:
+    def shares(self) -> Ratios:
+        """The unconstrained estimates as functions of the totals, (q,)."""
+        g = len(self.domains.labels)
+        return cell_shares(len(self.index) // g, len(self.totals_law.estimate) // g, g)
+
+    @property
+    def _domain_of(self) -> Codes:
         """The domain of each estimate, (q,)."""
+        g = len(self.domains.labels)
+        return np.repeat(np.arange(g), len(self.index) // g)
+
+    def _sums(self, weights: Array) -> Array:
+        """Weighted sums of the totals of cells in each domain as linear forms, weights (cells,)."""
+        g = len(self.domains.labels)
+        m = len(self.totals_law.estimate) // g
+        return np.kron(np.eye(g), np.append(weights, np.zeros(m - weights.size)))
+
+    @property
+    def _persons(self) -> Array:
+        """The number of persons of each domain as linear forms, (g, totals)."""
+        m = len(self.totals_law.estimate) // len(self.domains.labels)
+        return self._sums(np.eye(m)[-1])
 
     # -- errors ------------------------------------------------------------------------------
 
@@ -134,49 +144,15 @@ class DesignResults(Results):
         return self._series(self.domains.df[self._domain_of], "df")
 
     @property
-    def bse(self) -> pd.Series[float]:
-        """Standard errors of `params`; nan where unknown, as in a domain in one sampling unit."""
-        return super().bse.mask(self._unknown)
-
-    @property
-    def linear_bse(self) -> pd.Series[float]:
-        """Standard errors of `linear_params`; nan where they are unknown."""
-        return super().linear_bse.mask(self._unknown)
-
-    @property
-    def linear_cov(self) -> pd.DataFrame:
-        """Covariance matrix of `linear_params`; nan where it is unknown."""
-        return self._known(super().linear_cov)
-
-    def cov_params(self, cov_type: str | None = None) -> pd.DataFrame:
-        """Covariance matrix of `params`, between domains too; nan where it is unknown.
-
-        Parameters
-        ----------
-        cov_type : {None, "default", "linear"}
-            "linear" gives that of `linear_params`.
-        """
-        kind = "default" if cov_type is None else cov_type
-        return self._known(super().cov_params(one_of("cov_type", kind, ("default", "linear"))))
-
-    def _known(self, covariance: pd.DataFrame) -> pd.DataFrame:
-        """Without the rows and columns of domains in one sampling unit."""
-        return covariance.mask(self._unknown[:, None] | self._unknown)
-
-    @property
-    def tvalues(self) -> pd.Series[float]:
-        """The unconstrained estimates over their standard errors; nan where these are zero."""
-        se = self.linear.bse()
-        with np.errstate(divide="ignore", invalid="ignore"):
-            t = np.where((se > 0.0) & ~self._unknown, self.linear.estimate / se, np.nan)
-        return self._series(t, "tvalues")
-
-    # -- domains in one sampling unit --------------------------------------------------------
-
-    @property
     def _unknown(self) -> npt.NDArray[np.bool_]:
-        """Estimates of these domains, (q,)."""
+        """Estimates of domains in one sampling unit, (q,)."""
         return np.asarray(self.domains.alone[self._domain_of])
+
+    def _se(self, which: Uncertain) -> Array:
+        return np.where(self._unknown, np.nan, which.bse())
+
+    def _frame(self, matrix: Array, at: Any = slice(None)) -> pd.DataFrame:
+        return super()._frame(matrix, at).mask(self._unknown[:, None] | self._unknown)
 
     def warn_of_unknown(self) -> None:
         """Warn of domains in one sampling unit, by name."""
@@ -191,22 +167,7 @@ class DesignResults(Results):
                 stacklevel=5,
             )
 
-    def _refuse_alone(self, R: Array) -> None:
-        """Refuse hypotheses R, (r, q), about domains in one sampling unit."""
-        if R[:, self._unknown].any():
-            raise NotAvailable(
-                "a test of a domain that lies in one sampling unit, or in strata of one unit, "
-                "which does not show how its shares vary: join domains"
-            )
-
     # -- design effects ----------------------------------------------------------------------
-
-    @cached_property
-    def _effects(self) -> Effects:
-        shares = self.totals_law.of(self.shares)
-        n = self.domains.sizes[self._domain_of]
-        variance = np.where(self._unknown, np.nan, np.diagonal(shares.covariance))
-        return design_effects(shares.value, variance, np.diagonal(shares.noise), n)
 
     def deff(self) -> pd.DataFrame:
         """Design effects of the unconstrained estimates, in two factors.
@@ -222,13 +183,18 @@ class DesignResults(Results):
             than the randomisation has. Without noise "deff" is that of R's survey with
             ``deff="replace"``.
         """
-        factors = self._effects
-        n = self.domains.sizes[self._domain_of]
+        shares, n = self.totals_law.of(self.shares), self.domains.sizes[self._domain_of]
+        p, noise = shares.value, np.diagonal(shares.noise)
+        variance = np.where(self._unknown, np.nan, np.diagonal(shares.covariance))
+        simple = p * (1.0 - p) / np.maximum(n - 1.0, 1.0)
+        simple = np.where((simple > 0.0) & (n > 1), simple, np.nan)
+        sampled = np.where(variance > np.maximum(noise, 0.0), variance - noise, np.nan)
+        deff = variance / simple
         columns = {
-            "deff_design": factors.design,
-            "deff_privacy": factors.privacy,
-            "deff": factors.whole,
-            "effective_n": n / np.where(factors.whole > 0.0, factors.whole, np.nan),
+            "deff_design": sampled / simple,
+            "deff_privacy": np.where(simple > 0.0, variance / sampled, np.nan),
+            "deff": deff,
+            "effective_n": n / np.where(deff > 0.0, deff, np.nan),
             "channel": self.domains.channel,
         }
         return pd.DataFrame(columns, index=self.index)
@@ -240,14 +206,65 @@ class DesignResults(Results):
 
     # -- presentation ------------------------------------------------------------------------
 
+    def _sample_pairs(self) -> tuple[list[Pair], list[Pair]]:
+        """How the sample was drawn, and what is estimated from it: left and right of a header."""
+        facts = self.sample
+        left = [("Estimator:", estimator_text(self)), ("Design:", facts.design)]
+        left.append(("Variance:", facts.variance))
+        if facts.n_units:
+            strata = "strata" if facts.n_strata > 1 else "stratum"
+            left.append(("Units:", f"{facts.n_units} in {facts.n_strata} {strata}"))
+        weights = ("Sum of weights:", f"{facts.weight_sum:,.6g}")
+        return left, [weights, ("Df of design:", f"{facts.df:g}")]
+
+    def _more_columns(self, shown: pd.DataFrame) -> dict[str, Iterable[str]]:
+        both = figures(shown["deff_design"], 2), figures(shown["deff_privacy"], 2)
+        return {"deff design": both[0], "deff privacy": both[1]}  # factors of the design effect
+
+    def _interval_notes(
+        self, frame: pd.DataFrame, uncut: pd.DataFrame, alpha: float, source: str
+    ) -> list[str]:
+        df = self.df.to_numpy()
+        law = f"{self.intervals}, t quantiles with "
+        law += f"{_range(*np.maximum([df.min(), df.max()], 1.0))} df"
+        law += " of each domain" * bool(self.domains.by)
+        notes = [interval_note(alpha, law, touch_ends(frame), source)]
+        notes.append(
+            "deff design: variance without noise over that of a simple random sample; deff "
+            "privacy: variance over that without noise."
+        )
+        inner = (frame["lower"] > 0.0) & (frame["upper"] < 1.0)  # of others it is mostly chance
+        known = frame["effective_n"][inner].dropna()
+        if len(known):
+            size = _range(known.min(), known.max())
+            notes.append(f"Effective sample size: {size} true answers of a simple random sample.")
+        # a variance on so many degrees of freedom has a relative standard error of sqrt(2 / df)
+        spread = frame["deff_privacy"] * np.sqrt(2.0 / np.maximum(frame["df"], 1.0))
+        doubtful = int(((frame["deff_privacy"] > 2.0) & (spread > 0.5)).sum())
+        if frame["deff_design"].isna().any():
+            notes.append(
+                "NOTE: -: not estimable, as the noise leaves no variance for the design, or the "
+                "estimate is not between 0 and 1."
+            )
+        if doubtful:
+            some = f"those of {count_of(doubtful, 'estimate')}"
+            notes.append(
+                "NOTE: where the noise has most of the variance, deff design and deff privacy are "
+                f"rough, here {some if doubtful < len(frame) else 'both'}; their product is not."
+            )
+        if np.any(df < 1.0):
+            notes.append(
+                "WARNING: a domain lies in a single unit of each stratum, which shows little or "
+                "nothing of its variance: its intervals are for one df."
+            )
+        return notes
+
     @names_alpha
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         """Table of estimates: "params", "bse", "linear", "linear_se", "lower", "upper", "df" and
         the columns of `deff`.
         """
-        frame = self._estimates_frame(level(alpha))
-        frame.loc[self._unknown, ["bse", "linear_se"]] = np.nan
-        return pd.concat([frame, self.df, self.deff()], axis=1)
+        return pd.concat([self._estimates_frame(level(alpha)), self.df, self.deff()], axis=1)
 
     def _tidy(self, alpha: float) -> pd.DataFrame:
         from scipy.special import stdtr
@@ -275,11 +292,6 @@ class DesignResults(Results):
         return super()._restored(values)
 
     # -- intervals ---------------------------------------------------------------------------
-
-    @property
-    @abstractmethod
-    def _counted(self) -> Counted:
-        """The reports that estimates are counted by, (q,)."""
 
     @property
     def intervals(self) -> str:
@@ -342,7 +354,7 @@ class DesignResults(Results):
         exact = self.sample.calibrated & fixed & (p > 0.0) & (p < 1.0)  # by population totals
         return np.where(exact[:, None], p[:, None], score_bounds(p, se, t, counted, n))
 
-    def _table(self, functions: Ratios, df: Any, alpha: float, index: Any) -> pd.DataFrame:
+    def _of_totals(self, functions: Ratios, df: Any, alpha: float, index: Any) -> pd.DataFrame:
         """Functions of the totals: "estimate", "se", "lower", "upper".
 
         Ratios to a total of zero are nan, and so are standard errors that nothing is known of.
@@ -360,27 +372,57 @@ class DesignResults(Results):
         columns = {"estimate": value, "se": se, "lower": bounds[:, 0], "upper": bounds[:, 1]}
         return pd.DataFrame(columns, index=index)
 
-    def _ratios(
-        self,
-        forms: tuple[Array, Array, Array],
-        counted: tuple[Counted, Counted],
-        df: Any,
-        alpha: float,
-        index: Any,
+    @names_alpha
+    def totals(self, alpha: float = 0.05) -> pd.DataFrame:
+        """Estimated numbers of persons (Horvitz-Thompson), with t intervals.
+
+        Of the persons whom those with a report stand for: who did not answer is in no total. The
+        summary has the sum of their weights, besides that of all. For numbers of the whole
+        population multiply the shares by its size, if those who did not answer are like the others.
+
+        Returns
+        -------
+        DataFrame, one row per estimate
+            "estimate", "se", "lower", "upper", in persons of the population.
+
+        Examples
+        --------
+        >>> import pandas as pd, ldpstats as ldp
+        >>> table = pd.DataFrame({"ill": ["no", "yes", "no", "no"] * 25, "w": [10.0] * 100})
+        >>> survey = ldp.Survey(table, {"ill": ldp.Observed(["no", "yes"])}, weights="w")
+        >>> survey.frequencies("ill").totals()["estimate"].to_dict()
+        {'no': 750.0, 'yes': 250.0}
+        """
+        shares = self.shares
+        table = self._of_totals(Ratios(shares.A), self.df.to_numpy(), level(alpha), self.index)
+        # who was not seen may be there: what the interval of the share says, in persons
+        persons = (shares.B @ self.totals_law.estimate)[:, None]
+        unseen = (table["se"] == 0.0).to_numpy()[:, None]
+        ends = np.where(unseen, self.conf_int(alpha) * persons, table[["lower", "upper"]])
+        return table.assign(lower=ends[:, 0], upper=ends[:, 1])
+
+    def _ratio(
+        self, sets: Array, disjoint: bool, alpha: float, method: str, index: Any
     ) -> pd.DataFrame:
-        """Ratios, not negative, of two sets of categories in each domain, counted by reports."""
-        A, B, persons = forms  # the totals of both and of all persons
-        table = self._table(Ratios(A, B), df, alpha, index)
+        """Ratios of two sets of cells, (2, cells) of zeros and ones, in each domain.
+
+        `disjoint` is whether a respondent's reports count for one cell at most.
+        """
+        method = one_of("method", method, ("default", "wald"))
+        A, B, persons = *map(self._sums, sets), self._persons
+        df, size = self.domains.df, sets.shape[1]
+        table = self._of_totals(Ratios(A, B), df, alpha, index)
+        if method == "wald":
+            return table
         shares = self.totals_law.of(Ratios(np.vstack([A, B]), np.vstack([persons, persons])))
         above = np.flatnonzero(table["se"].notna())
-        below = len(A) + above
-        V = paired(checked(shares.covariance).matrix(), above, below)
-        t = critical(np.broadcast_to(df, len(A))[above], alpha)
-        n = (self.domains.sizes / self.domains.spread)[above]
-        p, q = shares.value[above], shares.value[below]
+        V = paired(checked(shares.covariance).matrix(), above, len(A) + above)
+        t, n = critical(df[above], alpha), (self.domains.sizes / self.domains.spread)[above]
+        p, q = shares.value[above], shares.value[len(A) + above]
+        counted = self._counted.some(slice(size))
         limits, limits_below = (
-            self._score(one, np.sqrt(v), t, by, n)
-            for one, v, by in zip((p, q), V[:2], counted, strict=True)
+            self._score(one, np.sqrt(v), t, counted.joined(own, disjoint), n)
+            for one, v, own in zip((p, q), V[:2], sets[:, None], strict=True)
         )
         low, high = ratio_bounds(p, q, V, limits, limits_below).T
         most = edge_normal(limits, p, np.sqrt(V[0]), alpha)[:, 1]
@@ -393,178 +435,36 @@ class DesignResults(Results):
 
     # -- tests -------------------------------------------------------------------------------
 
-    def t_test(self, hypothesis: Any) -> Any:
-        """Test linear combinations of the frequencies one by one, two-sided, by t.
-
-        Parameters
-        ----------
-        hypothesis : str, array, or pair (R, q)
-            As in `FrequencyResults.t_test`; in domains the terms are "north:nurse".
-
-        Returns
-        -------
-        statsmodels ContrastResults
-            With `effect`, `sd`, `tvalue`, `pvalue`, `df_denom`, `conf_int()`.
-
-        Raises
-        ------
-        InvalidArgument
-            For a hypothesis that cannot be read, or whose estimate has no sampling variance.
-        """
-        from statsmodels.stats.contrast import ContrastResults
-
-        from ldpstats.models.results import contrast_names
-
-        R, value = linear_hypothesis(hypothesis, self.terms)
-        self._refuse_alone(R)
-        V = self.linear.known()
-        variance, terms = _quadratic(R, V.matrix()), R**2 @ V.variances()
-        fixed = np.flatnonzero(variance <= _FIXED * terms)
-        if fixed.size:
-            remedy = "has no sampling variance: there is nothing to test"
-            raise InvalidArgument("hypothesis", R[fixed[0]].tolist(), remedy)
-        effect, sd, df = R @ self.linear.estimate, np.sqrt(variance), self._contrast_df(R)
-        t = (effect - value) / sd
-        results = ContrastResults(
-            effect=effect,
-            t=t,
-            sd=sd,
-            df_denom=float(df[0]) if len(set(df.tolist())) == 1 else df,
-            value=value,
-            distribution="t",
-        )
-        results.c_names = contrast_names(R, value, self.terms)
-        return results
-
-    def wald_test(self, hypothesis: Any) -> TestResult:
-        """Test several linear restrictions together: Wald's statistic with an F law.
-
-        ``W (d - q + 1) / (d q)`` on q and d - q + 1 degrees of freedom, d those of the design. With
-        few units rather use the Rao-Scott tests, which keep their size.
-
-        Parameters
-        ----------
-        hypothesis : str, array, or pair (R, q)
-            As in `t_test`.
-
-        Raises
-        ------
-        InvalidArgument
-            For restrictions that contradict each other or sum(p) = 1.
-        NotAvailable
-            For as many restrictions as the design has degrees of freedom.
-        """
-        from scipy.special import fdtrc
-
-        R, value = linear_hypothesis(hypothesis, self.terms)
-        self._refuse_alone(R)
-        try:
-            W, q = tests_.wald(R, value, self.linear.estimate, self.linear.known())
-        except InvalidArgument as error:  # which calls it by the name of an array
-            raise InvalidArgument("hypothesis", hypothesis, error.remedy) from None
-        df = float(self._contrast_df(R).min())
-        below = df - q + 1.0
-        if below <= 0.0:
-            raise NotAvailable(
-                f"a Wald test of {q} restrictions: the design has {df:g} degrees of freedom; test "
-                "fewer at once, or use a Rao-Scott test"
-            )
-        F = float(W) * below / (df * q)
-        words = hypothesis if isinstance(hypothesis, str) else f"R p = q, {len(R)} restriction(s)"
-        method = "adjusted Wald F test on the unconstrained estimate"
-        return TestResult(words, F, (float(q), below), float(fdtrc(q, below, F)), method)
-
     def _contrast_df(self, R: Array) -> Array:
         """Degrees of freedom of contrasts, (r, q) -> (r,), by Satterthwaite's rule over domains."""
+        if R[:, self._unknown].any():
+            raise NotAvailable(
+                "a test of a domain that lies in one sampling unit, or in strata of one unit, "
+                "which does not show how its shares vary: join domains"
+            )
         parts, V = [], self.linear.known().matrix()
         for g in range(len(self.domains.df)):
             at = np.flatnonzero(self._domain_of == g)
-            parts.append(_quadratic(R[:, at], V[np.ix_(at, at)]))
+            squares = ((R[:, at] @ V[np.ix_(at, at)]) * R[:, at]).sum(axis=1)
+            parts.append(np.maximum(squares, 0.0))
         return satterthwaite(np.array(parts), self.domains.df[:, None], self.sample.df)
 
 
-def _quadratic(R: Array, V: Array) -> Array:
-    """The variances ``r' V r`` of rows r, (r,)."""
-    return np.asarray(np.maximum(((R @ V) * R).sum(axis=1), 0.0))
+def _range(low: float, high: float) -> str:
+    """Two numbers without decimals, or one if they are alike."""
+    return " to ".join(dict.fromkeys([f"{low:,.0f}", f"{high:,.0f}"]))
 
 
-# -- From decoded reports: totals, shares, and the record of the fit ------------------------------
+def cell_shares(q: int, m: int, g: int) -> Ratios:
+    """Shares of q cells in g domains of m totals each: those of the cells first, of persons last.
 
-
-def linear_totals(
-    sample: Sample, scores: Scores, noise: Callable[[Array], Array], more: Array | float = 0.0
-) -> Totals:
-    """Totals of decoded reports, with `noise` where respondents count by squared weights."""
-    # `more` is a covariance that neither the design nor the reports show
-    missed = noise(sample.w2 * missed_noise(sample)) + more
-    return estimated_totals(sample, scores, noise(sample.w2) + more, missed)
-
-
-def linear_fit(
-    shares: Estimated, mechanisms: Sequence[Mechanism], nobs: int, n_missing: int, name: str = ""
-) -> Fit:
-    """The record of unconstrained estimates from reports of some mechanisms."""
-    linear = Uncertain(shares.value, checked(shares.covariance))
-    return Fit(
-        fitted=linear,
-        linear=linear,
-        method="inversion",
-        settings="",
-        cov_type="linear",
-        nobs=nobs,
-        n_missing=n_missing,
-        epsilon=joint_epsilon(mechanisms),
-        sources=tuple(map(str, mechanisms)),
-        is_partial=protect_some(mechanisms),
-        name=name,
-        source_nobs=(nobs,) * len(mechanisms),
-    )
-
-
-def domains_of(
-    sample: Sample,
-    domain: npt.NDArray[np.int64],
-    shares: Estimated,
-    channel: Array,
-    groups: tuple[tuple[str, ...], tuple[Label, ...]] = ((), ((),)),
-    n_ungrouped: int = 0,
-) -> Domains:
-    """The domains of a sample, whose `shares` were estimated: that of each cell, -1 outside."""
-    by, labels = groups
-    g, there = len(labels), np.flatnonzero(domain >= 0)
-    n, w, w2 = (np.bincount(domain[there], v[there], g) for v in (sample.n, sample.w, sample.w2))
-    varies = np.diagonal(shares.covariance).reshape(g, -1).max(axis=1) > 0.0
-    return Domains(
-        by=by,
-        labels=labels,
-        sizes=np.rint(n).astype(np.int64),
-        df=degrees_in_domains(sample, domain, g),
-        df_free=degrees_in_domains(sample.without_corrections(), domain, g),
-        channel=channel,
-        spread=n * w2 / w**2,
-        alone=in_one_unit(sample, domain, varies),
-        n_ungrouped=n_ungrouped,
-    )
-
-
-def domain_shares(k: int, g: int) -> Ratios:
-    """Shares of k categories in g domains, whose totals are those of the categories and persons."""
-    own, persons = np.eye(g), np.eye(k + 1)[-1:]
-    return Ratios(np.kron(own, np.eye(k + 1)[:-1]), np.kron(own, persons).repeat(k, axis=0))
-
-
-def channel_factor(p: Array, noise: Array) -> Array:
-    """The factor of the channel at shares p, ``(p (1 - p) + noise) / (p (1 - p))``."""
-    return np.asarray(1.0 + noise / np.where((p > 0.0) & (p < 1.0), p * (1.0 - p), np.nan))
+    Both are linear forms of the totals, (g q, g m).
+    """
+    own = np.eye(g)
+    return Ratios(np.kron(own, np.eye(m)[:q]), np.kron(own, np.eye(m)[-1:]).repeat(q, axis=0))
 
 
 # -- Differences of shares, with intervals and p-values -------------------------------------------
-
-
-def pair_places(pairs: Sequence[tuple[int, int]], k: int) -> tuple[Codes, Codes]:
-    """Places of both sides of k differences for each pair of groups, of k estimates each."""
-    at = np.array(pairs, dtype=np.int64).reshape(-1, 2, 1) * k + np.arange(k)
-    return at[:, 0].reshape(-1), at[:, 1].reshape(-1)
 
 
 def satterthwaite(v: Array, df: Array, most: float) -> Array:
@@ -579,32 +479,40 @@ def satterthwaite(v: Array, df: Array, most: float) -> Array:
 
 
 def differences_table(
-    value: Array,
-    V: Array,
-    places: tuple[Codes, Codes],
-    df: Array,
-    limits: Limits,
+    groups: tuple[tuple[Label, ...], tuple[str, ...]],
+    categories: pd.Index[Any],
+    name: str,
+    compared: tuple[Any, bool, Callable[[Any], int]],
+    law: tuple[Array, Array, Limits],
+    df_of: Callable[[Codes], Array],
     alpha: float,
-    index: Any,
 ) -> pd.DataFrame:
-    """Estimates, (q,), at the first `places` less those at the second; nan where unknown."""
+    """Shares of the categories of `name` in labelled groups by columns less those in others.
+
+    `compared` is as for `compared_pairs`; `law` the shares, (g k,), their covariance, nan where
+    unknown, and limits; `df_of` pairs of places, (2, r), are degrees of freedom.
+    """
     # p-values are of the intervals: below alpha where these do not hold zero
-    first, second = places
-    parts = paired(V, first, second)
+    (labels, by), (value, V, limits), k = groups, law, len(categories)
+    pairs = compared_pairs(len(labels), *compared)
+    index = compared_index(labels, pairs, compared[1], categories, by, name)
+    at = np.array(pairs, dtype=np.int64).reshape(-1, 2, 1) * k + np.arange(k)
+    places = at.transpose(1, 0, 2).reshape(2, -1)
+    df, parts = df_of(places), paired(V, *places)
     known = ~np.isnan(parts).any(axis=0)
-    one, other = first[known], second[known]
+    one, other = places[:, known]
     apart = Differences(
         value[one], value[other], parts[:, known], lambda t: (limits(one, t), limits(other, t))
     )
-    found = np.full((len(first), 6), np.nan)
-    found[:, 0] = value[first] - value[second]
+    found = np.full((len(index), 6), np.nan)
+    found[:, 0] = value[places[0]] - value[places[1]]
     if known.any():
         bounds = apart.bounds(critical(df[known], alpha))
         found[known, 1] = apart.se
         found[known, 2:4] = edge_range(bounds, apart.estimate, apart.se, (-1.0, 1.0), alpha)
         found[known, 4] = p = apart.pvalues(df[known])
-        k = index.get_level_values(-1).nunique()
-        found[known, 5] = adjusted_differences(apart.estimate, p, k)
+        n = index.get_level_values(-1).nunique()
+        found[known, 5] = adjusted_differences(apart.estimate, p, n)
     columns = ["estimate", "se", "lower", "upper", "pvalue", "pvalue_holm"]
     return pd.DataFrame(found, index=index, columns=columns)
 

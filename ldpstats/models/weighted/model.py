@@ -1,4 +1,8 @@
-"""From cells of a complex sample to weighted frequencies."""
+"""From cells of a complex sample to weighted frequencies, and to the table of two variables.
+
+A domain has the totals of its cells, which are products of decoded reports, and of its persons: of
+one variable k categories and one; of two a b cells, a rows, b columns and one (`pair_table`).
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -23,62 +28,235 @@ from ldpstats.errors import (
 from ldpstats.estimators import ESTIMATORS
 from ldpstats.inference.designs.linearisation import (
     Estimated,
+    Ratios,
     Sample,
     Scores,
     Totals,
     checked,
     collision_covariance,
-    degrees_in_domains,
+    degrees_of_freedom,
+    estimated_totals,
+    in_one_unit,
 )
-from ldpstats.inference.designs.tests import Counted, RaoScott, homogeneity, maxima
-from ldpstats.likelihood.joint import CohortDecoding, Decoding, decode, report_covariance
+from ldpstats.inference.designs.tests import (
+    Counted,
+    RaoScott,
+    at_observed,
+    homogeneity,
+    independence,
+    maxima,
+    metric,
+)
+from ldpstats.likelihood.joint import (
+    CohortDecoding,
+    Decoding,
+    decode,
+    pair_noise,
+    pair_table,
+    report_covariance,
+)
 from ldpstats.likelihood.tallies import Uncertain
+from ldpstats.mechanisms.krr import joint_epsilon, protect_some
 from ldpstats.models.layout import CONSTRAINED, SANDWICH
 from ldpstats.models.results import Label, several_worded
-from ldpstats.models.weighted.estimates import (
-    SampleFacts,
-    channel_factor,
-    domain_shares,
-    domains_of,
-    linear_fit,
-    linear_totals,
-)
+from ldpstats.models.weighted.estimates import Dependence, Domains, SampleFacts, cell_shares
 from ldpstats.models.weighted.results import WeightedResults
+from ldpstats.models.weighted.tables import WeightedTable
+from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import Reports
 
-__all__ = ["WeightedModel", "refuse_unlisted"]
+__all__ = ["WeightedModel", "WeightedVariable"]
 
 
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
+Decoded = tuple[tuple[Decoding, Codes], ...]  # of each variable, and the row of `phi` of each cell
 
 _METHODS = ("inversion", "mle")
 _MOST_TOTALS = 5000  # whose covariance matrix takes 200 MB
+_MOST_CELLS = 2000  # of a table, whose covariance matrix takes 32 MB
+_MOST_NUMBERS = 50_000_000  # of decoded pairs, 400 MB
+_CERTAIN = 3.09  # standard errors beyond which other answers are held: a p-value of .001
 
 
 @dataclass(frozen=True, eq=False)
-class WeightedModel:
-    """One privatised variable in a complex sample of c cells."""
+class WeightedVariable:
+    """A privatised variable of the cells."""
 
-    sample: Sample
-    facts: SampleFacts  # the sample in words and numbers
+    name: str
     reports: Reports  # of the cells that have one
     at: Codes  # (c,) the report of each cell; -1 where its respondents gave none
-    domain: Codes  # (c,) -1 outside of all
-    by: tuple[str, ...] = ()  # the columns that make the domains
-    labels: tuple[Label, ...] = ((),)  # their values in each
-    name: str = ""  # of the variable
     candidates: Any = None  # for mechanisms with an open alphabet
     incomplete: bool = False  # other answers are known; variances allow for such in any case
 
     @cached_property
-    def categories(self) -> pd.Index[Any]:
+    def labels(self) -> pd.Index[Any]:
         """Labels of the categories or candidates."""
         labels: pd.Index[Any] = self.reports.mechanism.labels(self.candidates)
         return labels
 
+    def decoded(self, weights: Array, cells: Codes) -> tuple[Decoding, Codes]:
+        """The reports of some cells, by the weights of all, (c,), and the row of each in `phi`."""
+        seen, at = np.unique(self.at[cells], return_inverse=True)
+        one = decode(self.reports[seen], np.bincount(at, weights[cells]), self.candidates)
+        return one, one.place[at]
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedModel:
+    """One privatised variable, or two, in domains of a complex sample of c cells."""
+
+    sample: Sample
+    facts: SampleFacts  # the sample in words and numbers
+    variables: tuple[WeightedVariable, ...]
+    domain: Codes  # (c,) -1 outside of all
+    by: tuple[str, ...] = ()  # the columns that make the domains
+    labels: tuple[Label, ...] = ((),)  # their values in each
+
+    # -- totals ------------------------------------------------------------------------------
+
+    @cached_property
+    def inside(self) -> npt.NDArray[np.bool_]:
+        """Cells of a domain that have all reports, (c,)."""
+        inside = self.domain >= 0
+        for variable in self.variables:
+            inside = inside & (variable.at >= 0)
+        return np.asarray(inside)
+
+    @cached_property
+    def _parts(self) -> list[tuple[Codes, Decoded, Codes, Array]]:
+        """Of each domain its cells, their decoded reports, and the row of the scores of each."""
+        everyone, w, parts = np.flatnonzero(self.inside), self.sample.w, []
+        whole = [one.decoded(w, everyone) for one in self.variables]
+        order = np.argsort(self.domain[everyone], kind="stable")
+        sizes = np.bincount(self.domain[everyone], minlength=len(self.labels))
+        for at in np.split(order, np.cumsum(sizes)[:-1]):
+            cells = everyone[at]
+            decoded = tuple(  # of most mechanisms it is the same in all domains
+                (one, place[at]) if one.is_fixed or len(self.labels) == 1 else v.decoded(w, cells)
+                for v, (one, place) in zip(self.variables, whole, strict=True)
+            )
+            (first, row), *others = decoded
+            table = np.column_stack([first.phi, np.ones(len(first.phi))])
+            for second, place in others:
+                pairs, row = np.unique(row * len(second.phi) + place, return_inverse=True)
+                if len(pairs) * (first.k + 1) * (second.k + 1) > _MOST_NUMBERS:
+                    raise NotAvailable(
+                        f"{len(pairs)} different pairs of reports times {first.k} x {second.k} "
+                        "cells are too many for a weighted table: pass candidates= with fewer "
+                        "categories"
+                    )
+                i, j = np.divmod(pairs, len(second.phi))
+                table = pair_table(first.phi[i], second.phi[j])
+            parts.append((cells, decoded, row, table))
+        return parts
+
+    @cached_property
+    def scores(self) -> Scores:
+        """What each respondent adds to the totals of all domains."""
+        from scipy.sparse import block_diag, csr_array
+
+        at, before = np.full(self.domain.shape, -1, dtype=np.int64), 0
+        for cells, _, row, one in self._parts:
+            at[cells] = before + row
+            before += len(one)
+        table: Any = self._parts[0][3]
+        if len(self._parts) > 1:
+            table = csr_array(block_diag([one for *_, one in self._parts], format="csr"))
+        return Scores(((at, table),), np.where(self.inside, self.domain, -1), len(self._parts))
+
+    def noise(self, weights: Array) -> Array:
+        """Randomisation covariance of the totals, where squared weights are `weights`, (c,)."""
+        from scipy.linalg import block_diag
+
+        blocks = []
+        for cells, decoded, row, table in self._parts:
+            covariance = np.zeros((table.shape[1], table.shape[1]))
+            for laws in product(*(one.laws for one, _ in decoded)):
+                v = weights[cells]
+                for (one, place), (rows, _) in zip(decoded, laws, strict=True):
+                    if not isinstance(rows, slice):
+                        v = np.where(np.bincount(rows, minlength=len(one.phi))[place], v, 0.0)
+                covariance += _noise(
+                    [law for _, law in laws], np.bincount(row, v, len(table)) @ table
+                )
+            blocks.append(covariance)
+        return np.asarray(block_diag(*blocks))
+
+    def totals(self, sample: Sample) -> Totals:
+        """The totals of all domains in a sample of the same cells."""
+        return estimated_totals(sample, self.scores, self.noise, self._collided)
+
+    @cached_property
+    def _collided(self) -> Array | float:
+        """Covariance of the totals by chance collisions of hashes, with corrections or without.
+
+        As if other answers were held in one domain each; then differences are rather covered.
+        """
+        if len(self.variables) > 1 or self._parts[0][1][0][0].is_fixed:
+            return 0.0
+        covariance = np.zeros((self.scores.size, self.scores.size))
+        for i, (cells, ((one, place),), *_) in enumerate(self._parts):
+            if isinstance(one, CohortDecoding):
+                own = slice(i * (one.k + 1), i * (one.k + 1) + one.k)
+                at = np.full(self.domain.shape, -1, dtype=np.int64)
+                at[cells] = place
+                persons = float(self.sample.w[cells].sum())
+                covariance[own, own] = persons**2 * collision_covariance(self.sample, at, one)
+        return covariance
+
+    # -- from totals to results --------------------------------------------------------------
+
+    def _linear(self) -> tuple[dict[str, Any], Totals]:
+        """The Hajek estimates, as results have them, and the totals without corrections."""
+        totals, free = self.totals(self.sample), self.sample.without_corrections()
+        again = totals if free is self.sample else self.totals(free)
+        g, q = len(self.labels), int(np.prod([len(v.labels) for v in self.variables]))
+        shares, n = totals.of(cell_shares(q, len(totals.estimate) // g, g)), self.sample.n
+        p, noise = shares.value.reshape(g, q), []
+        for (_, decoded, *_), own in zip(self._parts, p, strict=True):
+            table = own.reshape([one.k for one, _ in decoded])
+            margins = [] if table.ndim == 1 else [table.sum(axis=1), table.sum(axis=0)]
+            at = np.concatenate([own, *margins, [1.0]])
+            noise.append(np.diagonal(_noise([one for one, _ in decoded], at))[:q])
+        simple = np.where((p > 0.0) & (p < 1.0), p * (1.0 - p), np.nan)
+        mechanisms, nobs = [v.reports.mechanism for v in self.variables], int(n[self.inside].sum())
+        domain, there = np.where(self.inside, self.domain, -1), np.flatnonzero(self.inside)
+        size, w, w2 = (
+            np.bincount(domain[there], v[there], g) for v in (n, self.sample.w, self.sample.w2)
+        )
+        variances = np.diagonal(shares.covariance).reshape(g, q)
+        linear = Uncertain(shares.value, checked(shares.covariance))
+        return {
+            "fitted": linear,
+            "linear": linear,
+            "method": "inversion",
+            "settings": "",
+            "cov_type": "linear",
+            "nobs": nobs,
+            "n_missing": int(n[(self.domain >= 0) & ~self.inside].sum()),
+            "epsilon": joint_epsilon(mechanisms),
+            "sources": tuple(map(str, mechanisms)),
+            "is_partial": protect_some(mechanisms),
+            "name": "" if len(self.variables) > 1 else self.variables[0].name,
+            "source_nobs": (nobs,) * len(mechanisms),
+            "totals_law": totals,
+            "sample": self.facts,
+            "domains": Domains(
+                by=self.by,
+                labels=self.labels,
+                sizes=np.rint(size).astype(np.int64),
+                df=degrees_of_freedom(self.sample, domain, g),
+                df_free=degrees_of_freedom(free, domain, g),
+                channel=(1.0 + np.array(noise) / simple).reshape(-1),
+                spread=size * w2 / w**2,
+                alone=in_one_unit(self.sample, domain, variances.max(axis=1) > 0.0),
+                n_ungrouped=self.facts.nobs - int(n[self.domain >= 0].sum()),
+            ),
+        }, again
+
     def fit(self, method: str | None = None, constraints: Any = None) -> WeightedResults:
-        """Estimate the frequencies in every domain.
+        """Estimate the frequencies of one variable in every domain.
 
         "inversion", the default, is the Hajek estimate of decoded reports; "mle" the maximum of the
         weighted likelihood over the simplex, the default with `constraints`.
@@ -94,8 +272,8 @@ class WeightedModel:
         method = one_of("method", method, _METHODS)
         if constraints is not None and method != "mle":
             raise InvalidArgument("constraints", constraints, "goes with method='mle' only")
-        model = self
-        there = np.bincount(self.domain[self._inside], minlength=len(self.labels)) > 0
+        model, (variable,) = self, self.variables
+        there = np.bincount(self.domain[self.inside], minlength=len(self.labels)) > 0
         if not there.all():  # without domains in which nobody reported
             none = [label for label, here in zip(self.labels, there, strict=True) if not here]
             empty = several_worded(none, self.by)
@@ -103,186 +281,150 @@ class WeightedModel:
             place = np.append(np.where(there, np.cumsum(there) - 1, -1), -1)
             kept = tuple(one for one, here in zip(self.labels, there, strict=True) if here)
             model = replace(self, domain=place[self.domain], labels=kept)
-        k, g = len(self.categories), len(model.labels)
+        k, g = len(variable.labels), len(model.labels)
         if g * (k + 1) > _MOST_TOTALS:
             raise NotAvailable(
                 f"covariances of {k} categories in {g} domains at once were not computed: take "
                 f"fewer, so that there are {_MOST_TOTALS} at most, or join categories"
             )
-        results = model._linear()
-        results.warn_of_unknown()
-        if results.mechanism.is_open:
-            _warn_of_unlisted(results, model.decoded, method, self.incomplete)
-        return results if method == "inversion" else model._likeliest(results, constraints)
-
-    @cached_property
-    def _inside(self) -> npt.NDArray[np.bool_]:
-        """Cells with a report in a domain."""
-        return np.asarray((self.at >= 0) & (self.domain >= 0))
-
-    @cached_property
-    def _members(self) -> list[Codes]:
-        """The cells of each domain, in order, that have a report."""
-        there = np.flatnonzero(self._inside)
-        there = there[np.argsort(self.domain[there], kind="stable")]
-        sizes = np.bincount(self.domain[there], minlength=len(self.labels))
-        return np.split(there, np.cumsum(sizes)[:-1])
-
-    @cached_property
-    def _decoded(self) -> list[tuple[Decoding, Codes]]:
-        """The decoding of each domain, and which of its reports each member has.
-
-        That of most mechanisms is the same in all domains; else it is of the domain's own reports.
-        """
-        everyone = np.flatnonzero(self.at >= 0)
-        first, _ = self._decode(everyone)
-        if not first.is_fixed:
-            return [self._decode(own) for own in self._members]
-        seen = np.unique(self.at[everyone])
-        return [(first, np.searchsorted(seen, self.at[own])) for own in self._members]
-
-    def _decode(self, cells: Codes) -> tuple[Decoding, Codes]:
-        """Decode the reports of some cells, and which of the reports each has."""
-        seen, at = np.unique(self.at[cells], return_inverse=True)
-        weights = np.bincount(at, self.sample.w[cells])
-        return decode(self.reports[seen], weights, self.candidates), at
-
-    @property
-    def decoded(self) -> list[Decoding]:
-        """The decoding of each domain."""
-        return [one for one, _ in self._decoded]
-
-    @cached_property
-    def scores(self) -> Scores:
-        """What each respondent adds to the totals of all domains: k categories, and one person."""
-        from scipy.sparse import block_diag, csr_array
-
-        tables = {
-            one: np.column_stack([one.phi, np.ones(len(one.phi))])
-            for one in dict.fromkeys(self.decoded)
-        }
-        at, before = np.full(self.at.shape, -1, dtype=np.int64), 0
-        for cells, (one, reports) in zip(self._members, self._decoded, strict=True):
-            at[cells] = before + one.place[reports]
-            before += len(one.phi)
-        table: Any = tables[self.decoded[0]]
-        if len(self.labels) > 1:
-            table = csr_array(block_diag([tables[one] for one in self.decoded], format="csr"))
-        domain = np.where(self._inside, self.domain, -1)
-        return Scores(((at, table),), domain, len(self.labels))
-
-    def noise(self, weights: Array) -> Array:
-        """Randomisation covariance of the totals, where squared weights are `weights`, (c,)."""
-        k, g = len(self.categories), len(self.labels)
-        covariance = np.zeros((g * (k + 1), g * (k + 1)))
-        for i, (cells, (one, reports)) in enumerate(zip(self._members, self._decoded, strict=True)):
-            own = slice(i * (k + 1), i * (k + 1) + k)
-            seen = np.bincount(one.place[reports], weights[cells], len(one.phi))
-            for rows, law in one.laws:
-                covariance[own, own] += law.noise(
-                    seen[rows] @ one.phi[rows], float(seen[rows].sum())
-                )
-        return covariance
-
-    def totals(self, sample: Sample) -> Totals:
-        """The totals of all domains in a sample of the same cells."""
-        return linear_totals(sample, self.scores, self.noise, self._collided)
-
-    @cached_property
-    def _collided(self) -> Array:
-        """Covariance of the totals by chance collisions of hashes, with corrections or without.
-
-        As if other answers were held in one domain each; then differences are rather covered.
-        """
-        k, g = len(self.categories), len(self.labels)
-        covariance = np.zeros((g * (k + 1), g * (k + 1)))
-        parts = zip(self._members, self._decoded, strict=True)
-        for i, (cells, (one, reports)) in enumerate(parts):
-            if isinstance(one, CohortDecoding):
-                own = slice(i * (k + 1), i * (k + 1) + k)
-                persons = float(self.sample.w[cells].sum())
-                at = np.full(self.at.shape, -1, dtype=np.int64)
-                at[cells] = reports
-                covariance[own, own] = persons**2 * collision_covariance(self.sample, at, one)
-        return covariance
-
-    def _linear(self) -> WeightedResults:
-        """The Hajek estimates."""
-        totals = self.totals(self.sample)
-        free = self.sample.without_corrections()
-        superpopulation = totals if free is self.sample else self.totals(free)
-        equal, untested = self._equal(superpopulation)
-        shares = totals.of(domain_shares(len(self.categories), len(self.labels)))
-        p = shares.value.reshape(len(self.labels), -1)
-        noise = [np.diagonal(d.noise(row, 1.0)) for d, row in zip(self.decoded, p, strict=True)]
-        n = self.sample.n
-        missing = int(n[(self.at < 0) & (self.domain >= 0)].sum())
-        mechanism, nobs = self.reports.mechanism, int(n[self._inside].sum())
-        return WeightedResults(
-            **vars(linear_fit(shares, [mechanism], nobs, missing, self.name)),
-            totals_law=totals,
-            sample=self.facts,
-            domains=domains_of(
-                self.sample,
-                np.where(self._inside, self.domain, -1),
-                shares,
-                channel_factor(shares.value, np.concatenate(noise)),
-                (self.by, self.labels),
-                self.facts.nobs - int(n[self.domain >= 0].sum()),
-            ),
-            categories=self.categories,
-            mechanism=mechanism,
+        common, superpopulation = model._linear()
+        equal, untested = model._equal(superpopulation)
+        decoded = [one for _, ((one, _),), *_ in model._parts]
+        results = WeightedResults(
+            **common,
+            categories=variable.labels,
+            mechanism=variable.reports.mechanism,
             superpopulation=superpopulation,
-            counted=Counted.by(self.decoded[0]),
+            counted=Counted.by(decoded[0]),
             equal=equal,
             untested=untested,
         )
+        results.warn_of_unknown()
+        if results.mechanism.is_open:
+            _warn_of_unlisted(results, decoded, method, variable.incomplete)
+        return results if method == "inversion" else model._likeliest(results, constraints)
 
-    def _equal(self, totals: Totals) -> tuple[RaoScott | None, str]:
-        """Departures from one distribution in all domains, or why there are none."""
-        g, k, everyone = len(self.labels), len(self.categories), self._inside
-        if g < 2:
-            return None, "there is one domain only"
-        decoding = self.decoded[0]
-        if not decoding.is_fixed:  # decode around the estimate of all, as the hypothesis has it
-            decoding, _ = self._decode(np.flatnonzero(everyone))
-        sums = totals.estimate.reshape(g, k + 1).sum(axis=0)
-        S = report_covariance(decoding, sums[:k] / sums[k])
-        n = float(self.sample.n[everyone].sum())
-        free = self.sample.without_corrections()
-        nu = float(degrees_in_domains(free, np.where(everyone, 0, -1), 1)[0])
-        try:
-            return homogeneity(totals, g, S, not decoding.is_open, n, nu), ""
-        except NotAvailable as error:
-            return None, str(error)
+    def fit_table(self) -> WeightedTable:
+        """Estimate the table of two variables: reports independent, candidates all answers."""
+        a, b = (len(one.labels) for one in self.variables)
+        if a * b > _MOST_CELLS:
+            raise NotAvailable(
+                f"the covariance of {a} x {b} cells was not computed: pass candidates= with fewer "
+                f"categories, and other=True, so that there are {_MOST_CELLS} cells at most"
+            )
+        reports = [one.reports[one.at[self.inside]] for one in self.variables]
+        if JointCounts(reports, np.ones(len(reports[0]), dtype=np.int64)).shared_cohorts:
+            raise NotAvailable(
+                "a weighted table of variables that share cohorts: give each question cohorts of "
+                "its own, or leave the design out"
+            )
+        common, superpopulation = self._linear()
+        totals, decoded = common["totals_law"], [one for one, _ in self._parts[0][1]]
+        persons = np.eye(len(totals.estimate))[-1:]
+        places = slice(a * b, a * b + a), slice(a * b + a, -1)
+        for variable, one, own in zip(self.variables, decoded, places, strict=True):
+            if one.is_open:
+                rest = persons.copy()
+                rest[0, own] = -1.0
+                _refuse_unlisted(variable.name, totals.of(Ratios(rest, persons)))
+        domain, n = self.domain >= 0, self.sample.n
+        names = tuple(one.name for one in self.variables)
+        results = WeightedTable(
+            **common,
+            labels=tuple(one.labels for one in self.variables),
+            listed=tuple(v for v, one in zip(names, decoded, strict=True) if one.is_open),
+            names=names,
+            lacking=tuple(int(n[domain & (one.at < 0)].sum()) for one in self.variables),
+            unprotected=tuple(v.name for v in self.variables if v.reports.mechanism.unprotected),
+            dependence=self.dependence(superpopulation),
+            counted=tuple(map(Counted.by, decoded)),
+        )
+        results.warn_of_unknown()
+        return results
 
     def _likeliest(self, results: WeightedResults, constraints: Any) -> WeightedResults:
         """The results with the maximum of the weighted likelihood as the estimate."""
-        maximum = maxima(
-            self.sample, self.reports, self.at, self.domain, self.candidates, constraints
-        )
-        solution, V = maximum.solution, maximum.covariance
+        (one,) = self.variables
+        each, V = maxima(self.sample, one.reports, one.at, self.domain, one.candidates, constraints)
         kind = SANDWICH if V is not None else "none (constrained)"
         if V is None and constraints is None:
             kind = "none (singular information)"
+        solutions = [part.solution for part in each]
+        worst = max(solutions, key=lambda part: (not part.converged, part.gap))
+        p = np.concatenate([part.p for part in solutions])
         return replace(
             results,
-            fitted=Uncertain(maximum.p, None if V is None else checked(V)),
+            fitted=Uncertain(p, None if V is None else checked(V)),
             method="mle",
             settings="" if constraints is None else CONSTRAINED,
             cov_type=kind,
-            llf=maximum.llf,
-            gap=solution.gap,
-            n_iter=solution.n_iter,
-            converged=solution.converged,
-            message=solution.message,
+            llf=sum(part.llf for part in each),
+            gap=worst.gap,
+            n_iter=max(part.n_iter for part in solutions),
+            converged=worst.converged,
+            message=worst.message,
         )
+
+    # -- tests -------------------------------------------------------------------------------
+
+    def _nu(self) -> float:
+        """Degrees of freedom of a superpopulation's respondents."""
+        free = self.sample.without_corrections()
+        return float(degrees_of_freedom(free, np.where(self.inside, 0, -1))[0])
+
+    def _equal(self, totals: Totals) -> tuple[RaoScott | None, str]:
+        """Departures from one distribution in all domains, or why there are none."""
+        g, (one,) = len(self.labels), self.variables
+        if g < 2:
+            return None, "there is one domain only"
+        decoding = self._parts[0][1][0][0]
+        if not decoding.is_fixed:  # decode around the estimate of all, as the hypothesis has it
+            decoding, _ = one.decoded(self.sample.w, np.flatnonzero(self.inside))
+        sums = totals.estimate.reshape(g, -1).sum(axis=0)
+        S = report_covariance(decoding, sums[:-1] / sums[-1])
+        n = float(self.sample.n[self.inside].sum())
+        try:
+            return homogeneity(totals, g, S, not decoding.is_open, n, self._nu()), ""
+        except NotAvailable as error:
+            return None, str(error)
+
+    def dependence(self, totals: Totals) -> Dependence:
+        """Pearson's statistic of independence of two variables, or why there is none."""
+        (a, b), T = [len(one.labels) for one in self.variables], totals.estimate
+        margins = T[a * b : a * b + a] / T[-1], T[a * b + a : -1] / T[-1]
+        n, channels = float(self.sample.n[self.inside].sum()), []
+        for one in self.variables:  # of labels, as many as categories
+            made_by = one.reports.mechanism
+            one_law = not made_by.n_bits and one.reports.cohort is None
+            if one_law and made_by.n_outputs == len(one.labels):
+                channels.append(np.asarray(made_by.channel(one.candidates).matrix()))
+        null: RaoScott | None = None
+        observed: RaoScott | None = None
+        why = "reports are not labels, as many as categories"
+        try:
+            first, second = (
+                metric(report_covariance(decoding, p), not decoding.is_open)
+                for (decoding, _), p in zip(self._parts[0][1], margins, strict=True)
+            )
+            null = independence(totals, (a, b), (first, second), n, self._nu())
+            if len(channels) == 2:
+                observed = at_observed(null, totals, (channels[0], channels[1]), n)
+        except NotAvailable as error:
+            why = str(error)
+        return Dependence(null, observed, why)
+
+
+def _noise(laws: Sequence[Decoding], totals: Array) -> Array:
+    """Randomisation covariance of totals of decoded reports, (m,), of one variable or two."""
+    if len(laws) == 2:
+        return pair_noise(totals, laws[0], laws[1])
+    k = len(totals) - 1
+    covariance = np.zeros((k + 1, k + 1))
+    covariance[:k, :k] = laws[0].noise(totals[:k], float(totals[k]))
+    return covariance
 
 
 # -- Answers that are not among the candidates ----------------------------------------------------
-
-
-_CERTAIN = 3.09  # standard errors beyond which other answers are held: a p-value of .001
 
 
 def _warn_of_unlisted(
@@ -311,7 +453,7 @@ def _warn_of_unlisted(
             return
 
 
-def refuse_unlisted(name: str, rest: Estimated) -> None:
+def _refuse_unlisted(name: str, rest: Estimated) -> None:
     """Refuse the candidates of a variable, if others are certain to be held: the share `rest`."""
     share, se = float(rest.value[0]), float(np.sqrt(rest.covariance[0, 0]))
     if share > _CERTAIN * se:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import boolean, distribution, level, one_of, positive_integer
+from ldpstats.arguments import distribution, level, one_of
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.designs.linearisation import Ratios, Totals
 from ldpstats.inference.designs.tests import Counted, RaoScott, fit_to, metric, t_bounds
@@ -23,49 +23,30 @@ from ldpstats.models.frequency.results import checked_scores
 from ldpstats.models.layout import (
     LONGEST_LABEL,
     Pair,
-    SummaryTable,
-    closing_notes,
-    count_of,
-    decimals,
     design_pairs,
     distinct_lines,
-    estimate_cells,
-    estimate_columns,
-    estimator_text,
-    figures,
-    header,
-    largest,
     names_alpha,
-    protection_notes,
     pvalue_words,
     resolution_notes,
     respondents_pairs,
-    rest_notes,
-    second_shown,
-    second_words,
     title,
-    touch_ends,
 )
 from ldpstats.models.plots import plot_by_group
-from ldpstats.models.results import compared_index, compared_pairs, group_place, stacked_index
+from ldpstats.models.results import group_place, stacked_index
 from ldpstats.models.weighted.estimates import (
     DesignResults,
-    Domains,
     check_counted,
     check_estimates,
     check_shapes,
     differences_table,
-    domain_shares,
-    pair_places,
     satterthwaite,
 )
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from statsmodels.iolib.summary import Summary
 
-__all__ = ["EFFECT_COLUMNS", "WeightedResults", "effect_cells", "sample_notes", "sample_pairs"]
+__all__ = ["WeightedResults"]
 
 
 Array = npt.NDArray[Any]
@@ -82,7 +63,7 @@ class WeightedResults(DesignResults):
     Attributes
     ----------
     params, bse : Series, indexed by category, or by domain and category
-        Estimated frequencies and their standard errors.
+        Estimated frequencies and their standard errors; these are nan in a domain in one unit.
     categories : Index
         Labels of the k categories.
     nobs, n_missing : int
@@ -174,58 +155,11 @@ class WeightedResults(DesignResults):
         return pd.Series(self.domains.sizes, index=self.groups if self.by else None, name="nobs")
 
     @property
-    def _domain_of(self) -> npt.NDArray[np.int64]:
-        return np.repeat(np.arange(len(self.domains.labels)), len(self.categories))
-
-    @property
     def _counted(self) -> Counted:
         g = len(self.domains.labels)
         return Counted(np.tile(self.counted.offset, g), np.tile(self.counted.scale, g))
 
-    def _sums(self, weights: Array) -> Array:
-        """Sums of category totals in each domain as linear forms, (g m, totals), weights (m, k)."""
-        forms = np.column_stack([weights, np.zeros(len(weights))])
-        return np.kron(np.eye(len(self.domains.labels)), forms)
-
-    @property
-    def _persons(self) -> Array:
-        """The number of persons of each domain as linear forms, (g, totals)."""
-        return np.kron(np.eye(len(self.domains.labels)), np.eye(len(self.categories) + 1)[-1:])
-
-    @property
-    def shares(self) -> Ratios:
-        return domain_shares(len(self.categories), len(self.domains.labels))
-
     # -- what is estimated -------------------------------------------------------------------
-
-    @names_alpha
-    def totals(self, alpha: float = 0.05) -> pd.DataFrame:
-        """Estimated numbers of persons (Horvitz-Thompson), with t intervals.
-
-        Of the persons whom those with a report stand for: who did not answer is in no total. The
-        summary has the sum of their weights, besides that of all. For numbers of the whole
-        population multiply the shares by its size, if those who did not answer are like the others.
-
-        Returns
-        -------
-        DataFrame, one row per estimate
-            "estimate", "se", "lower", "upper", in persons of the population.
-
-        Examples
-        --------
-        >>> import pandas as pd, ldpstats as ldp
-        >>> table = pd.DataFrame({"ill": ["no", "yes", "no", "no"] * 25, "w": [10.0] * 100})
-        >>> survey = ldp.Survey(table, {"ill": ldp.Observed(["no", "yes"])}, weights="w")
-        >>> survey.frequencies("ill").totals()["estimate"].to_dict()
-        {'no': 750.0, 'yes': 250.0}
-        """
-        functions = Ratios(self._sums(np.eye(len(self.categories))))
-        table = self._table(functions, self.df.to_numpy(), level(alpha), self.index)
-        # who was not seen may be there: what the interval of the share says, in persons
-        persons = (self.shares.B @ self.totals_law.estimate)[:, None]
-        unseen = (table["se"] == 0.0).to_numpy()[:, None]
-        ends = np.where(unseen, self.conf_int(alpha) * persons, table[["lower", "upper"]])
-        return table.assign(lower=ends[:, 0], upper=ends[:, 1])
 
     @names_alpha
     def mean(self, scores: Any = None, alpha: float = 0.05) -> Any:
@@ -241,7 +175,7 @@ class WeightedResults(DesignResults):
         if self.mechanism.is_open:
             raise NotAvailable("a mean over candidates: the candidates need not be all answers")
         values = checked_scores(scores, self.categories)
-        functions = Ratios(self._sums(values[None]), self._persons)
+        functions = Ratios(self._sums(values), self._persons)
         name = f"mean of {self.name}" if self.name else "mean"
         return self._by_domain(functions, level(alpha), name)
 
@@ -266,20 +200,11 @@ class WeightedResults(DesignResults):
         Series, or with domains DataFrame
             "estimate", "se" (linearised), "lower", "upper".
         """
-        alpha, k = level(alpha), len(self.categories)
-        above, below = (np.zeros((1, k)) for _ in range(2))
-        above[0, positions("numerator", numerator, self.categories)] = 1.0
-        below[0, positions("denominator", denominator, self.categories)] = 1.0
-        if one_of("method", method, ("default", "wald")) == "wald":
-            return self._by_domain(Ratios(self._sums(above), self._sums(below)), alpha, "ratio")
-        labels = self.mechanism.n_bits == 0
-        table = self._ratios(
-            (self._sums(above), self._sums(below), self._persons),
-            (self.counted.joined(above, labels), self.counted.joined(below, labels)),
-            self.domains.df,
-            alpha,
-            self.groups if self.by else ["ratio"],
-        )
+        alpha, sets = level(alpha), np.zeros((2, len(self.categories)))
+        sets[0, positions("numerator", numerator, self.categories)] = 1.0
+        sets[1, positions("denominator", denominator, self.categories)] = 1.0
+        index, disjoint = self.groups if self.by else ["ratio"], self.mechanism.n_bits == 0
+        table = self._ratio(sets, disjoint, alpha, method, index)
         return table if self.by else table.iloc[0]
 
     @names_alpha
@@ -298,7 +223,7 @@ class WeightedResults(DesignResults):
         """
         if not self.mechanism.is_open:
             raise NotAvailable("every answer is one of the categories: there are no candidates")
-        left = self._persons - self._sums(np.ones((1, len(self.categories))))
+        left = self._persons - self._sums(np.ones(len(self.categories)))
         share = self._by_domain(Ratios(left, self._persons), level(alpha), "not listed")
         ends = ["lower", "upper"]
         share[ends] = share[ends].clip(0.0, 1.0)
@@ -306,7 +231,9 @@ class WeightedResults(DesignResults):
 
     def _by_domain(self, functions: Ratios, alpha: float, name: str) -> Any:
         """A function for each domain: a Series, or with `by` a table."""
-        table = self._table(functions, self.domains.df, alpha, self.groups if self.by else [name])
+        table = self._of_totals(
+            functions, self.domains.df, alpha, self.groups if self.by else [name]
+        )
         return table if self.by else table.iloc[0]
 
     @names_alpha
@@ -344,22 +271,22 @@ class WeightedResults(DesignResults):
         NotAvailable
             If there is one domain only.
         """
-        alpha, labels, k = level(alpha), self.domains.labels, len(self.categories)
+        alpha, labels = level(alpha), self.domains.labels
         if len(labels) < 2:
             raise NotAvailable("differences need two domains, by=: there is one only")
-        pairs = compared_pairs(
-            len(labels), reference, all_pairs, lambda label: self._position("reference", label)
-        )
-        index = compared_index(labels, pairs, all_pairs, self.categories, self.by, self.name)
-        places = pair_places(pairs, k)
         V, freedom = self.linear_cov.to_numpy(), self.df.to_numpy()
-        of = np.stack(places)
-        df = satterthwaite(V[of, of], freedom[of], self.sample.df)
-        p, limits = self.linear.estimate, self._limits
+        p, se, limits = self.linear.estimate, self.linear.every_bse(), self._limits
         if one_of("method", method, ("default", "wald")) == "wald":
-            se = self.linear.every_bse()
             limits = lambda at, t: t_bounds(p[at], se[at], t)  # noqa: E731
-        return differences_table(p, V, places, df, limits, alpha, index)
+        return differences_table(
+            (labels, self.by),
+            self.categories,
+            self.name,
+            (reference, all_pairs, lambda label: self._position("reference", label)),
+            (p, V, limits),
+            lambda at: satterthwaite(V[at, at], freedom[at], self.sample.df),
+            alpha,
+        )
 
     def _position(self, name: str, label: Any) -> int:
         return group_place(name, label, self.domains.labels, self.by, "domain")
@@ -424,35 +351,36 @@ class WeightedResults(DesignResults):
 
     # -- presentation ------------------------------------------------------------------------
 
-    @names_alpha
-    def summary(self, alpha: float = 0.05, max_rows: int = 40, details: bool = False) -> Summary:
-        """The results as a statsmodels `Summary`: text (print it), `as_html()` and `as_latex()`.
+    def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
+        by = f" by {', '.join(self.by)}" if self.by else ""
+        left, right = self._sample_pairs()
+        pairs = [*design_pairs(self), *left], [*respondents_pairs(self), *right]
+        return title(self, "Weighted frequencies") + by, *pairs
 
-        Parameters
-        ----------
-        alpha : float
-            One minus the coverage of the intervals.
-        max_rows : int
-            Rows to show; the largest estimates where there are more.
-        details : bool
-            Also show how the estimate was computed, and the unconstrained one in any case.
-        """
-        alpha, max_rows = level(alpha), positive_integer("max_rows", max_rows)
-        details = boolean("details", details)
-        frame = self.summary_frame(alpha)
-        shown = largest(frame, max_rows)
-        digits, both = decimals(shown), second_shown(frame, details)
-        stubs, body = _rows(self.domains, self.categories, shown, (digits, both))
-        fit, by, facts = self, self.by, self.sample
-        left = [*design_pairs(fit), ("Estimator:", estimator_text(fit)), *sample_pairs(self)]
-        right = [
-            *respondents_pairs(fit),
-            ("Sum of weights:", f"{facts.weight_sum:,.6g}"),
-            ("Df of design:", f"{facts.df:g}"),
-        ]
-        notes, n_ungrouped = [], self.domains.n_ungrouped
-        if fit.n_missing:
-            where = " and are in a domain" if by and n_ungrouped else ""
+    def _lines(
+        self, shown: pd.DataFrame, cells: list[list[str]]
+    ) -> tuple[list[str], list[list[str]]]:
+        """The rows of each domain under its label."""
+        if not self.by:
+            return super()._lines(shown, cells)
+        stubs: list[str] = []
+        body: list[list[str]] = []
+        own = [label[:-1] for label in shown.index]
+        lines = distinct_lines(self.categories, LONGEST_LABEL)
+        places = self.categories.get_indexer(shown.index.get_level_values(-1))
+        for label, size in zip(self.domains.labels, self.domains.sizes, strict=True):
+            rows = [i for i, one in enumerate(own) if one == tuple(label)]
+            if rows:
+                stubs.append(f"{', '.join(map(str, label))} (n = {size})")
+                body.append([""] * len(cells[0]))
+                stubs += [f"  {lines[places[i]]}" for i in rows]
+                body += [cells[i] for i in rows]
+        return stubs, body
+
+    def _interval_notes(self, *of: Any) -> list[str]:
+        notes, n_ungrouped = super()._interval_notes(*of), self.domains.n_ungrouped
+        if self.n_missing:
+            where = " and are in a domain" if self.by and n_ungrouped else ""
             persons = float((self._persons @ self.totals_law.estimate).sum())
             notes.append(
                 f"Totals are of those who answered{where}: the sum of their weights is "
@@ -464,21 +392,10 @@ class WeightedResults(DesignResults):
             test = self.test_equal()
             words = f"{test.method}): {pvalue_words(test.pvalue)}"
             notes.append(f"Same distribution in all domains ({words}.")
-        return SummaryTable(
-            title=title(fit, "Weighted frequencies") + (f" by {', '.join(by)}" if by else ""),
-            header=header(left, right, fit if details else None),
-            columns=[*estimate_columns(alpha, both), *EFFECT_COLUMNS],
-            stubs=stubs,
-            body=body,
-            notes=[
-                *sample_notes(self, frame, alpha, second_words(frame, both, digits)),
-                *rest_notes(len(shown), len(frame)),
-                *notes,
-                *protection_notes(fit),
-                *([] if by else resolution_notes(fit)),
-                *closing_notes(fit, 1.0),
-            ],
-        ).layout()
+        return notes
+
+    def _notes(self, frame: pd.DataFrame) -> list[str]:
+        return [*([] if self.by else resolution_notes(self)), *super()._notes(frame)]
 
     @names_alpha
     def plot(  # type: ignore[override]  # another kind of plot
@@ -548,102 +465,3 @@ class WeightedResults(DesignResults):
         check_counted(results.counted, k)
         check_shapes({"channel": (results.domains.channel, (g * k,))})
         return results
-
-
-# -- The summary, and its parts that weighted tables have too -------------------------------------
-
-
-EFFECT_COLUMNS = ("deff design", "deff privacy")  # the two factors of the design effect
-
-
-def _rows(
-    domains: Domains, categories: pd.Index[Any], shown: pd.DataFrame, how: tuple[int, bool]
-) -> tuple[list[str], list[list[str]]]:
-    """Stubs and cells; with domains each under its label."""
-    cells = [
-        row + effects
-        for row, effects in zip(estimate_cells(shown, *how), effect_cells(shown), strict=True)
-    ]
-    if not domains.by:
-        return distinct_lines(shown.index, LONGEST_LABEL), cells
-    stubs: list[str] = []
-    body: list[list[str]] = []
-    own = [label[:-1] for label in shown.index]
-    lines = distinct_lines(categories, LONGEST_LABEL)
-    names = [lines[place] for place in categories.get_indexer(shown.index.get_level_values(-1))]
-    for label, size in zip(domains.labels, domains.sizes, strict=True):
-        rows = [i for i, one in enumerate(own) if one == tuple(label)]
-        if rows:
-            stubs.append(f"{', '.join(map(str, label))} (n = {size})")
-            body.append([""] * len(cells[0]))
-            stubs += [f"  {names[i]}" for i in rows]
-            body += [cells[i] for i in rows]
-    return stubs, body
-
-
-def effect_cells(frame: pd.DataFrame) -> list[list[str]]:
-    """The cells below `EFFECT_COLUMNS`."""
-    return [figures(row, 2) for row in frame[["deff_design", "deff_privacy"]].to_numpy()]
-
-
-def sample_pairs(results: DesignResults) -> list[Pair]:
-    """How the sample was drawn."""
-    facts = results.sample
-    pairs = [("Design:", facts.design), ("Variance:", facts.variance)]
-    if facts.n_units:
-        units = f"{facts.n_units} in {facts.n_strata} " + (
-            "strata" if facts.n_strata > 1 else "stratum"
-        )
-        pairs.append(("Units:", units))
-    return pairs
-
-
-def sample_notes(
-    results: DesignResults, frame: pd.DataFrame, alpha: float, source: str
-) -> list[str]:
-    """What intervals are, and what the design effects say."""
-    df = results.df.to_numpy()
-    cut = ", cut to [0, 1]" if touch_ends(frame) else ""
-    law = f"{results.intervals}, t quantiles"
-    kind = (
-        f"{100 * (1 - alpha):.4g}% {law} with {_range(*np.maximum([df.min(), df.max()], 1.0))} df"
-    )
-    kind += " of each domain" * bool(results.domains.by)
-    notes = [f"Intervals: {kind}{cut}{source}."]
-    notes.append(
-        "deff design: variance without noise over that of a simple random sample; deff privacy: "
-        "variance over that without noise."
-    )
-    inner = (frame["lower"] > 0.0) & (frame["upper"] < 1.0)  # of others it is mostly chance
-    known = frame["effective_n"][inner].dropna()
-    if len(known):
-        low, high = known.min(), known.max()
-        notes.append(
-            f"Effective sample size: {_range(low, high)} true answers of a simple random sample."
-        )
-    # a variance on so many degrees of freedom has a relative standard error of sqrt(2 / df)
-    spread = frame["deff_privacy"] * np.sqrt(2.0 / np.maximum(frame["df"], 1.0))
-    doubtful = int(((frame["deff_privacy"] > 2.0) & (spread > 0.5)).sum())
-    if frame["deff_design"].isna().any():
-        notes.append(
-            "NOTE: -: not estimable, as the noise leaves no variance for the design, or the "
-            "estimate is not between 0 and 1."
-        )
-    if doubtful:
-        whose = f"those of {count_of(doubtful, 'estimate')}" if doubtful < len(frame) else "both"
-        notes.append(
-            "NOTE: where the noise has most of the variance, deff design and deff privacy are "
-            f"rough, here {whose}; their product is not."
-        )
-    if np.any(df < 1.0):
-        notes.append(
-            "WARNING: a domain lies in a single unit of each stratum, which shows little or "
-            "nothing of its variance: its intervals are for one df."
-        )
-    return notes
-
-
-def _range(low: float, high: float) -> str:
-    """Two numbers without decimals, or one if they are alike."""
-    ends = dict.fromkeys(f"{end:,.0f}" for end in (low, high))
-    return " to ".join(ends)

@@ -5,7 +5,7 @@ The totals are those of a b cells, a rows, b columns, and the number of persons.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,295 +13,51 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import boolean, level, listed, one_of, positive_integer
+from ldpstats.arguments import level, listed, one_of
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.boundary import edge_normal
-from ldpstats.inference.designs.linearisation import (
-    Ratios,
-    Sample,
-    Scores,
-    Totals,
-    checked,
-    degrees_of_freedom,
-)
+from ldpstats.inference.designs.linearisation import Ratios, checked
 from ldpstats.inference.designs.tests import (
     METHODS,
     Counted,
-    RaoScott,
-    at_observed,
     critical,
-    independence,
-    metric,
     normal_level,
     paired,
     ratio_bounds,
     t_bounds,
 )
-from ldpstats.inference.tables import effects
-from ldpstats.inference.tables.ratio import Effect
 from ldpstats.inference.tests import TestResult
-from ldpstats.labels import position, two_positions
-from ldpstats.likelihood.joint import Decoding, decode, pair_noise, pair_table, report_covariance
-from ldpstats.models.association.estimates import z_values
-from ldpstats.models.association.results import cell_stubs, names_in_turn
+from ldpstats.labels import position
+from ldpstats.models.association.results import TableResults, names_in_turn
 from ldpstats.models.layout import (
-    SummaryTable,
-    closing_notes,
-    decimals,
+    Pair,
     epsilon_text,
-    estimate_cells,
-    estimate_columns,
-    estimator_text,
-    header,
-    largest,
     names_alpha,
     one_line,
-    protection_notes,
     pvalue_words,
-    rest_notes,
-    second_shown,
-    second_words,
 )
-from ldpstats.models.plots import title_text
-from ldpstats.models.results import compared_index, compared_pairs, missing_notes
 from ldpstats.models.weighted.estimates import (
     Dependence,
     DesignResults,
     Limits,
-    SampleFacts,
-    channel_factor,
     check_counted,
     check_estimates,
     check_shapes,
     differences_table,
-    domains_of,
-    linear_fit,
-    linear_totals,
-    pair_places,
 )
-from ldpstats.models.weighted.model import refuse_unlisted
-from ldpstats.models.weighted.results import (
-    EFFECT_COLUMNS,
-    effect_cells,
-    sample_notes,
-    sample_pairs,
-)
-from ldpstats.reports.joint import JointCounts
-from ldpstats.reports.single import Reports
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from statsmodels.iolib.summary import Summary
+    pass
 
-__all__ = ["CrossedVariable", "WeightedCrossing", "WeightedTable"]
+__all__ = ["WeightedTable"]
 
 
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
 
-_MOST_CELLS = 2000  # whose covariance matrix takes 32 MB
-_MOST_NUMBERS = 50_000_000  # of decoded pairs, 400 MB
-
 
 @dataclass(frozen=True, eq=False)
-class CrossedVariable:
-    """One of the two variables."""
-
-    name: str
-    reports: Reports  # of the cells that have one
-    at: Codes  # (c,) the report of each cell; -1 where its respondents gave none
-    candidates: Any = None  # for mechanisms with an open alphabet
-
-    @cached_property
-    def labels(self) -> pd.Index[Any]:
-        """Labels of the categories or candidates."""
-        found: pd.Index[Any] = self.reports.mechanism.labels(self.candidates)
-        return found
-
-    def decoded(self, weights: Array) -> tuple[Decoding, Codes]:
-        """The reports of cells of these weights, (c,), and the place of each cell's among them."""
-        there = self.at >= 0
-        own = np.bincount(self.at[there], weights[there], len(self.reports))
-        decoding = decode(self.reports, own, self.candidates)
-        return decoding, np.append(decoding.place, -1)[self.at]
-
-    @property
-    def channel(self) -> Array | None:
-        """The channel where reports are labels, as many as categories; else None."""
-        mechanism = self.reports.mechanism
-        one_law = not mechanism.n_bits and self.reports.cohort is None
-        if not one_law or mechanism.n_outputs != len(self.labels):
-            return None
-        return np.asarray(mechanism.channel(self.candidates).matrix())
-
-
-@dataclass(frozen=True, eq=False)
-class WeightedCrossing:
-    """Two variables of a complex sample of c cells."""
-
-    sample: Sample
-    facts: SampleFacts  # the sample in words and numbers
-    variables: tuple[CrossedVariable, CrossedVariable]
-    inside: npt.NDArray[np.bool_]  # (c,) in the domain; others have no reports to offer
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Categories of both variables."""
-        first, second = self.variables
-        return len(first.labels), len(second.labels)
-
-    @cached_property
-    def there(self) -> npt.NDArray[np.bool_]:
-        """Cells of the domain that have both reports."""
-        first, second = self.variables
-        return np.asarray(self.inside & (first.at >= 0) & (second.at >= 0))
-
-    @property
-    def nobs(self) -> int:
-        """Respondents of the domain with both reports."""
-        return int(self.sample.n[self.there].sum())
-
-    def fit(self) -> WeightedTable:
-        """Estimate the table, if reports are independent and candidates are all answers."""
-        a, b = self.shape
-        if a * b > _MOST_CELLS:
-            raise NotAvailable(
-                f"the covariance of {a} x {b} cells was not computed: pass candidates= with fewer "
-                f"categories, and other=True, so that there are {_MOST_CELLS} cells at most"
-            )
-        parts = [one.reports[one.at[self.there]] for one in self.variables]
-        if JointCounts(parts, np.ones(len(parts[0]), dtype=np.int64)).shared_cohorts:
-            raise NotAvailable(
-                "a weighted table of variables that share cohorts: give each question cohorts of "
-                "its own, or leave the design out"
-            )
-        totals, free = self.totals(self.sample), self.sample.without_corrections()
-        again = totals if free is self.sample else self.totals(free)
-        first, second = (decoding for decoding, _ in self._decoded)
-        m = len(totals.estimate)
-        places = slice(a * b, a * b + a), slice(a * b + a, m - 1)
-        for one, decoding, own in zip(self.variables, (first, second), places, strict=True):
-            if decoding.is_open:
-                rest = np.eye(m)[-1:]
-                rest[0, own] = -1.0
-                refuse_unlisted(one.name, totals.of(Ratios(rest, np.eye(m)[-1:])))
-        shares, n = totals.of(_cell_shares(a, b)), self.sample.n
-        p = shares.value
-        P = p.reshape(a, b)
-        at = np.concatenate([p, P.sum(axis=1), P.sum(axis=0), [1.0]])
-        channel = channel_factor(p, np.diagonal(pair_noise(at, first, second))[: p.size])
-        missing = int(n[self.inside & ~self.there].sum())
-        inside = np.where(self.there, 0, -1)
-        mechanisms = [one.reports.mechanism for one in self.variables]
-        results = WeightedTable(
-            **vars(linear_fit(shares, mechanisms, self.nobs, missing)),
-            totals_law=totals,
-            sample=self.facts,
-            domains=domains_of(self.sample, inside, shares, channel),
-            labels=tuple(one.labels for one in self.variables),
-            listed=tuple(
-                one.name
-                for one, decoding in zip(self.variables, (first, second), strict=True)
-                if decoding.is_open
-            ),
-            names=tuple(one.name for one in self.variables),
-            lacking=tuple(int(n[self.inside & (one.at < 0)].sum()) for one in self.variables),
-            unprotected=tuple(v.name for v in self.variables if v.reports.mechanism.unprotected),
-            dependence=self.dependence(again),
-            counted=(Counted.by(first), Counted.by(second)),
-        )
-        results.warn_of_unknown()
-        return results
-
-    # -- totals ------------------------------------------------------------------------------
-
-    @cached_property
-    def _decoded(self) -> list[tuple[Decoding, Codes]]:
-        weights = np.where(self.there, self.sample.w, 0.0)
-        return [one.decoded(weights) for one in self.variables]
-
-    @cached_property
-    def scores(self) -> Scores:
-        """What each respondent adds to the totals of `pair_table`."""
-        (first, left), (second, right) = self._decoded
-        code = left[self.there] * len(second.phi) + right[self.there]
-        pairs, place = np.unique(code, return_inverse=True)
-        if len(pairs) * (first.k + 1) * (second.k + 1) > _MOST_NUMBERS:
-            raise NotAvailable(
-                f"{len(pairs)} different pairs of reports times {first.k} x {second.k} cells are "
-                "too many for a weighted table: pass candidates= with fewer categories"
-            )
-        at = np.full(self.there.shape, -1, dtype=np.int64)
-        at[self.there] = place
-        i, j = np.divmod(pairs, len(second.phi))
-        table = pair_table(first.phi[i], second.phi[j])
-        return Scores(((at, table),), np.where(self.there, 0, -1))
-
-    def noise(self, weights: Array) -> Array:
-        """Randomisation covariance of the totals, where squared weights are `weights`, (c,)."""
-        (first, left), (second, right) = self._decoded
-        at = []  # the law of the randomisation of each cell
-        for one, place in ((first, left), (second, right)):
-            number = np.zeros(len(one.phi), dtype=np.int64)
-            for i, (rows, _) in enumerate(one.laws):
-                number[rows] = i
-            at.append(number[place])
-        covariance: Any = 0.0
-        for i, (_, own) in enumerate(first.laws):
-            for j, (_, other) in enumerate(second.laws):
-                both = self.there & (at[0] == i) & (at[1] == j)
-                if both.any():
-                    totals = self.scores.total(np.where(both, weights, 0.0))
-                    covariance = covariance + pair_noise(totals, own, other)
-        return np.asarray(covariance)
-
-    def totals(self, sample: Sample) -> Totals:
-        """The totals in a sample of the same cells."""
-        return linear_totals(sample, self.scores, self.noise)
-
-    # -- records -----------------------------------------------------------------------------
-
-    def dependence(self, totals: Totals) -> Dependence:
-        """Pearson's statistic of independence, or why there is none."""
-        (a, b), T = self.shape, totals.estimate
-        margins = T[a * b : a * b + a] / T[-1], T[a * b + a : -1] / T[-1]
-        n = float(self.nobs)
-        nu = degrees_of_freedom(self.sample.without_corrections(), self.there)
-        channels = [one.channel for one in self.variables]
-        observed: RaoScott | None = None
-        try:
-            first, second = (
-                metric(report_covariance(decoding, p), not decoding.is_open)
-                for (decoding, _), p in zip(self._decoded, margins, strict=True)
-            )
-            null = independence(totals, self.shape, (first, second), n, nu)
-        except NotAvailable as error:
-            return Dependence(None, None, str(error))
-        if channels[0] is not None and channels[1] is not None:
-            try:
-                observed = at_observed(null, totals, (channels[0], channels[1]), n)
-            except NotAvailable as error:
-                return Dependence(null, None, str(error))
-        return Dependence(null, observed, "reports are not labels, as many as categories")
-
-
-def _cell_shares(a: int, b: int) -> Ratios:
-    """Shares of the cells, of totals of a b cells, a rows, b columns and persons."""
-    cells, *_, persons = _total_forms(a, b)
-    return Ratios(cells, persons.repeat(len(cells), axis=0))
-
-
-def _total_forms(a: int, b: int) -> tuple[Array, Array, Array, Array]:
-    ends = [a * b, a * b + a, a * b + a + b]
-    cells, rows, columns, persons = np.split(np.eye(ends[-1] + 1), ends)
-    return cells, rows, columns, persons
-
-
-# -- Its results ----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class WeightedTable(DesignResults):
+class WeightedTable(TableResults, DesignResults):
     """Weighted joint distribution of two privatised variables in a complex sample.
 
     `params` are shares of the population that the weights stand for, of the respondents with both
@@ -314,7 +70,7 @@ class WeightedTable(DesignResults):
     table : DataFrame, shape (a, b)
         The estimated shares; the first variable in rows, no margins.
     params, bse : Series, indexed by cell
-        The same in a row for each cell, and their standard errors.
+        The same in a row for each cell, and their standard errors; nan if all are in one unit.
     names : tuple of str
         Names of the variables.
     labels : tuple of Index
@@ -341,7 +97,7 @@ class WeightedTable(DesignResults):
     totals, margins, conditional, differences, ratio
         Numbers of persons, distributions of one variable, in all or given the other, and their
         differences and ratios, with intervals.
-    odds_ratio, cramers_v, departures
+    odds_ratio, risk_difference, risk_ratio, cramers_v, departures
         Sizes of the association.
     test_independence
         Rao-Scott and Wald tests.
@@ -365,11 +121,7 @@ class WeightedTable(DesignResults):
     (1.0, 19.0)
     """
 
-    labels: tuple[pd.Index[Any], ...]
-    names: tuple[str, ...]
-    unprotected: tuple[str, ...]
     counted: tuple[Counted, ...]  # of each variable alone
-    lacking: tuple[int, ...]
     dependence: Dependence
     listed: tuple[str, ...] = ()
 
@@ -381,48 +133,16 @@ class WeightedTable(DesignResults):
     )
 
     def __repr__(self) -> str:
-        a, b = self._shape
+        a, b = self.sizes
         names = " x ".join(self.names)
         return f"WeightedTable({self.method}, {names}: {a} x {b}, n={self.nobs})"
-
-    @cached_property
-    def index(self) -> pd.Index[Any]:
-        """One entry per cell, row-major."""
-        return pd.MultiIndex.from_product(self.labels, names=self.names)
-
-    @property
-    def _shape(self) -> tuple[int, int]:
-        first, second = self.labels
-        return len(first), len(second)
-
-    @property
-    def _domain_of(self) -> npt.NDArray[np.int64]:
-        return np.zeros(len(self.index), dtype=np.int64)
-
-    @property
-    def table(self) -> pd.DataFrame:
-        """Estimated shares of the cells."""
-        return self._grid(self.fitted.estimate)
-
-    @property
-    def bse_table(self) -> pd.DataFrame:
-        """Standard errors of `table`."""
-        return self._grid(self.fitted.every_bse())
-
-    def _grid(self, values: Array) -> pd.DataFrame:
-        rows, columns = (
-            own.rename(name) for own, name in zip(self.labels, self.names, strict=True)
-        )
-        return pd.DataFrame(values.reshape(self._shape), index=rows, columns=columns)
 
     @property
     def _forms(self) -> tuple[Array, Array, Array, Array]:
         """Cells, rows, columns and persons as linear forms of the totals."""
-        return _total_forms(*self._shape)
-
-    @property
-    def shares(self) -> Ratios:
-        return _cell_shares(*self._shape)
+        (a, b), m = self.sizes, len(self.totals_law.estimate)
+        cells, rows, columns, persons = np.split(np.eye(m), [a * b, a * b + a, m - 1])
+        return cells, rows, columns, persons
 
     @property
     def _freedom(self) -> float:
@@ -446,11 +166,6 @@ class WeightedTable(DesignResults):
     # -- what is estimated -------------------------------------------------------------------
 
     @names_alpha
-    def totals(self, alpha: float = 0.05) -> pd.DataFrame:
-        """Estimated numbers of persons in the cells: "estimate", "se", "lower", "upper"."""
-        return self._table(Ratios(self._forms[0]), self._freedom, level(alpha), self.index)
-
-    @names_alpha
     def margins(self, alpha: float = 0.05) -> dict[str, pd.DataFrame]:
         """The distribution of each variable alone, among respondents with both answers.
 
@@ -466,7 +181,7 @@ class WeightedTable(DesignResults):
             self.names, own, self.labels, self.counted, strict=True
         ):
             functions = Ratios(forms, persons.repeat(len(forms), axis=0))
-            table = self._table(functions, self._freedom, alpha, labels.rename(name))
+            table = self._of_totals(functions, self._freedom, alpha, labels.rename(name))
             p, se = table["estimate"].to_numpy(), table["se"].to_numpy()
             if not self._unknown.any():
                 t, n = (np.full(p.shape, value) for value in (self._t(alpha), self._effective))
@@ -527,8 +242,8 @@ class WeightedTable(DesignResults):
     def _conditionals(self, axis: int, method: str) -> tuple[Array, Array, Limits]:
         """Shares given a variable, their covariance, nan where unknown, and their limits."""
         default = one_of("method", method, ("default", "wald")) == "default"
-        T, b = self.totals_law.estimate, self._shape[1 - axis]
-        places = np.arange(len(self.index)).reshape(self._shape)
+        T, b = self.totals_law.estimate, self.sizes[1 - axis]
+        places = np.arange(len(self.index)).reshape(self.sizes)
         cells = (places if axis == 0 else places.T).reshape(-1)  # the given variable first
         forms, margins, persons = self._forms[0], self._forms[1 + axis], self._forms[-1]
         rows, defined = Ratios(forms[cells], margins.repeat(b, axis=0)).defined(T)
@@ -602,15 +317,15 @@ class WeightedTable(DesignResults):
         by, name = (self.names[v] for v in (axis, 1 - axis))
         if len(own) < 2:
             raise NotAvailable(f"differences need two categories: {by} has one only")
-        pairs = compared_pairs(
-            len(own), reference, all_pairs, lambda label: self._place("reference", axis, label)
+        return differences_table(
+            (tuple((label,) for label in own), (by,)),
+            other,
+            name,
+            (reference, all_pairs, lambda label: self._place("reference", axis, label)),
+            self._conditionals(axis, method),
+            lambda at: np.full(at.shape[1], self._freedom),
+            alpha,
         )
-        labels = [(label,) for label in own]
-        index = compared_index(labels, pairs, all_pairs, other, (by,), name)
-        places = pair_places(pairs, len(other))
-        value, V, limits = self._conditionals(axis, method)
-        df = np.full(len(places[0]), self._freedom)
-        return differences_table(value, V, places, df, limits, alpha, index)
 
     @names_alpha
     def ratio(
@@ -632,21 +347,11 @@ class WeightedTable(DesignResults):
         Series
             "estimate", "se", "lower", "upper".
         """
-        alpha, (cells, *_, persons) = level(alpha), self._forms
-        sets = np.zeros((2, 1, len(cells)))
-        for one, name, given in zip(
-            sets, ("numerator", "denominator"), (numerator, denominator), strict=True
-        ):
-            one[0, self._cells(name, given)] = 1.0
-        above, below = (one @ cells for one in sets)
-        if one_of("method", method, ("default", "wald")) == "wald":
-            table = self._table(Ratios(above, below), self._freedom, alpha, ["ratio"])
-        else:
-            observed = len(self.unprotected) == 2
-            counted, other = (self._counted.joined(one, observed) for one in sets)
-            forms = (above, below, persons)
-            table = self._ratios(forms, (counted, other), self._freedom, alpha, ["ratio"])
-        row: pd.Series[float] = table.iloc[0]
+        alpha, sets = level(alpha), np.zeros((2, len(self.index)))
+        sets[0, self._cells("numerator", numerator)] = 1.0
+        sets[1, self._cells("denominator", denominator)] = 1.0
+        observed = len(self.unprotected) == 2
+        row: pd.Series[float] = self._ratio(sets, observed, alpha, method, ["ratio"]).iloc[0]
         return row
 
     def _cells(self, name: str, given: Any) -> list[int]:
@@ -658,61 +363,25 @@ class WeightedTable(DesignResults):
             if not isinstance(cell, tuple) or len(cell) != 2:
                 raise InvalidArgument(name, given, remedy)
             i, j = (self._place(name, v, label) for v, label in enumerate(cell))
-            places.append(i * self._shape[1] + j)
+            places.append(i * self.sizes[1] + j)
         if not places or len(set(places)) < len(places):
             raise InvalidArgument(name, given, remedy)
         return places
 
     def _place(self, name: str, axis: int, label: Any) -> int:
-        return position(name, label, self.labels[axis], self._remedy(axis))
-
-    def _remedy(self, axis: int) -> str:
-        return f"is no category of {self.names[axis]}: {list(self.labels[axis])}"
+        known = self.labels[axis]
+        return position(name, label, known, f"is no category of {self.names[axis]}: {list(known)}")
 
     # -- association -------------------------------------------------------------------------
 
-    @names_alpha
-    def odds_ratio(self, rows: Any, columns: Any, alpha: float = 0.05) -> Effect:
-        """Odds of the first of two `columns` against the second, in the first row over the second.
+    def _normal(self, alpha: float) -> float:
+        return float(normal_level(np.array(self._freedom), level(alpha)))
 
-        As `AssociationResults.odds_ratio`, with the covariance of the design and t quantiles.
-
-        Parameters
-        ----------
-        rows, columns : sequence of two labels
-        alpha : float
-            One minus the coverage of the set.
-        """
-        i, j = (
-            two_positions(name, given, own, self._remedy(axis))
-            for axis, (name, given, own) in enumerate(
-                zip(("rows", "columns"), (rows, columns), self.labels, strict=True)
-            )
-        )
-        normal = self._as_normal(level(alpha))
-        return replace(
-            effects.odds_ratio(self.table, self.linear.known(), i, j, normal), alpha=alpha
-        )
-
-    @names_alpha
-    def cramers_v(self, alpha: float = 0.05) -> Effect:
-        """Cramer's V, freed of the bias that design and noise give it.
-
-        As `AssociationResults.cramers_v`, with the covariance of the design and t quantiles; the
-        lower end is above 0 exactly where `test_independence()` rejects at level `alpha`.
-        """
-        V, normal, null = self.linear.known(), self._as_normal(level(alpha)), self.dependence.null
-        p = None
-        if null is not None and null.is_testable:
-            p = self._as_normal(float(np.clip(self.test_independence().pvalue, 1e-300, 1 - 1e-9)))
-        return replace(effects.cramers_v(self.table, V, normal, p), alpha=alpha)
-
-    def _as_normal(self, alpha: float) -> float:
-        return float(normal_level(np.array(self._freedom), alpha))
-
-    def departures(self) -> pd.DataFrame:
-        """Departures from independence, p_ij - r_i c_j, in standard errors."""
-        return self._grid(z_values(*effects.departures(self.table, self.linear.known())))
+    def _independence_pvalue(self) -> float | None:
+        null = self.dependence.null
+        if null is None or not null.is_testable:
+            return None
+        return self._normal(float(np.clip(self.test_independence().pvalue, 1e-300, 1 - 1e-9)))
 
     def test_independence(self, method: str = "unbiased", effects: str = "null") -> TestResult:
         """Test that the variables are independent in what the population was drawn from.
@@ -767,47 +436,24 @@ class WeightedTable(DesignResults):
 
     # -- presentation ------------------------------------------------------------------------
 
-    @property
-    def _subject(self) -> str:
-        return " x ".join(self.names)
-
-    def _facts(self) -> dict[str, Any]:
-        return super()._facts() | {"name": self._subject}
-
-    @names_alpha
-    def summary(self, alpha: float = 0.05, max_rows: int = 40, details: bool = False) -> Summary:
-        """The results as a statsmodels `Summary`: text (print it), `as_html()` and `as_latex()`.
-
-        Parameters
-        ----------
-        alpha : float
-            One minus the coverage of the intervals.
-        max_rows : int
-            Cells to show; the largest estimates where there are more.
-        details : bool
-            Also show how the estimate was computed.
-        """
-        alpha, max_rows = level(alpha), positive_integer("max_rows", max_rows)
-        null, details = self.dependence.null, boolean("details", details)
-        test = self.test_independence() if null is not None and null.is_testable else None
-        frame, fit, facts, names = self.summary_frame(alpha), self, self.sample, self.names
-        shown = largest(frame, max_rows)
-        digits, both = decimals(shown), second_shown(frame, details)
-        cells = zip(estimate_cells(shown, digits, both), effect_cells(shown), strict=True)
-        sources = zip(names, fit.sources, strict=True)
-        left = [(f"{one_line(name, 20)}:", source) for name, source in sources]
-        left += [("Estimator:", estimator_text(fit)), *sample_pairs(self)]
+    def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
+        left, right = self._sample_pairs()
+        sources = zip(self.names, self.sources, strict=True)
+        left = [*((f"{one_line(name, 20)}:", source) for name, source in sources), *left]
         right = [
-            ("No. Respondents:", str(fit.nobs)),
-            ("Missing:", str(fit.n_missing)),
-            ("Epsilon, all (nats):", epsilon_text(fit.epsilon)),
-            ("Sum of weights:", f"{facts.weight_sum:,.6g}"),
-            ("Df of design:", f"{facts.df:g}"),
+            ("No. Respondents:", str(self.nobs)),
+            ("Missing:", str(self.n_missing)),
+            ("Epsilon, all (nats):", epsilon_text(self.epsilon)),
+            *right,
         ]
         if self.unprotected:
             right.append(("Not protected:", one_line(", ".join(self.unprotected), 40)))
-        notes = []
-        if test is not None:
+        return f"Weighted joint distribution of {names_in_turn(self.names)}", left, right
+
+    def _interval_notes(self, *of: Any) -> list[str]:
+        notes, null = super()._interval_notes(*of), self.dependence.null
+        if null is not None and null.is_testable:
+            test = self.test_independence()
             df = test.df
             words = ", ".join(f"{one:g}" for one in df) if isinstance(df, tuple) else df
             notes.append(
@@ -816,51 +462,7 @@ class WeightedTable(DesignResults):
             )
         for name in self.listed:
             notes.append(f"NOTE: the candidates of {name} are taken for all answers.")
-        return SummaryTable(
-            title=f"Weighted joint distribution of {names_in_turn(names)}",
-            header=header(left, right, fit if details else None),
-            columns=[*estimate_columns(alpha, both), *EFFECT_COLUMNS],
-            stubs=cell_stubs(shown.index),
-            body=[row + effects for row, effects in cells],
-            notes=[
-                *missing_notes(fit.nobs, fit.n_missing, names, self.lacking),
-                *sample_notes(self, frame, alpha, second_words(frame, both, digits)),
-                *rest_notes(len(shown), len(frame)),
-                *notes,
-                *protection_notes(fit),
-                *closing_notes(fit, 1.0),
-            ],
-        ).layout()
-
-    @names_alpha
-    def plot(  # type: ignore[override]  # another kind of plot
-        self,
-        kind: str = "heatmap",
-        ax: Axes | None = None,
-        alpha: float = 0.05,
-        title: str | None = None,
-    ) -> Axes:
-        """Draw the table with its uncertainty.
-
-        Parameters
-        ----------
-        kind : {"heatmap", "departures"}
-            Cells with their intervals; or coloured by departures from independence in standard
-            errors.
-        ax : matplotlib Axes, optional
-        alpha : float
-            One minus the coverage of the intervals.
-        title : str, optional
-            "" for none; by default the variables and the number of respondents.
-        """
-        kind = one_of("kind", kind, ("heatmap", "departures"))
-        bounds = self.conf_int(level(alpha))
-        words = title_text(title, f"{self.names[0]} and {self.names[1]}, n = {self.nobs:,}")
-        low, high = (self._grid(bounds[end].to_numpy()) for end in ("lower", "upper"))
-        z = self.departures() if kind == "departures" else None
-        from ldpstats.models.association.presentation import plot_heat_map
-
-        return plot_heat_map(self.table, low, high, ax, words, z)
+        return notes
 
     # -- storage -----------------------------------------------------------------------------
 

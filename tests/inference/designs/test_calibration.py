@@ -81,9 +81,8 @@ def test_residuals_are_derivatives() -> None:
         steps: list[Step] = []
         sums = np.bincount(at, w)
         for own in (first, second):
-            solved = calibrate(sums, own, Linear())
-            steps.append(Step(own, Linear(), solved))
-            sums = sums * solved.factors
+            steps.append(calibrate(sums, own, Linear()))
+            sums = sums * steps[-1].factors
         return calibrated_sample(Sample((stage,), np.ones(120), w, w**2), at, steps)
 
     sample = made(w)
@@ -104,12 +103,12 @@ def test_replicates_reach_the_totals_and_name_those_that_cannot() -> None:
     d, margins = random_margins(rng)
     weights = d[:, None] * rng.uniform(0.5, 1.5, (len(d), 6))
     solved = calibrate(d, margins, Raking())
-    found = calibrate_replicates(weights, margins, Raking(), solved.multipliers)
+    found = calibrate_replicates(weights, solved)
     reached = margins.indicators.T @ (weights * found)
     np.testing.assert_allclose(reached, np.tile(margins.targets[:, None], 6), rtol=1e-12)
     weights[margins.codes[:, 2] == 1, 3] = 0.0
     with pytest.raises(ldp.NotAvailable, match=r"replicate 4 of 6 .*'c 1'.*no respondent"):
-        calibrate_replicates(weights, margins, Raking(), solved.multipliers)
+        calibrate_replicates(weights, solved)
 
 
 def two_by_two(first: tuple[float, float], second: tuple[float, float]) -> Margins:

@@ -11,12 +11,12 @@ import pytest
 from scipy.stats import t as student
 from simulate import near, repeat
 
+import ldpstats as ldp
 from ldpstats.inference.designs.calibration import (
     Distance,
     Logit,
     Margins,
     Raking,
-    Step,
     calibrate,
     calibrated_sample,
 )
@@ -27,14 +27,11 @@ from ldpstats.inference.designs.linearisation import (
     Stage,
     degrees_of_freedom,
     estimated_totals,
-    missed_noise,
 )
 from ldpstats.likelihood.joint import decode
-from ldpstats.mechanisms import KRR
-from ldpstats.reports.single import Reports
 
 K, DRAWN, EXISTING = 3, np.array([120.0, 150.0, 210.0]), np.array([600.0, 500.0, 300.0])
-KRR3 = KRR(K, epsilon=3.0)
+KRR3 = ldp.KRR(K, epsilon=3.0)
 SHARES = Ratios(np.eye(K + 1)[:K], np.array([[0.0] * K + [1.0]] * K))
 STRATUM = np.repeat(np.arange(3), EXISTING.astype(int))
 
@@ -74,9 +71,9 @@ def test_coverage_and_variance(distance: Distance, replications: Callable[..., i
             [rng.choice(np.flatnonzero(STRATUM == h), int(DRAWN[h]), False) for h in range(3)]
         )
         at = cell[rows]
-        solved = calibrate(np.bincount(at, w, len(margins.codes)), margins, distance)
-        sample = calibrated_sample(base, at, [Step(margins, distance, solved)])
-        found = decode(Reports(KRR3.privatize(answers[rows], rng).y, KRR3))
+        step = calibrate(np.bincount(at, w, len(margins.codes)), margins, distance)
+        sample = calibrated_sample(base, at, [step])
+        found = decode(ldp.Reports(KRR3.privatize(answers[rows], rng).y, KRR3))
         table = np.column_stack([found.phi, np.ones(len(found.phi))])
         said: dict[str, list[Any]] = {"p": [], "v": [], "given": [], "held": []}
         for inside in (np.full(len(rows), True), domain[rows]):
@@ -88,14 +85,14 @@ def test_coverage_and_variance(distance: Distance, replications: Callable[..., i
                 made[:K, :K] = found.noise(total[:K], float(total[K]))
                 return made
 
-            given = noise(sample.w2), noise(sample.w2 * missed_noise(sample))
-            law = estimated_totals(sample, scores, *given).of(SHARES)
-            plain = estimated_totals(replace(sample, calibration=None), scores, *given).of(SHARES)
+            law = estimated_totals(sample, scores, noise).of(SHARES)
+            plain = estimated_totals(replace(sample, residuals=None), scores, noise).of(SHARES)
             v = np.diagonal(law.covariance)
             said["p"].extend(law.value)
             said["v"].extend(v)
             said["given"].extend(np.diagonal(plain.covariance))
-            reach = student.isf(0.025, degrees_of_freedom(sample, inside)) * np.sqrt(v)
+            df = degrees_of_freedom(sample, np.where(inside, 0, -1))
+            reach = student.isf(0.025, df) * np.sqrt(v)
             said["held"].extend(np.abs(law.value - truth[len(said["held"]) :][:K]) <= reach)
         return said
 

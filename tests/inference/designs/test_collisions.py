@@ -40,11 +40,11 @@ def test_without_a_design_collisions_are_those_of_the_unweighted_estimate(name):
     reports = mechanism.privatize(rng.choice(words, n), rng)
     sample = sampled(np.arange(n), np.zeros(n, int), np.full(n, 3.0))
     decoded = decode(reports, sample.w, words[:4])
-    found = collisions(sample, np.arange(n), decoded)
+    found = collisions(sample, decoded.place, decoded)
     unweighted = replace(mechanism.moments(reports.tally(), words[:4]), incomplete=True)
     # noise is that of the data here, and that of a plug-in there
     assert found == pytest.approx(unweighted.collisions, rel=0.1)
-    added = collision_covariance(sample, np.arange(n), decoded)
+    added = collision_covariance(sample, decoded.place, decoded)
     spread = (
         unweighted.covariance().matrix()
         - mechanism.moments(reports.tally(), words[:4]).covariance().matrix()
@@ -56,8 +56,8 @@ def test_closed_alphabets_have_no_other_answers():
     mechanism, rng = ldp.ORR(3, 4, epsilon=2.0, alphabet=5), np.random.default_rng(2)
     reports = mechanism.privatize(rng.integers(0, 5, 300), rng)
     sample = sampled(np.arange(300), np.zeros(300, int), np.ones(300))
-    at = np.arange(300)
-    assert not collision_covariance(sample, at, decode(reports, sample.w)).any()
+    decoded = decode(reports, sample.w)
+    assert not collision_covariance(sample, decoded.place, decoded).any()
 
 
 @pytest.mark.slow
@@ -72,7 +72,7 @@ def test_intervals_cover_over_hashes_whether_or_not_the_list_is_complete(listed,
     sizes = np.array([20, 25, 35, 40])
     strata, unit = np.repeat(np.arange(4), sizes), np.repeat(np.arange(120), 20)
     sample = sampled(unit, strata, (100.0 / sizes)[strata[unit]])
-    at, reach = np.arange(unit.size), stdtrit(116.0, 0.975)
+    reach = stdtrit(116.0, 0.975)
     ends = np.empty((2, R, listed, 2))
     for r in range(R):
         drawn = np.concatenate([100 * h + rng.choice(100, n) for h, n in enumerate(sizes)])
@@ -81,7 +81,7 @@ def test_intervals_cover_over_hashes_whether_or_not_the_list_is_complete(listed,
         decoded = decode(reports, sample.w, words[:listed])
         z = (decoded.phi - decoded.p) / sample.w.sum()
         V = design_covariance(sample, Scores(((decoded.place, z),)))
-        for i, more in enumerate((0.0, collision_covariance(sample, at, decoded))):
+        for i, more in enumerate((0.0, collision_covariance(sample, decoded.place, decoded))):
             se = np.sqrt(np.diag(V + more))
             ends[i, r] = (decoded.p + np.outer([-reach, reach], se)).T
     without, held = (coverage(some, truth) for some in ends)

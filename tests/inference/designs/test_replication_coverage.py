@@ -11,6 +11,7 @@ import pytest
 from scipy.stats import t as student
 from simulate import near, repeat
 
+import ldpstats as ldp
 from ldpstats.inference.designs.linearisation import (
     Ratios,
     Sample,
@@ -18,17 +19,14 @@ from ldpstats.inference.designs.linearisation import (
     Stage,
     degrees_of_freedom,
     estimated_totals,
-    missed_noise,
 )
 from ldpstats.inference.designs.replicates import bootstrap, jackknife
 from ldpstats.likelihood.joint import decode
-from ldpstats.mechanisms import KRR
-from ldpstats.reports.single import Reports
 
 K, STRATA, UNITS, PERSONS = 3, 4, 30, 12
 DRAWN = np.array([12, 18, 21, 24])  # units of each stratum
 INSIDE = 8  # persons of each unit, in two stages
-KRR3 = KRR(K, epsilon=2.0)
+KRR3 = ldp.KRR(K, epsilon=2.0)
 BELOW = np.array([[0.0] * K + [1.0]] * K)
 SHARES = Ratios(np.eye(K + 1)[:K], BELOW)
 STRATUM = np.repeat(np.arange(STRATA), UNITS)
@@ -66,17 +64,10 @@ def drawn(answers: Any, domain: Any, stages: int, rng: np.random.Generator) -> t
     )
     w = (UNITS / DRAWN)[strata[unit]] * PERSONS / size
     sample = Sample((first, second)[:stages], np.ones(len(w)), w, w**2)
-    found = decode(Reports(KRR3.privatize(x, rng).y, KRR3))
+    found = decode(ldp.Reports(KRR3.privatize(x, rng).y, KRR3))
     table = np.column_stack([found.phi, np.ones(len(found.phi))])
     scores = Scores(((np.where(inside, found.place, -1), table),))
     return sample, (scores, found, inside)
-
-
-def noise_of(weights: Any, scores: Scores, decoding: Any) -> Any:
-    total = scores.total(weights)
-    found = np.zeros((K + 1, K + 1))
-    found[:K, :K] = decoding.noise(total[:K], float(total[K]))
-    return found
 
 
 @pytest.mark.slow
@@ -95,13 +86,17 @@ def test_coverage_and_variance(kind: str, stages: int, replications: Callable[..
         sample, (scores, decoding, inside) = drawn(answers, domain, stages, rng)
         made = jackknife(sample) if kind == "jackknife" else bootstrap(sample, 120, rng)
         sample = replace(sample, replication=made)
-        noise = noise_of(sample.w2, scores, decoding)
-        missed = noise_of(sample.w2 * missed_noise(sample), scores, decoding)
-        law = estimated_totals(sample, scores, noise, missed)
-        found = law.of(SHARES)
-        lacking = estimated_totals(sample, scores, noise, 0.0 * missed).of(SHARES)
+
+        def noise(weights: Any) -> Any:
+            total, added = scores.total(weights), np.zeros((K + 1, K + 1))
+            added[:K, :K] = decoding.noise(total[:K], float(total[K]))
+            return added
+
+        found = estimated_totals(sample, scores, noise).of(SHARES)
+        lacking = estimated_totals(sample, scores).of(SHARES)
         v = np.diagonal(found.covariance)
-        reach = student.isf(0.025, degrees_of_freedom(sample, inside)) * np.sqrt(v)
+        df = degrees_of_freedom(sample, np.where(inside, 0, -1))
+        reach = student.isf(0.025, df) * np.sqrt(v)
         return {
             "p": found.value,
             "v": v,

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pytest
 
 import ldpstats as ldp
-from ldpstats.estimators.moments import Lasso
+from ldpstats.estimators import Lasso
 from ldpstats.inference import tests as tests_
 from ldpstats.inference.tails import chi2_pvalue, skewed_pvalue
 from ldpstats.likelihood.hashed import CohortMoments, CohortSource

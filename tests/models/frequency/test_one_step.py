@@ -18,7 +18,7 @@ import ldpstats as ldp
 from ldpstats import Counts
 from ldpstats.channels.structured import Channel
 from ldpstats.likelihood.problem import Likelihood
-from ldpstats.mechanisms.lumped import LumpedUnary
+from ldpstats.mechanisms import LumpedUnary
 from ldpstats.models.frequency.estimates import OneStep
 
 # of a thousand simulated surveys one looks as if it did not fit

@@ -29,9 +29,22 @@ def test_too_few_reports(mechanism: ldp.Mechanism, n: int) -> None:
     assert WORDS in text
     needed = int(re.search(r"n of about ([\d,]+) is needed", text)[1].replace(",", ""))
     k = mechanism.k
-    planned = planning.precision(mechanism, None, 1).total * k * (k + 1) / (k - 1)
+    shares = np.random.default_rng(1).dirichlet(np.ones(k), 20_000)
+    spread = shares.var(axis=0).sum()
+    guess = np.square(shares - 1 / k).sum(axis=1)  # loss of the guess that all are equal
+    assert spread == pytest.approx((k - 1) / (k * (k + 1)), rel=0.03)
+    assert guess.mean() == pytest.approx(spread, rel=0.03)
+    planned = planning.precision(mechanism, None, 1).total / spread
     assert needed == pytest.approx(planned, rel=0.1)
     assert WORDS not in summary(mechanism, 2 * needed)
+
+
+def test_one_share_alone_is_uniform() -> None:
+    reports = ldp.ORR(8, 8, epsilon=0.2).privatize(["w"] * 100, np.random.default_rng(1))
+    fit = ldp.FrequencyModel(reports, candidates=["absent"]).fit("inversion")
+    text = " ".join(fit.summary().as_text().split())
+    needed = int(re.search(r"n of about ([\d,]+) is needed", text)[1].replace(",", ""))
+    assert needed == pytest.approx(100 * 12 * fit.linear.bse()[0] ** 2, rel=0.1)
 
 
 def test_a_small_p_value_in_the_table_is_said_to_be_unadjusted() -> None:

@@ -11,7 +11,7 @@ from grid import distribution, expected_counts, report_codes
 from shared.sensitive_surveys import JOBS, MECHANISMS, dense, each, survey
 
 import ldpstats as ldp
-from ldpstats.estimators.likelihood import MLE
+from ldpstats.estimators import MLE
 
 # -- estimates, intervals and tests --------------------------------------------------------------
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import ldpstats as ldp
-from ldpstats.errors import InvalidArgument, MisfitWarning, NotAvailable, PosteriorWarning
+from ldpstats import InvalidArgument, MisfitWarning, NotAvailable, PosteriorWarning
 from ldpstats.inference.chains import ess_mean
 from ldpstats.models.posterior.densities import FrequencyDensity
 from ldpstats.priors import Dirichlet, DirichletLaw, LogisticNormal, LogisticNormalLaw, LogitLaw

@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 import ldpstats as ldp
-from ldpstats.errors import InvalidArgument, NotAvailable, PosteriorWarning
+from ldpstats import InvalidArgument, NotAvailable, PosteriorWarning
 from ldpstats.inference.chains import Chains
 from ldpstats.models.posterior.evidence import bayes_factor
 from ldpstats.models.posterior.results import (

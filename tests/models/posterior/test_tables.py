@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import ldpstats as ldp
-from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats import InvalidArgument, NotAvailable
 from ldpstats.likelihood.problem import Likelihood
 from ldpstats.models.posterior.densities import (
     FrequencyDensity,

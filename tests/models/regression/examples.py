@@ -76,9 +76,9 @@ def fitted(what: str) -> Any:
 
 
 def numerical(results: Any, of: Any) -> Array:
-    """Derivatives of numbers that are a function of the law, by central differences."""
-    law, h, found = results.law, 1e-5, []
-    for step in np.eye(law.theta.size) * h:
-        ends = [of(replace(law, theta=law.theta + sign * step)) for sign in (1.0, -1.0)]
+    """Derivatives of numbers that are a function of results, by central differences."""
+    theta, h, found = results.theta, 1e-5, []
+    for step in np.eye(theta.size) * h:
+        ends = [of(replace(results, theta=theta + sign * step)) for sign in (1.0, -1.0)]
         found.append((ends[0] - ends[1]) / (2.0 * h))
     return np.array(found).T

@@ -12,14 +12,14 @@ from scipy.special import expit, logit
 from scipy.stats import beta
 
 import ldpstats as ldp
-from ldpstats.devices import flip, truth, unknown
-from ldpstats.errors import (
+from ldpstats import (
     ConvergenceWarning,
     InvalidArgument,
     LDPWarning,
     NotAvailable,
     NotIdentified,
 )
+from ldpstats.devices import flip, truth, unknown
 from ldpstats.inference.profiles import drop_at
 from ldpstats.likelihood.regression import Seen
 from ldpstats.priors import Beta, Normal

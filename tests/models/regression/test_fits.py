@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import ldpstats as ldp
-from ldpstats.errors import (
+from ldpstats import (
     ConvergenceWarning,
     InvalidArgument,
     MisfitWarning,

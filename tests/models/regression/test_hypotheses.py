@@ -15,7 +15,7 @@ from models.regression.examples import reports, table
 from simulate import near, size
 
 import ldpstats as ldp
-from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats import InvalidArgument, NotAvailable
 
 
 def answers(n: int, seed: int, slope: float = 0.8) -> tuple[np.ndarray, pd.DataFrame]:

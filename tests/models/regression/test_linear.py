@@ -370,3 +370,14 @@ def test_rare_covariates_keep_the_level() -> None:
     """400 surveys, error .011 at .05; HC3, the control, is two errors above."""
     found = np.array([alike(seed) for seed in range(400)]) < 0.05
     assert found[:, 0].mean() < 0.05 + 2.0 * 0.011 < found[:, 1].mean()
+
+
+def test_least_squares_have_the_tables_and_plots_of_other_regressions() -> None:
+    X, codes = survey(60)
+    result = ldp.PrivatizedOLS(observed(codes), X, SCORES).fit()
+    frame = result.summary_frame(alpha=0.1)
+    assert frame.columns.tolist() == ["params", "bse", "lower", "upper", "pvalues"]
+    pd.testing.assert_frame_equal(frame[["lower", "upper"]], result.conf_int(0.1))
+    assert result.to_frame()["term"].tolist() == list(result.index) == result.names
+    ax = result.plot("naive", constant=True)
+    assert [text.get_text() for text in ax.get_yticklabels()] == result.names

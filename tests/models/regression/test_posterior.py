@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import ldpstats as ldp
-from ldpstats.errors import InvalidArgument, NotAvailable, PosteriorWarning
+from ldpstats import InvalidArgument, NotAvailable, PosteriorWarning
 from ldpstats.models.posterior.densities import RegressionDensity, coefficient_prior
 from ldpstats.priors import Normal
 

@@ -10,9 +10,7 @@ import pytest
 from models.regression.examples import JOBS, N, answers, fitted, numerical, reports, table
 
 import ldpstats as ldp
-from ldpstats.errors import InvalidArgument
-from ldpstats.inference.regression import row_means
-from ldpstats.models.regression.effects import average_predictions, margins_of, new_rows
+from ldpstats import InvalidArgument
 
 EVERY = ["logit", "private", "multinomial", "ordered", "poisson", "arrays"]
 
@@ -83,14 +81,7 @@ def test_linear_predictors() -> None:
 def test_intervals_of_predictions(what: str) -> None:
     results, new = fitted(what), table().head(3).assign(const=1.0)
     frame = results.get_prediction(new)
-    shown = results.law.shown
-
-    points = new_rows(results.law, new)[0]
-
-    def of(law: Any) -> Any:
-        return row_means(points, law.theta)[0][:, shown].ravel()
-
-    G = numerical(results, of)
+    G = numerical(results, lambda moved: moved.predict(new).to_numpy().ravel())
     V = G @ results.covariance_all @ G.T
     np.testing.assert_allclose(frame["se"], np.sqrt(np.diagonal(V)), rtol=1e-5)
     assert (frame["lower"] < frame["mean"]).all() and (frame["mean"] < frame["upper"]).all()
@@ -117,7 +108,7 @@ GROUPS: list[tuple[str, Any, str]] = [
 def test_averages_and_their_covariance(what: str, by: Any, kind: str) -> None:
     results = fitted(what)
     found = results.predictions(by=by, kind=kind)
-    G = numerical(results, lambda law: average_predictions(law, by, 0.05, kind).found.value)
+    G = numerical(results, lambda moved: moved.predictions(by, kind=kind).means.ravel())
     V = G @ results.covariance_all @ G.T
     np.testing.assert_allclose(found.cov, V, rtol=1e-4, atol=1e-10)
     if by is not None:
@@ -128,6 +119,58 @@ def test_averages_and_their_covariance(what: str, by: Any, kind: str) -> None:
         np.testing.assert_allclose(
             gaps["difference"].iloc[0], found.means[1, 0] - found.means[0, 0]
         )
+
+
+def two_groups() -> tuple[Any, Any, Any]:
+    """Results of two groups of which 30 of 100 and 120 of 200 said yes, shares and variances."""
+    late = np.repeat(["yes", "no", "yes", "no"], [30, 70, 120, 80])
+    people = pd.DataFrame({"new": np.repeat([0, 1], [100, 200])})
+    seen = ldp.Observed(("no", "yes")).parse("late", late)
+    p = np.array([0.3, 0.6])
+    return ldp.regression("late ~ new", people, {"late": seen}).fit(), p, p * (1 - p) / [100, 200]
+
+
+def test_predictions_and_margins_have_what_results_have() -> None:
+    results, p, v = two_groups()
+    wald = (p[1] - p[0]) ** 2 / v.sum()
+    logit, half = np.log(p / (1 - p)), 1.959964 * np.sqrt(v) / (p * (1 - p))
+    ends = [1 / (1 + np.exp(-logit - way * half)) for way in (-1.0, 1.0)]
+    rows = results.predictions(exog={"new": [0, 1]})
+    for found in (results.predictions(by="new"), rows):
+        frame = found.to_frame()
+        columns = ["term", "estimate", "std_error", "lower", "upper", "p_value"]
+        assert frame.columns.tolist() == columns and frame["term"].tolist() == [0, 1]
+        np.testing.assert_allclose(frame["estimate"], p, atol=1e-8)
+        np.testing.assert_allclose(found.bse, np.sqrt(v), rtol=1e-6)
+        np.testing.assert_allclose(frame[["lower", "upper"]].T, ends, atol=1e-6)
+        np.testing.assert_allclose(found.conf_int().T, ends, atol=1e-6)
+        np.testing.assert_allclose(found.cov_params(), np.diag(v), rtol=1e-6, atol=1e-12)
+        assert float(found.wald_test("p[1] = p[0]").statistic) == pytest.approx(wald)
+        tested = found.t_test(([[-1.0, 1.0]], 0.1))
+        assert float(np.squeeze(tested.effect)) == pytest.approx(0.3)
+        assert float(np.squeeze(tested.statistic)) == pytest.approx(0.2 / np.sqrt(v.sum()))
+        assert found.glance()["nobs"].tolist() == [300]
+    pd.testing.assert_frame_equal(rows.frame, results.get_prediction({"new": [0, 1]}))
+    effect = results.get_margeff(dummy=True)
+    frame, reach = effect.to_frame(), 1.959964 * np.sqrt(v.sum())
+    assert frame["term"].tolist() == ["new"] and frame["p_value"][0] < 1e-6
+    np.testing.assert_allclose(frame[["lower", "upper"]], [[0.3 - reach, 0.3 + reach]], atol=1e-6)
+    np.testing.assert_allclose(effect.conf_int(), frame[["lower", "upper"]])
+    assert float(effect.wald_test("new = 0").statistic) == pytest.approx(wald)
+    assert effect.summary(max_rows=1).as_text() == effect.summary().as_text()
+    with pytest.raises(InvalidArgument, match="cannot be read"):
+        effect.t_test("old = 0")
+
+
+def test_rows_that_are_predicted_as_results() -> None:
+    results, new = fitted("multinomial"), table().head(3)
+    found = results.predictions(exog=new)
+    np.testing.assert_allclose(found.frame, results.get_prediction(new), rtol=1e-9)
+    assert found.wald_test(f"0:{JOBS[0]} = 1:{JOBS[0]}").pvalue > 0.0
+    assert len(found.plot()) == 3
+    for exog, by in ((new, "kids"), (new.assign(age=np.nan), None), (new.head(0), None)):
+        with pytest.raises(InvalidArgument, match="exog"):
+            results.predictions(by=by, exog=exog)
 
 
 def test_averages_of_rows() -> None:
@@ -253,10 +296,8 @@ OPTIONS: list[tuple[str, dict[str, Any]]] = [
 @pytest.mark.parametrize(("what", "how"), OPTIONS, ids=str)
 def test_standard_errors_are_of_the_delta_method(what: str, how: dict[str, Any]) -> None:
     results = fitted(what)
-    asked = {"at": "overall", "method": "dydx", "atexog": None, "dummy": False, "count": False}
-    given = tuple((asked | how).values())
     found = results.get_margeff(**how)
-    own = numerical(results, lambda law: margins_of(law, *given).found.value)  # type: ignore[union-attr]
+    own = numerical(results, lambda moved: moved.get_margeff(**how).margeff.T.ravel())
     V = own @ results.covariance_all @ own.T
     np.testing.assert_allclose(found.margeff_cov, V, rtol=1e-5, atol=1e-10)
     np.testing.assert_allclose(found.margeff_se.T.ravel() ** 2, np.diagonal(V), rtol=1e-5)

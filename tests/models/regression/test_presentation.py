@@ -11,7 +11,7 @@ import pytest
 from models.regression.examples import JOBS, N, answers, fitted, reports, table
 
 import ldpstats as ldp
-from ldpstats.errors import InvalidArgument
+from ldpstats import InvalidArgument
 from ldpstats.models.regression.plots import plot_coefficients
 from ldpstats.models.regression.presentation import kept_information
 

@@ -13,7 +13,6 @@ import pytest
 from hostile.documents import spoil_document
 
 import ldpstats as ldp
-from ldpstats.errors import InvalidArgument, LDPError
 
 LABELS = ["50% & <b>", "a_b $x$ #1", "é {}\\"]
 KINDS = (
@@ -114,7 +113,7 @@ def test_damage_is_refused(kind: str, made: dict[str, Any]) -> None:
         del node[last]
     else:
         node[last] = value
-    with pytest.raises(InvalidArgument):
+    with pytest.raises(ldp.InvalidArgument):
         ldp.WeightedResults.from_dict(document)
 
 
@@ -133,5 +132,5 @@ def test_damaged_documents_do_not_fail_later(
                 results.summary_frame()
                 results.totals()
                 results.to_json()
-        except LDPError as error:
+        except ldp.LDPError as error:
             assert str(error)

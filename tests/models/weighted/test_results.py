@@ -11,7 +11,6 @@ import pytest
 from scipy import stats
 
 import ldpstats as ldp
-from ldpstats.errors import InvalidArgument, MisfitWarning, NotAvailable
 
 JOBS = ("cook", "driver", "nurse")
 
@@ -193,7 +192,7 @@ def test_bad_arguments_name_what_is_wrong(survey: ldp.Survey, whole: Any, domain
         whole.differences()
     with pytest.raises(ldp.InvalidArgument, match="denominator"):
         whole.ratio("cook", "pilot")
-    with pytest.raises(ldp.InvalidArgument, match="no sampling variance"):
+    with pytest.raises(ldp.InvalidArgument, match="nothing to test"):
         whole.t_test(np.ones((1, 3)))
 
 
@@ -331,7 +330,7 @@ def test_standard_errors_allow_for_answers_that_are_not_listed(survey_of_candida
 
 
 def test_a_likelihood_that_takes_the_list_for_complete_is_doubted(survey_of_candidates):
-    with pytest.warns(MisfitWarning, match="takes the candidates for all answers"):
+    with pytest.warns(ldp.MisfitWarning, match="takes the candidates for all answers"):
         survey_of_candidates.frequencies("tree", candidates=WORDS[2:], method="mle")
     full = survey_of_candidates.frequencies("tree", candidates=WORDS, method="mle")
     assert full.params.sum() == pytest.approx(1.0) and full.converged
@@ -352,7 +351,7 @@ def test_hashed_reports_of_a_closed_alphabet_have_design_effects():
 def test_closed_alphabets_know_all_answers():
     table = pd.DataFrame({"ill": ["no", "yes"] * 20, "w": 1.0})
     survey_of_candidates = ldp.Survey(table, {"ill": ldp.Warner(epsilon=2.0)}, weights="w")
-    with pytest.raises(NotAvailable, match="no candidates"):
+    with pytest.raises(ldp.NotAvailable, match="no candidates"):
         survey_of_candidates.frequencies("ill").unexplained()
-    with pytest.raises(InvalidArgument, match="open alphabet"):
+    with pytest.raises(ldp.InvalidArgument, match="open alphabet"):
         survey_of_candidates.frequencies("ill", incomplete=True)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import ldpstats as ldp
-from ldpstats.errors import NotAvailable
+from ldpstats import NotAvailable
 from ldpstats.inference.chains import sample
 from ldpstats.models.posterior.densities import FrequencyDensity
 from ldpstats.models.posterior.pymc import density_chains, pymc_chains

@@ -13,10 +13,9 @@ import pytest
 from grid import MECHANISMS
 
 import ldpstats as ldp
+from ldpstats import Counts, InvalidArgument, MechanismMismatch, NotAvailable
 from ldpstats.devices import flip, roll, truth, unknown
-from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
 from ldpstats.pymc import observe
-from ldpstats.reports.single import Counts
 
 pytestmark = [
     pytest.mark.bayes,
