@@ -16,7 +16,6 @@ Then: expected losses of hashed mechanisms, the best design for a survey, losses
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import product
@@ -44,6 +43,7 @@ from ldpstats.likelihood.hashed import CohortMoments
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.hashed import ORAPPOR, ORR, Hashed
 from ldpstats.planning.losses import Loss, probabilities, rectangular, sample_size
+from ldpstats.planning.power_of_tests import report_bits, smallest
 
 __all__ = [
     "Recommendation",
@@ -191,7 +191,7 @@ def cells_needed(S: int, n_cohorts: int, mass: float = 0.99, n_hashes: int = 1) 
     8
     """
     mass = probability("mass", mass, zero=False, one=False)
-    return _least(lambda k: expected_recoverable_mass(S, k, n_cohorts, n_hashes) >= mass, start=2)
+    return smallest(lambda k: expected_recoverable_mass(S, k, n_cohorts, n_hashes) >= mass, 1, 2)
 
 
 def cohorts_needed(S: int, n_cells: int, mass: float = 0.99, n_hashes: int = 1) -> int:
@@ -212,7 +212,7 @@ def cohorts_needed(S: int, n_cells: int, mass: float = 0.99, n_hashes: int = 1) 
     19
     """
     mass = probability("mass", mass, zero=False, one=False)
-    return _least(lambda C: expected_recoverable_mass(S, n_cells, C, n_hashes) >= mass, start=1)
+    return smallest(lambda C: expected_recoverable_mass(S, n_cells, C, n_hashes) >= mass, 0, 1)
 
 
 def identification_rank(n_cells: int, n_cohorts: int, n_hashes: int = 1) -> int:
@@ -257,18 +257,6 @@ def _filters(k: int, h: int) -> tuple[Array, Array]:
     log_sets = np.cumsum(np.log(k - s[:-1]) - np.log(s[1:]))  # binomial(k, s)
     with np.errstate(divide="ignore"):  # sizes may underflow to probability 0
         return sizes[1:], np.log(sizes[1:]) - log_sets
-
-
-def _least(enough: Callable[[int], bool], start: int) -> int:
-    """The smallest number from `start` that is enough, by doubling and bisection."""
-    high = start
-    while not enough(high):
-        high *= 2
-    low = max(high // 2, start - 1)  # not enough, or below the start
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
 
 
 # -- Expected losses of hashed mechanisms ---------------------------------------------------------
@@ -735,7 +723,7 @@ def _row(design: Hashing, p: Array, n: int, loss: str) -> dict[str, Any]:
         "loss": value,
         "identified": identified,
         "distinguishable": apart,
-        "bits": (C - 1).bit_length() + (k if design.n_bits else (k - 1).bit_length()),
+        "bits": report_bits(design),
         "exact": exact,
     }
 

@@ -58,6 +58,7 @@ __all__ = [
     "report_bits",
     "respondents_for_power",
     "sample_size",
+    "smallest",
 ]
 
 
@@ -66,6 +67,10 @@ Array = npt.NDArray[Any]
 _MOST = 2**53  # respondents
 _WINDOW = 1 << 15  # respondents below a solution that are looked at one by one
 _BLOCK = 1 << 14
+_NEVER = (
+    "power: no number of respondents that a survey can have reaches it; the reports hardly depend "
+    "on what the goal asks"
+)
 
 
 def power(
@@ -180,18 +185,8 @@ def needed(test: PlannedTest, asked: float, design_effect: float) -> int:
     def enough(n: int) -> bool:
         return power_at(test, n, design_effect) >= asked
 
-    # A number that is enough while one fewer is not, by doubling and bisection
-    low, last = 0, 1
-    while not enough(last):
-        low, last = last, 2 * last
-        if last > _MOST:
-            raise NotAvailable(
-                "power: no number of respondents that a survey can have reaches it; the reports "
-                "hardly depend on what the goal asks"
-            )
-    while last - low > 1:
-        middle = (low + last) // 2
-        low, last = (low, middle) if enough(middle) else (middle, last)
+    # A number that is enough while one fewer is not
+    last = smallest(enough, 0, 1, _MOST, _NEVER)
     back = int(min(_WINDOW, last - 1, math.ceil(design_effect * test.zigzag(last / design_effect))))
     for start in range(last - back, last, _BLOCK):
         block = np.arange(start, min(start + _BLOCK, last))
@@ -364,6 +359,10 @@ _LEAST = 1e-150  # of a target, whose square does not vanish
 _TOO_LARGE = {"se": 0.5, "width": 1.0}  # which every share has
 _POWER = 0.8
 _NEAR = 1e-9  # relative distance of the first bracket from the guess
+_TOO_FEW = (
+    "2**63 respondents do not reach the target: ask for less precision or power, or use a larger "
+    "epsilon"
+)
 
 
 def sample_size(
@@ -482,29 +481,26 @@ def sample_size(
             errors = relatives(errors, shares)
         return float(errors.max())
 
-    guess = size(1) / target
-    return _smallest_sample(lambda n: size(n) <= target, guess * guess)
+    ratio = size(1) / target
+    guess = int(min(max(ratio * ratio, 1.0), float(2**62)))
+    step = 1 + int(_NEAR * guess)
+    low = max(0, guess - step)
+    if low and size(low) <= target:
+        low = 0
+    return smallest(lambda n: size(n) <= target, low, guess + step, _LARGEST, _TOO_FEW)
 
 
-def _smallest_sample(reached: Callable[[int], bool], guess: float) -> int:
-    """The smallest n that reaches a target, which more respondents never lose."""
-    near = int(min(max(guess, 1.0), float(2**62)))
-    step = 1 + int(_NEAR * near)
-    low, high = max(0, near - step), min(near + step, _LARGEST)
-    while low and reached(low):
-        step *= 2
-        low, high = max(0, low - step), low
-    while not reached(high):
-        if high == _LARGEST:
-            raise NotAvailable(
-                "2**63 respondents do not reach the target: ask for less precision or power, or "
-                "use a larger epsilon"
-            )
-        step *= 2
-        low, high = high, min(high + step, _LARGEST)
+def smallest(
+    enough: Callable[[int], bool], low: int, high: int, most: float = inf, never: str = ""
+) -> int:
+    """The smallest integer above `low` that is enough: from `high` by doubling and bisection."""
+    while not enough(high):
+        if high >= most:
+            raise NotAvailable(never)
+        low, high = high, int(min(2 * high, most))
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if reached(middle) else (middle, high)
+        low, high = (low, middle) if enough(middle) else (middle, high)
     return high
 
 
