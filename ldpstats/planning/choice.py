@@ -292,9 +292,7 @@ def compare(
     p : array-like, shape (k,), or Series, or None
         Expected distribution, in the order of the first mechanism's categories, or a Series by
         label. None: uniform.
-    n : int
-        Respondents.
-    design_effect : float
+    n, design_effect
         As in `precision`.
     candidates : sequence of str, optional
         The strings whose distribution is p, for the mechanisms with an open alphabet. Others must

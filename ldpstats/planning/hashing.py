@@ -42,6 +42,7 @@ from ldpstats.labels import align
 from ldpstats.likelihood.hashed import CohortMoments
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.hashed import ORAPPOR, ORR, Hashed
+from ldpstats.planning.expected_precision import check_mechanism
 from ldpstats.planning.losses import Loss, probabilities, rectangular, sample_size
 from ldpstats.planning.power_of_tests import report_bits, smallest
 
@@ -169,19 +170,10 @@ def cells_needed(S: int, n_cohorts: int, mass: float = 0.99, n_hashes: int = 1) 
 
     Parameters
     ----------
-    S : int
-        Number of candidates.
-    n_cohorts : int
-        Cohorts C.
+    S, n_cohorts, n_hashes
+        As in `distinguishable_probability`, with its errors.
     mass : float
         Share of the answers to recover on average, in (0, 1).
-    n_hashes : int
-        Hashes h of an answer.
-
-    Raises
-    ------
-    InvalidArgument
-        If an argument is out of range.
 
     Examples
     --------
@@ -199,12 +191,8 @@ def cohorts_needed(S: int, n_cells: int, mass: float = 0.99, n_hashes: int = 1) 
 
     Parameters
     ----------
-    S : int
-        Number of candidates.
-    n_cells : int
-        Cells k of a cohort, at least 2.
-    mass, n_hashes
-        As in `cells_needed`.
+    S, n_cells, mass, n_hashes
+        As in `cells_needed` and `collision_probability`.
 
     Examples
     --------
@@ -290,14 +278,10 @@ def expected_loss(
 
     Parameters
     ----------
-    mechanism : Mechanism
-        Any mechanism.
-    p : array-like, shape (k,), or Series
-        Distribution of the categories or candidates.
+    mechanism, p, candidates
+        As in `precision`; p must be given, and sum to one.
     n : int or array of int
         Respondents.
-    candidates : sequence of str, optional
-        The strings whose distribution is p; only for mechanisms with an open alphabet.
     loss : {"l1", "l2"}
         Expected l1 loss, or expected squared l2 loss, against p.
 
@@ -326,7 +310,7 @@ def expected_loss(
     array([0.0464, 0.0232])
     """
     loss = one_of("loss", loss, _LOSSES)
-    _check_mechanism(mechanism)
+    check_mechanism(mechanism)
     labels = mechanism.labels(candidates)
     law = distribution("p", align("p", p, labels), len(labels))
     problem = mechanism.moments(mechanism.specimen(), candidates)
@@ -364,11 +348,6 @@ def expected_loss(
     return _total(problem.estimate_variances(law), n, loss)
 
 
-def _check_mechanism(mechanism: object) -> None:
-    if not isinstance(mechanism, Mechanism):
-        raise InvalidArgument("mechanism", mechanism, "must be a mechanism, such as ORR(...)")
-
-
 def _total(variances: Array, n: npt.ArrayLike, loss: str) -> Loss:
     """Loss at n respondents, given the variances at one."""
     respondents = sample_size(n)
@@ -388,9 +367,7 @@ def random_design_loss(
         With one hash. A closed alphabet must have as many labels as p has entries.
     p : array-like, shape (S,)
         Distribution of the candidates.
-    n : int or array of int
-        Respondents.
-    loss : {"l1", "l2"}
+    n, loss
         As in `expected_loss`.
 
     Returns
@@ -435,7 +412,7 @@ def random_design_loss(
     """
     loss = one_of("loss", loss, _LOSSES)
     law = probabilities(p)
-    _check_mechanism(mechanism)
+    check_mechanism(mechanism)
     if not isinstance(mechanism, Hashed) or mechanism.n_owned != 1:
         raise NotAvailable(f"random_design_loss needs one hash; use expected_loss for {mechanism}")
     if not mechanism.is_open and len(mechanism.labels()) != law.size:
@@ -507,14 +484,8 @@ class Recommendation:
         One row per design, by increasing loss; see `recommend_design`.
     row : int
         Row of the best design in the table.
-    S : int
-        Number of candidates.
-    n : int
-        Respondents.
-    epsilon : float
-        Privacy of a report, in nats.
-    loss : {"l1", "l2"}
-        The loss that was compared.
+    S, n, epsilon, loss
+        As in `recommend_design`.
 
     Examples
     --------

@@ -293,11 +293,8 @@ def minimum_detectable(
     Returns
     -------
     Detectable
-        The effect as a `value` in the goal's units, and the truth that has it. The units are a
-        frequency in [0, 1] for `ValueTest` and `PresenceTest`; a difference of frequencies (0.03 is
-        three percentage points) for `GroupsTest` with a category, and Cramer's V without; Cramer's
-        V for `IndependenceTest`; the coefficient's own for `CoefficientTest`. `unit` has it in
-        words. `planning.power` of that truth is the power asked for.
+        The effect as a `value` in the goal's units (a difference of 0.03 is three percentage
+        points), and the `truth` that has it, of which `planning.power` is the power asked for.
 
     Raises
     ------
@@ -386,10 +383,9 @@ def sample_size(
 
     Parameters
     ----------
-    mechanism : Mechanism
-        Any mechanism; `Observed` for a survey without privacy.
-    p : array-like, shape (k,), or Series or mapping by label, optional
-        Expected distribution; an array is in category order. Default: uniform.
+    mechanism, p, design_effect, candidates, method
+        As in `precision`; a `goal` has its own truth, so that p, category, candidates
+        and method go without.
     se : float, optional
         Standard error to reach, below 0.5; 0.015 is one and a half percentage points.
     width : float, optional
@@ -398,19 +394,13 @@ def sample_size(
         Standard error over p to reach. Every category that counts needs a positive p.
     category : label, optional
         The category that counts. Default: all of them, so that the worst one decides.
-    design_effect : float
-        As in `precision`.
     alpha : float
         1 - coverage of the interval of `width`, or level of the test of `goal`.
-    candidates : sequence of str, optional
-        The strings whose distribution is p; only for mechanisms with an open alphabet.
     goal : ValueTest, GroupsTest, PresenceTest, IndependenceTest or CoefficientTest, optional
-        What a test is to find. It has its own truth, so that p, category and candidates go without.
-        Tests of counts have a power that goes up and down as n grows: the first n that has it.
+        What a test is to find. Tests of counts have a power that goes up and down as n grows: the
+        first n that has it.
     power : float, optional
         Power of that test, above `alpha`. Default with a goal: 0.8.
-    method : {"mle", "inversion"}
-        As in `precision`; not for a goal.
 
     Returns
     -------
