@@ -12,7 +12,7 @@ import pandas as pd
 
 from ldpstats.arguments import (
     EPSILON_RANGE,
-    html_lines,
+    Printed,
     level,
     one_of,
     positive_epsilon,
@@ -52,7 +52,7 @@ _CLOSE = 1.02  # the closed forms are no more accurate than this ratio of freque
 
 
 @dataclass(frozen=True, eq=False)
-class DictionaryPlan:
+class DictionaryPlan(Printed):
     """Surveys that were compared, and the recommended one; made by `plan_dictionary`.
 
     Parameters
@@ -146,10 +146,6 @@ class DictionaryPlan:
         lines += [""] * bool(self.left_out)
         lines += [f"{gram}-grams were left out: {why}" for gram, why in self.left_out.items()]
         return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        """The text, in a notebook."""
-        return html_lines(str(self))
 
     __repr__ = __str__
 

@@ -27,9 +27,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import (
+    Printed,
     boolean,
     distribution,
-    html_lines,
     listed,
     numbers,
     one_of,
@@ -472,7 +472,7 @@ _RARE = 1e-3  # expected number of candidates that share all cells, negligible
 
 
 @dataclass(frozen=True, eq=False)
-class Recommendation:
+class Recommendation(Printed):
     """The designs that were compared, and the best of them.
 
     Parameters
@@ -514,10 +514,6 @@ class Recommendation:
             f"  expected {self.loss} loss {best['loss']:.4g}, {best['bits']} bits a report\n\n"
             f"{self.table.head(5).to_string(index=False, float_format='{:.4g}'.format)}"
         )
-
-    def _repr_html_(self) -> str:
-        """The text, in a notebook."""
-        return html_lines(str(self))
 
 
 def recommend_design(

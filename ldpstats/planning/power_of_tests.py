@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import (
-    html_lines,
+    Printed,
     level,
     one_of,
     positive_integer,
@@ -203,7 +203,7 @@ _FARTHEST = 2.0**12  # multiple of a departure that has no bounds
 
 
 @dataclass(frozen=True, eq=False)
-class Detectable:
+class Detectable(Printed):
     """The smallest effect that is found with a given power.
 
     Parameters
@@ -252,10 +252,6 @@ class Detectable:
             f"With {self.n} respondents, power {self.power:g} at alpha {self.alpha:g}: "
             f"{self.unit} {self.value:.4g}."
         )
-
-    def _repr_html_(self) -> str:
-        """The text, in a notebook."""
-        return html_lines(str(self))
 
     def summary(self) -> str:
         """The effect in plain sentences, with the truth that has it."""
