@@ -22,6 +22,7 @@ from ldpstats.errors import InvalidArgument
 
 __all__ = [
     "EPSILON_RANGE",
+    "Printed",
     "as_array",
     "boolean",
     "check_slice",
@@ -333,6 +334,13 @@ def html_table(caption: str, rows: Iterable[tuple[str, str]]) -> str:
 def html_lines(text: str) -> str:
     """Text whose lines and columns stay as they are printed; all of it is text, not markup."""
     return f"<pre>{html_text(text)}</pre>"
+
+
+class Printed:
+    """What a notebook shows as it is printed."""
+
+    def _repr_html_(self) -> str:
+        return html_lines(str(self))
 
 
 def html_text(text: str) -> str:

@@ -82,10 +82,8 @@ class Manipulation:
     se : Series or None
         Standard errors of the estimates of n honest respondents; None where n was not given.
     n : int or None
-    cohorts : {"assigned", "chosen"}
-        Whether a malicious respondent is in the cohort that she was given, or in any she likes.
-    method : {"mle", "inversion"}
-        How the reports will be fitted.
+    cohorts, method
+        As in `manipulation`.
 
     Examples
     --------
@@ -220,8 +218,8 @@ def manipulation(
         Malicious respondents among all, from 0 to below 1.
     p : array-like, shape (k,), or Series, optional
         True frequencies of the honest respondents, in category order or by label. Default: uniform.
-    candidates : sequence of str, optional
-        The strings whose distribution is p; only for mechanisms with an open alphabet.
+    candidates
+        As in `precision`.
     n : int, optional
         Respondents, for standard errors to compare with.
     cohorts : {"assigned", "chosen"}
@@ -229,7 +227,7 @@ def manipulation(
         (the collector gave out cohorts and checks them), or all report in the cohort that serves
         them best. Cohorts are taken to be of equal size otherwise.
     method : {"mle", "inversion"}
-        How the reports will be fitted: as in `one_report_covariance`. The estimate from the
+        How the reports will be fitted: as in `precision`. The estimate from the
         likelihood of bits and of blocks weighs an odd report more, and can be moved further.
 
     Returns

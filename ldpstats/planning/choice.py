@@ -17,8 +17,8 @@ import pandas as pd
 
 from ldpstats.arguments import (
     EPSILON_RANGE,
+    Printed,
     distribution,
-    html_lines,
     listed,
     one_of,
     positive_epsilon,
@@ -76,7 +76,7 @@ _TIED = 1e-6  # relative difference of losses that is rounding, at small epsilon
 
 
 @dataclass(frozen=True, eq=False)
-class MechanismChoice:
+class MechanismChoice(Printed):
     """The best mechanism for a goal, the next one that is less good, and all that were compared.
 
     Parameters
@@ -156,10 +156,6 @@ class MechanismChoice:
         assumed = [f"{self.shares[:1].upper()}{self.shares[1:]}."] if self.shares else []
         text = " ".join([self.reason, *assumed])
         return "\n".join([str(self.best), *textwrap.wrap(text, 79), "", rows])
-
-    def _repr_html_(self) -> str:
-        """The text, in a notebook."""
-        return html_lines(str(self))
 
 
 def _more(row: Any) -> str:
@@ -292,9 +288,7 @@ def compare(
     p : array-like, shape (k,), or Series, or None
         Expected distribution, in the order of the first mechanism's categories, or a Series by
         label. None: uniform.
-    n : int
-        Respondents.
-    design_effect : float
+    n, design_effect
         As in `precision`.
     candidates : sequence of str, optional
         The strings whose distribution is p, for the mechanisms with an open alphabet. Others must
@@ -390,7 +384,7 @@ _LARGEST = 36.0  # logit of the largest theta below 1 in double precision
 
 
 @dataclass(frozen=True)
-class BestTheta:
+class BestTheta(Printed):
     """The best theta of uRAP, and its loss beside that of the default.
 
     Parameters
@@ -431,10 +425,6 @@ class BestTheta:
             f"theta {self.theta:.4g}, with {1.0 / self.gain:.3g} times the loss of the default "
             f"{self.default_theta:.4g}"
         )
-
-    def _repr_html_(self) -> str:
-        """The text, in a notebook."""
-        return html_lines(str(self))
 
 
 def best_theta(

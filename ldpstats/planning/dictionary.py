@@ -12,7 +12,7 @@ import pandas as pd
 
 from ldpstats.arguments import (
     EPSILON_RANGE,
-    html_lines,
+    Printed,
     level,
     one_of,
     positive_epsilon,
@@ -41,6 +41,7 @@ from ldpstats.models.dictionary.survey import (
 )
 from ldpstats.planning.expected_precision import hashed_rates, report_variances
 from ldpstats.planning.losses import krappor_rates, krr_rates
+from ldpstats.planning.power_of_tests import report_bits
 
 __all__ = ["DictionaryPlan", "GramDesign", "Setting", "plan_dictionary"]
 
@@ -51,7 +52,7 @@ _CLOSE = 1.02  # the closed forms are no more accurate than this ratio of freque
 
 
 @dataclass(frozen=True, eq=False)
-class DictionaryPlan:
+class DictionaryPlan(Printed):
     """Surveys that were compared, and the recommended one; made by `plan_dictionary`.
 
     Parameters
@@ -145,10 +146,6 @@ class DictionaryPlan:
         lines += [""] * bool(self.left_out)
         lines += [f"{gram}-grams were left out: {why}" for gram, why in self.left_out.items()]
         return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        """The text, in a notebook."""
-        return html_lines(str(self))
 
     __repr__ = __str__
 
@@ -443,8 +440,8 @@ class GramDesign:
             gram = size if self.gram == "oue" else _width(size)
         else:
             own = gram_mechanism(self.gram, (1.0 - share) / 2.0 * epsilon, self.layout)
-            gram = _report_bits(own)
-        string = _report_bits(string_mechanism(self.string, share * epsilon))
+            gram = report_bits(own)
+        string = report_bits(string_mechanism(self.string, share * epsilon))
         return {
             "gram": self.layout.gram,
             "gram_mechanism": self.gram,
@@ -467,8 +464,3 @@ def _together(mechanisms: list[Any], size: float) -> Array:
 def _width(size: int) -> int:
     """Bits of an integer below `size`."""
     return (size - 1).bit_length()
-
-
-def _report_bits(mechanism: Any) -> int:
-    """Bits of a hashed report: the cohort, and its bits or label."""
-    return _width(mechanism.n_cohorts) + (mechanism.n_bits or _width(mechanism.n_outputs))

@@ -202,7 +202,7 @@ def precision(
         Any mechanism; `Observed` for a survey without privacy.
     p : array-like, shape (k,), or Series or mapping by label, or None
         Expected distribution; an array is in category order. None: uniform. Over an open alphabet
-        it may sum to less than one.
+        it may sum to less than one: other answers are then taken to hash evenly.
     n : int
         Respondents.
     design_effect : float
@@ -212,7 +212,10 @@ def precision(
     candidates : sequence of str, optional
         The strings whose distribution is p; only for mechanisms with an open alphabet.
     method : {"mle", "inversion"}
-        How the reports will be fitted: as in `one_report_covariance`.
+        How the reports will be fitted. Beside "mle", reports of bits and of block designs have an
+        unconstrained estimate from their likelihood, whose variance is the inverse information;
+        with "inversion", or where only sums of bits are kept, they have the linear one from counts.
+        For other mechanisms the two are one.
 
     Returns
     -------
@@ -292,18 +295,8 @@ def one_report_covariance(
 
     Parameters
     ----------
-    mechanism : Mechanism
-        Any mechanism.
-    p : array-like, shape (k,), or Series, optional
-        Distribution of the categories or candidates, a Series by label. Over an open alphabet it
-        may sum to less than one: other answers are then taken to hash evenly. Default: uniform.
-    candidates : sequence of str, optional
-        The strings whose distribution is p; only for mechanisms with an open alphabet.
-    method : {"mle", "inversion"}
-        How the reports will be fitted. Beside "mle", reports of bits and of block designs have an
-        unconstrained estimate from their likelihood, whose variance is the inverse information;
-        with "inversion", or where only sums of bits are kept, they have the linear one from counts.
-        For other mechanisms the two are one.
+    mechanism, p, candidates, method
+        As in `precision`.
 
     Returns
     -------
@@ -312,13 +305,9 @@ def one_report_covariance(
 
     Raises
     ------
-    NotIdentified
-        If the reports leave p open.
     NotAvailable
-        If the categories are too many for a covariance, or candidates for standard errors.
-    InvalidArgument
-        If `mechanism` is not a mechanism, `p` is not a distribution over the categories, or
-        `method` is another.
+        If the categories are too many for a covariance, or candidates for standard errors; other
+        errors as in `precision`.
 
     Examples
     --------

@@ -154,7 +154,24 @@ def frozen(values: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class ValueTest(Goal):
+class FrequencyGoal(Goal):
+    """A goal about the frequency of one category."""
+
+    p: Any
+    category: Any
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "p", checked_shares("p", self.p))
+        category = checked_category("category", self.category, self.p)
+        object.__setattr__(self, "category", category)
+
+    @property
+    def truth(self) -> str:
+        return f"true shares: {shares_text(self.p)}"
+
+
+@dataclass(frozen=True, eq=False)
+class ValueTest(FrequencyGoal):
     """To find that the frequency of a category is not `value`.
 
     The test is that of ``results.t_test("p[category] = value")``: a two-sided score test of the
@@ -195,23 +212,15 @@ class ValueTest(Goal):
     0.566
     """
 
-    p: Any
-    category: Any
     value: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "p", checked_shares("p", self.p))
+        super().__post_init__()
         object.__setattr__(self, "value", probability("value", self.value))
-        category = checked_category("category", self.category, self.p)
-        object.__setattr__(self, "category", category)
 
     @property
     def words(self) -> str:
         return f"to find that the frequency of {self.category!r} is not {self.value:g}"
-
-    @property
-    def truth(self) -> str:
-        return f"true shares: {shares_text(self.p)}"
 
     def ray(self, mechanism: Any) -> Ray:
         return _frequency_ray(mechanism, self.p, self.category, self.value)
@@ -221,7 +230,7 @@ class ValueTest(Goal):
 
 
 @dataclass(frozen=True, eq=False)
-class PresenceTest(Goal):
+class PresenceTest(FrequencyGoal):
     """To find that somebody gives a rare answer: that its frequency is above zero.
 
     The test is that of ``results.detected(alpha)``: one-sided, with Bonferroni's correction for
@@ -230,11 +239,8 @@ class PresenceTest(Goal):
 
     Parameters
     ----------
-    p : array-like, shape (k,), or Series or mapping by label
-        True distribution of the answers; an array is in the order of the categories. Over an open
-        alphabet by candidate.
-    category : label
-        The rare category.
+    p, category
+        As in `ValueTest`: the rare category.
     n_candidates : int, optional
         Number of tests that are made together. Default: the k categories or candidates of p; a
         longer list may be planned.
@@ -249,8 +255,7 @@ class PresenceTest(Goal):
     On the ray of `planning.minimum_detectable` the share of the category grows from zero; the other
     categories keep their proportions. The effect is the share.
 
-    Over an open alphabet the candidates are taken for all answers. With few cohorts or few cells
-    results allow for others too, in some surveys, and have less power than this.
+    Over an open alphabet see `ValueTest`.
 
     Examples
     --------
@@ -263,14 +268,10 @@ class PresenceTest(Goal):
     0.646
     """
 
-    p: Any
-    category: Any
     n_candidates: int | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "p", checked_shares("p", self.p))
-        category = checked_category("category", self.category, self.p)
-        object.__setattr__(self, "category", category)
+        super().__post_init__()
         k = len(self.p)
         if self.n_candidates is not None:
             number = positive_integer("n_candidates", self.n_candidates)
@@ -287,10 +288,6 @@ class PresenceTest(Goal):
     @property
     def words(self) -> str:
         return f"to detect {self.category!r} among {self.tests} candidates"
-
-    @property
-    def truth(self) -> str:
-        return f"true shares: {shares_text(self.p)}"
 
     def ray(self, mechanism: Any) -> Ray:
         return _frequency_ray(mechanism, self.p, self.category, 0.0, self.tests)

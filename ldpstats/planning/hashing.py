@@ -16,7 +16,6 @@ Then: expected losses of hashed mechanisms, the best design for a survey, losses
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import product
@@ -28,9 +27,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import (
+    Printed,
     boolean,
     distribution,
-    html_lines,
     listed,
     numbers,
     one_of,
@@ -43,7 +42,9 @@ from ldpstats.labels import align
 from ldpstats.likelihood.hashed import CohortMoments
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.hashed import ORAPPOR, ORR, Hashed
+from ldpstats.planning.expected_precision import check_mechanism
 from ldpstats.planning.losses import Loss, probabilities, rectangular, sample_size
+from ldpstats.planning.power_of_tests import report_bits, smallest
 
 __all__ = [
     "Recommendation",
@@ -169,19 +170,10 @@ def cells_needed(S: int, n_cohorts: int, mass: float = 0.99, n_hashes: int = 1) 
 
     Parameters
     ----------
-    S : int
-        Number of candidates.
-    n_cohorts : int
-        Cohorts C.
+    S, n_cohorts, n_hashes
+        As in `distinguishable_probability`, with its errors.
     mass : float
         Share of the answers to recover on average, in (0, 1).
-    n_hashes : int
-        Hashes h of an answer.
-
-    Raises
-    ------
-    InvalidArgument
-        If an argument is out of range.
 
     Examples
     --------
@@ -191,7 +183,7 @@ def cells_needed(S: int, n_cohorts: int, mass: float = 0.99, n_hashes: int = 1) 
     8
     """
     mass = probability("mass", mass, zero=False, one=False)
-    return _least(lambda k: expected_recoverable_mass(S, k, n_cohorts, n_hashes) >= mass, start=2)
+    return smallest(lambda k: expected_recoverable_mass(S, k, n_cohorts, n_hashes) >= mass, 1, 2)
 
 
 def cohorts_needed(S: int, n_cells: int, mass: float = 0.99, n_hashes: int = 1) -> int:
@@ -199,12 +191,8 @@ def cohorts_needed(S: int, n_cells: int, mass: float = 0.99, n_hashes: int = 1) 
 
     Parameters
     ----------
-    S : int
-        Number of candidates.
-    n_cells : int
-        Cells k of a cohort, at least 2.
-    mass, n_hashes
-        As in `cells_needed`.
+    S, n_cells, mass, n_hashes
+        As in `cells_needed` and `collision_probability`.
 
     Examples
     --------
@@ -212,7 +200,7 @@ def cohorts_needed(S: int, n_cells: int, mass: float = 0.99, n_hashes: int = 1) 
     19
     """
     mass = probability("mass", mass, zero=False, one=False)
-    return _least(lambda C: expected_recoverable_mass(S, n_cells, C, n_hashes) >= mass, start=1)
+    return smallest(lambda C: expected_recoverable_mass(S, n_cells, C, n_hashes) >= mass, 0, 1)
 
 
 def identification_rank(n_cells: int, n_cohorts: int, n_hashes: int = 1) -> int:
@@ -259,18 +247,6 @@ def _filters(k: int, h: int) -> tuple[Array, Array]:
         return sizes[1:], np.log(sizes[1:]) - log_sets
 
 
-def _least(enough: Callable[[int], bool], start: int) -> int:
-    """The smallest number from `start` that is enough, by doubling and bisection."""
-    high = start
-    while not enough(high):
-        high *= 2
-    low = max(high // 2, start - 1)  # not enough, or below the start
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
-
-
 # -- Expected losses of hashed mechanisms ---------------------------------------------------------
 # In cohort c of C let A_c be the design of the candidates, given their hashes, and V_c(p) the
 # covariance of one report's cells. With n/C respondents in every cohort the linear estimate
@@ -302,14 +278,10 @@ def expected_loss(
 
     Parameters
     ----------
-    mechanism : Mechanism
-        Any mechanism.
-    p : array-like, shape (k,), or Series
-        Distribution of the categories or candidates.
+    mechanism, p, candidates
+        As in `precision`; p must be given, and sum to one.
     n : int or array of int
         Respondents.
-    candidates : sequence of str, optional
-        The strings whose distribution is p; only for mechanisms with an open alphabet.
     loss : {"l1", "l2"}
         Expected l1 loss, or expected squared l2 loss, against p.
 
@@ -338,7 +310,7 @@ def expected_loss(
     array([0.0464, 0.0232])
     """
     loss = one_of("loss", loss, _LOSSES)
-    _check_mechanism(mechanism)
+    check_mechanism(mechanism)
     labels = mechanism.labels(candidates)
     law = distribution("p", align("p", p, labels), len(labels))
     problem = mechanism.moments(mechanism.specimen(), candidates)
@@ -376,11 +348,6 @@ def expected_loss(
     return _total(problem.estimate_variances(law), n, loss)
 
 
-def _check_mechanism(mechanism: object) -> None:
-    if not isinstance(mechanism, Mechanism):
-        raise InvalidArgument("mechanism", mechanism, "must be a mechanism, such as ORR(...)")
-
-
 def _total(variances: Array, n: npt.ArrayLike, loss: str) -> Loss:
     """Loss at n respondents, given the variances at one."""
     respondents = sample_size(n)
@@ -400,9 +367,7 @@ def random_design_loss(
         With one hash. A closed alphabet must have as many labels as p has entries.
     p : array-like, shape (S,)
         Distribution of the candidates.
-    n : int or array of int
-        Respondents.
-    loss : {"l1", "l2"}
+    n, loss
         As in `expected_loss`.
 
     Returns
@@ -447,7 +412,7 @@ def random_design_loss(
     """
     loss = one_of("loss", loss, _LOSSES)
     law = probabilities(p)
-    _check_mechanism(mechanism)
+    check_mechanism(mechanism)
     if not isinstance(mechanism, Hashed) or mechanism.n_owned != 1:
         raise NotAvailable(f"random_design_loss needs one hash; use expected_loss for {mechanism}")
     if not mechanism.is_open and len(mechanism.labels()) != law.size:
@@ -507,7 +472,7 @@ _RARE = 1e-3  # expected number of candidates that share all cells, negligible
 
 
 @dataclass(frozen=True, eq=False)
-class Recommendation:
+class Recommendation(Printed):
     """The designs that were compared, and the best of them.
 
     Parameters
@@ -519,14 +484,8 @@ class Recommendation:
         One row per design, by increasing loss; see `recommend_design`.
     row : int
         Row of the best design in the table.
-    S : int
-        Number of candidates.
-    n : int
-        Respondents.
-    epsilon : float
-        Privacy of a report, in nats.
-    loss : {"l1", "l2"}
-        The loss that was compared.
+    S, n, epsilon, loss
+        As in `recommend_design`.
 
     Examples
     --------
@@ -555,10 +514,6 @@ class Recommendation:
             f"  expected {self.loss} loss {best['loss']:.4g}, {best['bits']} bits a report\n\n"
             f"{self.table.head(5).to_string(index=False, float_format='{:.4g}'.format)}"
         )
-
-    def _repr_html_(self) -> str:
-        """The text, in a notebook."""
-        return html_lines(str(self))
 
 
 def recommend_design(
@@ -735,7 +690,7 @@ def _row(design: Hashing, p: Array, n: int, loss: str) -> dict[str, Any]:
         "loss": value,
         "identified": identified,
         "distinguishable": apart,
-        "bits": (C - 1).bit_length() + (k if design.n_bits else (k - 1).bit_length()),
+        "bits": report_bits(design),
         "exact": exact,
     }
 

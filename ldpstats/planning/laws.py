@@ -296,7 +296,6 @@ class FrequencyLaw:
 
     cumulants: Callable[[float], tuple[float, float]]
     count: tuple[float, float] | None = None
-    exact: bool = False
     continuous: bool = False
 
 
@@ -322,7 +321,7 @@ def frequency_law(mechanism: Mechanism, p: Array, x: int, candidates: Any = None
             spread = m * (1.0 - m)
             return spread / scale**2, spread * (1.0 - 2.0 * m) / scale**3
 
-        return FrequencyLaw(cumulants, (offset, scale), exact=True)
+        return FrequencyLaw(cumulants, (offset, scale))
     if isinstance(problem, CohortMoments):
         return _hashed_law(mechanism, problem, p, x, candidates)
     tally = problem.tally(None, p)  # type: ignore[arg-type]  # only hashes look at an estimate

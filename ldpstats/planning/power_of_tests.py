@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import (
-    html_lines,
+    Printed,
     level,
     one_of,
     positive_integer,
@@ -58,6 +58,7 @@ __all__ = [
     "report_bits",
     "respondents_for_power",
     "sample_size",
+    "smallest",
 ]
 
 
@@ -66,6 +67,10 @@ Array = npt.NDArray[Any]
 _MOST = 2**53  # respondents
 _WINDOW = 1 << 15  # respondents below a solution that are looked at one by one
 _BLOCK = 1 << 14
+_NEVER = (
+    "power: no number of respondents that a survey can have reaches it; the reports hardly depend "
+    "on what the goal asks"
+)
 
 
 def power(
@@ -180,18 +185,8 @@ def needed(test: PlannedTest, asked: float, design_effect: float) -> int:
     def enough(n: int) -> bool:
         return power_at(test, n, design_effect) >= asked
 
-    # A number that is enough while one fewer is not, by doubling and bisection
-    low, last = 0, 1
-    while not enough(last):
-        low, last = last, 2 * last
-        if last > _MOST:
-            raise NotAvailable(
-                "power: no number of respondents that a survey can have reaches it; the reports "
-                "hardly depend on what the goal asks"
-            )
-    while last - low > 1:
-        middle = (low + last) // 2
-        low, last = (low, middle) if enough(middle) else (middle, last)
+    # A number that is enough while one fewer is not
+    last = smallest(enough, 0, 1, _MOST, _NEVER)
     back = int(min(_WINDOW, last - 1, math.ceil(design_effect * test.zigzag(last / design_effect))))
     for start in range(last - back, last, _BLOCK):
         block = np.arange(start, min(start + _BLOCK, last))
@@ -208,7 +203,7 @@ _FARTHEST = 2.0**12  # multiple of a departure that has no bounds
 
 
 @dataclass(frozen=True, eq=False)
-class Detectable:
+class Detectable(Printed):
     """The smallest effect that is found with a given power.
 
     Parameters
@@ -258,10 +253,6 @@ class Detectable:
             f"{self.unit} {self.value:.4g}."
         )
 
-    def _repr_html_(self) -> str:
-        """The text, in a notebook."""
-        return html_lines(str(self))
-
     def summary(self) -> str:
         """The effect in plain sentences, with the truth that has it."""
         text = (
@@ -298,11 +289,8 @@ def minimum_detectable(
     Returns
     -------
     Detectable
-        The effect as a `value` in the goal's units, and the truth that has it. The units are a
-        frequency in [0, 1] for `ValueTest` and `PresenceTest`; a difference of frequencies (0.03 is
-        three percentage points) for `GroupsTest` with a category, and Cramer's V without; Cramer's
-        V for `IndependenceTest`; the coefficient's own for `CoefficientTest`. `unit` has it in
-        words. `planning.power` of that truth is the power asked for.
+        The effect as a `value` in the goal's units (a difference of 0.03 is three percentage
+        points), and the `truth` that has it, of which `planning.power` is the power asked for.
 
     Raises
     ------
@@ -364,6 +352,10 @@ _LEAST = 1e-150  # of a target, whose square does not vanish
 _TOO_LARGE = {"se": 0.5, "width": 1.0}  # which every share has
 _POWER = 0.8
 _NEAR = 1e-9  # relative distance of the first bracket from the guess
+_TOO_FEW = (
+    "2**63 respondents do not reach the target: ask for less precision or power, or use a larger "
+    "epsilon"
+)
 
 
 def sample_size(
@@ -387,10 +379,9 @@ def sample_size(
 
     Parameters
     ----------
-    mechanism : Mechanism
-        Any mechanism; `Observed` for a survey without privacy.
-    p : array-like, shape (k,), or Series or mapping by label, optional
-        Expected distribution; an array is in category order. Default: uniform.
+    mechanism, p, design_effect, candidates, method
+        As in `precision`; a `goal` has its own truth, so that p, category, candidates
+        and method go without.
     se : float, optional
         Standard error to reach, below 0.5; 0.015 is one and a half percentage points.
     width : float, optional
@@ -399,19 +390,13 @@ def sample_size(
         Standard error over p to reach. Every category that counts needs a positive p.
     category : label, optional
         The category that counts. Default: all of them, so that the worst one decides.
-    design_effect : float
-        As in `precision`.
     alpha : float
         1 - coverage of the interval of `width`, or level of the test of `goal`.
-    candidates : sequence of str, optional
-        The strings whose distribution is p; only for mechanisms with an open alphabet.
     goal : ValueTest, GroupsTest, PresenceTest, IndependenceTest or CoefficientTest, optional
-        What a test is to find. It has its own truth, so that p, category and candidates go without.
-        Tests of counts have a power that goes up and down as n grows: the first n that has it.
+        What a test is to find. Tests of counts have a power that goes up and down as n grows: the
+        first n that has it.
     power : float, optional
         Power of that test, above `alpha`. Default with a goal: 0.8.
-    method : {"mle", "inversion"}
-        As in `precision`; not for a goal.
 
     Returns
     -------
@@ -482,29 +467,26 @@ def sample_size(
             errors = relatives(errors, shares)
         return float(errors.max())
 
-    guess = size(1) / target
-    return _smallest_sample(lambda n: size(n) <= target, guess * guess)
+    ratio = size(1) / target
+    guess = int(min(max(ratio * ratio, 1.0), float(2**62)))
+    step = 1 + int(_NEAR * guess)
+    low = max(0, guess - step)
+    if low and size(low) <= target:
+        low = 0
+    return smallest(lambda n: size(n) <= target, low, guess + step, _LARGEST, _TOO_FEW)
 
 
-def _smallest_sample(reached: Callable[[int], bool], guess: float) -> int:
-    """The smallest n that reaches a target, which more respondents never lose."""
-    near = int(min(max(guess, 1.0), float(2**62)))
-    step = 1 + int(_NEAR * near)
-    low, high = max(0, near - step), min(near + step, _LARGEST)
-    while low and reached(low):
-        step *= 2
-        low, high = max(0, low - step), low
-    while not reached(high):
-        if high == _LARGEST:
-            raise NotAvailable(
-                "2**63 respondents do not reach the target: ask for less precision or power, or "
-                "use a larger epsilon"
-            )
-        step *= 2
-        low, high = high, min(high + step, _LARGEST)
+def smallest(
+    enough: Callable[[int], bool], low: int, high: int, most: float = inf, never: str = ""
+) -> int:
+    """The smallest integer above `low` that is enough: from `high` by doubling and bisection."""
+    while not enough(high):
+        if high >= most:
+            raise NotAvailable(never)
+        low, high = high, int(min(2 * high, most))
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if reached(middle) else (middle, high)
+        low, high = (low, middle) if enough(middle) else (middle, high)
     return high
 
 
