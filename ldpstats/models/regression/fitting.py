@@ -8,7 +8,7 @@ their root and of that law, which predictions average over. All take a `Privatiz
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -28,7 +28,6 @@ from ldpstats.estimators.regression import (
 )
 from ldpstats.inference.designs.linearisation import degrees_of_freedom
 from ldpstats.inference.regression import (
-    MOST_CLUSTERS,
     InformationShares,
     cluster_sandwich,
 )
@@ -36,7 +35,7 @@ from ldpstats.inference.tails import chi2_pvalue
 from ldpstats.likelihood.predictors import stacked_indicators, start, units
 from ldpstats.likelihood.regression import Multinomial, Normal, RegressionLikelihood, Seen, Separate
 from ldpstats.models.regression.results import RegressionResults
-from ldpstats.models.regression.structure import cluster_codes, sandwich_meat
+from ldpstats.models.regression.structure import cluster_options, sandwich_meat
 
 __all__ = [
     "compare_with_corrected",
@@ -175,10 +174,7 @@ def compare_with_corrected(model: Any, theta: Array) -> None:
 def _covariance_kind(
     model: Any, cov_type: Any, cov_kwds: Any, method: str
 ) -> tuple[str, Any, bool | None]:
-    """The kind of covariance, codes of the clusters, and how to correct for few of them.
-
-    True is a factor, and None the bias-reduced covariance.
-    """
+    """The kind of covariance, and `cluster_options`."""
     data = model.data
     if data.sample is not None:
         if cov_type is not None or cov_kwds is not None:
@@ -189,28 +185,12 @@ def _covariance_kind(
         plain = data.weights is None and method != "corrected"
         cov_type = "nonrobust" if plain else "HC0"
     cov_type = one_of("cov_type", cov_type, _COVARIANCES)
-    if cov_kwds is not None and not isinstance(cov_kwds, Mapping):
-        raise InvalidArgument("cov_kwds", cov_kwds, "must be a dict such as {'groups': labels}")
-    options = dict(cov_kwds or {})
-    groups = options.pop("groups", None)
-    correct = options.pop("use_correction", None)
-    if options:
-        raise InvalidArgument("cov_kwds", sorted(options), "knows 'groups' and 'use_correction'")
-    if correct is not None and not isinstance(correct, bool | np.bool_):
-        raise InvalidArgument("cov_kwds['use_correction']", correct, "must be True or False")
-    if (cov_type == "cluster") != (groups is not None):
-        remedy = "cov_type='cluster' needs cov_kwds={'groups': labels}, others take none"
-        raise InvalidArgument("cov_kwds", cov_kwds, remedy)
+    groups, correct = cluster_options(cov_type, cov_kwds, data.n)
     if cov_type == "nonrobust" and (data.weights is not None or method == "corrected"):
         why = "sampling weights" if data.weights is not None else "corrected scores"
         remedy = f"must be 'HC0' or 'cluster': the information is no covariance with {why}"
         raise InvalidArgument("cov_type", cov_type, remedy)
-    if groups is None:
-        return cov_type, None, False
-    codes, n_groups = cluster_codes(groups, data.n)
-    if correct is None and n_groups > MOST_CLUSTERS:
-        correct = True
-    return cov_type, codes, None if correct is None else bool(correct)
+    return cov_type, groups, correct
 
 
 def _covariance(

@@ -88,7 +88,8 @@ class WaldResults(Tabulated):
 
     @property
     def _names(self) -> list[str]:
-        pairs = (one if isinstance(one, tuple) else (one,) for one in self.index)
+        """Names of the coefficients in hypotheses, equation by equation."""
+        pairs = [one if isinstance(one, tuple) else (one,) for one in self.index]
         return [": ".join(map(str, pair)) for pair in pairs]
 
     def _shaped(self, values: Array, name: str) -> Any:

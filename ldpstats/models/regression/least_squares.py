@@ -22,7 +22,7 @@ from ldpstats.arguments import boolean, one_of
 from ldpstats.errors import IncompleteListWarning, InvalidArgument, NotAvailable
 from ldpstats.estimators.regression import COVARIANCES, LeastSquares, least_squares
 from ldpstats.inference.chains import LogDensity
-from ldpstats.inference.regression import MOST_CLUSTERS, InformationShares, cluster_sandwich
+from ldpstats.inference.regression import InformationShares, cluster_sandwich
 from ldpstats.likelihood.predictors import constant_column, unbiased_indicators
 from ldpstats.likelihood.regression import Normal as Numeric
 from ldpstats.likelihood.regression import RegressionLikelihood, Scaled
@@ -61,7 +61,7 @@ from ldpstats.models.regression.presentation import (
 from ldpstats.models.regression.results import Coefficients
 from ldpstats.models.regression.structure import (
     RegressionData,
-    cluster_codes,
+    cluster_options,
     covariates,
     response_data,
     row_numbers,
@@ -76,7 +76,6 @@ __all__ = ["PrivatizedOLS", "PrivatizedOLSResults", "pseudo_response"]
 
 
 Array = npt.NDArray[Any]
-Codes = npt.NDArray[np.int64]
 
 FEW_RESPONDENTS = 30.0  # degrees of freedom below which HC2 alone may miss a variance
 _NO_RESIDUALS = 1e-20  # of the sum of squares, which is rounding
@@ -268,10 +267,12 @@ class PrivatizedOLS(RegressionModel):
                 "although the answers were randomised. Collect more, or use a model with a "
                 "likelihood, such as PrivatizedLogit, which knows the randomisation"
             )
-        clusters, correct, own = self._options(kind, cov_kwds)
+        more = ("df_correction",) if kind in ("HC2", "cluster") else ()
+        codes, correct = cluster_options(kind, cov_kwds, len(self.exog), more)
+        own = boolean("cov_kwds['df_correction']", (cov_kwds or {}).get("df_correction", True))
+        n_clusters = None if codes is None else int(codes.max()) + 1
         shares: InformationShares | None = None
-        if clusters is not None:
-            codes = clusters[0]
+        if codes is not None:
             if correct:
                 fit.refuse_saturated()
             information: Array | None = None  # of each cluster, (G, p, p)
@@ -299,38 +300,12 @@ class PrivatizedOLS(RegressionModel):
             fitted=fit,
             covariance=V,
             cov_type=kind,
-            df=clusters[1] - 1.0 if clusters is not None and own else fit.df_resid,
+            df=n_clusters - 1.0 if n_clusters is not None and own else fit.df_resid,
             shares=shares,
             own_degrees=own and shares is not None,
-            n_clusters=None if clusters is None else clusters[1],
+            n_clusters=n_clusters,
             use_t=boolean("use_t", use_t),
         )
-
-    def _options(
-        self, kind: str, cov_kwds: object
-    ) -> tuple[tuple[Codes, int] | None, bool | None, bool]:
-        """Clusters, how their covariance is corrected, and whether degrees of freedom are."""
-        options = {} if cov_kwds is None else cov_kwds
-        if not isinstance(options, Mapping):
-            remedy = "must be a mapping, for example {'groups': household}"
-            raise InvalidArgument("cov_kwds", cov_kwds, remedy)
-        own = boolean("cov_kwds['df_correction']", options.get("df_correction", True))
-        if kind != "cluster":
-            if set(options) - ({"df_correction"} if kind == "HC2" else set()):
-                raise InvalidArgument("cov_kwds", cov_kwds, "goes with cov_type='cluster' only")
-            return None, False, own
-        unknown = set(options) - {"groups", "use_correction", "df_correction"}
-        if unknown or "groups" not in options:
-            remedy = (
-                "must have 'groups', the cluster of each row, and may have 'use_correction' and "
-                "'df_correction'"
-            )
-            raise InvalidArgument("cov_kwds", sorted(map(str, options)), remedy)
-        clusters = cluster_codes(options["groups"], len(self.exog))
-        correct = options.get("use_correction", True if clusters[1] > MOST_CLUSTERS else None)
-        if correct is not None:
-            correct = boolean("cov_kwds['use_correction']", correct)
-        return clusters, correct, own
 
     def fit_posterior(
         self,

@@ -6,7 +6,7 @@ Matplotlib is imported when one is drawn.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -154,12 +154,26 @@ def _drawn(
     unit: str,
 ) -> Any:
     """Rows of estimates in one plot, or in a panel for each equation."""
+    height = 1.0 + 0.35 * (len(frames) - 1)
     if len(equations) > 1 and ax is None:
-        return _panels(frames, called, equations, shown[:most], len(shown), title, alpha, unit)
+        some = shown[:most]
+        names = axis_labels(some, LONGEST_LABEL)
+
+        def draw(ax: Axes, equation: str) -> None:
+            _draw(ax, frames, called, [(equation, name) for name in some], alpha)
+            ax.set_title(plain(axis_labels([equation], 26)[0]), fontsize="medium")
+            ax.tick_params(axis="y", length=0)
+
+        size = _PANEL, 0.7 + 0.28 * len(some) * height
+        around = 0.4 + _CHARACTER * max(map(len, names)), 0.9
+        grid, panels = _in_panels(draw, equations, 4, size, around, title, sharex=True)
+        for ax in grid[:, 0]:
+            name_rows(ax, names, len(shown) - len(some))
+        grid[-1, (len(equations) - 1) % grid.shape[1] // 2].set_xlabel(plain(unit))
+        return panels
     rows = [(e, name) for e in equations for name in shown]
     texts = [name if len(equations) == 1 else f"{e}: {name}" for e, name in rows]
     own = ax is None
-    height = 1.0 + 0.35 * (len(frames) - 1)
     drawn = min(len(rows), most)
     ax = axes_of(ax, _WIDTH, rows_height(1) + (rows_height(drawn) - rows_height(1)) * height)
     _draw(ax, frames, called, rows[:most], alpha)
@@ -245,45 +259,38 @@ def _draw(
     ax.margins(x=0.04)
 
 
-def _panels(
-    frames: Sequence[pd.DataFrame],
-    labels: Sequence[str],
-    equations: Sequence[str],
-    shown: Sequence[str],
-    n_all: int,
+def _in_panels(
+    draw: Callable[[Axes, str], None],
+    names: Sequence[str],
+    most: int,
+    size: tuple[float, float],
+    around: tuple[float, float],
     title: str,
-    alpha: float,
-    unit: str,
+    sharex: bool = False,
 ) -> Any:
-    """A panel for each equation, with the same rows."""
+    """Draw a panel for each name, `most` in a row: all panels, (r, c), and those that are used.
+
+    `size` is that of a panel, `around` what the figure has beside them, in inches.
+    """
     import matplotlib.pyplot as plt
 
-    columns = min(4, len(equations))
-    lines = -(-len(equations) // columns)
-    texts = axis_labels(shown, LONGEST_LABEL)
-    height = 1.0 + 0.35 * (len(frames) - 1)
-    size = (
-        _PANEL * columns + 0.4 + _CHARACTER * max(map(len, texts)),
-        0.9 + lines * (0.7 + 0.28 * len(shown) * height),
-    )
+    columns = min(most, len(names))
+    rows = -(-len(names) // columns)
+    width, height = size[0] * columns + around[0], around[1] + rows * size[1]
     scale = font_scale()
-    figure = plt.figure(figsize=(scale * size[0], scale * size[1]), layout="constrained")
-    grid = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False)
-    panels = grid.ravel()
-    for ax, equation in zip(panels, equations, strict=False):
-        _draw(ax, frames, labels, [(equation, name) for name in shown], alpha)
-        ax.set_title(plain(axis_labels([equation], 26)[0]), fontsize="medium")
+    figure = plt.figure(figsize=(scale * width, scale * height), layout="constrained")
+    grid = figure.subplots(rows, columns, sharex=sharex, sharey=True, squeeze=False)
+    panels = grid.ravel()[: len(names)]
+    for ax, name in zip(panels, names, strict=True):
+        draw(ax, name)
         ax.spines[["top", "right"]].set_visible(False)
-        ax.tick_params(axis="y", length=0)
-    for ax in grid[:, 0]:
-        name_rows(ax, texts, n_all - len(shown))
-    for ax in panels[len(equations) :]:
+    for ax in grid.ravel()[len(names) :]:
         ax.remove()
-    set_figure_title(figure, title)
-    grid[-1, (len(equations) - 1) % columns // 2].set_xlabel(plain(unit))
-    handles, names = panels[0].get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside lower center", ncols=4, frameon=False)
-    return panels[: len(equations)]
+    if title:
+        set_figure_title(figure, title)
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
+    return grid, panels
 
 
 # -- predictions along a covariate -------------------------------------------------------------
@@ -316,7 +323,15 @@ def plot_effects(
     if ax is not None:
         remedy = f"takes one covariate: pass name=, one of {', '.join(names)}"
         raise InvalidArgument("ax", "Axes", remedy)
-    return _effect_panels(law, names, at, points, alpha, title_text(title, ""))
+
+    def draw(ax: Axes, name: str) -> None:
+        _draw_effect(ax, law, name, at, points, alpha, _ROOM // 2)
+
+    sizes = (_EFFECT_PANEL, 2.9), (0.8, 0.9)
+    grid, panels = _in_panels(draw, names, _COLUMNS, *sizes, title_text(title, ""))
+    for ax in grid[:, 0]:
+        ax.set_ylabel(plain(law.unit))
+    return panels
 
 
 def _names(law: FittedLaw, name: Any) -> list[str]:
@@ -333,33 +348,6 @@ def _names(law: FittedLaw, name: Any) -> list[str]:
     if not isinstance(name, str) or name not in law.questions:
         covariate(law, name, "name")
     return [name]
-
-
-def _effect_panels(
-    law: FittedLaw, names: Sequence[str], at: str, points: int, alpha: float, title: str
-) -> Any:
-    """A panel for each covariate, on the same vertical axis."""
-    import matplotlib.pyplot as plt
-
-    columns = min(_COLUMNS, len(names))
-    rows = -(-len(names) // columns)
-    scale = font_scale()
-    size = scale * (0.8 + _EFFECT_PANEL * columns), scale * (0.9 + 2.9 * rows)
-    figure = plt.figure(figsize=size, layout="constrained")
-    grid = figure.subplots(rows, columns, sharey=True, squeeze=False)
-    drawn = grid.ravel()[: len(names)]
-    for ax, name in zip(drawn, names, strict=True):
-        _draw_effect(ax, law, name, at, points, alpha, _ROOM // 2)
-        ax.spines[["top", "right"]].set_visible(False)
-    for ax in grid[:, 0]:
-        ax.set_ylabel(plain(law.unit))
-    for ax in grid.ravel()[len(names) :]:
-        ax.remove()
-    if title:
-        set_figure_title(figure, title)
-    handles, labels = drawn[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
-    return drawn
 
 
 def _draw_effect(

@@ -109,10 +109,7 @@ class Coefficients(WaldResults):
         def _refuse_pseudo(self, what: str) -> None: ...
         def _naive(self) -> Array: ...
 
-    @property
-    def names(self) -> list[str]:
-        """Names of the coefficients in hypotheses, equation by equation."""
-        return self._names
+    names = WaldResults._names
 
     def _shaped(self, values: Array, name: str) -> Any:
         if isinstance(self.index, pd.MultiIndex):

@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import as_array, numbers
+from ldpstats.arguments import as_array, boolean, numbers
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotIdentified
-from ldpstats.inference.regression import design_meat
+from ldpstats.inference.regression import MOST_CLUSTERS, design_meat
 from ldpstats.labels import midpoints
 from ldpstats.likelihood.joint import decode
 from ldpstats.likelihood.predictors import constant_column
@@ -48,7 +48,7 @@ __all__ = [
     "Assembled",
     "RegressionData",
     "assemble",
-    "cluster_codes",
+    "cluster_options",
     "conditional_value",
     "covariates",
     "distinct_rows",
@@ -375,9 +375,31 @@ def whole_weights(name: str, value: object, n: int) -> Array:
     return times
 
 
-def cluster_codes(groups: object, n: int) -> tuple[Codes, int]:
-    """The cluster of each row, (n,), and how many there are, at least two."""
-    name = "cov_kwds['groups']"
+def cluster_options(
+    kind: str, cov_kwds: object, n: int, more: tuple[str, ...] = ()
+) -> tuple[Codes | None, bool | None]:
+    """The cluster of each row, (n,), and how to correct for few of them, from `cov_kwds`.
+
+    True is a factor, and None the bias-reduced covariance. `more` are other options of this kind of
+    covariance.
+    """
+    options = {} if cov_kwds is None else cov_kwds
+    if not isinstance(options, Mapping):
+        remedy = "must be a mapping, for example {'groups': household}"
+        raise InvalidArgument("cov_kwds", cov_kwds, remedy)
+    unknown = set(options) - {*more}
+    if kind != "cluster":
+        if unknown:
+            raise InvalidArgument("cov_kwds", cov_kwds, "goes with cov_type='cluster' only")
+        return None, False
+    may = ["use_correction", *more]
+    if unknown - {"groups", *may} or options.get("groups") is None:
+        remedy = (
+            "must have the cluster of each row, cov_kwds={'groups': labels}, and may have "
+            f"{' and '.join(map(repr, may))}"
+        )
+        raise InvalidArgument("cov_kwds", sorted(map(str, options)), remedy)
+    name, groups = "cov_kwds['groups']", options["groups"]
     remedy = f"must be {n} labels of clusters, one for each report"
     values = groups if isinstance(groups, pd.Series | pd.Index) else as_array(name, groups, remedy)
     if values.ndim != 1 or len(values) != n:
@@ -388,7 +410,12 @@ def cluster_codes(groups: object, n: int) -> tuple[Codes, int]:
         raise InvalidArgument(name, f"missing in row {rows}", remedy)
     if len(labels) < 2:
         raise InvalidArgument(name, labels.tolist(), "must name at least two clusters")
-    return codes.astype(np.int64), len(labels)
+    correct = options.get("use_correction")
+    if correct is not None:
+        correct = boolean("cov_kwds['use_correction']", correct)
+    elif len(labels) > MOST_CLUSTERS:
+        correct = True
+    return codes.astype(np.int64), correct
 
 
 def _row_list(rows: Codes) -> str:

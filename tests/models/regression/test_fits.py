@@ -103,6 +103,7 @@ def test_low_rank_and_aliased_models_are_refused_by_name():
         ({"cov_type": "cluster", "cov_kwds": {"groups": [1, 2]}}, InvalidArgument, "groups"),
         ({"cov_kwds": {"groups": [1] * 50}}, InvalidArgument, "groups"),
         ({"cov_type": "HC0", "cov_kwds": {"lags": 2}}, InvalidArgument, "lags"),
+        ({"cov_type": "HC0", "cov_kwds": {"use_correction": True}}, InvalidArgument, "cluster"),
         ({"start_params": [1.0]}, InvalidArgument, "start_params"),
         ({"start_params": "zero"}, InvalidArgument, "start_params"),
         ({"maxiter": 0}, InvalidArgument, "maxiter"),
