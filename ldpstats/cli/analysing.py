@@ -14,7 +14,6 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from inspect import signature
 from pathlib import Path
@@ -376,9 +375,7 @@ def add_associate(commands: Any) -> None:
     words = "bootstrap: surveys to simulate (default: 199)"
     add("--surveys", type=int, metavar="B", help=words)
     add("--seed", type=int, help="seed of permutations and simulated surveys, which need one")
-    add_output(add, "1 - coverage of intervals", "cells", "the table")
-    words = f"{', '.join(_PLOTS)} (default: {_PLOTS[0]})"
-    add("--plot-kind", choices=_PLOTS, metavar="KIND", help=words)
+    add_output(add, "1 - coverage of intervals", "cells", "the table", _PLOTS)
     words = "leave such respondents out, and count them"
     add_engine(add)
     what = "reports, and respondents who are not in every table"
@@ -455,14 +452,14 @@ def _unweighted(given: argparse.Namespace, how: dict[str, Any]) -> Callable[[], 
 def _weighted(given: argparse.Namespace, design: Mapping[str, Any]) -> Callable[[], Fitted]:
     """What fits the table of a complex sample; its options are checked first."""
     refuse_unweighted(given, ("other", "method", "test", "permutations", "surveys", "seed"))
-    asked = Asked.of(given)
+    sheet, _, candidates, _ = sheet_of(given)
 
     def fit() -> Fitted:
-        survey = opened(given, asked.sheet, design)
+        survey = opened(given, sheet, design)
         with watching(survey.data if on_a_terminal() else None):
             results = survey.association(
-                *asked.columns,
-                candidates=asked.candidates,
+                *given.column,
+                candidates=candidates,
                 memoised=False if given.drawn_afresh else None,
             )
         refuse_missing(given, results.n_missing)
@@ -529,8 +526,6 @@ _NUMBERS: dict[str, tuple[type, str]] = {
 }
 
 _MOST_CHARACTERS = 1 << 16  # of a range
-
-_DISCOVER_PLOTS = ("strings", "graph")
 
 
 # -- survey ----------------------------------------------------------------------------------------
@@ -621,9 +616,8 @@ def add_discover(commands: Any) -> None:
         words += f" (default: {defaults[name]:g})"
         add(option(name), type=kind, default=defaults[name], metavar="N", help=words)
     words = "probability of finding any string that nobody holds, and 1 - coverage of intervals"
-    add_output(add, words, "strings", "the strings or the graph of their grams")
-    words = f"{', '.join(_DISCOVER_PLOTS)} (default: {_DISCOVER_PLOTS[0]})"
-    add("--plot-kind", choices=_DISCOVER_PLOTS, metavar="KIND", help=words)
+    plot = "the strings or the graph of their grams"
+    add_output(add, words, "strings", plot, ("strings", "graph"))
     add_engine(add)
     add_reading(add, "reports", "leave such respondents out, and count them")
 
@@ -631,8 +625,6 @@ def add_discover(commands: Any) -> None:
 def _discover(given: argparse.Namespace) -> int:
     files = files_of(given)
     check_output(given, (*map(str, files), given.survey))
-    if given.plot is None and given.plot_kind is not None:
-        raise InvalidArgument("--plot-kind", given.plot_kind, "goes with --plot")
     how = {name: getattr(given, name) for name in ("alpha", *_NUMBERS)}
     how["search"] = one_of("--search", given.search, SEARCHES)
     how["threshold"] = given.threshold
@@ -769,19 +761,17 @@ def from_tables(given: argparse.Namespace) -> Callable[[], Read]:
 
 def from_survey(given: argparse.Namespace) -> Callable[[], Read]:
     """What reads columns of a questionnaire; its options are checked first."""
-    asked = Asked.of(given)
-    private = given.where is None and all(isinstance(one, ldp.Mechanism) for one in asked.made)
-    there = on_engine(given, asked.files)
+    sheet, made, candidates, files = sheet_of(given)
+    private = given.where is None and all(isinstance(one, ldp.Mechanism) for one in made)
+    there = on_engine(given, files[0])
 
     def read() -> Read:
         if there or not private:
-            counts = _queried(given, asked.sheet, asked.columns)
-        else:
-            for file in asked.files:
-                check_fingerprint_column(file, asked.sheet)
-            files, d = [asked.files] * len(asked.columns), len(asked.columns)
-            counts = _counted(given, files, asked.made, asked.columns, [None] * d)
-        return counts, asked.candidates, asked.columns
+            return _queried(given, sheet, given.column), candidates, given.column
+        for file in files[0]:
+            check_fingerprint_column(file, sheet)
+        counts = _counted(given, files, made, given.column, [None] * len(made))
+        return counts, candidates, given.column
 
     return read
 
@@ -970,30 +960,24 @@ def running(given: argparse.Namespace) -> Iterator[None]:
 _NONE = "-"  # stands for no value
 
 
-@dataclass(frozen=True)
-class Asked:
-    """Columns of a table of a questionnaire, each with what made it and its candidates."""
+def sheet_of(
+    given: argparse.Namespace,
+) -> tuple[ldp.Questionnaire, list[Any], list[Any], list[list[Path]]]:
+    """The questionnaire; of each --column what made it, its candidates and its files; all checked.
 
-    sheet: ldp.Questionnaire
-    columns: list[str]
-    made: list[Any]
-    candidates: list[Any]
-    files: list[Path]
-
-    @classmethod
-    def of(cls, given: argparse.Namespace) -> Asked:
-        """Those that options name, which are checked."""
-        remedy = "does not go with --questionnaire, which says what the columns hold"
-        refuse_options(given, ("spec", "name", "cohort", "others", "id", "count"), remedy)
-        sheet, columns = ldp.Questionnaire.from_json(given.questionnaire), given.column
-        if len(columns) < 2:
-            choice = f"questions, {', '.join(sheet)}, or public columns"
-            raise InvalidArgument("--column", columns, f"must be given twice or more: {choice}")
-        listed = values_of(given, "candidates", len(columns))
-        files = check_files(given, [given.input] * len(columns), [given.questionnaire, *listed])
-        made = [sheet[column] if column in sheet else None for column in columns]
-        candidates = [candidates_of(*each) for each in zip(listed, made, columns, strict=True)]
-        return cls(sheet, columns, made, candidates, files[0])
+    Nothing of the package made a public column: None.
+    """
+    remedy = "does not go with --questionnaire, which says what the columns hold"
+    refuse_options(given, ("spec", "name", "cohort", "others", "id", "count"), remedy)
+    sheet, columns = ldp.Questionnaire.from_json(given.questionnaire), given.column
+    if len(columns) < 2:
+        choice = f"questions, {', '.join(sheet)}, or public columns"
+        raise InvalidArgument("--column", columns, f"must be given twice or more: {choice}")
+    listed = values_of(given, "candidates", len(columns))
+    files = check_files(given, [given.input] * len(columns), [given.questionnaire, *listed])
+    made = [sheet[column] if column in sheet else None for column in columns]
+    candidates = [candidates_of(*each) for each in zip(listed, made, columns, strict=True)]
+    return sheet, made, candidates, files
 
 
 def values_of(given: argparse.Namespace, name: str, d: int) -> list[str | None]:
@@ -1043,8 +1027,6 @@ def check_files(
     files = [files_of(given, path) for path in paths]
     read = [*(str(file) for some in files for file in some), *filter(None, others)]
     check_output(given, {os.path.realpath(path) for path in read})
-    if given.plot is None and given.plot_kind is not None:
-        raise InvalidArgument("--plot-kind", given.plot_kind, "goes with --plot")
     if given.plot is not None and len(paths) > 2:
         raise NotAvailable(f"a plot shows two variables, not {len(paths)}: leave --plot out")
     return files

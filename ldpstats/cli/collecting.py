@@ -344,13 +344,7 @@ Privatise a table of answers with ldpstats privatize INPUT OUTPUT --questionnair
 class _Asked(argparse.Action):
     """Add a question to those of all options, in the order of the command line."""
 
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: Any,
-        option_string: str | None = None,
-    ) -> None:
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: Any = None) -> None:
         namespace.asked = [*namespace.asked, (self.option_strings[0], *values)]
 
 

@@ -6,7 +6,7 @@ import argparse
 import csv
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
@@ -70,13 +70,7 @@ Draw = Callable[[], Any]
 class Once(argparse.Action):
     """Store a value, and refuse a second one: other commands take the option once a variable."""
 
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: Any,
-        option_string: str | None = None,
-    ) -> None:
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: Any = None) -> None:
         if getattr(namespace, self.dest) is not None:
             raise argparse.ArgumentError(self, f"given twice, {values!r} the second time")
         setattr(namespace, self.dest, values)
@@ -144,14 +138,19 @@ def progress(what: str) -> Iterator[Callable[..., None] | None]:
 # -- results ---------------------------------------------------------------------------------------
 
 
-def add_output(add: Callable[..., Any], alpha: str, rows: str, plot: str) -> None:
-    """The options of every command that prints results."""
+def add_output(
+    add: Callable[..., Any], alpha: str, rows: str, plot: str, kinds: Sequence[str] = ()
+) -> None:
+    """The options of every command that prints results; of several kinds of plot, --plot-kind."""
     add("--alpha", type=float, default=0.05, help=f"{alpha} (default: 0.05)")
     add("--max-rows", type=int, default=40, help=f"{rows} to print (default: 40)")
     add("--details", action="store_true", help="print how the estimate was computed too")
     add("--json", metavar="FILE", help="write the results as JSON; - prints them instead")
     add("--plot", metavar="FILE", help=f"draw {plot}: {', '.join(_FORMATS)}")
     add("--title", metavar="TEXT", help='title of the plot; "" for none')
+    if kinds:
+        words = f"{', '.join(kinds)} (default: {kinds[0]})"
+        add("--plot-kind", choices=kinds, metavar="KIND", help=words)
 
 
 def check_output(given: argparse.Namespace, read: Iterable[str | None]) -> None:
@@ -177,11 +176,13 @@ def check_csv(given: argparse.Namespace) -> None:
 
 
 def check_plot(given: argparse.Namespace) -> None:
-    """Check --plot and --title."""
+    """Check --plot, --title and --plot-kind."""
     if given.plot and not given.plot.lower().endswith(_FORMATS):
         raise InvalidArgument("plot", given.plot, f"must end in {', '.join(_FORMATS)}")
-    if given.plot is None and given.title is not None:
-        raise InvalidArgument("--title", given.title, "goes with --plot")
+    for name in ("title", "plot_kind"):
+        value = getattr(given, name, None)  # not every plot has kinds
+        if given.plot is None and value is not None:
+            raise InvalidArgument(option(name), value, "goes with --plot")
 
 
 @contextmanager

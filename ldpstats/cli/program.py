@@ -211,14 +211,7 @@ def _quiet_interruptions() -> Iterator[None]:
         sys.unraisablehook = before
 
 
-def _show_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     _print_line(f"ldpstats: warning: {' '.join(str(message).split())}")
 
 

@@ -262,15 +262,7 @@ def write_dictionary_reports(
         `survey_fingerprint`; a Parquet file stores it once. Keep the specification beside the file
         (`write_survey`): without it the reports cannot be analysed.
     force, spreadsheet_safe
-        As in `write_reports`.
-
-    Raises
-    ------
-    InvalidArgument
-        If the file exists or cannot be written, there are no chunks, a chunk is not a
-        DictionaryReports, or `spreadsheet_safe` is True for Parquet.
-    MechanismMismatch
-        If the chunks are of several surveys.
+        As in `write_reports`, whose errors are those of this function.
 
     Examples
     --------
@@ -313,20 +305,7 @@ def privatize_strings(
     client : DictionaryCollector
         From `DictionarySurvey.collector`.
     keep, missing, na, force, specification, spreadsheet_safe, chunk_rows, advance
-        As in `privatize_file`.
-
-    Returns
-    -------
-    nobs, n_missing : int
-        Reports, and missing answers.
-
-    Raises
-    ------
-    InvalidArgument
-        If a file cannot be read or written or is malformed, answers are missing and not counted,
-        the survey refuses a string, `spreadsheet_safe` seems to have changed one in CSV, there are
-        no answers, or `keep` names the true column. The row is named, from 1 after the header; the
-        string is not shown.
+        As in `privatize_file`, which returns and refuses the same.
 
     Examples
     --------

@@ -122,8 +122,7 @@ def replacing_all(
     Raises
     ------
     InvalidArgument
-        If one of the paths exists (unless `force`), is not a regular file, cannot be written, or is
-        given twice.
+        As for `replacing`, and if a path is given twice.
 
     Examples
     --------

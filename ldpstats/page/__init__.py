@@ -72,16 +72,9 @@ def write_page(
     path : path-like
         The file, such as ``survey.html``.
     texts, post, invitations, show_first
-        As for `page_text`.
+        As for `page_text`, whose errors are raised here too.
     force : bool
         Whether an existing file may be overwritten.
-
-    Raises
-    ------
-    InvalidArgument
-        As for `page_text`, and if the file exists or cannot be written.
-    NotAvailable
-        As for `page_text`.
 
     Examples
     --------

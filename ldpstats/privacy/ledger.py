@@ -295,6 +295,8 @@ class Ledger(Specified):
     ) -> Self:
         """Add the private questions of an answer sheet to this ledger, an entry each.
 
+        All are added or none; otherwise as `spend`.
+
         Parameters
         ----------
         questionnaire : Questionnaire
@@ -302,18 +304,6 @@ class Ledger(Specified):
         asked : sequence of str, optional
             The questions that she was asked. By default all; needed where the questionnaire draws
             some of them.
-
-        Returns
-        -------
-        Ledger
-            This ledger.
-
-        Raises
-        ------
-        BudgetSpent
-            If the total would exceed the limit; then nothing is added.
-        InvalidArgument
-            If `questionnaire` is not a Questionnaire, or has no such question.
 
         Examples
         --------
