@@ -131,6 +131,11 @@ def write_rappor_params(rappor: RAPPOR, path: FilePath, *, force: bool = False) 
     path, force
         As in `write_reports`.
 
+    Raises
+    ------
+    InvalidArgument
+        If the mechanism is another one, or the file exists or cannot be written.
+
     Examples
     --------
     >>> import tempfile, ldpstats as ldp
@@ -256,6 +261,12 @@ def write_rappor_map(
     path, force
         As in `write_reports`.
 
+    Raises
+    ------
+    InvalidArgument
+        If candidates are not distinct strings or their cells do not fit the mechanism, or the file
+        exists or cannot be written.
+
     Examples
     --------
     >>> import tempfile, ldpstats as ldp
@@ -355,6 +366,12 @@ def write_rappor_counts(counts: Counts | BitCounts, path: FilePath, *, force: bo
     path, force
         As in `write_reports`.
 
+    Raises
+    ------
+    InvalidArgument
+        If the counts are of another mechanism or have missing answers, or the file exists or cannot
+        be written.
+
     Examples
     --------
     >>> import tempfile, ldpstats as ldp
@@ -448,6 +465,12 @@ def write_rappor_reports(reports: Reports | Counts, path: FilePath, *, force: bo
         file. The columns of clients, Bloom filters and permanent responses stay empty.
     path, force
         As in `write_reports`.
+
+    Raises
+    ------
+    InvalidArgument
+        If `reports` are sums of bits, of another mechanism, or have missing answers, or the file
+        exists or cannot be written.
 
     Examples
     --------

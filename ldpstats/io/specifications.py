@@ -114,6 +114,11 @@ def write_mechanism(mechanism: Mechanism, path: FilePath, *, force: bool = False
     path, force
         As in `write_reports`.
 
+    Raises
+    ------
+    InvalidArgument
+        If `mechanism` is not a mechanism, or the file exists or cannot be written.
+
     Examples
     --------
     See `read_mechanism`.
@@ -135,7 +140,19 @@ def specification_text(made_by: Mechanism | DictionarySurvey) -> str:
 def read_survey(path: FilePath) -> DictionarySurvey:
     """Read the specification of a dictionary survey from a JSON file.
 
-    As `read_mechanism` reads that of a mechanism.
+    Parameters
+    ----------
+    path : path-like
+        What `write_survey` wrote.
+
+    Returns
+    -------
+    DictionarySurvey
+
+    Raises
+    ------
+    InvalidArgument
+        If the file cannot be read, is not JSON, or specifies no survey of this release.
 
     Examples
     --------
@@ -181,6 +198,11 @@ def write_survey(survey: DictionarySurvey, path: FilePath, *, force: bool = Fals
     survey : DictionarySurvey
     path, force
         As in `write_reports`.
+
+    Raises
+    ------
+    InvalidArgument
+        If `survey` is not a survey, or the file exists or cannot be written.
 
     Examples
     --------
