@@ -35,27 +35,23 @@ from ldpstats.inference.tests import TestResult, pvalue_text, z_test
 from ldpstats.likelihood.tallies import Uncertain
 from ldpstats.models.layout import LONGEST_LABEL as SUMMARY_LABEL
 from ldpstats.models.layout import (
+    PARTLY_PROTECTED,
     WITHOUT_ERRORS,
     Fit,
     Pair,
     SummaryTable,
     closing_notes,
-    decimals,
     design_pairs,
     distinct_lines,
-    estimate_cells,
-    estimate_columns,
+    estimates_in_cells,
     estimator_text,
     header,
     interval_note,
     largest,
     names_alpha,
     one_line,
-    protection_notes,
     respondents_pairs,
     rest_notes,
-    second_shown,
-    second_words,
     tidy_names,
     title,
     touch_ends,
@@ -540,7 +536,7 @@ class Results(Stored, Fit):
     def _interval_notes(
         self, frame: pd.DataFrame, uncut: pd.DataFrame, alpha: float, source: str
     ) -> list[str]:
-        """What intervals and p-values are; `source` is what `second_words` has to say."""
+        """What intervals and p-values are; `source` the words of `estimates_in_cells`."""
         kind, pvalues = self._interval_words()
         notes = [interval_note(alpha, kind, touch_ends(uncut), source)]
         return [*notes, f"p-value: {pvalues}."] if "presence_pvalue" in frame else notes
@@ -554,22 +550,21 @@ class Results(Stored, Fit):
         frame, uncut = frame.iloc[self.linear.places], uncut.iloc[self.linear.places]
         ends = len(frame) - self._n_fixed
         shown = pd.concat([largest(frame.iloc[:ends], max_rows), frame.iloc[ends:]])
-        digits, both = decimals(shown), second_shown(frame, details)
+        heads, estimates, source = estimates_in_cells(shown, frame, alpha, details)
         name, left, right = self._heading()
         more = self._more_columns(shown)
         own = zip(*more.values(), strict=True) if more else repeat(())
-        cells = map(chain, estimate_cells(shown, digits, both), own)
-        stubs, body = self._lines(shown, list(map(list, cells)))
+        stubs, body = self._lines(shown, list(map(list, map(chain, estimates, own))))
         return SummaryTable(
             title=name,
             header=header(left, right, self if details else None),
-            columns=[*estimate_columns(alpha, both), *more],
+            columns=[*heads, *more],
             stubs=stubs,
             body=body,
             notes=[
-                *self._interval_notes(frame, uncut, alpha, second_words(frame, both, digits)),
+                *self._interval_notes(frame, uncut, alpha, source),
                 *rest_notes(len(shown) - self._n_fixed, ends),
-                *protection_notes(self),
+                *[PARTLY_PROTECTED] * self.is_partial,
                 *self._notes(frame),
             ],
         )
