@@ -719,7 +719,7 @@ class ChangeResults(Results):
             )
         else:
             kind = "Wald" if self.law is None else "score intervals with skewness"
-            notes.append(interval_note(alpha, kind, False, source))
+            notes.append(interval_note(alpha, kind, None, source))
             notes.append(
                 "p-value: of no change, two-sided, not adjusted for the number of categories."
             )

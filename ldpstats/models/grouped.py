@@ -51,7 +51,6 @@ from ldpstats.models.layout import (
     one_line,
     pvalue_words,
     resolution_notes,
-    touch_ends,
 )
 from ldpstats.models.plots import plot_by_group
 from ldpstats.models.posterior.draws import (
@@ -750,7 +749,7 @@ def _summary(results: GroupedResults, alpha: float, max_rows: int, details: bool
     ]
     kinds = "; or ".join(dict.fromkeys(interval_kind(fit) for fit in fits))
     notes = [
-        interval_note(alpha, f"{kinds}, within each group", touch_ends(together), source),
+        interval_note(alpha, f"{kinds}, within each group", together, source),
         "p-value: of p = 0 against p > 0, not adjusted for the number of categories.",
     ]
     if len(places) < (g := len(results.fits)):

@@ -50,7 +50,6 @@ __all__ = [
     "closing_notes",
     "count_of",
     "decimals",
-    "design_pairs",
     "distinct_lines",
     "epsilon_text",
     "estimates_in_cells",
@@ -71,7 +70,6 @@ __all__ = [
     "rest_notes",
     "tidy_names",
     "title",
-    "touch_ends",
 ]
 
 
@@ -264,11 +262,6 @@ def estimates_in_cells(
     return [*heads, *interval_columns(alpha)], list(map(figures, values, repeat(digits))), words
 
 
-def touch_ends(frame: pd.DataFrame) -> bool:
-    """Whether some interval ends at 0 or at 1."""
-    return bool((frame["lower"] <= 0.0).any() or (frame["upper"] >= 1.0).any())
-
-
 # -- The header and the notes that summaries of all kinds share -----------------------------------
 
 
@@ -321,24 +314,18 @@ def header(
     return rows
 
 
-def design_pairs(fit: Fit) -> list[Pair]:
-    """The mechanisms, each with its own number of reports where there are several."""
-    if len(fit.sources) == 1 or not fit.source_nobs:
-        return list(zip(["Mechanism:", *[""] * len(fit.sources)], fit.sources, strict=False))
-    own = zip(fit.sources, fit.source_nobs, strict=True)
-    return [
-        ("Mechanisms:" if i == 0 else "", f"{source}, n = {n}") for i, (source, n) in enumerate(own)
-    ]
-
-
 def estimator_text(fit: Fit) -> str:
     """The estimator, and what its name does not say."""
     return f"{fit.method}, {fit.settings}" if fit.settings else fit.method
 
 
-def interval_note(alpha: float, kind: str, is_cut: bool, source: str) -> str:
-    """What the intervals are; `source` the words of `estimates_in_cells`."""
-    cut = ", cut to [0, 1]" if is_cut else ""
+def interval_note(alpha: float, kind: str, ends: pd.DataFrame | None, source: str) -> str:
+    """What the intervals with these `ends` are, which are cut at 0 and 1 unless they are None.
+
+    `source` are the words of `estimates_in_cells`.
+    """
+    touch = ends is not None and ((ends["lower"] <= 0.0) | (ends["upper"] >= 1.0)).any()
+    cut = ", cut to [0, 1]" if touch else ""
     return f"Intervals: {100 * (1 - alpha):.4g}% {kind}{cut}{source}."
 
 

@@ -41,7 +41,6 @@ from ldpstats.models.layout import (
     Pair,
     SummaryTable,
     closing_notes,
-    design_pairs,
     distinct_lines,
     estimates_in_cells,
     estimator_text,
@@ -54,7 +53,6 @@ from ldpstats.models.layout import (
     rest_notes,
     tidy_names,
     title,
-    touch_ends,
 )
 from ldpstats.models.plots import (
     LIGHT,
@@ -505,8 +503,13 @@ class Results(Stored, Fit):
 
     def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
         """Title of the summary, and the pairs of its header, left and right."""
-        pairs = [("Estimator:", estimator_text(self)), ("Categories:", str(self.k))]
-        return title(self), [*design_pairs(self), *pairs], respondents_pairs(self)
+        several = len(self.sources) > 1 and bool(self.source_nobs)  # whose numbers are known
+        sizes = [f", n = {n}" for n in self.source_nobs] if several else [""] * len(self.sources)
+        heads = ["Mechanisms:" if several else "Mechanism:", *[""] * len(sizes)]
+        designs = [source + size for source, size in zip(self.sources, sizes, strict=True)]
+        left = list(zip(heads, designs, strict=False))
+        left += [("Estimator:", estimator_text(self)), ("Categories:", str(self.k))]
+        return title(self), left, respondents_pairs(self)
 
     @property
     def _n_fixed(self) -> int:
@@ -538,7 +541,7 @@ class Results(Stored, Fit):
     ) -> list[str]:
         """What intervals and p-values are; `source` the words of `estimates_in_cells`."""
         kind, pvalues = self._interval_words()
-        notes = [interval_note(alpha, kind, touch_ends(uncut), source)]
+        notes = [interval_note(alpha, kind, uncut, source)]
         return [*notes, f"p-value: {pvalues}."] if "presence_pvalue" in frame else notes
 
     def _notes(self, frame: pd.DataFrame) -> list[str]:
