@@ -8,11 +8,11 @@ labels of several answers joined to one; and a mechanism in words.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cached_property
 from importlib import import_module
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,7 @@ from ldpstats.arguments import (
     counts_vector,
     distribution,
     html_table,
+    positive_epsilon,
     positive_integer,
     probability,
 )
@@ -51,7 +52,7 @@ from ldpstats.labels import (
     place_of,
     sensitive_codes,
 )
-from ldpstats.likelihood.covariance import multinomial
+from ldpstats.likelihood.covariance import Covariance, multinomial
 from ldpstats.likelihood.moments import Equations, Moments
 from ldpstats.likelihood.problem import Likelihood
 from ldpstats.reports.layout import BitFormat, ReportFormat, split_cohorts, with_cohorts
@@ -64,6 +65,7 @@ __all__ = [
     "CategoryBits",
     "Mechanism",
     "check_document",
+    "check_labels",
     "check_theta",
     "even_bit",
     "joined_labels",
@@ -114,6 +116,7 @@ class Mechanism(Instrument[Client, Collector]):
     cohort_names: tuple[str, ...] = ()  # of a device of cohorts, before each report
     cohort_parts: tuple[Any, ...] = ()  # of a device of cohorts, what each of them does
     is_separable: bool = True  # whether each of these determines the frequencies alone
+    _unwritten: ClassVar[dict[str, Any]] = {}  # values of fields that documents leave out
     unknown: tuple[str, ...] = ()  # parameters of the channel that are estimated: `UnknownDevice`
     _unsaid: tuple[str, ...] = ()  # parameters that the others say, and a name in words leaves out
 
@@ -517,7 +520,9 @@ class Mechanism(Instrument[Client, Collector]):
                 value = labels_to_json(value)
             if isinstance(value, np.ndarray):
                 value = value.tolist()
-            document[item.name] = list(value) if isinstance(value, tuple) else value
+            value = list(value) if isinstance(value, tuple) else value
+            if not (item.name in self._unwritten and value == self._unwritten[item.name]):
+                document[item.name] = value
         return document
 
     @classmethod
@@ -530,7 +535,7 @@ class Mechanism(Instrument[Client, Collector]):
             When the document is of another mechanism or version, has fields missing or unknown, or
             a fingerprint that is missing or not that of the other fields.
         """
-        checked = check_document(document)
+        checked = cls._unwritten | check_document(document)
         if checked["mechanism"] != cls.__name__:
             raise InvalidArgument(
                 "mechanism", checked["mechanism"], f"the specification is not of a {cls.__name__}"
@@ -605,6 +610,12 @@ def set_fields(mechanism: Mechanism, **values: Any) -> None:
         object.__setattr__(mechanism, name, value)
 
 
+def check_labels(mechanism: Any) -> None:
+    """Check the two fields that most mechanisms have: categories and epsilon."""
+    set_fields(mechanism, categories=as_labels("categories", mechanism.categories))
+    set_fields(mechanism, epsilon=positive_epsilon("epsilon", mechanism.epsilon))
+
+
 def threshold_of(chance: float, rest: float) -> int:
     """Threshold out of 2^64 of a chance of the truth, rounded towards more privacy.
 
@@ -661,6 +672,22 @@ class CategoryBits(Mechanism):
         ones = counts_vector("n", n, (k,) if n.ndim == 1 else (1, k)).reshape(1, k)
         each = np.atleast_1d(as_array("nobs", nobs, "must be the number of reports"))
         return BitCounts(ones, counts_vector("nobs", each, (1,)), self)
+
+    def _equations(
+        self,
+        kind: str,
+        counts: Counts | BitCounts,
+        slope: Any,
+        p0: Any,
+        V: Callable[[Array, int], Covariance],
+    ) -> Equations:
+        """``E[share of bit x] = p0 + slope p_x``, with their covariance ``V(p, nobs)``."""
+        self._own(counts)
+        sums = counts.bit_counts()
+        nobs, mean = sums.nobs, p0 + slope / self.k
+        weights = np.array(np.broadcast_to(nobs / (mean * (1.0 - mean)), (self.k,)))
+        t = sums.ones.sum(axis=0) / nobs
+        return Equations(slope, p0, t, lambda p: V(p, nobs), weights, nobs, kind)
 
     def simulate_counts(
         self, true_counts: Array, rng: np.random.Generator, candidates: Any = None

@@ -7,6 +7,7 @@ In the last two a label stands for a block of categories, and each category has 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,14 +15,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments import counts_vector, positive_epsilon, positive_integer
+from ldpstats.arguments import counts_vector, positive_integer
 from ldpstats.channels.families import Blocks, Subsets
 from ldpstats.errors import InvalidArgument
-from ldpstats.labels import as_labels
 from ldpstats.likelihood.blocks import BlockDesign, HadamardDesign, ProjectiveDesign, SingleDesign
 from ldpstats.likelihood.covariance import subset_bits
-from ldpstats.likelihood.moments import Equations, Moments, block_equations
-from ldpstats.mechanisms.base import CategoryBits, Mechanism, set_fields, threshold_of
+from ldpstats.likelihood.moments import Moments, block_equations
+from ldpstats.mechanisms.base import CategoryBits, Mechanism, check_labels, set_fields, threshold_of
 from ldpstats.reports.layout import BlockFormat, SubsetFormat
 from ldpstats.reports.single import BitCounts, Counts
 from ldpstats.sampling import samplers
@@ -125,11 +125,8 @@ class BlockMechanism(Mechanism):
         true, l = np.asarray(true_counts), self.n_outputs  # noqa: E741
         if self.k * l <= min(_MOST_ENTRIES, 4 * int(true.sum())):
             return self.counts(rng.multinomial(true, self.channel().matrix()).sum(axis=0))
-        words, ends = simulation_words(rng), np.cumsum(true)
-        total = np.zeros(l, dtype=np.int64)
-        for start in range(0, int(ends[-1]), _USERS):
-            people = np.arange(start, min(start + _USERS, int(ends[-1])))
-            codes = np.searchsorted(ends, people, side="right")
+        words, total = simulation_words(rng), np.zeros(l, dtype=np.int64)
+        for codes in _in_turn(true, _USERS):
             total += np.bincount(self.sample(codes, words), minlength=l)
         return self.counts(total)
 
@@ -153,6 +150,14 @@ class BlockMechanism(Mechanism):
         vector = counts_vector("n", n, (self.n_outputs,))
         seen = np.flatnonzero(vector)
         return Counts(seen, vector[seen], self)
+
+
+def _in_turn(true: Array, step: int) -> Iterator[Array]:
+    """Codes of as many people as `true`, shape (k,), counts of each category, `step` at a time."""
+    ends = np.cumsum(true)
+    for start in range(0, int(ends[-1]), step):
+        people = np.arange(start, min(start + step, int(ends[-1])))
+        yield np.searchsorted(ends, people, side="right")
 
 
 # -- Subset selection: the report is a set of categories of one size ------------------------------
@@ -214,8 +219,7 @@ class SubsetSelection(CategoryBits):
     size: int | None = None
 
     def __post_init__(self) -> None:
-        set_fields(self, categories=as_labels("categories", self.categories))
-        set_fields(self, epsilon=positive_epsilon("epsilon", self.epsilon))
+        check_labels(self)
         size = best_size(self.k, self.epsilon)
         if self.size is not None:
             size = positive_integer("size", self.size)
@@ -257,17 +261,10 @@ class SubsetSelection(CategoryBits):
 
     def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> Moments:
         self._closed(candidates)
-        self._own(counts)
-        sums, Q = counts.bit_counts(), self.channel()
-        nobs, mean = sums.nobs, self.d / self.k
-        return Equations(
-            Q.slope,
-            Q.other,
-            sums.ones[0] / nobs,
-            V=lambda p: subset_bits(p, Q.size, Q.own, Q.left_out, nobs),
-            weights=np.full(self.k, nobs / (mean * (1.0 - mean))),
-            nobs=nobs,
-            kind="subsets",
+        Q = self.channel()
+        law = Q.size, Q.own, Q.left_out
+        return self._equations(
+            "subsets", counts, Q.slope, Q.other, lambda p, n: subset_bits(p, *law, n)
         )
 
     def _keep(self) -> int:
@@ -295,12 +292,9 @@ class SubsetSelection(CategoryBits):
         elif nobs > _FEW:
             ones = drawn_sums(true, self.d, Q.own, rng)
         else:  # one report after another
-            words, ends = simulation_words(rng), np.cumsum(true)
-            ones, step = np.zeros(self.k, dtype=np.int64), max(1, _ENTRIES // self.k)
-            for start in range(0, int(ends[-1]), step):
-                people = np.arange(start, min(start + step, int(ends[-1])))
-                reports = self.sample(np.searchsorted(ends, people, side="right"), words)
-                ones += self.format.sum_bits(reports)[0]
+            words, ones = simulation_words(rng), np.zeros(self.k, dtype=np.int64)
+            for codes in _in_turn(true, max(1, _ENTRIES // self.k)):
+                ones += self.format.sum_bits(self.sample(codes, words))[0]
         return BitCounts(ones[None, :], np.array([nobs]), self)
 
     def specimen(self) -> BitCounts:
@@ -378,8 +372,7 @@ class HadamardResponse(BlockMechanism):
     order: int | None = None
 
     def __post_init__(self) -> None:
-        set_fields(self, categories=as_labels("categories", self.categories))
-        set_fields(self, epsilon=positive_epsilon("epsilon", self.epsilon))
+        check_labels(self)
         if self.order is None:
             orders = [1 << i for i in range(1, self.k.bit_length() + 1)]
             designs = [_hadamard_design(self.k, order) for order in orders]
@@ -473,8 +466,7 @@ class ProjectiveGeometryResponse(BlockMechanism):
     t: int | None = None
 
     def __post_init__(self) -> None:
-        set_fields(self, categories=as_labels("categories", self.categories))
-        set_fields(self, epsilon=positive_epsilon("epsilon", self.epsilon))
+        check_labels(self)
         if self.q is None and self.t is None:
             best = best_geometry(self.k, self.epsilon)
             q, t = _next_prime(max(self.k - 2, 1)), 2

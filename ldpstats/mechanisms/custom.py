@@ -31,7 +31,8 @@ from ldpstats.labels import (
     sensitive_codes,
     sensitive_labels,
 )
-from ldpstats.likelihood.moments import Moments
+from ldpstats.likelihood.covariance import multinomial
+from ldpstats.likelihood.moments import Equations, Moments
 from ldpstats.likelihood.rows import Rows
 from ldpstats.mechanisms.base import (
     Mechanism,
@@ -183,14 +184,26 @@ class Enumerated(Mechanism):
     def simulate_counts(
         self, true_counts: Array, rng: np.random.Generator, candidates: Any = None
     ) -> Counts:
-        self._closed(candidates)
-        total = rng.multinomial(true_counts, self.channel().matrix()).sum(axis=0)
-        return self.counts(total)
+        Q = self.channel(candidates)
+        if not isinstance(Q, Uniformised) or Q.a < 0.0:
+            return self.counts(rng.multinomial(true_counts, Q.matrix()).sum(axis=0))
+        kept, noise = rng.binomial(true_counts, Q.a), Q.noise()
+        if (by := np.flatnonzero(noise)).size:  # what other answers are replaced by
+            law = noise[by] if np.ndim(Q.b) else np.ones(by.size)
+            kept[by] += rng.multinomial(int((true_counts - kept).sum()), law / law.sum())
+        return self.counts(kept)
 
     def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> Moments:
-        self._closed(candidates)
+        channel = self.channel(candidates)
         self._own(counts)
-        Q, n = self.channel().matrix(), counts.vector()
+        n, nobs = counts.vector(), counts.nobs
+        if isinstance(channel, Uniformised):
+            law = channel.forward  # of reports; made by some category each, as a rule
+            if np.all((reference := law(np.full(self.k, 1.0 / self.k))) > 0.0):
+                a, b = channel.a, channel.b
+                V, weights = lambda p: multinomial(law(p), nobs), nobs / reference
+                return Equations(a, b, n / nobs, V, weights, nobs)
+        Q = channel.matrix()
         impossible = np.flatnonzero((n > 0) & ~Q.any(axis=0))
         if impossible.size:
             raise InvalidArgument(
@@ -337,6 +350,7 @@ class CustomMechanism(Enumerated):
     sensitive: Any = None
     description: str | None = None
     permanent: str | None = None
+    _unwritten = dict.fromkeys(("sensitive", *_UNMARKED))
     _channel: ClassVar[Dense]  # as a field it would be part of the specification
 
     def __post_init__(self) -> None:
@@ -392,19 +406,12 @@ class CustomMechanism(Enumerated):
     def _specification(self) -> dict[str, Any]:
         document = super()._specification()
         for name in _UNMARKED:  # two descriptions of one law are equal
-            del document[name]
-        if document["sensitive"] is None:  # as before there was a choice
-            del document["sensitive"]
+            document.pop(name, None)
         return document
 
     def to_dict(self) -> dict[str, Any]:
         told = {name: getattr(self, name) for name in _UNMARKED}
         return super().to_dict() | {name: text for name, text in told.items() if text is not None}
-
-    @classmethod
-    def from_dict(cls, document: dict[str, Any]) -> Self:
-        absent = dict.fromkeys(("sensitive", *_UNMARKED))
-        return super().from_dict(absent | check_document(document))
 
     def channel(self, candidates: Any = None) -> Channel:
         self._closed(candidates)

@@ -22,8 +22,6 @@ from ldpstats.channels.certificates import Audit
 from ldpstats.channels.structured import Channel, Dense, Uniformised
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.labels import encode
-from ldpstats.likelihood.covariance import multinomial
-from ldpstats.likelihood.moments import Equations, Moments
 from ldpstats.likelihood.parametric import PolynomialMatrix
 from ldpstats.likelihood.problem import Likelihood
 from ldpstats.likelihood.rows import DenseRows
@@ -58,7 +56,7 @@ from ldpstats.programs.polynomials import Chance, chance, listed_labels
 from ldpstats.programs.sampler import Sampler, sampler
 from ldpstats.programs.steps import Cohorts, Question, Step
 from ldpstats.reports.layout import LabelFormat
-from ldpstats.reports.single import BitCounts, Counts, Reports
+from ldpstats.reports.single import Counts, Reports
 from ldpstats.sampling.samplers import Words, simulation_words
 
 __all__ = ["DeviceMechanism", "UnknownDevice", "repeated"]
@@ -348,40 +346,21 @@ class DeviceMechanism(Enumerated):
     def _sampler_epsilon(self) -> float:
         return nearest_log(self._sampler.ratio())
 
-    def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> Moments:
-        Q = self.channel(candidates)
-        if not isinstance(Q, Uniformised):
-            return super().moments(counts, candidates)
-        self._own(counts)
-        reference = Q.forward(np.full(self.k, 1.0 / self.k))
-        if not np.all(reference > 0.0):  # reports that no category makes
-            return super().moments(counts, candidates)
-        t = counts.vector() / counts.nobs
-        return Equations(
-            *(Q.a, Q.b, t),
-            V=lambda p: multinomial(Q.forward(p), counts.nobs),
-            weights=counts.nobs / reference,
-            nobs=counts.nobs,
-        )
-
     def simulate_counts(
         self, true_counts: Array, rng: np.random.Generator, candidates: Any = None
     ) -> Counts:
         Q = self.channel(candidates)
-        if not isinstance(Q, Uniformised):
+        if not isinstance(Q, Uniformised) or Q.a >= 0.0:
             return super().simulate_counts(true_counts, rng, candidates)
-        if Q.a < 0.0:  # other answers are likelier than one's own: one by one
-            if true_counts.sum() > _MOST_DRAWS:
-                raise NotAvailable(
-                    f"counts of more than {_MOST_DRAWS} reports of {self} are drawn one by one, "
-                    "since its reports are less often true than not: draw fewer at a time"
-                )
-            codes = np.repeat(np.arange(self.k), true_counts)
-            reports = self.sample(codes, simulation_words(rng))
-            return self.counts(np.bincount(reports, minlength=self.n_outputs))
-        kept = rng.binomial(true_counts, Q.a)
-        common = Q.noise() / Q.replaced if Q.replaced else np.full(self.k, 1.0 / self.k)
-        return self.counts(kept + rng.multinomial(int((true_counts - kept).sum()), common))
+        # other answers are likelier than one's own: one by one
+        if true_counts.sum() > _MOST_DRAWS:
+            raise NotAvailable(
+                f"counts of more than {_MOST_DRAWS} reports of {self} are drawn one by one, "
+                "since its reports are less often true than not: draw fewer at a time"
+            )
+        codes = np.repeat(np.arange(self.k), true_counts)
+        reports = self.sample(codes, simulation_words(rng))
+        return self.counts(np.bincount(reports, minlength=self.n_outputs))
 
 
 def _outputs(given: Any, found: Law, cohorts: Sequence[str]) -> pd.Index[Any]:

@@ -916,6 +916,4 @@ class ORAPPOR(HashedBits):
         return self._flip()[1]
 
     def _thresholds(self) -> tuple[int, int]:
-        # rounded towards more privacy; 1 - p1 is p0 exactly
-        other = max(samplers.threshold(self.p0, "up"), 1)
-        return (1 << 64) - other, other
+        return samplers.bit_thresholds(self.p1, self.p0, alike=True)

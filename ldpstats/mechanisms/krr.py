@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,11 +20,9 @@ from ldpstats.arguments import EPSILON_RANGE, named_only, positive_epsilon, prob
 from ldpstats.channels.structured import Channel, Dense, Uniformised
 from ldpstats.errors import InvalidArgument
 from ldpstats.labels import as_labels, sensitive_labels
-from ldpstats.likelihood.covariance import multinomial
-from ldpstats.likelihood.moments import Equations, Moments
-from ldpstats.mechanisms.base import check_document, set_fields, threshold_of
+from ldpstats.mechanisms.base import check_labels, set_fields, threshold_of
 from ldpstats.mechanisms.custom import CustomMechanism, Enumerated
-from ldpstats.reports.single import BitCounts, Counts
+from ldpstats.reports.single import Counts
 from ldpstats.sampling import samplers
 from ldpstats.sampling.samplers import Words
 
@@ -69,28 +67,13 @@ class KRR(Enumerated):
     epsilon: float
 
     def __post_init__(self) -> None:
-        set_fields(self, categories=as_labels("categories", self.categories))
-        set_fields(self, epsilon=positive_epsilon("epsilon", self.epsilon))
+        check_labels(self)
 
     def channel(self, candidates: Any = None) -> Uniformised:
         self._closed(candidates)
         small = np.exp(-self.epsilon)  # in powers of e^-eps, which cannot overflow
         total = 1.0 + (self.k - 1) * small
         return Uniformised(self.k, float(-np.expm1(-self.epsilon) / total), float(small / total))
-
-    def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> Moments:
-        self._closed(candidates)
-        self._own(counts)
-        nobs, Q = counts.nobs, self.channel()
-        t = counts.vector() / nobs
-        return Equations(
-            Q.a,
-            Q.b,
-            t,
-            V=lambda p: multinomial(Q.forward(p), nobs),
-            weights=np.full(self.k, float(nobs * self.k)),
-            nobs=nobs,
-        )
 
     def _keep(self) -> int:
         Q = self.channel()
@@ -103,15 +86,7 @@ class KRR(Enumerated):
         return {"kind": "keep", "k": self.k, "keep": str(self._keep())}
 
     def _sampler_epsilon(self) -> float:
-        return samplers.realised_epsilon_krr(self.k, self._keep())
-
-    def simulate_counts(
-        self, true_counts: Array, rng: np.random.Generator, candidates: Any = None
-    ) -> Counts:
-        self._closed(candidates)
-        kept = rng.binomial(true_counts, self.channel().a)
-        spread = rng.multinomial(int((true_counts - kept).sum()), np.full(self.k, 1.0 / self.k))
-        return self.counts(kept + spread)
+        return samplers.realised_epsilon_kept(self._keep(), 1, self.k)
 
 
 # -- Randomised response for a yes/no question: the designs of survey practice --------------------
@@ -123,6 +98,8 @@ _NO_YES = ("no", "yes")
 class _Binary(Enumerated):
     """A yes/no design."""
 
+    _unwritten: ClassVar[dict[str, Any]] = {"categories": list(_NO_YES)}
+
     def _label(self) -> None:
         """Check the two categories."""
         labels = as_labels("categories", self.categories)
@@ -130,16 +107,6 @@ class _Binary(Enumerated):
             remedy = "must be two labels, that of a yes second, for example (0, 1)"
             raise InvalidArgument("categories", self.categories, remedy)
         set_fields(self, categories=labels)
-
-    def _specification(self) -> dict[str, Any]:
-        document = super()._specification()
-        if document["categories"] == list(_NO_YES):  # as before there was a choice
-            del document["categories"]
-        return document
-
-    @classmethod
-    def from_dict(cls, document: dict[str, Any]) -> Self:
-        return super().from_dict({"categories": list(_NO_YES)} | check_document(document))
 
 
 class _Device(_Binary):
@@ -195,6 +162,7 @@ class Warner(_Binary):
     p: float | None = None
     epsilon: float = None  # type: ignore[assignment]  # never None once it is made
     categories: Any = _NO_YES
+    _unwritten: ClassVar = {"epsilon": None, "p": None, **_Binary._unwritten}
 
     def __post_init__(self) -> None:
         self._label()
@@ -215,12 +183,9 @@ class Warner(_Binary):
 
     def _specification(self) -> dict[str, Any]:
         document = super()._specification()
-        del document["p" if self.p is None else "epsilon"]  # one follows from the other
+        if self.p is not None:  # epsilon follows from it
+            del document["epsilon"]
         return document
-
-    @classmethod
-    def from_dict(cls, document: dict[str, Any]) -> Self:
-        return super().from_dict({"epsilon": None, "p": None} | check_document(document))
 
     def channel(self, candidates: Any = None) -> Channel:
         self._closed(candidates)
@@ -431,13 +396,6 @@ class Observed(Enumerated):
     def channel(self, candidates: Any = None) -> Uniformised:
         self._closed(candidates)
         return Uniformised(self.k, 1.0, 0.0)
-
-    def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> Moments:
-        self._closed(candidates)
-        self._own(counts)
-        nobs, t = counts.nobs, counts.vector() / counts.nobs
-        weights = np.full(self.k, float(nobs * self.k))
-        return Equations(1.0, 0.0, t, lambda p: multinomial(p, nobs), weights, nobs)
 
     def sample(self, codes: Array, words: Words) -> Array:
         return np.array(codes, dtype=np.int64)  # their range is checked with the reports

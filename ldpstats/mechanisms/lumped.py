@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,7 @@ from ldpstats.likelihood.covariance import independent_bits
 from ldpstats.likelihood.joint_rows import WithOther
 from ldpstats.likelihood.moments import Equations, Moments
 from ldpstats.likelihood.rows import Rows, UnaryRows
-from ldpstats.mechanisms.base import CategoryBits, Mechanism, check_document, set_fields
+from ldpstats.mechanisms.base import CategoryBits, Mechanism, set_fields
 from ldpstats.mechanisms.custom import CustomMechanism, Enumerated
 from ldpstats.mechanisms.hashed import HashedBits
 from ldpstats.mechanisms.krr import Observed
@@ -256,6 +256,7 @@ class LumpedUnary(CategoryBits):
     p1: float
     p0: float
     permanent: str | None = None
+    _unwritten: ClassVar = {"permanent": None}  # as before there was one
 
     def __post_init__(self) -> None:
         set_fields(self, categories=as_labels("categories", self.categories))
@@ -295,20 +296,8 @@ class LumpedUnary(CategoryBits):
             kind="lumped",
         )
 
-    def _specification(self) -> dict[str, Any]:
-        document = super()._specification()
-        if self.permanent is None:  # as before there was one
-            del document["permanent"]
-        return document
-
-    @classmethod
-    def from_dict(cls, document: dict[str, Any]) -> Self:
-        return super().from_dict({"permanent": None} | check_document(document))
-
     def _thresholds(self) -> tuple[int, int]:
-        # all roundings go towards more privacy
-        up, down = ("up", "down") if self.p1 > self.p0 else ("down", "up")
-        return samplers.threshold(self.p1, down), samplers.threshold(self.p0, up)  # type: ignore[arg-type]
+        return samplers.bit_thresholds(self.p1, self.p0)
 
     def _with_last(self) -> tuple[list[int], list[int]]:
         """Thresholds of own and of other bits, (k,): the last is never set and not reported."""

@@ -92,9 +92,7 @@ class TwoResponses(Mechanism):
 
     def report_thresholds(self) -> tuple[int, int]:
         """P(reported bit = 1) where the permanent one is 1, and where it is 0, out of 2^64."""
-        up, down = ("up", "down") if self.q > self.p else ("down", "up")
-        one = samplers.threshold(self.q, down)  # type: ignore[arg-type]
-        return one, samplers.threshold(self.p, up)  # type: ignore[arg-type]
+        return samplers.bit_thresholds(self.q, self.p)
 
     def _check_noise(self) -> None:
         """Check f, p and q."""

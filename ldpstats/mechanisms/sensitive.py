@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -32,8 +32,8 @@ from ldpstats.channels.structured import (
 from ldpstats.clients.device import check_table, numbers
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
 from ldpstats.labels import as_labels, as_series, encode, sensitive_codes, sensitive_labels
-from ldpstats.likelihood.covariance import independent_bits, multinomial
-from ldpstats.likelihood.moments import Equations, Moments
+from ldpstats.likelihood.covariance import independent_bits
+from ldpstats.likelihood.moments import Moments
 from ldpstats.likelihood.rows import Rows, SensitiveRows, UnaryRows
 from ldpstats.mechanisms.base import (
     CategoryBits,
@@ -45,7 +45,7 @@ from ldpstats.mechanisms.base import (
     threshold_of,
 )
 from ldpstats.mechanisms.custom import CustomMechanism, Enumerated
-from ldpstats.reports.layout import BitFormat, format_bits
+from ldpstats.reports.layout import BitFormat
 from ldpstats.reports.single import BitCounts, Counts, Reports
 from ldpstats.sampling import packing, samplers
 from ldpstats.sampling.samplers import Words
@@ -561,20 +561,6 @@ class URR(Levelled, Enumerated):
         self._closed(candidates)
         return self._channel
 
-    def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> Moments:
-        self._closed(candidates)
-        self._own(counts)
-        nobs, Q = counts.nobs, self._channel
-        mean = Q.a / self.k + Q.noise()
-        return Equations(
-            Q.a,
-            Q.b,
-            counts.vector() / nobs,
-            V=lambda p: multinomial(Q.forward(p), nobs),
-            weights=nobs / mean,
-            nobs=nobs,
-        )
-
     # -- sampling --------------------------------------------------------------------------------
 
     def _keep(self) -> int:
@@ -618,17 +604,6 @@ class URR(Levelled, Enumerated):
         weights = samplers.weights_of(self._replacements, 0)
         own = [samplers.realised_epsilon_kept(keep, w, 1 << 64) for w in weights]
         return self._worst(np.array(own))
-
-    def simulate_counts(
-        self, true_counts: Array, rng: np.random.Generator, candidates: Any = None
-    ) -> Counts:
-        self._closed(candidates)
-        kept = rng.binomial(true_counts, self._channel.a)
-        if self._at.size:
-            law = self._channel.noise(self._at)
-            replaced = int((true_counts - kept).sum())
-            kept[self._at] += rng.multinomial(replaced, law / law.sum())
-        return self.counts(kept)
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -751,6 +726,7 @@ class URAP(Levelled, CategoryBits):
     epsilon: Any = None
     theta: float | None = None
     levels: Any = None
+    _unwritten: ClassVar = {"levels": None}  # as before there were levels
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -758,12 +734,11 @@ class URAP(Levelled, CategoryBits):
             set_fields(self, theta=check_theta(self.theta, self.levels is not None))
 
     def _report_names(self, size: int) -> Array:
-        told = np.setdiff1d(np.arange(self.k), sensitive_codes(self.sensitive, self.categories))
+        form, patterns = self.format, size - self.format.n_others
         bits = np.zeros((size, self.k), dtype=np.uint8)
-        noised = np.delete(np.arange(self.k), told)
-        numbers = np.arange(size - told.size)
-        bits[: numbers.size, noised] = numbers[:, None] >> np.arange(noised.size) & 1
-        bits[numbers.size + np.arange(told.size), told] = 1
+        number = np.arange(patterns)[:, None] >> np.arange(form.sensitive.size)
+        bits[:patterns, form.sensitive] = number & 1
+        bits[patterns + np.arange(form.n_others), form.others] = 1
         return np.array(["".join(row) for row in bits.astype(str)], dtype=object)
 
     @property
@@ -836,9 +811,6 @@ class URAP(Levelled, CategoryBits):
     def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> Moments:
         """Equations of all bits, those around revealed answers included (MK19 section 2.5)."""
         self._closed(candidates)
-        self._own(counts)
-        sums = counts.bit_counts()
-        nobs = sums.nobs
         rise: Any  # theta - d1, of which a subtraction would lose digits at small epsilon
         if self.levels is not None:
             rise = self._graded[2]
@@ -848,16 +820,11 @@ class URAP(Levelled, CategoryBits):
             rise = float(self.d1 * (1.0 - self.theta) * np.expm1(self.epsilon))
         p1, p0, slope = np.full(self.k, self.told), np.zeros(self.k), np.full(self.k, self.told)
         p1[self._at], p0[self._at], slope[self._at] = self.p1, self.d1, rise
-        mean = p0 + slope / self.k
-        return Equations(
-            slope,
-            p0,
-            sums.ones.sum(axis=0) / nobs,
-            V=lambda p: independent_bits(p, p1, p0, nobs),
-            weights=nobs / (mean * (1.0 - mean)) if self._at.size else nobs / mean,
-            nobs=nobs,
-            kind="sensitive",
+        found = self._equations(
+            "sensitive", counts, slope, p0, lambda p, n: independent_bits(p, p1, p0, n)
         )
+        # where none is sensitive the bits are those of labels
+        return found if self._at.size else replace(found, weights=found.nobs / (slope / self.k))
 
     # -- sampling --------------------------------------------------------------------------------
 
@@ -921,20 +888,6 @@ class URAP(Levelled, CategoryBits):
         ones = rng.binomial(true_counts, own)
         ones[self._at] += rng.binomial(nobs - true_counts[self._at], self.d1)
         return BitCounts(ones[None, :], np.array([nobs]), self)
-
-    # -- specification ---------------------------------------------------------------------------
-
-    def _specification(self) -> dict[str, Any]:
-        document = super()._specification()
-        if self.levels is None:  # as it was written before there were levels
-            del document["levels"]
-        return document
-
-    @classmethod
-    def from_dict(cls, document: dict[str, Any]) -> Self:
-        if isinstance(document, Mapping) and "levels" not in document:
-            document = {**document, "levels": None}
-        return super().from_dict(document)
 
 
 def _rounded(chance: Array, rest: Array, towards: str) -> Array:
@@ -1139,7 +1092,7 @@ def _listed(reports: Reports) -> tuple[Array, Array, list[Any]]:
         listed = np.packbits(channel.patterns(), axis=1, bitorder="little")
         place = 256 ** np.arange(listed.shape[1])
         codes = np.searchsorted(listed @ place, reports.y.astype(np.int64) @ place)
-        return channel.matrix(), codes, format_bits(listed, channel.k).tolist()
+        return channel.matrix(), codes, mechanism._report_names(0).tolist()
     form: Any = mechanism.format  # reports are bits, not labels: a BitFormat
     noised, revealed = np.arange(mechanism.n_bits), form.revealed(reports.y)
     if mechanism.sensitive is not None:
@@ -1150,16 +1103,12 @@ def _listed(reports: Reports) -> tuple[Array, Array, list[Any]]:
             f"(at most {_MOST_BITS} bits): use URR, or its reports as they are in FrequencyModel"
         )
     # columns of Q: patterns, whose number has the noised bits in order, then what is revealed
-    Q, told = mechanism.channel().matrix(), np.delete(np.arange(mechanism.n_bits), noised)
-    patterns = np.arange(Q.shape[1] - told.size)
+    Q = channel.matrix()
     packed = reports.y[:, : -(-noised.size // 8)].astype(np.int64)
     number = packed @ 256 ** np.arange(packed.shape[1])
-    codes = np.where(revealed > 0, patterns.size - 1 + revealed, number)
-    bits = np.zeros((patterns.size + told.size, mechanism.n_bits), dtype=np.uint8)
-    bits[: patterns.size, noised] = (patterns[:, None] >> np.arange(noised.size)) & 1
-    bits[patterns.size + np.arange(told.size), told] = 1
-    text = format_bits(np.packbits(bits, axis=1, bitorder="little"), mechanism.n_bits)
-    return Q, codes, text.tolist()
+    patterns = Q.shape[1] - (mechanism.n_bits - noised.size)
+    codes = np.where(revealed > 0, patterns - 1 + revealed, number)
+    return Q, codes, mechanism._report_names(Q.shape[1]).tolist()
 
 
 # -- Reading what each respondent keeps secret under a personalised mechanism ---------------------

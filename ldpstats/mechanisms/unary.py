@@ -5,15 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments import positive_epsilon
 from ldpstats.channels.structured import Bits
-from ldpstats.labels import as_labels
 from ldpstats.likelihood.covariance import independent_bits
-from ldpstats.likelihood.moments import Equations, Moments
-from ldpstats.mechanisms.base import CategoryBits, check_theta, even_bit, other_bit, set_fields
+from ldpstats.likelihood.moments import Moments
+from ldpstats.mechanisms.base import (
+    CategoryBits,
+    check_labels,
+    check_theta,
+    even_bit,
+    other_bit,
+    set_fields,
+)
 from ldpstats.reports.single import BitCounts, Counts
 from ldpstats.sampling import samplers
 from ldpstats.sampling.samplers import Words
@@ -53,8 +57,7 @@ class KRAPPOR(CategoryBits):
     theta: float | None = None
 
     def __post_init__(self) -> None:
-        set_fields(self, categories=as_labels("categories", self.categories))
-        set_fields(self, epsilon=positive_epsilon("epsilon", self.epsilon))
+        check_labels(self)
         if self.theta is not None:
             set_fields(self, theta=check_theta(self.theta))
 
@@ -76,19 +79,9 @@ class KRAPPOR(CategoryBits):
 
     def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> Moments:
         self._closed(candidates)
-        self._own(counts)
-        sums = counts.bit_counts()
-        nobs, p1, p0 = sums.nobs, self.p1, self.p0
-        t = sums.ones.sum(axis=0) / nobs
-        mean = p0 + (p1 - p0) / self.k
-        return Equations(
-            p1 - p0,
-            p0,
-            t,
-            V=lambda p: independent_bits(p, p1, p0, nobs),
-            weights=np.full(self.k, nobs / (mean * (1.0 - mean))),
-            nobs=nobs,
-            kind="bits",
+        p1, p0 = self.p1, self.p0
+        return self._equations(
+            "bits", counts, p1 - p0, p0, lambda p, n: independent_bits(p, p1, p0, n)
         )
 
     def _thresholds(self) -> tuple[int, int]:

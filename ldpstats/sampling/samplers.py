@@ -81,6 +81,16 @@ def threshold(probability: float, rounding: Literal["down", "up"]) -> int:
     return -(-numerator * CERTAIN // denominator)
 
 
+def bit_thresholds(p1: float, p0: float, alike: bool = False) -> tuple[int, int]:
+    """Thresholds of own and of other bits, towards more privacy; `alike` says that 1 - p1 is p0."""
+    if alike:
+        other = max(threshold(p0, "up"), 1)
+        return CERTAIN - other, other
+    if p1 > p0:
+        return threshold(p1, "down"), threshold(p0, "up")
+    return threshold(p1, "up"), threshold(p0, "down")
+
+
 def sample_krr(
     codes: npt.ArrayLike, k: int, keep: int, words: Words, rest: Fraction = _NOTHING
 ) -> I64:
@@ -166,8 +176,7 @@ def sample_band(codes: npt.ArrayLike, k: int, width: int, keep: int, words: Word
 
     All are ``k + width - 1``. Both are drawn for everybody.
     """
-    true = _integers("codes", codes, 1)
-    _check_range("codes", true, k)
+    true = checked_codes(codes, k)
     kept, any_code = sample_coins(true.size, keep, words), np.zeros(true.size, dtype=np.int64)
     near = true + sample_krr(any_code, width, 0, words)
     return np.where(kept, near, sample_krr(any_code, k + width - 1, 0, words))
@@ -355,18 +364,26 @@ def integer_rows(Q: npt.ArrayLike, rounding: Literal["down", "up"] = "down") -> 
 
 def sample_rows(codes: npt.ArrayLike, rows: IntegerRows, words: Words) -> I64:
     """Draw one output from the row of each true code, by inversion; one word serves a user."""
-    true = _integers("codes", codes, 1)
-    _check_range("codes", true, len(rows.upper))
+
+    def drawn(x: int, random: U64) -> I64:
+        return rows.outputs[x][np.searchsorted(rows.upper[x], random)]
+
+    return _sample_by_row(codes, len(rows.upper), drawn, words)
+
+
+def _sample_by_row(
+    codes: npt.ArrayLike, k: int, drawn: Callable[[int, U64], I64], words: Words
+) -> I64:
+    """Reports ``drawn(x, first)`` of the users of each code x, from a first word of each."""
+    true = checked_codes(codes, k)
     out = np.empty_like(true)
     for start in range(0, true.size, 1 << 16):
         code, report = true[start : start + (1 << 16)], out[start : start + (1 << 16)]
-        request = code.size if true.size >= LARGE else BULK - 1
-        sizes = (min(request, code.size - i) for i in range(0, code.size, request))
-        random = np.concatenate([words(size) for size in sizes])
+        random = _uniform(code.size, true.size, words)
         order = np.argsort(code, kind="stable")
         present, first = np.unique(code[order], return_index=True)
-        for x, users in zip(present, np.split(order, first[1:]), strict=True):
-            report[users] = rows.outputs[x][np.searchsorted(rows.upper[x], random[users])]
+        for x, users in zip(present.tolist(), np.split(order, first[1:]), strict=True):
+            report[users] = drawn(x, random[users])
     return out
 
 
@@ -482,16 +499,7 @@ def _uniform(n: int, size: int, words: Words) -> U64:
 
 def sample_inversions(codes: npt.ArrayLike, k: int, row: Any, words: Words) -> I64:
     """Draw an outcome from the row of each true code; ``row(x)`` is its `Inversion`."""
-    true = checked_codes(codes, k)
-    out = np.empty_like(true)
-    for start in range(0, true.size, 1 << 16):
-        code, report = true[start : start + (1 << 16)], out[start : start + (1 << 16)]
-        random = _uniform(code.size, true.size, words)
-        order = np.argsort(code, kind="stable")
-        present, first = np.unique(code[order], return_index=True)
-        for x, users in zip(present.tolist(), np.split(order, first[1:]), strict=True):
-            report[users] = row(x).draw(random[users], words)
-    return out
+    return _sample_by_row(codes, k, lambda x, first: row(x).draw(first, words), words)
 
 
 def sample_own(codes: npt.ArrayLike, k: int, common: Inversion, words: Words) -> I64:
@@ -811,16 +819,6 @@ def _filled(people: I64, ones: int, rng: np.random.Generator) -> I64:
 
 
 # -- Epsilon that the integers of a sampler realise, in exact arithmetic --------------------------
-
-
-def realised_epsilon_krr(k: int, keep: int) -> float:
-    """Return the epsilon that `sample_krr` realises, in nats: KBR16 eq. 4 in integers."""
-    if k < 1:
-        raise InvalidArgument("k", k, "must be at least 1")
-    _check_threshold("keep", keep)
-    if k == 1:
-        return 0.0
-    return log_ratio(k * keep + CERTAIN - keep, CERTAIN - keep)
 
 
 def realised_epsilon_bits(p1: int, p0: int, hashes: int = 1) -> float:

@@ -266,7 +266,7 @@ def test_small_files_are_merged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     store.add(pairs(200, 210))  # these wait on
     monkeypatch.setattr(storing, "SMALL", 100)
     assert store.merge() == 10 and store.merge() == 0
-    sizes = sorted(LINES.about(file).sheets for file in tmp_path.glob("*.parquet"))
+    sizes = sorted(LINES.about(file).n for file in tmp_path.glob("*.parquet"))
     assert sizes == [100, 100] and written(tmp_path) == every
     assert (store.waiting, store.stored) == (10, 200)
     store.add(pairs(0, 210))  # all known

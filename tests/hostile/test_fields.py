@@ -230,7 +230,7 @@ DAMAGED = {"names": [None, "late"], "labels": []}
 
 @pytest.mark.parametrize("field", DAMAGED)
 def test_a_damaged_table(field: str) -> None:
-    with pytest.raises(InvalidArgument, match=r"document|labels"):
+    with pytest.raises(InvalidArgument, match=r"document|labels|names"):
         type(TABLE).from_dict(TABLE.to_dict() | {field: DAMAGED[field]})
 
 

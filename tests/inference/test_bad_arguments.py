@@ -97,7 +97,6 @@ MORE_BAD: dict[Callable[..., Any], dict[str, Any]] = {  # in place of the above
     tails.normal_pvalue: {"z": []},
     tails.chi2_pvalue: {"df": []},
     goodness.given_distribution: {"p0": [[1.0], [0.5, 0.6]], "estimate": []},
-    goodness.spread: {"k": []},  # of a model
     goodness.popcount_pvalue: {"statistic": [], "nobs": []},  # of `popcount_fit`, which checks
     tests.wald: {"estimate": []},
 }

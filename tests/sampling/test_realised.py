@@ -37,7 +37,7 @@ def test_realised_epsilon_of_krr(k, epsilon):
     other = Fraction(ONE - keep, ONE * k)
     own = Fraction(keep, ONE) + other
     assert own + (k - 1) * other == 1
-    found = realised.realised_epsilon_krr(k, keep)
+    found = realised.realised_epsilon_kept(keep, 1, k)
     assert close(found, own / other)
     # the threshold is within a unit of a float that carries a few roundings
     p = keep / ONE
@@ -62,9 +62,8 @@ def test_realised_epsilon_of_bits_by_enumeration(p1, p0, hashes):
 
 
 def test_realised_epsilon_at_the_ends():
-    assert realised.realised_epsilon_krr(5, 0) == 0
-    assert realised.realised_epsilon_krr(1, ONE // 2) == 0
-    assert realised.realised_epsilon_krr(5, ONE) == np.inf
+    assert realised.realised_epsilon_kept(0, 1, 5) == 0
+    assert realised.realised_epsilon_kept(ONE, 1, 5) == np.inf
     assert realised.realised_epsilon_bits(P0, P0) == 0
     assert realised.realised_epsilon_bits(0, 0) == realised.realised_epsilon_bits(ONE, ONE) == 0
     for p1, p0 in ((P1, 0), (ONE, P0), (ONE, 0), (0, P0), (P1, ONE)):

@@ -98,6 +98,8 @@ def has_example(name: str) -> bool:
     thing = named(name)
     if inspect.isclass(thing) or inspect.isroutine(thing):
         text = inspect.getdoc(thing) or ""
+        if thing.__module__ == "ldpstats.planning.losses":  # of which one table tells
+            text += inspect.getdoc(sys.modules[thing.__module__]) or ""
     else:  # data, whose docstring stands behind the assignment
         module, _, data = name.rpartition(".")
         if module == "ldpstats.devices":  # which offers them
