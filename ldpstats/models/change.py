@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,23 +54,21 @@ from ldpstats.models.association.model import AssociationModel
 from ldpstats.models.association.results import AssociationResults
 from ldpstats.models.layout import (
     LONGEST_LABEL,
+    PARTLY_PROTECTED,
     Fit,
     SummaryTable,
     closing_notes,
     decimals,
     distinct_lines,
     epsilon_text,
+    estimates_in_cells,
     estimator_text,
     figures,
     header,
-    interval_columns,
     interval_note,
     names_alpha,
     one_line,
-    protection_notes,
     pvalue_words,
-    second_shown,
-    second_words,
 )
 from ldpstats.models.plots import (
     axes_of,
@@ -695,13 +694,12 @@ class ChangeResults(Results):
         frame = self.summary_frame(alpha)
         order = np.argsort(-np.abs(frame["linear"].to_numpy()), kind="stable")[:max_rows]
         shown = frame if len(frame) <= max_rows else frame.iloc[np.sort(order)]
-        digits, both = decimals(shown), second_shown(frame, details)
-        columns = ["params", "bse", *(["linear", "linear_se"] if both else []), "lower", "upper"]
         # both waves come first, whatever they are called
-        places = [0, 1, *(list(frame).index(column) for column in columns)]
-        rows = zip(shown.to_numpy(float)[:, places], shown["pvalue"], strict=True)
-        heads = [*distinct_lines(waves, _HEAD), "change", "std err"]
-        heads += ["unconstr.", "std err"] if both else []
+        levels, changes = shown.iloc[:, :2].to_numpy(float), shown.iloc[:, 2:]
+        heads, cells, source = estimates_in_cells(changes, frame.iloc[:, 2:], alpha, details)
+        first = map(figures, levels, repeat(decimals(changes)))
+        pvalues = map(pvalue_text, changes["pvalue"])
+        body = [[*a, *b, p] for a, b, p in zip(first, cells, pvalues, strict=True)]
         question = f" of {one_line(fit.name, LONGEST_LABEL)}" if fit.name else ""
         sources = zip(waves, fit.sources, strict=True)
         left = [(f"{one_line(wave, 20)}:", source) for wave, source in sources]
@@ -721,7 +719,7 @@ class ChangeResults(Results):
             )
         else:
             kind = "Wald" if self.law is None else "score intervals with skewness"
-            notes.append(interval_note(alpha, kind, False, second_words(frame, both, digits)))
+            notes.append(interval_note(alpha, kind, None, source))
             notes.append(
                 "p-value: of no change, two-sided, not adjusted for the number of categories."
             )
@@ -735,13 +733,18 @@ class ChangeResults(Results):
             notes += [f"NOTE: {test.note}."] if test.note else []
         if self.turnover_law is not None or joint.linear.covariance is not None:
             notes.append(f"Turnover: {self.turnover(alpha)}.")
+        notes += [PARTLY_PROTECTED] * fit.is_partial
         return SummaryTable(
             title=f"Change{question} from {' to '.join(one_line(wave, 40) for wave in waves)}",
             header=header(left, right, joint if details else None),
-            columns=[*heads, *interval_columns(alpha), "p-value"],
+            columns=[*distinct_lines(waves, _HEAD), "change", *heads[1:], "p-value"],
             stubs=distinct_lines(shown.index, LONGEST_LABEL),
-            body=[[*figures(row, digits), pvalue_text(p)] for row, p in rows],
-            notes=[*notes, *protection_notes(fit), *closing_notes(fit, joint.condition)],
+            body=body,
+            notes=[
+                *notes,
+                *[PARTLY_PROTECTED] * fit.is_partial,
+                *closing_notes(fit, joint.condition),
+            ],
         )
 
     @names_alpha

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -34,13 +35,12 @@ from ldpstats.models.frequency.results import FrequencyResults, interval_kind
 from ldpstats.models.frequency.samples import homogeneity
 from ldpstats.models.layout import (
     LONGEST_LABEL,
+    PARTLY_PROTECTED,
     SummaryTable,
     closing_notes,
-    decimals,
     distinct_lines,
     epsilon_text,
-    estimate_cells,
-    estimate_columns,
+    estimates_in_cells,
     estimator_text,
     goodness_notes,
     header,
@@ -49,12 +49,8 @@ from ldpstats.models.layout import (
     largest,
     names_alpha,
     one_line,
-    protection_notes,
     pvalue_words,
     resolution_notes,
-    second_shown,
-    second_words,
-    touch_ends,
 )
 from ldpstats.models.plots import plot_by_group
 from ldpstats.models.posterior.draws import (
@@ -724,8 +720,10 @@ def _summary(results: GroupedResults, alpha: float, max_rows: int, details: bool
     every = [fit.summary_frame(alpha).iloc[fit.linear.places] for fit in fits]
     frames = [largest(frame, max_rows) for frame in every]
     together = pd.concat(frames)
-    digits, both = decimals(together), second_shown(together, details)
-    columns = [*estimate_columns(alpha, both), "p-value"]
+    heads, estimates, source = estimates_in_cells(together, together, alpha, details)
+    columns = [*heads, "p-value"]
+    pvalues = map(pvalue_text, together["presence_pvalue"])
+    cells = ([*row, p] for row, p in zip(estimates, pvalues, strict=True))
     stubs: list[str] = []
     body: list[list[str]] = []
     labels = (", ".join(map(str, results.labels[place])) for place in places)
@@ -733,9 +731,7 @@ def _summary(results: GroupedResults, alpha: float, max_rows: int, details: bool
     for name, fit, frame in zip(names, fits, frames, strict=True):
         categories = distinct_lines(frame.index, LONGEST_LABEL)
         stubs += [f"{name} (n = {fit.nobs})", *(f"  {text}" for text in categories)]
-        cells = estimate_cells(frame, digits, both)
-        pvalues = [pvalue_text(p) for p in frame["presence_pvalue"]]
-        body += [[""] * len(columns), *([*row, p] for row, p in zip(cells, pvalues, strict=True))]
+        body += [[""] * len(columns), *islice(cells, len(frame))]
     what = f" of {one_line(results.name, LONGEST_LABEL)}" if results.name else ""
     *by, last = results.by
     sources = results.sources
@@ -752,9 +748,8 @@ def _summary(results: GroupedResults, alpha: float, max_rows: int, details: bool
         ("Epsilon (nats):" if alike else "Epsilon, largest:", epsilon_text(results.epsilon)),
     ]
     kinds = "; or ".join(dict.fromkeys(interval_kind(fit) for fit in fits))
-    source = second_words(together, both, digits)
     notes = [
-        interval_note(alpha, f"{kinds}, within each group", touch_ends(together), source),
+        interval_note(alpha, f"{kinds}, within each group", together, source),
         "p-value: of p = 0 against p > 0, not adjusted for the number of categories.",
     ]
     if len(places) < (g := len(results.fits)):
@@ -790,8 +785,7 @@ def _group_notes(results: GroupedResults, places: list[int], details: bool) -> l
         notes.append(f"NOTE: without a report, and not fitted: {names}.")
     if results.n_ungrouped:
         notes.append(f"NOTE: {results.n_ungrouped} respondents are in no group.")
-    partly = [fit for fit in results.fits if fit.is_partial]
-    notes += protection_notes(partly[0]) if partly else []
+    notes += [PARTLY_PROTECTED] * any(fit.is_partial for fit in results.fits)
     for place in places:
         notes += _doubts(worded(results.labels[place], results.by), results.fits[place], details)
     others = [fit for place, fit in enumerate(results.fits) if place not in set(places)]

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
 from itertools import repeat, zip_longest
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, ParamSpec, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -40,21 +40,19 @@ __all__ = [
     "CONSTRAINED",
     "DOUBTFUL",
     "LONGEST_LABEL",
+    "PARTLY_PROTECTED",
     "SANDWICH",
     "WITHOUT_ERRORS",
     "Fit",
     "Pair",
-    "Part",
     "SummaryTable",
     "Tabulated",
     "closing_notes",
     "count_of",
     "decimals",
-    "design_pairs",
     "distinct_lines",
     "epsilon_text",
-    "estimate_cells",
-    "estimate_columns",
+    "estimates_in_cells",
     "estimator_text",
     "figures",
     "goodness_notes",
@@ -66,16 +64,12 @@ __all__ = [
     "largest",
     "names_alpha",
     "one_line",
-    "protection_notes",
     "pvalue_words",
     "resolution_notes",
     "respondents_pairs",
     "rest_notes",
-    "second_shown",
-    "second_words",
     "tidy_names",
     "title",
-    "touch_ends",
 ]
 
 
@@ -88,7 +82,6 @@ LONGEST_LABEL = 40
 PAGE_WIDTH = 80  # of a summary whose table is narrower
 _SHORTEST_LINE = 24  # of a value of the header that is broken
 _PIECE = r"\.?(?:[^\s.]|\.(?!\w+\())*\s*"  # "roll(6)", ".when({1: ", "'yes', "
-_ASKED, _LINEAR = ["params", "bse"], ["linear", "linear_se"]
 _HEADER_TEXT = {
     "data_aligns": "lrlr",
     "colsep": "  ",
@@ -242,48 +235,39 @@ def interval_columns(alpha: float) -> list[str]:
     return [f"[{alpha / 2:.4g}", f"{1 - alpha / 2:.4g}]"]
 
 
-def estimate_columns(alpha: float, both: bool) -> list[str]:
-    """Heads of the estimate, of the unconstrained one if `both`, and of the interval."""
-    second = ["unconstr.", "std err"] if both else []
-    return ["estimate", "std err", *second, *interval_columns(alpha)]
+def estimates_in_cells(
+    shown: pd.DataFrame, frame: pd.DataFrame, alpha: float, details: bool
+) -> tuple[list[str], list[list[str]], str]:
+    """Heads and cells of the rows `shown` of a frame of estimates, and words on its intervals.
 
-
-def estimate_cells(frame: pd.DataFrame, digits: int, both: bool) -> list[list[str]]:
-    """The cells below `estimate_columns`, one row for each of a frame of estimates."""
-    second = ["linear", "linear_se"] if both else []
-    numbers = frame[["params", "bse", *second, "lower", "upper"]].to_numpy()
-    return list(map(figures, numbers, repeat(digits)))
-
-
-def second_shown(frame: pd.DataFrame, details: bool) -> bool:
-    """Whether the unconstrained estimate has columns: it is a tenth of a standard error apart."""
-    first, second = frame[_ASKED].to_numpy(float), frame[_LINEAR].to_numpy(float)
+    The unconstrained estimate, on which intervals rest, has columns where some row of the frame has
+    it a tenth of a standard error apart; the words say so where the reader can see a difference.
+    """
+    asked, linear = ["params", "bse"], ["linear", "linear_se"]
+    first, second = frame[asked].to_numpy(float), frame[linear].to_numpy(float)
     both_lack = np.isnan(first) & np.isnan(second)
     with np.errstate(divide="ignore", invalid="ignore"):
         apart = np.abs(first - second) / second[:, 1:]
     apart = np.where((first == second) | both_lack, 0.0, apart)
     apart = np.where(np.isnan(apart), np.inf, apart)  # only one has any
-    return details or bool(np.any(apart > 0.1))
-
-
-def second_words(frame: pd.DataFrame, shown: bool, digits: int) -> str:
-    """That intervals rest on the unconstrained estimate, where the reader can see a difference."""
-    if shown:
-        return ", from the unconstrained estimate"
-    first, second = frame[_ASKED].round(digits), frame[_LINEAR].round(digits)
-    if np.array_equal(first, second, equal_nan=True):
-        return ""
-    return ", from the unconstrained estimate, which differs by less than a tenth of a std err"
-
-
-def touch_ends(frame: pd.DataFrame) -> bool:
-    """Whether some interval ends at 0 or at 1."""
-    return bool((frame["lower"] <= 0.0).any() or (frame["upper"] >= 1.0).any())
+    digits, words = decimals(shown), ", from the unconstrained estimate"
+    heads, columns = ["estimate", "std err"], asked
+    if details or np.any(apart > 0.1):
+        heads, columns = [*heads, "unconstr.", "std err"], [*asked, *linear]
+    elif np.array_equal(frame[asked].round(digits), frame[linear].round(digits), equal_nan=True):
+        words = ""
+    else:
+        words += ", which differs by less than a tenth of a std err"
+    values = shown[[*columns, "lower", "upper"]].to_numpy(float)
+    return [*heads, *interval_columns(alpha)], list(map(figures, values, repeat(digits))), words
 
 
 # -- The header and the notes that summaries of all kinds share -----------------------------------
 
 
+PARTLY_PROTECTED = (
+    "NOTE: epsilon protects the sensitive categories only: reports may reveal any other answer."
+)
 DOUBTFUL = 0.01  # p-value of a goodness of fit below which a summary warns
 _COVARIANCE = {  # what a covariance rests on, in words
     "expected": "expected information",
@@ -330,28 +314,22 @@ def header(
     return rows
 
 
-def design_pairs(fit: Fit) -> list[Pair]:
-    """The mechanisms, each with its own number of reports where there are several."""
-    if len(fit.sources) == 1 or not fit.source_nobs:
-        return list(zip(["Mechanism:", *[""] * len(fit.sources)], fit.sources, strict=False))
-    own = zip(fit.sources, fit.source_nobs, strict=True)
-    return [
-        ("Mechanisms:" if i == 0 else "", f"{source}, n = {n}") for i, (source, n) in enumerate(own)
-    ]
-
-
 def estimator_text(fit: Fit) -> str:
     """The estimator, and what its name does not say."""
     return f"{fit.method}, {fit.settings}" if fit.settings else fit.method
 
 
-def interval_note(alpha: float, kind: str, is_cut: bool, source: str) -> str:
-    """What the intervals are; `source` is what `second_words` has to say."""
-    cut = ", cut to [0, 1]" if is_cut else ""
+def interval_note(alpha: float, kind: str, ends: pd.DataFrame | None, source: str) -> str:
+    """What the intervals with these `ends` are, which are cut at 0 and 1 unless they are None.
+
+    `source` are the words of `estimates_in_cells`.
+    """
+    touch = ends is not None and ((ends["lower"] <= 0.0) | (ends["upper"] >= 1.0)).any()
+    cut = ", cut to [0, 1]" if touch else ""
     return f"Intervals: {100 * (1 - alpha):.4g}% {kind}{cut}{source}."
 
 
-def respondents_pairs(fit: Fit) -> list[Pair]:
+def respondents_pairs(fit: Any) -> list[Pair]:
     """How many reports there are, how many are missing, and how private they are."""
     name = "Epsilon, largest:" if len(fit.sources) > 1 else "Epsilon (nats):"
     missing = ("Missing:", str(fit.n_missing))
@@ -366,15 +344,6 @@ def rest_notes(n_shown: int, n: int) -> list[str]:
 def epsilon_text(epsilon: float) -> str:
     """Epsilon in nats, as a summary shows it."""
     return f"{epsilon:.6g}" if np.isfinite(epsilon) else "infinite"
-
-
-def protection_notes(fit: Fit) -> list[str]:
-    """What epsilon does not protect, for mechanisms that protect sensitive categories only."""
-    if not fit.is_partial:
-        return []
-    return [
-        "NOTE: epsilon protects the sensitive categories only: reports may reveal any other answer."
-    ]
 
 
 def closing_notes(fit: Fit, condition: float) -> list[str]:
@@ -447,8 +416,6 @@ def goodness_notes(test: TestResult | None) -> list[str]:
 CONSTRAINED = "constrained"  # settings of an estimate under constraints of the caller
 SANDWICH = "sandwich"  # covariance of an estimate by a weighted likelihood
 _ROUNDING = 1e-9  # of frequencies
-
-T = TypeVar("T")
 
 PENALISED = "a penalised estimate has no standard errors"
 WITHOUT_ERRORS = {
@@ -551,38 +518,11 @@ def is_partial(mechanisms: Iterable[dict[str, Any]]) -> bool:
     return False
 
 
-class Part(Generic[T]):
-    """An attribute of results that one of their records holds.
-
-    ``llf = Part[float]("fit", "Log-likelihood.")`` makes ``results.llf`` that of ``results.fit``.
-    """
-
-    def __init__(self, record: str, words: str) -> None:
-        self.record, self.__doc__ = record, words
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    @overload
-    def __get__(self, results: None, owner: type) -> Self: ...
-
-    @overload
-    def __get__(self, results: object, owner: type) -> T: ...
-
-    def __get__(self, results: object | None, owner: type) -> Self | T:
-        if results is None:
-            return self
-        value: T = getattr(getattr(results, self.record), self.name)
-        return value
-
-    def __set__(self, results: object, value: object) -> NoReturn:
-        raise AttributeError(f"{self.name} of results cannot be set")
-
-
 # -- Words: arguments that other packages call by another name, and numbers of things -------------
 
 
 P = ParamSpec("P")
+T = TypeVar("T")
 
 
 def names_alpha(method: Callable[P, T]) -> Callable[P, T]:

@@ -35,30 +35,24 @@ from ldpstats.inference.tests import TestResult, pvalue_text, z_test
 from ldpstats.likelihood.tallies import Uncertain
 from ldpstats.models.layout import LONGEST_LABEL as SUMMARY_LABEL
 from ldpstats.models.layout import (
+    PARTLY_PROTECTED,
     WITHOUT_ERRORS,
     Fit,
     Pair,
     SummaryTable,
     closing_notes,
-    decimals,
-    design_pairs,
     distinct_lines,
-    estimate_cells,
-    estimate_columns,
+    estimates_in_cells,
     estimator_text,
     header,
     interval_note,
     largest,
     names_alpha,
     one_line,
-    protection_notes,
     respondents_pairs,
     rest_notes,
-    second_shown,
-    second_words,
     tidy_names,
     title,
-    touch_ends,
 )
 from ldpstats.models.plots import (
     LIGHT,
@@ -509,8 +503,13 @@ class Results(Stored, Fit):
 
     def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
         """Title of the summary, and the pairs of its header, left and right."""
-        pairs = [("Estimator:", estimator_text(self)), ("Categories:", str(self.k))]
-        return title(self), [*design_pairs(self), *pairs], respondents_pairs(self)
+        several = len(self.sources) > 1 and bool(self.source_nobs)  # whose numbers are known
+        sizes = [f", n = {n}" for n in self.source_nobs] if several else [""] * len(self.sources)
+        heads = ["Mechanisms:" if several else "Mechanism:", *[""] * len(sizes)]
+        designs = [source + size for source, size in zip(self.sources, sizes, strict=True)]
+        left = list(zip(heads, designs, strict=False))
+        left += [("Estimator:", estimator_text(self)), ("Categories:", str(self.k))]
+        return title(self), left, respondents_pairs(self)
 
     @property
     def _n_fixed(self) -> int:
@@ -540,9 +539,9 @@ class Results(Stored, Fit):
     def _interval_notes(
         self, frame: pd.DataFrame, uncut: pd.DataFrame, alpha: float, source: str
     ) -> list[str]:
-        """What intervals and p-values are; `source` is what `second_words` has to say."""
+        """What intervals and p-values are; `source` the words of `estimates_in_cells`."""
         kind, pvalues = self._interval_words()
-        notes = [interval_note(alpha, kind, touch_ends(uncut), source)]
+        notes = [interval_note(alpha, kind, uncut, source)]
         return [*notes, f"p-value: {pvalues}."] if "presence_pvalue" in frame else notes
 
     def _notes(self, frame: pd.DataFrame) -> list[str]:
@@ -554,22 +553,21 @@ class Results(Stored, Fit):
         frame, uncut = frame.iloc[self.linear.places], uncut.iloc[self.linear.places]
         ends = len(frame) - self._n_fixed
         shown = pd.concat([largest(frame.iloc[:ends], max_rows), frame.iloc[ends:]])
-        digits, both = decimals(shown), second_shown(frame, details)
+        heads, estimates, source = estimates_in_cells(shown, frame, alpha, details)
         name, left, right = self._heading()
         more = self._more_columns(shown)
         own = zip(*more.values(), strict=True) if more else repeat(())
-        cells = map(chain, estimate_cells(shown, digits, both), own)
-        stubs, body = self._lines(shown, list(map(list, cells)))
+        stubs, body = self._lines(shown, list(map(list, map(chain, estimates, own))))
         return SummaryTable(
             title=name,
             header=header(left, right, self if details else None),
-            columns=[*estimate_columns(alpha, both), *more],
+            columns=[*heads, *more],
             stubs=stubs,
             body=body,
             notes=[
-                *self._interval_notes(frame, uncut, alpha, second_words(frame, both, digits)),
+                *self._interval_notes(frame, uncut, alpha, source),
                 *rest_notes(len(shown) - self._n_fixed, ends),
-                *protection_notes(self),
+                *[PARTLY_PROTECTED] * self.is_partial,
                 *self._notes(frame),
             ],
         )

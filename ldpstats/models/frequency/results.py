@@ -657,7 +657,7 @@ class FrequencyResults(Results):
             ]
         is_cut = bool((uncut["lower"] < 0.0).any() or (uncut["upper"] > 1.0).any())
         kind = interval_kind(self)
-        notes = [interval_note(alpha, kind, is_cut, source)]
+        notes = [interval_note(alpha, kind, uncut if is_cut else None, source)]
         if source and self.linear_method == "one step":
             notes.append("Unconstrained estimate: one Newton step of the likelihood.")
         for beyond, where, end in (

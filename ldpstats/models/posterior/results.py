@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import ceil, inf
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -33,16 +34,16 @@ from ldpstats.likelihood.problem import Likelihood
 from ldpstats.likelihood.rows import UniformRows
 from ldpstats.models.layout import (
     LONGEST_LABEL,
-    Part,
+    PARTLY_PROTECTED,
     SummaryTable,
     distinct_lines,
-    epsilon_text,
     figures,
     header,
     interval_columns,
     names_alpha,
     one_line,
     pvalue_words,
+    respondents_pairs,
     rest_notes,
 )
 from ldpstats.models.plots import LONGEST_LABEL as LONGEST_TICK
@@ -301,14 +302,18 @@ class PosteriorResults(Stored):
     _format: ClassVar[str] = "ldpstats posterior"
     _version: ClassVar[int] = 1
 
-    nobs = Part[int]("origin", "Number of reports.")
-    n_missing = Part[int]("origin", "Respondents who gave no answer.")
-    epsilon = Part[float]("origin", "Privacy of a report, in nats; the largest.")
-    sources = Part[tuple[str, ...]]("origin", "The mechanisms of the reports, in words.")
-    prior = Part[str]("origin", "The prior, in words.")
-    name = Part[str]("origin", "Name of the variable; empty where it has none.")
-    engine = Part[str]("run", "What drew: 'hmc' or 'pymc'.")
-    divergences = Part[int]("run", "Trajectories whose energy was not conserved.")
+    nobs = property(attrgetter("origin.nobs"), doc="Number of reports.")
+    n_missing = property(attrgetter("origin.n_missing"), doc="Respondents who gave no answer.")
+    epsilon = property(
+        attrgetter("origin.epsilon"), doc="Privacy of a report, in nats; the largest."
+    )
+    sources = property(attrgetter("origin.sources"), doc="The mechanisms of the reports, in words.")
+    prior = property(attrgetter("origin.prior"), doc="The prior, in words.")
+    name = property(attrgetter("origin.name"), doc="Name of the variable; empty where it has none.")
+    engine = property(attrgetter("run.engine"), doc="What drew: 'hmc' or 'pymc'.")
+    divergences = property(
+        attrgetter("run.divergences"), doc="Trajectories whose energy was not conserved."
+    )
 
     @classmethod
     def of(
@@ -552,11 +557,7 @@ class PosteriorResults(Stored):
         notes.append(f"Intervals hold {100 * (1 - alpha):.4g}% of the posterior, with equal tails.")
         if origin.note:
             notes.append(origin.note)
-        if origin.is_partial:
-            notes.append(
-                "NOTE: epsilon protects the sensitive categories only: reports may reveal any "
-                "other answer."
-            )
+        notes += [PARTLY_PROTECTED] * origin.is_partial
         notes += rest_notes(len(shown), len(frame))
         if check is not None:
             words = pvalue_words(check.pvalue)
@@ -643,9 +644,7 @@ class PosteriorResults(Stored):
         prior = origin.prior if len(origin.prior) <= _LONGEST_PRIOR else "see below"
         left += [("Prior:", prior), ("Engine:", _ENGINES[run.engine])]
         right = [
-            ("No. Reports:", str(origin.nobs)),
-            ("Missing:", str(origin.n_missing)),
-            ("Epsilon, largest:" if several else "Epsilon (nats):", epsilon_text(origin.epsilon)),
+            *respondents_pairs(origin),
             ("Draws:", f"{chains} chains of {n}"),
         ]
         if details:

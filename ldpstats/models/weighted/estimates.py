@@ -48,11 +48,9 @@ from ldpstats.models.layout import (
     Fit,
     Pair,
     count_of,
-    estimator_text,
     figures,
     interval_note,
     names_alpha,
-    touch_ends,
 )
 from ldpstats.models.results import (
     Label,
@@ -209,8 +207,7 @@ class DesignResults(Results):
     def _sample_pairs(self) -> tuple[list[Pair], list[Pair]]:
         """How the sample was drawn, and what is estimated from it: left and right of a header."""
         facts = self.sample
-        left = [("Estimator:", estimator_text(self)), ("Design:", facts.design)]
-        left.append(("Variance:", facts.variance))
+        left = [("Design:", facts.design), ("Variance:", facts.variance)]
         if facts.n_units:
             strata = "strata" if facts.n_strata > 1 else "stratum"
             left.append(("Units:", f"{facts.n_units} in {facts.n_strata} {strata}"))
@@ -228,7 +225,7 @@ class DesignResults(Results):
         law = f"{self.intervals}, t quantiles with "
         law += f"{_range(*np.maximum([df.min(), df.max()], 1.0))} df"
         law += " of each domain" * bool(self.domains.by)
-        notes = [interval_note(alpha, law, touch_ends(frame), source)]
+        notes = [interval_note(alpha, law, frame, source)]
         notes.append(
             "deff design: variance without noise over that of a simple random sample; deff "
             "privacy: variance over that without noise."

@@ -23,12 +23,10 @@ from ldpstats.models.frequency.results import checked_scores
 from ldpstats.models.layout import (
     LONGEST_LABEL,
     Pair,
-    design_pairs,
     distinct_lines,
     names_alpha,
     pvalue_words,
     resolution_notes,
-    respondents_pairs,
     title,
 )
 from ldpstats.models.plots import plot_by_group
@@ -353,9 +351,10 @@ class WeightedResults(DesignResults):
 
     def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
         by = f" by {', '.join(self.by)}" if self.by else ""
-        left, right = self._sample_pairs()
-        pairs = [*design_pairs(self), *left], [*respondents_pairs(self), *right]
-        return title(self, "Weighted frequencies") + by, *pairs
+        _, left, right = super()._heading()
+        own = self._sample_pairs()
+        name = title(self, "Weighted frequencies") + by
+        return name, left[:-1] + own[0], right + own[1]  # without the number of categories
 
     def _lines(
         self, shown: pd.DataFrame, cells: list[list[str]]

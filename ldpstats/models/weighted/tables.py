@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,7 @@ from ldpstats.models.association.results import TableResults, names_in_turn
 from ldpstats.models.layout import (
     Pair,
     epsilon_text,
+    estimator_text,
     names_alpha,
     one_line,
     pvalue_words,
@@ -45,9 +46,6 @@ from ldpstats.models.weighted.estimates import (
     check_shapes,
     differences_table,
 )
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["WeightedTable"]
 
@@ -439,7 +437,8 @@ class WeightedTable(TableResults, DesignResults):
     def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
         left, right = self._sample_pairs()
         sources = zip(self.names, self.sources, strict=True)
-        left = [*((f"{one_line(name, 20)}:", source) for name, source in sources), *left]
+        named = [(f"{one_line(name, 20)}:", source) for name, source in sources]
+        left = [*named, ("Estimator:", estimator_text(self)), *left]
         right = [
             ("No. Respondents:", str(self.nobs)),
             ("Missing:", str(self.n_missing)),
