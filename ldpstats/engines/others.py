@@ -97,22 +97,21 @@ def opened(
     if table is not None and not isinstance(table, str):
         raise InvalidArgument("table", table, "must be text, the name of a table")
     report = one_of("on_error", on_error, ("raise", "report")) == "report"
-    if not is_files(data):
-        if engine is not None:
-            raise InvalidArgument("engine", engine, "goes with Parquet files: a frame has its own")
-        if table is not None:
-            raise InvalidArgument("table", table, f"goes with a database ({', '.join(SUFFIXES)})")
-        if report:
-            raise InvalidArgument("on_error", "report", "goes with lists of files")
-        return _frame(data, name)
-    if not isinstance(data, list | tuple) and checked_path(data).name.lower().endswith(SUFFIXES):
-        if engine not in (None, "duckdb"):
-            raise InvalidArgument("engine", engine, "a DuckDB database is read by DuckDB alone")
-        if report:
-            raise InvalidArgument("on_error", "report", "goes with lists of files")
-        return database(name, checked_path(data), table)
-    if table is not None:
+    files = is_files(data)
+    alone = files and not isinstance(data, list | tuple)
+    stored = alone and checked_path(data).name.lower().endswith(SUFFIXES)
+    if engine is not None and not files:
+        raise InvalidArgument("engine", engine, "goes with Parquet files: a frame has its own")
+    if stored and engine not in (None, "duckdb"):
+        raise InvalidArgument("engine", engine, "a DuckDB database is read by DuckDB alone")
+    if table is not None and not stored:
         raise InvalidArgument("table", table, f"goes with a database ({', '.join(SUFFIXES)})")
+    if report and (stored or not files):
+        raise InvalidArgument("on_error", "report", "goes with lists of files")
+    if not files:
+        return _frame(data, name)
+    if stored:
+        return database(name, checked_path(data), table)
     found = found_files(data, report)
     names = [str(file) for file in found.files] or [name for name, _ in found.refused]
     if not all(name.lower().endswith(".parquet") for name in names):

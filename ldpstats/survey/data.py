@@ -172,9 +172,8 @@ class Held(ABC):
         parts = [pair for name in names for pair in self.parts_of(name).items()]
         return list(dict.fromkeys(c for pair in parts for c in pair if c is not None))
 
-    @abstractmethod
-    def prepare(self, names: Iterable[str]) -> None:
-        """Read what these columns need, together."""
+    def prepare(self, names: Iterable[str]) -> None:  # noqa: B027
+        """Read what these columns need, together; on an engine nothing, before it is asked for."""
 
     @abstractmethod
     def unasked(self, name: str) -> Column:
@@ -490,11 +489,22 @@ def rows_of(
         if shown == [path]:
             raise refusal(os.fspath(data), _NO_SHEETS)  # type: ignore[call-overload]
     query = opened(data, name, table, engine, on_error)
-    if query is None:
-        return table_of(data, na, name)
-    if MissingCodes.of(na):
-        raise InvalidArgument("na", na, _NO_CODES)
-    return query
+    codes = MissingCodes.of(na)
+    if query is not None:
+        if codes:
+            raise InvalidArgument("na", na, _NO_CODES)
+        return query
+    if is_files(data):
+        files = found_files(data).files
+        for file in files:
+            file_format(file)
+        in_memory: Table = Csv(name, files)
+    else:  # of a frame a copy, as the caller may add columns later
+        frame = data.copy(deep=False) if isinstance(data, pd.DataFrame) else data
+        in_memory = Table.of(frame, name)
+    for column in codes.by_column:
+        in_memory.check_column(column, "na")
+    return replace(in_memory, na=codes)
 
 
 def held_on(
@@ -583,9 +593,6 @@ class Remote(Derived):
 
     def __len__(self) -> int:
         return len(self.query)
-
-    def prepare(self, names: Iterable[str]) -> None:
-        """Nothing: a column is read when an analysis asks for it."""
 
     def unasked(self, name: str) -> Column:
         return self.read([name]).unasked(name)
@@ -701,9 +708,6 @@ class Part(Derived):
 
     def __len__(self) -> int:
         return len(self.table)
-
-    def prepare(self, names: Iterable[str]) -> None:
-        """Nothing: the columns were read, or are read one by one."""
 
     def numbers(self, argument: str, name: str) -> Array:
         return as_numbers(argument, name, self.table.typed(name))
@@ -921,25 +925,6 @@ def series_of(query: Query, name: str, raw: Any) -> pd.Series[Any]:
 _WHOLE = re.compile("-?(0|[1-9][0-9]{0,17})")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]*)?([eE][-+]?[0-9]{1,3})?|-?inf")
 _TRUTH = {"true": True, "false": False}
-
-
-def table_of(data: object, na: object = (), name: str = "data") -> Table:
-    """A table in memory of any kind: a frame, or CSV files, one after another."""
-    codes = MissingCodes.of(na)
-    table: Table
-    if is_files(data):
-        files = found_files(data).files
-        for file in files:
-            file_format(file)
-        table = Csv(name, files)
-    elif isinstance(data, pd.DataFrame):
-        # a copy of the frame, to which the caller may add columns later
-        table = Table.of(data.copy(deep=False), name)
-    else:
-        table = Table.of(data, name)
-    for column in codes.by_column:
-        table.check_column(column, "na")
-    return replace(table, na=codes)
 
 
 @dataclass(frozen=True, eq=False)

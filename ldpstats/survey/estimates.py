@@ -550,12 +550,12 @@ def weighted_model(
                 domain[members[inside[members]]] = len(labels)
                 labels.append(label if isinstance(label, tuple) else (label,))
     coded = cells.coded(name)
-    if boolean("incomplete", incomplete) and not coded.reports.mechanism.is_open:
+    known = boolean("incomplete", incomplete)
+    if known and not coded.reports.mechanism.is_open:
         remedy = f"is for candidates over an open alphabet: {coded.reports.mechanism} knows all"
         raise InvalidArgument("incomplete", incomplete, remedy)
     if not np.any(coded.present & inside):
         raise InvalidArgument("name", name, f"nobody of {len(held)} answered this question")
-    known = boolean("incomplete", incomplete)
     one = WeightedVariable(name, coded.reports, coded.at, candidates, known)
     facts = sample_facts(weighed, design)
     return WeightedModel(weighed.sample, facts, (one,), domain, tuple(names), tuple(labels))

@@ -137,18 +137,6 @@ class Survey:
     changes : tuple
         Set by `calibrate`, `poststratify` and `trim`.
 
-    Attributes
-    ----------
-    columns : tuple of str
-        Names of the columns.
-    questionnaire : Questionnaire
-    design : SampleDesign or None
-        The columns that describe the sample.
-    calibration : CalibrationReport or None
-        How far `calibrate`, `poststratify` and `trim` moved weights.
-    lost : tuple of two int
-        Persons who are in the first or the second wave only, see `matched`; (0, 0) otherwise.
-
     Raises
     ------
     InvalidArgument
@@ -759,10 +747,7 @@ class Survey:
         100
         """
         check_options(how, FrequencyModel.fit)
-        name = column_name("name", name)
-        self._refuse_frequencies(name, "frequencies")
-        columns = _grouping(by)
-        self._refuse_unknown(name, columns)
+        name, columns = self._single("name", name, by, "frequencies")
         if self.design is not None:
             cov_type = how.get("cov_type", "default")
             if not (isinstance(cov_type, str) and str.__str__(cov_type) == "default"):
@@ -772,15 +757,8 @@ class Survey:
             weighted = weighted_model(self.data, self.design, *asked)
             return weighted.fit(method, how.get("constraints"))
         sums = sums_suffice(self._made_by(name), candidates, method, how.get("constraints"))
-        if by is None:
-            data = tally(self.data, name, sums)
-            refuse_unanswered(name, [data], self.data)
-            alone: FrequencyResults
-            alone = FrequencyModel(data, candidates, incomplete, name).fit(method, **how)
-            return alone
-        groups, ungrouped = grouped(self.data, name, columns, sums)
-        refuse_unanswered(name, groups.values(), self.data)
-        labels = list(groups)
+        model = self._model(name, None if by is None else columns, sums, candidates, incomplete)
+        labels = model.labels if isinstance(model, GroupedModel) else ()
         each = [label if isinstance(label, tuple) else (label,) for label in labels]
         for column, *values in zip(columns, *each, strict=True):
             found = set(values)
@@ -792,8 +770,7 @@ class Survey:
                     LDPWarning,
                     stacklevel=2,
                 )
-        several = GroupedModel(groups, columns, candidates, incomplete, name, ungrouped)
-        return several.fit(method, **how)
+        return model.fit(method, **how)
 
     def posterior(
         self,
@@ -813,8 +790,7 @@ class Survey:
         rng : numpy.random.Generator
             The same seed gives the same draws.
         by : str or sequence of str, optional
-            Public columns that make groups, which are pooled partially: see
-            `GroupedModel.fit_posterior`.
+            As for `frequencies`; groups are pooled partially, see `GroupedModel.fit_posterior`.
         prior : Dirichlet or LogisticNormal; with `by` Pooling; None
             See `ldpstats.priors`; None for the flat prior, and the defaults of `Pooling`.
         draws : int
@@ -829,10 +805,9 @@ class Survey:
         Raises
         ------
         InvalidArgument
-            If nobody answered, or a column of `by` is private or is no grouping; for other priors.
+            As for `frequencies`, and for other priors.
         NotAvailable
-            Of a survey with a design: weighted reports have no likelihood. For dictionary and PUM
-            questions.
+            As for `frequencies`, and with a design: weighted reports have no likelihood.
 
         Examples
         --------
@@ -847,20 +822,10 @@ class Survey:
                 yes    0.3
         Name: params, dtype: float64
         """
-        name = column_name("column", column)
-        self._refuse_frequencies(name, "posterior")
-        columns = _grouping(by)
-        self._refuse_unknown(name, columns)
+        name, columns = self._single("column", column, by, "posterior")
         self._refuse_design("posterior", "a likelihood has no weights: use survey.frequencies")
-        if by is None:
-            data = tally(self.data, name)
-            refuse_unanswered(name, [data], self.data)
-            return FrequencyModel(data, name=name).fit_posterior(rng, prior, draws, engine)
-        groups, ungrouped = grouped(self.data, name, columns)
-        refuse_unanswered(name, groups.values(), self.data)
-        return GroupedModel(groups, columns, name=name, n_ungrouped=ungrouped).fit_posterior(
-            rng, prior, draws, engine
-        )
+        model = self._model(name, None if by is None else columns)
+        return model.fit_posterior(rng, prior, draws, engine)
 
     def personalized(
         self,
@@ -876,15 +841,9 @@ class Survey:
         NotAvailable
             For questions of another kind: use `frequencies`.
         """
-        name = column_name("name", name)
-        pum = self._made_by(name)
-        if not isinstance(pum, PUM):
-            if name not in self.questionnaire:
-                self.data.unasked(name)  # which refuses one that is not there
-            raise NotAvailable(f"{name!r} is no PUM question: use survey.frequencies({name!r})")
-        self._refuse_design("personalized")
-        data = tally(self.data, name)
-        return PersonalizedModel(data, pum, background, exact, name).fit(method)
+        pum = self._of_kind(name, PUM, "PUM", "personalized")
+        name = str.__str__(name)
+        return PersonalizedModel(tally(self.data, name), pum, background, exact, name).fit(method)
 
     def dictionary(self, name: str, keep: Any = None, **how: Any) -> DictionaryResults:
         """Strings that nobody listed, found in the reports of a dictionary question.
@@ -902,13 +861,8 @@ class Survey:
         NotAvailable
             For questions of another kind: use `frequencies`.
         """
-        name = column_name("name", name)
-        if not isinstance(self._made_by(name), DictionarySurvey):
-            if name not in self.questionnaire:
-                self.data.unasked(name)  # which refuses one that is not there
-            words = f"{name!r} is no dictionary question: use survey.frequencies({name!r})"
-            raise NotAvailable(words)
-        self._refuse_design("dictionary")
+        self._of_kind(name, DictionarySurvey, "dictionary", "dictionary")
+        name = str.__str__(name)
         return DictionaryModel(self.data.read([name]).coded(name).reports, keep).fit(**how)
 
     # -- analyses of several questions -----------------------------------------------------------
@@ -1054,8 +1008,8 @@ class Survey:
     ) -> ChangeResults | WeightedResults:
         """Change of the frequencies between two questions about the same, see `ldpstats.change`.
 
-        Respondents who lack one of the answers are left out; `n_missing` counts them. Of waves that
-        were `matched`, `lost` counts those who were in one only.
+        Respondents are those of an `association`. Of waves that were `matched`, `lost` counts
+        persons who were in one only.
 
         Parameters
         ----------
@@ -1120,8 +1074,6 @@ class Survey:
 
         Raises
         ------
-        InvalidArgument
-            As for `ldpstats.regression`.
         NotAvailable
             For PUM and dictionary questions, and where two reports of a person may come from one
             permanent response.
@@ -1139,12 +1091,39 @@ class Survey:
         how = model, marginal, scores, offset, candidates, memoised, unsafe
         return _regression(self, formula, *how, outside=caller_names(1))
 
+    def _model(
+        self,
+        name: str,
+        by: Sequence[Any] | None,
+        sums: bool = False,
+        candidates: Any = None,
+        incomplete: bool = False,
+    ) -> FrequencyModel | GroupedModel:
+        """The model of a question, in all or in groups, without weights."""
+        if by is None:
+            data = tally(self.data, name, sums)
+            refuse_unanswered(name, [data], self.data)
+            return FrequencyModel(data, candidates, incomplete, name)
+        groups, ungrouped = grouped(self.data, name, by, sums)
+        refuse_unanswered(name, groups.values(), self.data)
+        return GroupedModel(groups, by, candidates, incomplete, name, ungrouped)
+
     # -- what analyses refuse --------------------------------------------------------------------
 
     def _made_by(self, name: str) -> Any:
         """The mechanism of a question; None of a public column."""
         name = column_name("name", name)
         return self.questionnaire[name] if name in self.questionnaire else None
+
+    def _of_kind(self, name: str, kind: type, what: str, analysis: str) -> Any:
+        """What makes the reports of a question of this kind; refuse others, and a design."""
+        made_by = self._made_by(name)
+        if not isinstance(made_by, kind):
+            if name not in self.questionnaire:
+                self.data.unasked(name)  # which refuses one that is not there
+            raise NotAvailable(f"{name!r} is no {what} question: use survey.frequencies({name!r})")
+        self._refuse_design(analysis)
+        return made_by
 
     def _refuse_dictionary(self, name: str, what: str) -> None:
         """Refuse a question about strings that nobody listed."""
@@ -1160,11 +1139,23 @@ class Survey:
             remedy = instead or "make the survey without weights= for an unweighted one"
             raise NotAvailable(f"{what} of a survey with a design has no weighted form: {remedy}")
 
-    def _refuse_unknown(self, name: str, by: Sequence[Any]) -> None:
-        """Refuse groups and weights where a device has unknown parameters."""
+    def _single(self, argument: str, name: str, by: Any, what: str) -> tuple[str, list[Any]]:
+        """A question and the columns of its groups; refuse those without categories of their own.
+
+        Groups and weights are refused where its device has unknown parameters.
+        """
+        name = column_name(argument, name)
         made_by = self._made_by(name)
+        if isinstance(made_by, PUM):
+            remedy = f"use survey.personalized({name!r}), which spreads what was sent to tags"
+            raise NotAvailable(f"{what} of {name!r}: it is a PUM question; {remedy}")
+        self._refuse_dictionary(name, what)
+        remedy = "must be the name of a public column, or a list of names"
+        if isinstance(by, pd.Series | pd.Index | np.ndarray):
+            raise InvalidArgument("by", type(by).__name__, remedy)
+        by = [by] if isinstance(by, str) else [] if by is None else listed("by", by, remedy)
         if not isinstance(made_by, Mechanism) or not made_by.unknown:
-            return
+            return name, by
         unknown = f"{name!r} has the unknown {in_turn(made_by.unknown)}"
         if by:
             chosen = f'survey.where("{by[0]} == ...").frequencies({name!r})'
@@ -1178,13 +1169,7 @@ class Survey:
                 "form: make the survey without weights=, strata= and clusters= for an unweighted "
                 "estimate"
             )
-
-    def _refuse_frequencies(self, name: str, what: str) -> None:
-        """Refuse questions whose answers are not categories of their own."""
-        if isinstance(self._made_by(name), PUM):
-            remedy = f"use survey.personalized({name!r}), which spreads what was sent to tags"
-            raise NotAvailable(f"{what} of {name!r}: it is a PUM question; {remedy}")
-        self._refuse_dictionary(name, what)
+        return name, by
 
     def _refuse_joint(self, names: Sequence[Any]) -> None:
         """Refuse joint tables of devices with unknown parameters."""
@@ -1287,14 +1272,6 @@ def column_name(argument: str, name: object) -> str:
     if not isinstance(name, str):
         raise InvalidArgument(argument, name, "must be text, the name of a column")
     return str.__str__(name)
-
-
-def _grouping(by: object) -> list[Any]:
-    """The columns that make groups; none for None."""
-    remedy = "must be the name of a public column, or a list of names"
-    if isinstance(by, pd.Series | pd.Index | np.ndarray):
-        raise InvalidArgument("by", type(by).__name__, remedy)
-    return [by] if isinstance(by, str) else [] if by is None else listed("by", by, remedy)
 
 
 def check_options(how: Mapping[str, Any], fit: Callable[..., Any]) -> None:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from numbers import Integral, Real
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -320,13 +320,6 @@ def _codes(given: object, whole: object) -> tuple[str, ...]:
 _FRAMES = "a pandas or Polars DataFrame, or an Arrow table"
 
 
-@runtime_checkable
-class _Stream(Protocol):
-    """What can be read as Arrow."""
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
-
-
 @dataclass(frozen=True, eq=False)
 class Table:
     """A table of pandas, Polars or Arrow. No error shows what it holds."""
@@ -348,7 +341,11 @@ class Table:
         if polars == "LazyFrame":
             raise InvalidArgument(name, "LazyFrame", "is not computed yet: pass .collect() of it")
         known = isinstance(data, pd.DataFrame) or polars == "DataFrame"
-        if not known and isinstance(data, _Stream) and not isinstance(data, pd.Series | str):
+        if (
+            not known
+            and hasattr(type(data), "__arrow_c_stream__")
+            and not isinstance(data, pd.Series | str)
+        ):
             import pyarrow
 
             batch = isinstance(data, pyarrow.RecordBatch)
