@@ -47,7 +47,7 @@ class KRAPPOR(CategoryBits):
 
     Examples
     --------
-    >>> rappor = KRAPPOR(3, epsilon=2 * np.log(3))
+    >>> rappor = KRAPPOR(3, epsilon=2.1972245773362196)                                  # 2 ln 3
     >>> round(rappor.p1, 12), round(rappor.p0, 12)
     (0.75, 0.25)
     """
