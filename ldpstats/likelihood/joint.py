@@ -387,7 +387,7 @@ class Stratum:
         more moves the sum, of the combination that tells most of the cell, and the part of the
         variance at p that the count of this has; variance of the second moments of others, zero
         where V, the covariance of p, is not known. `solve` makes features unbiased: a matrix for
-        each variable, or one for all. None for reports that are too many or cannot be listed.
+        each variable, or one for all. It is None where reports are too many, or cannot be listed.
         """
         if self.alphabets is None:
             return None

@@ -646,9 +646,9 @@ class Tabulated(ABC):
     def _subject(self) -> str:
         """What was estimated, for the head of a column."""
 
+    @abstractmethod
     def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
         """What the summary says, for checked options."""
-        raise NotImplementedError
 
     def _tidy(self, alpha: float) -> pd.DataFrame:
         """Estimates by their labels: "estimate", "std_error", "lower", "upper", "p_value"."""

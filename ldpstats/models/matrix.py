@@ -398,8 +398,11 @@ class AssociationMatrix(Stored):
         details : bool
             Whether to say how each pair was fitted.
         """
-        max_rows, frame = positive_integer("max_rows", max_rows), self._frame
-        fits = {pair.names: pair for pair in self.pairs} if boolean("details", details) else {}
+        max_rows, details = positive_integer("max_rows", max_rows), boolean("details", details)
+        return self._summary_table(self.alpha, max_rows, details).layout()
+
+    def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
+        frame, fits = self._frame, {pair.names: pair for pair in self.pairs if details}
         order = np.argsort(frame["pvalue"].fillna(2.0).to_numpy(), kind="stable")[:max_rows]
         shown = frame if len(frame) <= max_rows else frame.iloc[order]
         short = dict(zip(self.names, distinct_lines(self.names, _LONGEST_NAME), strict=True))
@@ -410,7 +413,7 @@ class AssociationMatrix(Stored):
             pvalues = pvalue_text(row.pvalue), pvalue_text(row.pvalue_holm)
             ends = figures([row.cramers_v, row.lower, row.upper], 3)
             body.append([*ends, nobs, *figures([row.statistic], 2), df, *pvalues])
-        notes = _notes(frame, len(shown), self.alpha)
+        notes = _notes(frame, len(shown), alpha)
         for pair in shown.index:
             if (fit := fits.get(pair)) is not None:  # how it was fitted
                 names = " and ".join(one_line(name, _LONGEST_NAME) for name in pair)
@@ -420,7 +423,7 @@ class AssociationMatrix(Stored):
                 steps = count_of(fit.n_iter, "iteration")
                 notes.append(f"{names}: {estimator_text(fit)}{log_lik}{gap}, {steps}, {state}.")
         variables = zip(self.names, self.sources, self.answered, strict=True)
-        heads = interval_columns(self.alpha)
+        heads = interval_columns(alpha)
         return SummaryTable(
             title=f"Associations of {len(self.names)} variables",
             header=[
@@ -431,11 +434,7 @@ class AssociationMatrix(Stored):
             stubs=[" : ".join(short[name] for name in pair) for pair in shown.index],
             body=body,
             notes=notes,
-        ).layout()
-
-    def _repr_html_(self) -> str:
-        """The summary, in a notebook."""
-        return str(self.summary().as_html())
+        )
 
     def plot(self, ax: Axes | None = None, title: str | None = None) -> Axes:
         """Draw Cramer's V of each pair with its interval.
