@@ -419,13 +419,13 @@ def best_law(columns: Columns) -> tuple[Columns, Array, float]:
     # Of these as few as a threshold on their probabilities leaves
     for threshold in (1e-2, 1e-3, 1e-4, 1e-5, 1e-6):
         kept = theta > threshold * theta.max()
-        part, laws = found.take(kept), [theta[kept]]
+        part = found.take(kept)
         try:
             law, dual = _solved(part)
         except (NotConverged, np.linalg.LinAlgError):
-            pass  # what was left out may be no more than the solver's rest
+            laws = [theta[kept]]  # what was left out may be no more than the solver's rest
         else:
-            laws, bound = [law, *laws], max(bound, dual.certificate(columns)[0])
+            laws, bound = [law, theta[kept]], max(bound, dual.certificate(columns)[0])
         for law in (law / law.sum() for law in laws):
             if part.balanced(law) and part.loss(law) <= loss * (1.0 + _WORSE):
                 return part, law, bound
