@@ -31,12 +31,9 @@ from ldpstats.clients.device import drawn_report, opened
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.labels import as_labels, as_series, column_name, encode, missing_entries, place_of
 from ldpstats.likelihood.hashed import (
-    BitNoise,
     CohortMoments,
     CohortSource,
     HashDesign,
-    LabelNoise,
-    Noise,
     undetermined,
 )
 from ldpstats.likelihood.joint_rows import BloomRows, LabelRows, StackedRows
@@ -87,13 +84,14 @@ class CellLaw:
     ----------
     high, low : float
         For an answer that owns the cell, and for one that does not.
-    shared : float
-        That an answer owns the cell, over random hashes.
+    shared, both : float
+        That an answer owns the cell, and that it owns two given cells, over random hashes.
     """
 
     high: float
     low: float
     shared: float
+    both: float
 
     @property
     def mean(self) -> float:
@@ -159,10 +157,6 @@ class Hashed(Mechanism):
     @abstractmethod
     def cell_law(self) -> CellLaw:
         """Probabilities that a report shows a cell."""
-
-    @abstractmethod
-    def _noise(self, mean: float) -> tuple[Noise, float]:
-        """The noise of cells, and one over the variance, per report, of a cell of this mean."""
 
     @abstractmethod
     def _cohort_channel(self, cells: Array) -> Channel:
@@ -347,15 +341,17 @@ class Hashed(Mechanism):
         ones, reports = cell_counts(counts)
         cells, law = self.cells(candidates), self.cell_law
         spread = law.shared if self.is_open else 0.0
-        slope = law.high - law.low
-        noise, precision = self._noise(law.mean)
+        slope, mean = law.high - law.low, law.mean
+        # over the variance of a cell; of labels of multinomial counts
+        precision = 1.0 / (mean * (1.0 - mean) if self.n_bits else mean)
         source = CohortSource(
             HashDesign(cells, self.n_cells, slope, spread),
             law.low + slope * spread,
             ones,
             reports,
             precision,
-            noise,
+            not self.n_bits,
+            law.both,
         )
         return CohortMoments(
             (source,), self.is_open, lambda: self._indistinct(candidates, cells, reports)
@@ -604,10 +600,7 @@ class ORR(Hashed):
     @property
     def cell_law(self) -> CellLaw:
         Q = self._krr.channel()
-        return CellLaw(Q.a + float(Q.b), float(Q.b), 1.0 / self.n_outputs)
-
-    def _noise(self, mean: float) -> tuple[Noise, float]:
-        return LabelNoise(), 1.0 / mean
+        return CellLaw(Q.a + float(Q.b), float(Q.b), 1.0 / self.n_outputs, 0.0)
 
     def _cohort_channel(self, cells: Array) -> Channel:
         return Mapped(self._krr.channel(), cells[:, 0])
@@ -786,13 +779,10 @@ class HashedBits(Hashed):
 
     @property
     def cell_law(self) -> CellLaw:
-        shared = float(1.0 - (1.0 - 1.0 / self.n_bits) ** self.n_hashes)
-        return CellLaw(self.p1, self.p0, shared)
-
-    def _noise(self, mean: float) -> tuple[Noise, float]:
-        empty, m, h = (1.0 - 1.0 / self.n_bits) ** self.n_hashes, self.n_bits, self.n_hashes
-        noise = BitNoise(shared=1.0 - 2.0 * empty + (1.0 - 2.0 / m) ** h)
-        return noise, 1.0 / (mean * (1.0 - mean))
+        m, h = self.n_bits, self.n_hashes
+        empty = (1.0 - 1.0 / m) ** h
+        both = 1.0 - 2.0 * empty + (1.0 - 2.0 / m) ** h if h > 1 else 0.0
+        return CellLaw(self.p1, self.p0, 1.0 - empty, both)
 
     def _cohort_channel(self, cells: Array) -> Bits:
         return Bits(cells, self.n_bits, self.p1, self.p0)

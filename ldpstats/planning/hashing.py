@@ -323,7 +323,7 @@ def expected_loss(
         (C, S, h), m, slope = design.cells.shape, design.n_cells, design.slope
         own, u = design.owned(law), source.cell_means(law)
         # V_c = diag(d) - u u', and what bits of the same answer share
-        if source.noise.is_labels:
+        if source.is_labels:
             d = u
         else:
             d, u = u * (1.0 - u) - slope**2 * own * (1.0 - own), slope * own
