@@ -45,6 +45,7 @@ from ldpstats.reports.layout import BitFormat, NumberFormat
 from ldpstats.reports.single import BitCounts, Counts, Reports, cell_counts
 from ldpstats.sampling import samplers
 from ldpstats.sampling.hashing import (
+    cell_type,
     distinct_cells,
     hash_strings,
     hashed_cells,
@@ -52,6 +53,7 @@ from ldpstats.sampling.hashing import (
     mix64,
     own_cells,
     permuted_cells,
+    utf8,
 )
 from ldpstats.sampling.samplers import Words, simulation_words
 
@@ -211,8 +213,8 @@ class Hashed(Mechanism):
                     f"cells of shape {cells.shape}",
                     f"must be of shape {expected}, from 0 to {self.n_cells - 1}",
                 )
-            kind = np.uint16 if self.n_cells < 65535 else np.uint32
-            return distinct_cells(np.ascontiguousarray(cells, dtype=kind), self.n_cells)
+            typed = np.ascontiguousarray(cells, dtype=cell_type(self.n_cells))
+            return distinct_cells(typed, self.n_cells)
         labels = self.labels(candidates)
         if self.alphabet is not None:
             return self._permutations
@@ -227,7 +229,7 @@ class Hashed(Mechanism):
     @cached_property
     def _permutations(self) -> Array:
         """Cells of the alphabet in all cohorts, shape (C, S, h) (KBR16 section 5.4)."""
-        sizes = len(self.alphabet), self.n_cohorts, self.n_owned, self.n_cells
+        sizes = len(self.alphabet), range(self.n_cohorts), self.n_owned, self.n_cells
         return distinct_cells(permuted_cells(*sizes), self.n_cells)
 
     def privatize(
@@ -310,8 +312,8 @@ class Hashed(Mechanism):
 
     def cells_of_cohort(self, cohort: int) -> Array:
         """Cells of the alphabet in one cohort, shape (S, h), for a device that has no other."""
-        sizes = len(self.alphabet), self.n_cohorts, self.n_owned, self.n_cells
-        cells = distinct_cells(permuted_cells(*sizes, cohort), self.n_cells)
+        sizes = len(self.alphabet), [cohort], self.n_owned, self.n_cells
+        cells = distinct_cells(permuted_cells(*sizes), self.n_cells)
         return np.asarray(listed_cells(cells, self.n_cells)[0])
 
     def sample(self, codes: Array, words: Words) -> Array:
@@ -423,18 +425,18 @@ class MD5Hash(AnswerHash):
     document_name = "md5"
 
     def table(self, name: str, labels: pd.Index[Any]) -> Array:
-        return md5_cells(labels, self.n_cohorts, self.n_owned, self.n_cells, name)
+        cohorts = range(self.n_cohorts)
+        return md5_cells(utf8(name, labels), cohorts, self.n_owned, self.n_cells)
 
     def own(self, strings: pd.Series[Any], cohort: Array) -> Array:
-        hash_strings("values", strings)  # names the first entry that is not a UTF-8 string
+        utf8("values", strings)  # names the first entry that is not a UTF-8 string
         own = np.empty((len(strings), self.n_owned), dtype=np.int64)
         by_cohort = np.argsort(cohort, kind="stable")
         ends = np.flatnonzero(np.diff(cohort[by_cohort])) + 1
         for here in np.split(by_cohort, ends) if len(strings) else []:
             codes, distinct = pd.factorize(strings.iloc[here])
-            only = int(cohort[here[0]])
-            cells = md5_cells(distinct, self.n_cohorts, self.n_owned, self.n_cells, only=only)
-            own[here] = cells[0, codes]
+            only, texts = [int(cohort[here[0]])], utf8("values", distinct)
+            own[here] = md5_cells(texts, only, self.n_owned, self.n_cells)[0, codes]
         return own
 
 

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.errors import InvalidArgument
 from ldpstats.kernels import in_numpy, repaid
 from ldpstats.sampling.samplers import I64, U8
 
@@ -48,7 +47,6 @@ class CellSums:
 
     def add(self, packed: U8, cell: npt.NDArray[np.integer] | None) -> None:
         """Add reports and the cell of each, (n,); None where all are of the first."""
-        _check_packed(packed, self.n_bits)
         if self.n_cells == 1:
             cell = None
         elif cell is None:
@@ -57,20 +55,18 @@ class CellSums:
         if self._many is not None or repaid("sums", packed.size * seconds):
             self._many = self._many or _Many(self._rows, -(-packed.shape[1] // 8), self._seen)
             self._many.add(packed, cell)
-        else:
-            self._add_few(packed, cell)
-
-    @in_numpy("sums")
-    def _add_few(self, packed: U8, cell: npt.NDArray[np.integer] | None) -> None:
-        if cell is None:
-            _add(packed, self._few[0])
-            self._seen[0] += len(packed)
             return
-        order = np.argsort(cell, kind="stable")
-        cells, starts, n = np.unique(cell[order], return_index=True, return_counts=True)
-        for c, part in zip(cells, np.split(packed[order], starts[1:]), strict=False):
-            _add(part, self._few[c])
-        self._seen[cells] += n
+        with in_numpy("sums"):
+            cells, parts, n = [0], [packed], len(packed)
+            if cell is not None:
+                order = np.argsort(cell, kind="stable")
+                cells, starts, n = np.unique(cell[order], return_index=True, return_counts=True)
+                parts = np.split(packed[order], starts[1:])
+            for c, part in zip(cells, parts, strict=False):
+                for start in range(0, len(part), 255):  # a sum of 255 bits fits a byte
+                    bits = np.unpackbits(part[start : start + 255], axis=1, bitorder="little")
+                    self._few[c] += bits.sum(axis=0, dtype=np.uint8)
+            self._seen[cells] += n
 
     def reports(self) -> I64:
         """The number of reports that were added, of each cell, shape (n_cells,)."""
@@ -117,20 +113,6 @@ class _Many:
         return np.ascontiguousarray(each).reshape(lanes.shape)
 
 
-def _add(packed: U8, total: I64) -> None:
-    for start in range(0, len(packed), 255):  # a sum of 255 bits fits a byte
-        bits = np.unpackbits(packed[start : start + 255], axis=1, bitorder="little")
-        total += bits.sum(axis=0, dtype=np.uint8)
-
-
 def unpack(packed: U8, n_bits: int) -> npt.NDArray[np.bool_]:
     """Return packed reports as one boolean a bit."""
-    _check_packed(packed, n_bits)
     return np.unpackbits(packed, axis=1, bitorder="little", count=n_bits).view(np.bool_)
-
-
-def _check_packed(packed: U8, n_bits: int) -> None:
-    if packed.dtype != np.uint8 or packed.ndim != 2 or packed.shape[1] != -(-n_bits // 8):
-        raise InvalidArgument(
-            "packed", packed, f"must be uint8 of shape (n, {-(-n_bits // 8)}) for {n_bits} bits"
-        )

@@ -215,10 +215,3 @@ def test_cell_sums_in_parts(path):
     assert np.array_equal(running.total([2, 0]), running.total()[[2, 0]])
     bits = packing.unpack(packed, 68)
     assert np.array_equal(running.total(), [bits[cell == c].sum(axis=0) for c in range(3)])
-
-
-@pytest.mark.parametrize("packed", [np.zeros((3, 2), np.uint8), np.zeros((3, 1), bool)])
-def test_packed_reports_of_another_width_are_refused(packed):
-    for function in (packing.column_sums, packing.unpack):
-        with pytest.raises(InvalidArgument, match="packed"):
-            function(packed, 7)

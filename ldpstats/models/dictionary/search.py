@@ -216,7 +216,7 @@ class OwnedCells:
         from ldpstats.kernels.hashing import owner_sums
 
         out = np.empty((len(v), self.strings.size))
-        cohort_keys, tables = keys(C, h), v.transpose(1, 0, 2)
+        cohort_keys, tables = keys(np.arange(C), h), v.transpose(1, 0, 2)
         if h > 1:
             tables = np.concatenate([tables, np.zeros((*tables.shape[:2], 1))], axis=2)
         else:  # the cells of r cohorts are looked up at once, in a table of all their sums
