@@ -1,6 +1,6 @@
 """Compiled sums of the bits of packed reports; imported only where arrays are long, for numba.
 
-The plain numpy twin is in `sampling.packing`.
+The plain numpy twin is in `reports.layout`.
 """
 
 from __future__ import annotations

@@ -49,12 +49,28 @@ __all__ = [
     "Moments",
     "OwnCounts",
     "block_equations",
+    "ill_conditioned",
 ]
 
 
 Array = npt.NDArray[Any]
 
+_ILL_CONDITIONED = 1e8
 LARGEST_LIST = 1 << 20  # numbers that a list of all possible reports may take
+
+
+def ill_conditioned(condition: float) -> str:
+    """What is said of a channel that hardly tells categories apart; "" of others.
+
+    From 1e8 on, a probability that is wrong in its eighth digit changes the estimate beyond use.
+    """
+    if not condition > _ILL_CONDITIONED:
+        return ""
+    return (
+        f"the channel's condition number is {condition:.2g}: errors of its probabilities and the "
+        "noise of the reports are multiplied by up to as much; merge categories that give nearly "
+        "the same reports, or use a larger epsilon"
+    )
 
 
 class Check(Enum):

@@ -67,6 +67,7 @@ __all__ = [
     "HashedBits",
     "MD5Hash",
     "UnknownHash",
+    "bit_ratios",
     "listed_cells",
     "most_different",
 ]
@@ -728,6 +729,15 @@ def most_different(n_bits: int, n_hashes: int, up: float, down: float) -> tuple[
     return (n_bits - least, least) if up > down else (least, n_bits - least)
 
 
+def bit_ratios(p1: float, p0: float) -> tuple[float, float]:
+    """Largest log ratios of one bit for the answer that owns it, and against it, in nats."""
+    with np.errstate(divide="ignore"):
+        set_, clear = np.log(p1) - np.log(p0), np.log1p(-p1) - np.log1p(-p0)
+    if abs(p1 + p0 - 1.0) < 1e-15:  # 1 - p1 is p0, the more exact of the two
+        clear = -set_
+    return float(max(set_, clear)), float(max(-set_, -clear))
+
+
 class HashedBits(Hashed):
     """A mechanism that reports noisy bits of a Bloom filter of the answer."""
 
@@ -791,25 +801,19 @@ class HashedBits(Hashed):
 
     def worst_channel(self) -> Bits:
         """Two answers whose Bloom filters differ the most."""
-        with np.errstate(divide="ignore"):  # log ratios of a set and of a cleared bit
-            up = float(np.log(self.p1) - np.log(self.p0))
-            down = float(np.log1p(-self.p0) - np.log1p(-self.p1))
-        a, b = most_different(self.n_bits, self.n_hashes, max(up, -down), max(down, -up))
-        first, second = np.arange(a), np.arange(a, a + b)
-        if not (a and b):  # one filter holds the other
-            first, second = np.arange(a + b + 1), np.array([a + b])
-        width = max(first.size, second.size)
-        members = [np.pad(own, (0, width - own.size), mode="edge") for own in (first, second)]
-        return Bits(np.array(members), self.n_bits, self.p1, self.p0)
+        ratios = bit_ratios(self.p1, self.p0)
+        a, b = most_different(self.n_bits, self.n_hashes, *ratios)
+        members = np.arange(max(a, b))
+        members = np.array([np.minimum(members, a - 1), a + np.minimum(members, b - 1)])
+        return Bits(members, self.n_bits, self.p1, self.p0)
 
     def _sampler_epsilon(self) -> float:
-        return self._realised(*self._thresholds())
+        return self._largest(*samplers.realised_ratios(*self._thresholds()))
 
-    def _realised(self, own: int, other: int) -> float:
-        """Epsilon of integer thresholds of the two kinds of bits."""
-        up, down = samplers.realised_ratios(own, other)
+    def _largest(self, up: float, down: float) -> float:
+        """Epsilon where a bit of one answer alone has these largest log ratios for and against."""
         a, b = most_different(self.n_bits, self.n_hashes, up, down)
-        return (a * up if a else 0.0) + (b * down if b else 0.0)
+        return a * up + b * down
 
     def likelihood(self, counts: Counts, candidates: Any = None) -> Likelihood:
         """The exact likelihood of the bits given the cohorts."""

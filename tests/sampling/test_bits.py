@@ -9,7 +9,8 @@ from shared.crafted_words import ALL, LEVEL, ONE, pvalue, script, stream_key
 
 from ldpstats.errors import InvalidArgument
 from ldpstats.kernels import words as kernels
-from ldpstats.sampling import packing, samplers
+from ldpstats.reports.layout import BitFormat, CellSums
+from ldpstats.sampling import samplers
 from ldpstats.sampling.samplers import Streams, simulation_words
 
 
@@ -136,7 +137,7 @@ def test_compiled_coins_of_wide_reports():
     n, n_bits, p0 = 20_000, 200, P0 / ONE
     words = simulation_words(np.random.default_rng(13))
     place = np.arange(n)[:, None] % n_bits
-    bits = packing.unpack(samplers.sample_bits(place, n_bits, P1, P0, words), n_bits)
+    bits = BitFormat(n_bits).unpack(samplers.sample_bits(place, n_bits, P1, P0, words))
     own = bits[np.arange(n), place[:, 0]]
     assert stats.binomtest(int(own.sum()), n, P1 / ONE).pvalue > LEVEL
     assert stats.binomtest(int(own.sum()), n, P1 / ONE + 0.02).pvalue < LEVEL
@@ -170,8 +171,8 @@ def test_bits_of_every_position_across_chunks(path):
     n_bits = 1000
     place = (np.arange(20_000) % n_bits)[:, None]
     packed = samplers.sample_bits(place, n_bits, ONE, 0, simulation_words(np.random.default_rng(1)))
-    assert np.array_equal(packing.column_sums(packed, n_bits), np.full(n_bits, 20))
-    assert np.array_equal(np.flatnonzero(packing.unpack(packed, n_bits)) % n_bits, place[:, 0])
+    assert np.array_equal(BitFormat(n_bits).sum_bits(packed)[0], np.full(n_bits, 20))
+    assert np.array_equal(np.flatnonzero(BitFormat(n_bits).unpack(packed)) % n_bits, place[:, 0])
 
 
 @pytest.mark.parametrize(
@@ -195,11 +196,11 @@ def test_column_sums(path, n, n_bits):
     rng = np.random.default_rng(n)
     bits = rng.random((n, n_bits)) < np.linspace(0, 1, n_bits)
     packed = np.packbits(bits, axis=1, bitorder="little")
-    assert np.array_equal(packing.unpack(packed, n_bits), bits)
-    sums = packing.column_sums(packed, n_bits)
+    assert np.array_equal(BitFormat(n_bits).unpack(packed), bits)
+    sums = BitFormat(n_bits).sum_bits(packed)[0]
     assert sums.dtype == np.int64
     assert np.array_equal(sums, bits.sum(axis=0))
-    assert np.array_equal(packing.column_sums(packed[::2], n_bits), bits[::2].sum(axis=0))
+    assert np.array_equal(BitFormat(n_bits).sum_bits(packed[::2])[0], bits[::2].sum(axis=0))
 
 
 def test_cell_sums_in_parts(path):
@@ -207,11 +208,11 @@ def test_cell_sums_in_parts(path):
     rng = np.random.default_rng(5)
     packed, cell = rng.integers(0, 256, (90_000, 9), dtype=np.uint8), rng.integers(0, 3, 90_000)
     packed[:, -1] &= 15
-    running = packing.CellSums(68, 3)
+    running = CellSums(68, 3)
     for part in np.split(np.arange(90_000), [0, 1, 300, 20_000]):
         running.add(packed[part], cell[part])
     assert np.array_equal(running.reports(), np.bincount(cell))
-    assert np.array_equal(running.total(), packing.cell_sums(packed, 68, cell, 3))
+    assert np.array_equal(running.total(), BitFormat(68).sum_bits(packed, None, cell, 3))
     assert np.array_equal(running.total([2, 0]), running.total()[[2, 0]])
-    bits = packing.unpack(packed, 68)
+    bits = BitFormat(68).unpack(packed)
     assert np.array_equal(running.total(), [bits[cell == c].sum(axis=0) for c in range(3)])

@@ -39,7 +39,7 @@ from ldpstats.labels import align
 from ldpstats.likelihood.joint_rows import FixedEntry
 from ldpstats.likelihood.moments import Moments
 from ldpstats.likelihood.problem import Likelihood
-from ldpstats.mechanisms.krr import protect_some
+from ldpstats.mechanisms.base import protect_some
 from ldpstats.models.frequency.estimates import (
     Evidence,
     Specifications,

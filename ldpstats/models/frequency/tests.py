@@ -40,8 +40,7 @@ from ldpstats.inference.tails import normal_pvalue
 from ldpstats.inference.tests import TestResult
 from ldpstats.likelihood.covariance import block_diagonal
 from ldpstats.likelihood.joint import joined
-from ldpstats.likelihood.moments import Check, Equations, Moments, OwnCounts
-from ldpstats.likelihood.problem import ill_conditioned
+from ldpstats.likelihood.moments import Check, Equations, Moments, OwnCounts, ill_conditioned
 from ldpstats.likelihood.rows import DenseRows
 from ldpstats.likelihood.tallies import ExactForm, project_simplex
 from ldpstats.models.frequency.estimates import LARGEST_INFORMATION, Evidence, effective_counts
