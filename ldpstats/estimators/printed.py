@@ -102,7 +102,7 @@ def _printed(problem: Moments) -> CohortMoments:
         design=replace(source.design, background=0.0),
         offset=source.absent,
         reports=np.full(C, problem.nobs / C),
-        given=np.ones(C),
+        cohort_weights=np.ones(C),
     )
     return replace(problem, sources=(printed,), incomplete=False)
 

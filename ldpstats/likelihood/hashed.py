@@ -51,7 +51,6 @@ from ldpstats.likelihood.moments import LARGEST_LIST, CellBounds, Check, Misfit,
 from ldpstats.likelihood.tallies import (
     OwnTally,
     Pair,
-    Tallies,
     Uncertain,
     Unexplained,
     bit_reach,
@@ -478,7 +477,7 @@ class CohortMoments(Moments):
     def weighted(self, weights: Sequence[Array]) -> CohortMoments:
         """With these weights of the cohorts of each source, (C,)."""
         pairs = zip(self.sources, weights, strict=True)
-        return replace(self, sources=tuple(replace(s, given=w) for s, w in pairs))
+        return replace(self, sources=tuple(replace(s, cohort_weights=w) for s, w in pairs))
 
     @cached_property
     def inverse(self) -> Array:
@@ -510,8 +509,9 @@ class CohortMoments(Moments):
     @cached_property
     def _fitted(self) -> tuple[Array, str, Array]:
         """The estimate, how it was computed, and its projection."""
-        self.require_identified()
         p, how = None, "conjugate gradients"
+        if self.k > _SMALL:
+            self.require_identified()
         if self.k > _SMALL and len(self.sources) == 1:
             source = self.sources[0]
             p, steps, left = least_squares(source.design, source.weights, source.moved)
@@ -552,33 +552,30 @@ class CohortMoments(Moments):
         """What `spread` has of collisions if `collisions` are one."""
         return np.asarray(sum(source.collision_spread() for source in self.sources))
 
-    @property
-    def _residuals(self) -> list[Array]:
-        p = self.estimate()[0]
-        return [source.moved - source.design.times(p) for source in self.sources]
-
     @cached_property
-    def _noise_squares(self) -> tuple[float, float, float, float]:
+    def _noise_squares(self) -> tuple[float, float, float, float, float]:
         """Weighted residual sum of squares; by noise its mean and variance before fitting, at the
-        plug-in, and its mean after.
+        plug-in, and its mean after; and by collisions of one its mean before.
         """
-        pairs, p = zip(self.sources, self._residuals, strict=True), self.plug_in()
-        parts = [(float(s.weights @ left**2), *s.misfit(p)) for s, left in pairs]
-        statistic, full, variance = np.sum(parts, axis=0).tolist()
+        (p, _, plug_in), parts = self._fitted, []
+        for source in self.sources:
+            square = source.weights @ (source.moved - source.design.times(p)) ** 2
+            colliding = source.collision_variance * source.weights.sum()
+            parts.append((square, *source.misfit(plug_in), colliding))
+        statistic, full, variance, colliding = np.sum(parts, axis=0).tolist()
         # least squares takes up the part of the noise that the candidates can follow
         taken = float(np.vdot(self.inverse, self._plug_in_noise))
-        return statistic, full, variance, full - taken
+        return statistic, full, variance, full - taken, colliding
 
     def misfit(self) -> Misfit | None:
         """Goodness of fit of the candidates; None where they can explain any frequencies seen."""
         if not self.has_errors or not (self.k or self.is_open):
             return None
-        statistic, full, variance, mean = self._noise_squares
+        statistic, full, variance, mean, colliding = self._noise_squares
         variance = variance * mean / full if full > 0.0 else 0.0
         if mean < _SATURATED * full or variance <= 1e-12 * mean**2:  # or too few reports to tell
             return None
         # weighted squares that one unlisted answer brings to the cells that it owns, and leaves
-        colliding = sum(s.collision_variance * float(s.weights.sum()) for s in self.sources)
         per_answer = colliding * mean / full
         return Misfit(statistic, mean, variance, per_answer, len(self.sources))
 
@@ -763,20 +760,14 @@ class CohortMoments(Moments):
         """
         if not self.incomplete or not self.k:
             return 0.0
-        statistic, full, _, mean = self._noise_squares
-        share = [source.collision_variance * source.weights.sum() for source in self.sources]
-        rate = sum(share) - float(np.vdot(self.inverse, self._collision_spread))
-        if rate <= _SATURATED * sum(share) or mean < _SATURATED * full:
+        statistic, full, _, mean, colliding = self._noise_squares
+        rate = colliding - float(np.vdot(self.inverse, self._collision_spread))
+        if rate <= _SATURATED * colliding or mean < _SATURATED * full:
             return 0.0
         return max(0.0, float((statistic - mean) / rate))
 
-    @property
-    def dispersion(self) -> float:  # type: ignore[override]
-        """How much larger variances are, on average, than those of the reports alone."""
-        return self.dispersion_by(self.collisions)
-
-    def dispersion_by(self, collisions: float) -> float:
-        """`dispersion` with the weights of these equations, for collisions that are known."""
+    def dispersion(self, collisions: float | None = None) -> float:
+        collisions = self.collisions if collisions is None else collisions
         if not collisions:
             return 1.0
         noise = float(np.vdot(self.inverse, self._plug_in_noise))
@@ -797,7 +788,9 @@ class CohortMoments(Moments):
     @cached_property
     def _collision_moments(self) -> tuple[Array, Array, float]:
         """`collision_cumulants`, or rough ones where cells and candidates are many."""
-        moments = self.sources, self._residuals, self.plug_in(), self.collisions
+        p, _, plug_in = self._fitted
+        residuals = [source.moved - source.design.times(p) for source in self.sources]
+        moments = self.sources, residuals, plug_in, self.collisions
         if self._has_influences:
             return collision_cumulants(*moments, self.inverse)
         return rough_collision_cumulants(*moments)
@@ -828,18 +821,15 @@ class CohortMoments(Moments):
             fourth += max(each, 0.0) * float(((weight * leverage) ** 2).sum())
         return plain + third**2 / self.collisions * fourth / scale**2
 
-    def tally(self, linear: Uncertain, p: Array | None = None) -> Tallies | None:
-        if linear.covariance is None or not self.k:
-            return None
-        return self.own_tally(linear.covariance.variances())
-
-    def own_tally(self, variances: Array) -> OwnTally:
-        """Tallies of own cells, whose noise is part of the given variances, (S,), of the estimate.
+    def tally(self, linear: Uncertain, p: Array | None = None) -> OwnTally | None:
+        """Tallies of own cells, whose noise is part of the variances of the estimate.
 
         Of a list that is not complete the residuals show how skewed the noise of answers is that
         are not among the candidates, and whether a candidate owes its estimate to few cells.
         """
-        p, parts = self.plug_in(), []
+        if linear.covariance is None or not self.k:
+            return None
+        variances, p, parts = linear.covariance.variances(), self.plug_in(), []
         for source in self.sources:
             # Of the own cells of each candidate their weight, the reports that would be as noisy
             # if all had one weight, and the share of these if it is absent.
@@ -890,7 +880,9 @@ class CohortSource:
     precision: float  # weight of an equation per report: over the variance of a cell at uniform p
     is_labels: bool  # whether a report sets exactly one cell
     shared: float  # P(an answer that is not a candidate owns two given cells)
-    given: Array | None = None  # (C,) weights of cohorts; None for `precision` times `reports`
+    cohort_weights: (
+        Array  # (C,), of the equations of a cohort: `precision` times `reports`, or given
+    )
 
     @cached_property
     def moved(self) -> Array:
@@ -898,13 +890,6 @@ class CohortSource:
         n = self.reports[:, None]
         t = np.divide(self.ones, n, out=np.full(self.ones.shape, self.offset), where=n > 0)
         return np.asarray((t - self.offset).reshape(-1))
-
-    @property
-    def cohort_weights(self) -> Array:
-        """Weight of the equations of each cohort, shape (C,)."""
-        if self.given is not None:
-            return self.given
-        return self.precision * self.reports.astype(np.float64)
 
     @property
     def noise_weights(self) -> Array:
@@ -917,7 +902,7 @@ class CohortSource:
         """With weights one over the variance of a cell: of its noise and of `collisions`."""
         weights = self.precision * self.reports.astype(np.float64)
         shared = collisions * self.collision_variance
-        return replace(self, given=weights / (1.0 + shared * weights))
+        return replace(self, cohort_weights=weights / (1.0 + shared * weights))
 
     @property
     def collision_variance(self) -> float:

@@ -991,7 +991,8 @@ def decode(reports: Reports, weights: Array | None = None, candidates: Any = Non
     for c in np.unique(cohort):
         here = np.flatnonzero(cohort == c)
         ones[c] = weights[here] @ indicators(distinct[here])
-    source = replace(source, ones=ones, reports=np.bincount(cohort, weights, len(ones)))
+    sizes = np.bincount(cohort, weights, len(ones))
+    source = replace(source, ones=ones, reports=sizes, cohort_weights=source.precision * sizes)
     weighted = replace(moments, sources=(source,))
     p = weighted.estimate()[0]
     mean = source.design.by_cohort(source.precision * source.design.times(p))

@@ -185,7 +185,6 @@ class Moments(ABC):
     has_errors: bool = True  # whether the categories are few enough for standard errors
     checks: tuple[Check, ...] = ()  # what can be tested of the reports, whatever p is
     collisions: float = 0.0  # sum of the squared frequencies of the answers that are not listed
-    dispersion: float = 1.0  # how much larger variances are than those of the reports alone
     # Condition number of the map from p to the law of the reports; about, where p is long. What is
     # wrong in the entries of a channel is multiplied by it in the estimate, and so is the noise of
     # the reports. One where it is not known.
@@ -323,8 +322,11 @@ class Moments(ABC):
 
     # -- answers that are not listed -----------------------------------------------------------
 
-    def dispersion_by(self, collisions: float) -> float:
-        """`dispersion` with the weights of these equations, for collisions that are known."""
+    def dispersion(self, collisions: float | None = None) -> float:
+        """How much larger variances are, on average, than those of the reports alone.
+
+        With these weights, for the estimated `collisions`, or others that are known.
+        """
         return 1.0
 
     def for_inference(self, incomplete: bool = False) -> Moments:

@@ -355,6 +355,7 @@ class Hashed(Mechanism):
             precision,
             not self.n_bits,
             law.both,
+            precision * reports.astype(np.float64),
         )
         return CohortMoments(
             (source,), self.is_open, lambda: self._indistinct(candidates, cells, reports)
