@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ldpstats.channels.structured import Channel, OutputClasses
 from ldpstats.errors import NotAvailable
 from ldpstats.likelihood.blocks import BlockDesign
-from ldpstats.likelihood.rows import BlockRows, DenseRows, Rows, SubsetRows
+from ldpstats.likelihood.rows import BlockRows, Rows, SubsetRows
 
 __all__ = ["Band", "Blocks", "Geometric", "Subsets"]
 
@@ -40,9 +40,6 @@ class _Written(Channel):
 
     def _matrix(self) -> Array:
         return self._all
-
-    def rows(self, y: Array) -> Rows:
-        return DenseRows(np.ascontiguousarray(self.matrix()[:, y].T))
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,10 +138,6 @@ class Geometric(_Written):
         Q = np.exp(-self.rate * steps) / (1.0 + a)
         Q[:, 1:-1] *= -np.expm1(-self.rate)
         return np.asarray(Q)
-
-    def epsilon(self) -> float:
-        Q = self.matrix()
-        return float(np.log(Q.max(axis=0) / Q.min(axis=0)).max())
 
 
 # -- Subset selection: reports are subsets of the categories, all of one size ---------------------

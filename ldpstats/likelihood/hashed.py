@@ -47,7 +47,7 @@ import numpy.typing as npt
 
 from ldpstats.errors import NotAvailable, NotIdentified
 from ldpstats.likelihood.covariance import Covariance
-from ldpstats.likelihood.moments import LARGEST_LIST, CellBounds, Check, Misfit, Moments, OwnCounts
+from ldpstats.likelihood.moments import LARGEST_LIST, Check, Misfit, Moments, OwnCounts
 from ldpstats.likelihood.tallies import (
     OwnTally,
     Pair,
@@ -621,13 +621,12 @@ class CohortMoments(Moments):
 
     # -- what can be tested ------------------------------------------------------------------
 
-    def cell_bounds(self) -> tuple[CellBounds, ...]:
-        bounds = []
-        for source in self.sources if self.is_open else ():
-            low, design = source.absent, source.design
-            most = None if source.is_labels else min(design.cells.shape[2], design.n_cells)
-            bounds.append(CellBounds(source.ones, source.reports, low, low + design.slope, most))
-        return tuple(bounds)
+    def cell_bounds(self) -> list[tuple[Array, Array, float, float, int | None]]:
+        bounds: list[tuple[Array, Array, float, float, int | None]] = []
+        for s in self.sources if self.is_open else ():
+            most = None if s.is_labels else min(s.design.cells.shape[2], s.design.n_cells)
+            bounds.append((s.ones, s.reports, s.absent, s.absent + s.design.slope, most))
+        return bounds
 
     def information(self, p: Array) -> Array | None:
         """Of labels at p, if nobody holds anything but the candidates; None for bits."""

@@ -42,7 +42,6 @@ from ldpstats.likelihood.tallies import (
 __all__ = [
     "LARGEST_LIST",
     "Array",
-    "CellBounds",
     "Check",
     "Equations",
     "Misfit",
@@ -105,20 +104,6 @@ class Estimable:
     estimate: Array
     covariance: Covariance
     partial: bool
-
-
-@dataclass(frozen=True, eq=False)
-class CellBounds:
-    """Hashed cells, (C, m), of which any answers whatever set a share from `absent` to `present`.
-
-    `most` cells are owned by an answer at most; None for labels, of which a report sets one.
-    """
-
-    ones: Array
-    reports: Array
-    absent: float
-    present: float
-    most: int | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,9 +254,9 @@ class Moments(ABC):
         """Goodness of fit of candidates; None where nothing can be tested."""
         return None
 
-    def cell_bounds(self) -> tuple[CellBounds, ...]:
-        """What any answers whatever could make of hashed cells, over an open alphabet."""
-        return ()
+    def cell_bounds(self) -> list[tuple[Array, Array, float, float, int | None]]:
+        """Of hashed cells over an open alphabet what `any_answers_fit` takes."""
+        return []
 
     def labels_under(self, p: Array) -> tuple[Array, Array] | None:
         """Counts of the reports and their law under p, (k,); None but for a label each category."""

@@ -175,20 +175,9 @@ def test_bits_of_every_position_across_chunks(path):
     assert np.array_equal(np.flatnonzero(BitFormat(n_bits).unpack(packed)) % n_bits, place[:, 0])
 
 
-@pytest.mark.parametrize(
-    ("positions", "n_bits", "p1", "p0", "name"),
-    [
-        ([[5]], 5, 1, 1, "positions"),
-        ([1], 5, 1, 1, "positions"),
-        ([[1]], 0, 1, 1, "n_bits"),
-        ([[1]], 5, -1, 1, "p1"),
-        ([[1]], 5, 1, ONE + 1, "p0"),
-        ([[1]], 5, 1, [1, 2], "p0"),
-    ],
-)
-def test_bits_refuse_bad_arguments(positions, n_bits, p1, p0, name):
-    with pytest.raises(InvalidArgument, match=f"^{name}="):
-        samplers.sample_bits(positions, n_bits, p1, p0, simulation_words(np.random.default_rng(1)))
+def test_bits_refuse_a_position_outside():
+    with pytest.raises(InvalidArgument, match=r"^positions="):
+        samplers.sample_bits([[5]], 5, 1, 1, simulation_words(np.random.default_rng(1)))
 
 
 @pytest.mark.parametrize(("n", "n_bits"), [(0, 3), (1, 8), (254, 9), (255, 64), (1000, 37)])

@@ -33,11 +33,6 @@ def test_threshold_refuses_what_is_no_probability(p):
         samplers.threshold(p, "down")
 
 
-def test_threshold_refuses_another_rounding():
-    with pytest.raises(InvalidArgument, match="rounding"):
-        samplers.threshold(0.5, "nearest")
-
-
 # --- k-RR ---------------------------------------------------------------------------------------
 
 
@@ -130,17 +125,3 @@ def test_krr_refuses_a_code_outside(path, bad):
         samplers.sample_krr(codes, 5, ONE // 2, simulation_words(np.random.default_rng(1)))
     with pytest.raises(InvalidArgument, match=rf"codes={bad}: must lie in \[0, 5\)"):
         samplers.sample_krr(codes, 5, ONE, simulation_words(np.random.default_rng(1)))
-
-
-@pytest.mark.parametrize(
-    ("codes", "k", "keep", "name"),
-    [
-        ([0.0, 1.0], 3, 0, "codes"),
-        ([0], 0, 0, "k"),
-        ([0], 1 << 32, 0, "k"),
-        ([0], 3, ONE + 1, "keep"),
-    ],
-)
-def test_krr_refuses_bad_arguments(codes, k, keep, name):
-    with pytest.raises(InvalidArgument, match=f"^{name}="):
-        samplers.sample_krr(codes, k, keep, simulation_words(np.random.default_rng(1)))

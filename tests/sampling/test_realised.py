@@ -58,16 +58,16 @@ def test_realised_epsilon_of_bits_by_enumeration(p1, p0, hashes):
         / (one[True] if b else 1 - one[True])
         for a, b in product((0, 1), repeat=2)
     )
-    assert close(realised.realised_epsilon_bits(p1, p0, hashes), ratio**hashes)
+    assert close(hashes * sum(realised.realised_ratios(p1, p0)), ratio**hashes)
 
 
 def test_realised_epsilon_at_the_ends():
     assert realised.realised_epsilon_kept(0, 1, 5) == 0
     assert realised.realised_epsilon_kept(ONE, 1, 5) == np.inf
-    assert realised.realised_epsilon_bits(P0, P0) == 0
-    assert realised.realised_epsilon_bits(0, 0) == realised.realised_epsilon_bits(ONE, ONE) == 0
+    assert sum(realised.realised_ratios(P0, P0)) == 0
+    assert sum(realised.realised_ratios(0, 0)) == sum(realised.realised_ratios(ONE, ONE)) == 0
     for p1, p0 in ((P1, 0), (ONE, P0), (ONE, 0), (0, P0), (P1, ONE)):
-        assert realised.realised_epsilon_bits(p1, p0) == np.inf
+        assert sum(realised.realised_ratios(p1, p0)) == np.inf
     assert realised.realised_epsilon_rows(samplers.integer_rows(np.eye(3))) == np.inf
     assert realised.realised_epsilon_rows(samplers.integer_rows([[1.0, 0.0]] * 2)) == 0
     assert realised.realised_epsilon_rows(samplers.integer_rows([NASTY[1]] * 3)) == 0

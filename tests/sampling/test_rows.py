@@ -46,20 +46,6 @@ def test_rows_law(n):
     assert samplers.sample_rows([], rows, script()).size == 0
 
 
-@pytest.mark.parametrize(
-    "Q",
-    [
-        [0.5, 0.5],
-        [[0.5, 0.4]],
-        [[1.1, -0.1]],
-        [[float("nan"), 1.0]],
-    ],
-)
-def test_integer_rows_refuse_what_is_no_channel(Q):
-    with pytest.raises(InvalidArgument, match=r"^Q="):
-        samplers.integer_rows(Q)
-
-
 @pytest.mark.parametrize("code", [-1, 2])
 def test_rows_refuse_a_code_outside(code):
     with pytest.raises(InvalidArgument, match="codes"):

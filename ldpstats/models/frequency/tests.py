@@ -251,9 +251,8 @@ def impossible(problems: Sequence[Moments]) -> float:
     """p-value of hashed reports that no answers whatever could make; 1 where none are open."""
     pvalues: list[float] = []
     for problem in problems:
-        for c in problem.cell_bounds():
-            p = goodness.any_answers_fit(c.ones, c.reports, c.absent, c.present, c.most)
-            pvalues.append(p)
+        for bounds in problem.cell_bounds():
+            pvalues.append(goodness.any_answers_fit(*bounds))
     return min(1.0, len(pvalues) * min(pvalues)) if pvalues else 1.0
 
 
