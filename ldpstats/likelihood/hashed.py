@@ -442,7 +442,8 @@ class CohortMoments(Moments):
 
     def take(self, index: Array) -> CohortMoments:
         """The problem if only some candidates exist."""
-        return replace(self, sources=tuple(source.take(index) for source in self.sources))
+        sources = tuple(replace(s, design=s.design.take(index)) for s in self.sources)
+        return replace(self, sources=sources)
 
     @property
     def has_errors(self) -> bool:  # type: ignore[override]
@@ -467,17 +468,15 @@ class CohortMoments(Moments):
         weights = [problem.sources[0].cohort_weights for problem in (self, other)]
         total = np.sum(weights, axis=0)
         both = np.divide(weights[0] * weights[1], total, out=np.zeros_like(total), where=total > 0)
-        first, second = (problem.weighted((both,)) for problem in (self, other))
+        first, second = (
+            replace(problem, sources=(replace(problem.sources[0], cohort_weights=both),))
+            for problem in (self, other)
+        )
         try:
             first.require_identified()
         except NotIdentified:
             return None
         return first, second
-
-    def weighted(self, weights: Sequence[Array]) -> CohortMoments:
-        """With these weights of the cohorts of each source, (C,)."""
-        pairs = zip(self.sources, weights, strict=True)
-        return replace(self, sources=tuple(replace(s, cohort_weights=w) for s, w in pairs))
 
     @cached_property
     def inverse(self) -> Array:
@@ -1025,10 +1024,6 @@ class CohortSource:
         low, high = (label_reach if self.is_labels else bit_reach)(weights)
         base = self.offset * weights.sum(axis=1)
         return low - base, high - base
-
-    def take(self, index: Array) -> CohortSource:
-        """The equations if only some candidates exist."""
-        return replace(self, design=self.design.take(index))
 
 
 def _pairs(x: Array) -> Array:

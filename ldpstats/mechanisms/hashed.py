@@ -8,7 +8,7 @@ that report the bits of a Bloom filter of the answer.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -81,20 +81,12 @@ _MOST_RANKED = 1 << 10  # categories; more are permuted faster by numpy
 
 @dataclass(frozen=True)
 class CellLaw:
-    """Probabilities that a report shows a cell: a label, or a bit that is set.
+    """Probabilities that a report shows a cell: a label, or a bit that is set."""
 
-    Parameters
-    ----------
-    high, low : float
-        For an answer that owns the cell, and for one that does not.
-    shared, both : float
-        That an answer owns the cell, and that it owns two given cells, over random hashes.
-    """
-
-    high: float
-    low: float
-    shared: float
-    both: float
+    high: float  # for an answer that owns the cell
+    low: float  # for one that does not
+    shared: float  # that an answer owns the cell, over random hashes
+    both: float  # that it owns two given cells
 
     @property
     def mean(self) -> float:
@@ -230,8 +222,11 @@ class Hashed(Mechanism):
     @cached_property
     def _permutations(self) -> Array:
         """Cells of the alphabet in all cohorts, shape (C, S, h) (KBR16 section 5.4)."""
-        sizes = len(self.alphabet), range(self.n_cohorts), self.n_owned, self.n_cells
-        return distinct_cells(permuted_cells(*sizes), self.n_cells)
+        return self._permuted(range(self.n_cohorts))
+
+    def _permuted(self, cohorts: Sequence[int]) -> Array:
+        cells = permuted_cells(len(self.alphabet), cohorts, self.n_owned, self.n_cells)
+        return distinct_cells(cells, self.n_cells)
 
     def privatize(
         self,
@@ -313,9 +308,7 @@ class Hashed(Mechanism):
 
     def cells_of_cohort(self, cohort: int) -> Array:
         """Cells of the alphabet in one cohort, shape (S, h), for a device that has no other."""
-        sizes = len(self.alphabet), [cohort], self.n_owned, self.n_cells
-        cells = distinct_cells(permuted_cells(*sizes), self.n_cells)
-        return np.asarray(listed_cells(cells, self.n_cells)[0])
+        return np.asarray(listed_cells(self._permuted([cohort]), self.n_cells)[0])
 
     def sample(self, codes: Array, words: Words) -> Array:
         raise NotAvailable(f"a report of {self} has a cohort: use privatize(values, rng)")

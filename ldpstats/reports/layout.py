@@ -362,7 +362,7 @@ class _Many:
         self.seen = seen
 
     def add(self, packed: Packed, cell: Array | None) -> None:
-        from ldpstats.kernels.sums import add_bits
+        from ldpstats.kernels.bits import add_bits
 
         for start in range(0, len(packed), _PART):
             some = packed[start : start + _PART]

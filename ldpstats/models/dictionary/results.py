@@ -117,19 +117,6 @@ class DictionaryResults(Results):
     caution : str
         Why the family-wise error may be above `alpha`; empty where it is not.
 
-    Methods
-    -------
-    conf_int, cov_params, summary_frame, summary, plot, plot_graph
-        Intervals, covariances, and all of it as a table, in print or as a figure.
-    to_frame, glance, to_maketables
-        Tables of data: a row for each estimate, one row in all, and for the package maketables.
-    detectable_at
-        From which frequency on strings are found.
-    t_test, wald_test
-        Tests of contrasts of the accepted strings.
-    to_dict, to_json, from_dict, from_json
-        Storage; no report is in it.
-
     Examples
     --------
     >>> import numpy as np, ldpstats as ldp
