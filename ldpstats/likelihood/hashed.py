@@ -134,8 +134,8 @@ class HashDesign:
             return np.asarray(self._by_cohort(v).sum(axis=0))
         from ldpstats.kernels.cells import gather
 
-        out = np.zeros(S * h)
-        padded = np.pad(np.reshape(v, (C, self.n_cells)), ((0, 0), (0, 1)))
+        out, padded = np.zeros(S * h), np.zeros((C, self.n_cells + 1))
+        padded[:, :-1] = np.reshape(v, (C, self.n_cells))
         gather(self.cells.reshape(C, -1), padded, out)
         return np.asarray(out.reshape(S, h).sum(axis=1))
 
@@ -155,6 +155,19 @@ class HashDesign:
         """The terms of A' v that each cohort adds, shape (C, S)."""
         total = np.reshape(v, (-1, self.n_cells)).sum(axis=1)
         return np.asarray(self.slope * (self._by_cohort(v) - self.background * total[:, None]))
+
+    def _by_cohort(self, v: Array) -> Array:
+        """The terms of H' v that each cohort adds, shape (C, S)."""
+        C, S, h = self.cells.shape
+        padded = np.zeros((C, self.n_cells + 1))
+        padded[:, :-1] = np.reshape(v, (C, self.n_cells))
+        out, first = np.empty((C, S)), np.arange(C)[:, None, None] * (self.n_cells + 1)
+        step = max(1, _LOOKED_UP // max(S * h, 1))
+        for start in range(0, C, step):
+            part = slice(start, start + step)
+            own = padded.take(self.cells[part] + first[part])
+            out[part] = own[:, :, 0] if h == 1 else own @ np.ones(h)  # faster than a sum
+        return out
 
     def normal(self, w: Array, p: Array) -> Array:
         """A' diag(w) A p, shape (S,), for w of shape (C m,)."""
@@ -269,18 +282,6 @@ class HashDesign:
     def take(self, index: Array) -> HashDesign:
         """The design of some candidates, given by their positions or a boolean mask."""
         return replace(self, cells=np.ascontiguousarray(self.cells[:, index]))
-
-    def _by_cohort(self, v: Array) -> Array:
-        """The terms of H' v that each cohort adds, shape (C, S)."""
-        C, S, h = self.cells.shape
-        padded = np.pad(np.reshape(v, (C, self.n_cells)), ((0, 0), (0, 1)))
-        out, first = np.empty((C, S)), np.arange(C)[:, None, None] * (self.n_cells + 1)
-        step = max(1, _LOOKED_UP // max(S * h, 1))
-        for start in range(0, C, step):
-            part = slice(start, start + step)
-            own = padded.take(self.cells[part] + first[part])
-            out[part] = own[:, :, 0] if h == 1 else own @ np.ones(h)  # faster than a sum
-        return out
 
 
 def mirror(lower: Array) -> Array:
@@ -531,20 +532,20 @@ class CohortMoments(Moments):
 
     def spread(self, p: Array | None = None) -> Array:
         """Covariance of the right-hand side ``A' D t`` at p, by default `plug_in`: (S, S)."""
-        noise = self._plug_in_noise if p is None else self._noise(p)
+        if p is None:
+            noise = self._plug_in_noise
+        else:
+            noise = np.asarray(sum(source.spread(p) for source in self.sources))
         if not self.collisions:
             return noise
         return np.asarray(noise + self.collisions * self._collision_spread)
-
-    def _noise(self, p: Array) -> Array:
-        return np.asarray(sum(source.spread(p) for source in self.sources))
 
     def covariance(self, p: Array | None = None) -> Covariance:
         return Covariance(np.zeros(self.k), self.spread(p), self.inverse)
 
     @cached_property
     def _plug_in_noise(self) -> Array:
-        return self._noise(self.plug_in())
+        return np.asarray(sum(source.spread(self.plug_in()) for source in self.sources))
 
     @cached_property
     def _collision_spread(self) -> Array:

@@ -578,7 +578,7 @@ class Mechanism(Instrument[Client, Collector]):
         if not isinstance(counts, Counts | BitCounts):
             remedy = "must be Counts or BitCounts, as reports.tally() makes"
             raise InvalidArgument("counts", counts, remedy)
-        if counts.mechanism != self:
+        if counts.mechanism is not self and counts.mechanism != self:
             raise InvalidArgument(
                 "counts", str(counts.mechanism), f"were not made by {self}: check the parameters"
             )

@@ -11,7 +11,6 @@ from ldpstats.errors import InvalidArgument
 from ldpstats.kernels import words as kernels
 from ldpstats.reports.layout import BitFormat, CellSums
 from ldpstats.sampling import samplers
-from ldpstats.sampling.samplers import Streams, simulation_words
 
 
 def enumerated(digits):
@@ -72,11 +71,11 @@ def test_compare_decides_lane_by_lane(digits):
 
 @pytest.mark.parametrize("limit", [1, 3 << 40, ONE // 2, 13 << 59, 13 << 57, ONE // 3, ALL])
 @pytest.mark.parametrize("size", [1, 64, 200])
-@pytest.mark.parametrize("source", [Streams, kernels.CompiledStreams])
+@pytest.mark.parametrize("source", [samplers.Streams, kernels.CompiledStreams])
 def test_coins_take_digits_until_none_of_a_row_is_tied(limit, size, source):
     digits = [int(digit) for digit in f"{limit:064b}".rstrip("0")]
     digits += [0] * (-len(digits) % kernels.STEPS)
-    streams, twin = source(stream_key(3)), Streams(stream_key(3))
+    streams, twin = source(stream_key(3)), samplers.Streams(stream_key(3))
     coins = streams.coins(samplers._flips(digits), size)
     for row in np.split(coins, range(kernels.LANES, size, kernels.LANES)):
         used: list[np.ndarray] = []
@@ -117,7 +116,7 @@ RUNS = [P0, P0, 0, ONE // 2, ONE]
 )
 def test_bits_law(path, places, p1, p0):
     n, n_bits = 150_000, 5
-    words = simulation_words(np.random.default_rng(12))
+    words = samplers.simulation_words(np.random.default_rng(12))
     packed = samplers.sample_bits(np.tile(np.array(places, int), (n, 1)), n_bits, p1, p0, words)
     assert packed.shape == (n, 1)
     observed = np.bincount(packed[:, 0], minlength=32)
@@ -135,7 +134,7 @@ def test_bits_law(path, places, p1, p0):
 def test_compiled_coins_of_wide_reports():
     """Enough words for the kernel; every bit of every byte is checked, and pairs within a word."""
     n, n_bits, p0 = 20_000, 200, P0 / ONE
-    words = simulation_words(np.random.default_rng(13))
+    words = samplers.simulation_words(np.random.default_rng(13))
     place = np.arange(n)[:, None] % n_bits
     bits = BitFormat(n_bits).unpack(samplers.sample_bits(place, n_bits, P1, P0, words))
     own = bits[np.arange(n), place[:, 0]]
@@ -155,7 +154,7 @@ def test_compiled_coins_of_wide_reports():
 
 
 def test_bits_are_packed_with_the_least_significant_first(path):
-    words = simulation_words(np.random.default_rng(1))
+    words = samplers.simulation_words(np.random.default_rng(1))
     place = np.array([[0, 9], [7, 8], [10, 10]])
     packed = samplers.sample_bits(place, 11, ONE, 0, words)
     assert packed.tolist() == [[1, 2], [128, 1], [0, 4]]
@@ -170,14 +169,16 @@ def test_bits_are_packed_with_the_least_significant_first(path):
 def test_bits_of_every_position_across_chunks(path):
     n_bits = 1000
     place = (np.arange(20_000) % n_bits)[:, None]
-    packed = samplers.sample_bits(place, n_bits, ONE, 0, simulation_words(np.random.default_rng(1)))
+    packed = samplers.sample_bits(
+        place, n_bits, ONE, 0, samplers.simulation_words(np.random.default_rng(1))
+    )
     assert np.array_equal(BitFormat(n_bits).sum_bits(packed)[0], np.full(n_bits, 20))
     assert np.array_equal(np.flatnonzero(BitFormat(n_bits).unpack(packed)) % n_bits, place[:, 0])
 
 
 def test_bits_refuse_a_position_outside():
     with pytest.raises(InvalidArgument, match=r"^positions="):
-        samplers.sample_bits([[5]], 5, 1, 1, simulation_words(np.random.default_rng(1)))
+        samplers.sample_bits([[5]], 5, 1, 1, samplers.simulation_words(np.random.default_rng(1)))
 
 
 @pytest.mark.parametrize(("n", "n_bits"), [(0, 3), (1, 8), (254, 9), (255, 64), (1000, 37)])

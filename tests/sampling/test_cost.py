@@ -9,7 +9,6 @@ import tracemalloc
 import numpy as np
 
 from ldpstats.sampling import samplers
-from ldpstats.sampling.samplers import simulation_words
 
 
 def test_short_arrays_do_not_import_numba():
@@ -32,7 +31,7 @@ assert "numba" not in sys.modules
 
 def test_memory_is_the_output_and_small_buffers(path):
     n = 1 << 20
-    codes, words = np.zeros(n, dtype=np.int64), simulation_words(np.random.default_rng(1))
+    codes, words = np.zeros(n, dtype=np.int64), samplers.simulation_words(np.random.default_rng(1))
     place = codes[: n // 8, None]
     for sample, size in (
         (lambda: samplers.sample_krr(codes, 1000, 2**60, words), 8 * n),
