@@ -715,7 +715,7 @@ class CohortMoments(Moments):
         p = linear.estimate[linear.places]
         if linear.covariance is None or not p.size:
             return Unexplained(1.0 - float(p.sum()), np.nan)
-        variance = linear.covariance.merged(np.zeros(p.size, dtype=np.int64)).variances()[0]
+        variance = max(float(linear.covariance.times(np.ones(p.size)).sum()), 0.0)
         return Unexplained(1.0 - float(p.sum()), float(np.sqrt(variance)))
 
     def caution(self, others: bool) -> str:

@@ -329,7 +329,7 @@ class CellSums:
             self._many.add(packed, cell)
             return
         with in_numpy("sums"):
-            cells, parts, n = [0], [packed], len(packed)
+            cells, parts, n = np.zeros(1, np.int64), [packed], np.array([len(packed)])
             if cell is not None:
                 order = np.argsort(cell, kind="stable")
                 cells, starts, n = np.unique(cell[order], return_index=True, return_counts=True)
