@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -518,12 +518,18 @@ class Specified(ABC):
         return hash(self.fingerprint)
 
 
-def check_format(document: object, name: str) -> dict[str, Any]:
-    """Refuse a document that is not a specification of this format."""
+def check_format(
+    document: object, name: str, version: int = 0, fields: Collection[str] = ()
+) -> dict[str, Any]:
+    """Refuse a document that is not of this format; nor of this version, with these fields."""
     # a format that is an array is unequal entry by entry
     if not isinstance(document, dict) or repr(document.get("format")) != repr(name):
         remedy = f'must be an object with "format": "{name}"'
         raise InvalidArgument("specification", document, remedy)
+    known = set(document) - {"fingerprint"} == set(fields)
+    if fields and (repr(document.get("version")) != repr(version) or not known):
+        remedy = f"must have version {version} and the fields {sorted(fields)}"
+        raise InvalidArgument("specification", sorted(document, key=str), remedy)
     return document
 
 

@@ -296,7 +296,7 @@ def any_answers_fit(
     if most is not None:
         # laws of the bits of answers that own fewest and most
         bits = [np.repeat([present, absent], [h, cells.shape[1] - h]) for h in (1, most)]
-        few, many = sorted(bits, key=lambda laws: float(laws.sum()))
+        few, many = sorted(bits, key=np.sum)
         total = cells.sum()
         pvalues += [_sum_tail(total, n.sum(), many, 1.0), _sum_tail(total, n.sum(), few, -1.0)]
         tests += 2

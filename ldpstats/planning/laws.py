@@ -30,7 +30,7 @@ from ldpstats.likelihood.regression import (
     Seen,
     predictors_of,
 )
-from ldpstats.likelihood.tallies import OwnTally, PathLaw
+from ldpstats.likelihood.tallies import OwnTally, PathLaw, Uncertain
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.planning.expected_precision import (
     has_scores,
@@ -362,7 +362,8 @@ def _hashed_law(
     if not isinstance(expected, CohortMoments):
         raise InvalidArgument("mechanism", str(mechanism), "has reports that cannot be planned")
     n = float(expected.nobs)
-    tally = expected.own_tally(expected.covariance(p).variances())
+    tally = expected.tally(Uncertain(p, expected.covariance(p)))
+    assert tally is not None
     one = OwnTally(*(getattr(tally, f.name)[[x]] for f in fields(tally)))
 
     def cumulants(v: float) -> tuple[float, float]:

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 import ldpstats as ldp
-from ldpstats.mechanisms.krr import joint_epsilon
+from ldpstats.mechanisms.base import joint_epsilon
 
 REGIONS = ("north", "south", "west")
 OBSERVED = ldp.Observed(REGIONS)

@@ -38,7 +38,7 @@ from ldpstats.labels import labels_to_json, position, two_positions
 from ldpstats.likelihood.covariance import Covariance
 from ldpstats.likelihood.problem import Solution
 from ldpstats.likelihood.tallies import Uncertain, project_simplex
-from ldpstats.mechanisms.krr import joint_epsilon
+from ldpstats.mechanisms.base import joint_epsilon
 from ldpstats.models.association import tests as by_name
 from ldpstats.models.association.estimates import (
     MOST_TALLIES,

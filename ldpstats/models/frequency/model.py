@@ -39,7 +39,7 @@ from ldpstats.labels import align
 from ldpstats.likelihood.joint_rows import FixedEntry
 from ldpstats.likelihood.moments import Moments
 from ldpstats.likelihood.problem import Likelihood
-from ldpstats.mechanisms.krr import protect_some
+from ldpstats.mechanisms.base import protect_some
 from ldpstats.models.frequency.estimates import (
     Evidence,
     Specifications,
@@ -216,7 +216,7 @@ class FrequencyModel:
     @property
     def dispersion(self) -> float:
         """How much unlisted answers add to variances where every report has the same weight."""
-        return self.moments().dispersion_by(self.evidence.inference.collisions)
+        return self.moments().dispersion(self.evidence.inference.collisions)
 
     def likelihood(self) -> Likelihood:
         """The exact likelihood of the reports.
@@ -355,7 +355,7 @@ class FrequencyModel:
             source_nobs=tuple(map(attrgetter("nobs"), self.sources)),
             goodness_of_fit=fit,
             unexplained=unexplained,
-            dispersion=problem.dispersion,
+            dispersion=problem.dispersion(),
             condition=evidence.moments.condition,
             caution=problem.caution(others),
         )

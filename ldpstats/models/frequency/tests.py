@@ -40,8 +40,7 @@ from ldpstats.inference.tails import normal_pvalue
 from ldpstats.inference.tests import TestResult
 from ldpstats.likelihood.covariance import block_diagonal
 from ldpstats.likelihood.joint import joined
-from ldpstats.likelihood.moments import Check, Equations, Moments, OwnCounts
-from ldpstats.likelihood.problem import ill_conditioned
+from ldpstats.likelihood.moments import Check, Equations, Moments, OwnCounts, ill_conditioned
 from ldpstats.likelihood.rows import DenseRows
 from ldpstats.likelihood.tallies import ExactForm, project_simplex
 from ldpstats.models.frequency.estimates import LARGEST_INFORMATION, Evidence, effective_counts
@@ -252,9 +251,8 @@ def impossible(problems: Sequence[Moments]) -> float:
     """p-value of hashed reports that no answers whatever could make; 1 where none are open."""
     pvalues: list[float] = []
     for problem in problems:
-        for c in problem.cell_bounds():
-            p = goodness.any_answers_fit(c.ones, c.reports, c.absent, c.present, c.most)
-            pvalues.append(p)
+        for bounds in problem.cell_bounds():
+            pvalues.append(goodness.any_answers_fit(*bounds))
     return min(1.0, len(pvalues) * min(pvalues)) if pvalues else 1.0
 
 
