@@ -24,7 +24,7 @@ epsilon .5 .93 to .98.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -174,6 +174,7 @@ def ascend(
     tolerance: float = 0.0,
     stop: Callable[[Array], bool] | None = None,
     units: Array | None = None,
+    bounded: Mask | None = None,
 ) -> Maximum:
     """`maximise`; where a penalty slows it down its second derivatives are taken too."""
     has_penalty = hasattr(target, "bent_at")
@@ -181,7 +182,8 @@ def ascend(
     while True:
         steps = (_PLAIN if n_iter == 0 else _BENT) if has_penalty else maxiter
         steps = min(steps, maxiter - n_iter)
-        met = maximise(now.evaluate, now.value, theta, free, steps, tolerance, stop, units)
+        how = free, steps, tolerance, stop, units, bounded
+        met = maximise(now.evaluate, now.value, theta, *how)
         theta, n_iter = met.theta, n_iter + met.n_iter
         if met.converged or n_iter >= maxiter or (stop is not None and stop(theta)):
             return replace(met, n_iter=n_iter)
@@ -324,7 +326,8 @@ def expectation_maximisation(
                 break
     there, score, hessian = likelihood.evaluate(theta)
     left = float(score @ np.linalg.lstsq(-hessian, score, rcond=None)[0])
-    return Maximum(theta, there, score, hessian, left, settled, n_iter)
+    none = np.zeros(theta.shape, dtype=bool)
+    return Maximum(theta, there, score, hessian, left, settled, n_iter, none)
 
 
 def _em_step(likelihood: RegressionLikelihood, theta: Array) -> Array:
@@ -373,7 +376,7 @@ class Maximum:
     decrement: float
     converged: bool
     n_iter: int
-    held: Mask = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    held: Mask  # (p,)
 
 
 def maximise(

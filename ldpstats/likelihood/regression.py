@@ -100,6 +100,8 @@ class RegressionLikelihood:
     marginal: Predictors | None = None
     constant: float = 0.0
 
+    m: ClassVar[int] = 0  # unknown parameters of devices, which come last
+
     @property
     def n(self) -> int:
         """Number of rows."""
@@ -113,7 +115,7 @@ class RegressionLikelihood:
     @property
     def size(self) -> int:
         """Number of parameters."""
-        return self.n_outcome + (0 if self.marginal is None else self.marginal.size)
+        return self.n_outcome + (0 if self.marginal is None else self.marginal.size) + self.m
 
     def take(self, rows: Any, weights: Array | None = None) -> RegressionLikelihood:
         """The likelihood of some rows, without the constant."""

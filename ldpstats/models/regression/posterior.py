@@ -9,7 +9,7 @@ the posterior lies where no draw is.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +21,6 @@ from ldpstats.arguments import did_you_mean, one_of
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified, PosteriorWarning
 from ldpstats.inference.regression import row_means, score_groups
 from ldpstats.inference.tests import TestResult
-from ldpstats.likelihood.parametric import PolynomialMatrix
 from ldpstats.likelihood.regression import Categorical
 from ldpstats.likelihood.regression import Normal as Numeric
 from ldpstats.mechanisms.krr import protect_some
@@ -42,13 +41,7 @@ from ldpstats.models.posterior.results import (
     Origin,
     PosteriorResults,
 )
-from ldpstats.models.regression.devices import (
-    check_identified,
-    parametric_likelihood,
-    refuse_devices,
-)
 from ldpstats.models.regression.fitted import ReportTable
-from ldpstats.models.regression.fitting import compare_with_corrected
 from ldpstats.models.regression.presentation import coefficient_labels
 from ldpstats.priors import Beta, Normal, checked_generator
 
@@ -91,27 +84,24 @@ def regression_posterior(
     if data.only_corrected:
         raise NotAvailable(f"fit_posterior: {data.only_corrected}: use fit()")
     rest, betas = _split(prior, model.unknown)
-    law = _coefficient_prior(model, rest)
-    density = RegressionDensity(model.likelihood, law)
-    devices: tuple[PolynomialMatrix, ...] = ()
-    laws = [betas.get(name, Beta()) for name in model.unknown]
-    a, b = (np.array([getattr(one, side) for one in laws]) for side in "ab")
+    more = ""
     if model.unknown:
-        refuse_devices(model)
-        likelihood = parametric_likelihood(model)
         name = model.unknown[0]
         more = f"; or give what is known of a parameter, prior={{'{name}': Beta(2, 18)}}, say"
-        check_identified(likelihood, model.all_names, list(betas), more)
-        density, devices = RegressionDensity(likelihood, law, a, b), likelihood.matrices
-        if density.peaks[1]:
-            raise NotIdentified(
-                "the posterior has several maxima that are as high, as other values explain the "
-                f"reports as well: add a group of respondents with another device{more}"
-            )
+        model._check_devices(list(betas), more, 4)
+    laws = [betas.get(name, Beta()) for name in model.unknown]
+    a, b = (np.array([getattr(one, side) for one in laws]) for side in "ab")
+    law = _coefficient_prior(model, rest)
+    density = RegressionDensity(model.likelihood, law, a, b)
+    if model.unknown and density.peaks[1]:
+        raise NotIdentified(
+            "the posterior has several maxima that are as high, as other values explain the "
+            f"reports as well: add a group of respondents with another device{more}"
+        )
     chains = chains_by(engine, density, generator, number)
     thetas = density.parameters(chains.z).reshape(-1, density.size)
     if data.predictors and not data.is_categorical:
-        compare_with_corrected(model, thetas.mean(axis=0))
+        model._compare_with_corrected(thetas.mean(axis=0), 4)
     parameters = generator.beta(a, b, size=(number, a.size))
     before = np.hstack([law.draw(generator, number), parameters])
     missed = 0.0 if model.unknown else _share_beyond(density, chains.z, before)
@@ -143,7 +133,7 @@ def regression_posterior(
         simplex=kinds,
         peak=peak,
         prior_draws=density.shown(before),
-        check=_regression_check(model, thetas, generator, devices),
+        check=_regression_check(model, thetas, generator),
         engine=engine,
     )
 
@@ -287,19 +277,19 @@ def _regression_check(
     model: Any,
     thetas: Array,
     rng: np.random.Generator,
-    matrices: Sequence[PolynomialMatrix] = (),
 ) -> TestResult | None:
     """Whether the reports look like those that the posterior, draws (s, size), predicts.
 
     Pearson's chi-square of the reports in groups of about equal probability of the outcome, against
     what a draw expects, is compared with that of reports simulated from the same draw (Gelman, Meng
-    and Stern 1996). `matrices` are channels of devices with unknown parameters, the last columns of
-    `thetas`. None where the outcome is a number, or reports have too many values to be counted.
+    and Stern 1996). None where the outcome is a number, or reports have too many values to be
+    counted.
     """
     if not isinstance(model.data.outcome, Categorical):
         return None
     likelihood = model.likelihood
-    size, weights = likelihood.size, likelihood.weights
+    matrices = getattr(likelihood, "matrices", ())
+    size, weights = likelihood.size - likelihood.m, likelihood.weights
     used = thetas[np.linspace(0, len(thetas) - 1, min(_CHECKED, len(thetas))).astype(np.int64)]
     parameters = used.mean(axis=0)[size:]
     devices = [Q.at(parameters) for Q in matrices], [Q.derivatives(parameters) for Q in matrices]

@@ -20,6 +20,7 @@ from ldpstats.models.layout import (
     epsilon_text,
     figures,
     header,
+    in_turn,
     interval_columns,
     one_line,
     pvalue_words,
@@ -168,7 +169,18 @@ def _notes(results: Any, alpha: float, n_shown: int, n: int, details: bool) -> l
         notes.append(f"Shown: the first {n_shown} of {n} coefficients.")
     if isinstance(model.data.outcome, Ordered):
         notes.append("Thresholds: the first, and logarithms of the steps to the next.")
-    notes += results.parameter_notes()
+    if model.unknown:
+        notes.append(
+            f"Unknown parameters of the devices, in [0, 1]: {in_turn(list(model.unknown))}. Their "
+            "p-values are against values above zero: p < .05 where the 90% interval does not hold "
+            "zero."
+        )
+        if results.on_boundary:
+            notes.append(
+                f"NOTE: the estimate of {in_turn(list(results.on_boundary))} is on the boundary: "
+                "it has no standard error, and those of the rest are given its value. Rely on the "
+                "intervals."
+            )
     if results.infinite:
         remedy = "" if results.penalty else "; fit(penalty='jeffreys') has a finite one"
         if model.unknown:
@@ -247,7 +259,8 @@ def kept_information(results: Any) -> float:
         return 1.0
     if results.infinite or results.method == "corrected":
         return float("nan")
-    clear = whole.expected(results.theta)
+    theta = results.law.theta
+    clear = whole.expected(theta)
     if law is not None:
         k = law.channels[0].shape[0]
         rows = np.zeros(len(law.at), dtype=np.int64)
@@ -258,9 +271,9 @@ def kept_information(results: Any) -> float:
     elif model.data.predictors:
         known = np.linalg.inv(np.linalg.inv(-results.hessian)[:m, :m])
     else:
-        known = whole.expected(results.theta).matrix(results.theta[:m])
+        known = whole.expected(theta).matrix(theta[:m])
     sign, log_reports = np.linalg.slogdet(known)
-    other_sign, log_answers = np.linalg.slogdet(clear.matrix(results.theta[:m]))
+    other_sign, log_answers = np.linalg.slogdet(clear.matrix(theta[:m]))
     if sign <= 0 or other_sign <= 0:
         return float("nan")
     return float(np.exp((log_reports - log_answers) / m))

@@ -27,17 +27,18 @@ from ldpstats.arguments import (
 )
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.estimators.regression import Maximum, Objective, ascend, search
-from ldpstats.inference.profiles import Probed, profile_at, profile_interval
+from ldpstats.inference.profiles import Probed, Profile
 from ldpstats.inference.regression import InformationShares
 from ldpstats.inference.tails import chi2_pvalue
 from ldpstats.inference.tests import TestResult
-from ldpstats.likelihood.predictors import start, units
+from ldpstats.likelihood.predictors import ParametricRegression, start, units
 from ldpstats.likelihood.regression import (
     Binary,
     Multinomial,
     Normal,
     Ordered,
     RegressionLikelihood,
+    ReportLaw,
     predictors_of,
 )
 from ldpstats.models.layout import SummaryTable, names_alpha
@@ -73,6 +74,7 @@ _MOST_PROFILES = 30  # coefficients up to which each is profiled
 _MANY = 50_000  # rows from which on profiles are made only if they may differ from Wald,
 _SMALL = 0.05  # as where no standardised coefficient is known to this
 _DECREMENT = 1e-9  # of restricted maxima
+_AT_BOUND, _INSIDE = 0.05, 1e-3  # first step from a bound, and distance from it of starts
 
 _OF_SEEN_ANSWERS = {
     "get_distribution",
@@ -333,17 +335,15 @@ class RegressionResults(Coefficients):
     @property
     def penalises(self) -> bool:
         """Whether profiles are of the penalised likelihood."""
-        return not isinstance(self.model.data.outcome, Normal)
-
-    def parameter_notes(self) -> list[str]:
-        """What the summary says of unknown parameters of devices."""
-        return []
+        return not isinstance(self.model.data.outcome, Normal) and not self.model.unknown
 
     @cached_property
     def why_wald(self) -> str:
         """Why default tests and intervals are Wald; "" where they are from the likelihood."""
         if self.method == "corrected":
             return "corrected scores have no likelihood"
+        if self.model.unknown and np.isin(self.theta[self.model.bounded], (0.0, 1.0)).any():
+            return ""  # profiles know bounds, and Wald does not
         if self.cov_type != "nonrobust":
             kind = "that of the design" if self.cov_type == "design" else self.cov_type
             return f"the likelihood does not know the covariance, which is {kind}"
@@ -370,7 +370,7 @@ class RegressionResults(Coefficients):
             one[0] if len(one) == 1 else one for one in list(self.model.data.configurations)[1:]
         ]
         whole = self.model.likelihood
-        gamma = self.theta[whole.n_outcome : whole.size].reshape(len(labels), -1).T
+        gamma = self.theta[whole.n_outcome : whole.size - whole.m].reshape(len(labels), -1).T
         columns = pd.Index(labels, tupleize_cols=False)
         return pd.DataFrame(gamma, index=list(marginal.columns), columns=columns)
 
@@ -406,11 +406,17 @@ class RegressionResults(Coefficients):
     def at_estimate(self) -> RegressionLikelihood:
         """The likelihood of coefficients, with the devices as they are estimated."""
         likelihood: RegressionLikelihood = self.model.likelihood
+        if isinstance(likelihood, ParametricRegression):
+            return likelihood.known(self.theta[-likelihood.m :])
         return likelihood
 
     @cached_property
     def _null(self) -> tuple[float, float]:
         """Log-likelihood with constants only: given the predictors' reports, and joint."""
+        if self.model.unknown:
+            slopes = [j for at in self._terms.values() for j in at]
+            fall = self.ratio_without(slopes) / 2.0 if slopes else 0.0
+            return self.llf - fall, self.value - fall
         whole = self.model.likelihood
         design, outcome = whole.designs[0], whole.outcome
         columns = 0 if isinstance(outcome, Ordered) else 1
@@ -484,11 +490,15 @@ class RegressionResults(Coefficients):
         from scipy.special import fdtrc
 
         model = self.model
-        each = np.array([self._at_zero(j).fall ** 2 for j in range(model.n_shown)])
+        each = np.array([self._at_zero(j).fall ** 2 for j in self.shown])
         if isinstance(model.data.outcome, Normal):  # exact for least squares
             n, p = model.nobs, len(model.data.names)
             return np.asarray(fdtrc(1, n - p, np.expm1(each / n) * (n - p)))
-        return np.asarray(chi2_pvalue(each, 1))
+        pvalues = np.asarray(chi2_pvalue(each, 1))
+        inside = model.bounded[self.shown]  # tests of parameters of devices are one-sided
+        positive = self.theta[self.shown][inside] > 0.0
+        pvalues[inside] = np.where(positive, pvalues[inside] / 2.0, 1.0)
+        return pvalues
 
     @property
     def test_of_coefficients(self) -> str:
@@ -634,10 +644,11 @@ class RegressionResults(Coefficients):
             0.0,
             self.converged,
             self.n_iter,
+            np.isnan(np.diagonal(self.covariance_all)) & bool(model.unknown),
         )
         if not self.penalises:
             return model.objective(None), here
-        objective, first = model.penalised(self.theta), start(model.likelihood)
+        objective, first = model.objective("jeffreys", self.theta), start(model.likelihood)
         if self.penalty is not None:
             top = here
         # the likelihood was searched from many starts: the penalty moves its maximum, or brings it
@@ -648,18 +659,20 @@ class RegressionResults(Coefficients):
             top = search(objective, self.theta, model.units, [first], n_random=0).maximum
         return objective.bent_at(top.theta), top
 
+    def _profile(self, index: int) -> Profile:
+        return Profile(*self.profiled, index, self.model.units, self.model.bounded)
+
     def _at_zero(self, index: int) -> Probed:
         """The profile where a coefficient is zero: p-value and interval both rest on it."""
         known = self._zeros
         if index not in known:
-            objective, top = self.profiled
-            nothing = start(self.model.likelihood)
-            known[index] = profile_at(objective, top, index, 0.0, [nothing], self.model.units)
+            profile, nothing = self._profile(index), start(self.model.likelihood)
+            known[index] = profile.at(0.0, [profile.line(0.0), nothing])
         return known[index]
 
     def profiles(self, quantile: float) -> Array:
         """Profile intervals of all that is shown, (m, 2); `quantile` is 1.96 for 95 %."""
-        model, (objective, top) = self.model, self.profiled
+        model, (_, top) = self.model, self.profiled
         drop = 0.5 * quantile**2
         if isinstance(model.data.outcome, Normal):  # exact for least squares
             df = model.nobs - len(model.data.names)
@@ -669,11 +682,17 @@ class RegressionResults(Coefficients):
         scale = np.where(scale > 0.0, scale, 1.0)
         size, axes = np.linalg.eigh(-top.hessian / np.outer(scale, scale))
         inverse = (axes / np.maximum(np.abs(size), 1e-6)) @ axes.T
-        V = np.diagonal(inverse) / scale**2
-        limits = np.empty((model.n_shown, 2))
-        for j in range(model.n_shown):
-            step, zero = quantile * float(np.sqrt(V[j])), self._at_zero(j)
-            limits[j] = profile_interval(objective, top, j, drop, step, model.units, zero)
+        steps = quantile * np.sqrt(np.diagonal(inverse) / scale**2)
+        steps = np.where(top.held, _AT_BOUND, steps)
+        limits = np.empty((len(self.shown), 2))
+        for place, j in enumerate(self.shown):
+            zero = self._at_zero(j)
+            limits[place] = self._profile(j).interval(drop, float(steps[j]), zero)
+            if top.held[j] and not model.bounded[j]:  # at infinity: zero alone can be left out
+                out = zero.fall**2 > 2.0 * drop
+                for side, end in enumerate((-np.inf, np.inf)):
+                    if not out or self.theta[j] * end > 0.0:
+                        limits[place, side] = end
         return limits
 
     # -- hypotheses ----------------------------------------------------------------------------
@@ -729,11 +748,13 @@ class RegressionResults(Coefficients):
         first, zero = self.theta.copy(), start(model.likelihood)
         first[~free] = 0.0
         zero[~free] = 0.0
+        first[model.bounded] = np.clip(first[model.bounded], _INSIDE, 1.0 - _INSIDE)
         starts = [first] if model.is_exact else [first, zero]
-        if self.infinite:
+        if self.infinite and not model.unknown:
             starts = [zero]
+        how: dict[str, Any] = {"units": model.units, "bounded": model.bounded}
         met = [
-            ascend(objective, one, free, tolerance=_DECREMENT, units=model.units)
+            ascend(objective, one, free, tolerance=_DECREMENT, **how)
             for one in starts
             if np.isfinite(objective.value(one))
         ]
@@ -748,11 +769,18 @@ class RegressionResults(Coefficients):
         """Score statistic of the same; None where the information, named then, is singular."""
         model = self.model
         null = self._without(model.likelihood, fixed)
+        free = ~null.held
+        free[list(fixed)] = True
+        at = np.flatnonzero(np.isin(np.flatnonzero(free), fixed))
         information, how = -null.hessian, "observed information"
-        if model.data.is_categorical and model.likelihood.marginal is None and model.lists_reports:
+        if model.unknown:
+            information, how = model.likelihood.expected(null.theta), "expected information"
+        elif (
+            model.data.is_categorical and model.likelihood.marginal is None and model.lists_reports
+        ):
             information = model.assembled.expected().matrix(null.theta)
             how = "expected information"
-        return partial_score(null.score, information, np.array(fixed)), how
+        return partial_score(null.score[free], information[np.ix_(free, free)], at), how
 
     def lr_test(self, term: Any) -> TestResult:
         """Likelihood ratio test that all coefficients of a term are zero.
@@ -897,17 +925,27 @@ class RegressionResults(Coefficients):
 
     # -- the true answers ----------------------------------------------------------------------
 
-    @property
-    def devices(self) -> Devices | None:
-        """Channels of devices with unknown parameters, and derivatives by these; None of others."""
-        return None
-
     @cached_property
     def law(self) -> FittedLaw:
         """The law of the true answers, by the estimated parameters."""
-        model = self.model
+        model, whole, p = self.model, self.model.assembled, self.at_estimate.size
+        if self.devices is not None:
+            channels = tuple(Q[:, Q.any(axis=0)] for Q in self.devices[0])
+            law = ReportLaw(channels, whole.likelihood.group)
+            whole = replace(whole, likelihood=self.at_estimate, law=law)
         df = self.df if self.shares is None else float(np.nanmin(self._each_df))
-        return FittedLaw(model.data, model.assembled, self.theta, self.covariance_all, df)
+        return FittedLaw(model.data, whole, self.theta[:p], self.covariance_all[:p, :p], df)
+
+    @property
+    def devices(self) -> Devices | None:
+        """Channels of devices with unknown parameters, and derivatives by these; None of others."""
+        likelihood: Any = self.model.likelihood
+        if not likelihood.m:
+            return None
+        theta = self.theta[-likelihood.m :]
+        free = np.isfinite(np.diagonal(self.covariance_all)[-likelihood.m :])
+        slopes = [Q.derivatives(theta)[free] for Q in likelihood.matrices]
+        return [Q.at(theta) for Q in likelihood.matrices], slopes
 
     def predict(self, exog: Any = None, which: str = "mean", offset: Any = None) -> Any:
         """Probabilities of the true answers, or expected numbers.
@@ -1198,3 +1236,60 @@ class RegressionResults(Coefficients):
             "n_maxima": self.n_maxima,
             "converged": self.converged,
         }
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DeviceRegressionResults(RegressionResults):
+    """Coefficients of a regression and unknown parameters of devices, estimated together.
+
+    All that `RegressionResults` has is here too: predictions, margins, tests of terms, plots.
+    Standard errors of all of it allow for the parameters being unknown.
+
+    Attributes
+    ----------
+    params : Series, shape (p + m,)
+        The coefficients, named as in other fits (those of a multinomial logit "category: name"),
+        then the unknown parameters, which lie in [0, 1].
+    bse : Series
+        Standard errors, from the observed information; nan for a parameter on the boundary, and
+        given its value for the rest.
+    pvalues : Series
+        Likelihood ratio tests of zero; of an unknown parameter against values above zero.
+    coefficients, parameters : Series
+        The two parts of `params`.
+
+    Notes
+    -----
+    `conf_int` has profiles of the joint likelihood, which end at the bounds of parameters. Of
+    coefficients whose maximum is at infinity intervals have no end, or only one that leaves out
+    zero. p-values of coefficients are below .05 if and only if the 95 % interval does not hold
+    zero; those of unknown parameters are one-sided, and go with the 90 % interval.
+    """
+
+    @property
+    def coefficients(self) -> pd.Series[float]:
+        """The coefficients alone."""
+        some: pd.Series[float] = self.params.iloc[: self.model.n_shown]
+        return some.rename("coefficients")
+
+    @property
+    def parameters(self) -> pd.Series[float]:
+        """The unknown parameters alone."""
+        some: pd.Series[float] = self.params.iloc[self.model.n_shown :]
+        return some.rename("parameters")
+
+    @property
+    def on_boundary(self) -> tuple[str, ...]:
+        """Unknown parameters whose estimate is 0 or 1."""
+        values = self.parameters
+        return tuple(values.index[(values <= 0.0) | (values >= 1.0)])
+
+    def information(self) -> pd.DataFrame:
+        """Expected joint information of the reports at the estimate, (p + m, p + m)."""
+        names = self.model.all_names
+        information = self.model.likelihood.expected(self.theta)
+        return pd.DataFrame(information, index=names, columns=names)
+
+    def __repr__(self) -> str:
+        names = ", ".join(self.model.unknown)
+        return f"DeviceRegressionResults({self.model.endog_names}, {names}; n={self.nobs})"

@@ -21,7 +21,7 @@ from ldpstats.errors import InvalidArgument, MechanismMismatch, NotIdentified
 from ldpstats.inference.regression import MOST_CLUSTERS, design_meat
 from ldpstats.labels import midpoints
 from ldpstats.likelihood.joint import decode
-from ldpstats.likelihood.predictors import constant_column
+from ldpstats.likelihood.predictors import ParametricRegression, constant_column
 from ldpstats.likelihood.regression import (
     Binary,
     Categorical,
@@ -509,6 +509,11 @@ def assemble(data: RegressionData, unknown: Sequence[str] = ()) -> Assembled:
         constant=float(weights @ scale),
     )
     likelihood, kinds = distinct_rows(likelihood, law)
+    if unknown:
+        from ldpstats.models.parameters import polynomial_matrix
+
+        matrices = tuple(polynomial_matrix(one.mechanism, unknown) for one in data.response)
+        likelihood = ParametricRegression(**vars(likelihood), matrices=matrices)
     if kinds is None:
         return Assembled(likelihood, np.arange(n), weights, counts, law)
     first, place = kinds
