@@ -660,6 +660,12 @@ class PrivatizedRegression(RegressionModel):
         logarithms of the steps. Private predictors have the law of `fit`, a multinomial logit,
         with such a prior too.
 
+        The scores of decoded reports (`PrivatizedOLS`) have no law of their own, so that the
+        estimate takes the place of the data: the posterior is that of coefficients about which the
+        least squares estimate is normal with the HC2 covariance (a posterior with limited
+        information, Kwan 1999). Its scale is the standard deviation of the scores of the
+        categories, about their mean.
+
         Parameters
         ----------
         rng : numpy Generator
@@ -700,6 +706,8 @@ class PrivatizedRegression(RegressionModel):
         ----------
         A. Gelman, A. Jakulin, M. G. Pittau and Y.-S. Su, A weakly informative default prior
         distribution for logistic and other regression models, Annals of Applied Statistics 2008.
+        Y. K. Kwan, Asymptotic Bayesian analysis based on a limited information estimator, Journal
+        of Econometrics 1999.
 
         Examples
         --------
