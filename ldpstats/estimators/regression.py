@@ -26,6 +26,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import attrgetter
 from typing import Any, Protocol
 
 import numpy as np
@@ -128,13 +129,15 @@ def search(
     """
     free = np.ones(start.shape, dtype=bool) if free is None else free
 
-    def climb(target: Objective, from_: Array, tolerance: float = 0.0) -> Maximum:
-        most = maxiter if tolerance == 0.0 else min(maxiter, _TRIED)
-        return ascend(
-            target, from_, free, most, tolerance, lambda theta: _size(theta, units) > _FAR, units
-        )
+    def far(theta: Array) -> bool:
+        return _size(theta, units) > _FAR
 
-    best = climb(objective, start)
+    def about(target: Objective, starts: Sequence[Array]) -> list[Maximum]:
+        """About the maxima that starts lead to, of those at which the likelihood is not zero."""
+        how = free, min(maxiter, _TRIED), _ABOUT, far, units
+        return [ascend(target, one, *how) for one in starts if np.isfinite(target.value(one))]
+
+    best = ascend(objective, start, free, maxiter, 0.0, far, units)
     if concave:
         best = _with_penalty_bend(objective, best)
         return Found(best, 1, flat_direction(objective, best, units, free))
@@ -150,16 +153,17 @@ def search(
             start, _STEEP, _MORE + 2 * int(free.sum()), start, units, free, 2025
         )
     if smaller is None:
-        met = [best, *_ascents(climb, objective, tried)]
+        met = [best, *about(objective, tried)]
     else:  # what other starts lead to on some rows is climbed on with all
-        met = _distinct([climb(smaller, best.theta), *_ascents(climb, smaller, tried)], free)
-        met = [best, *_ascents(climb, objective, [one.theta for one in met[1:]])]
+        own = ascend(smaller, best.theta, free, maxiter, 0.0, far, units)
+        others = _distinct([own, *about(smaller, tried)], free)[1:]
+        met = [best, *about(objective, [one.theta for one in others])]
     distinct = [one for one in _distinct(met, free) if one.converged]
-    top = max(met, key=lambda one: one.value)
+    top = max(met, key=attrgetter("value"))
     same = [one for one in distinct if one.value >= top.value - _SAME_VALUE]
     top = same[0] if same else top
     if top is not best and abs(top.value - best.value) > _SAME_VALUE:
-        top = climb(objective, top.theta)
+        top = ascend(objective, top.theta, free, maxiter, 0.0, far, units)
     elif best.converged:
         top = best
     top = _with_penalty_bend(objective, top)
@@ -199,13 +203,6 @@ def _with_penalty_bend(target: Objective, met: Maximum) -> Maximum:
     return replace(met, hessian=target.bent_at(met.theta).evaluate(met.theta)[2])
 
 
-def _ascents(
-    climb: Callable[[Objective, Array, float], Maximum], target: Objective, starts: Sequence[Array]
-) -> list[Maximum]:
-    """About the maxima that starts lead to, of those at which the likelihood is not zero."""
-    return [climb(target, one, _ABOUT) for one in starts if np.isfinite(target.value(one))]
-
-
 def _largest_error(best: Maximum, units: Array, free: Mask) -> float:
     """The largest standard error of a standardised parameter; infinite if it is far out."""
     if _size(best.theta, units) >= _SUSPECT:
@@ -233,13 +230,13 @@ def _random_starts(
 ) -> list[Array]:
     """Random starts, the same in every call; `spread` is that of their standardised parameters."""
     moves = (np.random.default_rng(seed).normal(size=(count, len(start))) * spread) @ units.T
-    return [np.where(free, about + move, start) for move in moves]
+    return list(np.where(free, about + moves, start))
 
 
 def _distinct(met: Sequence[Maximum], free: Mask) -> list[Maximum]:
     """One of each maximum, the highest first."""
     kept: list[Maximum] = []
-    for one in sorted(met, key=lambda m: -m.value):
+    for one in sorted(met, key=attrgetter("value"), reverse=True):
         for other in kept:
             off = (one.theta - other.theta)[free]
             distance = float(off @ (-other.hessian[np.ix_(free, free)]) @ off)
@@ -837,16 +834,16 @@ class Penalised:
 
     def bent_at(self, theta: Array) -> Penalised:
         """This objective with second derivatives of the penalty that were taken at theta."""
-        m = self.information.size
+        m = self.likelihood.n_outcome
         if m <= _MOST:
             return self
         hessian = self.likelihood.evaluate(theta)[2]
-        _, slope = self.information.penalty_slope(theta[:m])
+        _, slope = self.information.penalty(theta[:m])
         return replace(self, bend=self._differences(theta, slope, hessian))
 
     def _differences(self, theta: Array, slope: Array, hessian: Array) -> Array | None:
         """Second derivatives of the penalty; None where they are not finite."""
-        m = self.information.size
+        m = self.likelihood.n_outcome
         scale = np.sqrt(np.abs(np.diagonal(hessian)[:m]))
         steps = _STEP / np.where(scale > 0.0, scale, 1.0)
         steps = np.minimum(steps, _LONGEST_DIFFERENCE * (1.0 + np.abs(theta[:m])))
@@ -854,19 +851,19 @@ class Penalised:
         for j in range(m):
             beside = theta[:m].copy()
             beside[j] += steps[j]
-            bend[j] = (self.information.penalty_slope(beside)[1] - slope) / steps[j]
+            bend[j] = (self.information.penalty(beside)[1] - slope) / steps[j]
         return (bend + bend.T) / 2.0 if np.isfinite(bend).all() else None
 
     def value(self, theta: Array) -> float:
         """The objective; minus infinity where it is not defined."""
-        beta = theta[: self.information.size]
-        return self.likelihood.value(theta) + self.information.penalty(beta)
+        beta = theta[: self.likelihood.n_outcome]
+        return self.likelihood.value(theta) + self.information.penalty(beta, False)[0]
 
     def evaluate(self, theta: Array) -> tuple[float, Array, Array]:
         """Value, gradient and Hessian, that of the penalty by differences."""
-        m = self.information.size
+        m = self.likelihood.n_outcome
         value, score, hessian = self.likelihood.evaluate(theta)
-        penalty, slope = self.information.penalty_slope(theta[:m])
+        penalty, slope = self.information.penalty(theta[:m])
         score, hessian = score.copy(), hessian.copy()
         score[:m] += slope
         bend = self.bend

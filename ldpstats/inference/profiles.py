@@ -249,8 +249,12 @@ class Profile:
     def at(self, value: float, starts: Sequence[Array], tolerance: float = _CLOSER) -> Probed:
         """The profile at a value: the highest maximum met from several starts."""
         best, fall = self.top.theta, np.inf
-        for start in starts:
-            first, inside = start.copy(), self.bounded & self.free
+        if self.bounded.any():
+            starts = [*starts, self.line(value)]
+        for start in (*starts, None):
+            if start is None and np.isfinite(fall):
+                break
+            first, inside = np.array(best if start is None else start), self.bounded & self.free
             first[self.index] = value
             first[inside] = np.clip(first[inside], _INSIDE, 1.0 - _INSIDE)
             if not np.isfinite(self.objective.value(first)):
@@ -270,75 +274,61 @@ class Profile:
         root = np.sqrt(2.0 * drop)
         return self._limit(root, -step, ends[0], tested), self._limit(root, step, ends[1], tested)
 
-    def _fall(self, value: float, near: Array) -> tuple[float, Array]:
-        """The root of twice the fall at a value, and where it is met."""
-        starts = [near, self.line(value)] if self.bounded.any() else [near]
-        found = self.at(value, starts, _DECREMENT)
-        if np.isinf(found.fall):
-            found = self.at(value, [self.top.theta], _DECREMENT)
-        return found.fall, near if np.isinf(found.fall) else found.theta
-
     def _limit(self, root: float, step: float, end: float, tested: Probed | None) -> float:
         """One limit, by regula falsi on the signed root of the drop, which is nearly linear."""
         top, center = self.top, float(self.top.theta[self.index])
         if center == end:
             return end
-        if tested is not None and (tested.value - center) * step <= 0.0:
-            tested = None  # it lies on the other side
-        inner, inner_fall, theta = center, 0.0, top.theta
-        outer, outer_fall, outer_theta = center + step, np.nan, theta
-        wall = np.inf  # distance at which the limit is exceeded for certain
-        if tested is not None and tested.fall > root:
-            wall = abs(tested.value - center)
-        elif tested is not None:
-            inner, inner_fall, theta = tested.value, tested.fall, tested.theta
-            outer = center + _further(inner - center, inner_fall, root)
-            outer = outer if abs(outer - center) > abs(step) else center + step
+        inner = outer = Probed(center, 0.0, top.theta)
+        wall: Probed | None = None  # where the limit is exceeded for certain
+        if tested is not None and (tested.value - center) * step > 0.0:  # else on the other side
+            if tested.fall > root:
+                wall = tested
+            else:
+                inner = tested
         for _ in range(_MOST_ROUNDS):  # outwards, until the drop is reached
-            if abs(outer - center) >= wall:
-                assert tested is not None
-                outer, outer_fall, outer_theta = tested.value, tested.fall, tested.theta
+            reach = inner.value - center
+            # of a fall that is nearly enough, a little more than its line needs
+            grow = 2.0 if inner.fall < 0.5 * root else min(1.05 * root / inner.fall, 2.0)
+            reach = reach * grow if abs(reach * grow) > abs(step) else step
+            if abs(reach) > _WIDEST * abs(step):
+                return end
+            if wall is not None and abs(reach) >= abs(wall.value - center):
+                outer = wall
                 break
-            outer = max(outer, end) if step < 0.0 else min(outer, end)
-            ahead = self.line(outer)
-            if abs(theta[self.index] - center) > 0.1 * abs(step):
+            value = center + reach
+            value = max(value, end) if step < 0.0 else min(value, end)
+            ahead, gone = self.line(value), inner.value - center
+            if abs(gone) > 0.1 * abs(step):
                 # the others are carried on along the line from the top
-                gone = theta[self.index] - center
-                ahead = np.asarray(top.theta + (theta - top.theta) * ((outer - center) / gone))
-            outer_fall, outer_theta = self._fall(outer, ahead)
-            if outer_fall > root - _CLOSE:
+                ahead = top.theta + (inner.theta - top.theta) * ((value - center) / gone)
+            outer = self.at(value, [ahead], _DECREMENT)
+            if outer.fall > root - _CLOSE:
                 break
-            if outer == end:
+            if value == end:
                 return end
-            inner, inner_fall, theta = outer, outer_fall, outer_theta
-            outer = center + _further(outer - center, inner_fall, root)
-            if abs(outer - center) > _WIDEST * abs(step):
-                return end
+            inner = outer
         side = 0
         for _ in range(_MOST_ROUNDS):
-            is_wall = abs(outer - center) >= wall  # rejected, and so never the limit
-            if abs(inner_fall - root) < _CLOSE or (abs(outer_fall - root) < _CLOSE and not is_wall):
+            # a wall is rejected, and so never the limit
+            near = abs(outer.fall - root) < _CLOSE and outer is not wall
+            if abs(inner.fall - root) < _CLOSE or near:
                 break
-            if np.isinf(outer_fall):
-                middle = (inner + outer) / 2.0
+            if np.isinf(outer.fall):
+                middle = (inner.value + outer.value) / 2.0
             else:
-                share = (root - inner_fall) / (outer_fall - inner_fall)
+                share = (root - inner.fall) / (outer.fall - inner.fall)
                 if side > 1 or side < -1:  # one end stays: halve towards it
                     share = min(max(share, 0.1), 0.9) if abs(side) < 3 else 0.5
-                middle = inner + share * (outer - inner)
-            share = (middle - inner) / (outer - inner)
-            at, theta_at = self._fall(middle, theta + share * (outer_theta - theta))
-            if at < root:
-                inner, inner_fall, theta, side = middle, at, theta_at, min(side, 0) - 1
+                middle = inner.value + share * (outer.value - inner.value)
+            share = (middle - inner.value) / (outer.value - inner.value)
+            start = inner.theta + share * (outer.theta - inner.theta)
+            found = self.at(middle, [start], _DECREMENT)
+            if found.fall < root:
+                inner, side = found, min(side, 0) - 1
             else:
-                outer, outer_fall, outer_theta, side = middle, at, theta_at, max(side, 0) + 1
-            if abs(outer - inner) <= 1e-10 * (1.0 + abs(outer)):
+                outer, side = found, max(side, 0) + 1
+            if abs(outer.value - inner.value) <= 1e-10 * (1.0 + abs(outer.value)):
                 break
-        nearer = abs(inner_fall - root) < abs(outer_fall - root)
-        return inner if nearer or abs(outer - center) >= wall else outer
-
-
-def _further(distance: float, fall: float, root: float) -> float:
-    """The distance from the top to try after one at which the profile has not fallen enough."""
-    grow = 2.0 if fall < 0.5 * root else 1.05 * root / fall
-    return distance * min(grow, 2.0)
+        nearer = abs(inner.fall - root) < abs(outer.fall - root)
+        return inner.value if nearer or outer is wall else outer.value

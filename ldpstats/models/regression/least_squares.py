@@ -372,8 +372,6 @@ class PrivatizedOLSResults(Coefficients):
     infinite: ClassVar[tuple[str, ...]] = ()
     converged: ClassVar[bool] = True
     n_maxima: ClassVar[int] = 1
-    uses_likelihood: ClassVar[bool] = False
-    marginal_params: ClassVar[None] = None
 
     @property
     def why_wald(self) -> str:
@@ -392,12 +390,13 @@ class PrivatizedOLSResults(Coefficients):
         return self.fitted.beta, self.covariance
 
     @property
-    def degrees(self) -> Degrees:
+    def _contrast_df(self) -> Degrees:
+        """Degrees of freedom of F tests."""
         return self.shares.degrees if self.own_degrees and self.shares is not None else self.df
 
     @property
-    def _df(self) -> Degrees:
-        return self.degrees if self.use_t else None
+    def degrees(self) -> Degrees:
+        return self._contrast_df if self.use_t else None
 
     # -- the fit, and how much of the misfit is privacy --------------------------------------
 
@@ -494,7 +493,7 @@ class PrivatizedOLSResults(Coefficients):
             return float("nan"), float("nan")
         zero = np.zeros(len(tested))
         try:
-            test = wald_contrast(fit.beta, self.covariance, tested, zero, self.degrees)
+            test = wald_contrast(fit.beta, self.covariance, tested, zero, self._contrast_df)
         except NotAvailable:  # too few clusters for so many coefficients together
             return float("nan"), float("nan")
         return float(test.statistic), float(test.pvalue)
@@ -557,7 +556,7 @@ class PrivatizedOLSResults(Coefficients):
             test.
         """
         is_f = self.use_t if use_f is None else boolean("use_f", use_f)
-        df = self.degrees if is_f else None
+        df = self._contrast_df if is_f else None
         return wald_contrast(*self._estimated, *self._hypothesis(hypothesis), df)
 
     def f_test(self, hypothesis: Any) -> ContrastResults:

@@ -269,12 +269,10 @@ class PrivatizedRegression(RegressionModel):
     @property
     def is_exact(self) -> bool:
         """Whether nothing is privatised, so that the likelihood is concave."""
-        known = [self.likelihood.seen, self.likelihood.B]
-        return all(
-            bool((np.count_nonzero(one.table, axis=1) == 1).all())
-            for one in known
-            if isinstance(one, Seen)
-        )
+        for one in (self.likelihood.seen, self.likelihood.B):
+            if isinstance(one, Seen) and (np.count_nonzero(one.table, axis=1) != 1).any():
+                return False
+        return True
 
     @cached_property
     def bounded(self) -> Mask:

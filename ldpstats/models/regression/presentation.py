@@ -162,7 +162,7 @@ def _notes(results: Any, alpha: float, n_shown: int, n: int, details: bool) -> l
     """What tests and intervals are, what may be wrong, and what the randomisation has cost."""
     model = results.model
     percent = f"{100 * (1 - alpha):.4g}%"
-    if results.uses_likelihood:
+    if not results.why_wald:
         kind = "penalised " if results.penalises else ""
         notes = [
             f"P-values and {percent} intervals: profiles of the {kind}likelihood, which agree "
@@ -215,15 +215,15 @@ def _notes(results: Any, alpha: float, n_shown: int, n: int, details: bool) -> l
         notes += _naive_notes(results)
     if results.method == _SQUARES:
         notes += _notes_of_squares(results, details)
-    if results.marginal_params is not None:
+    if model.data.predictors and results.method == "corrected":
+        notes.append("Corrected scores assume no law of the private predictors.")
+    elif model.data.predictors:
         if model.data.weights is None:
             notes.append(
                 "Log-likelihood: of the response's reports, given public covariates and the "
                 "reports of private predictors; the fit maximises that of all reports."
             )
         notes.append("The law of the private predictors given public ones is in marginal_params.")
-    elif model.data.predictors:
-        notes.append("Corrected scores assume no law of the private predictors.")
     if details and model.data.is_categorical:
         try:
             test = results.goodness_of_fit()
@@ -309,7 +309,7 @@ def kept_information(results: Any) -> float:
         k = law.channels[0].shape[0]
         rows = np.zeros(len(law.at), dtype=np.int64)
         clear = replace(clear, law=ReportLaw((np.eye(k),), rows))
-    m = clear.size
+    m = model.likelihood.n_outcome
     if model.unknown:
         known = np.linalg.inv(results.covariance_all[:m, :m])
     elif model.data.predictors:

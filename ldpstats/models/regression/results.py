@@ -31,13 +31,12 @@ from ldpstats.inference.profiles import Probed, Profile
 from ldpstats.inference.regression import InformationShares
 from ldpstats.inference.tails import chi2_pvalue
 from ldpstats.inference.tests import TestResult
-from ldpstats.likelihood.predictors import ParametricRegression, start, units
+from ldpstats.likelihood.predictors import start, units
 from ldpstats.likelihood.regression import (
     Binary,
     Multinomial,
     Normal,
     Ordered,
-    RegressionLikelihood,
     ReportLaw,
     predictors_of,
 )
@@ -46,6 +45,7 @@ from ldpstats.models.regression.fitted import Devices, FittedLaw
 from ldpstats.models.regression.hypotheses import (
     Degrees,
     WaldResults,
+    flat,
     naive_params,
     partial_score,
     reported_codes,
@@ -111,6 +111,8 @@ class Coefficients(WaldResults):
         def llf(self) -> float: ...
         @property
         def law(self) -> FittedLaw: ...
+        @property
+        def why_wald(self) -> str: ...
         def _refuse_pseudo(self, what: str) -> None: ...
 
     names = WaldResults._names
@@ -133,6 +135,11 @@ class Coefficients(WaldResults):
         """-2 llf + log(nobs) coefficients, where there is a likelihood."""
         self._refuse_pseudo("bic")
         return -2.0 * self.llf + float(np.log(self.nobs)) * len(self.index)
+
+    @property
+    def uses_likelihood(self) -> bool:
+        """Whether default tests and intervals are from the likelihood, and not Wald."""
+        return not self.why_wald
 
     def _naive(self) -> Array:
         model, data = self.model, self.model.data
@@ -174,9 +181,10 @@ class Coefficients(WaldResults):
         {'const': 0.996, 'x1': 0.462}
         """
         naive = self._naive()
-        params, bse = (np.asarray(v).T.ravel()[: len(naive)] for v in (self.params, self.bse))
+        own = self.index[: len(naive)]
+        params, bse = flat(self.params)[: len(naive)], flat(self.bse)[: len(naive)]
         columns = {"params": params, "bse": bse, "naive": naive, "ratio": naive / params}
-        return pd.DataFrame(columns, index=self.index[: len(naive)])
+        return pd.DataFrame(columns, index=own)
 
     @names_alpha
     def plot(self, *others: Any, labels: Any = None, **options: Any) -> Any:
@@ -543,7 +551,7 @@ class RegressionResults(Coefficients):
     df: float | None = None
     shares: InformationShares | None = None
     _limits: dict[tuple[float, str], Array] = field(default_factory=dict, init=False)
-    _zeros: dict[int, Probed] = field(default_factory=dict, init=False)
+    _zeros: dict[int, tuple[Profile, Probed]] = field(default_factory=dict, init=False)
 
     def __getattr__(self, name: str) -> Any:
         # results of statsmodels have these, of answers that were seen
@@ -588,11 +596,6 @@ class RegressionResults(Coefficients):
     @property
     def degrees(self) -> Degrees:
         return self.df if self.shares is None else self.shares.degrees
-
-    @property
-    def uses_likelihood(self) -> bool:
-        """Whether default tests and intervals are from the likelihood, and not Wald."""
-        return not self.why_wald
 
     @property
     def penalises(self) -> bool:
@@ -662,15 +665,7 @@ class RegressionResults(Coefficients):
         alone at the same estimate. `llnull`, `aic` and `bic` are of the same likelihood; `llr` is
         of all reports.
         """
-        return conditional_value(self.at_estimate, self.theta[: self.at_estimate.size])
-
-    @property
-    def at_estimate(self) -> RegressionLikelihood:
-        """The likelihood of coefficients, with the devices as they are estimated."""
-        likelihood: RegressionLikelihood = self.model.likelihood
-        if isinstance(likelihood, ParametricRegression):
-            return likelihood.known(self.theta[-likelihood.m :])
-        return likelihood
+        return conditional_value(self.law.assembled.likelihood, self.law.theta)
 
     @cached_property
     def _null(self) -> tuple[float, float]:
@@ -701,8 +696,7 @@ class RegressionResults(Coefficients):
     def llr(self) -> float:
         """Likelihood ratio statistic of all coefficients but the constant."""
         self._refuse_pseudo("llr")
-        likelihood = self.at_estimate
-        joint = likelihood.value(self.theta[: likelihood.size])
+        joint = self.law.assembled.likelihood.value(self.law.theta)
         return max(0.0, 2.0 * (joint - self._null[1]))
 
     @property
@@ -743,24 +737,20 @@ class RegressionResults(Coefficients):
     @cached_property
     def pvalues(self) -> Any:
         """p-values of each coefficient, by `test_of_coefficients`."""
-        if not self.uses_likelihood:
-            return self.wald_pvalues
-        return self._shaped(self._likelihood_pvalues(), "pvalues")
-
-    def _likelihood_pvalues(self) -> Array:
-        """p-values by the profiles that intervals are cut from."""
         from scipy.special import fdtrc
 
+        if self.why_wald:
+            return self.wald_pvalues
         model = self.model
-        each = np.array([self._at_zero(j).fall ** 2 for j in self.shown])
+        each = np.array([self._at_zero(j)[1].fall ** 2 for j in self.shown])
         if isinstance(model.data.outcome, Normal):  # exact for least squares
             n, p = model.nobs, len(model.data.names)
-            return np.asarray(fdtrc(1, n - p, np.expm1(each / n) * (n - p)))
+            return self._shaped(fdtrc(1, n - p, np.expm1(each / n) * (n - p)), "pvalues")
         pvalues = np.asarray(chi2_pvalue(each, 1))
         inside = model.bounded[self.shown]  # tests of parameters of devices are one-sided
         positive = self.theta[self.shown][inside] > 0.0
         pvalues[inside] = np.where(positive, pvalues[inside] / 2.0, 1.0)
-        return pvalues
+        return self._shaped(pvalues, "pvalues")
 
     @property
     def test_of_coefficients(self) -> str:
@@ -807,7 +797,7 @@ class RegressionResults(Coefficients):
                 )
             if np.isinf(z).all():
                 limits = np.tile([-np.inf, np.inf], (len(self.shown), 1))
-            elif method == "profile" or (method == "default" and self.uses_likelihood):
+            elif method == "profile" or (method == "default" and not self.why_wald):
                 limits = np.asarray(self.profiles(z))
             else:
                 limits = super()._bounds(alpha)
@@ -921,15 +911,13 @@ class RegressionResults(Coefficients):
             top = search(objective, self.theta, model.units, [first], n_random=0).maximum
         return objective.bent_at(top.theta), top
 
-    def _profile(self, index: int) -> Profile:
-        return Profile(*self.profiled, index, self.model.units, self.model.bounded)
-
-    def _at_zero(self, index: int) -> Probed:
-        """The profile where a coefficient is zero: p-value and interval both rest on it."""
+    def _at_zero(self, index: int) -> tuple[Profile, Probed]:
+        """A profile, and where the coefficient is zero: p-value and interval both rest on it."""
         known = self._zeros
         if index not in known:
-            profile, nothing = self._profile(index), start(self.model.likelihood)
-            known[index] = profile.at(0.0, [profile.line(0.0), nothing])
+            profile = Profile(*self.profiled, index, self.model.units, self.model.bounded)
+            starts = [profile.line(0.0), start(self.model.likelihood)]
+            known[index] = profile, profile.at(0.0, starts)
         return known[index]
 
     def profiles(self, quantile: float) -> Array:
@@ -948,8 +936,8 @@ class RegressionResults(Coefficients):
         steps = np.where(top.held, _AT_BOUND, steps)
         limits = np.empty((len(self.shown), 2))
         for place, j in enumerate(self.shown):
-            zero = self._at_zero(j)
-            limits[place] = self._profile(j).interval(drop, float(steps[j]), zero)
+            profile, zero = self._at_zero(j)
+            limits[place] = profile.interval(drop, float(steps[j]), zero)
             if top.held[j] and not model.bounded[j]:  # at infinity: zero alone can be left out
                 out = zero.fall**2 > 2.0 * drop
                 for side, end in enumerate((-np.inf, np.inf)):
@@ -1176,11 +1164,12 @@ class RegressionResults(Coefficients):
     @cached_property
     def law(self) -> FittedLaw:
         """The law of the true answers, by the estimated parameters."""
-        model, whole, p = self.model, self.model.assembled, self.at_estimate.size
-        if self.devices is not None:
+        model, whole, likelihood = self.model, self.model.assembled, self.model.likelihood
+        p = likelihood.size - likelihood.m
+        if self.model.unknown and self.devices is not None:
             channels = tuple(Q[:, Q.any(axis=0)] for Q in self.devices[0])
-            law = ReportLaw(channels, whole.likelihood.group)
-            whole = replace(whole, likelihood=self.at_estimate, law=law)
+            law = ReportLaw(channels, likelihood.group)
+            whole = replace(whole, likelihood=likelihood.known(self.theta[p:]), law=law)
         df = self.df if self.shares is None else float(np.nanmin(self._each_df))
         return FittedLaw(model.data, whole, self.theta[:p], self.covariance_all[:p, :p], df)
 

@@ -7,7 +7,7 @@ expected information of the reports is summed over.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -58,10 +58,8 @@ __all__ = [
     "report_channel",
     "report_groups",
     "response_data",
-    "response_name",
     "row_numbers",
     "row_weights",
-    "same_labels",
     "sandwich_meat",
     "whole_weights",
 ]
@@ -150,19 +148,28 @@ def response_data(
 ) -> RegressionData:
     """The data of a regression of reports on covariates, from what a caller passed."""
     groups = report_groups(reports)
-    labels = same_labels(groups, candidates)
+    first = groups[0].mechanism
+    labels: pd.Index[Any] = first.labels(candidates)
+    for group in groups[1:]:
+        if not group.mechanism.labels(candidates).equals(labels):
+            raise MechanismMismatch(
+                f"{group.mechanism} and {first} have different categories: groups of one "
+                "regression need the same labels in the same order"
+            )
     k = len(labels)
     if k != 2 and model not in ("multinomial", "ordered", "linear"):
         remedy = (
             f"have {k} categories, and a {model} model is for two: use PrivatizedMNLogit or "
             "PrivatizedOrderedModel, or join categories with ldpstats.Lumped"
         )
-        raise InvalidArgument("reports", str(groups[0].mechanism), remedy)
+        raise InvalidArgument("reports", str(first), remedy)
     if k < 2 and model != "linear":
         raise InvalidArgument("reports", labels.tolist(), "must have two categories at least")
     n, n_missing = sum(map(len, groups)), sum(group.n_missing for group in groups)
     matrix, names = covariates(X, n, n_missing)
-    name = response_name(groups, names, "answer" if model == "linear" else "y")
+    name = "response"  # or that of the reports, if they are not named as a covariate
+    for own in ("answer" if model == "linear" else "y", *(group.name for group in groups[::-1])):
+        name = own if own and own not in names else name
     if model == "linear":
         plain = plain_numbers(labels) or midpoints(labels) is not None
         pair = scores is None and k == 2 and not plain
@@ -213,27 +220,6 @@ def report_groups(reports: object) -> list[Reports]:
     return groups
 
 
-def same_labels(groups: Sequence[Reports], candidates: Any) -> pd.Index[Any]:
-    """The categories of all groups; MechanismMismatch if they differ."""
-    first = groups[0].mechanism
-    labels: pd.Index[Any] = first.labels(candidates)
-    for group in groups[1:]:
-        if not group.mechanism.labels(candidates).equals(labels):
-            raise MechanismMismatch(
-                f"{group.mechanism} and {first} have different categories: groups of one "
-                "regression need the same labels in the same order"
-            )
-    return labels
-
-
-def response_name(groups: Iterable[Reports], covariates: Sequence[str], default: str) -> str:
-    """The name of the reports, if it is not that of a covariate which they were made from."""
-    for name in [*(group.name for group in groups), default]:
-        if name and name not in covariates:
-            return name
-    return "response"
-
-
 # -- covariates --------------------------------------------------------------------------------
 
 
@@ -242,7 +228,7 @@ def covariates(X: object, n: int, n_missing: int = 0, name: str = "X") -> tuple[
     if isinstance(X, pd.Series):
         X = X.to_frame(X.name if X.name is not None else "x1")
     if isinstance(X, pd.DataFrame):
-        names = [str(label) for label in X.columns]
+        names = list(map(str, X.columns))
         if len(set(names)) < len(names):
             twice = sorted({label for label in names if names.count(label) > 1})
             raise InvalidArgument(name, twice[:_SHOWN], "names columns twice: rename them")
