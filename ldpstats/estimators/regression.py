@@ -85,7 +85,7 @@ _SPREAD = 2.0  # of standardised parameters in random starts
 
 
 class Objective(Protocol):
-    """What is maximised."""
+    """What is maximised: its value, and with gradient and Hessian."""
 
     def value(self, theta: Array) -> float: ...
     def evaluate(self, theta: Array) -> tuple[float, Array, Array]: ...
@@ -112,7 +112,6 @@ def search(
     start: Array,
     units: Array,
     others: Sequence[Array] = (),
-    free: Mask | None = None,
     maxiter: int = 100,
     concave: bool = False,
     smaller: Objective | None = None,
@@ -122,52 +121,49 @@ def search(
     """Maximise from several starts.
 
     `units`, (p, p), make parameters of standardised ones, which have no unit: ``theta = units @
-    z``. `others` are other starts; random ones are added about the first maximum. `free`, (p,),
-    tells which parameters may change, `concave` whether there is one maximum at most. On `smaller`,
-    the objective of some rows, other starts are tried where rows are many; they are not tried if
-    the standard error of every standardised parameter is below `enough`.
+    z``. `others` are other starts; random ones are added about the first maximum. `concave` tells
+    whether there is one maximum at most. On `smaller`, the objective of some rows, other starts are
+    tried where rows are many; they are not tried if the standard error of every standardised
+    parameter is below `enough`.
     """
-    free = np.ones(start.shape, dtype=bool) if free is None else free
 
     def far(theta: Array) -> bool:
         return _size(theta, units) > _FAR
 
     def about(target: Objective, starts: Sequence[Array]) -> list[Maximum]:
         """About the maxima that starts lead to, of those at which the likelihood is not zero."""
-        how = free, min(maxiter, _TRIED), _ABOUT, far, units
+        how = None, min(maxiter, _TRIED), _ABOUT, far, units
         return [ascend(target, one, *how) for one in starts if np.isfinite(target.value(one))]
 
-    best = ascend(objective, start, free, maxiter, 0.0, far, units)
+    best = ascend(objective, start, None, maxiter, 0.0, far, units)
     if concave:
         best = _with_penalty_bend(objective, best)
-        return Found(best, 1, flat_direction(objective, best, units, free))
-    error = _largest_error(best, units, free) if best.converged else np.inf
+        return Found(best, 1, flat_direction(objective, best, units))
+    error = _largest_error(best, units) if best.converged else np.inf
     if error < enough:
         return Found(_with_penalty_bend(objective, best), 1, None)
     # about the first maximum, or about the first start if that is far out
     centre = best.theta if _size(best.theta, units) < _SUSPECT else start
-    tried = [*others, *_random_starts(centre, _SPREAD, n_random, start, units, free)]
+    tried = [*others, *_random_starts(centre, _SPREAD, n_random, units)]
     if n_random and error > _VAGUE:
         # covariates nearly determine the outcome there, as at maxima of little information
-        tried += _random_starts(
-            start, _STEEP, _MORE + 2 * int(free.sum()), start, units, free, 2025
-        )
+        tried += _random_starts(start, _STEEP, _MORE + 2 * start.size, units, 2025)
     if smaller is None:
         met = [best, *about(objective, tried)]
     else:  # what other starts lead to on some rows is climbed on with all
-        own = ascend(smaller, best.theta, free, maxiter, 0.0, far, units)
-        others = _distinct([own, *about(smaller, tried)], free)[1:]
-        met = [best, *about(objective, [one.theta for one in others])]
-    distinct = [one for one in _distinct(met, free) if one.converged]
+        own = ascend(smaller, best.theta, None, maxiter, 0.0, far, units)
+        elsewhere = _distinct([own, *about(smaller, tried)])[1:]
+        met = [best, *about(objective, [one.theta for one in elsewhere])]
+    distinct = [one for one in _distinct(met) if one.converged]
     top = max(met, key=attrgetter("value"))
     same = [one for one in distinct if one.value >= top.value - _SAME_VALUE]
     top = same[0] if same else top
     if top is not best and abs(top.value - best.value) > _SAME_VALUE:
-        top = ascend(objective, top.theta, free, maxiter, 0.0, far, units)
+        top = ascend(objective, top.theta, None, maxiter, 0.0, far, units)
     elif best.converged:
         top = best
     top = _with_penalty_bend(objective, top)
-    return Found(top, max(1, len(distinct)), flat_direction(objective, top, units, free))
+    return Found(top, max(1, len(distinct)), flat_direction(objective, top, units))
 
 
 def ascend(
@@ -187,7 +183,7 @@ def ascend(
         steps = (_PLAIN if n_iter == 0 else _BENT) if has_penalty else maxiter
         steps = min(steps, maxiter - n_iter)
         how = free, steps, tolerance, stop, units, bounded
-        met = maximise(now.evaluate, now.value, theta, *how)
+        met = maximise(now, theta, *how)
         theta, n_iter = met.theta, n_iter + met.n_iter
         if met.converged or n_iter >= maxiter or (stop is not None and stop(theta)):
             return replace(met, n_iter=n_iter)
@@ -203,12 +199,11 @@ def _with_penalty_bend(target: Objective, met: Maximum) -> Maximum:
     return replace(met, hessian=target.bent_at(met.theta).evaluate(met.theta)[2])
 
 
-def _largest_error(best: Maximum, units: Array, free: Mask) -> float:
+def _largest_error(best: Maximum, units: Array) -> float:
     """The largest standard error of a standardised parameter; infinite if it is far out."""
     if _size(best.theta, units) >= _SUSPECT:
         return float("inf")
-    own = units[np.ix_(free, free)]
-    size, axes = np.linalg.eigh(-own.T @ best.hessian[np.ix_(free, free)] @ own)
+    size, axes = np.linalg.eigh(-units.T @ best.hessian @ units)
     if not size.size or size[0] <= 0.0:
         return float("inf")
     return float(np.sqrt(((axes**2) / size).sum(axis=1).max()))
@@ -220,26 +215,20 @@ def _size(theta: Array, units: Array) -> float:
 
 
 def _random_starts(
-    about: Array,
-    spread: float,
-    count: int,
-    start: Array,
-    units: Array,
-    free: Mask,
-    seed: int = 2024,
+    about: Array, spread: float, count: int, units: Array, seed: int = 2024
 ) -> list[Array]:
     """Random starts, the same in every call; `spread` is that of their standardised parameters."""
-    moves = (np.random.default_rng(seed).normal(size=(count, len(start))) * spread) @ units.T
-    return list(np.where(free, about + moves, start))
+    moves = (np.random.default_rng(seed).normal(size=(count, len(about))) * spread) @ units.T
+    return list(about + moves)
 
 
-def _distinct(met: Sequence[Maximum], free: Mask) -> list[Maximum]:
+def _distinct(met: Sequence[Maximum]) -> list[Maximum]:
     """One of each maximum, the highest first."""
     kept: list[Maximum] = []
     for one in sorted(met, key=attrgetter("value"), reverse=True):
         for other in kept:
-            off = (one.theta - other.theta)[free]
-            distance = float(off @ (-other.hessian[np.ix_(free, free)]) @ off)
+            off = one.theta - other.theta
+            distance = float(off @ -other.hessian @ off)
             if abs(one.value - other.value) < _SAME_VALUE and distance < _SAME_PLACE**2:
                 break
         else:
@@ -337,18 +326,16 @@ def _em_step(likelihood: RegressionLikelihood, theta: Array) -> Array:
         answers = joint / joint.sum(axis=2, keepdims=True)
     how = likelihood.outcome, likelihood.designs, posterior, answers, likelihood.weights
     whole = CompletedLikelihood(*how)
-    beta = maximise(whole.evaluate, whole.value, theta[:m]).theta
+    beta = maximise(whole, theta[:m]).theta
     if likelihood.marginal is None:
         return beta
     every = Multinomial(len(likelihood.designs)), (likelihood.marginal,)
     law = CompletedLikelihood(*every, np.ones((n, 1)), posterior, likelihood.weights)
-    return np.append(beta, maximise(law.evaluate, law.value, theta[m:]).theta)
+    return np.append(beta, maximise(law, theta[m:]).theta)
 
 
 # -- Newton's method for smooth functions that need not be concave --------------------------------
 
-
-Evaluate = Callable[[Array], tuple[float, Array, Array]]
 
 _FLOOR = 1e-7  # of the scaled curvature: flatter directions are taken to be of this curvature
 _LONGEST = 20.0  # times what parameters are, and one more, that a step may be long
@@ -377,8 +364,7 @@ class Maximum:
 
 
 def maximise(
-    evaluate: Evaluate,
-    value: Callable[[Array], float],
+    objective: Objective,
     start: Array,
     free: Mask | None = None,
     maxiter: int = 100,
@@ -390,9 +376,9 @@ def maximise(
     """Maximise a function by damped Newton steps.
 
     Directions in which the function is convex or flat are climbed by the gradient: their curvature
-    is taken by its absolute value. `evaluate` gives value, gradient and Hessian, `value` the value
-    alone. `free`, (p,), tells which parameters may change. A Newton decrement of `tolerance`, twice
-    the gain that is left, is small enough; by default what rounding leaves. `stop` ends the
+    is taken by its absolute value. `free`, (p,), tells which parameters may change. A Newton
+    decrement of `tolerance`, twice the gain that is left, is small enough; by default what rounding
+    leaves. `stop` ends the
     iteration early where it is true of theta. `units` make parameters of standardised ones, ``theta
     = units @ z``: in these the curvature of a covariate is told from rounding whose mean is very
     many of its standard deviations. Parameters that are `bounded` stay in [0, 1]: a step ends at
@@ -402,7 +388,7 @@ def maximise(
     free = np.ones(theta.shape, dtype=bool) if free is None else free
     bounded = np.zeros(theta.shape, dtype=bool) if bounded is None else bounded & free
     held = ~free | (bounded & ((theta <= 0.0) | (theta >= 1.0)))
-    there, score, hessian = evaluate(theta)
+    there, score, hessian = objective.evaluate(theta)
     decrement, n_iter, settled = np.inf, 0, False
     while n_iter < maxiter:
         n_iter += 1
@@ -425,7 +411,7 @@ def maximise(
         for _ in range(_HALVINGS):
             tried, met = theta + length * step, room <= length
             tried[met] = step[met] > 0.0
-            at = value(tried)
+            at = objective.value(tried)
             if at >= there + _ENOUGH * length * decrement or (
                 decrement < 1e-9 * (1.0 + abs(there)) and at >= there - 1e-13 * (1.0 + abs(there))
             ):
@@ -436,7 +422,7 @@ def maximise(
             settled = decrement <= 1e-10 * (1.0 + abs(there))
             break
         theta, held = tried, held | met
-        there, score, hessian = evaluate(theta)
+        there, score, hessian = objective.evaluate(theta)
         if stop is not None and stop(theta):
             break
     return Maximum(theta, there, score, hessian, float(decrement), settled, n_iter, held)
@@ -452,8 +438,7 @@ def search_bounded(
     for theta in (np.full(m, 0.1), *np.array(each).T):
         first = np.append(start[:-m], theta)
         if np.isfinite(likelihood.value(first)):
-            how = likelihood.evaluate, likelihood.value, first, None, 200, 0.0, None, units
-            met.append(maximise(*how, bounded))
+            met.append(maximise(likelihood, first, None, 200, 0.0, None, units, bounded))
     best = max(met, key=lambda one: one.value)
     rivals = [
         one
@@ -650,7 +635,7 @@ class Corrected:
 
 
 def corrected(
-    designs: Sequence[Any],
+    designs: Sequence[Array],
     phi: Array,
     response: Array,
     outcome: Outcome,
@@ -660,11 +645,11 @@ def corrected(
 ) -> Corrected:
     """Solve the corrected score equations.
 
-    `designs` are Predictors, or arrays (n, p), of the outcome in each of C configurations of the
-    private predictors; `phi`, (n, C), unbiased indicators of these: products of those of single
+    `designs`, (n, p) each, are those of the outcome in each of C configurations of the private
+    predictors; `phi`, (n, C), unbiased indicators of these: products of those of single
     predictors that were randomised independently. `response` are numbers, (n,), or indicators of
     the categories, (n, k); those of a private response are unbiased ones. The `offset`, (n,), is
-    added to the linear predictors, where `designs` are arrays. Further `starts` tell how many roots
+    added to the linear predictors. Further `starts` tell how many roots
     there are. `NotIdentified` if the score has no root at which its derivative is negative
     definite, as happens in small samples and for small epsilon.
 
@@ -680,10 +665,7 @@ def corrected(
     >>> corrected(designs, phi, y, Normal()).theta.round(1).tolist()
     [1.0, 2.0]
     """
-    made = tuple(
-        one if isinstance(one, Predictors) else predictors_of(outcome, one, offset)
-        for one in designs
-    )
+    made = tuple(predictors_of(outcome, X, offset) for X in designs)
     w = np.ones(len(phi)) if weights is None else weights
     if isinstance(outcome, Normal):
         return _corrected_least_squares(made, phi, response, w)

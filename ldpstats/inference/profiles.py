@@ -259,8 +259,8 @@ class Profile:
             first[inside] = np.clip(first[inside], _INSIDE, 1.0 - _INSIDE)
             if not np.isfinite(self.objective.value(first)):
                 continue
-            how = self.objective.evaluate, self.objective.value, first, self.free
-            end = maximise(*how, tolerance=tolerance, units=self.units, bounded=self.bounded)
+            how = self.free, 100, tolerance, None, self.units, self.bounded
+            end = maximise(self.objective, first, *how)
             if (lost := 2.0 * (self.top.value - end.value)) < fall:
                 best, fall = end.theta, lost
         return Probed(value, float(np.sqrt(max(0.0, fall))), best)

@@ -567,7 +567,7 @@ def alike(columns: Sequence[Array]) -> tuple[Codes, Codes] | None:
 
 def _kinds(columns: Sequence[Array], some: Any = slice(None)) -> Codes:
     """The number of the kind of each row, (n,), or of some."""
-    kind = np.zeros(len(columns[0]), dtype=np.int64)[some]
+    kind: Codes = np.zeros(len(columns[0]), dtype=np.int64)[some]
     for column in columns:
         for one in np.asarray(column)[some].reshape(len(kind), -1).T:
             code, values = pd.factorize(one)
@@ -664,7 +664,7 @@ class ExpectedInformation:
             S = design.quadratic(theta, inverse)
             by_eta = np.zeros(eta.shape)  # of tr(S J), S held fixed
             if law is not None and Q is not None:
-                by_eta = self._row_slope(eta, Q, *law, S)
+                by_eta = self._row_slope(eta, Q, law[0], law[1], S)
             elif isinstance(self.outcome, Poisson):
                 by_eta[:, 0] = np.exp(eta[:, 0]) * S[:, 0, 0]
             elif isinstance(self.outcome, Normal):

@@ -8,45 +8,40 @@ the covariance of phi given the answer; residual variances less this are those o
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import boolean, one_of
-from ldpstats.errors import IncompleteListWarning, NotAvailable
+from ldpstats.errors import NotAvailable
 from ldpstats.estimators.regression import COVARIANCES, LeastSquares, least_squares
 from ldpstats.inference.regression import InformationShares, cluster_sandwich
-from ldpstats.likelihood.predictors import unbiased_indicators
 from ldpstats.models.regression.fitted import FittedLaw
 from ldpstats.models.regression.hypotheses import Degrees, wald_contrast
 from ldpstats.models.regression.model import PrivatizedRegression
 from ldpstats.models.regression.results import Coefficients
 from ldpstats.models.regression.structure import (
     Assembled,
-    RegressionData,
     assemble,
     cluster_options,
     response_data,
 )
-from ldpstats.reports.single import Reports
 
 if TYPE_CHECKING:
     from statsmodels.stats.contrast import ContrastResults
 
-__all__ = ["PrivatizedOLS", "PrivatizedOLSResults", "pseudo_response"]
+__all__ = ["PrivatizedOLS", "PrivatizedOLSResults"]
 
 
 Array = npt.NDArray[Any]
 
 FEW_RESPONDENTS = 30.0  # degrees of freedom below which HC2 alone may miss a variance
 _NO_RESIDUALS = 1e-20  # of the sum of squares, which is rounding
-_CERTAIN = 3.09  # standard errors of the share of other answers that has p < .001
 
 
 class PrivatizedOLS(PrivatizedRegression):
@@ -72,12 +67,10 @@ class PrivatizedOLS(PrivatizedRegression):
         two categories without numbers have 0 and 1: a linear probability of the second.
     offset : array, shape (n,), optional
         Is subtracted from the pseudo-response.
-    freq_weights : array of whole numbers, shape (n,), optional
-        How many respondents, alike in covariates and report, a row stands for.
+    freq_weights, candidates
+        As for `PrivatizedLogit`.
     weights : array, shape (n,), optional
         Survey weights, which make covariances robust.
-    candidates : sequence of str, optional
-        The answers, for mechanisms with an open alphabet only; they are taken to be all answers.
 
     Raises
     ------
@@ -115,19 +108,6 @@ class PrivatizedOLS(PrivatizedRegression):
     ) -> None:
         how = offset, freq_weights, weights, candidates, scores
         super().__init__(response_data("linear", reports, X, *how))
-        self._decode()
-
-    @classmethod
-    def of(cls, data: RegressionData) -> Self:
-        model = super().of(data)
-        model._decode()
-        return model
-
-    def _decode(self) -> None:
-        data, weights = self.data, np.prod(self._weights, axis=0)
-        assert data.scores is not None
-        candidates = data.candidates.get(data.response_name)
-        self.response = pseudo_response(data.response, data.scores, weights, candidates)
 
     @property
     def endog(self) -> Array:
@@ -268,46 +248,6 @@ class PrivatizedOLS(PrivatizedRegression):
             n_clusters=n_clusters,
             use_t=boolean("use_t", use_t),
         )
-
-
-# -- scores of the answers, each estimated without bias from its report ------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class PseudoResponse:
-    """Unbiased scores of the answers, (n,), and the weighted sum of what noise adds to variances.
-
-    `is_open` says that other answers than those listed are possible; the listed are taken to be
-    all.
-    """
-
-    values: Array
-    noise: float
-    is_open: bool
-
-
-def pseudo_response(
-    groups: list[Reports], scores: Array, weights: Array, candidates: Any
-) -> PseudoResponse:
-    """The scores, (k,), of decoded reports; `weights` of all rows, (n,)."""
-    values, noise, start, is_open = np.zeros(len(weights)), 0.0, 0, False
-    for group in groups:
-        end = start + len(group)
-        weighed = weights[start:end]
-        if weighed.any():  # others count nowhere
-            decoded = unbiased_indicators(group, weighed, candidates)
-            values[start:end] = (decoded.phi @ scores)[decoded.place]
-            noise += float(scores @ decoded.noise @ scores)
-            is_open = is_open or decoded.is_open
-            if decoded.unlisted > _CERTAIN:
-                warnings.warn(
-                    "candidates: the reports indicate that other answers exist, and the scores of "
-                    "these are wrong: list more candidates",
-                    IncompleteListWarning,
-                    4,
-                )
-        start = end
-    return PseudoResponse(values, noise, is_open)
 
 
 # -- results -----------------------------------------------------------------------------------

@@ -73,8 +73,9 @@ from ldpstats.models.regression.structure import (
     RegressionData,
     assemble,
     cluster_options,
-    covariates,
     has_listed_reports,
+    new_covariates,
+    pseudo_response,
     refuse_aliased,
     report_channel,
     response_data,
@@ -149,6 +150,13 @@ class RegressionModel:
                     "categories, so that reports do not determine their frequencies: join "
                     "categories, or ask with another mechanism"
                 )
+
+        if data.is_private and data.scores is not None:
+            # scores of the answers, which least squares take for the response
+            weights = np.ones(data.n) if data.counts is None else data.counts
+            weights = weights if data.weights is None else data.weights
+            candidates = data.candidates.get(data.response_name)
+            self.response = pseudo_response(data.response, data.scores, weights, candidates)
 
     @classmethod
     def of(cls, data: RegressionData) -> Self:
@@ -425,7 +433,7 @@ class PrivatizedRegression(RegressionModel):
                 "information: it is known for private or public categorical responses with public "
                 "predictors; simulate for others"
             )
-        m, p = self.n_shown, len(data.names)
+        m = self.n_shown
         remedy = f"must be {m} finite numbers, the coefficients in the order of cov_params()"
         values = params.T if isinstance(params, pd.DataFrame) else params
         theta = numbers("params", values, remedy).ravel()
@@ -434,17 +442,9 @@ class PrivatizedRegression(RegressionModel):
         expected = self.assembled.expected()
         if exog is None:
             return expected.matrix(theta)
-        if isinstance(exog, pd.DataFrame) and set(exog.columns) >= set(data.names):
-            exog = exog[list(data.names)]
-        try:
-            n = len(exog)
-        except Exception:  # a number, or somebody else's object
-            remedy = f"must be a table or array of {p} columns, {', '.join(data.names)}"
-            raise InvalidArgument("exog", exog, remedy) from None
-        X, _ = covariates(exog, n, name="exog")
-        if X.shape[1] != p:
-            remedy = f"must have the {p} columns {', '.join(data.names)}"
-            raise InvalidArgument("exog", f"{X.shape[1]} columns", remedy)
+        X, _ = new_covariates(data, "exog", exog)
+        if np.isnan(X).any():
+            raise InvalidArgument("exog", float("nan"), "must be finite numbers")
         law = expected.law
         assert law is not None
         if len(law.channels) > 1:
@@ -967,12 +967,8 @@ class PrivatizedMNLogit(PrivatizedRegression):
     X : DataFrame or array, shape (n, p)
     offset : array-like, shape (n,), optional
         Added to the predictors of all categories but the reference.
-    freq_weights : array-like, shape (n,), optional
-        How many respondents each row stands for.
-    weights : array-like, shape (n,), optional
-        Sampling weights.
-    candidates : sequence of str, optional
-        The possible answers, for mechanisms over an open alphabet.
+    freq_weights, weights, candidates
+        As for `PrivatizedLogit`.
 
     Raises
     ------
@@ -1005,9 +1001,8 @@ class PrivatizedMNLogit(PrivatizedRegression):
         weights: Any = None,
         candidates: Any = None,
     ) -> None:
-        super().__init__(
-            response_data("multinomial", reports, X, offset, freq_weights, weights, candidates)
-        )
+        how = reports, X, offset, freq_weights, weights, candidates
+        super().__init__(response_data("multinomial", *how))
 
 
 class PrivatizedOrderedModel(PrivatizedRegression):
@@ -1025,12 +1020,8 @@ class PrivatizedOrderedModel(PrivatizedRegression):
     X : DataFrame or array, shape (n, p)
     offset : array-like, shape (n,), optional
         Added to the slopes' part of the predictor.
-    freq_weights : array-like, shape (n,), optional
-        How many respondents each row stands for.
-    weights : array-like, shape (n,), optional
-        Sampling weights.
-    candidates : sequence of str, optional
-        The possible answers, for mechanisms over an open alphabet.
+    freq_weights, weights, candidates
+        As for `PrivatizedLogit`.
 
     Raises
     ------
@@ -1065,9 +1056,8 @@ class PrivatizedOrderedModel(PrivatizedRegression):
         weights: Any = None,
         candidates: Any = None,
     ) -> None:
-        super().__init__(
-            response_data("ordered", reports, X, offset, freq_weights, weights, candidates)
-        )
+        how = reports, X, offset, freq_weights, weights, candidates
+        super().__init__(response_data("ordered", *how))
 
 
 class PrivatePredictors(PrivatizedRegression):
