@@ -24,10 +24,10 @@ matrix that has a one at (x, x) alone, is ``C_x kron C_y + E_x kron C_y + C_x kr
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -35,7 +35,7 @@ import numpy.typing as npt
 from ldpstats.errors import NotAvailable, NotIdentified
 from ldpstats.likelihood.covariance import Covariance, block_diagonal
 from ldpstats.likelihood.hashed import CohortMoments
-from ldpstats.likelihood.joint_rows import JointRows
+from ldpstats.likelihood.joint_rows import JointRows, combinations_of
 from ldpstats.likelihood.moments import Equations, Moments, OwnCounts
 from ldpstats.likelihood.rows import DenseRows
 from ldpstats.likelihood.tallies import (
@@ -52,18 +52,18 @@ __all__ = [
     "Alphabet",
     "CohortDecoding",
     "Decoding",
-    "FeatureMap",
     "JointMoments",
     "LinearDecoding",
-    "Listing",
     "Stratum",
     "Unit",
+    "apply_along",
     "decode",
     "distinct_reports",
     "each_once",
     "indicators",
     "joined",
     "linear_features",
+    "linear_response",
     "pair_noise",
     "pair_table",
     "pool",
@@ -139,9 +139,7 @@ class JointMoments(Moments):
         """
         if len(self.strata) > 1 or not self.complete:
             return self.plug_in()
-        stratum = self.unbiased
-        mean = stratum.rows.adjoint(stratum.first) / self.nobs
-        square = stratum.rows.adjoints(stratum.second)[1] / self.nobs
+        mean, square = self._observed
         variances = square - mean**2
         least = _ROUNDING * square
         return project_simplex(self.estimate()[0], np.where(variances > least, variances, 0.0))
@@ -173,24 +171,22 @@ class JointMoments(Moments):
         """Covariance of the estimate.
 
         Where all combinations of reports can be listed it is that at p, by default at the law of
-        `Listing.plug_in`; where those of each variable can, that at p, by default at `plug_in`;
+        `Stratum.report_law`; where those of each variable can, that at p, by default `in_errors`;
         else the spread of the products of features as observed, whatever p is.
         """
-        if all(s.listing is None and s.alphabets is not None for s in self.strata):
+        if all(s.listed is None and s.alphabets is not None for s in self.strata):
             at = self.in_errors if p is None else p
             expected = np.sum([s.expected_spread(at) for s in self.strata], axis=0)
             return without_rounding(self._sandwich(expected), 1.0 / self.nobs)
         spreads = []
         for stratum in self.strata:
-            listing = stratum.listing
-            if listing is None:
+            if stratum.listed is None:
                 mean = stratum.sums / stratum.nobs
-                squares = stratum.observed_squares
-                spreads.append(squares - stratum.nobs * np.outer(mean, mean))
+                spreads.append(stratum.observed_squares - stratum.nobs * np.outer(mean, mean))
                 continue
-            law = listing.plug_in(self.plug_in()) if p is None else listing.channel.mix(p)
-            mean = listing.features.adjoint(law)
-            spreads.append(stratum.nobs * (listing.features.gram(law) - np.outer(mean, mean)))
+            law = stratum.report_law(self.plug_in()) if p is None else stratum.listed[0].mix(p)
+            mean, gram = stratum.products.adjoint(law), stratum.products.gram(law)
+            spreads.append(stratum.nobs * (gram - np.outer(mean, mean)))
         spread = np.sum(spreads, axis=0)
         squares = np.sum([stratum.observed_squares for stratum in self.strata], axis=0)
         return without_rounding(self._sandwich(spread), np.diagonal(self._sandwich(squares)))
@@ -199,30 +195,36 @@ class JointMoments(Moments):
     def factored(self) -> Covariance | None:
         """The covariance of very many cells of two variables, diagonal plus low rank.
 
-        Of labels at the law of `Listing.plug_in`, else at `in_errors`; None where features are not
-        simple, or respondents fall into strata.
+        Of labels at the law of `Stratum.report_law`, else at `in_errors`; None where features are
+        not simple, or respondents fall into strata.
         """
         stratum = self.strata[0]
-        if len(self.strata) > 1 or stratum.units is None or len(stratum.units) != 2:
+        if len(self.strata) > 1 or len(self.names) != 2 or stratum.units is None:
             return None
-        one, other = stratum.units
-        if stratum.listing is None:
-            return product_covariance(one, other, self.in_errors.reshape(self.sizes), self.nobs)
-        law = stratum.listing.plug_in(self.plug_in()).reshape(self.sizes)
-        return product_covariance(one.reported(), other.reported(), law, self.nobs)
+        if (units := stratum.units(stratum.loads)) is None:
+            return None
+        law = self.in_errors
+        if stratum.listed is not None:
+            law, units = stratum.report_law(self.plug_in()), tuple(u.reported() for u in units)
+        return product_covariance(*units, law.reshape(self.sizes), self.nobs)
 
     def variances(self) -> Array:
         """Variances of the estimate, shape (k,), without their covariances; one stratum."""
         if len(self.strata) > 1:
             raise NotAvailable("variances alone are of one stratum: use fewer cells, or groups")
-        stratum, listing = self.unbiased, self.strata[0].listing
-        if stratum.listing is not None and listing is not None:
-            law = listing.plug_in(self.plug_in())
-            mean, square = stratum.listing.features.adjoints(law)
+        stratum = self.unbiased
+        if stratum.listed is not None:
+            mean, square = stratum.products.adjoints(stratum.report_law(self.plug_in()))
         else:
-            mean = stratum.rows.adjoint(stratum.first) / self.nobs
-            square = stratum.rows.adjoints(stratum.second)[1] / self.nobs
+            mean, square = self._observed
         return np.asarray(np.maximum(square - mean**2, 0.0) / self.nobs)
+
+    @property
+    def _observed(self) -> tuple[Array, Array]:
+        """Mean unbiased features of the respondents, and mean squares; one stratum."""
+        stratum = self.unbiased
+        mean = stratum.rows.adjoint(stratum.first) / self.nobs
+        return mean, stratum.rows.adjoints(stratum.second)[1] / self.nobs
 
     def _sandwich(self, spread: Array) -> Array:
         half = self.solve(spread)
@@ -249,39 +251,11 @@ _ALONE = 1e-9  # share of all other cells below which it is rounding
 _MOST_LISTED = 1 << 22  # combinations of reports times cells, over several strata, to list
 
 
-@dataclass(frozen=True, eq=False)
-class Listing:
-    """All combinations of reports of one stratum, a row each: their products of features, their
-    probabilities given the true cells, and how often each was `seen`, (u,).
-    """
-
-    features: JointRows
-    channel: JointRows
-    seen: Array
-
-    def plug_in(self, p: Array) -> Array:
-        """The law of the reports for a variance: as seen, and where reports are rare that at p.
-
-        The projection p of a noisy estimate takes from large cells what it gives to empty ones; the
-        law that was seen makes rare reports look certain, where they happen to be rarer.
-        """
-        share = self.seen / self.seen.sum()
-        rare = self.seen < _RARE
-        law = np.where(rare, np.maximum(share, self.channel.mix(p)), share)
-        return np.asarray(law / law.sum())
-
-
-@dataclass(frozen=True, eq=False)
-class Alphabet:
-    """All reports of one variable, a row each: features (l, f), and channel given x (l, k)."""
+class Alphabet(NamedTuple):
+    """All reports of one variable, a row each: features (l, f), and the channel, (k, l)."""
 
     features: Array
     channel: Array
-
-    def gram(self) -> Array:
-        """Mean outer products of the features given the true category, shape (f f, k)."""
-        F = self.features
-        return np.concatenate([(F * F[:, [i]]).T @ self.channel for i in range(F.shape[1])])
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,9 +264,10 @@ class Stratum:
 
     `rows`, (u, f), has the products of the features of each combination of reports, up to a factor
     per row; `first` and `second`, (u,), how often each was seen, times that factor, and times its
-    square. `responses` are the R_v, (f_v, k_v). Where all combinations can be listed they are the
-    `listing`, where those of each variable can, the `alphabets`; `units` are the unbiased features
-    of each variable, where they are simple.
+    square. `responses` are the R_v, (f_v, k_v). Where all reports of each variable can be listed
+    they are the `alphabets`; where all their combinations can, `listed` has a row of the channel
+    for each, and how often it was seen. `units` makes the unbiased features of each variable, where
+    they are simple, whose excess over a sum of one is shared out by `loads`.
     """
 
     rows: JointRows
@@ -300,9 +275,27 @@ class Stratum:
     second: Array
     nobs: int
     responses: tuple[Array, ...]
-    listing: Listing | None = None
     alphabets: tuple[Alphabet, ...] | None = None
-    units: tuple[Unit, ...] | None = None
+    listed: tuple[JointRows, Array] | None = None
+    units: Callable[[Mapping[int, Array]], tuple[Unit, ...] | None] | None = None
+    loads: Mapping[int, Array] = field(default_factory=dict)
+
+    @property
+    def products(self) -> JointRows:
+        """Products of the features of all combinations of reports."""
+        return combinations_of([alphabet.features for alphabet in self.alphabets or ()])
+
+    def report_law(self, p: Array) -> Array:
+        """The law of the listed reports for a variance: as seen, where they are rare that at p.
+
+        The projection p of a noisy estimate takes from large cells what it gives to empty ones; the
+        law that was seen makes rare reports look certain, where they happen to be rarer.
+        """
+        assert self.listed is not None
+        channel, seen = self.listed
+        share = seen / seen.sum()
+        law = np.where(seen < _RARE, np.maximum(share, channel.mix(p)), share)
+        return np.asarray(law / law.sum())
 
     @cached_property
     def sums(self) -> Array:
@@ -330,51 +323,42 @@ class Stratum:
 
     def without_excess(self, v: int, load: Array) -> Stratum:
         """With unbiased features of variable v that sum to one: what is too much goes by `load`."""
-        changed = self._changed(
-            v,
-            lambda values: values - np.outer(values.sum(axis=1) - 1.0, load),
-            self.responses[v],
-        )
-        if self.units is None:
-            return changed
-        own = self.units[v]
-        if not np.all(own.rest == 1.0):  # labels lack nothing of a sum of one
-            own = replace(own, load=load)
-        return replace(changed, units=(*self.units[:v], own, *self.units[v + 1 :]))
+
+        def change(values: Array) -> Array:
+            return values - np.outer(values.sum(axis=1) - 1.0, load)
+
+        made = self._changed(v, change, self.responses[v])
+        return replace(made, loads={**self.loads, v: load})
 
     def _changed(self, v: int, change: Callable[[Array], Array], response: Array) -> Stratum:
-        def changed(rows: JointRows) -> JointRows:
-            factors = list(rows.factors)
-            factors[v] = replace(factors[v], W=change(factors[v].W))
-            return JointRows(tuple(factors))
+        def changed(whole: tuple[Any, ...], part: Any) -> tuple[Any, ...]:
+            return (*whole[:v], part, *whole[v + 1 :])
 
-        responses = list(self.responses)
-        responses[v] = response
-        listing = self.listing
-        if listing is not None:
-            listing = replace(listing, features=changed(listing.features))
-        alphabets = self.alphabets
+        factors, alphabets = self.rows.factors, self.alphabets
+        factor = replace(factors[v], W=change(factors[v].W))
         if alphabets is not None:
-            own = replace(alphabets[v], features=change(alphabets[v].features))
-            alphabets = (*alphabets[:v], own, *alphabets[v + 1 :])
+            own = alphabets[v]
+            alphabets = changed(alphabets, Alphabet(change(own.features), own.channel))
         return replace(
             self,
-            rows=changed(self.rows),
-            responses=tuple(responses),
-            listing=listing,
+            rows=JointRows(changed(factors, factor)),
+            responses=changed(self.responses, response),
             alphabets=alphabets,
         )
 
     def expected_spread(self, p: Array) -> Array:
         """Covariance of `sums` if the true cells have law p, from the reports of each variable."""
         assert self.alphabets is not None
-        d, sizes = len(self.alphabets), [a.features.shape[1] for a in self.alphabets]
-        squares = apply_along(p, [alphabet.gram() for alphabet in self.alphabets])
+        squares, means = [], []
+        for F, Q in self.alphabets:  # mean outer products given the true category, (f f, k)
+            squares.append(np.concatenate([Q @ (F * f[:, None]) for f in F.T], axis=1).T)
+            means.append(F.T @ Q.T)
+        sizes = [len(M) for M in means]
+        d, outer = len(sizes), apply_along(p, squares)
         # axes are those of the variables, twice each: to all of the first, then all of the second
-        split = squares.reshape([size for f in sizes for size in (f, f)])
+        split = outer.reshape([size for f in sizes for size in (f, f)])
         order = [*range(0, 2 * d, 2), *range(1, 2 * d, 2)]
-        outer = split.transpose(order).reshape(int(np.prod(sizes)), -1)
-        mean = apply_along(p, [a.features.T @ a.channel for a in self.alphabets])
+        outer, mean = split.transpose(order).reshape(int(np.prod(sizes)), -1), apply_along(p, means)
         return np.asarray(self.nobs * (outer - np.outer(mean, mean)))
 
     def path_moments(
@@ -391,14 +375,13 @@ class Stratum:
         """
         if self.alphabets is None:
             return None
-        features = [alphabet.features for alphabet in self.alphabets]
-        channels = [alphabet.channel for alphabet in self.alphabets]
+        features, channels = zip(*self.alphabets, strict=True)
         if len(solve) < len(features):
-            if np.prod([float(len(Q)) for Q in channels]) * p.size > _MOST_LISTED:
+            if np.prod([float(len(F)) for F in features]) * p.size > _MOST_LISTED:
                 return None
-            features, channels = [reduce(np.kron, features)], [reduce(np.kron, channels)]
-        pairs = list(zip(features, solve, channels, strict=True))
-        maps = [(F @ M.T, Q) for F, M, Q in pairs]
+            features, channels = (reduce(np.kron, features),), (reduce(np.kron, channels),)
+        columns = zip(features, solve, channels, strict=True)
+        maps = [(F @ M.T, Q.T) for F, M, Q in columns]
         own, total = np.empty((3, p.size)), np.empty((3, p.size))
         for r in range(3):
             given = [(G ** (r + 1)).T @ Q for G, Q in maps]
@@ -465,48 +448,40 @@ _CHUNK = 1 << 16  # reports whose bits are unpacked at a time
 _LARGE = 1 << 23  # features from which single precision keeps memory in bounds
 
 
-@dataclass(frozen=True, eq=False)
-class FeatureMap:
-    """Features of the distinct reports of one variable, (u, f), and their `response`.
-
-    That takes the shares of the cohorts, (C,), or None, to the mean given the category, (f, k).
-    """
-
-    values: Array
-    response: Callable[[Array | None], Array]
-
-    def first(self, k: int) -> FeatureMap:
-        """The features of the first k categories, which say nothing of the others."""
-        if self.values.shape[1] == k:
-            return self
-        return FeatureMap(self.values[:, :k], lambda shares: self.response(shares)[:k, :k])
-
-
 def linear_features(
     counts: Counts | Reports, moments: Equations | CohortMoments, rest: bool = False
-) -> FeatureMap:
-    """The linear estimate of each single report, times its precision."""
+) -> Array:
+    """The linear estimate of each single report, times its precision, (u, f).
+
+    With a constant more for the `rest`, which every answer has.
+    """
     if isinstance(moments, CohortMoments):  # one design a cohort, not one for all reports
-        features = _cohort_features(counts, moments)
-        if not rest:
-            return features
-        # a constant more, which every answer has, and a category that has only that
-        values = features.values
-        values = np.column_stack([values, np.ones(len(values), values.dtype)])
+        values = _cohort_features(counts, moments)
+        return np.column_stack([values, np.ones(len(values), values.dtype)]) if rest else values
+    return single_estimates(counts, moments) * _precision(moments)
 
-        def response(shares: Array | None) -> Array:
-            padded = np.pad(features.response(shares), ((0, 1), (0, 1)))
-            padded[-1] = 1.0
-            return padded
 
-        return FeatureMap(values, response)
-    k = moments.k
-    # the precision matters only where groups of mechanisms are averaged
-    precision = float(np.mean(moments.weights)) / moments.nobs
-    if not moments.is_dense:
-        precision *= float(np.mean(np.square(moments.A)))
-    values = single_estimates(counts, moments)
-    return FeatureMap(values * precision, lambda shares: precision * np.eye(k))
+def linear_response(
+    moments: Equations | CohortMoments, shares: Array | None, rest: bool = False
+) -> Array:
+    """Mean `linear_features` given the category, (f, k), for the shares of the cohorts, (C,)."""
+    if not isinstance(moments, CohortMoments):
+        return _precision(moments) * np.eye(moments.k)
+    assert shares is not None
+    source, R = moments.sources[0], np.zeros((moments.k,) * 2)
+    for c in np.flatnonzero(shares).tolist():
+        A = source.design.block(c)
+        R += source.precision * shares[c] * (A.T @ A)
+    if rest:  # a category that has only the constant
+        R = np.pad(R, ((0, 1), (0, 1)))
+        R[-1] = 1.0
+    return R
+
+
+def _precision(moments: Equations) -> float:
+    """Of one report; it matters only where groups of mechanisms are averaged."""
+    slope = 1.0 if moments.is_dense else float(np.mean(np.square(moments.A)))
+    return float(np.mean(moments.weights)) / moments.nobs * slope
 
 
 def single_estimates(counts: Counts | Reports, moments: Equations) -> Array:
@@ -541,7 +516,7 @@ def indicators(counts: Counts | Reports) -> Array:
     return out
 
 
-def _cohort_features(counts: Counts | Reports, moments: CohortMoments) -> FeatureMap:
+def _cohort_features(counts: Counts | Reports, moments: CohortMoments) -> Array:
     """A_c'(t - offset) of each report t, with A_c the equations of its cohort c."""
     source = moments.sources[0]
     design, offset, cohort = source.design, source.offset, counts.cohort
@@ -560,13 +535,7 @@ def _cohort_features(counts: Counts | Reports, moments: CohortMoments) -> Featur
                 values[rows] = bits.astype(np.float64) @ A - level
             else:
                 values[rows] = A[counts.y[rows]] - level
-
-    def response(shares: Array | None) -> Array:
-        assert shares is not None
-        blocks = ((shares[c], design.block(int(c))) for c in np.flatnonzero(shares))
-        return np.asarray(sum(source.precision * share * (A.T @ A) for share, A in blocks))
-
-    return FeatureMap(values, response)
+    return values
 
 
 # -- Covariances of tables of many cells as a diagonal plus a low rank ----------------------------
@@ -596,13 +565,13 @@ class Unit:
         return cls(Q.T, Q.T, Q.T, np.ones(k), np.ones(k), 1.0 / a, load)
 
     @classmethod
-    def of_bits(cls, k: int, p1: float, p0: float) -> Unit:
+    def of_bits(cls, k: int, p1: float, p0: float, load: Array) -> Unit:
         """Of unary bits: e_i is (bit i - p0) / (p1 - p0), and r what their sum lacks of one."""
         square = np.full((k, k), p0 * (1.0 - p0))
         np.fill_diagonal(square, p1 * (1.0 - p0) ** 2 + (1.0 - p1) * p0**2)
         square /= (p1 - p0) ** 2
         rest = square.sum(axis=0) - 1.0
-        return cls(np.eye(k), square, np.eye(k) - square, np.zeros(k), rest, 1.0, np.zeros(k))
+        return cls(np.eye(k), square, np.eye(k) - square, np.zeros(k), rest, 1.0, load)
 
     def reported(self) -> Unit:
         """Of labels, with the reports for the states."""
@@ -995,7 +964,7 @@ def decode(reports: Reports, weights: Array | None = None, candidates: Any = Non
     weighted = replace(moments, sources=(source,))
     p = weighted.estimate()[0]
     mean = source.design.by_cohort(source.precision * source.design.times(p))
-    scores = linear_features(distinct, weighted).values - mean[cohort]
+    scores = linear_features(distinct, weighted) - mean[cohort]
     phi = p + scores @ (weighted.inverse * weights.sum())
     return CohortDecoding(phi, place, distinct, weighted, p)
 

@@ -33,6 +33,7 @@ __all__ = [
     "LabelRows",
     "StackedRows",
     "WithOther",
+    "combinations_of",
 ]
 
 
@@ -274,6 +275,12 @@ class JointRows(Rows):
 
 
 # -- Products of the rows of several variables, and of pairs of their categories ------------------
+
+
+def combinations_of(matrices: Sequence[Array]) -> JointRows:
+    """A row for each combination of the rows of matrices (l_v, k_v), the last varying fastest."""
+    grid = np.indices([len(W) for W in matrices]).reshape(len(matrices), -1)
+    return JointRows(tuple(map(Factor, map(np.ascontiguousarray, matrices), grid)))
 
 
 def khatri_rao(left: Array, right: Array) -> Array:

@@ -193,7 +193,7 @@ class Evidence:
 
     @cached_property
     def scores(self) -> tuple[Scores, ...]:
-        """Scores of all reports at the marginal fits, group by group.
+        """Scores of all reports at the marginal fits, stratum by stratum.
 
         The fits are moved from the boundary where they make a report impossible, since scores
         divide by its probability; any reference would do.
@@ -203,8 +203,11 @@ class Evidence:
             ruled_out = any(group.rules_out(v, p) for group in self.groups)
             weight = 0.5 / self.nobs if ruled_out else 0.0
             interior.append((1.0 - weight) * p + weight / p.size)
-        pairs = zip(self.groups, self._likelihoods, strict=True)
-        return tuple(Scores(group, rows, tuple(interior)) for group, rows in pairs)
+        strata, references = [], tuple(interior)
+        for group, rows in zip(self.groups, self._likelihoods, strict=True):
+            means = tuple([own.mix(p) for own, p in zip(rows, references, strict=True)])
+            strata += [Scores(group, part, rows, references, means) for part in group.slices]
+        return tuple(strata)
 
     @cached_property
     def likelihood(self) -> Likelihood:
@@ -231,7 +234,7 @@ class Evidence:
     @cached_property
     def dual_moments(self) -> JointMoments:
         """Equations for the products of the scores at the marginal fits (see `OneStep`)."""
-        strata = tuple(s for scores in self.scores for s in scores.strata())
+        strata = tuple(scores.stratum() for scores in self.scores)
         return JointMoments(strata, self.names, self.is_complete)
 
 
@@ -364,7 +367,7 @@ def unconstrained(evidence: Evidence, by_name: bool) -> JointMoments:
     """The moments that intervals and effects rest on (see the head), or linear ones `by_name`."""
     bits = any(m.n_bits for group in evidence.groups for m in group.counts.mechanisms)
     if not by_name and bits and evidence.is_exact and not _small_strata(evidence):
-        if all(every is not None for group in evidence.groups for every in group.every_report):
+        if all(Q is not None for group in evidence.groups for Q in group.channels):
             try:
                 if evidence.dual_moments.inverses:
                     return evidence.dual_moments
@@ -490,10 +493,10 @@ def information(evidence: Evidence, p: Array, unconstrained: bool) -> tuple[Cova
     free = np.all([group.uncertain(p) for group in evidence.groups], axis=0)
     J, kind = np.zeros((p.size,) * 2), "expected"
     for group in evidence.groups:
-        if group.listed is None or not evidence.is_complete:
+        if group.listed is None:
             J, kind = evidence.likelihood.information(p), "observed"
             break
-        rows = group.listed[1]
+        rows = group.listed[0]
         law = rows.mix(p)
         J += rows.gram(np.divide(group.nobs, law, out=np.zeros_like(law), where=law > 0.0))
     J = J[np.ix_(free, free)]
@@ -517,7 +520,7 @@ def z_values(departure: Array, se: Array) -> Array:
 def null_covariance(evidence: Evidence, given: int) -> Covariance | None:
     """Covariance if two variables are independent given a third: at p_i.k p_.jk / p_..k."""
     problem = unconstrained(evidence, by_name=True)
-    if any(stratum.listing is None for stratum in problem.strata):
+    if any(stratum.listed is None for stratum in problem.strata):
         return None  # reports that cannot be listed, as of bits
     p = project_simplex(problem.estimate()[0]).reshape(evidence.sizes)
     first, second = (v for v in range(3) if v != given)
