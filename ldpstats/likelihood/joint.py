@@ -35,7 +35,7 @@ import numpy.typing as npt
 from ldpstats.errors import NotAvailable, NotIdentified
 from ldpstats.likelihood.covariance import Covariance, block_diagonal
 from ldpstats.likelihood.hashed import CohortMoments
-from ldpstats.likelihood.joint_rows import JointRows, combinations_of
+from ldpstats.likelihood.joint_rows import JointRows, along, combinations_of
 from ldpstats.likelihood.moments import Equations, Moments, OwnCounts
 from ldpstats.likelihood.rows import DenseRows
 from ldpstats.likelihood.tallies import (
@@ -56,7 +56,6 @@ __all__ = [
     "LinearDecoding",
     "Stratum",
     "Unit",
-    "apply_along",
     "decode",
     "distinct_reports",
     "each_once",
@@ -109,22 +108,14 @@ class JointMoments(Moments):
         """Inverse of the response of each variable alone, or of all at once over several strata."""
         N = self.nobs
         if len(self.strata) == 1:
-            responses = self.strata[0].responses
-            pairs = zip(responses, self.names, strict=True)
-            return tuple(unbiased_map(R, name) for R, name in pairs)
+            return tuple(map(unbiased_map, self.strata[0].responses, self.names))
         total = sum(s.nobs / N * reduce(np.kron, s.responses) for s in self.strata)
         return (unbiased_map(np.asarray(total), f"{' and '.join(self.names)} together"),)
-
-    def solve(self, sums: Array) -> Array:
-        """The P, or columns of several, whose mean products of features are `sums`, (f, ...)."""
-        if len(self.inverses) == 1:
-            return np.asarray(self.inverses[0] @ sums)
-        return apply_along(sums, self.inverses)
 
     def estimate(self) -> tuple[Array, str]:
         total = np.sum([stratum.sums for stratum in self.strata], axis=0) / self.nobs
         strata = "" if len(self.strata) == 1 else f" in {len(self.strata)} strata"
-        return self.solve(total), f"products of unbiased features{strata}, solved exactly"
+        return along(total, self.inverses), f"products of unbiased features{strata}, solved exactly"
 
     def plug_in(self) -> Array:
         p = self.estimate()[0]
@@ -227,8 +218,8 @@ class JointMoments(Moments):
         return mean, stratum.rows.adjoints(stratum.second)[1] / self.nobs
 
     def _sandwich(self, spread: Array) -> Array:
-        half = self.solve(spread)
-        V = self.solve(half.T) / self.nobs**2
+        half = along(spread, self.inverses)
+        V = along(half.T, self.inverses) / self.nobs**2
         return np.asarray((V + V.T) / 2.0)
 
 
@@ -335,7 +326,7 @@ class Stratum:
             return (*whole[:v], part, *whole[v + 1 :])
 
         factors, alphabets = self.rows.factors, self.alphabets
-        factor = replace(factors[v], W=change(factors[v].W))
+        factor = factors[v]._replace(W=change(factors[v].W))
         if alphabets is not None:
             own = alphabets[v]
             alphabets = changed(alphabets, Alphabet(change(own.features), own.channel))
@@ -354,11 +345,11 @@ class Stratum:
             squares.append(np.concatenate([Q @ (F * f[:, None]) for f in F.T], axis=1).T)
             means.append(F.T @ Q.T)
         sizes = [len(M) for M in means]
-        d, outer = len(sizes), apply_along(p, squares)
+        d, outer = len(sizes), along(p, squares)
         # axes are those of the variables, twice each: to all of the first, then all of the second
         split = outer.reshape([size for f in sizes for size in (f, f)])
         order = [*range(0, 2 * d, 2), *range(1, 2 * d, 2)]
-        outer, mean = split.transpose(order).reshape(int(np.prod(sizes)), -1), apply_along(p, means)
+        outer, mean = split.transpose(order).reshape(int(np.prod(sizes)), -1), along(p, means)
         return np.asarray(self.nobs * (outer - np.outer(mean, mean)))
 
     def path_moments(
@@ -386,23 +377,21 @@ class Stratum:
         for r in range(3):
             given = [(G ** (r + 1)).T @ Q for G, Q in maps]
             own[r] = reduce(np.kron, [np.diagonal(M) for M in given])
-            total[r] = apply_along(p, given)
+            total[r] = along(p, given)
         others = 1.0 - p
         alone = others < _ALONE  # nothing is known of where the others would be
         rest = np.empty_like(own)
         for r in range(3):
             rest[r] = (total[r] - p * own[r]) / np.where(alone, 1.0, others)
             if alone.any():
-                even = apply_along(
-                    np.full(p.size, 1.0 / p.size), [(G ** (r + 1)).T @ Q for G, Q in maps]
-                )
+                even = along(np.full(p.size, 1.0 / p.size), [(G ** (r + 1)).T @ Q for G, Q in maps])
                 rest[r, alone] = even[alone]
         rest[1] = np.maximum(rest[1], 0.0)  # below 0 by rounding only
         # the largest product of features of each cell, and its part in the variance at p
         tops = [np.abs(G).argmax(axis=0) for G, _ in maps]
         largest = list(zip(maps, tops, strict=True))
         step = reduce(np.kron, [np.abs(G[top, np.arange(G.shape[1])]) for (G, _), top in largest])
-        seen = apply_along(p, [Q[top] for (_, Q), top in largest])
+        seen = along(p, [Q[top] for (_, Q), top in largest])
         part, variance = step**2 * seen * (1.0 - seen), total[1] - total[0] ** 2
         some = variance > _ROUNDING * step**2
         share = np.clip(np.divide(part, variance, out=np.ones_like(part), where=some), 0.0, 1.0)
@@ -414,15 +403,6 @@ class Stratum:
             of_means = np.einsum("ij,ij->i", rates @ V, rates) / np.maximum(others, _ALONE) ** 2
             doubt = np.where(alone, 0.0, np.clip(of_means, 0.0, most))
         return own, rest, step, share, doubt
-
-
-def apply_along(values: Array, matrices: Sequence[Array]) -> Array:
-    """``(M_1 (x) M_2 (x) ...) values`` for values of shape (prod f_v, ...), without the product."""
-    tail = values.shape[1:]
-    out = values.reshape([M.shape[1] for M in matrices] + [-1])
-    for axis, M in enumerate(matrices):
-        out = np.moveaxis(np.tensordot(M, out, (1, axis)), 0, axis)
-    return out.reshape((-1, *tail))
 
 
 def unbiased_map(response: Array, name: str) -> Array:

@@ -12,11 +12,11 @@ grow with the product of reports and candidates.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from math import prod
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,7 @@ __all__ = [
     "LabelRows",
     "StackedRows",
     "WithOther",
+    "along",
     "combinations_of",
 ]
 
@@ -45,8 +46,7 @@ _QUICK = 4  # multiplications of a large product in the time that one by blocks 
 _TABLE = 1 << 25  # combinations of distinct reports (256 MB) up to which they are tabulated
 
 
-@dataclass(frozen=True, eq=False)
-class Factor:
+class Factor(NamedTuple):
     """One variable's part of joint rows.
 
     `W`, (u_v, k_v), has likelihoods up to a factor per row, whose natural logarithm is `scale`,
@@ -58,46 +58,30 @@ class Factor:
     index: Array | None = None
     scale: Array | None = None
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of joint reports u and of categories k_v."""
-        return (len(self.W) if self.index is None else self.index.size), self.W.shape[1]
-
-    @property
-    def log_scale(self) -> Array:
-        """Natural logarithm, shape (u,), of the factor taken out of each report's row."""
-        if self.scale is None:
-            return np.zeros(self.shape[0])
-        return self.scale if self.index is None else self.scale[self.index]
-
     def rows(self, part: slice) -> Array:
         """The rows of the joint reports in `part`, float64."""
         chosen = part if self.index is None else self.index[part]
         return np.asarray(self.W[chosen], dtype=np.float64)
 
-    def select(self, keep: Array | slice) -> Factor:
-        """The part of the joint reports in `keep`; a slice copies nothing."""
-        if self.index is not None:
-            return replace(self, index=self.index[keep])
-        return Factor(self.W[keep], scale=None if self.scale is None else self.scale[keep])
 
-
-@dataclass(frozen=True, eq=False)
 class JointRows(Rows):
-    """Rows whose entries are products over variables: row i is the Kronecker product of theirs."""
+    """Rows whose entries are products over variables: row i is the Kronecker product of theirs.
 
-    factors: tuple[Factor, ...]
+    `sizes` are the categories k_1, ..., k_d of the variables, `extent` their distinct reports.
+    """
+
     is_structured: ClassVar[bool] = True
     is_joint: ClassVar[bool] = True
+    shape: tuple[int, int] = (0, 0)
 
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """Categories k_1, ..., k_d of the variables."""
-        return tuple(factor.shape[1] for factor in self.factors)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.factors[0].shape[0], prod(self.sizes)
+    def __init__(self, factors: Sequence[Factor]) -> None:
+        self.factors, sizes, extent = tuple(factors), [], []
+        for W, *_ in factors:
+            sizes.append(W.shape[1])
+            extent.append(len(W))
+        W, index, _ = factors[0]
+        self.sizes, self.extent = tuple(sizes), tuple(extent)
+        self.shape = len(W) if index is None else index.size, prod(sizes)
 
     @property
     def is_table(self) -> bool:  # type: ignore[override]
@@ -105,19 +89,30 @@ class JointRows(Rows):
 
     @cached_property
     def log_scale(self) -> Array:
-        return np.asarray(np.sum([factor.log_scale for factor in self.factors], axis=0))
+        total = np.zeros(self.shape[0])
+        for _, index, scale in self.factors:
+            if scale is not None:
+                total += scale if index is None else scale[index]
+        return total
 
     def mix(self, p: Array) -> Array:
+        return self._mixed(p, np.asarray)
+
+    def mix_squares(self, p: Array) -> Array:
+        return self._mixed(p, np.square)
+
+    def _mixed(self, p: Array, power: Callable[[Array], Array]) -> Array:
+        """The product of p and the rows, a power of each entry."""
         if self.is_table:
-            return contract(p.reshape(self.sizes), self._matrices, 1).reshape(-1)[self._table]
+            return along(p, map(power, self._matrices))[self._table]
         out, P = np.empty(self.shape[0]), np.ascontiguousarray(p.reshape(self.sizes[0], -1))
         for part, left, right in self._halves():
-            out[part] = np.einsum("ij,ij->i", left @ P, right)
+            out[part] = np.einsum("ij,ij->i", power(left) @ P, power(right))
         return out
 
     def adjoint(self, v: Array) -> Array:
         if self.is_table:
-            return contract(self._tally(v), self._matrices, 0).reshape(-1)
+            return along(self._tally(v), map(np.transpose, self._matrices))
         total = np.zeros(self._half_sizes)
         for part, left, right in self._halves():
             total += left.T @ (v[part, None] * right)
@@ -126,24 +121,21 @@ class JointRows(Rows):
     def mix_each(self, p: Array) -> Array:
         if not self.is_table:
             return super().mix_each(p)
-        tables: Array = contract(p.reshape(len(p), *self.sizes), self._matrices, 1, 1)
-        return np.asarray(tables.reshape(len(p), -1)[:, self._table])
+        return along(p.T, self._matrices)[self._table].T
 
     def adjoint_each(self, v: Array) -> Array:
         if not self.is_table:
             return super().adjoint_each(v)
-        assert self._table is not None
-        extent = self._extent
-        places = self._table + prod(extent) * np.arange(len(v))[:, None]
-        tables = np.bincount(places.ravel(), v.ravel(), len(v) * prod(extent))
-        tables = tables.reshape(len(v), *extent)
-        return np.asarray(contract(tables, self._matrices, 0, 1).reshape(len(v), -1))
+        size = prod(self.extent)
+        places = self._table + size * np.arange(len(v))[:, None]
+        tables = np.bincount(places.ravel(), v.ravel(), len(v) * size).reshape(len(v), -1)
+        return along(tables.T, map(np.transpose, self._matrices)).T
 
     def adjoints(self, v: Array) -> tuple[Array, Array]:
         if self.is_table:
-            squares = [W * W for W in self._matrices]
-            return self.adjoint(v), contract(self._tally(v), squares, 0).reshape(-1)
-        first, second = np.zeros(self._half_sizes), np.zeros(self._half_sizes)
+            squares = map(np.transpose, map(np.square, self._matrices))
+            return self.adjoint(v), along(self._tally(v), squares)
+        first, second = np.zeros((2, *self._half_sizes))
         for part, left, right in self._halves():
             weighted = v[part, None] * right
             first += left.T @ weighted
@@ -158,10 +150,9 @@ class JointRows(Rows):
         takes a dense product for each pair of the others.
         """
         if self.is_table:
-            W, lengths = self._matrices, [n_pairs(k) for k in self.sizes]
-            growth = [size / len(rows) for size, rows in zip(lengths, W, strict=True)]
+            W, growth = self._matrices, n_pairs(np.array(self.sizes)) / self.extent
             *first, last = order = np.argsort(growth, kind="stable").tolist()  # small tables first
-            table = self._tally(v).transpose(order)
+            table = self._tally(v).reshape(self.extent).transpose(order)
             for axis in first:  # summed along its first axis with `pairs` of W, which are put last
                 total = np.zeros((*table.shape[1:], n_pairs(self.sizes[axis])))
                 step = max(1, _BLOCK // total.shape[-1])
@@ -174,10 +165,10 @@ class JointRows(Rows):
             add_grams(packed.reshape(-1, k, k), table.reshape(len(table), -1), W[last])
             return unpack(packed, self.sizes, order)
         sizes = self._half_sizes
-        lengths = [n_pairs(size) for size in sizes]
-        if sum(lengths) <= _BLOCK // _THIN:
+        lengths = n_pairs(np.array(sizes))
+        if lengths.sum() <= _BLOCK // _THIN:
             total = np.zeros(lengths)
-            for part, left, right in self._halves(sum(lengths)):
+            for part, left, right in self._halves(lengths.sum()):
                 total += pairs(left).T @ (pairs(right) * v[part, None])
             return unpack(total, sizes, (0, 1))
         less, more = np.argsort(sizes, kind="stable").tolist()
@@ -188,11 +179,11 @@ class JointRows(Rows):
 
     def rough_gram(self, v: Array) -> Array:
         sizes = self._half_sizes
-        lengths = [n_pairs(size) for size in sizes]
-        if self.is_table or sum(lengths) > _BLOCK // _THIN:
+        lengths = n_pairs(np.array(sizes))
+        if self.is_table or lengths.sum() > _BLOCK // _THIN:
             return self.gram(v)
         total = np.zeros(lengths)
-        for part, *halves in self._halves(sum(lengths)):
+        for part, *halves in self._halves(lengths.sum()):
             # rows with a largest entry of one stay in the range of float32
             tops = [np.abs(half).max(axis=1, keepdims=True) for half in halves]
             left, right = (
@@ -203,57 +194,47 @@ class JointRows(Rows):
             total += left.T @ (right * weights.astype(np.float32))
         return unpack(total, sizes, (0, 1))
 
-    def mix_squares(self, p: Array) -> Array:
-        if self.is_table:
-            squares = [W * W for W in self._matrices]
-            return contract(p.reshape(self.sizes), squares, 1).reshape(-1)[self._table]
-        out, P = np.empty(self.shape[0]), np.ascontiguousarray(p.reshape(self.sizes[0], -1))
-        for part, left, right in self._halves():
-            out[part] = np.einsum("ij,ij->i", (left * left) @ P, right * right)
-        return out
-
     def take(self, start: int, stop: int) -> Array:
         return reduce(khatri_rao, (factor.rows(slice(start, stop)) for factor in self.factors))
 
     def select(self, keep: Array | slice) -> JointRows:
         """The rows in `keep`, a boolean array of shape (u,) or a slice, which copies nothing."""
-        return JointRows(tuple(factor.select(keep) for factor in self.factors))
+        factors = []
+        for W, index, scale in self.factors:
+            if index is not None:
+                factors.append(Factor(W, index[keep], scale))
+            else:
+                factors.append(Factor(W[keep], None, None if scale is None else scale[keep]))
+        return JointRows(factors)
 
     def margins(self, n: Array) -> list[tuple[Array, Array]]:
         return [
-            (part.W, n if part.index is None else np.bincount(part.index, n, len(part.W)))
-            for part in self.factors
+            (W, n if index is None else np.bincount(index, n, len(W)))
+            for W, index, _ in self.factors
         ]
 
     # ---- through the table of all combinations of the variables' distinct reports
 
     @cached_property
-    def _extent(self) -> list[int]:
-        """Distinct reports of each variable."""
-        return [len(factor.W) for factor in self.factors]
-
-    @cached_property
     def _table(self) -> Array | None:
         """Cell of the table that each joint report is in, (u,); None where blocks are quicker."""
-        indices = [factor.index for factor in self.factors]
-        extent = self._extent
-        if any(index is None for index in indices) or prod(extent) > _TABLE:
+        _, indices, _ = zip(*self.factors, strict=True)
+        if any(index is None for index in indices) or prod(self.extent) > _TABLE:
             return None
         work = 0
         for i, size in enumerate(self.sizes):
-            work += prod(extent[: i + 1]) * size * prod(self.sizes[i + 1 :])
+            work += prod(self.extent[: i + 1]) * size * prod(self.sizes[i + 1 :])
         if work > _QUICK * prod(self.shape):
             return None
-        return np.asarray(np.ravel_multi_index(indices, extent))  # type: ignore[arg-type]
+        return np.asarray(np.ravel_multi_index(indices, self.extent))
 
     @cached_property
     def _matrices(self) -> list[Array]:
         return [np.asarray(factor.W, dtype=np.float64) for factor in self.factors]
 
     def _tally(self, v: Array) -> Array:
-        """The sum of v over the joint reports of each cell of the table, shape (u_1, ..., u_d)."""
-        extent = self._extent
-        return np.bincount(self._table, v, prod(extent)).reshape(extent)  # type: ignore[arg-type]
+        """The sum of v over the joint reports of each cell of the table, (u_1 u_2 ...,)."""
+        return np.bincount(self._table, v, prod(self.extent))  # type: ignore[arg-type]
 
     # ---- from block to block of reports
 
@@ -279,23 +260,21 @@ class JointRows(Rows):
 
 def combinations_of(matrices: Sequence[Array]) -> JointRows:
     """A row for each combination of the rows of matrices (l_v, k_v), the last varying fastest."""
-    grid = np.indices([len(W) for W in matrices]).reshape(len(matrices), -1)
+    grid = np.indices(tuple(map(len, matrices))).reshape(len(matrices), -1)
     return JointRows(tuple(map(Factor, map(np.ascontiguousarray, matrices), grid)))
+
+
+def along(values: Array, matrices: Iterable[Array]) -> Array:
+    """``(M_1 (x) M_2 (x) ...) values`` for values of shape (k_1 k_2 ..., ...)."""
+    tail = values.shape[1:]
+    for M in matrices:  # each takes the first axis and puts its own last
+        values = (M @ values.reshape(M.shape[1], -1)).T
+    return values.reshape(prod(tail), -1).T.reshape(-1, *tail)
 
 
 def khatri_rao(left: Array, right: Array) -> Array:
     """Row by row Kronecker products, shape (b, k_1 k_2)."""
     return (left[:, :, None] * right[:, None, :]).reshape(len(left), left.shape[1] * right.shape[1])
-
-
-def contract(table: Array, matrices: Any, axis: int, first: int = 0) -> Array:
-    """The table summed with the given axis of a matrix along each of its own axes.
-
-    These begin at `first`: 1 for several tables at once, (c, ...).
-    """
-    for W in matrices:  # each takes the first axis and puts its own last: d times restore the order
-        table = np.tensordot(table, W, axes=(first, axis))
-    return table
 
 
 def pairs(rows: Array) -> Array:
@@ -310,7 +289,7 @@ def pairs(rows: Array) -> Array:
     return out.T
 
 
-def n_pairs(k: int) -> int:
+def n_pairs(k: Any) -> Any:
     """Columns of `pairs`."""
     return k * (k + 1) // 2
 
@@ -348,35 +327,22 @@ def unpack(packed: Array, sizes: Sequence[int], order: Sequence[int]) -> Array:
 # -- Rows made of others: of several groups, with an entry of p held fixed, with one category more -
 
 
-@dataclass(frozen=True, eq=False)
 class StackedRows(Rows):
     """The rows of several groups of respondents (mechanisms, cohorts), one after the other."""
 
-    parts: tuple[Rows, ...]
+    shape: tuple[int, int] = (0, 0)
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        return sum(part.shape[0] for part in self.parts), self.parts[0].shape[1]
+    def __init__(self, parts: Sequence[Rows]) -> None:
+        self.parts = tuple(parts)
+        self._ends = np.cumsum([0] + [part.shape[0] for part in parts])
+        self.shape = int(self._ends[-1]), parts[0].shape[1]
+        self.is_structured = any(part.is_structured for part in parts)  # type: ignore[misc]
+        self.is_joint = all(part.is_joint for part in parts)  # type: ignore[misc]
+        self.is_table = all(part.is_table for part in parts)  # type: ignore[misc]
 
     @cached_property
     def log_scale(self) -> Array:
         return np.concatenate([part.log_scale for part in self.parts])
-
-    @property
-    def is_structured(self) -> bool:  # type: ignore[override]
-        return any(part.is_structured for part in self.parts)
-
-    @property
-    def is_joint(self) -> bool:  # type: ignore[override]
-        return all(part.is_joint for part in self.parts)
-
-    @property
-    def is_table(self) -> bool:  # type: ignore[override]
-        return all(part.is_table for part in self.parts)
-
-    @cached_property
-    def _ends(self) -> Array:
-        return np.cumsum([0] + [part.shape[0] for part in self.parts])
 
     def mix(self, p: Array) -> Array:
         return np.concatenate([part.mix(p) for part in self.parts])

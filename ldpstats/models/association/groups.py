@@ -33,12 +33,11 @@ from ldpstats.likelihood.joint import (
     Alphabet,
     Stratum,
     Unit,
-    apply_along,
     each_once,
     linear_features,
     linear_response,
 )
-from ldpstats.likelihood.joint_rows import Factor, JointRows, combinations_of
+from ldpstats.likelihood.joint_rows import Factor, JointRows, along, combinations_of
 from ldpstats.likelihood.rows import DenseRows
 from ldpstats.mechanisms.lumped import lump
 from ldpstats.models.layout import in_turn
@@ -466,8 +465,8 @@ class JointGroup:
         if prod(map(len, Q)) > _MOST_LISTED:
             return np.ones(p.size, dtype=bool)
         p = np.where(p > _ZERO, p, 0.0)
-        proofs = np.where(apply_along(p, Q) > 0.0, 0.0, 1.0)
-        return np.asarray((apply_along(proofs, [own.T for own in Q]) <= 0.0) | (p > 0.0))
+        proofs = np.where(along(p, Q) > 0.0, 0.0, 1.0)
+        return np.asarray((along(proofs, map(np.transpose, Q)) <= 0.0) | (p > 0.0))
 
 
 @dataclass(frozen=True, eq=False)

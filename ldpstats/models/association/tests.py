@@ -382,7 +382,7 @@ def _mutual_test(
     first, *others = [Factor(f.W, each if f.index is None else f.index[each]) for f in factors]
     draws = np.empty(B)
     for i in range(B):
-        drawn = JointRows((first, *(f.select(rng.permutation(N)) for f in others)))
+        drawn = JointRows((first, *(Factor(W, i[rng.permutation(N)]) for W, i, _ in others)))
         draws[i] = statistic(drawn, np.ones(N))
         advance((i + 1) / B)
     return _by_permutations(null, observed, df, draws, method)
