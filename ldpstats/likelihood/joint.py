@@ -27,6 +27,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
+from math import prod
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -87,21 +88,18 @@ class JointMoments(Moments):
 
     strata: tuple[Stratum, ...]
     names: tuple[str, ...]
+    nobs: int
     complete: bool = True
     kind: str = "joint"
 
-    @property
+    @cached_property
     def sizes(self) -> tuple[int, ...]:
         """Categories of each variable."""
-        return tuple(R.shape[1] for R in self.strata[0].responses)
+        return tuple(map(len, self.strata[0].responses))
 
     @property
     def k(self) -> int:
-        return int(np.prod(self.sizes))
-
-    @property
-    def nobs(self) -> int:  # type: ignore[override]
-        return sum(stratum.nobs for stratum in self.strata)
+        return prod(self.sizes)
 
     @cached_property
     def inverses(self) -> tuple[Array, ...]:

@@ -25,8 +25,10 @@ import hashlib
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
+from itertools import chain
 from math import prod
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -44,7 +46,7 @@ from ldpstats.likelihood.covariance import Covariance
 from ldpstats.likelihood.joint import JointMoments, without_rounding
 from ldpstats.likelihood.joint_rows import StackedRows
 from ldpstats.likelihood.problem import Likelihood, Solution
-from ldpstats.likelihood.rows import DenseRows, other_rows
+from ldpstats.likelihood.rows import DenseRows
 from ldpstats.likelihood.tallies import Uncertain, project_simplex, project_subsimplex
 from ldpstats.mechanisms import mechanism_from_dict
 from ldpstats.models.association.groups import JointGroup, Scores, VariableSpec
@@ -98,11 +100,18 @@ class Evidence:
         names: tuple[str, ...],
     ) -> None:
         self.groups, self.specs, self.names = groups, specs, names
-        self.nobs: int = sum([group.nobs for group in groups])
-        self.sizes = tuple([spec.k for spec in specs])
-        self.is_complete = all([spec.complete for spec in specs])  # every answer is in some cell
-        approximate = any([spec.approximate for spec in specs])
-        self.is_exact = self.is_complete and not approximate  # and no "Other" is modelled
+        self.sizes = tuple(map(attrgetter("k"), specs))
+        self.nobs, possible = 0, 0
+        for group in groups:
+            self.nobs += group.nobs
+            possible += prod(group.counts.possible)
+        # a table of few different reports: the tallies, which results carry
+        self.is_table = self.is_stored = possible <= MOST_TALLIES
+        self.is_complete = self.is_exact = True
+        for spec in specs:
+            self.is_complete &= spec.complete  # every answer is in some cell
+            self.is_exact &= spec.is_closed  # and no "Other" is modelled
+            self.is_stored &= spec.candidates is None  # candidates are not written
 
     def __reduce__(self) -> Any:
         """What is copied and stored: the reports, not what was computed from them."""
@@ -121,40 +130,26 @@ class Evidence:
             found.update(np.ascontiguousarray(group.counts.n).tobytes())
         return found.hexdigest()
 
-    @cached_property
-    def is_table(self) -> bool:
-        """Whether it is a table of few different reports: the tallies, which results carry."""
-        return sum([prod(group.counts.possible) for group in self.groups]) <= MOST_TALLIES
-
-    @property
-    def is_stored(self) -> bool:
-        """Whether the tallies can be written and read again: candidates are not."""
-        return self.is_table and all([spec.candidates is None for spec in self.specs])
-
     # -- each variable alone -------------------------------------------------------------------
 
     @cached_property
     def margins(self) -> tuple[FrequencyModel, ...]:
         """The model of each variable alone."""
-        return tuple(
-            FrequencyModel([group.variables[v] for group in self.groups], spec.candidates)
-            for v, spec in enumerate(self.specs)
-        )
+        columns = zip(*map(attrgetter("variables"), self.groups), strict=True)
+        candidates = map(attrgetter("candidates"), self.specs)
+        return tuple(map(FrequencyModel, columns, candidates))
 
     @cached_property
     def _likelihoods(self) -> list[tuple[DenseRows, ...]]:
         """Likelihoods of the distinct reports of each group and variable."""
-        others: list[list[Array | None]] = [[None] * len(self.specs) for _ in self.groups]
+        laws: list[Array | None] = [None] * len(self.specs)
         for v, spec in enumerate(self.specs):
-            if not spec.approximate:
-                continue
-            p = project_subsimplex(self.margins[v].moments().estimate()[0])
-            # noise may leave nothing for Other, whose law is then unknown: about a standard error
-            p *= min(1.0, (1.0 - self.nobs**-0.5) / float(p.sum()))
-            for g, group in enumerate(self.groups):
-                others[g][v] = other_rows(group.variables[v], spec.candidates, p, form=spec.other)
-        pairs = zip(self.groups, others, strict=True)
-        return [group.likelihoods(columns) for group, columns in pairs]
+            if spec.approximate:
+                p = project_subsimplex(self.margins[v].moments().estimate()[0])
+                # noise may leave nothing for Other, whose law is then unknown: about a standard
+                # error
+                laws[v] = p * min(1.0, (1.0 - self.nobs**-0.5) / float(p.sum()))
+        return list(map(partial(JointGroup.likelihoods, laws=laws), self.groups))
 
     @cached_property
     def references(self) -> tuple[Array, ...]:
@@ -200,24 +195,25 @@ class Evidence:
         """
         interior = []
         for v, p in enumerate(self.references):
-            ruled_out = any(group.rules_out(v, p) for group in self.groups)
-            weight = 0.5 / self.nobs if ruled_out else 0.0
+            weight = 0.0
+            for group in self.groups:
+                if group.rules_out(v, p):
+                    weight = 0.5 / self.nobs
             interior.append((1.0 - weight) * p + weight / p.size)
-        strata, references = [], tuple(interior)
+        strata: list[Scores] = []
         for group, rows in zip(self.groups, self._likelihoods, strict=True):
-            means = tuple([own.mix(p) for own, p in zip(rows, references, strict=True)])
-            strata += [Scores(group, part, rows, references, means) for part in group.slices]
+            means = tuple(map(DenseRows.mix, rows, interior))
+            strata += [Scores(group, part, rows, interior, means) for part in group.slices]
         return tuple(strata)
 
     @cached_property
     def likelihood(self) -> Likelihood:
         """The exact likelihood of all reports together, over the cells in row-major order."""
-        pairs = zip(self.groups, self._likelihoods, strict=True)
-        parts = [group.joint_rows(rows) for group, rows in pairs]
+        parts = tuple(map(JointGroup.joint_rows, self.groups, self._likelihoods))
         if len(parts) == 1:
             return Likelihood(parts[0], self.groups[0].counts.n)
         n = np.concatenate([group.counts.n for group in self.groups])
-        return Likelihood(StackedRows(tuple(parts)), n)
+        return Likelihood(StackedRows(parts), n)
 
     def loglike(self, p: Array) -> float:
         """Log-likelihood of an estimate; nan where it is no distribution."""
@@ -228,14 +224,14 @@ class Evidence:
     @cached_property
     def moments(self) -> JointMoments:
         """Equations for the products of linear estimates of single reports."""
-        strata = tuple(s for group in self.groups for s in group.linear_strata())
-        return JointMoments(strata, self.names, self.is_complete)
+        strata = tuple(chain.from_iterable(map(JointGroup.linear_strata, self.groups)))
+        return JointMoments(strata, self.names, self.nobs, self.is_complete)
 
     @cached_property
     def dual_moments(self) -> JointMoments:
         """Equations for the products of the scores at the marginal fits (see `OneStep`)."""
-        strata = tuple(scores.stratum() for scores in self.scores)
-        return JointMoments(strata, self.names, self.is_complete)
+        strata = tuple(map(Scores.stratum, self.scores))
+        return JointMoments(strata, self.names, self.nobs, self.is_complete)
 
 
 def simulated(evidence: Evidence, p: Array, rng: np.random.Generator) -> Evidence:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import combinations
 from math import prod
@@ -38,7 +38,7 @@ from ldpstats.likelihood.joint import (
     linear_response,
 )
 from ldpstats.likelihood.joint_rows import Factor, JointRows, along, combinations_of
-from ldpstats.likelihood.rows import DenseRows
+from ldpstats.likelihood.rows import DenseRows, other_rows
 from ldpstats.mechanisms.lumped import lump
 from ldpstats.models.layout import in_turn
 from ldpstats.reports.joint import JointCounts
@@ -91,21 +91,15 @@ class VariableSpec:
     candidates: Any = None  # values to look for, over an open alphabet
     other: str = ""  # "lump" if it is one of the mechanism's; the form of its likelihood; or none
     complete: bool = True  # whether every answer is in some category
+    k: int = field(init=False)
+    approximate: bool = field(init=False)  # "Other" is modelled from what candidates leave over
+    is_closed: bool = field(init=False)  # the law of the reports of all answers is known
 
-    @property
-    def k(self) -> int:
-        """Number of categories."""
-        return len(self.labels)
-
-    @property
-    def approximate(self) -> bool:
-        """Whether "Other" is modelled from what the candidates leave over."""
-        return self.other in ("product", "fpe16")
-
-    @property
-    def is_closed(self) -> bool:
-        """Whether the law of the reports of all answers is known."""
-        return self.complete and not self.approximate
+    def __post_init__(self) -> None:
+        approximate = self.other in ("product", "fpe16")
+        object.__setattr__(self, "k", len(self.labels))
+        object.__setattr__(self, "approximate", approximate)
+        object.__setattr__(self, "is_closed", self.complete and not approximate)
 
 
 def respondents(reports: Sequence[Any], ids: Sequence[Any] | None) -> list[JointCounts]:
@@ -342,28 +336,30 @@ class JointGroup:
         self.index: tuple[Array | None, ...]  # which of them each combination has
         self.variables, self.index = columns
 
-    def likelihoods(self, others: Sequence[Array | None]) -> tuple[DenseRows, ...]:
+    def likelihoods(self, laws: Sequence[Array | None]) -> tuple[DenseRows, ...]:
         """Likelihoods of each variable's distinct reports under its categories, shape (u_v, k_v).
 
-        `others` holds the likelihoods of a modelled "Other", shape (u_v,), or None.
+        `laws` of the candidates, of which a modelled "Other" is the rest, (k_v - 1,), or None.
         """
         found = []
-        for counts, spec, column in zip(self.variables, self.specs, others, strict=True):
+        for counts, spec, law in zip(self.variables, self.specs, laws, strict=True):
             rows = counts.mechanism.likelihood(counts, spec.candidates).W
             u, k = rows.shape[0], min(spec.k, rows.shape[1])
             W = np.zeros((u, spec.k))
             for start in range(0, u, _CHUNK):
                 block = rows.take(start, min(start + _CHUNK, u))
                 W[start : start + len(block), :k] = block[:, :k]
-            if column is not None:
-                W[:, -1] = column
+            if law is not None:
+                W[:, -1] = other_rows(counts, spec.candidates, law, form=spec.other)
             found.append(DenseRows(W, rows.log_scale))
         return tuple(found)
 
     def joint_rows(self, likelihoods: Sequence[DenseRows]) -> JointRows:
         """The likelihood of the reports on all variables together."""
-        parts = zip(likelihoods, self.index, strict=True)
-        return JointRows(tuple([Factor(rows.W, index, rows.scale) for rows, index in parts]))
+        factors = []
+        for rows, index in zip(likelihoods, self.index, strict=True):
+            factors.append(Factor(rows.W, index, rows.scale))
+        return JointRows(factors)
 
     def linear_strata(self) -> list[Stratum]:
         """Products of the linear estimates of single reports."""
@@ -476,7 +472,7 @@ class Scores:
     group: JointGroup
     part: slice  # of its combinations of reports
     likelihoods: tuple[DenseRows, ...]  # (u_v, k_v), of the distinct reports of the group
-    references: tuple[Array, ...]  # (k_v,)
+    references: Sequence[Array]  # (k_v,)
     means: tuple[Array, ...]  # W p of these reports, shape (u_v,)
 
     @cached_property
