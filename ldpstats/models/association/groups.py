@@ -169,10 +169,9 @@ def refuse_shared(
             return
         raise NotAvailable(f"{analysis} of {in_turn(names)}: memoised=True says that {_KEPT}")
     for group in groups:
-        called = [part.name for part in group.reports] if origins is None else origins
-        for v, w in combinations(range(len(names)), 2):
-            first, second = group.reports[v], group.reports[w]
-            if may_share(first, second, group.n, bool(called[v]) and called[v] == called[w]):
+        for (v, first), (w, second) in combinations(enumerate(group.reports), 2):
+            called = (first.name, second.name) if origins is None else (origins[v], origins[w])
+            if may_share(first, second, group.n, bool(called[0]) and called[0] == called[1]):
                 raise NotAvailable(
                     f"{analysis} of {names[v]!r} and {names[w]!r}: with {first.mechanism} {_KEPT}, "
                     f"or pass memoised=False if devices drew each report afresh"
@@ -196,7 +195,7 @@ def variable_names(
 ) -> tuple[str, ...]:
     """Names of d variables: those given, else those known, else x, y, z or x1, x2, ..."""
     if names is None:
-        if len({name for name in known if name}) == d:
+        if len(set(filter(None, known))) == d:
             return tuple(known)
         return tuple("xyz"[:d]) if d <= 3 else tuple(f"x{v + 1}" for v in range(d))
     remedy = f"must be {d} different names, one per variable"
