@@ -301,6 +301,10 @@ class PosteriorResults(Stored):
 
     _format: ClassVar[str] = "ldpstats posterior"
     _version: ClassVar[int] = 1
+    _tests_instead: ClassVar[str] = (
+        "a posterior has no p-values; prob() is the probability of a claim, and bayes_factor() "
+        "weighs a hypothesis"
+    )
 
     nobs = property(attrgetter("origin.nobs"), doc="Number of reports.")
     n_missing = property(attrgetter("origin.n_missing"), doc="Respondents who gave no answer.")
