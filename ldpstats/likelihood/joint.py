@@ -26,8 +26,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from math import prod
+from operator import attrgetter
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -111,7 +112,7 @@ class JointMoments(Moments):
         return (unbiased_map(np.asarray(total), f"{' and '.join(self.names)} together"),)
 
     def estimate(self) -> tuple[Array, str]:
-        total = np.sum([stratum.sums for stratum in self.strata], axis=0) / self.nobs
+        total = sum(map(attrgetter("sums"), self.strata)) / self.nobs
         strata = "" if len(self.strata) == 1 else f" in {len(self.strata)} strata"
         return along(total, self.inverses), f"products of unbiased features{strata}, solved exactly"
 
@@ -148,9 +149,9 @@ class JointMoments(Moments):
         the features: ``x - a (1'x - 1)`` is as unbiased and varies least.
         """
         strata = list(self.strata)
-        for v in range(len(self.sizes)):
-            unbiased = [stratum.unbiased(v, self.names[v]) for stratum in strata]
-            spread = np.sum([s.feature_spread(v) for s in unbiased], axis=0)
+        for v, name in enumerate(self.names):
+            unbiased = [stratum.unbiased(v, name) for stratum in strata]
+            spread = sum(stratum.feature_spread(v) for stratum in unbiased)
             load, total = spread.sum(axis=1), float(spread.sum())
             if total > _SINGULAR * float(np.abs(spread).sum()):
                 strata = [s.without_excess(v, load / total) for s in unbiased]
@@ -163,21 +164,22 @@ class JointMoments(Moments):
         `Stratum.report_law`; where those of each variable can, that at p, by default `in_errors`;
         else the spread of the products of features as observed, whatever p is.
         """
-        if all(s.listed is None and s.alphabets is not None for s in self.strata):
-            at = self.in_errors if p is None else p
-            expected = np.sum([s.expected_spread(at) for s in self.strata], axis=0)
-            return without_rounding(self._sandwich(expected), 1.0 / self.nobs)
-        spreads = []
+        expected, spread, squares = True, np.zeros(()), np.zeros(())
         for stratum in self.strata:
+            expected &= stratum.listed is None and stratum.alphabets is not None
+        if expected:
+            at = self.in_errors if p is None else p
+            spread = sum(map(partial(Stratum.expected_spread, p=at), self.strata))
+            return without_rounding(self._sandwich(spread), 1.0 / self.nobs)
+        for stratum in self.strata:
+            squares = squares + stratum.observed_squares
             if stratum.listed is None:
                 mean = stratum.sums / stratum.nobs
-                spreads.append(stratum.observed_squares - stratum.nobs * np.outer(mean, mean))
+                spread = spread + stratum.observed_squares - stratum.nobs * np.outer(mean, mean)
                 continue
             law = stratum.report_law(self.plug_in()) if p is None else stratum.listed[0].mix(p)
             mean, gram = stratum.products.adjoint(law), stratum.products.gram(law)
-            spreads.append(stratum.nobs * (gram - np.outer(mean, mean)))
-        spread = np.sum(spreads, axis=0)
-        squares = np.sum([stratum.observed_squares for stratum in self.strata], axis=0)
+            spread = spread + stratum.nobs * (gram - np.outer(mean, mean))
         return without_rounding(self._sandwich(spread), np.diagonal(self._sandwich(squares)))
 
     @property
@@ -272,7 +274,8 @@ class Stratum:
     @property
     def products(self) -> JointRows:
         """Products of the features of all combinations of reports."""
-        return combinations_of([alphabet.features for alphabet in self.alphabets or ()])
+        features, _ = zip(*self.alphabets or (), strict=True)
+        return combinations_of(features)
 
     def report_law(self, p: Array) -> Array:
         """The law of the listed reports for a variance: as seen, where they are rare that at p.
@@ -320,20 +323,15 @@ class Stratum:
         return replace(made, loads={**self.loads, v: load})
 
     def _changed(self, v: int, change: Callable[[Array], Array], response: Array) -> Stratum:
-        def changed(whole: tuple[Any, ...], part: Any) -> tuple[Any, ...]:
-            return (*whole[:v], part, *whole[v + 1 :])
-
-        factors, alphabets = self.rows.factors, self.alphabets
-        factor = factors[v]._replace(W=change(factors[v].W))
-        if alphabets is not None:
-            own = alphabets[v]
-            alphabets = changed(alphabets, Alphabet(change(own.features), own.channel))
-        return replace(
-            self,
-            rows=JointRows(changed(factors, factor)),
-            responses=changed(self.responses, response),
-            alphabets=alphabets,
-        )
+        factors, responses = list(self.rows.factors), list(self.responses)
+        factors[v] = factors[v]._replace(W=change(factors[v].W))
+        responses[v] = response
+        made = replace(self, rows=JointRows(factors), responses=tuple(responses))
+        if self.alphabets is None:
+            return made
+        alphabets = list(self.alphabets)
+        alphabets[v] = Alphabet(change(alphabets[v].features), alphabets[v].channel)
+        return replace(made, alphabets=tuple(alphabets))
 
     def expected_spread(self, p: Array) -> Array:
         """Covariance of `sums` if the true cells have law p, from the reports of each variable."""

@@ -334,6 +334,8 @@ class JointGroup:
         self.variables: tuple[Counts, ...]  # the distinct reports of each, u_v
         self.index: tuple[Array | None, ...]  # which of them each combination has
         self.variables, self.index = columns
+        # whether the distinct reports of each variable are known to be few
+        self.is_merged = all(index is not None for index in self.index)
 
     def likelihoods(self, laws: Sequence[Array | None]) -> tuple[DenseRows, ...]:
         """Likelihoods of each variable's distinct reports under its categories, shape (u_v, k_v).
@@ -407,10 +409,11 @@ class JointGroup:
     @cached_property
     def labels(self) -> list[Array | None]:
         """The labels that each variable can report; None of bits and cohorts."""
-        return [
-            None if m.n_bits or m.n_cohorts else np.flatnonzero(m.channel().matrix().any(axis=0))
-            for m in self.counts.mechanisms
-        ]
+        labels: list[Array | None] = []
+        for m in self.counts.mechanisms:
+            is_label = not (m.n_bits or m.n_cohorts)
+            labels.append(m.channel().matrix().any(axis=0).nonzero()[0] if is_label else None)
+        return labels
 
     @cached_property
     def channels(self) -> list[Array | None]:
@@ -437,16 +440,17 @@ class JointGroup:
 
         None where reports are no labels or too many, or answers may be in no category.
         """
-        labels = [own for own in self.labels if own is not None]
-        sizes = [own.size for own in labels]
-        if len(labels) < len(self.specs) or prod(sizes) > _MOST_LISTED:
+        places, sizes = [], []
+        for y, part, spec in zip(self.labels, self.counts.reports, self.specs, strict=True):
+            if y is None or not spec.complete:
+                return None
+            places.append(np.searchsorted(y, part.y))
+            sizes.append(y.size)
+        if prod(sizes) > _MOST_LISTED:
             return None
-        if not all([spec.complete for spec in self.specs]):
-            return None
-        reports = zip(labels, self.counts.reports, strict=True)
-        cells = np.ravel_multi_index([np.searchsorted(y, part.y) for y, part in reports], sizes)
+        cells = np.ravel_multi_index(places, sizes)
         seen = np.bincount(cells, self.counts.n, prod(sizes))
-        return combinations_of([Q.T for Q in self.channels]), seen
+        return combinations_of(list(map(np.transpose, self.channels))), seen
 
     def rules_out(self, v: int, p: Array) -> bool:
         """Whether p makes a report of variable v impossible that some category can give."""
@@ -455,8 +459,9 @@ class JointGroup:
 
     def uncertain(self, p: Array) -> npt.NDArray[np.bool_]:
         """Cells, shape (k,), whose frequency the reports leave open if the estimate is p."""
-        columns = zip(self.channels, self.labels, self.specs, strict=True)
-        Q = [np.ones((1, s.k)) if labels is None else Q.T for Q, labels, s in columns]
+        Q = []
+        for own, labels, spec in zip(self.channels, self.labels, self.specs, strict=True):
+            Q.append(np.ones((1, spec.k)) if labels is None or own is None else own.T)
         if prod(map(len, Q)) > _MOST_LISTED:
             return np.ones(p.size, dtype=bool)
         p = np.where(p > _ZERO, p, 0.0)
@@ -494,29 +499,32 @@ class Scores:
 
     def stratum(self) -> Stratum:
         """Products of scores: the moments of the dual estimator."""
-        group, part, n, alphabets = self.group, self.part, self.n, None
-        # W p of each variable for each combination of reports, (m,), multiplied over them
-        pairs = zip(self.means, group.index, strict=True)
-        d = np.prod([own[part if index is None else index[part]] for own, index in pairs], axis=0)
-        every = [Q for Q in group.channels if Q is not None]
-        if len(every) == len(group.specs) and all([spec.is_closed for spec in group.specs]):
-            pairs = zip(every, self.references, strict=True)
-            alphabets = tuple(Alphabet(Q.T / (p @ Q)[:, None], Q) for Q, p in pairs)
+        group, part, n, alphabets = self.group, self.part, self.n, []
+        d, responses = np.ones(len(n)), []  # W p of each combination of reports, (m,)
+        columns = zip(self.means, group.index, group.channels, self.references, strict=True)
+        for v, (mean, index, Q, p) in enumerate(columns):
+            d = d * mean[part if index is None else index[part]]
+            responses.append(self.information(v))
+            if Q is not None and group.specs[v].is_closed:
+                alphabets.append(Alphabet(Q.T / (p @ Q)[:, None], Q))
         return Stratum(
             group.joint_rows(self.likelihoods).select(part),
             n / d,
             n / d**2,
             int(n.sum()),
-            tuple([self.information(v) for v in range(len(group.specs))]),
-            alphabets,
+            tuple(responses),
+            tuple(alphabets) if len(alphabets) == len(responses) else None,
             group.listed,
         )
 
-    def centred(self, v: int, rows: Array | slice) -> Array:
-        """Scores less one of some distinct reports of variable v; what rounding leaves is zero."""
+    def centred(self, v: int, rows: Array | slice, to: Array | None = None) -> Array:
+        """Scores less one of some distinct reports of variable v; what rounding leaves is zero.
+
+        Or combinations of them, ``scores @ to``.
+        """
         scores = self.likelihoods[v].W[rows] / self.means[v][rows, None] - 1.0
         scores[np.abs(scores) < _ROUNDING] = 0.0
-        return np.asarray(scores)
+        return np.asarray(scores if to is None else scores @ to)
 
     def of_respondents(self, v: int, block: slice) -> Array:
         """Centred scores of variable v of the group's combinations in a block, shape (b, k)."""
@@ -530,16 +538,15 @@ class Scores:
         for start in range(self.part.start, self.part.stop, _CHUNK):
             yield slice(start, min(start + _CHUNK, self.part.stop))
 
-    def blocks(self, v: int) -> Iterator[tuple[Array, Array]]:
+    def blocks(self, v: int, to: Array | None = None) -> Iterator[tuple[Array, Array]]:
         """Centred scores of the respondents, shape (b, k), and how many have each."""
-        index = self.group.index[v]
-        if index is None:
-            for block in self.chunks():
-                yield self.centred(v, block), self.group.counts.n[block].astype(np.float64)
-        else:
+        index, some = self.group.index[v], list[Any](self.chunks())
+        counts = self.group.counts.n.astype(np.float64)
+        if index is not None:
             counts = np.bincount(index[self.part], self.n, len(self.means[v]))
-            seen = np.flatnonzero(counts)
-            yield self.centred(v, seen), counts[seen]
+            some = [np.flatnonzero(counts)]
+        for rows in some:
+            yield self.centred(v, rows, to), counts[rows]
 
     def distinct(self, v: int) -> tuple[Array, Array]:
         """Which of its distinct reports on variable v each combination has, and what these are.
@@ -556,21 +563,10 @@ class Scores:
         _, first, code = np.unique(keys, axis=0, return_index=True, return_inverse=True)
         return code.reshape(-1), first + self.part.start
 
-    @cached_property
+    @property
     def repeats(self) -> bool:
         """Whether equal reports are known, or few enough to be looked for."""
-        return self.are_known or len(self.n) <= _REPEATED
-
-    @property
-    def are_known(self) -> bool:
-        """Whether the distinct reports of each variable are known to be few."""
-        return all(index is not None for index in self.group.index)
-
-    @property
-    def is_dense(self) -> bool:
-        """Whether products go through the `table` more quickly than from block to block."""
-        most = max(_DENSE * len(self.n), _SMALL_TABLE)
-        return self.are_known and self.table is not None and self.table[0].size <= most
+        return self.group.is_merged or len(self.n) <= _REPEATED
 
     @cached_property
     def table(self) -> tuple[Array, Array, Array] | None:
@@ -586,6 +582,12 @@ class Scores:
         table = np.zeros((len(rows), len(columns)), dtype=np.int64)
         np.add.at(table, (x, y), self.n)
         return table, rows, columns
+
+    @cached_property
+    def is_dense(self) -> bool:
+        """Whether products go through the `table` more quickly than from block to block."""
+        most = max(_DENSE * len(self.n), _SMALL_TABLE)
+        return self.group.is_merged and self.table is not None and self.table[0].size <= most
 
     @cached_property
     def cross_moments(self) -> CrossMoments:

@@ -8,9 +8,10 @@ variables are independent, all products of those of two or more are uncorrelated
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import repeat
 from math import prod
 from typing import Any
 
@@ -241,15 +242,12 @@ def score_test(
     method = f"score test on the marginal fits{within}"
     B = _permutations(rng, n_permutations, smallest)
     if not B or rng is None:
-        features = strata, parts, None, space
-        return _by_moments(null, score.statistic, score.df, features, smallest, method, score.note)
-    tables = [s.table for s in strata if s.is_dense and s.table is not None]
-    if len(tables) == len(strata):
-        x, y = (
-            [s.centred(v, t[1 + v]) for s, t in zip(strata, tables, strict=True)] for v in (0, 1)
-        )
-        counts = [table for table, *_ in tables]
-        draws = permutation.permuted_table_scores(counts, x, y, B, rng, advance)
+        law = strata, parts, space, (None, None)
+        return _by_moments(null, score.statistic, score.df, law, smallest, method, score.note)
+    if all(scores.is_dense for scores in strata):
+        tables, *rows = zip(*(scores.table for scores in strata), strict=True)
+        x, y = (list(map(Scores.centred, strata, repeat(v), rows[v])) for v in (0, 1))
+        draws = permutation.permuted_table_scores(tables, x, y, B, rng, advance)
     else:
         x, y = (
             [np.repeat(s.of_respondents(v, s.part), s.n, axis=0) for s in strata] for v in (0, 1)
@@ -279,11 +277,12 @@ def trend_test(evidence: Evidence, u: Array, v: Array) -> TestResult:
     # the scores of categories as combinations x'a and y'b of those of reports
     maps = X.T @ su, Y.T @ sv
     parts = [association.trend_moments(part, *maps) for part in each]
+    to = [own[:, None] for own in maps]
     test = _by_moments(
         f"{evidence.names[0]} and {evidence.names[1]} have no linear-by-linear trend",
         z**2,
         None,
-        (strata, parts, maps, None),
+        (strata, parts, Whitening.of(parts), to),
         smallest_expected(evidence),
         "linear-by-linear trend (z), on the reports",
         f"estimated correlation of the scores {correlation:.3g}",
@@ -295,48 +294,38 @@ def _by_moments(
     null: str,
     statistic: float,
     df: int | None,
-    features: tuple[
-        Sequence[Scores],
-        Sequence[CrossMoments],
-        tuple[Array, Array] | None,
-        Whitening | None,
-    ],
+    law: tuple[Sequence[Scores], Sequence[CrossMoments], Whitening, Sequence[Array | None]],
     smallest: float,
     method: str,
     note: str,
 ) -> TestResult:
     """p-value by the law of permutations: exact where tables are sparse and few, else by moments.
 
-    It is at least the probability of the very table that was seen. Features are the scores of the
-    strata, (k,), or single combinations x'a and y'b of these, with their moments.
+    It is at least the probability of the very table that was seen. `law` are the strata, the
+    moments of their features and what whitens them; these are the scores, or single combinations
+    ``scores @ to``, to of (k, 1).
     """
-    strata, parts, maps, space = features
-
-    def of(v: int, scores: Array) -> Array:
-        return scores if maps is None else scores @ maps[v][:, None]
-
-    def blocks(v: int, scores: Scores) -> Iterator[tuple[Array, Array]]:
-        for block, n in scores.blocks(v):
-            yield of(v, block), n
-
-    law, known = None if df is None else float(df), [s.table for s in strata if s.table is not None]
-    if len(known) == len(strata) and smallest < _SMALL:
-        x, y = (
-            [of(v, s.centred(v, t[1 + v])) for s, t in zip(strata, known, strict=True)]
-            for v in (0, 1)
-        )
-        every = permutation.all_table_scores([table for table, *_ in known], x, y, _MOST_TABLES)
+    strata, parts, space, to = law
+    freedom, tables, features = None if df is None else float(df), [], ([], [])
+    for scores in strata:
+        if scores.table is not None:
+            table, *rows = scores.table
+            tables.append(table)
+            for v in (0, 1):
+                features[v].append(scores.centred(v, rows[v], to[v]))
+    known = len(tables) == len(strata)
+    if known and smallest < _SMALL:
+        every = permutation.all_table_scores(tables, *features, _MOST_TABLES)
         if every is not None:
             p = permutation.exact_pvalue(statistic, *every)
             how = f"{method}, exact p-value over {len(every[0])} tables with these margins"
-            return TestResult(null, float(statistic), law, p, how, note)
-    first, second = ([partial(blocks, v, scores) for scores in strata] for v in (0, 1))
-    space = Whitening.of(parts) if space is None else space
+            return TestResult(null, float(statistic), freedom, p, how, note)
+    first, second = ([partial(s.blocks, v, to[v]) for s in strata] for v in (0, 1))
     p = score_cumulants(space, parts, first, second).pvalue(statistic)
-    if len(known) == len(strata):
-        p = max(p, float(np.exp(sum(permutation.log_probability(table) for table, *_ in known))))
+    if known:
+        p = max(p, float(np.exp(sum(map(permutation.log_probability, tables)))))
     note = "; ".join(filter(None, (note, _doubt(smallest, by_rng=df is not None))))
-    return TestResult(null, float(statistic), law, p, f"{method}, {_BY_MOMENTS}", note)
+    return TestResult(null, float(statistic), freedom, p, f"{method}, {_BY_MOMENTS}", note)
 
 
 # -- Score test of mutual independence of three or more -------------------------------------------
