@@ -75,17 +75,19 @@ class JointRows(Rows):
     shape: tuple[int, int] = (0, 0)
 
     def __init__(self, factors: Sequence[Factor]) -> None:
-        self.factors, sizes, extent = tuple(factors), [], []
-        for W, *_ in factors:
+        self.factors, sizes, extent, known = tuple(factors), [], [], True
+        for W, index, _ in factors:
             sizes.append(W.shape[1])
             extent.append(len(W))
+            known &= index is not None
         W, index, _ = factors[0]
         self.sizes, self.extent = tuple(sizes), tuple(extent)
         self.shape = len(W) if index is None else index.size, prod(sizes)
-
-    @property
-    def is_table(self) -> bool:  # type: ignore[override]
-        return self._table is not None
+        work = 0  # of a product through the table of all combinations of distinct reports
+        for i, size in enumerate(sizes):
+            work += prod(extent[: i + 1]) * size * prod(sizes[i + 1 :])
+        quick = prod(extent) <= _TABLE and work <= _QUICK * prod(self.shape)
+        self.is_table = known and quick  # type: ignore[misc]
 
     @cached_property
     def log_scale(self) -> Array:
@@ -95,20 +97,17 @@ class JointRows(Rows):
                 total += scale if index is None else scale[index]
         return total
 
-    def mix(self, p: Array) -> Array:
-        return self._mixed(p, np.asarray)
-
-    def mix_squares(self, p: Array) -> Array:
-        return self._mixed(p, np.square)
-
-    def _mixed(self, p: Array, power: Callable[[Array], Array]) -> Array:
-        """The product of p and the rows, a power of each entry."""
+    def mix(self, p: Array, power: Callable[[Array], Array] = np.asarray) -> Array:
+        """W p, shape (u,), or with a power of each entry of W."""
         if self.is_table:
             return along(p, map(power, self._matrices))[self._table]
         out, P = np.empty(self.shape[0]), np.ascontiguousarray(p.reshape(self.sizes[0], -1))
         for part, left, right in self._halves():
             out[part] = np.einsum("ij,ij->i", power(left) @ P, power(right))
         return out
+
+    def mix_squares(self, p: Array) -> Array:
+        return self.mix(p, np.square)
 
     def adjoint(self, v: Array) -> Array:
         if self.is_table:
@@ -216,25 +215,21 @@ class JointRows(Rows):
     # ---- through the table of all combinations of the variables' distinct reports
 
     @cached_property
-    def _table(self) -> Array | None:
-        """Cell of the table that each joint report is in, (u,); None where blocks are quicker."""
+    def _table(self) -> Array:
+        """Cell of the table that each joint report is in, (u,)."""
         _, indices, _ = zip(*self.factors, strict=True)
-        if any(index is None for index in indices) or prod(self.extent) > _TABLE:
-            return None
-        work = 0
-        for i, size in enumerate(self.sizes):
-            work += prod(self.extent[: i + 1]) * size * prod(self.sizes[i + 1 :])
-        if work > _QUICK * prod(self.shape):
-            return None
         return np.asarray(np.ravel_multi_index(indices, self.extent))
 
     @cached_property
     def _matrices(self) -> list[Array]:
-        return [np.asarray(factor.W, dtype=np.float64) for factor in self.factors]
+        matrices = []
+        for W, *_ in self.factors:
+            matrices.append(np.asarray(W, dtype=np.float64))
+        return matrices
 
     def _tally(self, v: Array) -> Array:
         """The sum of v over the joint reports of each cell of the table, (u_1 u_2 ...,)."""
-        return np.bincount(self._table, v, prod(self.extent))  # type: ignore[arg-type]
+        return np.bincount(self._table, v, prod(self.extent))
 
     # ---- from block to block of reports
 

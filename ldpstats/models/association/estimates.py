@@ -203,7 +203,8 @@ class Evidence:
         strata: list[Scores] = []
         for group, rows in zip(self.groups, self._likelihoods, strict=True):
             means = tuple(map(DenseRows.mix, rows, interior))
-            strata += [Scores(group, part, rows, interior, means) for part in group.slices]
+            for part in group.slices:
+                strata.append(Scores(group, part, rows, interior, means))
         return tuple(strata)
 
     @cached_property
@@ -361,14 +362,16 @@ def estimated(
 
 def unconstrained(evidence: Evidence, by_name: bool) -> JointMoments:
     """The moments that intervals and effects rest on (see the head), or linear ones `by_name`."""
-    bits = any(m.n_bits for group in evidence.groups for m in group.counts.mechanisms)
-    if not by_name and bits and evidence.is_exact and not _small_strata(evidence):
-        if all(Q is not None for group in evidence.groups for Q in group.channels):
-            try:
-                if evidence.dual_moments.inverses:
-                    return evidence.dual_moments
-            except NotIdentified:
-                pass
+    bits = False
+    for group in evidence.groups:
+        bits |= any(map(attrgetter("n_bits"), group.counts.mechanisms))
+    apt = bits and not by_name and evidence.is_exact and not _small_strata(evidence)
+    if apt and all(map(attrgetter("are_listed"), evidence.groups)):
+        try:
+            if evidence.dual_moments.inverses:
+                return evidence.dual_moments
+        except NotIdentified:
+            pass
     if evidence.is_complete:
         try:
             return evidence.moments.summing_to_one()
@@ -486,15 +489,16 @@ def information(evidence: Evidence, p: Array, unconstrained: bool) -> tuple[Cova
     """
     if p.size > LARGEST_INFORMATION:
         return None, "none (too large)"
-    free = np.all([group.uncertain(p) for group in evidence.groups], axis=0)
-    J, kind = np.zeros((p.size,) * 2), "expected"
+    free, J, kind = np.ones(p.size, dtype=bool), np.zeros((p.size,) * 2), "expected"
     for group in evidence.groups:
-        if group.listed is None:
-            J, kind = evidence.likelihood.information(p), "observed"
-            break
+        free &= group.uncertain(p)
+        if group.listed is None or kind == "observed":
+            kind = "observed"
+            continue
         rows = group.listed[0]
         law = rows.mix(p)
         J += rows.gram(np.divide(group.nobs, law, out=np.zeros_like(law), where=law > 0.0))
+    J = evidence.likelihood.information(p) if kind == "observed" else J
     J = J[np.ix_(free, free)]
     try:
         V = fpe16(J) if unconstrained else observed_tangent_inverse(J)

@@ -452,6 +452,11 @@ class JointGroup:
         seen = np.bincount(cells, self.counts.n, prod(sizes))
         return combinations_of(list(map(np.transpose, self.channels))), seen
 
+    @property
+    def are_listed(self) -> bool:
+        """Whether all reports of each variable are listed."""
+        return all(Q is not None for Q in self.channels)
+
     def rules_out(self, v: int, p: Array) -> bool:
         """Whether p makes a report of variable v impossible that some category can give."""
         Q = self.channels[v]
