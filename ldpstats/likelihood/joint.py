@@ -24,7 +24,7 @@ matrix that has a one at (x, x) alone, is ``C_x kron C_y + E_x kron C_y + C_x kr
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial, reduce
 from math import prod
@@ -37,9 +37,8 @@ import numpy.typing as npt
 from ldpstats.errors import NotAvailable, NotIdentified
 from ldpstats.likelihood.covariance import Covariance, block_diagonal
 from ldpstats.likelihood.hashed import CohortMoments
-from ldpstats.likelihood.joint_rows import JointRows, along, combinations_of
 from ldpstats.likelihood.moments import Equations, Moments, OwnCounts
-from ldpstats.likelihood.rows import DenseRows
+from ldpstats.likelihood.rows import DenseRows, Rows
 from ldpstats.likelihood.tallies import (
     ExactForm,
     PooledTallies,
@@ -54,7 +53,9 @@ __all__ = [
     "Alphabet",
     "CohortDecoding",
     "Decoding",
+    "Factor",
     "JointMoments",
+    "JointRows",
     "LinearDecoding",
     "Stratum",
     "Unit",
@@ -415,6 +416,291 @@ def unbiased_map(response: Array, name: str) -> Array:
             "cohorts, or merge categories"
         )
     return np.linalg.inv(response)
+
+
+# -- The likelihood of the reports on several variables, known through its products ----------------
+
+# The mechanisms of the variables draw their noise independently, so that the likelihood of a joint
+# report is the Kronecker product of its parts: W[i, (x, y)] = W1[i, x] W2[i, y], cells row-major.
+# The products never form it. Where the distinct reports of the variables are few, as with k-RR,
+# they go through the table of all their combinations; else from block to block of reports.
+_BLOCK = 1 << 19  # float64 numbers that a block of reports takes (4 MB); more leave the cache
+_THIN = 32  # reports in a block below which products of pairs are not worth it
+_QUICK = 4  # multiplications of a large product in the time that one by blocks takes
+_TABLE = 1 << 25  # combinations of distinct reports (256 MB) up to which they are tabulated
+
+
+class Factor(NamedTuple):
+    """One variable's part of joint rows.
+
+    `W`, (u_v, k_v), has likelihoods up to a factor per row, whose natural logarithm is `scale`,
+    (u_v,), None for zeros; float64, float32 or integers, negative ones included. `index`, (u,), is
+    the row of W that belongs to each joint report; None where W has one row per joint report.
+    """
+
+    W: Array
+    index: Array | None = None
+    scale: Array | None = None
+
+    def rows(self, part: slice) -> Array:
+        """The rows of the joint reports in `part`, float64."""
+        chosen = part if self.index is None else self.index[part]
+        return np.asarray(self.W[chosen], dtype=np.float64)
+
+
+class JointRows(Rows):
+    """Rows whose entries are products over variables: row i is the Kronecker product of theirs.
+
+    `sizes` are the categories k_1, ..., k_d of the variables, `extent` their distinct reports.
+    """
+
+    is_structured: ClassVar[bool] = True
+    is_joint: ClassVar[bool] = True
+    shape: tuple[int, int] = (0, 0)
+
+    def __init__(self, factors: Sequence[Factor]) -> None:
+        self.factors, sizes, extent, known = tuple(factors), [], [], True
+        for W, index, _ in factors:
+            sizes.append(W.shape[1])
+            extent.append(len(W))
+            known &= index is not None
+        W, index, _ = factors[0]
+        self.sizes, self.extent = tuple(sizes), tuple(extent)
+        self.shape = len(W) if index is None else index.size, prod(sizes)
+        work = 0  # of a product through the table of all combinations of distinct reports
+        for i, size in enumerate(sizes):
+            work += prod(extent[: i + 1]) * size * prod(sizes[i + 1 :])
+        quick = prod(extent) <= _TABLE and work <= _QUICK * prod(self.shape)
+        self.is_table = known and quick  # type: ignore[misc]
+
+    @cached_property
+    def log_scale(self) -> Array:
+        total = np.zeros(self.shape[0])
+        for _, index, scale in self.factors:
+            if scale is not None:
+                total += scale if index is None else scale[index]
+        return total
+
+    def mix(self, p: Array, power: Callable[[Array], Array] = np.asarray) -> Array:
+        """W p, shape (u,), or with a power of each entry of W."""
+        if self.is_table:
+            return along(p, map(power, self._matrices))[self._table]
+        out, P = np.empty(self.shape[0]), np.ascontiguousarray(p.reshape(self.sizes[0], -1))
+        for part, left, right in self._halves():
+            out[part] = np.einsum("ij,ij->i", power(left) @ P, power(right))
+        return out
+
+    def mix_squares(self, p: Array) -> Array:
+        return self.mix(p, np.square)
+
+    def adjoint(self, v: Array) -> Array:
+        if self.is_table:
+            return along(self._tally(v), map(np.transpose, self._matrices))
+        total = np.zeros(self._half_sizes)
+        for part, left, right in self._halves():
+            total += left.T @ (v[part, None] * right)
+        return total.reshape(-1)
+
+    def mix_each(self, p: Array) -> Array:
+        if not self.is_table:
+            return super().mix_each(p)
+        return along(p.T, self._matrices)[self._table].T
+
+    def adjoint_each(self, v: Array) -> Array:
+        if not self.is_table:
+            return super().adjoint_each(v)
+        size = prod(self.extent)
+        places = self._table + size * np.arange(len(v))[:, None]
+        tables = np.bincount(places.ravel(), v.ravel(), len(v) * size).reshape(len(v), -1)
+        return along(tables.T, map(np.transpose, self._matrices)).T
+
+    def adjoints(self, v: Array) -> tuple[Array, Array]:
+        if self.is_table:
+            squares = map(np.transpose, map(np.square, self._matrices))
+            return self.adjoint(v), along(self._tally(v), squares)
+        first, second = np.zeros((2, *self._half_sizes))
+        for part, left, right in self._halves():
+            weighted = v[part, None] * right
+            first += left.T @ weighted
+            second += (left * left).T @ (weighted * right)
+        return first.reshape(-1), second.reshape(-1)
+
+    def gram(self, v: Array) -> Array:
+        """W' diag(v) W, shape (k, k).
+
+        An entry depends on the two categories of each variable without their order: the products of
+        equal pairs are made once. Where those of the variable with most categories are too many, it
+        takes a dense product for each pair of the others.
+        """
+        if self.is_table:
+            W, growth = self._matrices, n_pairs(np.array(self.sizes)) / self.extent
+            *first, last = order = np.argsort(growth, kind="stable").tolist()  # small tables first
+            table = self._tally(v).reshape(self.extent).transpose(order)
+            for axis in first:  # summed along its first axis with `pairs` of W, which are put last
+                total = np.zeros((*table.shape[1:], n_pairs(self.sizes[axis])))
+                step = max(1, _BLOCK // total.shape[-1])
+                for start in range(0, len(W[axis]), step):
+                    rows = slice(start, start + step)
+                    total += np.tensordot(table[rows], pairs(W[axis][rows]), axes=(0, 0))
+                table = total
+            k = self.sizes[last]
+            packed = np.zeros((*table.shape[1:], k, k))
+            add_grams(packed.reshape(-1, k, k), table.reshape(len(table), -1), W[last])
+            return unpack(packed, self.sizes, order)
+        sizes = self._half_sizes
+        lengths = n_pairs(np.array(sizes))
+        if lengths.sum() <= _BLOCK // _THIN:
+            total = np.zeros(lengths)
+            for part, left, right in self._halves(lengths.sum()):
+                total += pairs(left).T @ (pairs(right) * v[part, None])
+            return unpack(total, sizes, (0, 1))
+        less, more = np.argsort(sizes, kind="stable").tolist()
+        total = np.zeros((lengths[less], sizes[more], sizes[more]))
+        for part, *halves in self._halves(lengths[less] + sizes[more]):
+            add_grams(total, pairs(halves[less]) * v[part, None], halves[more])
+        return unpack(total, sizes, (less, more))
+
+    def rough_gram(self, v: Array) -> Array:
+        sizes = self._half_sizes
+        lengths = n_pairs(np.array(sizes))
+        if self.is_table or lengths.sum() > _BLOCK // _THIN:
+            return self.gram(v)
+        total = np.zeros(lengths)
+        for part, *halves in self._halves(lengths.sum()):
+            # rows with a largest entry of one stay in the range of float32
+            tops = [np.abs(half).max(axis=1, keepdims=True) for half in halves]
+            left, right = (
+                pairs((half / top).astype(np.float32))
+                for half, top in zip(halves, tops, strict=True)
+            )
+            weights = v[part, None] * (tops[0] * tops[1]) ** 2
+            total += left.T @ (right * weights.astype(np.float32))
+        return unpack(total, sizes, (0, 1))
+
+    def take(self, start: int, stop: int) -> Array:
+        return reduce(khatri_rao, (factor.rows(slice(start, stop)) for factor in self.factors))
+
+    def select(self, keep: Array | slice) -> JointRows:
+        """The rows in `keep`, a boolean array of shape (u,) or a slice, which copies nothing."""
+        factors = []
+        for W, index, scale in self.factors:
+            if index is not None:
+                factors.append(Factor(W, index[keep], scale))
+            else:
+                factors.append(Factor(W[keep], None, None if scale is None else scale[keep]))
+        return JointRows(factors)
+
+    def margins(self, n: Array) -> list[tuple[Array, Array]]:
+        return [
+            (W, n if index is None else np.bincount(index, n, len(W)))
+            for W, index, _ in self.factors
+        ]
+
+    # ---- through the table of all combinations of the variables' distinct reports
+
+    @cached_property
+    def _table(self) -> Array:
+        """Cell of the table that each joint report is in, (u,)."""
+        _, indices, _ = zip(*self.factors, strict=True)
+        return np.asarray(np.ravel_multi_index(indices, self.extent))
+
+    @cached_property
+    def _matrices(self) -> list[Array]:
+        matrices = []
+        for W, *_ in self.factors:
+            matrices.append(np.asarray(W, dtype=np.float64))
+        return matrices
+
+    def _tally(self, v: Array) -> Array:
+        """The sum of v over the joint reports of each cell of the table, (u_1 u_2 ...,)."""
+        return np.bincount(self._table, v, prod(self.extent))
+
+    # ---- from block to block of reports
+
+    @property
+    def _half_sizes(self) -> tuple[int, int]:
+        """Categories of the first variable and of the others together."""
+        return self.sizes[0], prod(self.sizes[1:])
+
+    def _halves(self, width: int = 0) -> Iterator[tuple[slice, Array, Array]]:
+        """Blocks of reports: the rows of the first variable and of the others together.
+
+        `width` is how many numbers a report takes, if more than these rows.
+        """
+        step = max(1, _BLOCK // max(width, sum(self._half_sizes)))
+        for start in range(0, self.shape[0], step):
+            part = slice(start, min(start + step, self.shape[0]))
+            left, *others = (factor.rows(part) for factor in self.factors)
+            yield part, left, reduce(khatri_rao, others)
+
+
+# -- Products of the rows of several variables, and of pairs of their categories ------------------
+
+
+def combinations_of(matrices: Sequence[Array]) -> JointRows:
+    """A row for each combination of the rows of matrices (l_v, k_v), the last varying fastest."""
+    grid = np.indices(tuple(map(len, matrices))).reshape(len(matrices), -1)
+    return JointRows(tuple(map(Factor, map(np.ascontiguousarray, matrices), grid)))
+
+
+def along(values: Array, matrices: Iterable[Array]) -> Array:
+    """``(M_1 (x) M_2 (x) ...) values`` for values of shape (k_1 k_2 ..., ...)."""
+    tail = values.shape[1:]
+    for M in matrices:  # each takes the first axis and puts its own last
+        values = (M @ values.reshape(M.shape[1], -1)).T
+    return values.reshape(prod(tail), -1).T.reshape(-1, *tail)
+
+
+def khatri_rao(left: Array, right: Array) -> Array:
+    """Row by row Kronecker products, shape (b, k_1 k_2)."""
+    return (left[:, :, None] * right[:, None, :]).reshape(len(left), left.shape[1] * right.shape[1])
+
+
+def pairs(rows: Array) -> Array:
+    """Products of columns i <= s of (b, k) rows, shape (b, k (k + 1) / 2), by i, then s."""
+    k = rows.shape[1]
+    columns = np.ascontiguousarray(rows.T)
+    out = np.empty((n_pairs(k), len(rows)), dtype=rows.dtype)
+    end = 0
+    for i in range(k):
+        start, end = end, end + k - i
+        np.multiply(columns[i], columns[i:], out=out[start:end])
+    return out.T
+
+
+def n_pairs(k: Any) -> Any:
+    """Columns of `pairs`."""
+    return k * (k + 1) // 2
+
+
+def add_grams(total: Array, weights: Array, W: Array) -> None:
+    """Add ``W' diag(w) W`` for each column w of the weights, (b, m), to the total, (m, k, k)."""
+    b, k = W.shape
+    step = max(1, _BLOCK // (b * k))
+    columns = np.ascontiguousarray(W.T)
+    for start in range(0, len(total), step):
+        some = slice(start, start + step)
+        weighted = weights.T[some, None, :] * columns
+        total[some] += (weighted.reshape(-1, b) @ W).reshape(-1, k, k)
+
+
+def unpack(packed: Array, sizes: Sequence[int], order: Sequence[int]) -> Array:
+    """The (k, k) matrix, k = k_1 ... k_d, of cells in `packed`, whose axes are variables in order.
+
+    Each is a cell per `pairs`; if there is one more axis, the last two are of the last variable.
+    """
+    d, cells = len(sizes), []
+    for axis in order:
+        size = sizes[axis]
+        first, second = np.indices((size, size))
+        low, high = np.minimum(first, second), np.maximum(first, second)
+        whole = packed.ndim > d and axis == order[-1]
+        at = [1] * (2 * d)
+        at[axis] = at[d + axis] = size
+        for cell in (low, high) if whole else (low * (2 * size - low - 1) // 2 + high,):
+            cells.append(cell.reshape(at))
+    k = prod(sizes)
+    return np.asarray(packed[tuple(cells)].reshape(k, k))
 
 
 # -- Features of the single reports of one variable -----------------------------------------------

@@ -44,9 +44,8 @@ from ldpstats.inference.information import fpe16, observed_tangent_inverse
 from ldpstats.inference.tails import CellLaw, path_cumulants
 from ldpstats.likelihood.covariance import Covariance
 from ldpstats.likelihood.joint import JointMoments, without_rounding
-from ldpstats.likelihood.joint_rows import StackedRows
 from ldpstats.likelihood.problem import Likelihood, Solution
-from ldpstats.likelihood.rows import DenseRows
+from ldpstats.likelihood.rows import DenseRows, StackedRows
 from ldpstats.likelihood.tallies import Uncertain, project_simplex, project_subsimplex
 from ldpstats.mechanisms import mechanism_from_dict
 from ldpstats.models.association.groups import JointGroup, Scores, VariableSpec

@@ -31,13 +31,16 @@ from ldpstats.inference.tables.independence import CrossMoments
 from ldpstats.labels import as_labels, encode
 from ldpstats.likelihood.joint import (
     Alphabet,
+    Factor,
+    JointRows,
     Stratum,
     Unit,
+    along,
+    combinations_of,
     each_once,
     linear_features,
     linear_response,
 )
-from ldpstats.likelihood.joint_rows import Factor, JointRows, along, combinations_of
 from ldpstats.likelihood.rows import DenseRows, other_rows
 from ldpstats.mechanisms.lumped import lump
 from ldpstats.models.layout import in_turn

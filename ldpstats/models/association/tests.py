@@ -32,8 +32,7 @@ from ldpstats.inference.tables.permutation import (
 )
 from ldpstats.inference.tests import TestResult
 from ldpstats.likelihood.covariance import Covariance
-from ldpstats.likelihood.joint import unbiased_map
-from ldpstats.likelihood.joint_rows import Factor, JointRows
+from ldpstats.likelihood.joint import Factor, JointRows, unbiased_map
 from ldpstats.models.association.estimates import Evidence, maximum, simulated
 from ldpstats.models.association.groups import Scores
 from ldpstats.models.frequency.estimates import LARGEST_INFORMATION
