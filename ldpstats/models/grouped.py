@@ -387,6 +387,10 @@ class GroupedResults(Stored):
     name: str = ""
 
     _format = "ldpstats-grouped-results"
+    _tests_instead = (
+        "groups are compared by differences() and test_equal(); results.results[group] has tests "
+        "within one"
+    )
     _document = (
         *("by", "labels", "fits", "equal", "untested", "empty"),
         *("nobs", "n_missing", "n_ungrouped", "name"),

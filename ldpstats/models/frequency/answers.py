@@ -30,8 +30,8 @@ from ldpstats.estimators.likelihood import MLE
 from ldpstats.inference.boundary import ReportSums, edge_range
 from ldpstats.inference.intervals import Difference, inverted
 from ldpstats.inference.tails import CellLaw, one_sided
-from ldpstats.likelihood.joint_rows import StackedRows
 from ldpstats.likelihood.problem import Likelihood
+from ldpstats.likelihood.rows import StackedRows
 from ldpstats.likelihood.tallies import (
     ExactForm,
     PathLaw,

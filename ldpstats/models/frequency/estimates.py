@@ -36,10 +36,9 @@ from ldpstats.inference.information import observed_tangent_inverse
 from ldpstats.inference.tails import continuity, skewed_pvalue
 from ldpstats.likelihood.covariance import Covariance, uniformised, uniformised_fpe16
 from ldpstats.likelihood.joint import joined
-from ldpstats.likelihood.joint_rows import StackedRows
 from ldpstats.likelihood.moments import LARGEST_LIST, Moments
 from ldpstats.likelihood.problem import Likelihood, Solution
-from ldpstats.likelihood.rows import UniformRows
+from ldpstats.likelihood.rows import StackedRows, UniformRows
 from ldpstats.likelihood.tallies import ExactForm, PathLaw, ReportLaw, Tallies, Uncertain
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.reports.single import BitCounts, Counts
