@@ -383,17 +383,13 @@ class Device(ABC):
     def report(self, value: object) -> Any:
         """One privatised report."""
 
-    @abstractmethod
-    def _epsilon(self) -> float:
-        """Epsilon of one report, in nats."""
-
     @property
     def total_epsilon(self) -> float:
         """Privacy of all reports together, in nats; inf where their number is not limited.
 
         Those that the state file had when the client was made count too.
         """
-        return self._budget.total * self._epsilon()
+        return float(self._budget.total * self.mechanism._spent())
 
     def __repr__(self) -> str:
         total = self.total_epsilon
@@ -446,9 +442,6 @@ class Client(SingleDevice):
     mechanism: Any
     _words: Words = field(repr=False)
     _budget: Budget = field(repr=False)
-
-    def _epsilon(self) -> float:
-        return float(self.mechanism.procedure.epsilon)
 
     @secretive
     def report(self, value: object) -> Any:

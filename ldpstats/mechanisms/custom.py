@@ -111,6 +111,12 @@ class Enumerated(Mechanism):
 
     n_bits = 0
     n_cohorts = 0
+    _channel: Any  # Q, unless the subclass has a `channel` of its own
+
+    def channel(self, candidates: Any = None) -> Channel:
+        self._closed(candidates)
+        found: Channel = self._channel
+        return found
 
     def __post_init__(self) -> None:
         """Check a mechanism of one's own; the package's have checks of their own."""
@@ -413,10 +419,6 @@ class CustomMechanism(Enumerated):
         told = {name: getattr(self, name) for name in _UNMARKED}
         return super().to_dict() | {name: text for name, text in told.items() if text is not None}
 
-    def channel(self, candidates: Any = None) -> Channel:
-        self._closed(candidates)
-        return self._channel
-
 
 # -- Mechanisms of which a respondent uses one by chance ------------------------------------------
 
@@ -587,10 +589,6 @@ class Product(Enumerated):
     @cached_property
     def _channel(self) -> Channel:
         return _Numbered([part.channel() for part in self._parts])
-
-    def channel(self, candidates: Any = None) -> Channel:
-        self._closed(candidates)
-        return self._channel
 
     def to_labels(self, name: str, values: object) -> object:
         """Answers as joined labels; a table, or dictionaries, has a column for each question."""

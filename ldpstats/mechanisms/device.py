@@ -6,7 +6,7 @@ nobody has counted), and several reports about one answer as one report with a l
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -245,22 +245,17 @@ class DeviceMechanism(Enumerated):
         """
         return instructions(self.device, self.categories, words)
 
-    @property
-    def format(self) -> LabelFormat:
-        return LabelFormat(self.outputs, self._other_labels)
-
     @cached_property
-    def _other_labels(self) -> str:
-        """What to do where the data have other labels: as categories, or as reports."""
-        if self.cohort_names or self.outputs.isin(self.categories).any():
-            return "or make the mechanism with the labels of the data: device.mechanism(categories)"
-        some = self.outputs[:6].tolist()
-        shown = ", ".join(f"{label!r}: {self.n_outputs - i}" for i, label in enumerate(some, 1))
-        more = ", ..." if self.n_outputs > len(some) else ""
-        return (
-            "or name reports as the data have them, for example "
-            f"(device >> recode({{{shown}{more}}})).mechanism(categories)"
-        )
+    def format(self) -> LabelFormat:
+        # what to do where the data have other labels: as categories, or as reports
+        hint = "or make the mechanism with the labels of the data: device.mechanism(categories)"
+        if not (self.cohort_names or self.outputs.isin(self.categories).any()):
+            some = self.outputs[:6].tolist()
+            shown = ", ".join(f"{label!r}: {self.n_outputs - i}" for i, label in enumerate(some, 1))
+            more = ", ..." if self.n_outputs > len(some) else ""
+            hint = "or name reports as the data have them, for example "
+            hint += f"(device >> recode({{{shown}{more}}})).mechanism(categories)"
+        return LabelFormat(self.outputs, hint)
 
     def _specification(self) -> dict[str, Any]:
         return super()._specification() | {"device": step_to_dict(self.device)}
@@ -305,10 +300,6 @@ class DeviceMechanism(Enumerated):
             return None
         low, high = EPSILON_RANGE
         return KRR(labels, self.epsilon) if low <= self.epsilon <= high else None
-
-    def channel(self, candidates: Any = None) -> Channel:
-        self._closed(candidates)
-        return self._channel
 
     @cached_property
     def _channel(self) -> Channel:
@@ -399,6 +390,22 @@ def _outputs(given: Any, found: Law, cohorts: Sequence[str]) -> pd.Index[Any]:
 
 
 _RESERVED = {"self", "values", "rng", "missing"}
+
+
+def _unavailable(what: str) -> Callable[..., NoReturn]:
+    """A method or property that only devices without unknown parameters have."""
+
+    def refuse(self: UnknownDevice, *_: Any) -> NoReturn:
+        """Raise `NotAvailable`: `at` makes a mechanism that has it."""
+        names = ", ".join(self.unknown)
+        known = ", ".join(f"{name}=..." for name in self.unknown)
+        raise NotAvailable(
+            f"there is no {what}: this device depends on the unknown {names}. FrequencyModel "
+            f"estimates it from several groups, simulate(values, rng, {known}) draws reports, and "
+            f"at({known}) is the mechanism for known values"
+        )
+
+    return refuse
 
 
 @dataclass(frozen=True, eq=False)
@@ -584,42 +591,19 @@ class UnknownDevice(DeviceMechanism):
         made = self.at(**parameters).privatize(values, rng, missing)
         return Reports(made.y, self, made.n_missing, name=made.name)
 
-    @cached_property
-    def ratio(self) -> Fraction | float:
-        """Raise `NotAvailable`: `at` makes a mechanism that has one."""
-        self._refuse("ratio of probabilities")
-
-    @cached_property
-    def equivalent(self) -> Mechanism | None:
-        """Raise `NotAvailable`: `at` makes a mechanism that may have one."""
-        self._refuse("mechanism with its law")
-
-    @cached_property
-    def _channel(self) -> Channel:
-        self._refuse("channel")
-
-    @cached_property
-    def _sampler(self) -> Sampler:
-        self._refuse("law to draw reports from")
+    # `at` makes mechanisms that have these
+    ratio = cached_property(_unavailable("ratio of probabilities"))
+    equivalent = cached_property(_unavailable("mechanism with its law"))
+    _channel = cached_property(_unavailable("channel"))
+    _sampler = cached_property(_unavailable("law to draw reports from"))
+    _permitted = _unavailable("client")
 
     def audit(self) -> Audit:
         """Raise `NotAvailable`: `at` makes a mechanism that can be audited."""
-        self._refuse("audit")
-
-    def _permitted(self, epsilon: float, max_epsilon: float | None, allow_no_privacy: bool) -> None:
-        self._refuse("client")
+        _unavailable("audit")(self)
 
     def __str__(self) -> str:
         return f"UnknownDevice({made_of(self)}; {', '.join(self.unknown)} unknown, k={self.k})"
-
-    def _refuse(self, what: str) -> NoReturn:
-        names = ", ".join(self.unknown)
-        known = ", ".join(f"{name}=..." for name in self.unknown)
-        raise NotAvailable(
-            f"there is no {what}: this device depends on the unknown {names}. FrequencyModel "
-            f"estimates it from several groups, simulate(values, rng, {known}) draws reports, and "
-            f"at({known}) is the mechanism for known values"
-        )
 
 
 # -- Which of the package's own mechanisms a device is --------------------------------------------

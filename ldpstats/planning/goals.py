@@ -72,15 +72,19 @@ class Ray:
 class Goal(ABC):
     """A null hypothesis and a truth: a subclass is a frozen dataclass."""
 
-    @property
     @abstractmethod
-    def words(self) -> str:
-        """What is to be found, in words."""
+    def _said(self) -> tuple[str, str]:
+        """What is to be found, and what the truth is, in words."""
 
     @property
-    @abstractmethod
+    def words(self) -> str:
+        """What is to be found, in words."""
+        return self._said()[0]
+
+    @property
     def truth(self) -> str:
         """What the truth is, in words."""
+        return f"true {self._said()[1]}"
 
     def __str__(self) -> str:
         return f"{self.words}; {self.truth}"
@@ -165,10 +169,6 @@ class FrequencyGoal(Goal):
         category = checked_category("category", self.category, self.p)
         object.__setattr__(self, "category", category)
 
-    @property
-    def truth(self) -> str:
-        return f"true shares: {shares_text(self.p)}"
-
 
 @dataclass(frozen=True, eq=False)
 class ValueTest(FrequencyGoal):
@@ -218,9 +218,9 @@ class ValueTest(FrequencyGoal):
         super().__post_init__()
         object.__setattr__(self, "value", probability("value", self.value))
 
-    @property
-    def words(self) -> str:
-        return f"to find that the frequency of {self.category!r} is not {self.value:g}"
+    def _said(self) -> tuple[str, str]:
+        what = f"to find that the frequency of {self.category!r} is not {self.value:g}"
+        return what, f"shares: {shares_text(self.p)}"
 
     def ray(self, mechanism: Any) -> Ray:
         return _frequency_ray(mechanism, self.p, self.category, self.value)
@@ -285,9 +285,9 @@ class PresenceTest(FrequencyGoal):
         """Number of tests that are made together."""
         return len(self.p) if self.n_candidates is None else self.n_candidates
 
-    @property
-    def words(self) -> str:
-        return f"to detect {self.category!r} among {self.tests} candidates"
+    def _said(self) -> tuple[str, str]:
+        words = f"to detect {self.category!r} among {self.tests} candidates"
+        return words, f"shares: {shares_text(self.p)}"
 
     def ray(self, mechanism: Any) -> Ray:
         return _frequency_ray(mechanism, self.p, self.category, 0.0, self.tests)
@@ -392,13 +392,8 @@ class IndependenceTest(Goal):
             values = pd.DataFrame(np.array(values), index=index, columns=columns)  # type: ignore[assignment]
         object.__setattr__(self, "table", values)
 
-    @property
-    def words(self) -> str:
-        return "to find that two variables are associated"
-
-    @property
-    def truth(self) -> str:
-        return f"true shares: {table_text(self.table)}"
+    def _said(self) -> tuple[str, str]:
+        return "to find that two variables are associated", f"shares: {table_text(self.table)}"
 
     def ray(self, mechanism: Any) -> Ray:
         """The table goes from the product of its margins to itself; a pair of mechanisms."""
@@ -563,13 +558,9 @@ class CoefficientTest(Goal):
         name = repr(self.exog.columns[self._column()])
         return f"{name} for {self.coefficient[1]!r}" if self.model == "mnlogit" else name
 
-    @property
-    def words(self) -> str:
-        return f"to find that the coefficient of {self._name} is not zero"
-
-    @property
-    def truth(self) -> str:
-        return f"true coefficients: {shares_text(self.params.ravel())}"
+    def _said(self) -> tuple[str, str]:
+        truth = f"coefficients: {shares_text(self.params.ravel())}"
+        return f"to find that the coefficient of {self._name} is not zero", truth
 
     def ray(self, mechanism: Any) -> Ray:
         """The coefficient grows, the others stay."""
@@ -696,15 +687,11 @@ class GroupsTest(Goal):
                 remedy = f"is compared in two groups, and p has {groups}: give the rows of two"
                 raise InvalidArgument("category", self.category, remedy)
 
-    @property
-    def words(self) -> str:
-        if self.category is None:
-            return f"to find that {len(self.p)} groups differ"
-        return f"to find that two groups differ in the frequency of {self.category!r}"
-
-    @property
-    def truth(self) -> str:
-        return f"true shares: {table_text(self.p)}"
+    def _said(self) -> tuple[str, str]:
+        words = f"to find that {len(self.p)} groups differ"
+        if self.category is not None:
+            words = f"to find that two groups differ in the frequency of {self.category!r}"
+        return words, f"shares: {table_text(self.p)}"
 
     def ray(self, mechanism: Any) -> Ray:
         """Groups go from the distribution of all to their own; one mechanism, or a list."""

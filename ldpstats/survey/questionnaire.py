@@ -160,9 +160,6 @@ class SheetClient(SingleDevice):
     _devices: Mapping[str, Reporter] = field(repr=False)
     _next: _Next = field(repr=False)
 
-    def _epsilon(self) -> float:
-        return float(self.mechanism.epsilon)
-
     @property
     def asked(self) -> tuple[str, ...]:
         """The questions of the next sheet, in order: only their answers are looked at.
