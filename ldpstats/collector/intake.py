@@ -340,22 +340,9 @@ def shape_of(reports: Any, draw: Mapping[str, Any]) -> Shape:
 
 def _texts(reports: list[str] | int) -> Shape:
     """Texts from a list; a number k stands for 0, 1, ... k - 1."""
-    if isinstance(reports, int):
-        width = len(str(reports - 1))
-
-        def fits(report: Any) -> bool:
-            if not (isinstance(report, str) and len(report) <= width):
-                return False
-            if not (report.isascii() and report.isdigit()) or (report[0] == "0" and report != "0"):
-                return False
-            return int(report) < reports
-
-        return Shape(fits, width + 2)
-    known = frozenset(reports)
-    return Shape(
-        lambda report: isinstance(report, str) and report in known,
-        max(len(json.dumps(text)) for text in reports),
-    )
+    known = portable.Texts(reports)
+    last = [str(reports - 1)] if isinstance(reports, int) else reports
+    return Shape(lambda text: known.place(text) >= 0, max(len(json.dumps(one)) for one in last))
 
 
 def _bits(n: int, draw: Mapping[str, Any]) -> Shape:

@@ -180,15 +180,8 @@ class Device:
 
         Parameters
         ----------
-        categories : int, sequence of labels, or pandas Categorical
-            The true answers.
-        outputs : int or sequence of labels, optional
-            What a report may be; see `DeviceMechanism`.
-
-        Raises
-        ------
-        InvalidArgument
-            If the device does not fit the categories, or can say a label that is not an output.
+        categories, outputs
+            As in `DeviceMechanism`, with its errors.
 
         Examples
         --------

@@ -133,17 +133,7 @@ class BlockMechanism(Mechanism):
     def counts(self, n: npt.ArrayLike, nobs: npt.ArrayLike | None = None) -> Counts:
         """Counts from a vector of counts of the labels.
 
-        Parameters
-        ----------
-        n : array-like of int, shape (l,)
-            How often each label was reported, in their order.
-        nobs : None
-            Not used: the number of reports is ``sum(n)``.
-
-        Raises
-        ------
-        InvalidArgument
-            For a vector of another length, or entries that are negative or fractional.
+        n has shape (l,), how often each was reported; the number of reports is its sum.
         """
         if nobs is not None:
             raise InvalidArgument("nobs", nobs, "is for bit sums only; here it is sum(n)")
@@ -178,10 +168,8 @@ class SubsetSelection(CategoryBits):
 
     Parameters
     ----------
-    categories : int, sequence of labels, or pandas Categorical
-        The k >= 2 categories; an int k means the labels 0 .. k-1.
-    epsilon : float
-        Privacy of one report, in nats.
+    categories, epsilon
+        As in `KRR`.
     size : int, optional
         Categories in a report, from 1 to k - 1. By default the one with the smallest summed
         variance at the uniform distribution, of the linear estimate and, which is the same there,
@@ -327,10 +315,8 @@ class HadamardResponse(BlockMechanism):
 
     Parameters
     ----------
-    categories : int, sequence of labels, or pandas Categorical
-        The k >= 2 categories; an int k means the labels 0 .. k-1.
-    epsilon : float
-        Privacy of one report, in nats.
+    categories, epsilon
+        As in `KRR`.
     order : int, optional
         Order b of the matrices, a power of two. By default the one with the smallest variance; it
         is part of the specification, so that a device and an analyst have the same matrices.
@@ -422,10 +408,8 @@ class ProjectiveGeometryResponse(BlockMechanism):
 
     Parameters
     ----------
-    categories : int, sequence of labels, or pandas Categorical
-        The k >= 2 categories; an int k means the labels 0 .. k-1.
-    epsilon : float
-        Privacy of one report, in nats.
+    categories, epsilon
+        As in `KRR`.
     q, t : int, optional
         Size of the field, a prime, and length of its vectors, at least 2: both or neither. By
         default those with nearly the smallest variance; they are part of the specification, so that

@@ -70,16 +70,9 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class CohortPart:
-    """One cohort of a device.
+    """A cohort of a device: its name, what it does without that name in reports, and its `places`.
 
-    Parameters
-    ----------
-    name : str
-        What its reports begin with, before a colon.
-    mechanism : DeviceMechanism or UnknownDevice
-        What it does, without its name in the reports.
-    places : array of int, shape (l,)
-        The numbers of its l reports among those of the whole; -1 for what it never says.
+    These are the numbers, (l,), of its reports among those of the whole; -1 for what it never says.
     """
 
     name: str
@@ -227,14 +220,7 @@ class DeviceMechanism(Enumerated):
         Parameters
         ----------
         words : dict of str to str, optional
-            Words to replace, by their keys in `devices.WORDS`; see `Device.instructions`.
-
-        Raises
-        ------
-        InvalidArgument
-            If `words` has an unknown key, or a text that lacks what must be filled in.
-        NotAvailable
-            If all branches at an unknown probability lead on: nobody knows which of them is told.
+            Words to replace: as in `Device.instructions`, with its errors.
 
         Examples
         --------
@@ -419,12 +405,8 @@ class UnknownDevice(DeviceMechanism):
 
     Parameters
     ----------
-    device : Step
-        The steps, as `Device.step` has them.
-    categories : int, sequence of labels, or pandas Categorical
-        The true answers.
-    outputs : int or sequence of labels, optional
-        What a report may be; see `DeviceMechanism`.
+    device, categories, outputs
+        As in `DeviceMechanism`.
 
     Raises
     ------
@@ -567,11 +549,8 @@ class UnknownDevice(DeviceMechanism):
 
         Parameters
         ----------
-        values : array-like, shape (n,)
-            True categories (labels).
-        rng : numpy.random.Generator
-        missing : {"raise", "count"}
-            Refuse missing answers, or leave them out and report how many there were.
+        values, rng, missing
+            As in `privatize`.
         **parameters : number in [0, 1]
             A value for each of `unknown`.
 

@@ -340,13 +340,10 @@ class PUM(Specified):
 
         Parameters
         ----------
-        values : array-like, shape (n,)
-            True categories.
-        rng : numpy.random.Generator
-        tags : mapping from tag to array-like, shape (n,)
+        values, tags
             As for `preprocess`.
-        missing : {"raise", "count"}
-            Refuse missing answers, or leave them out and report how many there were.
+        rng, missing
+            As in `Mechanism.privatize`.
 
         Returns
         -------

@@ -653,27 +653,17 @@ class URAP(Levelled, CategoryBits):
 
     Parameters
     ----------
-    categories : int, sequence of labels, or pandas Categorical
-        The k >= 2 categories; an int k means the labels 0 .. k-1.
-    sensitive : set or sequence of labels
-        The categories to protect, in any order. May be left out where `epsilon` names them.
-    epsilon : float, or dict from label to float
-        Privacy of one report, in nats; of each sensitive category its own if a dict.
+    categories, sensitive, epsilon, levels
+        As in `URR`.
     theta : float, optional
         P(own bit = 1) of a sensitive category, in (0, 1), of that with the smallest epsilon;
         ``e^{eps/2} / (1 + e^{eps/2})`` by default. `planning.best_theta` finds the one with the
         smallest expected loss.
-    levels : sequence of float, optional
-        Epsilon of each sensitive category, in category order: what a dict becomes, with the
-        largest as `epsilon`.
 
     Raises
     ------
-    InvalidArgument
-        For an epsilon that is not positive, a dict that lacks a sensitive category, theta outside
-        (0, 1), a sensitive category named twice, or no `sensitive` and no dict.
-    UnknownCategory
-        For a sensitive category that is not among `categories`.
+    InvalidArgument, UnknownCategory
+        As for `URR`; for theta outside (0, 1).
 
     Notes
     -----

@@ -420,15 +420,7 @@ _LONGEST = 20  # characters of a label
 
 
 def shares_text(p: Any) -> str:
-    """Shares in their order, with their labels where p is a Series.
-
-    Examples
-    --------
-    >>> shares_text(pd.Series({"no": 0.95, "yes": 0.05})), shares_text([0.5, 0.3, 0.2])
-    ('no 0.95, yes 0.05', '0.5, 0.3, 0.2')
-    >>> shares_text(pd.Series([0.25] * 4, index=list("abcd")))
-    'equal (0.25 each)'
-    """
+    """Shares in their order, with their labels where p is a Series: "no 0.95, yes 0.05"."""
     values = np.asarray(p, dtype=np.float64)
     labels = p.index.tolist() if isinstance(p, pd.Series) else None
     if labels is not None and np.ptp(values) <= 1e-12:

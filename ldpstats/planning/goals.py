@@ -103,10 +103,9 @@ class Setting:
     labels: pd.Index[Any]
     candidates: Any
 
-    def place(self, category: Any, name: str = "category") -> int:
+    def place(self, category: Any) -> int:
         """Position of a category."""
-        remedy = f"is no category of {self.mechanism}"
-        return position(name, category, self.labels, remedy)
+        return position("category", category, self.labels, f"is no category of {self.mechanism}")
 
 
 def setting(mechanism: object, p: Any, name: str = "p", of: str = "mechanism") -> Setting:

@@ -159,16 +159,8 @@ def respondents_for_power(
 ) -> int:
     """The smallest number of respondents with which `power` is at least the one asked for.
 
-    Tests of counts have a power that goes up and down as n grows: a few respondents more may then
-    have a little less. Of all numbers this is the first, up to about a million; beyond, of those
-    near it.
-
-    Examples
-    --------
-    >>> import ldpstats as ldp
-    >>> goal = ldp.planning.ValueTest([0.7, 0.3], category="yes", value=0.25)
-    >>> respondents_for_power(ldp.Warner(epsilon=1.0), goal, power=0.8)
-    3469
+    Tests of counts have a power that goes up and down as n grows. Of all numbers this is the
+    first, up to about a million; beyond, of those near it.
     """
     ray, alpha = planned(mechanism, goal), level(alpha)
     asked, effect = asked_power(power, alpha), effect_of_design(design_effect)
