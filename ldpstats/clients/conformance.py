@@ -21,7 +21,7 @@ from queue import Queue as BoundedQueue
 from types import TracebackType
 from typing import IO, Any
 
-from ldpstats.arguments import html_lines
+from ldpstats.arguments import Printed
 from ldpstats.clients.random_vectors import Vector
 from ldpstats.errors import InvalidArgument, cut
 
@@ -58,7 +58,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Conformance:
+class Conformance(Printed):
     """What a client did with test vectors: the differences of each that was sent, by its name.
 
     `faults` is what the program did beside answering.
@@ -124,10 +124,6 @@ class Conformance:
             ]
         lines.append(f"The client {'agrees' if self.agrees else 'does NOT agree'}.")
         return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        """The text, in a notebook."""
-        return html_lines(str(self))
 
 
 def compared(vectors: Sequence[Vector], command: Sequence[str], timeout: float) -> Conformance:

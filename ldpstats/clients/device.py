@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -45,6 +45,7 @@ __all__ = [
     "bare",
     "check_audit",
     "check_cohorts",
+    "check_fields",
     "check_fingerprint",
     "check_format",
     "check_state",
@@ -518,6 +519,18 @@ def check_format(document: object, name: str) -> dict[str, Any]:
         remedy = f'must be an object with "format": "{name}"'
         raise InvalidArgument("specification", document, remedy)
     return document
+
+
+def check_fields(
+    document: object, name: str, version: int, fields: Iterable[str], optional: str = ""
+) -> dict[str, Any]:
+    """Refuse a specification of another format or version, or with other fields."""
+    checked, known = check_format(document, name), sorted(fields)
+    given = set(checked) - {"fingerprint", optional}
+    if repr(checked.get("version")) != repr(version) or given != set(known):
+        remedy = f"must have version {version} and the fields {known}"
+        raise InvalidArgument("specification", sorted(checked, key=str), remedy)
+    return checked
 
 
 def check_fingerprint(

@@ -215,7 +215,7 @@ class Checks:
     def read(self, body: bytes) -> Sent:
         """The token of a sheet, its reports as JSON in order, and the hash of its code, if any."""
         sent = _object(_json(body), "the message")
-        if sent.get("format") != FORMAT or not _is(sent.get("version"), VERSION):
+        if sent.get("format") != FORMAT or repr(sent.get("version")) != repr(VERSION):
             raise Refused(f'must be an object of format "{FORMAT}", version {VERSION}')
         if not isinstance(sent.get("survey"), str):
             raise Refused("survey: must be the fingerprint of the questionnaire")
@@ -252,7 +252,7 @@ class Checks:
         expected = {"format": WITHDRAWAL, "version": VERSION, "survey": self.survey}
         if sent.get("format") == WITHDRAWAL and sent.get("survey") != self.survey:
             raise Refused(_OUTDATED, 409)
-        if sent != expected or not _is(sent["version"], VERSION):
+        if sent != expected or repr(sent["version"]) != repr(VERSION):
             raise Refused(f'must be an object of format "{WITHDRAWAL}", version and survey')
 
     def _reports(self, sheet: dict[str, Any]) -> list[Any]:
@@ -273,10 +273,6 @@ class Checks:
         if not asked <= ask <= asked + missing:
             raise Refused(f"sheet: {ask} private questions are asked, not as many as here")
         return reports
-
-
-def _is(value: object, number: int) -> bool:
-    return type(value) is int and value == number
 
 
 def _object(value: object, what: str) -> dict[str, Any]:

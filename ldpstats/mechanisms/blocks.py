@@ -1,7 +1,7 @@
 """Mechanisms for many categories: subsets of them, Hadamard and projective geometry response.
 
 In the last two a label stands for a block of categories, and each category has as many own labels:
-``best_geometry`` and `HadamardResponse` choose the design with the smallest summed variance.
+both choose the design with the smallest summed variance.
 """
 
 from __future__ import annotations
@@ -37,9 +37,6 @@ __all__ = [
     "HadamardResponse",
     "ProjectiveGeometryResponse",
     "SubsetSelection",
-    "best_geometry",
-    "best_size",
-    "geometry_variance",
 ]
 
 
@@ -208,7 +205,12 @@ class SubsetSelection(CategoryBits):
 
     def __post_init__(self) -> None:
         check_labels(self)
-        size = best_size(self.k, self.epsilon)
+        # The summed variance at the uniform p is (k-1)^2 (1 + u e^eps)^2 / (k u (e^eps - 1)^2) with
+        # u = size / (k - size): least where |ln u + eps| is
+        centre = self.k * np.exp(-self.epsilon) / (1.0 + np.exp(-self.epsilon))
+        near = np.clip(np.floor(centre) + np.arange(2), 1, self.k - 1)
+        distance = np.abs(np.log(near / (self.k - near)) + self.epsilon)
+        size = int(near[int(np.argmin(distance))])
         if self.size is not None:
             size = positive_integer("size", self.size)
             if size >= self.k:
@@ -287,18 +289,6 @@ class SubsetSelection(CategoryBits):
 
     def specimen(self) -> BitCounts:
         return self.counts(np.repeat([1, 0], [self.d, self.k - self.d]), 1)
-
-
-def best_size(k: int, epsilon: float) -> int:
-    """The size of subsets of k categories with the smallest summed variance at the uniform p.
-
-    It is ``(k-1)^2 (1 + u e^eps)^2 / (k u (e^eps - 1)^2)``, u = size / (k - size): least where
-    ``|ln u + eps|`` is.
-    """
-    centre = k * np.exp(-epsilon) / (1.0 + np.exp(-epsilon))
-    sizes = np.clip(np.floor(centre) + np.arange(2), 1, k - 1)
-    distance = np.abs(np.log(sizes / (k - sizes)) + epsilon)
-    return int(sizes[int(np.argmin(distance))])
 
 
 # -- Hadamard response ----------------------------------------------------------------------------
@@ -452,7 +442,7 @@ class ProjectiveGeometryResponse(BlockMechanism):
     def __post_init__(self) -> None:
         check_labels(self)
         if self.q is None and self.t is None:
-            best = best_geometry(self.k, self.epsilon)
+            best = _best_geometry(self.k, self.epsilon)
             q, t = _next_prime(max(self.k - 2, 1)), 2
             if isinstance(best, ProjectiveDesign):
                 q, t = best.q, best.t
@@ -474,7 +464,7 @@ class ProjectiveGeometryResponse(BlockMechanism):
         return SingleDesign(self.k) if self.t == 2 else ProjectiveDesign(self.k, self.q, self.t)
 
 
-def best_geometry(k: int, epsilon: float) -> BlockDesign:
+def _best_geometry(k: int, epsilon: float) -> BlockDesign:
     """The design with the smallest summed variance, see `ProjectiveGeometryResponse`."""
     designs: list[BlockDesign] = [SingleDesign(k)]
     q = 2
@@ -485,12 +475,12 @@ def best_geometry(k: int, epsilon: float) -> BlockDesign:
         if q**t <= _MOST_WORK:
             designs.append(ProjectiveDesign(k, q, t))
         q = _next_prime(q)
-    sums = np.array([geometry_variance(design, epsilon) for design in designs])
+    sums = np.array([_geometry_variance(design, epsilon) for design in designs])
     good = np.flatnonzero(sums <= _CLOSE * sums.min())
     return min((designs[i] for i in good), key=lambda design: design.n_labels)
 
 
-def geometry_variance(design: BlockDesign, epsilon: float) -> float:
+def _geometry_variance(design: BlockDesign, epsilon: float) -> float:
     """Summed variance of the linear estimates at the uniform p, times the number of reports."""
     l, s, common, small = design.n_labels, design.size, design.common, np.exp(-epsilon)  # noqa: E741
     assert common is not None

@@ -20,8 +20,8 @@ from ldpstats.clients.device import (
     Specified,
     bare,
     check_audit,
+    check_fields,
     check_fingerprint,
-    check_format,
     client_document,
     opened_budget,
     secretive,
@@ -396,17 +396,8 @@ class PUM(Specified):
             For another document, or one of another version, and a fingerprint that is missing or
             not that of the other fields.
         """
-        document = check_format(document, _FORMAT)
-        fields = set(document) - {"fingerprint", "levels"}
-        if repr(document.get("version")) != repr(_VERSION) or fields != {
-            "format",
-            "version",
-            "mechanism",
-            "tags",
-        }:
-            raise InvalidArgument(
-                "specification", document, f"must have the fields of version {_VERSION}"
-            )
+        fields = "format", "version", "mechanism", "tags"
+        document = check_fields(document, _FORMAT, _VERSION, fields, "levels")
         kind = document["mechanism"]
         name = kind.get("mechanism") if isinstance(kind, dict) else None
         if name not in ("URR", "URAP"):
