@@ -19,7 +19,7 @@ import pandas as pd
 from ldpstats.arguments import boolean, positive_integer, positive_number
 from ldpstats.channels.certificates import Audit
 from ldpstats.clients.portable import ldpstats_client as portable
-from ldpstats.clients.portable.ldpstats_client import Question, Refused, fingerprint, opened_draw
+from ldpstats.clients.portable.ldpstats_client import Question, Refused, fingerprint
 from ldpstats.errors import (
     HIDDEN,
     BudgetSpent,
@@ -70,7 +70,7 @@ __all__ = [
 def opened(document: Callable[[], dict[str, Any]]) -> Any:
     """The question of a client document; None where it has none, as its table is too large."""
     with suppress(NotAvailable, Refused):
-        return opened_draw(document())
+        return portable.open_question(portable.Fields(document()))
     return None
 
 
@@ -161,25 +161,6 @@ def check_state(
 
 
 _MOST_COHORTS = 1 << 16
-
-
-def check_epsilon(
-    source: object, epsilon: float, max_epsilon: float | None, allow_no_privacy: bool
-) -> None:
-    """Refuse an epsilon that is infinite, unless that is allowed, or above what a device allows."""
-    allowed = boolean("allow_no_privacy", allow_no_privacy)
-    if max_epsilon is not None:
-        most = positive_number("max_epsilon", max_epsilon, (0.0, np.inf))
-        if not epsilon <= most * (1.0 + 1e-12):  # rounding of an epsilon that is computed from Q
-            remedy = f"is less than {source} spends, {epsilon:.6g}: do not run it on this device"
-            raise InvalidArgument("max_epsilon", most, remedy)
-    if np.isinf(epsilon) and not allowed:
-        raise InvalidArgument(
-            "mechanism",
-            str(source),
-            "does not protect its respondents: some report tells for sure what should be hidden; "
-            "pass allow_no_privacy=True (--allow-no-privacy) if that is meant",
-        )
 
 
 def check_audit(audit: Audit) -> None:
@@ -702,5 +683,16 @@ class Instrument(Specified, Generic[ClientType, CollectorType]):
     def _permitted(self, epsilon: float, max_epsilon: float | None, allow_no_privacy: bool) -> None:
         """Refuse to run on a device what it does not allow, or what leaks more than it claims."""
         allowed = boolean("allow_no_privacy", allow_no_privacy) or self.unprotected
-        check_epsilon(self, epsilon, max_epsilon, allowed)
+        if max_epsilon is not None:
+            most = positive_number("max_epsilon", max_epsilon, (0.0, np.inf))
+            if not epsilon <= most * (1.0 + 1e-12):  # rounding of an epsilon computed from Q
+                remedy = f"is less than {self} spends, {epsilon:.6g}: do not run it on this device"
+                raise InvalidArgument("max_epsilon", most, remedy)
+        if np.isinf(epsilon) and not allowed:
+            raise InvalidArgument(
+                "mechanism",
+                str(self),
+                "does not protect its respondents: some report tells for sure what should be "
+                "hidden; pass allow_no_privacy=True (--allow-no-privacy) if that is meant",
+            )
         check_audit(self.audit())

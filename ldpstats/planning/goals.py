@@ -22,7 +22,7 @@ from ldpstats.arguments import (
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.labels import align, by_label, position
 from ldpstats.likelihood.regression import Multinomial, Ordered
-from ldpstats.mechanisms.base import Mechanism
+from ldpstats.mechanisms.base import Mechanism, set_fields
 from ldpstats.models.regression.structure import covariates, outcome_of
 from ldpstats.planning.expected_precision import check_mechanism, shares_text, table_text
 from ldpstats.planning.laws import (
@@ -164,9 +164,9 @@ class FrequencyGoal(Goal):
     category: Any
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "p", checked_shares("p", self.p))
+        set_fields(self, p=checked_shares("p", self.p))
         category = checked_category("category", self.category, self.p)
-        object.__setattr__(self, "category", category)
+        set_fields(self, category=category)
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,7 +215,7 @@ class ValueTest(FrequencyGoal):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "value", probability("value", self.value))
+        set_fields(self, value=probability("value", self.value))
 
     def _said(self) -> tuple[str, str]:
         what = f"to find that the frequency of {self.category!r} is not {self.value:g}"
@@ -277,7 +277,7 @@ class PresenceTest(FrequencyGoal):
             if number < k:
                 remedy = f"must be at least {k}: all shares in p are tested"
                 raise InvalidArgument("n_candidates", self.n_candidates, remedy)
-            object.__setattr__(self, "n_candidates", number)
+            set_fields(self, n_candidates=number)
 
     @property
     def tests(self) -> int:
@@ -389,7 +389,7 @@ class IndependenceTest(Goal):
         if isinstance(self.table, pd.DataFrame):
             index, columns = self.table.index.copy(), self.table.columns.copy()
             values = pd.DataFrame(np.array(values), index=index, columns=columns)  # type: ignore[assignment]
-        object.__setattr__(self, "table", values)
+        set_fields(self, table=values)
 
     def _said(self) -> tuple[str, str]:
         return "to find that two variables are associated", f"shares: {table_text(self.table)}"
@@ -514,19 +514,19 @@ class CoefficientTest(Goal):
     model: str = "logit"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "model", one_of("model", self.model, _MODELS))
+        set_fields(self, model=one_of("model", self.model, _MODELS))
         remedy = "must be a table or array of finite numbers with a row for each respondent"
         shape = as_array("exog", self.exog, remedy).shape
         if len(shape) not in (1, 2) or not shape[0]:
             raise InvalidArgument("exog", f"array of shape {shape}", remedy)
         X, names = covariates(self.exog, shape[0], name="exog")
         table = pd.DataFrame(frozen(X), columns=names)
-        object.__setattr__(self, "exog", table)
+        set_fields(self, exog=table)
         remedy = "must be finite numbers, the coefficients as fit().params has them"
         given = numbers("params", self.params, remedy)
         if not np.isfinite(given).all() or not given.size:
             raise InvalidArgument("params", self.params, remedy)
-        object.__setattr__(self, "params", frozen(given))
+        set_fields(self, params=frozen(given))
         self._column()
 
     def _column(self) -> int:
@@ -668,20 +668,20 @@ class GroupsTest(Goal):
                 checked_shares(f"p[{i}]", pd.Series(row, index=columns))
                 for i, row in enumerate(values)
             ]
-            object.__setattr__(self, "p", pd.DataFrame(np.array(rows), index, columns))
+            set_fields(self, p=pd.DataFrame(np.array(rows), index, columns))
         else:
             rows = [checked_shares(f"p[{i}]", row) for i, row in enumerate(values)]
-            object.__setattr__(self, "p", frozen(np.array(rows)))
+            set_fields(self, p=frozen(np.array(rows)))
         groups = len(self.p)
         if self.shares is not None:
             shares = distribution("shares", self.shares, groups)
             if not shares.min() > 0.0:
                 remedy = "must be positive: a group without respondents cannot be compared"
                 raise InvalidArgument("shares", self.shares, remedy)
-            object.__setattr__(self, "shares", frozen(shares / shares.sum()))
+            set_fields(self, shares=frozen(shares / shares.sum()))
         if self.category is not None:
             category = checked_category("category", self.category, _row(self.p, 0))
-            object.__setattr__(self, "category", category)
+            set_fields(self, category=category)
             if groups > 2:
                 remedy = f"is compared in two groups, and p has {groups}: give the rows of two"
                 raise InvalidArgument("category", self.category, remedy)

@@ -564,12 +564,11 @@ _BITS = "A bit for each category suits a small e^epsilon for the number of categ
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of mechanism: how it is made, where it is good; for `least` to `most` categories."""
+    """A kind of mechanism: how it is made, where it is good; for at most so many categories."""
 
     title: str
     make: Callable[[Any, float], Mechanism]
     why: str
-    least: int = 2
     most: float = inf
 
 
@@ -600,7 +599,7 @@ def contenders(
     return {
         name: (kind, kind.make(labels, epsilon))
         for name, kind in chosen.items()
-        if kind.least <= len(labels) <= kind.most
+        if len(labels) <= kind.most
     }
 
 
