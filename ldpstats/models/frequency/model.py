@@ -38,12 +38,8 @@ from ldpstats.inference.tests import TestResult
 from ldpstats.labels import align
 from ldpstats.likelihood.moments import Moments
 from ldpstats.likelihood.problem import Likelihood
-<<<<<<< HEAD
-from ldpstats.mechanisms.base import protect_some
-=======
 from ldpstats.likelihood.rows import FixedEntry
-from ldpstats.mechanisms.krr import protect_some
->>>>>>> s-pair
+from ldpstats.mechanisms.base import protect_some
 from ldpstats.models.frequency.estimates import (
     Evidence,
     Specifications,
