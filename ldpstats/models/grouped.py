@@ -316,7 +316,7 @@ class GroupedModel:
         likelihoods |= {label: model.likelihood() for label, model in self.models.items()}
         return pooled_posterior(
             likelihoods,
-            {label: model.evidence.tables() for label, model in self.models.items()},
+            {label: model._tables() for label, model in self.models.items()},
             first.categories,
             self.by,
             origin,

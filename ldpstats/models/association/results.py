@@ -31,7 +31,7 @@ from ldpstats.arguments import (
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.inference import intervals
 from ldpstats.inference import tests as multiplicity
-from ldpstats.inference.boundary import edge_normal
+from ldpstats.inference.intervals import edge_normal
 from ldpstats.inference.tables import effects
 from ldpstats.inference.tables import independence as tables
 from ldpstats.inference.tables.ratio import Effect, beside
