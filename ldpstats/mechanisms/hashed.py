@@ -36,9 +36,9 @@ from ldpstats.likelihood.hashed import (
     HashDesign,
     undetermined,
 )
-from ldpstats.likelihood.joint_rows import BloomRows, LabelRows, StackedRows
+from ldpstats.likelihood.hashed_rows import BloomRows, LabelRows
 from ldpstats.likelihood.problem import Likelihood
-from ldpstats.likelihood.rows import Rows
+from ldpstats.likelihood.rows import Rows, StackedRows
 from ldpstats.mechanisms.base import Mechanism, even_bit, set_fields
 from ldpstats.mechanisms.krr import KRR
 from ldpstats.reports.layout import BitFormat, NumberFormat

@@ -477,14 +477,11 @@ class RAPPORClient(SingleDevice):
     _budget: Budget = field(repr=False)
     _cells: Array | None = field(repr=False)  # that answers from a list own in her cohort, (S, h)
 
-    def _epsilon(self) -> float:
-        return float(self.mechanism.epsilon)
-
     @property
     def total_epsilon(self) -> float:
         """Privacy of all reports of one answer together, in nats."""
         once = self._budget.limit is not None
-        return float(self._epsilon() if once else self.mechanism.lifetime_epsilon)
+        return float(self.mechanism.epsilon if once else self.mechanism.lifetime_epsilon)
 
     @secretive
     def report(self, value: object) -> Any:

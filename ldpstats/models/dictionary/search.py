@@ -56,8 +56,8 @@ import pandas as pd
 
 from ldpstats.arguments import probability
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
-from ldpstats.inference.binomial import binomial_excess
 from ldpstats.inference.tails import bisected, skewed_pvalue
+from ldpstats.inference.tests import binomial_excess
 from ldpstats.likelihood.hashed import CohortSource, HashDesign
 from ldpstats.likelihood.rows import rows_of_law
 from ldpstats.likelihood.tallies import project_simplex, project_subsimplex

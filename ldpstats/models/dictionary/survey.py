@@ -35,8 +35,8 @@ from ldpstats.clients.device import (
     Budget,
     Instrument,
     Procedure,
+    check_fields,
     check_fingerprint,
-    check_format,
     drawn_report,
     opened,
 )
@@ -407,7 +407,7 @@ class DictionarySurvey(Instrument["DictionaryClient", "DictionaryCollector"]):
             For another document, or one of another version, and a fingerprint that is missing or
             not that of the other fields.
         """
-        document = check_format(document, _FORMAT, _VERSION, _FIELDS)
+        document = check_fields(document, _FORMAT, _VERSION, _FIELDS)
         values = {name: document[name] for name in _FIELDS[2:]}
         for name in _FIELDS[-2:]:
             values[name] = mechanism_from_dict(values[name])
