@@ -8,8 +8,7 @@ p-values of many hypotheses, and intervals after selection.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -389,7 +388,7 @@ class TestResult(Document):
     df: float | tuple[float, ...] | None
     pvalue: float
     method: str
-    note: str = ""
+    note: str = field(default="", metadata={"later": True})
 
     def __post_init__(self) -> None:
         remedy = "must be a number, not NaN"
@@ -433,20 +432,6 @@ class TestResult(Document):
         value, freedom = numbers("statistic", statistic, remedy, ()), numbers("df", df, remedy, ())
         p = float(chi2_pvalue(value, freedom))
         return cls(null, float(value), float(freedom), p, method, note)
-
-    @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> TestResult:
-        """The result that `to_dict` wrote."""
-        remedy = "must be what TestResult.to_dict wrote"
-        names = {item.name for item in fields(cls)}
-        if not isinstance(document, Mapping) or set(document) - {"note"} != names - {"note"}:
-            raise InvalidArgument("document", document, remedy)
-        values = dict(document)
-        if values["statistic"] in ("inf", "-inf"):
-            values["statistic"] = float(values["statistic"])
-        if isinstance(values["df"], list):
-            values["df"] = tuple(values["df"])
-        return cls(**values)
 
 
 # -- Many tests at once: adjusted p-values and rejections -----------------------------------------

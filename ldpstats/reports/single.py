@@ -683,8 +683,8 @@ class Source(Protocol):
 
 def check_mechanism(name: str, mechanism: object) -> None:
     """Refuse anything but a mechanism, such as its class."""
-    known = getattr(mechanism, "n_cohorts", None), getattr(mechanism, "n_outputs", None)
-    if isinstance(mechanism, type) or not all(isinstance(size, int) for size in known):
+    cohorts, outputs = getattr(mechanism, "n_cohorts", None), getattr(mechanism, "n_outputs", None)
+    if isinstance(mechanism, type) or not (isinstance(cohorts, int) and isinstance(outputs, int)):
         raise InvalidArgument(name, mechanism, "must be the mechanism of the reports")
 
 

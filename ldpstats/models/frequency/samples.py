@@ -10,8 +10,8 @@ keeps its level in groups of any size.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple, dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -337,24 +337,6 @@ class TwoSampleResult(TestResult):
         first, second = self.groups
         return difference_rows([(first, second)], level(alpha)).set_axis(first.categories)
 
-    @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> TwoSampleResult:
-        """The result that `to_dict` wrote."""
-        groups = document.get("groups") if isinstance(document, Mapping) else None
-        if not isinstance(groups, list):
-            remedy = "must be what TwoSampleResult.to_dict wrote"
-            raise InvalidArgument("document", document, remedy)
-        rest = {name: value for name, value in document.items() if name != "groups"}
-        test = TestResult.from_dict(rest)
-        return _with_groups(test, tuple(FrequencyResults.from_dict(group) for group in groups))
-
-
-def _with_groups(test: TestResult, groups: tuple[FrequencyResults, ...]) -> TwoSampleResult:
-    """The test with the fits of its groups."""
-    return TwoSampleResult(
-        test.null, test.statistic, test.df, test.pvalue, test.method, test.note, groups
-    )
-
 
 def two_sample_test(
     first: Data | Sequence[Data],
@@ -428,4 +410,4 @@ def two_sample_test(
         fits = tuple(model.fit_quietly() for model in models)
     except (NotAvailable, NotIdentified):
         pass
-    return _with_groups(test, fits)
+    return TwoSampleResult(*astuple(test), fits)
