@@ -34,7 +34,7 @@ from ldpstats.inference.tables.permutation import (
 from ldpstats.inference.tests import TestResult
 from ldpstats.likelihood.covariance import Covariance
 from ldpstats.likelihood.moments import Moments
-from ldpstats.likelihood.problem import Likelihood
+from ldpstats.likelihood.rows import Likelihood
 from ldpstats.models.frequency.answers import difference_rows
 from ldpstats.models.frequency.estimates import OneStep, effective_counts
 from ldpstats.models.frequency.model import Data, FrequencyModel, refuse_shared_persons, reports_in
