@@ -19,8 +19,7 @@ from ldpstats.arguments import (
 from ldpstats.inference import tests as multiplicity
 from ldpstats.inference.intervals import wald
 from ldpstats.inference.tests import TestResult, pvalue_text, selected_intervals
-from ldpstats.likelihood.covariance import Covariance
-from ldpstats.likelihood.tallies import Uncertain, Unexplained
+from ldpstats.likelihood.covariance import Covariance, Uncertain, Unexplained
 from ldpstats.models.dictionary.search import (
     STAGES,
     Pair,
@@ -573,7 +572,8 @@ def tested_strings(
     """
     n, none = evidence.size, np.empty(0)
     fields: dict[str, Any] = {"goodness_of_fit": None, "test_se": np.nan, "caution": ""}
-    strings, estimates = pd.Index([], dtype=object), (none, none, none)
+    strings: pd.Index[Any] = pd.Index([], dtype=object)
+    estimates: tuple[Array, ...] = (none, none, none)
     fitted = Uncertain(none, Covariance.dense(np.empty((0, 0))))
     if fits is not None:
         linear, p = fits.linear, fits.presence_pvalues().to_numpy()
