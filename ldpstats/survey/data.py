@@ -271,9 +271,10 @@ class Collected(Held):
             if column in there:
                 self.table.check_marks(column, made_by)
         for column, name in own.items():
+            if not (stored := self.table.stored(column)):
+                continue
             made_by = makers_of[name]
             key = SURVEY_FINGERPRINT if isinstance(made_by, DictionarySurvey) else FINGERPRINT
-            stored = self.table.stored(column)
             makers = {key: made_by}
             if self.whole:
                 makers[STORED_FINGERPRINT] = self.questionnaire
@@ -348,7 +349,7 @@ class Collected(Held):
         if name not in self.questionnaire:
             self.table.check_column(name)
             return {name: None}
-        columns = self.questionnaire.columns(name)
+        columns = self.questionnaire.question(name).columns
         return dict(zip(columns, map(self._cohorts.get, columns), strict=True))
 
     def reported(self, name: str) -> Coded:
