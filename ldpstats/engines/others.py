@@ -113,7 +113,7 @@ def opened(
     if stored:
         return database(name, checked_path(data), table)
     found = found_files(data, report)
-    names = [str(file) for file in found.files] or [name for name, _ in found.refused]
+    names = [str(file) for file in found[0]] or [name for name, _ in found[1]]
     if not all(name.lower().endswith(".parquet") for name in names):
         if engine is not None:
             remedy = "goes with Parquet files: convert these, for others are read into memory"

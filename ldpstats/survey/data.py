@@ -503,7 +503,7 @@ def rows_of(
             raise InvalidArgument("na", na, _NO_CODES)
         return query
     if is_files(data):
-        files = found_files(data).files
+        files, _ = found_files(data)
         for file in files:
             file_format(file)
         in_memory: Table = Csv(name, files)
