@@ -24,8 +24,8 @@ from ldpstats.clients.device import (
     Instrument,
     SingleDevice,
     bare,
+    check_fields,
     check_fingerprint,
-    check_format,
     secretive,
 )
 from ldpstats.errors import HIDDEN, InvalidArgument, UnknownCategory
@@ -159,9 +159,6 @@ class SheetClient(SingleDevice):
     _budget: Budget = field(repr=False)
     _devices: Mapping[str, Reporter] = field(repr=False)
     _next: _Next = field(repr=False)
-
-    def _epsilon(self) -> float:
-        return float(self.mechanism.epsilon)
 
     @property
     def asked(self) -> tuple[str, ...]:
@@ -633,11 +630,7 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
             For another document, or one of another version, and a fingerprint that is missing or
             not that of the other fields.
         """
-        checked = check_format(document, QUESTIONNAIRE)
-        known = set(checked) - {"fingerprint"} == _FIELDS
-        if repr(checked.get("version")) != repr(_VERSION) or not known:
-            remedy = f"must have version {_VERSION} and the fields {sorted(_FIELDS)}"
-            raise InvalidArgument("specification", sorted(checked, key=str), remedy)
+        checked = check_fields(document, QUESTIONNAIRE, _VERSION, _FIELDS)
         if not isinstance(checked["refused"], dict):
             raise InvalidArgument("refused", checked["refused"], "must be an object")
         refused = checked["refused"] or None  # without private questions there can be none
