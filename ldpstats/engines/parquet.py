@@ -33,7 +33,7 @@ from ldpstats.io.tables import file_format
 from ldpstats.labels import is_text
 from ldpstats.reports.layout import is_of_bytes
 
-__all__ = ["BATCH", "MERGED", "Files", "Found", "footer", "found_files", "is_files", "parquet"]
+__all__ = ["BATCH", "MERGED", "Files", "Found", "footer", "found_files", "parquet"]
 
 
 T = TypeVar("T")
@@ -416,13 +416,6 @@ def _dictionaries(file: str, held: Footer, name: str) -> list[list[Any]]:
 
 _KINDS = (".csv", ".csv.gz", ".parquet")
 _GONE = "no such file: check the name"
-
-
-def is_files(data: object) -> bool:
-    """Whether `data` names files: a name, or a list of names."""
-    if isinstance(data, list | tuple):
-        return bool(data) and all(isinstance(item, str | os.PathLike) for item in data)
-    return isinstance(data, str | os.PathLike)
 
 
 Found = tuple[tuple[Path, ...], tuple[tuple[str, str], ...]]

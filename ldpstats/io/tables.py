@@ -270,11 +270,11 @@ def _csv_chunks(
             texts: dict[str, list[str | None]] = {}
             # in blocks too small to wake the garbage collector, which would take half of the time
             for start in range(0, chunk_rows, 512):
-                block = list(islice(rows, min(512, chunk_rows - start)))
-                if not block:
+                some = list(islice(rows, min(512, chunk_rows - start)))
+                if not some:
                     break
                 for name, i in at.items():
-                    texts.setdefault(name, []).extend([row[i] or None for row in block])
+                    texts.setdefault(name, []).extend([row[i] or None for row in some])
             if not texts:
                 return
             yield pd.DataFrame(texts, dtype=object), raw.tell() / size

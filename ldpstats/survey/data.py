@@ -22,8 +22,8 @@ import pandas as pd
 
 from ldpstats.arguments import did_you_mean
 from ldpstats.engines.base import picked
-from ldpstats.engines.others import opened
-from ldpstats.engines.parquet import found_files, is_files
+from ldpstats.engines.others import is_files, opened
+from ldpstats.engines.parquet import found_files
 from ldpstats.engines.query import Query
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable, shorten
 from ldpstats.io.reports import (

@@ -354,7 +354,7 @@ class Table:
     def _column(self, name: str) -> pd.Series[Any]:
         """A column that exists."""
         if self.kind == "pandas":
-            found = self.frame[name]
+            found: pd.Series[Any] = self.frame[name]
             if isinstance(found.dtype, pd.ArrowDtype):  # read as of Arrow: pandas does not know all
                 return from_arrow(found.array.__arrow_array__())
             return found.reset_index(drop=True)
