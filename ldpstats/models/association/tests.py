@@ -305,7 +305,8 @@ def _by_moments(
     ``scores @ to``, to of (k, 1).
     """
     strata, parts, space, to = law
-    freedom, tables, features = None if df is None else float(df), [], ([], [])
+    freedom, tables = None if df is None else float(df), list[Array]()
+    features: tuple[list[Array], list[Array]] = ([], [])
     for scores in strata:
         if scores.table is not None:
             table, *rows = scores.table
@@ -367,11 +368,13 @@ def _mutual_test(
         how = f"{method}, {_BY_MOMENTS}"
         return TestResult(null, observed, float(df), p, how, _doubt(smallest))
     each = np.repeat(np.arange(len(group.counts.n)), group.counts.n)
-    first, *others = [Factor(f.W, each if f.index is None else f.index[each]) for f in factors]
+    places = [each if index is None else index[each] for _, index, _ in factors]
     draws = np.empty(B)
     for i in range(B):
-        drawn = JointRows((first, *(Factor(W, i[rng.permutation(N)]) for W, i, _ in others)))
-        draws[i] = statistic(drawn, np.ones(N))
+        drawn = [Factor(factors[0].W, places[0])]
+        for (W, *_), place in zip(factors[1:], places[1:], strict=True):
+            drawn.append(Factor(W, place[rng.permutation(N)]))
+        draws[i] = statistic(JointRows(drawn), np.ones(N))
         advance((i + 1) / B)
     return _by_permutations(null, observed, df, draws, method)
 
