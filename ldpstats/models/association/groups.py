@@ -389,8 +389,8 @@ class JointGroup:
                 R = linear_response(moments, shares, spec.approximate)
                 responses.append(R[: spec.k, : spec.k])
             made = Stratum(rows.select(part), n, n, int(n.sum()), tuple(responses))
-            every = tuple(alphabets) if alphabets else None
-            strata.append(replace(made, alphabets=every, listed=self.listed, units=self.units))
+            listing = {"alphabets": tuple(alphabets) or None, "listed": self.listed}
+            strata.append(replace(made, units=self.units, **listing))
         return strata
 
     def units(self, loads: Mapping[int, Array]) -> tuple[Unit, ...] | None:
