@@ -199,7 +199,7 @@ class BloomRows(Rows):
         # A likelihood is (absent + gain y_a) (absent + gain y_b): what is linear in the bits,
         # B'(y, 1), and gain^2 where both are set, which few candidates have. The squares of the
         # former take the products of all bits of a cohort, the others lists of few.
-        from ldpstats.kernels.two_bits import pair_gram
+        from ldpstats.kernels.cells import two_bit_gram
 
         v, n_bits, absent = np.asarray(v, dtype=np.float64), self.n_bits, self.absent
         gain, half, both = self.present - absent, np.zeros((k, k)), np.zeros((k, k))
@@ -208,7 +208,7 @@ class BloomRows(Rows):
             members = np.flatnonzero(self.cohort == c)
             for rows in np.array_split(members, 1 + members.size * n_bits // _BLOCK):
                 packed, weights = self.packed[rows], v[rows]
-                pair_gram(packed, weights, own, n_bits, both, cross)
+                two_bit_gram(packed, weights, own, n_bits, both, cross)
                 bits = np.ones((len(packed), n_bits + 1))
                 bits[:, :-1] = np.unpackbits(packed, axis=1, count=n_bits, bitorder="little")
                 products += (bits * weights[:, None]).T @ bits

@@ -784,10 +784,10 @@ def _cohort_features(counts: Counts | Reports, moments: CohortMoments) -> Array:
     source = moments.sources[0]
     design, offset, cohort = source.design, source.offset, counts.cohort
     assert cohort is not None
-    S = design.shape[1]
+    S = design.cells.shape[1]
     values = np.empty((len(cohort), S), np.float32 if len(cohort) * S > _LARGE else np.float64)
     order = np.argsort(cohort, kind="stable")
-    ends = np.searchsorted(cohort[order], np.arange(design.n_cohorts + 1))
+    ends = np.searchsorted(cohort[order], np.arange(len(design.cells) + 1))
     for c in np.flatnonzero(np.diff(ends)):
         A = source.precision * design.block(int(c))
         level = offset * A.sum(axis=0)
@@ -1157,7 +1157,7 @@ class CohortDecoding(Decoding):
         inverse = self.moments.inverse * W.sum()
         off = source.design.by_cohort(source.precision * source.design.times(q - p))
         # noise_weights are D^2 times the weight of each cohort
-        squares = source.noise.spread(source, q) + (off.T * W) @ off
+        squares = source.spread(q) + (off.T * W) @ off
         truth = np.diag(q) - np.outer(q, p) - np.outer(p, q) + q.sum() * np.outer(p, p)
         rest = (1.0 - q.sum()) * np.outer(p, p)
         return np.asarray(inverse @ (squares / W.sum()) @ inverse - truth - rest)
@@ -1219,11 +1219,12 @@ def decode(reports: Reports, weights: Array | None = None, candidates: Any = Non
     source, cohort = moments.sources[0], distinct.cohort
     assert cohort is not None
     weights = np.bincount(place, weights, len(distinct))
-    ones = np.zeros((source.design.n_cohorts, source.design.n_cells))
+    ones = np.zeros(source.ones.shape)
     for c in np.unique(cohort):
         here = np.flatnonzero(cohort == c)
         ones[c] = weights[here] @ indicators(distinct[here])
-    source = replace(source, ones=ones, reports=np.bincount(cohort, weights, len(ones)))
+    sizes = np.bincount(cohort, weights, len(ones))
+    source = replace(source, ones=ones, reports=sizes, cohort_weights=source.precision * sizes)
     weighted = replace(moments, sources=(source,))
     p = weighted.estimate()[0]
     mean = source.design.by_cohort(source.precision * source.design.times(p))

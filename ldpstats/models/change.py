@@ -38,8 +38,8 @@ from ldpstats.documents import Document
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
 from ldpstats.estimators.base import Estimator
 from ldpstats.inference import intervals
-from ldpstats.inference.boundary import edge_normal
 from ldpstats.inference.goodness import group_sums, rare_groups
+from ldpstats.inference.intervals import edge_normal
 from ldpstats.inference.tables.ratio import Effect
 from ldpstats.inference.tails import CellLaw, continuity, path_cumulants, skewed_pvalue
 from ldpstats.inference.tests import TestResult, pvalue_text, standardised, wald, z_test

@@ -30,7 +30,8 @@ from ldpstats.arguments import (
 )
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.tests import TestResult, pvalue_text, reject, z_test
-from ldpstats.likelihood.problem import ill_conditioned, nats_to_gain
+from ldpstats.likelihood.moments import ill_conditioned
+from ldpstats.likelihood.problem import nats_to_gain
 from ldpstats.likelihood.tallies import Uncertain
 
 if TYPE_CHECKING:

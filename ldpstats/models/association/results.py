@@ -31,7 +31,7 @@ from ldpstats.arguments import (
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.inference import intervals
 from ldpstats.inference import tests as multiplicity
-from ldpstats.inference.boundary import edge_normal
+from ldpstats.inference.intervals import edge_normal
 from ldpstats.inference.tables import effects
 from ldpstats.inference.tables import independence as tables
 from ldpstats.inference.tables.ratio import Effect, beside
@@ -41,7 +41,7 @@ from ldpstats.labels import labels_to_json, position, two_positions
 from ldpstats.likelihood.covariance import Covariance
 from ldpstats.likelihood.problem import Solution
 from ldpstats.likelihood.tallies import Uncertain, project_simplex
-from ldpstats.mechanisms.krr import joint_epsilon
+from ldpstats.mechanisms.base import joint_epsilon
 from ldpstats.models.association.evidence import (
     MOST_TALLIES,
     Evidence,

@@ -10,7 +10,7 @@ from grid import hidden
 from scipy import optimize
 
 import ldpstats as ldp
-from ldpstats.channels.structured import Uniformised
+from ldpstats.channels import Uniformised
 from ldpstats.estimators import MLE
 from ldpstats.likelihood.covariance import Covariance
 from ldpstats.likelihood.joint import pool
