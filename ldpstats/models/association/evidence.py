@@ -53,7 +53,12 @@ from ldpstats.inference.tables.permutation import (
 )
 from ldpstats.inference.tails import CellLaw, path_cumulants
 from ldpstats.inference.tests import TestResult
-from ldpstats.likelihood.covariance import Covariance
+from ldpstats.likelihood.covariance import (
+    Covariance,
+    Uncertain,
+    project_simplex,
+    project_subsimplex,
+)
 from ldpstats.likelihood.joint import (
     Factor,
     JointMoments,
@@ -61,9 +66,7 @@ from ldpstats.likelihood.joint import (
     unbiased_map,
     without_rounding,
 )
-from ldpstats.likelihood.problem import Likelihood, Solution
-from ldpstats.likelihood.rows import DenseRows, StackedRows
-from ldpstats.likelihood.tallies import Uncertain, project_simplex, project_subsimplex
+from ldpstats.likelihood.rows import DenseRows, Likelihood, Solution, StackedRows
 from ldpstats.mechanisms import mechanism_from_dict
 from ldpstats.models.association.groups import JointGroup, Scores, VariableSpec
 from ldpstats.models.frequency.estimates import LARGEST_INFORMATION

@@ -29,8 +29,7 @@ from ldpstats.inference.tables.permutation import (
     permuted_table_scores,
     score_cumulants,
 )
-from ldpstats.likelihood.covariance import Covariance
-from ldpstats.likelihood.tallies import project_simplex
+from ldpstats.likelihood.covariance import Covariance, project_simplex
 
 
 def test_permuted_scores_are_the_scores_of_permuted_reports() -> None:
