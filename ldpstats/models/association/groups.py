@@ -388,9 +388,17 @@ class JointGroup:
                     shares = np.asarray(total / n.sum())
                 R = linear_response(moments, shares, spec.approximate)
                 responses.append(R[: spec.k, : spec.k])
-            made = Stratum(rows.select(part), n, n, int(n.sum()), tuple(responses))
-            listing = {"alphabets": tuple(alphabets) or None, "listed": self.listed}
-            strata.append(replace(made, units=self.units, **listing))
+            made = Stratum(
+                rows.select(part),
+                n,
+                n,
+                int(n.sum()),
+                tuple(responses),
+                tuple(alphabets) or None,
+                self.listed,
+                self.units,
+            )
+            strata.append(made)
         return strata
 
     def units(self, loads: Mapping[int, Array]) -> tuple[Unit, ...] | None:
