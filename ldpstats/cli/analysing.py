@@ -53,8 +53,8 @@ from ldpstats.io.storage import FilePath
 from ldpstats.io.tables import table_chunks
 from ldpstats.likelihood.hashed import LARGEST_DENSE
 from ldpstats.mechanisms.hashed import Hashed
+from ldpstats.models.association.evidence import METHODS
 from ldpstats.models.association.groups import variable_names
-from ldpstats.models.association.tests import METHODS
 from ldpstats.models.dictionary.search import SEARCHES, THRESHOLDS
 from ldpstats.models.plots import moved
 from ldpstats.survey.analyses import sums_suffice, watching

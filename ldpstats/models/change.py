@@ -46,8 +46,7 @@ from ldpstats.inference.tests import TestResult, pvalue_text, standardised, wald
 from ldpstats.likelihood.covariance import Covariance, Uncertain, finite_array
 from ldpstats.likelihood.joint import Alphabet, JointMoments
 from ldpstats.models import plots
-from ldpstats.models.association import estimates
-from ldpstats.models.association.estimates import Evidence
+from ldpstats.models.association.evidence import Evidence, rests_on
 from ldpstats.models.association.groups import prepared, refuse_shared, together, variable_names
 from ldpstats.models.association.model import AssociationModel
 from ldpstats.models.association.results import AssociationResults
@@ -214,7 +213,7 @@ def change_between(
     joint = model.fit(method)
     if not joint.labels[0].equals(joint.labels[1]):
         raise others
-    problem = estimates.rests_on(model.evidence, joint.linear)
+    problem = rests_on(model.evidence, joint.linear)
     pairs = None if problem is None else _pair_features(model.evidence, problem)
     law = turnover = test = None
     if problem is not None and pairs is not None:

@@ -662,7 +662,7 @@ class Tabulated(ABC):
     _tests_instead: ClassVar[str]  # of kinds whose estimates have no joint law
 
     @names_alpha
-    def conf_int(self, alpha: float | None = None) -> pd.DataFrame:
+    def conf_int(self, alpha: Any = None) -> Any:
         """Confidence intervals, columns "lower" and "upper"; by default those of `summary`."""
         frame = self.summary_frame() if alpha is None else self.summary_frame(alpha)
         return frame[["lower", "upper"]]

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
+from operator import methodcaller
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -327,30 +328,14 @@ class AssociationMatrix(Stored):
             matrix.loc[name, name] = value
         return matrix.astype(values.dtype)
 
-    @property
-    def cramers_v(self) -> pd.DataFrame:
-        """Cramer's V of each pair."""
-        return self._matrix("cramers_v", 1.0)
-
-    @property
-    def lower(self) -> pd.DataFrame:
-        """Lower ends of its intervals."""
-        return self._matrix("lower", 1.0)
-
-    @property
-    def upper(self) -> pd.DataFrame:
-        """Upper ends of its intervals."""
-        return self._matrix("upper", 1.0)
-
-    @property
-    def pvalues(self) -> pd.DataFrame:
-        """p-values of independence."""
-        return self._matrix("pvalue", np.nan)
-
-    @property
-    def pvalues_holm(self) -> pd.DataFrame:
-        """The same as Holm adjusts them for all pairs tested."""
-        return self._matrix("pvalue_holm", np.nan)
+    cramers_v = property(methodcaller("_matrix", "cramers_v", 1.0), doc="Cramer's V of each pair.")
+    lower = property(methodcaller("_matrix", "lower", 1.0), doc="Lower ends of its intervals.")
+    upper = property(methodcaller("_matrix", "upper", 1.0), doc="Upper ends of its intervals.")
+    pvalues = property(methodcaller("_matrix", "pvalue", np.nan), doc="p-values of independence.")
+    pvalues_holm = property(
+        methodcaller("_matrix", "pvalue_holm", np.nan),
+        doc="The same as Holm adjusts them for all pairs tested.",
+    )
 
     @property
     def nobs(self) -> pd.DataFrame:

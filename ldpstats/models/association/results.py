@@ -41,25 +41,25 @@ from ldpstats.labels import labels_to_json, position, two_positions
 from ldpstats.likelihood.covariance import Covariance, Uncertain, project_simplex
 from ldpstats.likelihood.rows import Solution
 from ldpstats.mechanisms.base import joint_epsilon
-from ldpstats.models.association import tests as by_name
-from ldpstats.models.association.estimates import (
+from ldpstats.models.association.evidence import (
     MOST_TALLIES,
     Evidence,
     cell_law,
+    check_options,
     collapsed,
     covariance_of,
     dispersion,
+    likelihood_ratio_test,
+    named_test,
     null_covariance,
     rests_on,
-    tallies_from_dict,
-    tallies_to_dict,
-    z_values,
-)
-from ldpstats.models.association.tests import (
-    check_options,
     score_test,
     smallest_expected,
+    tallies_from_dict,
+    tallies_to_dict,
     trend_test,
+    wald_test,
+    z_values,
 )
 from ldpstats.models.frequency.model import FrequencyModel
 from ldpstats.models.frequency.results import FrequencyResults
@@ -792,14 +792,14 @@ class AssociationResults(TableResults):
             if method == "wald" and len(sizes) == 2 and abs(P.sum() - 1.0) <= _ROUNDING:
                 how = "Wald test on the unconstrained joint estimate"
                 V = self.linear.known()
-                return by_name.wald_test(names, P.reshape(sizes), V, smallest, how)
+                return wald_test(names, P.reshape(sizes), V, smallest, how)
             if evidence is None and method == "lr" and plain and not np.isnan(self.null_llf):
                 gain = max(2.0 * (self.llf - self.null_llf), 0.0)
-                return by_name.likelihood_ratio_test(names, sizes, gain, self.on_boundary)
+                return likelihood_ratio_test(names, sizes, gain, self.on_boundary)
             if evidence is None:
                 raise _without_reports("use method='score'")
             fitted = self.fitted.estimate if plain else None
-            return by_name.test_independence(
+            return named_test(
                 evidence, method, fitted, self.on_boundary, rng, n_permutations, n_boot, advance
             )
 
