@@ -375,11 +375,16 @@ class WeightedTable(TableResults, DesignResults):
     def _normal(self, alpha: float) -> float:
         return float(normal_level(np.array(self._freedom), level(alpha)))
 
-    def _independence_pvalue(self) -> float | None:
+    @property
+    def independence(self) -> TestResult | None:
+        """`test_independence`; None where there is nothing to test."""
         null = self.dependence.null
-        if null is None or not null.is_testable:
+        return self.test_independence() if null is not None and null.is_testable else None
+
+    def _independence_pvalue(self) -> float | None:
+        if (test := self.independence) is None:
             return None
-        return self._normal(float(np.clip(self.test_independence().pvalue, 1e-300, 1 - 1e-9)))
+        return self._normal(float(np.clip(test.pvalue, 1e-300, 1 - 1e-9)))
 
     def test_independence(self, method: str = "unbiased", effects: str = "null") -> TestResult:
         """Test that the variables are independent in what the population was drawn from.
@@ -450,9 +455,8 @@ class WeightedTable(TableResults, DesignResults):
         return f"Weighted joint distribution of {names_in_turn(self.names)}", left, right
 
     def _interval_notes(self, *of: Any) -> list[str]:
-        notes, null = super()._interval_notes(*of), self.dependence.null
-        if null is not None and null.is_testable:
-            test = self.test_independence()
+        notes, test = super()._interval_notes(*of), self.independence
+        if test is not None:
             df = test.df
             words = ", ".join(f"{one:g}" for one in df) if isinstance(df, tuple) else df
             notes.append(
