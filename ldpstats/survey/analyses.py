@@ -193,7 +193,11 @@ def count(
     column = _column_of_reports(rows.columns, column, [count, cohort])
     found: Counts | BitCounts
     if isinstance(rows, Csv) and where is None:
-        how: dict[str, Any] = {"cohort": cohort, "missing": missing, "na": rows.na.on(column)}
+        how: dict[str, Any] = {
+            "cohort": cohort,
+            "missing": missing,
+            "na": Table.missing_codes(rows, column),
+        }
         total: Any = 0
         with maybe_bar("counting", progress) as bar:
             for i, file in enumerate(rows.frame):

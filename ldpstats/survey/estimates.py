@@ -45,7 +45,7 @@ from ldpstats.inference.designs.replicates import GivenWeights
 from ldpstats.labels import matched
 from ldpstats.likelihood.joint import decode
 from ldpstats.mechanisms import PUM
-from ldpstats.mechanisms.krr import joint_epsilon
+from ldpstats.mechanisms.base import joint_epsilon
 from ldpstats.models.association.groups import per_variable, prepared, variable_names
 from ldpstats.models.layout import count_of
 from ldpstats.models.weighted.calibration import WeightStep, weight_step

@@ -57,7 +57,7 @@ from ldpstats.likelihood.joint import (
     report_covariance,
 )
 from ldpstats.likelihood.tallies import Uncertain
-from ldpstats.mechanisms.krr import joint_epsilon, protect_some
+from ldpstats.mechanisms.base import joint_epsilon, protect_some
 from ldpstats.models.layout import CONSTRAINED, SANDWICH
 from ldpstats.models.results import Label, several_worded
 from ldpstats.models.weighted.estimates import Dependence, Domains, SampleFacts, cell_shares

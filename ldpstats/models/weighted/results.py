@@ -14,7 +14,6 @@ import pandas as pd
 
 from ldpstats.arguments import distribution, level, one_of
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.inference.boundary import edge_normal
 from ldpstats.inference.designs.linearisation import Ratios, Totals
 from ldpstats.inference.designs.tests import (
     Counted,
@@ -24,6 +23,7 @@ from ldpstats.inference.designs.tests import (
     metric,
     t_bounds,
 )
+from ldpstats.inference.intervals import edge_normal
 from ldpstats.inference.tests import TestResult
 from ldpstats.labels import align, positions
 from ldpstats.mechanisms import Mechanism, mechanism_from_dict
