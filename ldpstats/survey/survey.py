@@ -1031,11 +1031,9 @@ class Survey:
 
         Raises
         ------
-        MechanismMismatch
-            For waves over different categories; with a design also for other mechanisms.
-        NotAvailable
-            Where two reports of a person may come from one permanent response; with a design also
-            for ``memoised=True`` and other estimators.
+        MechanismMismatch, NotAvailable
+            As `ldpstats.change`; with a design for waves of different mechanisms, memoised reports
+            and other estimators.
 
         Examples
         --------

@@ -294,21 +294,13 @@ class WeightedTable(TableResults, DesignResults):
         ----------
         on : str, optional
             Name of the variable in the condition; the first by default.
-        reference : label, optional
-            The category that the others are compared with; the first by default.
-        alpha : float
-            One minus the coverage of each interval.
-        all_pairs : bool
-            Compare every category with each before it, instead of with one reference.
-        method : {"default", "wald"}
-            "default" combines the limits of `conditional` of both shares (see `Differences`);
-            "wald": estimate plus or minus t times standard error. p-values are of these.
+        reference, alpha, all_pairs, method
+            As for `WeightedResults.differences`, of categories and limits of `conditional`.
 
         Returns
         -------
         DataFrame, a row for each comparison and category of the other variable
-            "estimate", "se", "lower", "upper", "pvalue" and "pvalue_holm", Holm's adjustment for
-            all rows; two categories that add up to one are one hypothesis.
+            The columns of `WeightedResults.differences`.
         """
         alpha, axis = level(alpha), self._axis(on)
         own, other = self.labels[axis], self.labels[1 - axis]
@@ -335,9 +327,7 @@ class WeightedTable(TableResults, DesignResults):
         ----------
         numerator, denominator : tuple of two labels, or list of such
             Cells, for example ("ill", "north").
-        alpha : float
-            One minus the coverage of the interval.
-        method : {"default", "wald"}
+        alpha, method
             As for `WeightedResults.ratio`.
 
         Returns
