@@ -518,13 +518,10 @@ class GroupedResults(Stored):
         >>> ldp.GroupedModel(groups).fit().quantile(0.5)["estimate"].to_dict()
         {'north': 'low', 'south': 'high'}
         """
-        quantiles = [fit.quantile(q, alpha) for fit in self.fits]
-        frames = [one for one in quantiles if isinstance(one, pd.DataFrame)]
-        if not frames:
+        quantiles: list[Any] = [fit.quantile(q, alpha) for fit in self.fits]
+        if isinstance(quantiles[0], pd.Series):
             return pd.DataFrame(quantiles).set_axis(self.groups)
-        rows = [(*label, one) for label in self.labels for one in frames[0].index]
-        index = pd.MultiIndex.from_tuples(rows, names=[*self.by, "q"])
-        return pd.DataFrame(pd.concat(frames).set_axis(index))
+        return pd.DataFrame(pd.concat(quantiles, keys=list(self.groups), names=[*self.by, "q"]))
 
     # -- comparisons -----------------------------------------------------------------------
 

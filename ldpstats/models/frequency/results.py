@@ -59,7 +59,16 @@ from ldpstats.models.layout import (
 )
 from ldpstats.models.results import ContrastLaw, Results, warn_of_method
 
-__all__ = ["FrequencyResults", "checked_scores", "contrast_law", "interval_kind", "null_law"]
+__all__ = [
+    "NOT_ORDERED",
+    "FrequencyResults",
+    "check_order",
+    "checked_scores",
+    "contrast_law",
+    "interval_kind",
+    "null_law",
+    "quantile_table",
+]
 
 Array = npt.NDArray[Any]
 
@@ -586,42 +595,20 @@ class FrequencyResults(Results):
         0.50      low     low  middle
         0.75   middle  middle  middle
         """
-        alpha, remedy = level(alpha), "must be a probability, or a list of them"
-        alone = isinstance(q, int | float | np.number)
-        wanted = [q] if alone else numbers("q", q, remedy).tolist()
-        if not isinstance(wanted, list) or not wanted or any(isinstance(v, list) for v in wanted):
-            raise InvalidArgument("q", q, remedy)
-        wanted = [probability("q", value, zero=False, one=False) for value in wanted]
-        sums = self._cumulative_sums()
-        rows = [self.categories.take(quantile_bounds(sums, v, alpha)) for v in wanted]
-        columns = ["estimate", "lower", "upper"]
-        if alone:
-            name = f"{wanted[0]:g} quantile" + (f" of {self.name}" if self.name else "")
-            return pd.Series(rows[0], index=columns, name=name)
-        index = pd.Index(wanted, name="q")
-        return pd.DataFrame([row.tolist() for row in rows], index=index, columns=columns)
+        alpha, sums = level(alpha), self._cumulative_sums()
+        places = lambda one: quantile_bounds(sums, one, alpha)  # noqa: E731
+        return quantile_table(q, places, self.categories, self.name)
 
     def _cumulative_sums(self) -> list[WeightedSum]:
         """The sums of frequencies up to each category; refused of numbers that do not ascend."""
         self._refuse_open()
-        labels = self.categories
-        numeric = isinstance(labels, pd.RangeIndex) or pd.api.types.is_numeric_dtype(labels.dtype)
-        if numeric and not labels.is_monotonic_increasing:
-            raise InvalidArgument(
-                "categories",
-                labels[:5].tolist(),
-                "are numbers that do not ascend, and cumulative frequencies go by their order: "
-                "list the categories of the mechanism from the smallest to the largest",
-            )
+        check_order(self.categories)
         return cumulative_sums(self, self.answers)
 
     def _refuse_open(self) -> None:
         """Refuse lists of candidates, whose frequencies need not sum to one."""
         if self.unexplained is not None or self.linear.at is not None:
-            raise NotAvailable(
-                "ordered answers need all categories: candidates over an open alphabet have no "
-                "mean, cumulative frequencies or quantiles"
-            )
+            raise NotAvailable(NOT_ORDERED)
 
     # -- presentation ----------------------------------------------------------------------
 
@@ -761,6 +748,42 @@ def _limit(
     if end == centre or tail(end, upper) >= least:
         return end
     return float(brentq(lambda v: tail(v, upper) - least, centre, end, xtol=1e-14))
+
+
+NOT_ORDERED = (
+    "ordered answers need all categories: candidates over an open alphabet have no mean, "
+    "cumulative frequencies or quantiles"
+)
+
+
+def check_order(labels: pd.Index[Any]) -> None:
+    """Refuse cumulative frequencies of numbers that do not ascend."""
+    numeric = isinstance(labels, pd.RangeIndex) or pd.api.types.is_numeric_dtype(labels.dtype)
+    if numeric and not labels.is_monotonic_increasing:
+        raise InvalidArgument(
+            "categories",
+            labels[:5].tolist(),
+            "are numbers that do not ascend, and cumulative frequencies go by their order: list "
+            "the categories of the mechanism from the smallest to the largest",
+        )
+
+
+def quantile_table(
+    q: Any, places: Callable[[float], Any], categories: pd.Index[Any], name: str
+) -> pd.Series[Any] | pd.DataFrame:
+    """The categories at the `places` of a quantile and its interval, or of several quantiles."""
+    remedy = "must be a probability, or a list of them"
+    alone = isinstance(q, int | float | np.number)
+    wanted = [q] if alone else numbers("q", q, remedy).tolist()
+    if not isinstance(wanted, list) or not wanted or any(isinstance(v, list) for v in wanted):
+        raise InvalidArgument("q", q, remedy)
+    wanted = [probability("q", value, zero=False, one=False) for value in wanted]
+    rows, columns = [categories.take(places(v)) for v in wanted], ["estimate", "lower", "upper"]
+    if alone:
+        called = f"{wanted[0]:g} quantile" + (f" of {name}" if name else "")
+        return pd.Series(rows[0], index=columns, name=called)
+    index = pd.Index(wanted, name="q")
+    return pd.DataFrame([row.tolist() for row in rows], index=index, columns=columns)
 
 
 def checked_scores(scores: Any, labels: pd.Index[Any]) -> Array:

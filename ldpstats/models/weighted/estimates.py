@@ -107,13 +107,13 @@ class DesignResults(Results):
     def shares(self) -> Ratios:
         """The unconstrained estimates as functions of the totals, (q,)."""
         g = len(self.domains.labels)
-        return cell_shares(len(self.index) // g, len(self.totals_law.estimate) // g, g)
+        return cell_shares(self.linear.estimate.size // g, len(self.totals_law.estimate) // g, g)
 
     @property
     def _domain_of(self) -> Codes:
         """The domain of each estimate, (q,)."""
         g = len(self.domains.labels)
-        return np.repeat(np.arange(g), len(self.index) // g)
+        return np.repeat(np.arange(g), self.linear.estimate.size // g)
 
     def _sums(self, weights: Array) -> Array:
         """Weighted sums of the totals of cells in each domain as linear forms, weights (cells,)."""
