@@ -309,6 +309,7 @@ class PrivatizedOLSResults(Coefficients):
 
     method: ClassVar[str] = "least squares"
     penalty: ClassVar[None] = None
+    penalises: ClassVar[bool] = False
     infinite: ClassVar[tuple[str, ...]] = ()
     converged: ClassVar[bool] = True
     n_maxima: ClassVar[int] = 1
