@@ -3,7 +3,7 @@
 The likelihood of frequencies is continued beyond [0, 1], as far as every report stays possible, so
 that the ratio is chi-square also where the true value is at a bound; the interval is then cut. An
 interval that lies wholly outside gets the limit v at which ``P(X <= x)`` is alpha/2 times what it
-is at the bound, by the signed root of the ratio (`inference.boundary.edge_normal`). Limits are
+is at the bound, by the signed root of the ratio (`inference.intervals.edge_normal`). Limits are
 found on the signed root of the fall, which is nearly linear.
 """
 

@@ -23,7 +23,7 @@ from ldpstats.inference.regression import row_means, score_groups
 from ldpstats.inference.tests import TestResult
 from ldpstats.likelihood.regression import Categorical
 from ldpstats.likelihood.regression import Normal as Numeric
-from ldpstats.mechanisms.krr import protect_some
+from ldpstats.mechanisms.base import protect_some
 from ldpstats.models.posterior.densities import (
     LEVEL,
     SLOPE,
