@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -111,18 +111,7 @@ _ANOTHER_DEVICE = (
 
 
 class RegressionModel(Named):
-    """Data of a regression that are checked: the response, predictors, or both are privatised.
-
-    Parameters
-    ----------
-    data : RegressionData
-
-    Attributes
-    ----------
-    exog_names : list of str
-    endog_names : str
-    nobs : int
-    """
+    """Data of a regression that are checked: the response, predictors, or both are privatised."""
 
     def __init__(self, data: RegressionData) -> None:
         self.data = data
@@ -899,7 +888,23 @@ class PrivatizedLogit(PrivatizedRegression):
         super().__init__(response_data(link, reports, X, offset, freq_weights, weights, candidates))
 
 
-class PrivatizedMNLogit(PrivatizedRegression):
+class _SeveralCategories(PrivatizedRegression):
+    _family: ClassVar[str]
+
+    def __init__(
+        self,
+        reports: Any,
+        X: Any,
+        offset: Any = None,
+        freq_weights: Any = None,
+        weights: Any = None,
+        candidates: Any = None,
+    ) -> None:
+        how = reports, X, offset, freq_weights, weights, candidates
+        super().__init__(response_data(self._family, *how))
+
+
+class PrivatizedMNLogit(_SeveralCategories):
     """Multinomial logit of a privatised answer with any number of categories.
 
     Parameters
@@ -935,20 +940,10 @@ class PrivatizedMNLogit(PrivatizedRegression):
     age       0.5  -1.0
     """
 
-    def __init__(
-        self,
-        reports: Any,
-        X: Any,
-        offset: Any = None,
-        freq_weights: Any = None,
-        weights: Any = None,
-        candidates: Any = None,
-    ) -> None:
-        how = reports, X, offset, freq_weights, weights, candidates
-        super().__init__(response_data("multinomial", *how))
+    _family: ClassVar[str] = "multinomial"
 
 
-class PrivatizedOrderedModel(PrivatizedRegression):
+class PrivatizedOrderedModel(_SeveralCategories):
     """Proportional odds model of a privatised answer with ordered categories.
 
     ``P(y <= a) = 1/(1 + exp(x'beta - alpha_a))``. As in statsmodels' OrderedModel, coefficients are
@@ -990,17 +985,7 @@ class PrivatizedOrderedModel(PrivatizedRegression):
     Name: params, dtype: float64
     """
 
-    def __init__(
-        self,
-        reports: Any,
-        X: Any,
-        offset: Any = None,
-        freq_weights: Any = None,
-        weights: Any = None,
-        candidates: Any = None,
-    ) -> None:
-        how = reports, X, offset, freq_weights, weights, candidates
-        super().__init__(response_data("ordered", *how))
+    _family: ClassVar[str] = "ordered"
 
 
 class PrivatePredictors(PrivatizedRegression):

@@ -10,7 +10,6 @@ the true answers rests on `RegressionResults.law`; `effects`, `fitted`, `plots` 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -27,7 +26,7 @@ from ldpstats.arguments import (
     one_of,
     probability,
 )
-from ldpstats.documents import number_to_json
+from ldpstats.documents import number_to_json, written
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.estimators.regression import Maximum, Objective, ascend, search
 from ldpstats.inference.profiles import Probed, Profile
@@ -102,12 +101,15 @@ _OF_SEEN_ANSWERS = {
 }
 
 
-class Coefficients(WaldResults):
+class Coefficients(Stored, WaldResults):
     """Coefficients of regressions: criteria, those of who takes reports for answers, predictions.
 
     A kind has a `model`, `cov_type`, `method` and `use_t`, the `law` of the true answers, and says
     why tests are Wald.
     """
+
+    _format: ClassVar[str] = "ldpstats-regression-results"
+    _version: ClassVar[int] = 1
 
     model: Any
 
@@ -493,34 +495,13 @@ class Coefficients(WaldResults):
         """The header of the summary, and its notes but those on intervals."""
         return summary_header(self, details), summary_notes(self, details)
 
-    def to_dict(self) -> dict[str, Any]:
-        """What needs no respondent, as plain JSON types: see `to_json`."""
-        return StoredRegression.of(self).to_dict()
-
-    def to_json(self) -> str:
-        """The results as JSON text, in which there is no respondent.
-
-        Results that are read have the estimates, tests, default intervals of 95 % and summary of
-        these, and predict the same for other tables, to the last digit: a formula is written with
-        its levels and with what functions such as ``center`` learned. They refuse what needs the
-        respondents: averages over them, profiles at other levels, and tests that fit again.
-
-        Raises
-        ------
-        NotAvailable
-            If the formula has what cannot be written as text, such as a function of your own.
-        """
-        return json.dumps(self.to_dict(), allow_nan=False)
+    def _stored(self) -> dict[str, Any]:
+        return StoredRegression.of(self)._stored()
 
     @classmethod
-    def from_dict(cls, document: dict[str, Any]) -> Coefficients:
-        """Read what `to_dict` wrote."""
-        return StoredRegression.from_dict(document)
-
-    @classmethod
-    def from_json(cls, text: str) -> Coefficients:
-        """Read what `to_json` wrote."""
-        return StoredRegression.from_json(text)
+    def from_dict(cls, document: dict[str, Any]) -> Any:
+        """Read what `to_dict` wrote: all that needs no respondent."""
+        return super(Coefficients, StoredRegression).from_dict(document)
 
     def _criteria(self) -> dict[str, float]:
         """The likelihood and what is made of it; nan where there is none."""
@@ -550,28 +531,18 @@ class RegressionResults(Coefficients):
     respondents times the p-th root of the ratio of two determinants, those of the information of
     the reports and of the answers themselves on the p coefficients, an average over them.
 
-    Parameters
+    `to_json` writes the results without a respondent. What is read (`from_json`) has their
+    estimates, tests, default intervals of 95 % and summary, and predicts the same for other tables,
+    to the last digit: a formula is written with its levels and with what functions such as
+    ``center`` learned. What needs the respondents is refused: averages over them, profiles at other
+    levels, tests that fit again. Formulas with a function of your own are not written.
+
+    Attributes
     ----------
-    model : PrivatizedRegression
-    theta : array
-        All parameters: coefficients of the outcome, and of the law of private predictors.
-    covariance_all : array
-        Covariance of `theta`; nan where an estimate is infinite.
-    value : float
-        Of what was maximised.
-    hessian : array
-        Its second derivatives.
-    method, penalty, cov_type : str
-    converged : bool
-    n_iter : int
     n_maxima : int
         Distinct local maxima that were met from several starts.
     infinite : tuple of str
         Coefficients whose maximum is at infinity.
-    df : float or None
-        Degrees of freedom of t quantiles; None for normal ones.
-    shares : InformationShares or None
-        Of the clusters, if each coefficient has degrees of freedom of its own.
 
     Examples
     --------
@@ -591,9 +562,9 @@ class RegressionResults(Coefficients):
     """
 
     model: Any
-    theta: Array
-    covariance_all: Array
-    value: float
+    theta: Array  # all parameters: of the outcome, of private predictors' law, of devices
+    covariance_all: Array  # of theta; nan where an estimate is infinite or held by a bound
+    value: float  # of what was maximised
     hessian: Array
     method: str
     penalty: str | None
@@ -1285,28 +1256,12 @@ class RegressionResults(Coefficients):
 class DeviceRegressionResults(RegressionResults):
     """Coefficients of a regression and unknown parameters of devices, estimated together.
 
-    All that `RegressionResults` has is here too: predictions, margins, tests of terms, plots.
-    Standard errors of all of it allow for the parameters being unknown.
-
-    Attributes
-    ----------
-    params : Series, shape (p + m,)
-        The coefficients, named as in other fits (those of a multinomial logit "category: name"),
-        then the unknown parameters, which lie in [0, 1].
-    bse : Series
-        Standard errors, from the observed information; nan for a parameter on the boundary, and
-        given its value for the rest.
-    pvalues : Series
-        Likelihood ratio tests of zero; of an unknown parameter against values above zero.
-    coefficients, parameters : Series
-        The two parts of `params`.
-
-    Notes
-    -----
-    `conf_int` has profiles of the joint likelihood, which end at the bounds of parameters. Of
-    coefficients whose maximum is at infinity intervals have no end, or only one that leaves out
-    zero. p-values of coefficients are below .05 if and only if the 95 % interval does not hold
-    zero; those of unknown parameters are one-sided, and go with the 90 % interval.
+    All that `RegressionResults` has is here too, and standard errors of all of it allow for the
+    parameters being unknown. `params` are the coefficients (of a multinomial logit "category:
+    name"), then the unknown parameters, in [0, 1]. `bse` is nan for a parameter on the boundary,
+    and given its value for the rest. `conf_int` has profiles of the joint likelihood, which end at
+    the bounds of parameters; of coefficients at infinity they have no end, or only one that leaves
+    out zero. p-values of unknown parameters are one-sided, and go with the 90 % interval.
     """
 
     @property
@@ -1342,11 +1297,8 @@ class DeviceRegressionResults(RegressionResults):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class StoredRegression(Stored, Coefficients):
+class StoredRegression(Coefficients):
     """A regression that was written as a document, and read: all that needs no respondent."""
-
-    _format: ClassVar[str] = "ldpstats-regression-results"
-    _version: ClassVar[int] = 1
 
     law: FittedLaw
     unknown: tuple[str, ...]
@@ -1491,6 +1443,9 @@ class StoredRegression(Stored, Coefficients):
         if self.reported is None:
             raise NotAvailable("there is no naive estimate to compare with")
         return self.reported
+
+    def _stored(self) -> dict[str, Any]:
+        return written(self)
 
     def _heading(self, details: bool) -> tuple[Any, list[str]]:
         return (self.details, [*self.more]) if details else (self.heading, [*self.notes])
