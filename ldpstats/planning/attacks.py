@@ -19,8 +19,7 @@ from ldpstats.models.layout import (
     LONGEST_LABEL,
     SummaryTable,
     distinct_lines,
-    epsilon_text,
-    rest_notes,
+    header,
 )
 from ldpstats.planning.expected_precision import (
     METHODS,
@@ -162,7 +161,7 @@ class Manipulation:
         shown = frame.iloc[frequent]
         names = {"upward": "raised by", "downward": "lowered by", "se": "std err"}
         notes = [
-            *rest_notes(len(shown), len(frame)),
+            *[f"Shown: the {most} largest of {len(frame)} estimates."] * (most < len(frame)),
             "Of the unconstrained estimate, each category attacked alone. Goodness of fit does "
             "not find attackers whose reports look like those of another population.",
         ]
@@ -172,13 +171,14 @@ class Manipulation:
                 "chosen": "Malicious respondents all report in the cohort that serves them best.",
             }
             notes.append(how[self.cohorts])
-        respondents = ["", ""] if self.n is None else ["Respondents:", f"{self.n:,}"]
+        right = [("Malicious:", f"{100 * self.share:.4g}%")]
+        right += [] if self.n is None else [("Respondents:", f"{self.n:,}")]
         return SummaryTable(
             title="Largest shifts by malicious respondents",
-            header=[
-                ["Mechanism:", str(self.mechanism), "Malicious:", f"{100 * self.share:.4g}%"],
-                ["Epsilon (nats):", epsilon_text(self.mechanism.epsilon), *respondents],
-            ],
+            header=header(
+                [("Mechanism:", str(self.mechanism)), ("Epsilon (nats):", self.mechanism.epsilon)],
+                right,
+            ),
             columns=[names.get(name, name) for name in shown.columns],
             stubs=distinct_lines(shown.index, LONGEST_LABEL),
             body=[[f"{value:.4g}" for value in row] for row in shown.to_numpy()],

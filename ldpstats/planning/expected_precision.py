@@ -35,9 +35,8 @@ from ldpstats.models.layout import (
     LONGEST_LABEL,
     SummaryTable,
     distinct_lines,
-    epsilon_text,
+    header,
     one_line,
-    rest_notes,
 )
 from ldpstats.planning.losses import Rates
 
@@ -156,16 +155,23 @@ class Precision:
         largest_se = f"{self.se.max():.4g} ({largest})"
         table = SummaryTable(
             title="Expected precision of frequencies",
-            header=[
-                ["Mechanism:", str(self.mechanism), "Respondents:", f"{self.n:,}"],
-                ["Epsilon (nats):", epsilon_text(self.mechanism.epsilon), "Without privacy:", kept],
-                ["Design effect:", f"{self.design_effect:g}", "Largest std err:", largest_se],
-            ],
+            header=header(
+                [
+                    ("Mechanism:", str(self.mechanism)),
+                    ("Epsilon (nats):", self.mechanism.epsilon),
+                    ("Design effect:", self.design_effect),
+                ],
+                [
+                    ("Respondents:", f"{self.n:,}"),
+                    ("Without privacy:", kept),
+                    ("Largest std err:", largest_se),
+                ],
+            ),
             columns=["p", "std err", f"{100 * (1 - alpha):.4g}% width", "std err / p"],
             stubs=distinct_lines(shown.index, LONGEST_LABEL),
             body=[[f"{value:.4g}" for value in row] for row in shown.to_numpy()],
             notes=[
-                *rest_notes(len(shown), len(frame)),
+                *[f"Shown: the {most} largest of {len(frame)} estimates."] * (most < len(frame)),
                 "Of the unconstrained estimate, on which intervals and tests rest.",
             ],
         )

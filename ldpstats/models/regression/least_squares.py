@@ -23,16 +23,15 @@ from ldpstats.errors import IncompleteListWarning, InvalidArgument, NotAvailable
 from ldpstats.estimators.regression import COVARIANCES, LeastSquares, least_squares
 from ldpstats.inference.chains import LogDensity
 from ldpstats.inference.regression import InformationShares, cluster_sandwich
+from ldpstats.inference.tests import pvalue_text
 from ldpstats.likelihood.predictors import constant_column, unbiased_indicators
 from ldpstats.likelihood.regression import Normal as Numeric
 from ldpstats.likelihood.regression import RegressionLikelihood, Scaled
 from ldpstats.models.layout import (
     LONGEST_LABEL,
     SummaryTable,
-    epsilon_text,
     header,
     one_line,
-    pvalue_words,
 )
 from ldpstats.models.posterior.densities import (
     LEVEL,
@@ -814,7 +813,7 @@ def _header(result: PrivatizedOLSResults, details: bool) -> list[list[str]]:
     right = [
         ("No. Reports:", f"{result.nobs:g}"),
         ("Missing:", str(model.data.n_missing)),
-        ("Epsilon, largest:" if several else "Epsilon (nats):", epsilon_text(result.epsilon)),
+        ("Epsilon, largest:" if several else "Epsilon (nats):", result.epsilon),
         ("Df residuals:", f"{result.df_resid:g}"),
     ]
     if details:
@@ -833,7 +832,7 @@ def _notes(result: PrivatizedOLSResults, n_shown: int, n: int, details: bool) ->
         notes.append(f"Shown: the first {n_shown} of {n} coefficients.")
     if not np.isnan(result.fvalue):
         notes.append(
-            f"All coefficients but the constant are zero: {pvalue_words(result.f_pvalue)}."
+            f"All coefficients but the constant are zero: {pvalue_text(result.f_pvalue, 'p')}."
         )
     if details or len(model.categories) <= _SCORES:
         pairs = list(zip(model.categories.tolist(), model.data.scores.tolist(), strict=True))

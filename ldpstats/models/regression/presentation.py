@@ -16,13 +16,12 @@ from ldpstats.likelihood.regression import Binary, Multinomial, Normal, Ordered,
 from ldpstats.models.layout import (
     LONGEST_LABEL,
     SummaryTable,
+    decimals,
     distinct_lines,
-    epsilon_text,
     figures,
     header,
     interval_columns,
     one_line,
-    pvalue_words,
 )
 
 __all__ = [
@@ -131,7 +130,7 @@ def _header(results: Any, details: bool) -> list[list[str]]:
     right = [
         ("Respondents:", f"{results.nobs:,}"),
         ("Missing, left out:", f"{data.n_missing:,}"),
-        (epsilon, epsilon_text(total_epsilon(data))),
+        (epsilon, total_epsilon(data)),
     ]
     if results.method != "corrected" and data.weights is None:
         right += [
@@ -140,7 +139,7 @@ def _header(results: Any, details: bool) -> list[list[str]]:
         ]
         if results.df_model:
             p = results.llr_pvalue
-            right.append(("LR test:", f"{results.llr:.2f}, {pvalue_words(p)}"))
+            right.append(("LR test:", f"{results.llr:.2f}, {pvalue_text(p, 'p')}"))
     right.append(("Iterations:", str(results.n_iter)))
     if results.method != "corrected":
         right.append(("Maxima met:", str(results.n_maxima)))
@@ -205,7 +204,7 @@ def _notes(results: Any, alpha: float, n_shown: int, n: int, details: bool) -> l
     if details:
         try:
             test = results.goodness_of_fit()
-            notes.append(f"Goodness of fit ({test.method}): {pvalue_words(test.pvalue)}.")
+            notes.append(f"Goodness of fit ({test.method}): {pvalue_text(test.pvalue, 'p')}.")
         except NotAvailable:
             pass
     return notes
@@ -300,12 +299,6 @@ def total_epsilon(data: Any) -> float:
     for groups in questions:
         total += max(group.mechanism.epsilon for group in groups)
     return float(total) if questions else float("inf")
-
-
-def decimals(se: Array) -> int:
-    """Decimals that show two digits of the smallest standard error; from 4 to 9."""
-    smallest = float(se[se > 1e-9].min(initial=1.0))
-    return int(np.clip(2 - np.floor(np.log10(smallest)), 4, 9))
 
 
 def quantiles_in_words(df: Any, use_t: bool) -> str:
