@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import as_array, distribution, html_lines, numbers
+from ldpstats.arguments import Printed, as_array, distribution, numbers
 from ldpstats.channels.structured import Channel, Dense
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.labels import sensitive_codes
@@ -59,7 +59,7 @@ class Guarded(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class ULDP:
+class ULDP(Printed):
     """What a channel guarantees to sensitive categories: the certificate that `uldp` gives.
 
     Parameters
@@ -125,10 +125,6 @@ class ULDP:
             f"  protected reports   {self.n_protected:.6g}\n"
             f"  invertible reports  {self.n_invertible:.6g}"
         )
-
-    def _repr_html_(self) -> str:
-        """The lines, in a notebook."""
-        return html_lines(str(self))
 
 
 def uldp(Q: Channel | Guarded | npt.ArrayLike, sensitive: Any = None) -> ULDP:
@@ -245,7 +241,7 @@ _NO_PRIVACY = "\n  WARNING: no privacy: some report reveals an answer that shoul
 
 
 @dataclass(frozen=True)
-class Audit:
+class Audit(Printed):
     """Three values of epsilon, in nats, that must agree.
 
     Parameters
@@ -317,10 +313,6 @@ class Audit:
             f"  epsilon of the sampler       {self.sampler:.12g}\n"
             f"  the three {verdict}{whole}{'' if self.private else _NO_PRIVACY}"
         )
-
-    def _repr_html_(self) -> str:
-        """The lines, in a notebook."""
-        return html_lines(str(self))
 
 
 def epsilon(Q: Channel | Guarded | npt.ArrayLike) -> float:

@@ -9,6 +9,7 @@ from inspect import Parameter, signature
 from math import isfinite
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 import ldpstats as ldp
@@ -31,7 +32,7 @@ from ldpstats.io.specifications import QUESTIONNAIRE, is_format, json_document, 
 from ldpstats.labels import as_labels, labels_to_json, matched
 from ldpstats.models.layout import LONGEST_LABEL, SummaryTable, one_line
 from ldpstats.models.plots import set_title, title_text
-from ldpstats.planning.choice import ratios
+from ldpstats.planning.choice import cost, ratios
 from ldpstats.planning.expected_precision import shares_text
 from ldpstats.planning.power_of_tests import KINDS, contenders
 
@@ -180,30 +181,12 @@ def _table(
     how = {"design_effect": given.design_effect, "candidates": candidates}
     table = planning.compare(mechanisms, law, given.n or 1, **how)
     table = table[["epsilon", "bits", "effective_share"]]
-    if given.n is not None:
-        errors = []
-        for mechanism in mechanisms.values():
-            among = candidates if mechanism.is_open else None
-            se = planning.precision(mechanism, law, given.n, given.design_effect, among).se
-            errors.append(float(se.max() if given.category is None else se[given.category]))
-        table.insert(2, "se", errors)
-        needed = table["se"] ** 2
-    else:
-        needs = [
-            planning.sample_size(
-                mechanism,
-                law,
-                **{name: getattr(given, name) for name in _TARGETS},
-                category=given.category,
-                design_effect=given.design_effect,
-                alpha=given.alpha,
-                candidates=candidates if mechanism.is_open else None,
-            )
-            for mechanism in mechanisms.values()
-        ]
-        table.insert(2, "respondents", needs)
-        needed = table["respondents"].astype(float)
-    table.insert(3, "ratio", ratios(needed.to_numpy()))
+    target = {name: getattr(given, name) for name in (*_TARGETS, "alpha")}
+    aim = given.n, given.category, given.design_effect
+    costs = [cost(one, law, candidates, *aim, **target) for one in mechanisms.values()]
+    table.insert(2, "respondents" if given.n is None else "se", costs)
+    needed = np.array(costs, dtype=np.float64)
+    table.insert(3, "ratio", ratios(needed if given.n is None else needed**2))
     table.insert(0, "mechanism", [name.partition(_AT)[0] for name in mechanisms])
     return table.reset_index(drop=True)
 

@@ -21,7 +21,7 @@ from queue import Queue as BoundedQueue
 from types import TracebackType
 from typing import IO, Any
 
-from ldpstats.arguments import html_lines
+from ldpstats.arguments import Printed
 from ldpstats.clients.random_vectors import Vector
 from ldpstats.errors import InvalidArgument, cut
 
@@ -39,17 +39,10 @@ MOST_FAULTS = 3
 
 @dataclass(frozen=True)
 class Difference:
-    """One place where a client said something else.
+    """One place where a client said something else about a vector; as JSON, or what went wrong.
 
-    Parameters
-    ----------
-    name, kind : str
-        The vector and its kind.
-    place : str
-        "report 2", "token 2" of a message, "used", "asked", "refused", "answer" where one refuses
-        and the other does not, or "line" where no answer could be read.
-    expected, got : str
-        As JSON; what went wrong, where there was no answer.
+    The place is "report 2", "token 2" of a message, "used", "asked", "refused", "answer" where one
+    refuses and the other does not, or "line" where no answer could be read.
     """
 
     name: str
@@ -65,17 +58,10 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Conformance:
-    """What a client did with test vectors.
+class Conformance(Printed):
+    """What a client did with test vectors: the differences of each that was sent, by its name.
 
-    Parameters
-    ----------
-    vectors : tuple of Vector
-        All of them.
-    answered : dict
-        The differences of each vector that was sent, by its name.
-    faults : tuple of str
-        What the program did beside answering.
+    `faults` is what the program did beside answering.
     """
 
     vectors: tuple[Vector, ...]
@@ -139,29 +125,11 @@ class Conformance:
         lines.append(f"The client {'agrees' if self.agrees else 'does NOT agree'}.")
         return "\n".join(lines)
 
-    def _repr_html_(self) -> str:
-        """The text, in a notebook."""
-        return html_lines(str(self))
-
 
 def compared(vectors: Sequence[Vector], command: Sequence[str], timeout: float) -> Conformance:
-    """Run a client and compare it with vectors.
+    """Run a client and compare it with vectors, of different names; `timeout` seconds for a line.
 
     A client that fails is started again for the next vector, up to `MOST_FAULTS` times.
-
-    Parameters
-    ----------
-    vectors : sequence of Vector
-        They have different names.
-    command : sequence of str
-        The program and its arguments.
-    timeout : float
-        Seconds that it may take for a line.
-
-    Raises
-    ------
-    InvalidArgument
-        If the program cannot be started.
     """
     answered: dict[str, tuple[Difference, ...]] = {}
     faults: list[str] = []

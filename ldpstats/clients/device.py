@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -19,7 +19,7 @@ import pandas as pd
 from ldpstats.arguments import boolean, positive_integer, positive_number
 from ldpstats.channels.certificates import Audit
 from ldpstats.clients.portable import ldpstats_client as portable
-from ldpstats.clients.portable.ldpstats_client import Question, Refused, fingerprint, opened_draw
+from ldpstats.clients.portable.ldpstats_client import Question, Refused, fingerprint
 from ldpstats.errors import (
     HIDDEN,
     BudgetSpent,
@@ -45,6 +45,7 @@ __all__ = [
     "bare",
     "check_audit",
     "check_cohorts",
+    "check_fields",
     "check_fingerprint",
     "check_format",
     "check_state",
@@ -69,7 +70,7 @@ __all__ = [
 def opened(document: Callable[[], dict[str, Any]]) -> Any:
     """The question of a client document; None where it has none, as its table is too large."""
     with suppress(NotAvailable, Refused):
-        return opened_draw(document())
+        return portable.open_question(portable.Fields(document()))
     return None
 
 
@@ -160,25 +161,6 @@ def check_state(
 
 
 _MOST_COHORTS = 1 << 16
-
-
-def check_epsilon(
-    source: object, epsilon: float, max_epsilon: float | None, allow_no_privacy: bool
-) -> None:
-    """Refuse an epsilon that is infinite, unless that is allowed, or above what a device allows."""
-    allowed = boolean("allow_no_privacy", allow_no_privacy)
-    if max_epsilon is not None:
-        most = positive_number("max_epsilon", max_epsilon, (0.0, np.inf))
-        if not epsilon <= most * (1.0 + 1e-12):  # rounding of an epsilon that is computed from Q
-            remedy = f"is less than {source} spends, {epsilon:.6g}: do not run it on this device"
-            raise InvalidArgument("max_epsilon", most, remedy)
-    if np.isinf(epsilon) and not allowed:
-        raise InvalidArgument(
-            "mechanism",
-            str(source),
-            "does not protect its respondents: some report tells for sure what should be hidden; "
-            "pass allow_no_privacy=True (--allow-no-privacy) if that is meant",
-        )
 
 
 def check_audit(audit: Audit) -> None:
@@ -383,17 +365,13 @@ class Device(ABC):
     def report(self, value: object) -> Any:
         """One privatised report."""
 
-    @abstractmethod
-    def _epsilon(self) -> float:
-        """Epsilon of one report, in nats."""
-
     @property
     def total_epsilon(self) -> float:
         """Privacy of all reports together, in nats; inf where their number is not limited.
 
         Those that the state file had when the client was made count too.
         """
-        return self._budget.total * self._epsilon()
+        return float(self._budget.total * self.mechanism._spent())
 
     def __repr__(self) -> str:
         total = self.total_epsilon
@@ -446,9 +424,6 @@ class Client(SingleDevice):
     mechanism: Any
     _words: Words = field(repr=False)
     _budget: Budget = field(repr=False)
-
-    def _epsilon(self) -> float:
-        return float(self.mechanism.procedure.epsilon)
 
     @secretive
     def report(self, value: object) -> Any:
@@ -519,12 +494,24 @@ class Specified(ABC):
 
 
 def check_format(document: object, name: str) -> dict[str, Any]:
-    """Refuse a document that is not a specification of this format."""
+    """Refuse a document that is not of this format."""
     # a format that is an array is unequal entry by entry
     if not isinstance(document, dict) or repr(document.get("format")) != repr(name):
         remedy = f'must be an object with "format": "{name}"'
         raise InvalidArgument("specification", document, remedy)
     return document
+
+
+def check_fields(
+    document: object, name: str, version: int, fields: Iterable[str], optional: str = ""
+) -> dict[str, Any]:
+    """Refuse a specification of another format or version, or with other fields."""
+    checked, known = check_format(document, name), sorted(fields)
+    given = set(checked) - {"fingerprint", optional}
+    if repr(checked.get("version")) != repr(version) or given != set(known):
+        remedy = f"must have version {version} and the fields {known}"
+        raise InvalidArgument("specification", sorted(checked, key=str), remedy)
+    return checked
 
 
 def check_fingerprint(
@@ -696,5 +683,16 @@ class Instrument(Specified, Generic[ClientType, CollectorType]):
     def _permitted(self, epsilon: float, max_epsilon: float | None, allow_no_privacy: bool) -> None:
         """Refuse to run on a device what it does not allow, or what leaks more than it claims."""
         allowed = boolean("allow_no_privacy", allow_no_privacy) or self.unprotected
-        check_epsilon(self, epsilon, max_epsilon, allowed)
+        if max_epsilon is not None:
+            most = positive_number("max_epsilon", max_epsilon, (0.0, np.inf))
+            if not epsilon <= most * (1.0 + 1e-12):  # rounding of an epsilon computed from Q
+                remedy = f"is less than {self} spends, {epsilon:.6g}: do not run it on this device"
+                raise InvalidArgument("max_epsilon", most, remedy)
+        if np.isinf(epsilon) and not allowed:
+            raise InvalidArgument(
+                "mechanism",
+                str(self),
+                "does not protect its respondents: some report tells for sure what should be "
+                "hidden; pass allow_no_privacy=True (--allow-no-privacy) if that is meant",
+            )
         check_audit(self.audit())

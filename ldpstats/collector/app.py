@@ -530,10 +530,19 @@ def server(app: Any, seconds: int, connections: int) -> Any:
     """A server of an application, which `run(sockets=)` starts and `should_exit` stops."""
     # A request has `seconds` to arrive. Connections have half the files that the process may open
     # at most: the others are for the disk.
-    uvicorn = packages()
+    uvicorn, open_files = packages(), _FILES
+    with suppress(ImportError):  # on Windows sockets do not count as files
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if soft != resource.RLIM_INFINITY and soft < _FILES:
+            wanted = _FILES if hard == resource.RLIM_INFINITY else min(_FILES, hard)
+            with suppress(OSError, ValueError):
+                resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+            open_files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     config = uvicorn.Config(
         app,
-        http=_protocol(seconds + _MORE, min(connections, _open_files() // 2)),
+        http=_protocol(seconds + _MORE, min(connections, open_files // 2)),
         backlog=_AT_ONCE,
         ws="none",
         log_config=None,
@@ -553,21 +562,6 @@ def server(app: Any, seconds: int, connections: int) -> Any:
 
     running.startup = startup
     return running
-
-
-def _open_files() -> int:
-    """How many files this process may open, after asking for enough."""
-    try:
-        import resource
-    except ImportError:  # on Windows, where sockets do not count as files
-        return _FILES
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft == resource.RLIM_INFINITY or soft >= _FILES:
-        return _FILES
-    wanted = _FILES if hard == resource.RLIM_INFINITY else min(_FILES, hard)
-    with suppress(OSError, ValueError):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
 
 
 def _protocol(seconds: float, most: int) -> Any:

@@ -215,7 +215,7 @@ class Checks:
     def read(self, body: bytes) -> Sent:
         """The token of a sheet, its reports as JSON in order, and the hash of its code, if any."""
         sent = _object(_json(body), "the message")
-        if sent.get("format") != FORMAT or not _is(sent.get("version"), VERSION):
+        if sent.get("format") != FORMAT or repr(sent.get("version")) != repr(VERSION):
             raise Refused(f'must be an object of format "{FORMAT}", version {VERSION}')
         if not isinstance(sent.get("survey"), str):
             raise Refused("survey: must be the fingerprint of the questionnaire")
@@ -252,7 +252,7 @@ class Checks:
         expected = {"format": WITHDRAWAL, "version": VERSION, "survey": self.survey}
         if sent.get("format") == WITHDRAWAL and sent.get("survey") != self.survey:
             raise Refused(_OUTDATED, 409)
-        if sent != expected or not _is(sent["version"], VERSION):
+        if sent != expected or repr(sent["version"]) != repr(VERSION):
             raise Refused(f'must be an object of format "{WITHDRAWAL}", version and survey')
 
     def _reports(self, sheet: dict[str, Any]) -> list[Any]:
@@ -273,10 +273,6 @@ class Checks:
         if not asked <= ask <= asked + missing:
             raise Refused(f"sheet: {ask} private questions are asked, not as many as here")
         return reports
-
-
-def _is(value: object, number: int) -> bool:
-    return type(value) is int and value == number
 
 
 def _object(value: object, what: str) -> dict[str, Any]:
@@ -340,22 +336,9 @@ def shape_of(reports: Any, draw: Mapping[str, Any]) -> Shape:
 
 def _texts(reports: list[str] | int) -> Shape:
     """Texts from a list; a number k stands for 0, 1, ... k - 1."""
-    if isinstance(reports, int):
-        width = len(str(reports - 1))
-
-        def fits(report: Any) -> bool:
-            if not (isinstance(report, str) and len(report) <= width):
-                return False
-            if not (report.isascii() and report.isdigit()) or (report[0] == "0" and report != "0"):
-                return False
-            return int(report) < reports
-
-        return Shape(fits, width + 2)
-    known = frozenset(reports)
-    return Shape(
-        lambda report: isinstance(report, str) and report in known,
-        max(len(json.dumps(text)) for text in reports),
-    )
+    known = portable.Texts(reports)
+    last = [str(reports - 1)] if isinstance(reports, int) else reports
+    return Shape(lambda text: known.place(text) >= 0, max(len(json.dumps(one)) for one in last))
 
 
 def _bits(n: int, draw: Mapping[str, Any]) -> Shape:

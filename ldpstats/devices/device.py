@@ -180,15 +180,8 @@ class Device:
 
         Parameters
         ----------
-        categories : int, sequence of labels, or pandas Categorical
-            The true answers.
-        outputs : int or sequence of labels, optional
-            What a report may be; see `DeviceMechanism`.
-
-        Raises
-        ------
-        InvalidArgument
-            If the device does not fit the categories, or can say a label that is not an output.
+        categories, outputs
+            As in `DeviceMechanism`, with its errors.
 
         Examples
         --------
@@ -621,30 +614,11 @@ _MOST_DRAWN = 12  # branches of a step, beyond which the others are one
 
 @dataclass(frozen=True)
 class Node:
-    """A step: what it is called, whether it is a report, and where it leads."""
+    """A step: what it is called, whether it is a report, and where it leads, with words for why."""
 
     text: str
     is_leaf: bool
-    branches: tuple[Branch, ...] = ()
-
-    @property
-    def leaves(self) -> int:
-        """How many rows of a drawing the node takes."""
-        return sum(branch.node.leaves for branch in self.branches) or 1
-
-    @property
-    def depth(self) -> int:
-        """How many steps follow one another."""
-        return 1 + max((branch.node.depth for branch in self.branches), default=0)
-
-
-@dataclass(frozen=True)
-class Branch:
-    """Outcomes of a step, their probability in words, and the step that follows."""
-
-    outcomes: str
-    chance: str
-    node: Node
+    branches: tuple[tuple[str, Node], ...] = ()
 
 
 def tree_of(step: Step, categories: Sequence[Any] | None = None, later: bool = False) -> Node:
@@ -652,7 +626,7 @@ def tree_of(step: Step, categories: Sequence[Any] | None = None, later: bool = F
 
     `later` says that the result of an earlier step stands for the truth.
     """
-    branches: list[Branch] = []
+    branches: list[tuple[str, Node]] = []
     match step:
         case When():
             return _tree_of_branches(step, categories, later)
@@ -661,7 +635,7 @@ def tree_of(step: Step, categories: Sequence[Any] | None = None, later: bool = F
             p: Any = next(p for label, p in drawn.law if label == outcome)
             for n in range(times + 1):
                 shown = _chance(comb(times, n) * p**n * (1 - p) ** (times - n))
-                branches.append(Branch(f"{n} {outcome}", shown, Node(f"say {n}", True)))
+                branches.append(_branch(f"{n} {outcome}", shown, Node(f"say {n}", True)))
             return Node(f"{_named(drawn)}, {times} times", False, tuple(branches))
         case Then():
             results = step.first.said(None if categories is None else tuple(categories))
@@ -669,21 +643,21 @@ def tree_of(step: Step, categories: Sequence[Any] | None = None, later: bool = F
             return _joined(tree_of(step.first, categories, later), second)
         case Parts():
             for which, part in enumerate(step.steps, 1):
-                branches.append(Branch(f"answer {which}", "", tree_of(part, categories, later)))
+                branches.append(_branch(f"answer {which}", "", tree_of(part, categories, later)))
             return Node(f"{len(branches)} answers", False, tuple(branches))
         case Cohorts():
             for name, share, part in zip(step.named, step.chances, step.steps, strict=True):
                 below = tree_of(part, categories, later)
-                branches.append(Branch(f"cohort {name}", _chance(share), below))
+                branches.append(_branch(f"cohort {name}", _chance(share), below))
             return Node("draw a cohort", False, tuple(branches))
         case Flip() | Roll() | Spin() | Cards():
             law = step.law
             few = law[: _MOST_DRAWN - 1] if len(law) > _MOST_DRAWN else law
             for outcome, p in few:
-                branches.append(Branch(str(outcome), _chance(p), Node(f"say {outcome}", True)))
+                branches.append(_branch(str(outcome), _chance(p), Node(f"say {outcome}", True)))
             if rest := law[len(few) :]:
                 p = sum((p for _, p in rest), Fraction(0))
-                branches.append(Branch(f"{len(rest)} others", _chance(p), Node("say which", True)))
+                branches.append(_branch(f"{len(rest)} others", _chance(p), Node("say which", True)))
             return Node(_named(step), False, tuple(branches))
         case _:
             return Node(_named(step, later), True)
@@ -735,18 +709,24 @@ def _tree_of_branches(step: When, categories: Sequence[Any] | None, later: bool)
     chances, branches = {typed(v): p for v, p in law or ()}, []
     for then, named in grouped.items():
         p = sum((chances[typed(v)] for v in named), Fraction(0)) if law else None
-        branches.append(Branch(_outcomes(named), _chance(p), tree_of(then, categories, later)))
+        branches.append(_branch(_outcomes(named), _chance(p), tree_of(then, categories, later)))
     if step.otherwise is not None and outcomes is None:
-        branches.append(Branch("otherwise", "", tree_of(step.otherwise, categories, later)))
+        branches.append(_branch("otherwise", "", tree_of(step.otherwise, categories, later)))
     own = Node(name, False, tuple(branches))
     if law is None and not isinstance(source, Truth):
         return _joined(tree_of(source, categories, later), own)
     return own
 
 
+def _branch(outcomes: str, chance: str, node: Node) -> tuple[str, Node]:
+    """The words over a branch: outcomes, and their probability; and where it leads."""
+    text = _wrapped(outcomes)
+    return f"{text}  ({chance})" if chance else text, node
+
+
 def _joined(first: Node, second: Node) -> Node:
     """One tree after another, which goes on from the result of the first."""
-    return Node("in turn", False, (Branch("first", "", first), Branch("then", "", second)))
+    return Node("in turn", False, (_branch("first", "", first), _branch("then", "", second)))
 
 
 def _outcomes(labels: Sequence[Any]) -> str:
@@ -799,7 +779,8 @@ class _Box:
 
 def draw_tree(tree: Node, ax: object = None) -> Axes:
     """Draw a tree on the axes given, or on new ones that are as large as it needs."""
-    leaves, depth = tree.leaves, tree.depth
+    depths = [depth for depth, node in _nodes(tree, 1) if not node.branches]
+    leaves, depth = len(depths), max(depths)
     if leaves > _MOST_LEAVES or depth > _MOST_DEEP:
         raise NotAvailable(
             f"a tree of {leaves} reports and {depth} steps is too large to draw: at most "
@@ -808,15 +789,16 @@ def draw_tree(tree: Node, ax: object = None) -> Axes:
     widths: dict[int, int] = {}
     labels: dict[int, int] = {}
     for at, node in _nodes(tree, 0):
-        for branch in node.branches:  # a report may reach into the next columns: its row is empty
+        for label, _ in node.branches:  # a report may reach into the next columns: its row is empty
             widths[at] = max(widths.get(at, 0), _width(_wrapped(node.text)))
-            text = _label(branch.outcomes, branch.chance)
-            labels[at] = max(labels.get(at, 0), _width(text))
+            labels[at] = max(labels.get(at, 0), _width(label))
     columns = [0.0]  # the left edges of boxes, in characters
     for at in range(len(widths)):
         columns.append(columns[-1] + widths[at] + 2 * _PAD + labels[at] + 5.0)
     box, rows = _placed(tree, columns, 0, _TOP)
-    across = max(_rights(box))
+    across = (
+        max(columns[at] + _width(_wrapped(node.text)) for at, node in _nodes(tree, 0)) + 2 * _PAD
+    )
     axes, size = _axes(ax, across, rows)
     _draw(axes, box, size)
     axes.set_xlim(-0.5, across + 0.5)
@@ -825,16 +807,10 @@ def draw_tree(tree: Node, ax: object = None) -> Axes:
     return axes
 
 
-def _rights(box: _Box) -> Iterator[float]:
-    yield box.x + box.width
-    for _, other in box.branches:
-        yield from _rights(other)
-
-
 def _nodes(node: Node, depth: int) -> Iterator[tuple[int, Node]]:
     yield depth, node
-    for branch in node.branches:
-        yield from _nodes(branch.node, depth + 1)
+    for _, other in node.branches:
+        yield from _nodes(other, depth + 1)
 
 
 def _placed(node: Node, columns: list[float], depth: int, top: float) -> tuple[_Box, float]:
@@ -842,10 +818,8 @@ def _placed(node: Node, columns: list[float], depth: int, top: float) -> tuple[_
     text = _wrapped(node.text)
     lines = text.count("\n") + 1
     row, below = top, []
-    for branch in node.branches:
-        label = _label(branch.outcomes, branch.chance)
-        extra = float(label.count("\n"))
-        box, row = _placed(branch.node, columns, depth + 1, row + extra)
+    for label, other in node.branches:
+        box, row = _placed(other, columns, depth + 1, row + float(label.count("\n")))
         below.append((label, box))
     bottom = max(row, top + lines + _GAP + 0.4)
     middle = (below[0][1].y + below[-1][1].y) / 2 if below else (top + bottom - _GAP) / 2
@@ -891,12 +865,6 @@ def _draw(ax: Axes, box: _Box, size: float) -> None:
     shape = Rectangle(corner, box.width, height, facecolor=face, edgecolor=_INK, linewidth=0.8)
     ax.add_patch(shape).set_zorder(2)
     ax.text(box.x + box.width / 2, box.y, box.text, fontsize=size, ha="center", va="center")
-
-
-def _label(outcomes: str, chance: str) -> str:
-    """The words over a branch: outcomes, and their probability."""
-    text = _shown(outcomes)
-    return f"{_wrapped(text)}  ({chance})" if chance else _wrapped(text)
 
 
 def _wrapped(text: str) -> str:

@@ -1,7 +1,7 @@
 """Mechanisms for many categories: subsets of them, Hadamard and projective geometry response.
 
 In the last two a label stands for a block of categories, and each category has as many own labels:
-``best_geometry`` and `HadamardResponse` choose the design with the smallest summed variance.
+both choose the design with the smallest summed variance.
 """
 
 from __future__ import annotations
@@ -37,9 +37,6 @@ __all__ = [
     "HadamardResponse",
     "ProjectiveGeometryResponse",
     "SubsetSelection",
-    "best_geometry",
-    "best_size",
-    "geometry_variance",
 ]
 
 
@@ -133,17 +130,7 @@ class BlockMechanism(Mechanism):
     def counts(self, n: npt.ArrayLike, nobs: npt.ArrayLike | None = None) -> Counts:
         """Counts from a vector of counts of the labels.
 
-        Parameters
-        ----------
-        n : array-like of int, shape (l,)
-            How often each label was reported, in their order.
-        nobs : None
-            Not used: the number of reports is ``sum(n)``.
-
-        Raises
-        ------
-        InvalidArgument
-            For a vector of another length, or entries that are negative or fractional.
+        n has shape (l,), how often each was reported; the number of reports is its sum.
         """
         if nobs is not None:
             raise InvalidArgument("nobs", nobs, "is for bit sums only; here it is sum(n)")
@@ -178,10 +165,8 @@ class SubsetSelection(CategoryBits):
 
     Parameters
     ----------
-    categories : int, sequence of labels, or pandas Categorical
-        The k >= 2 categories; an int k means the labels 0 .. k-1.
-    epsilon : float
-        Privacy of one report, in nats.
+    categories, epsilon
+        As in `KRR`.
     size : int, optional
         Categories in a report, from 1 to k - 1. By default the one with the smallest summed
         variance at the uniform distribution, of the linear estimate and, which is the same there,
@@ -220,7 +205,12 @@ class SubsetSelection(CategoryBits):
 
     def __post_init__(self) -> None:
         check_labels(self)
-        size = best_size(self.k, self.epsilon)
+        # The summed variance at the uniform p is (k-1)^2 (1 + u e^eps)^2 / (k u (e^eps - 1)^2) with
+        # u = size / (k - size): least where |ln u + eps| is
+        centre = self.k * np.exp(-self.epsilon) / (1.0 + np.exp(-self.epsilon))
+        near = np.clip(np.floor(centre) + np.arange(2), 1, self.k - 1)
+        distance = np.abs(np.log(near / (self.k - near)) + self.epsilon)
+        size = int(near[int(np.argmin(distance))])
         if self.size is not None:
             size = positive_integer("size", self.size)
             if size >= self.k:
@@ -301,18 +291,6 @@ class SubsetSelection(CategoryBits):
         return self.counts(np.repeat([1, 0], [self.d, self.k - self.d]), 1)
 
 
-def best_size(k: int, epsilon: float) -> int:
-    """The size of subsets of k categories with the smallest summed variance at the uniform p.
-
-    It is ``(k-1)^2 (1 + u e^eps)^2 / (k u (e^eps - 1)^2)``, u = size / (k - size): least where
-    ``|ln u + eps|`` is.
-    """
-    centre = k * np.exp(-epsilon) / (1.0 + np.exp(-epsilon))
-    sizes = np.clip(np.floor(centre) + np.arange(2), 1, k - 1)
-    distance = np.abs(np.log(sizes / (k - sizes)) + epsilon)
-    return int(sizes[int(np.argmin(distance))])
-
-
 # -- Hadamard response ----------------------------------------------------------------------------
 
 
@@ -327,10 +305,8 @@ class HadamardResponse(BlockMechanism):
 
     Parameters
     ----------
-    categories : int, sequence of labels, or pandas Categorical
-        The k >= 2 categories; an int k means the labels 0 .. k-1.
-    epsilon : float
-        Privacy of one report, in nats.
+    categories, epsilon
+        As in `KRR`.
     order : int, optional
         Order b of the matrices, a power of two. By default the one with the smallest variance; it
         is part of the specification, so that a device and an analyst have the same matrices.
@@ -422,10 +398,8 @@ class ProjectiveGeometryResponse(BlockMechanism):
 
     Parameters
     ----------
-    categories : int, sequence of labels, or pandas Categorical
-        The k >= 2 categories; an int k means the labels 0 .. k-1.
-    epsilon : float
-        Privacy of one report, in nats.
+    categories, epsilon
+        As in `KRR`.
     q, t : int, optional
         Size of the field, a prime, and length of its vectors, at least 2: both or neither. By
         default those with nearly the smallest variance; they are part of the specification, so that
@@ -468,7 +442,7 @@ class ProjectiveGeometryResponse(BlockMechanism):
     def __post_init__(self) -> None:
         check_labels(self)
         if self.q is None and self.t is None:
-            best = best_geometry(self.k, self.epsilon)
+            best = _best_geometry(self.k, self.epsilon)
             q, t = _next_prime(max(self.k - 2, 1)), 2
             if isinstance(best, ProjectiveDesign):
                 q, t = best.q, best.t
@@ -490,7 +464,7 @@ class ProjectiveGeometryResponse(BlockMechanism):
         return SingleDesign(self.k) if self.t == 2 else ProjectiveDesign(self.k, self.q, self.t)
 
 
-def best_geometry(k: int, epsilon: float) -> BlockDesign:
+def _best_geometry(k: int, epsilon: float) -> BlockDesign:
     """The design with the smallest summed variance, see `ProjectiveGeometryResponse`."""
     designs: list[BlockDesign] = [SingleDesign(k)]
     q = 2
@@ -501,12 +475,12 @@ def best_geometry(k: int, epsilon: float) -> BlockDesign:
         if q**t <= _MOST_WORK:
             designs.append(ProjectiveDesign(k, q, t))
         q = _next_prime(q)
-    sums = np.array([geometry_variance(design, epsilon) for design in designs])
+    sums = np.array([_geometry_variance(design, epsilon) for design in designs])
     good = np.flatnonzero(sums <= _CLOSE * sums.min())
     return min((designs[i] for i in good), key=lambda design: design.n_labels)
 
 
-def geometry_variance(design: BlockDesign, epsilon: float) -> float:
+def _geometry_variance(design: BlockDesign, epsilon: float) -> float:
     """Summed variance of the linear estimates at the uniform p, times the number of reports."""
     l, s, common, small = design.n_labels, design.size, design.common, np.exp(-epsilon)  # noqa: E741
     assert common is not None

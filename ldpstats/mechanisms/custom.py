@@ -111,6 +111,12 @@ class Enumerated(Mechanism):
 
     n_bits = 0
     n_cohorts = 0
+    _channel: ClassVar[Any]  # Q, unless the subclass has a `channel` of its own
+
+    def channel(self, candidates: Any = None) -> Channel:
+        self._closed(candidates)
+        found: Channel = self._channel
+        return found
 
     def __post_init__(self) -> None:
         """Check a mechanism of one's own; the package's have checks of their own."""
@@ -413,10 +419,6 @@ class CustomMechanism(Enumerated):
         told = {name: getattr(self, name) for name in _UNMARKED}
         return super().to_dict() | {name: text for name, text in told.items() if text is not None}
 
-    def channel(self, candidates: Any = None) -> Channel:
-        self._closed(candidates)
-        return self._channel
-
 
 # -- Mechanisms of which a respondent uses one by chance ------------------------------------------
 
@@ -588,10 +590,6 @@ class Product(Enumerated):
     def _channel(self) -> Channel:
         return _Numbered([part.channel() for part in self._parts])
 
-    def channel(self, candidates: Any = None) -> Channel:
-        self._closed(candidates)
-        return self._channel
-
     def to_labels(self, name: str, values: object) -> object:
         """Answers as joined labels; a table, or dictionaries, has a column for each question."""
         if isinstance(values, list | tuple) and values:
@@ -747,10 +745,9 @@ def _law_of_processing(first: Enumerated, other: object) -> tuple[Array, pd.Inde
     outputs, second = first.outputs, asked_of(other, first.outputs)
     if isinstance(second, Mechanism):
         second = listed_mechanism("other", second)
-        places = {(type(label), label): x for x, label in enumerate(second.categories.tolist())}
-        made = [places.get((type(label), label), -1) for label in outputs.tolist()]
-        if -1 in made:
-            label = outputs.tolist()[made.index(-1)]
+        made = _places(outputs, second.categories)
+        if (made < 0).any():
+            label = outputs.tolist()[int(np.argmin(made))]
             remedy = f"has no category {label!r}, which {first} reports: both need the same labels"
             raise InvalidArgument("other", str(second), remedy)
         return second.channel().matrix()[made], second.outputs, made_of(second)
@@ -790,12 +787,14 @@ def distinct_labels(name: str, labels: list[Any], least: int = 1) -> tuple[pd.In
 
 def category_order(outputs: pd.Index[Any], categories: pd.Index[Any]) -> Array | None:
     """The place of each category among the outputs; None unless they are the same labels."""
-    own, wanted = outputs.tolist(), categories.tolist()
-    if len(own) != len(wanted):
-        return None
-    places = {(type(value), value): y for y, value in enumerate(own)}
-    order = [places.get((type(value), value), -1) for value in wanted]
-    return None if -1 in order else np.array(order)
+    order = _places(categories, outputs)
+    return order if len(outputs) == len(categories) and (order >= 0).all() else None
+
+
+def _places(labels: pd.Index[Any], among: pd.Index[Any]) -> Array:
+    """The places of labels among others, of the same types: 1 is not True; -1 for none."""
+    places = {(type(label), label): x for x, label in enumerate(among.tolist())}
+    return np.array([places.get((type(label), label), -1) for label in labels.tolist()])
 
 
 def _in_order(Q: pd.DataFrame, axis: int, name: str, given: Any) -> tuple[pd.DataFrame, Any]:

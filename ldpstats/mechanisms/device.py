@@ -6,7 +6,7 @@ nobody has counted), and several reports about one answer as one report with a l
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -70,16 +70,9 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class CohortPart:
-    """One cohort of a device.
+    """A cohort of a device: its name, what it does without that name in reports, and its `places`.
 
-    Parameters
-    ----------
-    name : str
-        What its reports begin with, before a colon.
-    mechanism : DeviceMechanism or UnknownDevice
-        What it does, without its name in the reports.
-    places : array of int, shape (l,)
-        The numbers of its l reports among those of the whole; -1 for what it never says.
+    These are the numbers, (l,), of its reports among those of the whole; -1 for what it never says.
     """
 
     name: str
@@ -227,14 +220,7 @@ class DeviceMechanism(Enumerated):
         Parameters
         ----------
         words : dict of str to str, optional
-            Words to replace, by their keys in `devices.WORDS`; see `Device.instructions`.
-
-        Raises
-        ------
-        InvalidArgument
-            If `words` has an unknown key, or a text that lacks what must be filled in.
-        NotAvailable
-            If all branches at an unknown probability lead on: nobody knows which of them is told.
+            Words to replace: as in `Device.instructions`, with its errors.
 
         Examples
         --------
@@ -245,22 +231,17 @@ class DeviceMechanism(Enumerated):
         """
         return instructions(self.device, self.categories, words)
 
-    @property
-    def format(self) -> LabelFormat:
-        return LabelFormat(self.outputs, self._other_labels)
-
     @cached_property
-    def _other_labels(self) -> str:
-        """What to do where the data have other labels: as categories, or as reports."""
-        if self.cohort_names or self.outputs.isin(self.categories).any():
-            return "or make the mechanism with the labels of the data: device.mechanism(categories)"
-        some = self.outputs[:6].tolist()
-        shown = ", ".join(f"{label!r}: {self.n_outputs - i}" for i, label in enumerate(some, 1))
-        more = ", ..." if self.n_outputs > len(some) else ""
-        return (
-            "or name reports as the data have them, for example "
-            f"(device >> recode({{{shown}{more}}})).mechanism(categories)"
-        )
+    def format(self) -> LabelFormat:
+        # what to do where the data have other labels: as categories, or as reports
+        hint = "or make the mechanism with the labels of the data: device.mechanism(categories)"
+        if not (self.cohort_names or self.outputs.isin(self.categories).any()):
+            some = self.outputs[:6].tolist()
+            shown = ", ".join(f"{label!r}: {self.n_outputs - i}" for i, label in enumerate(some, 1))
+            more = ", ..." if self.n_outputs > len(some) else ""
+            hint = "or name reports as the data have them, for example "
+            hint += f"(device >> recode({{{shown}{more}}})).mechanism(categories)"
+        return LabelFormat(self.outputs, hint)
 
     def _specification(self) -> dict[str, Any]:
         return super()._specification() | {"device": step_to_dict(self.device)}
@@ -305,10 +286,6 @@ class DeviceMechanism(Enumerated):
             return None
         low, high = EPSILON_RANGE
         return KRR(labels, self.epsilon) if low <= self.epsilon <= high else None
-
-    def channel(self, candidates: Any = None) -> Channel:
-        self._closed(candidates)
-        return self._channel
 
     @cached_property
     def _channel(self) -> Channel:
@@ -401,6 +378,22 @@ def _outputs(given: Any, found: Law, cohorts: Sequence[str]) -> pd.Index[Any]:
 _RESERVED = {"self", "values", "rng", "missing"}
 
 
+def _unavailable(what: str) -> Callable[..., NoReturn]:
+    """A method or property that only devices without unknown parameters have."""
+
+    def refuse(self: UnknownDevice, *_: Any) -> NoReturn:
+        """Raise `NotAvailable`: `at` makes a mechanism that has it."""
+        names = ", ".join(self.unknown)
+        known = ", ".join(f"{name}=..." for name in self.unknown)
+        raise NotAvailable(
+            f"there is no {what}: this device depends on the unknown {names}. FrequencyModel "
+            f"estimates it from several groups, simulate(values, rng, {known}) draws reports, and "
+            f"at({known}) is the mechanism for known values"
+        )
+
+    return refuse
+
+
 @dataclass(frozen=True, eq=False)
 class UnknownDevice(DeviceMechanism):
     """A randomising device with unknown parameters: `Device.mechanism` makes it.
@@ -412,12 +405,8 @@ class UnknownDevice(DeviceMechanism):
 
     Parameters
     ----------
-    device : Step
-        The steps, as `Device.step` has them.
-    categories : int, sequence of labels, or pandas Categorical
-        The true answers.
-    outputs : int or sequence of labels, optional
-        What a report may be; see `DeviceMechanism`.
+    device, categories, outputs
+        As in `DeviceMechanism`.
 
     Raises
     ------
@@ -560,11 +549,8 @@ class UnknownDevice(DeviceMechanism):
 
         Parameters
         ----------
-        values : array-like, shape (n,)
-            True categories (labels).
-        rng : numpy.random.Generator
-        missing : {"raise", "count"}
-            Refuse missing answers, or leave them out and report how many there were.
+        values, rng, missing
+            As in `privatize`.
         **parameters : number in [0, 1]
             A value for each of `unknown`.
 
@@ -584,42 +570,19 @@ class UnknownDevice(DeviceMechanism):
         made = self.at(**parameters).privatize(values, rng, missing)
         return Reports(made.y, self, made.n_missing, name=made.name)
 
-    @cached_property
-    def ratio(self) -> Fraction | float:
-        """Raise `NotAvailable`: `at` makes a mechanism that has one."""
-        self._refuse("ratio of probabilities")
-
-    @cached_property
-    def equivalent(self) -> Mechanism | None:
-        """Raise `NotAvailable`: `at` makes a mechanism that may have one."""
-        self._refuse("mechanism with its law")
-
-    @cached_property
-    def _channel(self) -> Channel:
-        self._refuse("channel")
-
-    @cached_property
-    def _sampler(self) -> Sampler:
-        self._refuse("law to draw reports from")
+    # `at` makes mechanisms that have these
+    ratio = cached_property(_unavailable("ratio of probabilities"))
+    equivalent = cached_property(_unavailable("mechanism with its law"))
+    _channel = cached_property(_unavailable("channel"))
+    _sampler = cached_property(_unavailable("law to draw reports from"))
+    _permitted = _unavailable("client")
 
     def audit(self) -> Audit:
         """Raise `NotAvailable`: `at` makes a mechanism that can be audited."""
-        self._refuse("audit")
-
-    def _permitted(self, epsilon: float, max_epsilon: float | None, allow_no_privacy: bool) -> None:
-        self._refuse("client")
+        _unavailable("audit")(self)
 
     def __str__(self) -> str:
         return f"UnknownDevice({made_of(self)}; {', '.join(self.unknown)} unknown, k={self.k})"
-
-    def _refuse(self, what: str) -> NoReturn:
-        names = ", ".join(self.unknown)
-        known = ", ".join(f"{name}=..." for name in self.unknown)
-        raise NotAvailable(
-            f"there is no {what}: this device depends on the unknown {names}. FrequencyModel "
-            f"estimates it from several groups, simulate(values, rng, {known}) draws reports, and "
-            f"at({known}) is the mechanism for known values"
-        )
 
 
 # -- Which of the package's own mechanisms a device is --------------------------------------------

@@ -21,9 +21,8 @@ from ldpstats.clients.device import check_table, numbers
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.labels import as_labels, encode
 from ldpstats.likelihood.covariance import independent_bits
-from ldpstats.likelihood.joint_rows import WithOther
 from ldpstats.likelihood.moments import Equations, Moments
-from ldpstats.likelihood.rows import Rows, UnaryRows
+from ldpstats.likelihood.rows import Rows, UnaryRows, WithOther
 from ldpstats.mechanisms.base import CategoryBits, Mechanism, set_fields
 from ldpstats.mechanisms.custom import CustomMechanism, Enumerated
 from ldpstats.mechanisms.hashed import HashedBits
@@ -296,12 +295,10 @@ class LumpedUnary(CategoryBits):
             kind="lumped",
         )
 
-    def _thresholds(self) -> tuple[int, int]:
-        return samplers.bit_thresholds(self.p1, self.p0)
-
     def _with_last(self) -> tuple[list[int], list[int]]:
         """Thresholds of own and of other bits, (k,): the last is never set and not reported."""
-        own, rest = ([value] * self.n_bits + [0] for value in self._thresholds())
+        thresholds = samplers.bit_thresholds(self.p1, self.p0)
+        own, rest = ([value] * self.n_bits + [0] for value in thresholds)
         return own, rest
 
     def _draw_document(self) -> dict[str, Any]:
@@ -315,5 +312,5 @@ class LumpedUnary(CategoryBits):
         return drawn[:, : -(-self.n_bits // 8)]
 
     def _sampler_epsilon(self) -> float:
-        up, down = samplers.realised_ratios(*self._thresholds())
+        up, down = samplers.realised_ratios(*samplers.bit_thresholds(self.p1, self.p0))
         return up + down if self.n_bits > 1 else max(up, down)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -63,6 +63,7 @@ class GeometricResponse(Enumerated):
 
     categories: Any
     epsilon: float
+    is_ordered: ClassVar = True
 
     def __post_init__(self) -> None:
         labels = as_labels("categories", self.categories)
@@ -74,14 +75,6 @@ class GeometricResponse(Enumerated):
                 raise InvalidArgument("categories", labels[:5].tolist(), remedy)
         set_fields(self, categories=labels)
         set_fields(self, epsilon=positive_epsilon("epsilon", self.epsilon))
-
-    @property
-    def is_ordered(self) -> bool:
-        return True
-
-    def channel(self, candidates: Any = None) -> Geometric:
-        self._closed(candidates)
-        return self._channel
 
     @cached_property
     def _channel(self) -> Geometric:
@@ -170,6 +163,7 @@ class SquareWave(Enumerated):
     edges: Any
     epsilon: float
     half_width: Any = None
+    is_ordered: ClassVar = True
 
     def __post_init__(self) -> None:
         edges = checked_edges("edges", self.edges)
@@ -190,16 +184,8 @@ class SquareWave(Enumerated):
     def outputs(self) -> pd.Index[Any]:
         return pd.RangeIndex(self.k + 2 * self.half_width)
 
-    @property
-    def is_ordered(self) -> bool:
-        return True
-
     def to_labels(self, name: str, values: object) -> object:
         return binned(name, values, self.edges, self.categories)
-
-    def channel(self, candidates: Any = None) -> Band:
-        self._closed(candidates)
-        return self._channel
 
     @cached_property
     def _channel(self) -> Band:

@@ -20,8 +20,8 @@ from ldpstats.clients.device import (
     Specified,
     bare,
     check_audit,
+    check_fields,
     check_fingerprint,
-    check_format,
     client_document,
     opened_budget,
     secretive,
@@ -33,9 +33,7 @@ from ldpstats.mechanisms.sensitive import (
     URAP,
     URR,
     checked_levels,
-    codes_or_none,
     secret_codes,
-    those_given,
 )
 from ldpstats.reports.single import Reports
 from ldpstats.sampling.samplers import Words, simulation_words
@@ -309,7 +307,12 @@ class PUM(Specified):
         for tag, own in (tags or {}).items():
             if tag not in self.tags:
                 raise InvalidArgument("tags", tag, f"is no tag: the tags are {self.tags.tolist()}")
-            theirs = codes_or_none(f"tags[{tag!r}]", own, self.categories)
+            series = as_series(f"tags[{tag!r}]", own)
+            present = series.notna().to_numpy()
+            theirs, held = np.full(len(series), -1, dtype=np.int64), series[present]
+            if pd.api.types.is_float_dtype(held) and isinstance(self.categories, pd.RangeIndex):
+                held = held.astype(object).map(lambda v: int(v) if v.is_integer() else v)
+            theirs[present] = encode(f"tags[{tag!r}]", held.tolist(), self.categories)[0]
             if theirs.size != codes.size:
                 raise InvalidArgument(
                     f"tags[{tag!r}]", theirs.size, f"must be {codes.size} categories, one each"
@@ -337,13 +340,10 @@ class PUM(Specified):
 
         Parameters
         ----------
-        values : array-like, shape (n,)
-            True categories.
-        rng : numpy.random.Generator
-        tags : mapping from tag to array-like, shape (n,)
+        values, tags
             As for `preprocess`.
-        missing : {"raise", "count"}
-            Refuse missing answers, or leave them out and report how many there were.
+        rng, missing
+            As in `Mechanism.privatize`.
 
         Returns
         -------
@@ -363,8 +363,14 @@ class PUM(Specified):
             series = as_series("values", values)
             given = series.notna().to_numpy()
             values, n_missing = series[given], int((~given).sum())
-            if n_missing and isinstance(tags, Mapping):
-                tags = {tag: those_given(f"tags[{tag!r}]", own, given) for tag, own in tags.items()}
+            theirs = dict(tags) if n_missing and isinstance(tags, Mapping) else {}
+            for tag, own in theirs.items():  # of respondents who gave an answer
+                everyone = as_series(f"tags[{tag!r}]", own)
+                if len(everyone) != given.size:
+                    remedy = f"must be {given.size} categories, one each"
+                    raise InvalidArgument(f"tags[{tag!r}]", len(everyone), remedy)
+                theirs[tag] = everyone[given]
+            tags = theirs or tags
         codes = self.preprocess(values, tags)
         return Reports(self.common.sample(codes, words), self.common, n_missing, name=name)
 
@@ -390,17 +396,8 @@ class PUM(Specified):
             For another document, or one of another version, and a fingerprint that is missing or
             not that of the other fields.
         """
-        document = check_format(document, _FORMAT)
-        fields = set(document) - {"fingerprint", "levels"}
-        if repr(document.get("version")) != repr(_VERSION) or fields != {
-            "format",
-            "version",
-            "mechanism",
-            "tags",
-        }:
-            raise InvalidArgument(
-                "specification", document, f"must have the fields of version {_VERSION}"
-            )
+        fields = "format", "version", "mechanism", "tags"
+        document = check_fields(document, _FORMAT, _VERSION, fields, "levels")
         kind = document["mechanism"]
         name = kind.get("mechanism") if isinstance(kind, dict) else None
         if name not in ("URR", "URAP"):
@@ -475,9 +472,6 @@ class PUMClient(Device):
         self._budget = budget
         self._report = report
 
-    def _epsilon(self) -> float:
-        return float(self.mechanism.epsilon)
-
     @secretive
     def report(self, value: object) -> Any:
         """One privatised report: plain Python that `json.dumps` takes.
@@ -489,16 +483,18 @@ class PUMClient(Device):
         BudgetSpent
             If no report is left.
         """
-        return self._budget.spend(lambda: self._report(self._code(value)))
 
-    def _code(self, value: object) -> int:
-        """Position of an answer; messages do not show it."""
-        try:
-            return int(encode("value", [value], self._answers)[0][0])
-        except InvalidArgument:
-            pass
-        remedy = f"is none of the {len(self._answers)} categories of answers"
-        raise UnknownCategory("value", HIDDEN, remedy)
+        def draw() -> Any:
+            try:
+                code = int(encode("value", [value], self._answers)[0][0])
+            except InvalidArgument:
+                code = None
+            if code is None:  # raised out here: the message of the other shows the answer
+                remedy = f"is none of the {len(self._answers)} categories of answers"
+                raise UnknownCategory("value", HIDDEN, remedy)
+            return self._report(code)
+
+        return self._budget.spend(draw)
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise NotAvailable(

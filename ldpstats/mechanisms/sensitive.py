@@ -31,7 +31,7 @@ from ldpstats.channels.structured import (
 )
 from ldpstats.clients.device import check_table, numbers
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
-from ldpstats.labels import as_labels, as_series, encode, sensitive_codes, sensitive_labels
+from ldpstats.labels import as_labels, encode, sensitive_codes, sensitive_labels
 from ldpstats.likelihood.covariance import independent_bits
 from ldpstats.likelihood.moments import Moments
 from ldpstats.likelihood.rows import Rows, SensitiveRows, UnaryRows
@@ -47,17 +47,15 @@ from ldpstats.mechanisms.base import (
 from ldpstats.mechanisms.custom import CustomMechanism, Enumerated
 from ldpstats.reports.layout import BitFormat
 from ldpstats.reports.single import BitCounts, Counts, Reports
-from ldpstats.sampling import packing, samplers
+from ldpstats.sampling import samplers
 from ldpstats.sampling.samplers import Words
 
 __all__ = [
     "URAP",
     "URR",
     "checked_levels",
-    "codes_or_none",
     "paired",
     "secret_codes",
-    "those_given",
     "withhold",
 ]
 
@@ -146,7 +144,8 @@ class RevealingFormat(BitFormat):
 
     def unpack(self, y: Array) -> Array:
         bits = np.zeros((len(y), self.n_bits), dtype=bool)
-        bits[:, self.sensitive] = packing.unpack(y[:, : self._width], self.sensitive.size)
+        noised = BitFormat(self.sensitive.size).unpack(y[:, : self._width])
+        bits[:, self.sensitive] = noised
         revealed = self.revealed(y)
         at = np.flatnonzero(revealed)
         bits[at, self.others[revealed[at] - 1]] = True
@@ -156,15 +155,12 @@ class RevealingFormat(BitFormat):
         self, y: Array, n: Array | None = None, cohort: Array | None = None, n_cohorts: int = 1
     ) -> Array:
         revealed, bits = self.revealed(y), y[:, : self._width]
-        S, sums = self.sensitive.size, np.zeros(self.n_bits, dtype=np.int64)
+        noised, sums = BitFormat(self.sensitive.size), np.zeros(self.n_bits, dtype=np.int64)
         told = np.bincount(revealed, weights=n, minlength=self.others.size + 1)[1:]
         sums[self.others] = np.rint(told)
         for start in range(0, len(y), _ROWS):
-            part = bits[start : start + _ROWS]
-            times = np.ones(len(part), np.int64) if n is None else n[start : start + _ROWS]
-            many = (times != 1) & part.any(axis=1)
-            sums[self.sensitive] += packing.column_sums(part[times == 1], S)
-            sums[self.sensitive] += times[many] @ packing.unpack(part[many], S)
+            times = None if n is None else n[start : start + _ROWS]
+            sums[self.sensitive] += noised.sum_bits(bits[start : start + _ROWS], times)[0]
         return sums[None]
 
     def condense(self, y: Array, n: Array | None) -> tuple[Array, Array | None, Array | None]:
@@ -184,7 +180,7 @@ class RevealingFormat(BitFormat):
         return left, times, noise if noise.any() else None
 
     def from_table(self, name: str, packed: npt.NDArray[np.uint8]) -> Array:
-        bits = packing.unpack(super().from_table(name, packed), self.n_bits)
+        bits = super().unpack(super().from_table(name, packed))
         told = bits[:, self.others]
         many = np.flatnonzero(told.sum(axis=1) > 1)
         if many.size:
@@ -312,12 +308,12 @@ class SensitiveBits(Channel):
         )
 
     def epsilon(self) -> float:
-        return float("inf") if self.format.n_others else self._protected()
+        return float("inf") if self.format.n_others else float(self.raised().max())
 
     def protected_epsilon(self, sensitive: Array) -> float:
         if np.setdiff1d(sensitive, self._at).size:  # revealed by a report
             return float("inf")
-        return self._protected()
+        return float(self.raised().max())
 
     def raised(self) -> Array:
         """Largest ``ln Q[x, y] / Q[x', y]`` over protected y and all other x', in nats.
@@ -341,15 +337,11 @@ class SensitiveBits(Channel):
         raised = np.append(raised, rest - against.min() if N else 0.0)
         return np.asarray(np.maximum(raised, 0.0))
 
-    def _protected(self) -> float:
-        """Largest log ratio in the reports that reveal nothing."""
-        return float(self.raised().max()) if self._at.size else 0.0
-
     def output_classes(self) -> OutputClasses:
         S, others = self._at.size, self._others
         ratios, sole, size = [], [], []
         if S:
-            ratios, sole, size = [self._protected()], [-1], [n_patterns(S)]
+            ratios, sole, size = [float(self.raised().max())], [-1], [n_patterns(S)]
         return OutputClasses(
             np.append(ratios, np.full(others.size, np.inf)),
             np.append(sole, others).astype(np.int64),
@@ -557,10 +549,6 @@ class URR(Levelled, Enumerated):
         total = 1.0 + (self._at.size * odds[0] if self.levels is None and odds.size else odds.sum())
         return _Scattered(self.k, float(1.0 / total), self._at, odds / total)
 
-    def channel(self, candidates: Any = None) -> Uniformised:
-        self._closed(candidates)
-        return self._channel
-
     # -- sampling --------------------------------------------------------------------------------
 
     def _keep(self) -> int:
@@ -663,27 +651,17 @@ class URAP(Levelled, CategoryBits):
 
     Parameters
     ----------
-    categories : int, sequence of labels, or pandas Categorical
-        The k >= 2 categories; an int k means the labels 0 .. k-1.
-    sensitive : set or sequence of labels
-        The categories to protect, in any order. May be left out where `epsilon` names them.
-    epsilon : float, or dict from label to float
-        Privacy of one report, in nats; of each sensitive category its own if a dict.
+    categories, sensitive, epsilon, levels
+        As in `URR`.
     theta : float, optional
         P(own bit = 1) of a sensitive category, in (0, 1), of that with the smallest epsilon;
         ``e^{eps/2} / (1 + e^{eps/2})`` by default. `planning.best_theta` finds the one with the
         smallest expected loss.
-    levels : sequence of float, optional
-        Epsilon of each sensitive category, in category order: what a dict becomes, with the
-        largest as `epsilon`.
 
     Raises
     ------
-    InvalidArgument
-        For an epsilon that is not positive, a dict that lacks a sensitive category, theta outside
-        (0, 1), a sensitive category named twice, or no `sensitive` and no dict.
-    UnknownCategory
-        For a sensitive category that is not among `categories`.
+    InvalidArgument, UnknownCategory
+        As for `URR`; for theta outside (0, 1).
 
     Notes
     -----
@@ -1125,23 +1103,3 @@ def secret_codes(tag: Any, own: object, categories: pd.Index[Any]) -> Iterable[i
         pass
     # raised out here, where that exception is no context of it
     raise InvalidArgument("tags", tag, "was given an unknown category")
-
-
-def those_given(name: str, own: object, given: npt.NDArray[np.bool_]) -> pd.Series[Any]:
-    """The categories of respondents who gave an answer."""
-    series = as_series(name, own)
-    if len(series) != given.size:
-        raise InvalidArgument(name, len(series), f"must be {given.size} categories, one each")
-    return series[given]
-
-
-def codes_or_none(name: str, own: object, categories: pd.Index[Any]) -> npt.NDArray[np.int64]:
-    """Codes of the categories of simulated respondents, -1 for those who have none."""
-    series = as_series(name, own)
-    present = series.notna().to_numpy()
-    codes = np.full(len(series), -1, dtype=np.int64)
-    given = series[present]
-    if pd.api.types.is_float_dtype(given) and isinstance(categories, pd.RangeIndex):
-        given = given.astype(object).map(lambda v: int(v) if v.is_integer() else v)
-    codes[present] = encode(name, given.tolist(), categories)[0]
-    return codes

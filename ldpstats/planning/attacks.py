@@ -15,16 +15,12 @@ from ldpstats.labels import position, preview
 from ldpstats.likelihood.hashed import CohortMoments
 from ldpstats.likelihood.tallies import Pair, picked
 from ldpstats.mechanisms.base import Mechanism
-from ldpstats.models.layout import (
-    LONGEST_LABEL,
-    SummaryTable,
-    distinct_lines,
-    header,
-)
 from ldpstats.planning.expected_precision import (
     METHODS,
+    Summarised,
     check_mechanism,
     expected_shares,
+    frequent_categories,
     has_scores,
     one_report_variances,
     score_covariance,
@@ -65,7 +61,7 @@ class Shift:
 
 
 @dataclass(frozen=True, eq=False)
-class Manipulation:
+class Manipulation(Summarised):
     """Shifts that a share of malicious respondents can cause: the result of `manipulation`.
 
     Parameters
@@ -157,11 +153,8 @@ class Manipulation:
             If `max_rows` is not a positive integer.
         """
         most, frame = positive_integer("max_rows", max_rows), self.table
-        frequent = np.sort(np.argsort(-frame["p"].to_numpy(), kind="stable")[:most])
-        shown = frame.iloc[frequent]
         names = {"upward": "raised by", "downward": "lowered by", "se": "std err"}
         notes = [
-            *[f"Shown: the {most} largest of {len(frame)} estimates."] * (most < len(frame)),
             "Of the unconstrained estimate, each category attacked alone. Goodness of fit does "
             "not find attackers whose reports look like those of another population.",
         ]
@@ -171,26 +164,17 @@ class Manipulation:
                 "chosen": "Malicious respondents all report in the cohort that serves them best.",
             }
             notes.append(how[self.cohorts])
+        left = [("Mechanism:", str(self.mechanism)), ("Epsilon (nats):", self.mechanism.epsilon)]
         right = [("Malicious:", f"{100 * self.share:.4g}%")]
         right += [] if self.n is None else [("Respondents:", f"{self.n:,}")]
-        return SummaryTable(
+        return frequent_categories(
             title="Largest shifts by malicious respondents",
-            header=header(
-                [("Mechanism:", str(self.mechanism)), ("Epsilon (nats):", self.mechanism.epsilon)],
-                right,
-            ),
-            columns=[names.get(name, name) for name in shown.columns],
-            stubs=distinct_lines(shown.index, LONGEST_LABEL),
-            body=[[f"{value:.4g}" for value in row] for row in shown.to_numpy()],
+            pairs=(left, right),
+            columns=[names.get(name, name) for name in frame.columns],
+            frame=frame,
+            most=most,
             notes=notes,
-        ).layout()
-
-    def __str__(self) -> str:
-        return str(self.summary())
-
-    def _repr_html_(self) -> str:
-        """The summary, in a notebook."""
-        return str(self.summary().as_html())
+        )
 
 
 def manipulation(

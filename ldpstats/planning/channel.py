@@ -34,7 +34,7 @@ from ldpstats.mechanisms.unary import KRAPPOR
 from ldpstats.models.layout import SummaryTable
 from ldpstats.models.plots import axes_of, axis_labels, set_title, title_text
 from ldpstats.models.results import linear_hypothesis
-from ldpstats.planning.expected_precision import one_report_covariance
+from ldpstats.planning.expected_precision import Summarised, one_report_covariance
 from ldpstats.planning.programme import (
     Columns,
     Goal,
@@ -281,7 +281,7 @@ _REPORTS, _CATEGORIES = 400, 100  # that are drawn at most
 
 
 @dataclass(frozen=True, eq=False)
-class ChannelDesign:
+class ChannelDesign(Summarised):
     """The best channel for a loss, with its certificate. `design_channel` makes it.
 
     Parameters
@@ -444,13 +444,6 @@ class ChannelDesign:
             body=[[ratio] for ratio in ratios],
             notes=notes,
         ).layout()
-
-    def __str__(self) -> str:
-        return str(self.summary())
-
-    def _repr_html_(self) -> str:
-        """The summary, in a notebook."""
-        return str(self.summary().as_html())
 
     def plot(self, ax: Axes | None = None, title: str | None = None) -> Axes:
         """Draw the channel: a row a category, a column a report, as wide as it is probable.
@@ -782,39 +775,31 @@ def _goal(loss: object, priors: Array, labels: pd.Index[Any]) -> Goal:
     return Goal("contrasts", priors, contrasts.T)
 
 
-def _contrasts(loss: object, labels: pd.Index[Any]) -> Array:
+def _contrasts(loss: Any, labels: pd.Index[Any]) -> Array:
     """Contrasts, shape (q, k)."""
-    if isinstance(loss, str):
-        one = [loss]
-        if not any(str(label) in loss for label in labels.tolist()):
+    several = list(loss) if isinstance(loss, list | tuple) else [loss]
+    if several and all(isinstance(one, str) for one in several):
+        if isinstance(loss, str) and not any(str(label) in loss for label in labels.tolist()):
             one_of("loss", loss, _NAMES)
-        return _parsed(one, labels)
-    if isinstance(loss, Mapping):
-        out = np.zeros((1, len(labels)))
-        codes = encode("loss", list(loss), labels)[0]
-        if not codes.size:
-            raise InvalidArgument("loss", loss, _LOSS)
-        for code, weight in zip(codes.tolist(), loss.values(), strict=True):
-            out[0, code] += _linear([[weight]], 1)[0, 0]
-        return out
+        try:
+            return linear_hypothesis(several, labels)[0]
+        except InvalidArgument as error:
+            given = several[0] if len(several) == 1 else several
+            raise InvalidArgument("loss", given, error.remedy) from None
+    if several and all(isinstance(one, Mapping) for one in several):
+        rows = np.zeros((len(several), len(labels)))
+        for row, weights in zip(rows, several, strict=True):
+            codes = encode("loss", list(weights), labels)[0]
+            if not codes.size:
+                raise InvalidArgument("loss", weights, _LOSS)
+            for code, weight in zip(codes.tolist(), weights.values(), strict=True):
+                row[code] += _linear([[weight]], 1)[0, 0]
+        return rows
     if isinstance(loss, pd.Series):
         loss = align("loss", loss, labels, absent=0.0)
-    elif isinstance(loss, list | tuple) and loss and all(isinstance(v, str) for v in loss):
-        return _parsed(list(loss), labels)
-    elif isinstance(loss, list | tuple) and loss and all(isinstance(v, Mapping) for v in loss):
-        return np.concatenate([_contrasts(v, labels) for v in loss])
     elif not isinstance(loss, list | tuple | np.ndarray):
         raise InvalidArgument("loss", loss, _LOSS)
     return _linear(loss, len(labels))
-
-
-def _parsed(texts: list[str], labels: pd.Index[Any]) -> Array:
-    try:
-        return linear_hypothesis(texts, labels)[0]
-    except InvalidArgument as error:
-        raise InvalidArgument(
-            "loss", texts[0] if len(texts) == 1 else texts, error.remedy
-        ) from None
 
 
 def _linear(values: Any, k: int) -> Array:

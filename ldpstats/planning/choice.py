@@ -65,6 +65,7 @@ __all__ = [
     "MechanismChoice",
     "best_theta",
     "compare",
+    "cost",
     "plot_frontier",
     "ratios",
     "recommend",
@@ -369,6 +370,27 @@ def compare(
     )
 
 
+def cost(
+    mechanism: Mechanism,
+    p: pd.Series[Any],
+    candidates: Any,
+    n: int | None,
+    category: Any,
+    design_effect: float,
+    **target: Any,
+) -> float:
+    """The largest standard error, or that of the category, with n; or the n for the target.
+
+    The candidates are for mechanisms with an open alphabet.
+    """
+    among = candidates if mechanism.is_open else None
+    how: dict[str, Any] = {"design_effect": design_effect, "candidates": among}
+    if n is None:
+        return sample_size(mechanism, p, category=category, **how, **target)
+    se = precision(mechanism, p, n, **how).se
+    return float(se.max() if category is None else se.iloc[place_of_category(category, se.index)])
+
+
 def ratios(losses: Array) -> Array:
     """Losses over the smallest; where that is zero, 1 for those that are zero too, and inf."""
     best = losses.min()
@@ -514,7 +536,7 @@ def _loss(copies: Array, epsilon: float, p: Array | None, loss: str, theta: floa
     if p is None:
         return float(worst_loss(urap_kinds(copies, eps, theta), copies, one, loss))
     rates = urap_rates(np.arange(p.size) < copies[0], eps, theta)
-    return float((rates.l1 if loss == "l1" else rates.l2)(p, one))
+    return float(rates.loss(p, one, loss))
 
 
 # -- The plot of precision against privacy. Matplotlib is imported when one is drawn --------------
@@ -677,15 +699,7 @@ def _curves(
     n = None if n is None else positive_integer("n", n)
 
     def measure(mechanism: Mechanism) -> float:
-        """The largest standard error, or that of the category, with n; or the n for `se`."""
-        among = tuple(labels) if mechanism.is_open else None
-        if n is None:
-            how: dict[str, Any] = {"category": category, "candidates": among}
-            return sample_size(mechanism, law, se=se, design_effect=design_effect, **how)
-        errors = precision(mechanism, law, n, design_effect, among).se.to_numpy()
-        return float(
-            errors.max() if category is None else errors[place_of_category(category, labels)]
-        )
+        return cost(mechanism, law, tuple(labels), n, category, design_effect, se=se)
 
     if not made and not points:
         remedy = f"have none for {len(labels)} categories"

@@ -33,6 +33,7 @@ from ldpstats.mechanisms.pum import PUM
 from ldpstats.models.frequency.estimates import rests_on_scores
 from ldpstats.models.layout import (
     LONGEST_LABEL,
+    Pair,
     SummaryTable,
     distinct_lines,
     header,
@@ -47,9 +48,11 @@ __all__ = [
     "METHODS",
     "PersonalizedBound",
     "Precision",
+    "Summarised",
     "check_mechanism",
     "effect_of_design",
     "expected_shares",
+    "frequent_categories",
     "has_scores",
     "hashed_rates",
     "one_report_covariance",
@@ -70,8 +73,22 @@ __all__ = [
 Array = npt.NDArray[Any]
 
 
+class Summarised:
+    """What prints, and shows in a notebook, as its summary."""
+
+    if TYPE_CHECKING:
+
+        def summary(self) -> Summary: ...
+
+    def __str__(self) -> str:
+        return str(self.summary())
+
+    def _repr_html_(self) -> str:
+        return str(self.summary().as_html())
+
+
 @dataclass(frozen=True, eq=False)
-class Precision:
+class Precision(Summarised):
     """Standard errors that a survey will have, as `precision` computes them.
 
     Parameters
@@ -147,15 +164,12 @@ class Precision:
     def summary(self, alpha: float = 0.05, max_rows: int = 40) -> Summary:
         """The standard errors as a table."""
         alpha, most = level(alpha), positive_integer("max_rows", max_rows)
-        frame = self.frame(alpha)
-        frequent = np.sort(np.argsort(-frame["p"].to_numpy(), kind="stable")[:most])
-        shown = frame.iloc[frequent]
         share, largest = self.effective_share, one_line(self.worst, 20)
         kept = "-" if np.isnan(share) else f"{self.effective_n:,.0f} ({100 * share:.3g}%)"
         largest_se = f"{self.se.max():.4g} ({largest})"
-        table = SummaryTable(
+        return frequent_categories(
             title="Expected precision of frequencies",
-            header=header(
+            pairs=(
                 [
                     ("Mechanism:", str(self.mechanism)),
                     ("Epsilon (nats):", self.mechanism.epsilon),
@@ -168,24 +182,31 @@ class Precision:
                 ],
             ),
             columns=["p", "std err", f"{100 * (1 - alpha):.4g}% width", "std err / p"],
-            stubs=distinct_lines(shown.index, LONGEST_LABEL),
-            body=[[f"{value:.4g}" for value in row] for row in shown.to_numpy()],
-            notes=[
-                *[f"Shown: the {most} largest of {len(frame)} estimates."] * (most < len(frame)),
-                "Of the unconstrained estimate, on which intervals and tests rest.",
-            ],
+            frame=self.frame(alpha),
+            most=most,
+            notes=["Of the unconstrained estimate, on which intervals and tests rest."],
         )
-        return table.layout()
-
-    def __str__(self) -> str:
-        return str(self.summary())
-
-    def _repr_html_(self) -> str:
-        """The summary, in a notebook."""
-        return str(self.summary().as_html())
 
     def _named(self, values: Array, name: str) -> pd.Series[Any]:
         return pd.Series(values, index=self.p.index, name=name)
+
+
+def frequent_categories(
+    title: str,
+    pairs: tuple[list[Pair], list[Pair]],
+    columns: list[str],
+    frame: pd.DataFrame,
+    most: int,
+    notes: list[str],
+) -> Summary:
+    """The rows of the most frequent categories of a frame, in their order."""
+    frequent = np.sort(np.argsort(-frame["p"].to_numpy(), kind="stable")[:most])
+    shown = frame.iloc[frequent]
+    body = [[f"{value:.4g}" for value in row] for row in shown.to_numpy()]
+    stubs = distinct_lines(shown.index, LONGEST_LABEL)
+    if most < len(frame):
+        notes = [f"Shown: the {most} largest of {len(frame)} estimates.", *notes]
+    return SummaryTable(title, header(*pairs), columns, stubs, body, notes).layout()
 
 
 def precision(
@@ -407,15 +428,7 @@ _LONGEST = 20  # characters of a label
 
 
 def shares_text(p: Any) -> str:
-    """Shares in their order, with their labels where p is a Series.
-
-    Examples
-    --------
-    >>> shares_text(pd.Series({"no": 0.95, "yes": 0.05})), shares_text([0.5, 0.3, 0.2])
-    ('no 0.95, yes 0.05', '0.5, 0.3, 0.2')
-    >>> shares_text(pd.Series([0.25] * 4, index=list("abcd")))
-    'equal (0.25 each)'
-    """
+    """Shares in their order, with their labels where p is a Series: "no 0.95, yes 0.05"."""
     values = np.asarray(p, dtype=np.float64)
     labels = p.index.tolist() if isinstance(p, pd.Series) else None
     if labels is not None and np.ptp(values) <= 1e-12:

@@ -22,7 +22,7 @@ from ldpstats.arguments import (
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.labels import align, by_label, position
 from ldpstats.likelihood.regression import Multinomial, Ordered
-from ldpstats.mechanisms.base import Mechanism
+from ldpstats.mechanisms.base import Mechanism, set_fields
 from ldpstats.models.regression.structure import covariates, outcome_of
 from ldpstats.planning.expected_precision import check_mechanism, shares_text, table_text
 from ldpstats.planning.laws import (
@@ -72,15 +72,19 @@ class Ray:
 class Goal(ABC):
     """A null hypothesis and a truth: a subclass is a frozen dataclass."""
 
-    @property
     @abstractmethod
-    def words(self) -> str:
-        """What is to be found, in words."""
+    def _said(self) -> tuple[str, str]:
+        """What is to be found, and what the truth is, in words."""
 
     @property
-    @abstractmethod
+    def words(self) -> str:
+        """What is to be found, in words."""
+        return self._said()[0]
+
+    @property
     def truth(self) -> str:
         """What the truth is, in words."""
+        return f"true {self._said()[1]}"
 
     def __str__(self) -> str:
         return f"{self.words}; {self.truth}"
@@ -99,10 +103,9 @@ class Setting:
     labels: pd.Index[Any]
     candidates: Any
 
-    def place(self, category: Any, name: str = "category") -> int:
+    def place(self, category: Any) -> int:
         """Position of a category."""
-        remedy = f"is no category of {self.mechanism}"
-        return position(name, category, self.labels, remedy)
+        return position("category", category, self.labels, f"is no category of {self.mechanism}")
 
 
 def setting(mechanism: object, p: Any, name: str = "p", of: str = "mechanism") -> Setting:
@@ -161,13 +164,9 @@ class FrequencyGoal(Goal):
     category: Any
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "p", checked_shares("p", self.p))
+        set_fields(self, p=checked_shares("p", self.p))
         category = checked_category("category", self.category, self.p)
-        object.__setattr__(self, "category", category)
-
-    @property
-    def truth(self) -> str:
-        return f"true shares: {shares_text(self.p)}"
+        set_fields(self, category=category)
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,11 +215,11 @@ class ValueTest(FrequencyGoal):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "value", probability("value", self.value))
+        set_fields(self, value=probability("value", self.value))
 
-    @property
-    def words(self) -> str:
-        return f"to find that the frequency of {self.category!r} is not {self.value:g}"
+    def _said(self) -> tuple[str, str]:
+        what = f"to find that the frequency of {self.category!r} is not {self.value:g}"
+        return what, f"shares: {shares_text(self.p)}"
 
     def ray(self, mechanism: Any) -> Ray:
         return _frequency_ray(mechanism, self.p, self.category, self.value)
@@ -278,16 +277,16 @@ class PresenceTest(FrequencyGoal):
             if number < k:
                 remedy = f"must be at least {k}: all shares in p are tested"
                 raise InvalidArgument("n_candidates", self.n_candidates, remedy)
-            object.__setattr__(self, "n_candidates", number)
+            set_fields(self, n_candidates=number)
 
     @property
     def tests(self) -> int:
         """Number of tests that are made together."""
         return len(self.p) if self.n_candidates is None else self.n_candidates
 
-    @property
-    def words(self) -> str:
-        return f"to detect {self.category!r} among {self.tests} candidates"
+    def _said(self) -> tuple[str, str]:
+        words = f"to detect {self.category!r} among {self.tests} candidates"
+        return words, f"shares: {shares_text(self.p)}"
 
     def ray(self, mechanism: Any) -> Ray:
         return _frequency_ray(mechanism, self.p, self.category, 0.0, self.tests)
@@ -390,15 +389,10 @@ class IndependenceTest(Goal):
         if isinstance(self.table, pd.DataFrame):
             index, columns = self.table.index.copy(), self.table.columns.copy()
             values = pd.DataFrame(np.array(values), index=index, columns=columns)  # type: ignore[assignment]
-        object.__setattr__(self, "table", values)
+        set_fields(self, table=values)
 
-    @property
-    def words(self) -> str:
-        return "to find that two variables are associated"
-
-    @property
-    def truth(self) -> str:
-        return f"true shares: {table_text(self.table)}"
+    def _said(self) -> tuple[str, str]:
+        return "to find that two variables are associated", f"shares: {table_text(self.table)}"
 
     def ray(self, mechanism: Any) -> Ray:
         """The table goes from the product of its margins to itself; a pair of mechanisms."""
@@ -520,19 +514,19 @@ class CoefficientTest(Goal):
     model: str = "logit"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "model", one_of("model", self.model, _MODELS))
+        set_fields(self, model=one_of("model", self.model, _MODELS))
         remedy = "must be a table or array of finite numbers with a row for each respondent"
         shape = as_array("exog", self.exog, remedy).shape
         if len(shape) not in (1, 2) or not shape[0]:
             raise InvalidArgument("exog", f"array of shape {shape}", remedy)
         X, names = covariates(self.exog, shape[0], name="exog")
         table = pd.DataFrame(frozen(X), columns=names)
-        object.__setattr__(self, "exog", table)
+        set_fields(self, exog=table)
         remedy = "must be finite numbers, the coefficients as fit().params has them"
         given = numbers("params", self.params, remedy)
         if not np.isfinite(given).all() or not given.size:
             raise InvalidArgument("params", self.params, remedy)
-        object.__setattr__(self, "params", frozen(given))
+        set_fields(self, params=frozen(given))
         self._column()
 
     def _column(self) -> int:
@@ -563,13 +557,9 @@ class CoefficientTest(Goal):
         name = repr(self.exog.columns[self._column()])
         return f"{name} for {self.coefficient[1]!r}" if self.model == "mnlogit" else name
 
-    @property
-    def words(self) -> str:
-        return f"to find that the coefficient of {self._name} is not zero"
-
-    @property
-    def truth(self) -> str:
-        return f"true coefficients: {shares_text(self.params.ravel())}"
+    def _said(self) -> tuple[str, str]:
+        truth = f"coefficients: {shares_text(self.params.ravel())}"
+        return f"to find that the coefficient of {self._name} is not zero", truth
 
     def ray(self, mechanism: Any) -> Ray:
         """The coefficient grows, the others stay."""
@@ -678,33 +668,29 @@ class GroupsTest(Goal):
                 checked_shares(f"p[{i}]", pd.Series(row, index=columns))
                 for i, row in enumerate(values)
             ]
-            object.__setattr__(self, "p", pd.DataFrame(np.array(rows), index, columns))
+            set_fields(self, p=pd.DataFrame(np.array(rows), index, columns))
         else:
             rows = [checked_shares(f"p[{i}]", row) for i, row in enumerate(values)]
-            object.__setattr__(self, "p", frozen(np.array(rows)))
+            set_fields(self, p=frozen(np.array(rows)))
         groups = len(self.p)
         if self.shares is not None:
             shares = distribution("shares", self.shares, groups)
             if not shares.min() > 0.0:
                 remedy = "must be positive: a group without respondents cannot be compared"
                 raise InvalidArgument("shares", self.shares, remedy)
-            object.__setattr__(self, "shares", frozen(shares / shares.sum()))
+            set_fields(self, shares=frozen(shares / shares.sum()))
         if self.category is not None:
             category = checked_category("category", self.category, _row(self.p, 0))
-            object.__setattr__(self, "category", category)
+            set_fields(self, category=category)
             if groups > 2:
                 remedy = f"is compared in two groups, and p has {groups}: give the rows of two"
                 raise InvalidArgument("category", self.category, remedy)
 
-    @property
-    def words(self) -> str:
-        if self.category is None:
-            return f"to find that {len(self.p)} groups differ"
-        return f"to find that two groups differ in the frequency of {self.category!r}"
-
-    @property
-    def truth(self) -> str:
-        return f"true shares: {table_text(self.p)}"
+    def _said(self) -> tuple[str, str]:
+        words = f"to find that {len(self.p)} groups differ"
+        if self.category is not None:
+            words = f"to find that two groups differ in the frequency of {self.category!r}"
+        return words, f"shares: {table_text(self.p)}"
 
     def ray(self, mechanism: Any) -> Ray:
         """Groups go from the distribution of all to their own; one mechanism, or a list."""

@@ -30,7 +30,7 @@ from ldpstats.likelihood.regression import (
     Seen,
     predictors_of,
 )
-from ldpstats.likelihood.tallies import OwnTally, PathLaw
+from ldpstats.likelihood.tallies import OwnTally, PathLaw, Uncertain
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.planning.expected_precision import (
     has_scores,
@@ -164,11 +164,6 @@ class FormTest(PlannedTest):
     spread: Array  # tr M^j, j = 1 .. 4
     pull: Array  # delta' M^(j-1) delta
     alpha: float
-
-    @classmethod
-    def local(cls, df: int, noncentrality: float, alpha: float) -> FormTest:
-        """With the covariance of the null; the noncentrality is that of one respondent."""
-        return cls(df, np.full(4, float(df)), np.full(4, noncentrality), alpha)
 
     @classmethod
     def of(cls, delta: Array, null: Array, truth: Array, alpha: float) -> FormTest:
@@ -331,22 +326,17 @@ def frequency_law(mechanism: Mechanism, p: Array, x: int, candidates: Any = None
     return FrequencyLaw(lambda v: (variance, 0.0), continuous=True)
 
 
-def estimate_covariance(
-    mechanism: Mechanism, p: Array, candidates: Any = None, scores: bool = False
-) -> Array:
-    """Covariance, (k, k), of one respondent's unconstrained estimate."""
-    if not scores:
-        return one_report_covariance(mechanism, p, candidates, "inversion").matrix()
-    return score_covariance(mechanism, p)[1].matrix()
-
-
 def _on_path(law: PathLaw, x: int, n: float) -> Callable[[float], tuple[float, float]]:
     """Cumulants of entry x, of a law of n respondents."""
-    one = PathLaw(law.nobs / n, law.own[..., [x]], law.others[..., [x]])
+    return _cumulants(PathLaw(law.nobs / n, law.own[..., [x]], law.others[..., [x]]), 1.0)
+
+
+def _cumulants(tally: PathLaw | OwnTally, n: float) -> Callable[[float], tuple[float, float]]:
+    """Variance and third cumulant of one respondent, from the law of a single entry with n."""
 
     def cumulants(v: float) -> tuple[float, float]:
-        se, skewness, _ = one.law(np.array([v]))
-        return float(se[0]) ** 2, float(skewness[0] * se[0] ** 3)
+        se, skewness, _ = tally.law(np.array([v]))
+        return float(se[0]) ** 2 * n, float(skewness[0] * se[0] ** 3) * n**2
 
     return cumulants
 
@@ -361,15 +351,10 @@ def _hashed_law(
     expected: Moments = mechanism.moments(mechanism.counts(ones, sizes), candidates)
     if not isinstance(expected, CohortMoments):
         raise InvalidArgument("mechanism", str(mechanism), "has reports that cannot be planned")
-    n = float(expected.nobs)
-    tally = expected.own_tally(expected.covariance(p).variances())
+    tally = expected.tally(Uncertain(p, expected.covariance(p)))
+    assert tally is not None
     one = OwnTally(*(getattr(tally, f.name)[[x]] for f in fields(tally)))
-
-    def cumulants(v: float) -> tuple[float, float]:
-        se, skewness, _ = one.law(np.array([v]))
-        return float(se[0]) ** 2 * n, float(skewness[0] * se[0] ** 3) * n**2
-
-    return FrequencyLaw(cumulants, continuous=True)
+    return FrequencyLaw(_cumulants(one, float(expected.nobs)), continuous=True)
 
 
 # -- Test of the difference of one frequency in two groups ----------------------------------------
@@ -423,9 +408,15 @@ def homogeneity_form(
         null = [_multinomial(pooled @ Q)] * len(p)
         return _compare_groups(means, shares, null, [_multinomial(m) for m in means], alpha)
     scores = all(has_scores(one) for one in mechanisms)
-    null = [estimate_covariance(one, pooled, candidates, scores) for one in mechanisms]
-    pairs = zip(mechanisms, p, strict=True)
-    truth = [estimate_covariance(one, row, candidates, scores) for one, row in pairs]
+
+    def covariance(mechanism: Mechanism, p: Array) -> Array:
+        """Of one respondent's unconstrained estimate, (k, k)."""
+        if scores:
+            return score_covariance(mechanism, p)[1].matrix()
+        return one_report_covariance(mechanism, p, candidates, "inversion").matrix()
+
+    null = [covariance(one, pooled) for one in mechanisms]
+    truth = [covariance(one, row) for one, row in zip(mechanisms, p, strict=True)]
     return _compare_groups(p, shares, null, truth, alpha)
 
 
@@ -470,7 +461,8 @@ def association_form(
     JX, JY = information
     df = score_rank(JX) * score_rank(JY)
     noncentrality = max(float(np.sum((JX @ departure @ JY) * departure)), 0.0)
-    local = FormTest.local(df, noncentrality, alpha)
+    # with the covariance of the null; the noncentrality is that of one respondent
+    local = FormTest(df, np.full(4, float(df)), np.full(4, noncentrality), alpha)
     if channels is None or noncentrality <= 0.0:
         return local
     # Too many pairs of reports to be listed have the variance of the null hypothesis

@@ -132,22 +132,22 @@ LOSSES = ("l1", "l2")
 
 def nonprivate_l2(p: npt.ArrayLike, n: npt.ArrayLike) -> Loss:
     """Expected squared l2 loss of the sample frequencies, (1 - sum p^2) / n (KBR16 section E.1)."""
-    return NONPRIVATE.l2(probabilities(p), sample_size(n))
+    return NONPRIVATE.loss(probabilities(p), sample_size(n), "l2")
 
 
 def nonprivate_l1(p: npt.ArrayLike, n: npt.ArrayLike) -> Loss:
     """Asymptotic expected l1 loss of the sample frequencies (KBR16 section E.1)."""
-    return NONPRIVATE.l1(probabilities(p), sample_size(n))
+    return NONPRIVATE.loss(probabilities(p), sample_size(n), "l1")
 
 
 def nonprivate_worst_l2(k: int, n: npt.ArrayLike) -> Loss:
     """Largest `nonprivate_l2` over p: (1 - 1/k) / n, at the uniform p (KBR16 eq. 22)."""
-    return NONPRIVATE.worst_l2(categories(k), sample_size(n))
+    return NONPRIVATE.worst(categories(k), sample_size(n), "l2")
 
 
 def nonprivate_worst_l1(k: int, n: npt.ArrayLike) -> Loss:
     """Largest `nonprivate_l1` over p: sqrt(2 (k-1) / (pi n)), at the uniform p (KBR16 eq. 23)."""
-    return NONPRIVATE.worst_l1(categories(k), sample_size(n))
+    return NONPRIVATE.worst(categories(k), sample_size(n), "l1")
 
 
 def nonprivate_minimax_l2(k: int, n: npt.ArrayLike) -> Loss:
@@ -161,25 +161,25 @@ def nonprivate_minimax_l2(k: int, n: npt.ArrayLike) -> Loss:
 def krr_l2(p: npt.ArrayLike, epsilon: npt.ArrayLike, n: npt.ArrayLike) -> Loss:
     """Expected squared l2 loss under k-RR, exact for every n (KBR16 Proposition 3)."""
     law, (eps, respondents) = probabilities(p), setting(epsilon, n)
-    return krr_rates(law.size, eps).l2(law, respondents)
+    return krr_rates(law.size, eps).loss(law, respondents, "l2")
 
 
 def krr_l1(p: npt.ArrayLike, epsilon: npt.ArrayLike, n: npt.ArrayLike) -> Loss:
     """Asymptotic expected l1 loss under k-RR (KBR16 Proposition 3)."""
     law, (eps, respondents) = probabilities(p), setting(epsilon, n)
-    return krr_rates(law.size, eps).l1(law, respondents)
+    return krr_rates(law.size, eps).loss(law, respondents, "l1")
 
 
 def krr_worst_l2(k: int, epsilon: npt.ArrayLike, n: npt.ArrayLike) -> Loss:
     """Largest `krr_l2` over the distributions of `k` categories: the uniform one (KBR16 eq. 8)."""
     eps, respondents = setting(epsilon, n)
-    return krr_rates(categories(k), eps).worst_l2(k, respondents)
+    return krr_rates(categories(k), eps).worst(k, respondents, "l2")
 
 
 def krr_worst_l1(k: int, epsilon: npt.ArrayLike, n: npt.ArrayLike) -> Loss:
     """Largest `krr_l1` over the distributions of `k` categories: the uniform one (KBR16 eq. 9)."""
     eps, respondents = setting(epsilon, n)
-    return krr_rates(categories(k), eps).worst_l1(k, respondents)
+    return krr_rates(categories(k), eps).worst(k, respondents, "l1")
 
 
 def krappor_l2(
@@ -187,7 +187,7 @@ def krappor_l2(
 ) -> Loss:
     """Expected squared l2 loss under k-RAPPOR, exact for every n (KBR16 Proposition 4)."""
     eps, respondents = setting(epsilon, n)
-    return krappor_rates(eps, theta).l2(probabilities(p), respondents)
+    return krappor_rates(eps, theta).loss(probabilities(p), respondents, "l2")
 
 
 def krappor_l1(
@@ -195,7 +195,7 @@ def krappor_l1(
 ) -> Loss:
     """Asymptotic expected l1 loss under k-RAPPOR (KBR16 Proposition 4)."""
     eps, respondents = setting(epsilon, n)
-    return krappor_rates(eps, theta).l1(probabilities(p), respondents)
+    return krappor_rates(eps, theta).loss(probabilities(p), respondents, "l1")
 
 
 def krappor_worst_l2(
@@ -203,7 +203,7 @@ def krappor_worst_l2(
 ) -> Loss:
     """Largest `krappor_l2` over the distributions of `k` categories: the uniform (KBR16 eq. 12)."""
     eps, respondents = setting(epsilon, n)
-    return krappor_rates(eps, theta).worst_l2(categories(k), respondents)
+    return krappor_rates(eps, theta).worst(categories(k), respondents, "l2")
 
 
 def krappor_worst_l1(
@@ -211,21 +211,21 @@ def krappor_worst_l1(
 ) -> Loss:
     """Largest `krappor_l1` over the distributions of `k` categories: the uniform (KBR16 eq. 13)."""
     eps, respondents = setting(epsilon, n)
-    return krappor_rates(eps, theta).worst_l1(categories(k), respondents)
+    return krappor_rates(eps, theta).worst(categories(k), respondents, "l1")
 
 
 def urr_l2(p: npt.ArrayLike, sensitive: Any, epsilon: Any, n: npt.ArrayLike) -> Loss:
     """Expected squared l2 loss under uRR, exact for every n (MK19 Proposition 15)."""
     law = probabilities(p)
     odds, respondents = _odds(_mask(sensitive, law.size), epsilon, n)
-    return urr_rates(odds).l2(law, respondents)
+    return urr_rates(odds).loss(law, respondents, "l2")
 
 
 def urr_l1(p: npt.ArrayLike, sensitive: Any, epsilon: Any, n: npt.ArrayLike) -> Loss:
     """Asymptotic expected l1 loss under uRR (MK19 Proposition 4)."""
     law = probabilities(p)
     odds, respondents = _odds(_mask(sensitive, law.size), epsilon, n)
-    return urr_rates(odds).l1(law, respondents)
+    return urr_rates(odds).loss(law, respondents, "l1")
 
 
 def urap_l2(
@@ -240,7 +240,7 @@ def urap_l2(
     `best_theta` finds the theta of the smallest loss.
     """
     law, (eps, respondents) = probabilities(p), setting(epsilon, n)
-    return urap_rates(_mask(sensitive, law.size), eps, theta).l2(law, respondents)
+    return urap_rates(_mask(sensitive, law.size), eps, theta).loss(law, respondents, "l2")
 
 
 def urap_l1(
@@ -252,7 +252,7 @@ def urap_l1(
 ) -> Loss:
     """Asymptotic expected l1 loss under uRAP (MK19 Proposition 7 for any theta)."""
     law, (eps, respondents) = probabilities(p), setting(epsilon, n)
-    return urap_rates(_mask(sensitive, law.size), eps, theta).l1(law, respondents)
+    return urap_rates(_mask(sensitive, law.size), eps, theta).loss(law, respondents, "l1")
 
 
 def _mask(sensitive: Any, k: int) -> Array:
@@ -419,7 +419,7 @@ def worst_kinds(rates: Rates, copies: Array, loss: str) -> Array:
 
 def worst_loss(rates: Rates, copies: Array, n: Array, loss: str) -> Loss:
     p = worst_kinds(rates, copies, loss)
-    return (rates.l1 if loss == "l1" else rates.l2)(p, n, copies)
+    return rates.loss(p, n, loss, copies)
 
 
 # -- Worst-case losses of uRR and uRAP at small and large epsilon, and a lower bound (MK19) -------
@@ -621,19 +621,17 @@ class Rates:
         not_m = self.miss * p + (1.0 - self.other) * (1.0 - p)
         return np.asarray(np.sqrt(m * not_m / n[..., None]) / self.slope)
 
-    def l2(self, p: Array, n: Array, copies: Array | int = 1) -> Loss:
-        """Squared l2 loss, with `copies` categories of each kind."""
-        return np.sum(copies * self.deviations(p, n) ** 2, axis=-1)
-
-    def l1(self, p: Array, n: Array, copies: Array | int = 1) -> Loss:
+    def loss(self, p: Array, n: Array, loss: str, copies: Array | int = 1) -> Loss:
+        """Squared l2 loss, or l1 loss for large n, with `copies` categories of each kind."""
+        deviations = self.deviations(p, n)
+        if loss == "l2":
+            return np.sum(copies * deviations**2, axis=-1)
         # E |Z| = sqrt(2 / pi) for a standard normal Z
-        return np.sqrt(2.0 / np.pi) * np.sum(copies * self.deviations(p, n), axis=-1)
+        return np.sqrt(2.0 / np.pi) * np.sum(copies * deviations, axis=-1)
 
-    def worst_l2(self, k: int, n: Array) -> Loss:
-        return self.l2(np.array([1.0 / k]), n, k)
-
-    def worst_l1(self, k: int, n: Array) -> Loss:
-        return self.l1(np.array([1.0 / k]), n, k)
+    def worst(self, k: int, n: Array, loss: str) -> Loss:
+        """The loss at the uniform p."""
+        return self.loss(np.array([1.0 / k]), n, loss, k)
 
 
 NONPRIVATE = Rates(np.ones(1), np.zeros(1), np.zeros(1), np.ones(1))

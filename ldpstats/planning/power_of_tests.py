@@ -159,16 +159,8 @@ def respondents_for_power(
 ) -> int:
     """The smallest number of respondents with which `power` is at least the one asked for.
 
-    Tests of counts have a power that goes up and down as n grows: a few respondents more may then
-    have a little less. Of all numbers this is the first, up to about a million; beyond, of those
-    near it.
-
-    Examples
-    --------
-    >>> import ldpstats as ldp
-    >>> goal = ldp.planning.ValueTest([0.7, 0.3], category="yes", value=0.25)
-    >>> respondents_for_power(ldp.Warner(epsilon=1.0), goal, power=0.8)
-    3469
+    Tests of counts have a power that goes up and down as n grows. Of all numbers this is the
+    first, up to about a million; beyond, of those near it.
     """
     ray, alpha = planned(mechanism, goal), level(alpha)
     asked, effect = asked_power(power, alpha), effect_of_design(design_effect)
@@ -572,12 +564,11 @@ _BITS = "A bit for each category suits a small e^epsilon for the number of categ
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of mechanism: how it is made, where it is good; for `least` to `most` categories."""
+    """A kind of mechanism: how it is made, where it is good; for at most so many categories."""
 
     title: str
     make: Callable[[Any, float], Mechanism]
     why: str
-    least: int = 2
     most: float = inf
 
 
@@ -608,7 +599,7 @@ def contenders(
     return {
         name: (kind, kind.make(labels, epsilon))
         for name, kind in chosen.items()
-        if kind.least <= len(labels) <= kind.most
+        if len(labels) <= kind.most
     }
 
 

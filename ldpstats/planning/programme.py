@@ -70,13 +70,6 @@ class Goal:
         return int(self.priors.shape[1])
 
 
-def _tangent_basis(root: Array) -> Array:
-    """Basis (G, G - 1) orthogonal to `root` > 0 (G,): the reflection that maps it to an axis."""
-    v = root / np.linalg.norm(root)
-    v = v + np.eye(root.size)[0]  # v[0] > 0: no cancellation
-    return np.asarray((np.eye(root.size) - 2.0 * np.outer(v, v) / (v @ v))[:, 1:])
-
-
 # -- Columns, and what they lose ------------------------------------------------------------------
 
 
@@ -103,7 +96,10 @@ class Columns:
 
     @cached_property
     def _basis(self) -> Array:
-        return _tangent_basis(np.sqrt(self.sizes))
+        """Basis (G, G - 1) orthogonal to the roots of `sizes`, which it reflects to an axis."""
+        root, one = np.sqrt(self.sizes), np.eye(self.sizes.size)
+        v = root / np.linalg.norm(root) + one[0]  # v[0] > 0: no cancellation
+        return np.asarray((one - 2.0 * np.outer(v, v) / (v @ v))[:, 1:])
 
     @cached_property
     def _sums(self) -> Array:

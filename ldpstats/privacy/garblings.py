@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import html_lines
+from ldpstats.arguments import Printed
 from ldpstats.channels.certificates import Guarded, as_channel, sensitive_mask, uldp
 from ldpstats.channels.structured import Channel, Dense
 from ldpstats.errors import InvalidArgument, NotAvailable, NotConverged
@@ -233,7 +233,7 @@ def _programme(A: Array, B: Array) -> tuple[Array, Array]:
 
 
 @dataclass(frozen=True, eq=False)
-class OSLDP:
+class OSLDP(Printed):
     """What a channel guarantees to sensitive categories one-sidedly: the certificate of `osldp`.
 
     Parameters
@@ -278,10 +278,6 @@ class OSLDP:
             f"  reports of sensitive categories  {self.n_shared:.6g}\n"
             f"  reports of others only           {self.n_apart:.6g}"
         )
-
-    def _repr_html_(self) -> str:
-        """The text as lines of HTML, for a notebook."""
-        return html_lines(str(self))
 
 
 def osldp(Q: Channel | Guarded | npt.ArrayLike, sensitive: Any = None) -> OSLDP:

@@ -16,7 +16,7 @@ import heapq
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
-from itertools import pairwise, permutations
+from itertools import combinations, pairwise, permutations
 from math import comb
 from types import MappingProxyType
 from typing import Any
@@ -709,20 +709,11 @@ class ReportLaws:
 @lru_cache(maxsize=4)
 def _numbers(n: int, kinds: int) -> tuple[Array, Array]:
     """All numbers of n reports of each kind, (u, kinds), and logs of multinomial coefficients."""
-    counts = _compositions(n, kinds)
+    bars = np.array(list(combinations(range(n + kinds - 1), kinds - 1)), dtype=np.int64)
+    ends = np.full((len(bars), 1), -1), bars, np.full((len(bars), 1), n + kinds - 1)
+    counts = np.diff(np.hstack(ends), axis=1) - 1  # between bars
     log_factorial = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, n + 1)))])
     return counts, log_factorial[n] - log_factorial[counts].sum(axis=1)
-
-
-def _compositions(n: int, kinds: int) -> Array:
-    """All non-negative whole numbers that sum to n, shape (u, kinds)."""
-    if kinds == 1:
-        return np.array([[n]])
-    parts = []
-    for first in range(n + 1):
-        rest = _compositions(n - first, kinds - 1)
-        parts.append(np.column_stack([np.full(len(rest), first), rest]))
-    return np.concatenate(parts)
 
 
 def _middle(values: Array) -> int:

@@ -75,17 +75,11 @@ class Even:
 
 @dataclass(frozen=True)
 class Law:
-    """The law of a report for each category.
+    """The law of a report for each of k categories.
 
-    Parameters
-    ----------
-    categories : tuple of labels, k of them
-    outputs : tuple of labels, l of them
-        In category order where all are categories, else in the order of first appearance.
-    even : Even or None
-        The law in structured form, where it has one.
-    sparse : tuple of dict, optional
-        For each category the probabilities of its reports, where it has none.
+    The l outputs are in category order where all are categories, else as they first appear. The
+    law is in structured form (`even`), or `sparse`: for each category the probabilities of its
+    reports.
     """
 
     categories: tuple[Any, ...]

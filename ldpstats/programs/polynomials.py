@@ -81,16 +81,8 @@ class Polynomial:
     def at(self, values: Mapping[str, Any]) -> Any:
         """The value where the unknown parameters have these values.
 
-        Parameters
-        ----------
-        values : mapping of str to number or array
-            One for each name; others are ignored. Whole numbers and Fractions stay exact, and then
-            names may be left out: the result is a polynomial in them. Floats and arrays give those.
-
-        Raises
-        ------
-        InvalidArgument
-            If a name has no value and others are floats.
+        Whole numbers and Fractions stay exact, and then names may be left out: the result is a
+        polynomial in them. Floats and arrays give those.
         """
         given = {name: values[name] for name in self.names if name in values}
         exact = all(isinstance(value, int | Fraction) for value in given.values())
@@ -107,14 +99,7 @@ class Polynomial:
         return total
 
     def derivative(self, name: str) -> Chance:
-        """The derivative with respect to one unknown parameter.
-
-        Examples
-        --------
-        >>> x = unknown("x")
-        >>> (x * x * 3 + 1).derivative("x")
-        6*x
-        """
+        """The derivative with respect to one unknown parameter."""
         found: dict[Monomial, Fraction] = {}
         for monomial, factor in self.terms:
             powers = dict(monomial)
@@ -157,12 +142,6 @@ class Polynomial:
 
         Corners decide where no name has a power above one. Else the least and the largest value
         are searched for on a grid that closes in, and checked exactly.
-
-        Examples
-        --------
-        >>> x = unknown("x")
-        >>> (8 * x * (1 - x)).outside(), (4 * x * (1 - x)).outside()
-        ({'x': Fraction(1, 2)}, {})
         """
         powers = [power for monomial, _ in self.terms for _, power in monomial]
         low, high = self.bounds() if max(powers) > 1 else (Fraction(0), Fraction(1))
@@ -315,7 +294,16 @@ _UNKNOWN = "must stay in [0, 1] whatever the unknown parameters are in [0, 1]"
 def chance(name: str, value: object) -> Chance:
     """Read a probability exactly: a float as its shortest decimal, 0.1 is 1/10, text as "1/6"."""
     if isinstance(value, Polynomial):
-        return _open_chance(name, value)
+        if len(value.names) > 10:
+            raise InvalidArgument(name, value, "must have at most ten unknown parameters")
+        low, high = value.corners()
+        if low < 0 or high > 1:
+            raise InvalidArgument(name, value, f"{_UNKNOWN}; it reaches {low if low < 0 else high}")
+        if outside := value.outside():
+            shown = ", ".join(f"{known} = {at}" for known, at in outside.items())
+            remedy = f"{_UNKNOWN}; where {shown} it is {value.at(outside)}"
+            raise InvalidArgument(name, value, remedy)
+        return value
     text: str | None = None  # of a number that is not exact by its type
     if isinstance(value, np.floating):
         text = str(value)  # the shortest decimal of its own precision
@@ -339,21 +327,6 @@ def chance(name: str, value: object) -> Chance:
         remedy = f"must be a Fraction whose denominator has at most {_LONGEST} binary digits"
         raise InvalidArgument(name, value, remedy)
     return exact
-
-
-def _open_chance(name: str, value: Polynomial) -> Polynomial:
-    """Check a probability that is a polynomial in unknown parameters."""
-    if len(value.names) > 10:
-        raise InvalidArgument(name, value, "must have at most ten unknown parameters")
-    low, high = value.corners()
-    if low < 0 or high > 1:
-        raise InvalidArgument(name, value, f"{_UNKNOWN}; it reaches {low if low < 0 else high}")
-    outside = value.outside()
-    if outside:
-        shown = ", ".join(f"{known} = {at}" for known, at in outside.items())
-        remedy = f"{_UNKNOWN}; where {shown} it is {value.at(outside)}"
-        raise InvalidArgument(name, value, remedy)
-    return value
 
 
 def spelled(value: Chance, quote: bool = True) -> str:

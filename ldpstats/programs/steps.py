@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from ldpstats.arguments import did_you_mean, positive_integer
 from ldpstats.errors import InvalidArgument
@@ -266,28 +266,22 @@ class Cohorts(Step):
     steps: tuple[Step, ...]
     names: tuple[str, ...] | None = None  # "0", "1", ... if None
     shares: tuple[Fraction, ...] | None = None  # probabilities of the steps; alike if None
+    named: ClassVar[tuple[str, ...]]  # the name of each step, as reports begin with it
+    chances: ClassVar[tuple[Fraction, ...]]  # the probability of each step
 
     def _checked(self) -> dict[str, Any]:
         steps = several_steps("cohorts", self.steps, 1)
         n = len(steps)
-        names = None if self.names is None else cohort_names(self.names, n)
-        shares = None if self.shares is None else cohort_shares(self.shares, n)
+        numbered, alike = tuple(map(str, range(n))), (Fraction(1, n),) * n
+        named = numbered if self.names is None else cohort_names(self.names, n)
+        chances = alike if self.shares is None else cohort_shares(self.shares, n)
         return {
             "steps": tuple(check_step("cohorts", step) for step in steps),
-            "names": None if names == _numbered(n) else names,
-            "shares": None if shares == (Fraction(1, n),) * n else shares,
+            "names": None if named == numbered else named,
+            "shares": None if chances == alike else chances,
+            "named": named,
+            "chances": chances,
         }
-
-    @property
-    def named(self) -> tuple[str, ...]:
-        """The name of each step, as reports begin with it."""
-        return _numbered(len(self.steps)) if self.names is None else self.names
-
-    @property
-    def chances(self) -> tuple[Fraction, ...]:
-        """The probability of each step."""
-        n = len(self.steps)
-        return (Fraction(1, n),) * n if self.shares is None else self.shares
 
     def __repr__(self) -> str:
         given = "[" + ", ".join(map(_short, self.steps)) + "]"
@@ -298,10 +292,6 @@ class Cohorts(Step):
         if self.shares is not None:
             shares = f", shares=[{', '.join(map(spelled, self.shares))}]"
         return f"cohorts({given}{shares})"
-
-
-def _numbered(n: int) -> tuple[str, ...]:
-    return tuple(map(str, range(n)))
 
 
 def check_branches(
@@ -338,7 +328,7 @@ _MOST_SIDES = 100_000
 class Draw(Step):
     """A step whose outcomes have a law that does not depend on the true answer."""
 
-    law: Proportions  # outcomes with their probabilities: a field, or a property
+    law: Proportions  # outcomes with their probabilities: a field, or what follows from the fields
 
     def said(self, answers: tuple[Any, ...] | None) -> tuple[Any, ...]:
         return tuple(label for label, _ in self.law)
@@ -351,11 +341,8 @@ class Flip(Draw):
     p: Any = Fraction(1, 2)
 
     def _checked(self) -> dict[str, Any]:
-        return {"p": chance("p", self.p)}
-
-    @cached_property
-    def law(self) -> Proportions:  # type: ignore[override]
-        return ("heads", self.p), ("tails", 1 - self.p)
+        p = chance("p", self.p)
+        return {"p": p, "law": (("heads", p), ("tails", 1 - p))}
 
     def __repr__(self) -> str:
         return "flip()" if self.p == Fraction(1, 2) else f"flip({spelled(self.p)})"
@@ -439,16 +426,10 @@ class Question(Draw):
     def _checked(self) -> dict[str, Any]:
         if self.text is not None and not isinstance(self.text, str):
             raise InvalidArgument("text", self.text, "must be the question's text, or None")
-        return {
-            "prevalence": chance("prevalence", self.prevalence),
-            "text": None if self.text is None else str.__str__(self.text),
-            "answers": two_labels("answers", self.answers),
-        }
-
-    @cached_property
-    def law(self) -> Proportions:  # type: ignore[override]
-        no, yes = self.answers
-        return (no, 1 - self.prevalence), (yes, self.prevalence)
+        p, (no, yes) = chance("prevalence", self.prevalence), two_labels("answers", self.answers)
+        text = None if self.text is None else str.__str__(self.text)
+        law = (no, 1 - p), (yes, p)
+        return {"prevalence": p, "text": text, "answers": (no, yes), "law": law}
 
     def __repr__(self) -> str:
         text = "" if self.text is None else f", {self.text!r}"

@@ -24,8 +24,8 @@ from ldpstats.clients.device import (
     Instrument,
     SingleDevice,
     bare,
+    check_fields,
     check_fingerprint,
-    check_format,
     secretive,
 )
 from ldpstats.errors import HIDDEN, InvalidArgument, UnknownCategory
@@ -159,9 +159,6 @@ class SheetClient(SingleDevice):
     _budget: Budget = field(repr=False)
     _devices: Mapping[str, Reporter] = field(repr=False)
     _next: _Next = field(repr=False)
-
-    def _epsilon(self) -> float:
-        return float(self.mechanism.epsilon)
 
     @property
     def asked(self) -> tuple[str, ...]:
@@ -376,7 +373,7 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
         """A question by its name; `what` names the argument in an error."""
         text = str.__str__(name) if isinstance(name, str) else ""
         if text in self:
-            return next(question for question in self.entries if question.name == text)
+            return self.entries[self.questions.index(text)]
         hint = did_you_mean(text, self.questions)
         shown = ", ".join(map(repr, self.questions))
         raise InvalidArgument(what, name, f"is no question: they are {shown}{hint}")
@@ -633,11 +630,7 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
             For another document, or one of another version, and a fingerprint that is missing or
             not that of the other fields.
         """
-        checked = check_format(document, QUESTIONNAIRE)
-        known = set(checked) - {"fingerprint"} == _FIELDS
-        if repr(checked.get("version")) != repr(_VERSION) or not known:
-            remedy = f"must have version {_VERSION} and the fields {sorted(_FIELDS)}"
-            raise InvalidArgument("specification", sorted(checked, key=str), remedy)
+        checked = check_fields(document, QUESTIONNAIRE, _VERSION, _FIELDS)
         if not isinstance(checked["refused"], dict):
             raise InvalidArgument("refused", checked["refused"], "must be an object")
         refused = checked["refused"] or None  # without private questions there can be none
@@ -1006,13 +999,14 @@ def refuse_labels(na: MissingCodes, questions: Sequence[Question]) -> None:
         labels = question.labels
         if labels is None:  # any text is an answer, but no report
             continue
-        for code in na.on(question.name):
+        everywhere = na.get(None, ())
+        for code in everywhere + na.get(question.name, ()):
             try:
                 known = matched("na", [code], labels)[0] >= 0
             except UnknownCategory:
                 continue
             if known:
                 remedy = f"is a label of {question.name!r}: it cannot stand for a missing answer"
-                if code in na.everywhere:
+                if code in everywhere:
                     remedy += f"; for other columns name them, na={{'COLUMN': [{code!r}]}}"
                 raise InvalidArgument("na", code, remedy)

@@ -13,6 +13,7 @@ from ldpstats.page import page_text, write_page
 
 pytestmark = pytest.mark.browser
 SHOWN = "What will be sent"
+ELSEWHERE = "This questionnaire is already being completed in another window"
 FIRST = page_text(SHORT, post="/sheets", show_first=True)
 _ASKED = "return !dispatchEvent(new Event('beforeunload', {cancelable: true}))"
 _FULL = """
@@ -86,7 +87,7 @@ def test_a_page_without_network_saves_a_file(
 def test_of_two_windows_one_makes_reports(
     respondent: Respondent, collector: Collector, locks: bool
 ) -> None:
-    """Both are at the review, and agree in the same moment."""
+    """Both agree in the same moment: the one that is later hears so, at once or when it sends."""
     driver, url = respondent.driver, collector.show(PAGE)
     windows = [driver.current_window_handle]
     for _ in range(2):
@@ -112,9 +113,10 @@ def test_of_two_windows_one_makes_reports(
             respondent.until(lambda: len(collector.posted) == 1, "reports")
             if respondent.heading() != SENT:
                 respondent.click()
-            respondent.until(lambda: respondent.heading() in (SENT, BEFORE), "the end")
+            respondent.until(lambda: respondent.heading() in (SENT, BEFORE, ELSEWHERE), "the end")
         ends.append(respondent.heading())
-    assert sorted(ends) == [BEFORE, SENT] and len(collector.posted) == 1
+    assert ends.count(SENT) == 1 and {*ends} <= {SENT, BEFORE, ELSEWHERE}
+    assert len(collector.posted) == 1
 
 
 @pytest.mark.parametrize(

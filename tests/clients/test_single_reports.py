@@ -5,9 +5,7 @@ import pandas as pd
 import pytest
 
 import ldpstats as ldp
-from ldpstats.clients.device import plain
 from ldpstats.sampling import samplers
-from ldpstats.sampling.samplers import simulation_words, system_words
 
 Q = np.array([[0.8, 0.2, 0.0, 0.0], [0.2, 0.7, 0.1, 0.0], [0.1, 0.1, 0.3, 0.5]])
 LABELS = ("a", "b", "c")
@@ -37,9 +35,10 @@ def test_a_report_is_that_of_the_long_way(mechanism):
             entropy = np.random.default_rng(seed).bytes
             client = mechanism.client(entropy, reports=None, allow_no_privacy=True)
             sent = [client.report(answer), client.report(answer)]
-            words = system_words(np.random.default_rng(seed).bytes)
-            draws = [mechanism.procedure.draw([answer], words, "raise") for _ in sent]
-            expected = [plain(mechanism.report_labels(draw)[0]) for draw in draws]
+            many = mechanism.collector(np.random.default_rng(seed).bytes, allow_no_privacy=True)
+            draws = [many.privatize([answer]) for _ in sent]
+            expected = mechanism.report_labels(draws[0]).tolist()
+            expected += mechanism.report_labels(draws[1]).tolist()
             assert sent == expected and [type(s) for s in sent] == [type(e) for e in expected]
 
 
@@ -67,10 +66,12 @@ def test_rows_of_few_users_are_those_of_all():
     mechanism = ldp.CustomMechanism(law)
     for codes in ([], [3], [39, 3, 3, 0], rng.integers(0, 40, 39), rng.integers(0, 40, 200)):
         codes = np.asarray(codes, dtype=np.int64)
-        found = mechanism.sample(codes, simulation_words(np.random.default_rng(2)))
+        found = mechanism.sample(codes, samplers.simulation_words(np.random.default_rng(2)))
         rows = samplers.integer_rows(mechanism.Q)
-        every = samplers.sample_rows(codes, rows, simulation_words(np.random.default_rng(2)))
+        every = samplers.sample_rows(
+            codes, rows, samplers.simulation_words(np.random.default_rng(2))
+        )
         assert np.array_equal(found, every)
     for codes in ([-1], [40], [0, 40]):
         with pytest.raises(ldp.errors.InvalidArgument):
-            mechanism.sample(np.array(codes), simulation_words(np.random.default_rng(2)))
+            mechanism.sample(np.array(codes), samplers.simulation_words(np.random.default_rng(2)))

@@ -15,15 +15,16 @@ from grid import MECHANISMS, WORDS
 from shared.collecting import message
 
 import ldpstats as ldp
+from ldpstats.cli import main
 from ldpstats.collector.files import BatchWriter
 from ldpstats.collector.intake import Checks
-from ldpstats.io.reports import SURVEY_COLUMNS
-from ldpstats.survey.analyses import privatize_sheets
 
 N = 40
 STRINGS = ldp.DictionarySurvey(length=6, gram=2, alphabet="abc", epsilon=6.0)
 PUM = ldp.PUM(ldp.URR(("a", "b", "c", "d"), {"a"}, epsilon=1.0), tags=("home", "work"))
 OTHERS = {"strings": STRINGS, "pum": PUM}
+
+_PARTS = ("start_1", "gram_1", "start_2", "gram_2", "string")
 
 
 def as_sent(
@@ -34,7 +35,7 @@ def as_sent(
     for row in reports.astype(object).where(reports.notna(), None).to_dict("records"):
         texts = {name: None if cell is None else str(cell) for name, cell in row.items()}
         if f"{strings}_string" in texts:
-            parts = {part: texts.pop(f"{strings}_{part}") for part in SURVEY_COLUMNS}
+            parts = {part: texts.pop(f"{strings}_{part}") for part in _PARTS}
             starts = [row[f"{strings}_start_{i}"] for i in (1, 2)]
             grams = [parts["gram_1"], parts["gram_2"]]
             found = {"positions": starts, "grams": grams, "string": parts["string"]}
@@ -104,7 +105,9 @@ def test_files_have_the_columns_that_privatize_writes(tmp_path: Path) -> None:
                            "truth": [True, False], "bits": [3, 4], "host": ["x", "y"],
                            "strings": ["ab", "abc"], "sex": ["f", "m"]})  # fmt: skip
     people.to_parquet(tmp_path / "answers.parquet")
-    privatize_sheets(tmp_path / "answers.parquet", tmp_path / "a.parquet", sheet.collector())
+    sheet.to_json(tmp_path / "sheet.json")
+    paths = [str(tmp_path / f"{name}.parquet") for name in ("answers", "a")]
+    assert main(["privatize", *paths, "--questionnaire", str(tmp_path / "sheet.json")]) == 0
     document = sheet.client_document()
     rows = as_sent(pd.DataFrame(sheet.collector().privatize(people)), sheet, "strings")
     kept = [Checks.of(document).read(json.dumps(message(sheet, row)).encode())[1] for row in rows]

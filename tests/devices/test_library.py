@@ -12,7 +12,6 @@ import pytest
 import ldpstats as ldp
 from ldpstats.devices import library
 from ldpstats.errors import InvalidArgument
-from ldpstats.programs.laws import law
 
 NO_YES = ("no", "yes")
 PIS = (F(0), F(1, 7), F(1, 2), F(1))
@@ -21,8 +20,8 @@ N = 1000
 
 def rows(device, categories=NO_YES):
     """P(report | true answer) exactly, a dict for each category."""
-    found = law(device.step, list(categories))
-    return [dict(zip(found.outputs, row, strict=True)) for row in found.rows]
+    found = device.mechanism(list(categories))
+    return [dict(zip(found.outputs, row, strict=True)) for row in found.exact]
 
 
 def share(device, outcome, pi, **values):

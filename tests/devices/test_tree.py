@@ -13,7 +13,6 @@ import pytest
 from devices.designs import KNOWN, UNKNOWN
 
 from ldpstats.devices import another, cards, cohorts, flip, hashed, parts, recode, roll, spin, truth
-from ldpstats.devices.device import tree_of
 from ldpstats.errors import InvalidArgument, NotAvailable
 
 
@@ -110,8 +109,18 @@ def test_what_cannot_be_drawn_is_refused() -> None:
 
 def test_only_results_that_can_occur_have_a_branch() -> None:
     recoded = flip(0.7).when({"heads": truth, "tails": "yes"}) >> recode({"no": "N", "yes": "Y"})
-    second = tree_of(recoded.step, ("no", "yes")).branches[1].node
-    assert [branch.outcomes for branch in second.branches] == ["no", "yes"]
-    partly = recode({"b": "x"})
-    later = tree_of((truth.when({"a": "b"}, otherwise="c") >> partly).step).branches[1].node
-    assert [branch.outcomes for branch in later.branches] == ["b", "c"]
+    words = [text.get_text() for text in recoded.plot(("no", "yes")).texts]
+    expected = ["no", "say N", "yes", "say Y", "that result?", "in turn"]
+    assert words[words.index("then") + 1 :] == expected
+    later = truth.when({"a": "b"}, otherwise="c") >> recode({"b": "x"})
+    words = [text.get_text() for text in later.plot().texts]
+    expected = ["b", "say x", "c", "that result", "that result?", "in turn"]
+    assert words[words.index("then") + 1 :] == expected
+    plt.close("all")
+
+
+def test_dollars_are_no_mathematics() -> None:
+    device = spin({"$x$": 0.5, "y": 0.5}).when({"$x$": truth}, otherwise="$y$")
+    words = {text.get_text() for text in device.plot().texts}
+    assert {r"\$x\$  (1/2)", r"say \$y\$"} <= words
+    plt.close("all")

@@ -8,7 +8,6 @@ import pytest
 from scipy import stats
 
 import ldpstats as ldp
-from ldpstats.mechanisms.krr import joint_epsilon
 
 REGIONS = ("north", "south", "west")
 OBSERVED = ldp.Observed(REGIONS)
@@ -121,8 +120,8 @@ def test_a_group_that_was_asked_directly() -> None:
 
 def test_epsilon_of_several_variables() -> None:
     krr, warner = ldp.KRR(3, 1.5), ldp.Warner(epsilon=0.5)
-    assert joint_epsilon([krr, OBSERVED, warner]) == 2.0
-    assert joint_epsilon([OBSERVED, OBSERVED]) == joint_epsilon([ldp.Mangat(p=0.5), krr]) == np.inf
+    assert ldp.Questionnaire({"a": krr, "b": OBSERVED, "c": warner}).epsilon == 2.0
+    assert ldp.Questionnaire({"a": ldp.Mangat(p=0.5), "b": krr}).epsilon == np.inf
 
 
 # -- the command line ------------------------------------------------------------------------------

@@ -13,7 +13,6 @@ from hostile.values import BadEq, BadRepr
 import ldpstats as ldp
 from ldpstats.devices import cards, flip, opposite, parts, question, roll, truth, unknown
 from ldpstats.mechanisms import mechanism_from_dict
-from ldpstats.programs.laws import terms_of, worst_epsilon
 
 ANSWERS = ("no", "yes")
 DIE = roll(6).when({1: "yes"}, otherwise=truth)
@@ -79,8 +78,8 @@ def test_epsilon_of_higher_powers_is_searched_for() -> None:
     """Q = 1/4 + c (1 - c) against 1/2: the ratio is largest inside, at c = 1/2 or at the ends."""
     c = unknown("c")
     share = Fraction(1, 2) + Fraction(4, 5) * c * (1 - c)
-    exponents, coefficients = terms_of([[share, 1 - share], [Fraction(1, 2)] * 2], ["c"])
-    assert worst_epsilon(exponents, coefficients) == pytest.approx(np.log(0.5 / 0.3), rel=1e-9)
+    mixed = truth.when({"no": flip(share), "yes": flip(0.5)}).mechanism(ANSWERS)
+    assert mixed.epsilon == pytest.approx(np.log(0.5 / 0.3), rel=1e-9)
 
 
 def _limits(first: Any, second: Any) -> Any:

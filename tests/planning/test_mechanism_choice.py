@@ -12,7 +12,6 @@ from shared.word_laws import names
 import ldpstats as ldp
 from ldpstats import planning
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.planning.power_of_tests import contenders
 
 JOBS = ("nurse", "cook", "driver")
 P = [0.5, 0.3, 0.2]
@@ -80,8 +79,11 @@ def test_what_cannot_be_compared(mechanisms: Any, name: str) -> None:
 def test_the_best_is_the_best(k: int, epsilon: float) -> None:
     p = 1.0 / np.arange(1, k + 1)
     p /= p.sum()
-    labels = ldp.KRR(k, epsilon).categories
-    every = [mechanism for _, mechanism in contenders(labels, epsilon).values()]
+    kinds = (
+        *(ldp.KRR, ldp.KRAPPOR, lambda k, e: ldp.KRAPPOR(k, e, theta=0.5), ldp.SubsetSelection),
+        *(ldp.HadamardResponse, ldp.ProjectiveGeometryResponse, ldp.OLH),
+    )
+    every = [kind(k, epsilon) for kind in kinds]
     weights = {0: 1.0, k - 1: -0.5}
     r = np.zeros(k)
     r[list(weights)] = list(weights.values())

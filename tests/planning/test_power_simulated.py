@@ -14,8 +14,6 @@ from simulate import near
 
 import ldpstats as ldp
 from ldpstats import planning
-from ldpstats.inference.intervals import Difference
-from ldpstats.models.frequency.answers import cell_law
 
 Survey = Callable[[np.random.Generator], bool]
 Setting = tuple[Any, planning.ValueTest | Any, int, Survey]
@@ -81,10 +79,8 @@ def difference(mechanism: Any, n: int) -> Setting:
     p = np.array([P, [0.28, 0.32, 0.25, 0.15]])
 
     def survey(rng: np.random.Generator) -> bool:
-        fits = [fit(mechanism, row, n // 2, rng) for row in p]
-        estimates = [one.linear_params.to_numpy() for one in fits]
-        laws = [cell_law(one) for one in fits]
-        return float(Difference(*estimates, *laws).pvalues()[0]) < 0.05
+        first, second = (reports(mechanism, row, n // 2, rng) for row in p)
+        return ldp.two_sample_test(first, second).differences()["pvalue"].iloc[0] < 0.05
 
     return mechanism, planning.GroupsTest(p, category="a"), n, survey
 

@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 
 import ldpstats as ldp
-from ldpstats.privacy import epsilon
-from ldpstats.privacy.ledger import compose, split_budget
+from ldpstats.privacy import compose, epsilon, split_budget
 
 
 def test_epsilon_of_what_may_be_a_channel() -> None:

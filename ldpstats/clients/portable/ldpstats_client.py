@@ -908,14 +908,6 @@ def open_question(fields: Fields) -> Question:
     return Numbered(fields)
 
 
-def opened_draw(question: Any) -> Question:
-    """The question of an object with `answers`, `reports` and `draw`, for the package itself.
-
-    `Numbered.draw` gives the number of a report, or bits in one number, from that of an answer.
-    """
-    return open_question(Fields(question))
-
-
 def _pairs(value: Any, why: str) -> Any:
     if value is not None and type(value) is not dict:
         raise Refused("tags", why)
@@ -1562,7 +1554,10 @@ class Client:
                 self._private.append(name)
             if "refused" in inner.value:
                 self._refused[name] = inner.text("refused")
-                inner.must(_is_answer(question, self._refused[name]))
+                try:
+                    question.read(self._refused[name])
+                except Refused:
+                    inner.must(False)
         fields.must(0 < len(self._questions) == len(fields.items("questions")))
         if fields["ask"] is not None:
             self._ask = fields.number("ask", 1, len(self._private))
@@ -1671,7 +1666,10 @@ class Client:
             draw = self._single if self.is_single else self._sheet
             return self._known(self._budget.spend(partial(draw, answer)))
         except BaseException as error:
-            failure = error if isinstance(error, (Refused, MemoryError)) else _hidden(error)
+            failure = error
+            if isinstance(error, Exception) and not isinstance(error, (Refused, MemoryError)):
+                why = f"the answer could not be privatised ({type(error).__name__})"
+                failure = Refused("answer", why)  # the error may show it
         del answer
         failure.__context__ = failure.__cause__ = None
         raise failure.with_traceback(None)
@@ -1741,20 +1739,6 @@ class Client:
         first, send the `message`, and show it afterwards (section 10).
         """
         return {"format": "ldpstats-withdrawal", "version": 1, "survey": self.survey}
-
-
-def _hidden(error: BaseException) -> BaseException:
-    """An error that may show an answer, without it."""
-    if isinstance(error, Exception):
-        return Refused("answer", f"the answer could not be privatised ({type(error).__name__})")
-    return error
-
-
-def _is_answer(question: Question, text: str) -> bool:
-    with contextlib.suppress(Refused):
-        question.read(text)
-        return True
-    return False
 
 
 # --- Conformance (section 11) ---------------------------------------------------------------------
@@ -1842,24 +1826,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.document is None and not options.conformance:
         parser.error("give the client document, or --conformance")
     try:
-        return _conformance() if options.conformance else _report_lines(options)
+        if not options.conformance:
+            return _report_lines(options)
+        for line in sys.stdin.buffer:
+            print(json.dumps(conformance_answer(json.loads(line))), flush=True)
+        return 0
     except Refused as error:
         print(f"{parser.prog}: refused: {error}", file=sys.stderr)
         return 1
 
 
-def _conformance() -> int:
-    for line in sys.stdin.buffer:
-        print(json.dumps(conformance_answer(json.loads(line))), flush=True)
-    return 0
-
-
 def _report_lines(options: Any) -> int:
     client = Client(
-        _read_json(options.document, "document"),
+        _read(options.document, "document"),
         reports=options.reports,
         state=options.state,
-        tags=None if options.tags is None else _read_json(options.tags, "tags"),
+        tags=None if options.tags is None else _read(options.tags, "tags"),
         max_epsilon=options.max_epsilon,
         unprotected=options.unprotected,
     )
@@ -1873,7 +1855,10 @@ def _report_lines(options: Any) -> int:
     as_json = options.json or not client.is_single
     make = client.report
     if options.message:
-        make = partial(client.message, invitation=_read_code(options.invitation))
+        # the code is in a file: arguments show in lists of processes
+        path, read = options.invitation, lambda text: invitation_code(text.strip())
+        code = None if path is None else _read(path, "invitation", read, "text")
+        make = partial(client.message, invitation=code)
     elif options.invitation is not None:
         raise Refused("invitation", "--invitation goes with --message")
     for line in sys.stdin.buffer:
@@ -1885,27 +1870,17 @@ def _report_lines(options: Any) -> int:
     return 0
 
 
-def _read_json(path: str, reason: str) -> Any:
+def _read(
+    path: str, reason: str, parse: Callable[[str], Any] = json.loads, what: str = "JSON"
+) -> Any:
     try:
         with open(path, encoding="utf-8") as file:
-            return json.load(file)
+            return parse(file.read())
+    except Refused:
+        raise
     except (OSError, ValueError, RecursionError) as error:
-        why = getattr(error, "strerror", None) or "is not JSON in UTF-8"
+        why = getattr(error, "strerror", None) or f"is not {what} in UTF-8"
         raise Refused(reason, f"{path}: {why}") from None
-
-
-def _read_code(path: str | None) -> str | None:
-    """The code in a file: arguments show in lists of processes."""
-    if path is None:
-        return None
-    try:
-        with open(path, encoding="utf-8") as file:
-            return invitation_code(file.read().strip())
-    except (OSError, ValueError) as error:
-        if isinstance(error, Refused):
-            raise
-        why = getattr(error, "strerror", None) or "is not text in UTF-8"
-        raise Refused("invitation", f"{path}: {why}") from None
 
 
 def _read_answer(line: bytes, as_json: bool) -> Any:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import ldpstats as ldp
 from ldpstats.likelihood.blocks import BlockDesign, HadamardDesign, ProjectiveDesign, SingleDesign
-from ldpstats.mechanisms.blocks import best_geometry as best_design
-from ldpstats.mechanisms.blocks import geometry_variance as summed_variance
 
 DESIGNS = (
     HadamardDesign(3, 1, 4),
@@ -89,10 +88,12 @@ def test_labels_are_numbered_once(design: BlockDesign) -> None:
 
 
 def test_the_projective_design_has_the_smallest_variance() -> None:
-    found = best_design(100, 2.0)
-    assert isinstance(found, ProjectiveDesign)
+    def summed_variance(q: int | None = None, t: int | None = None) -> float:
+        response = ldp.ProjectiveGeometryResponse(100, 2.0, q, t)
+        return float(ldp.planning.one_report_covariance(response).variances().sum())
+
     for q, t in ((2, 7), (3, 5), (5, 4), (7, 4), (11, 3), (13, 3), (17, 3)):
-        other = summed_variance(ProjectiveDesign(100, q, t), 2.0)
-        assert summed_variance(found, 2.0) <= 1.01 * other
-    assert best_design(100, 6.0) == SingleDesign(100)  # k-RR where e^eps exceeds k
-    assert best_design(2, 0.1) == SingleDesign(2)
+        assert summed_variance() <= 1.01 * summed_variance(q, t)
+    assert isinstance(ldp.ProjectiveGeometryResponse(100, 2.0).design, ProjectiveDesign)
+    for k, epsilon in ((100, 6.0), (2, 0.1)):  # k-RR where e^eps exceeds k
+        assert ldp.ProjectiveGeometryResponse(k, epsilon).design == SingleDesign(k)

@@ -10,7 +10,6 @@ from grid import all_reports
 from simulate import bias, coverage, near, repeat, size
 
 import ldpstats as ldp
-from ldpstats.mechanisms.blocks import best_size
 
 ZIPF = 1.0 / np.arange(1, 9) / (1.0 / np.arange(1, 9)).sum()
 
@@ -42,7 +41,7 @@ def test_subset_selection_beats_the_others_in_the_middle() -> None:
 def test_the_default_size_is_the_one_the_information_prefers(k: int, epsilon: float) -> None:
     p = np.full(k, 1.0 / k)
     sums = [information_variance(ldp.SubsetSelection(k, epsilon, d), p) for d in range(1, k)]
-    assert sums[best_size(k, epsilon) - 1] <= min(sums) * (1.0 + 1e-9)
+    assert sums[ldp.SubsetSelection(k, epsilon).size - 1] <= min(sums) * (1.0 + 1e-9)
 
 
 @every_mechanism

@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 import ldpstats as ldp
-from ldpstats.channels.structured import Bits
+from ldpstats.channels import Bits
 from ldpstats.mechanisms.hashed import most_different
 
 WORDS = tuple(f"w{i}" for i in range(40))

@@ -8,7 +8,6 @@ import pytest
 
 import ldpstats as ldp
 from ldpstats.errors import InvalidArgument, UnknownCategory
-from ldpstats.mechanisms.ordered import optimal_half_width
 
 
 def printed(k: int, b: int, epsilon: float) -> np.ndarray:
@@ -34,13 +33,12 @@ def test_the_half_width_is_that_of_the_paper() -> None:
     for epsilon in (0.01, 0.05, 0.5, 1.0, 3.0, 10.0):
         e = np.exp(epsilon)
         formula = (epsilon * e - e + 1) / (2 * e * (e - 1 - epsilon))
-        assert optimal_half_width(epsilon) == pytest.approx(formula, rel=1e-7)
-        mechanism = ldp.SquareWave(np.arange(101), epsilon)
-        assert mechanism.half_width == int(100 * formula)
-    # the closed form and the series meet
-    assert optimal_half_width(0.01) == pytest.approx(optimal_half_width(0.01 - 1e-13), rel=1e-10)
-    assert optimal_half_width(1e-6) == pytest.approx(0.5, abs=1e-6)
-    assert optimal_half_width(50.0) < 1e-19
+        for k in (100, 10_007):
+            assert ldp.SquareWave(np.arange(k + 1), epsilon).half_width == int(k * formula)
+    # the closed form and the series meet; the ends are a half and nothing
+    edges = np.arange(1_000_001)
+    halves = [ldp.SquareWave(edges, e).half_width for e in (0.01 - 1e-13, 0.01, 1e-6, 50.0)]
+    assert halves[0] == halves[1] and halves[2] == pytest.approx(500_000, abs=1) and not halves[3]
 
 
 @pytest.mark.parametrize("epsilon", [1e-6, 0.3, 5.0, 30.0, 50.0])

@@ -10,7 +10,7 @@ import pytest
 from shared.sensitive_surveys import JOBS, MECHANISMS
 
 import ldpstats as ldp
-from ldpstats.channels.structured import Uniformised
+from ldpstats.channels import Uniformised
 from ldpstats.privacy import uldp
 
 

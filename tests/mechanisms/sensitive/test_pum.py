@@ -14,7 +14,7 @@ from shared.pum_surveys import MECHANISMS, personal, report_law
 
 import ldpstats as ldp
 from ldpstats import io, privacy
-from ldpstats.channels.structured import Mapped
+from ldpstats.channels import Mapped
 
 Array = npt.NDArray[Any]
 SMALL: dict[str, ldp.PUM] = {
