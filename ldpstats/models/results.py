@@ -32,7 +32,7 @@ from ldpstats.inference import tests as tests_
 from ldpstats.inference.intervals import edge_normal, wald
 from ldpstats.inference.tails import chi2_pvalue, two_sided
 from ldpstats.inference.tests import TestResult, z_test
-from ldpstats.likelihood.tallies import Uncertain
+from ldpstats.likelihood.covariance import Uncertain
 from ldpstats.models.layout import (
     WITHOUT_ERRORS,
     Fit,
