@@ -50,7 +50,6 @@ from ldpstats.models.layout import (
     Pair,
     closing_notes,
     figures,
-    goodness_notes,
     interval_note,
     is_partial,
     names_alpha,
@@ -620,7 +619,7 @@ class FrequencyResults(Results):
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         return self._rows(level(alpha))[0]
 
-    def _rows(self, alpha: float) -> tuple[pd.DataFrame, pd.DataFrame]:
+    def _rows(self, alpha: float, max_rows: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
         if not self.linear.has_errors:
             frame = self._estimates_frame(alpha).assign(presence_pvalue=np.nan)
             return frame, frame
@@ -635,7 +634,7 @@ class FrequencyResults(Results):
         if (rest := self.unexplained) is not None:
             (error,) = figures([rest.bse], 4)
             at = self.linear.at
-            looked = str(self.k) if at is None else f"{self.k}, {at.size} selected"
+            looked = self.k if at is None else f"{self.k}, {at.size} selected"
             left[-1:] = [("Candidates:", looked)]
             left.append(("Not among them:", f"{rest.estimate:.4f} (std err {error})"))
         return name, left, right
@@ -666,7 +665,7 @@ class FrequencyResults(Results):
                     f"{alpha / 2:g} times as likely as at {where[-1]} (see conf_int)."
                 )
         missed = (frame["params"] < frame["lower"]) | (frame["params"] > frame["upper"])
-        if self.is_maximum and missed.any():
+        if missed.any() and self.is_maximum:
             words = "interval of {} does" if missed.sum() == 1 else "intervals of {} do"
             notes.append(
                 f"NOTE: the {words.format(_first_labels(frame.index[missed]))} not contain the "
@@ -677,7 +676,7 @@ class FrequencyResults(Results):
             "p-value: of p = 0 against p > 0, not adjusted for the number of categories.",
         ]
 
-    def _notes(self, frame: pd.DataFrame) -> list[str]:
+    def _notes(self, frame: pd.DataFrame, details: bool = False) -> list[str]:
         notes: list[str] = []
         if self.unexplained is not None and self.assumes_complete:
             notes.append(
@@ -715,7 +714,7 @@ class FrequencyResults(Results):
             if self.method not in ("mle", "em", "cvxpy", "smoothed"):
                 notes.append("NOTE: the standard errors of the estimate hold in the interior only.")
         notes += resolution_notes(self, frame["presence_pvalue"].to_numpy)
-        notes += closing_notes(self, self.condition) + goodness_notes(self.goodness_of_fit)
+        notes += closing_notes(self, self.condition, self.goodness_of_fit)
         if self.goodness_of_fit is not None and self.dispersion > 1.0:
             which = "the candidates" if self.linear.at is None else "the selected"
             notes.append(

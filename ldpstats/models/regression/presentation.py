@@ -17,13 +17,11 @@ from ldpstats.models.layout import (
     LONGEST_LABEL,
     SummaryTable,
     distinct_lines,
-    epsilon_text,
     figures,
     header,
     in_turn,
     interval_columns,
     one_line,
-    pvalue_words,
 )
 
 __all__ = [
@@ -143,7 +141,7 @@ def summary_header(results: Any, details: bool) -> list[list[str]]:
     right = [
         ("Respondents:", f"{results.nobs:,.0f}"),
         ("Missing, left out:", f"{data.n_missing:,}"),
-        (epsilon, epsilon_text(total_epsilon(data))),
+        (epsilon, total_epsilon(data)),
     ]
     if squares:
         right.append(("R2, reports:", f"{results.rsquared:.4f}"))
@@ -159,7 +157,7 @@ def summary_header(results: Any, details: bool) -> list[list[str]]:
         ]
         if results.df_model:
             p = results.llr_pvalue
-            right.append(("LR test:", f"{results.llr:.2f}, {pvalue_words(p)}"))
+            right.append(("LR test:", f"{results.llr:.2f}, {pvalue_text(p, 'p')}"))
     if not squares:
         right.append(("Iterations:", str(results.n_iter)))
     if results.method not in _NO_LIKELIHOOD:
@@ -230,7 +228,7 @@ def summary_notes(results: Any, details: bool) -> list[str]:
     if details and model.data.is_categorical:
         try:
             test = results.goodness_of_fit()
-            notes.append(f"Goodness of fit ({test.method}): {pvalue_words(test.pvalue)}.")
+            notes.append(f"Goodness of fit ({test.method}): {pvalue_text(test.pvalue, 'p')}.")
         except NotAvailable:
             pass
     return notes
@@ -240,7 +238,7 @@ def _notes_of_squares(results: Any, details: bool) -> list[str]:
     """What the scores are, and what the randomisation does to least squares of them."""
     notes, model = [], results.model
     if not np.isnan(results.fvalue):
-        text = pvalue_words(results.f_pvalue)
+        text = pvalue_text(results.f_pvalue, "p")
         notes.append(f"All coefficients but the constant are zero: {text}.")
     if details or len(model.categories) <= _SCORES:
         pairs = list(zip(model.categories.tolist(), model.data.scores.tolist(), strict=True))

@@ -24,7 +24,7 @@ from ldpstats.inference.designs.tests import (
     t_bounds,
 )
 from ldpstats.inference.intervals import edge_normal
-from ldpstats.inference.tests import TestResult
+from ldpstats.inference.tests import TestResult, pvalue_text
 from ldpstats.labels import align, positions
 from ldpstats.mechanisms import Mechanism, mechanism_from_dict
 from ldpstats.models.frequency.results import (
@@ -37,8 +37,8 @@ from ldpstats.models.layout import (
     LONGEST_LABEL,
     Pair,
     distinct_lines,
+    in_blocks,
     names_alpha,
-    pvalue_words,
     resolution_notes,
     title,
 )
@@ -419,24 +419,17 @@ class WeightedResults(DesignResults):
         name = title(self, "Weighted frequencies") + by
         return name, left[:-1] + own[0], right + own[1]  # without the number of categories
 
-    def _lines(
-        self, shown: pd.DataFrame, cells: list[list[str]]
-    ) -> tuple[list[str], list[list[str]]]:
+    def _body(self, shown: pd.DataFrame, heads: list[str], cells: list[list[str]]) -> Any:
         """The rows of each domain under its label."""
+        heads, stubs, cells = super()._body(shown, heads, cells)
         if not self.by:
-            return super()._lines(shown, cells)
-        stubs: list[str] = []
-        body: list[list[str]] = []
+            return heads, stubs, cells
+        sizes = zip(map(tuple, self.domains.labels), self.domains.sizes, strict=True)
+        blocks = {label: f"{', '.join(map(str, label))} (n = {size})" for label, size in sizes}
         lines = distinct_lines(self.categories, LONGEST_LABEL)
-        places = self.categories.get_indexer(shown.index.get_level_values(-1))
-        for label, size in zip(self.domains.labels, self.domains.sizes, strict=True):
-            rows = [i for i, one in enumerate(shown.index) if one[:-1] == tuple(label)]
-            if rows:
-                stubs.append(f"{', '.join(map(str, label))} (n = {size})")
-                body.append([""] * len(cells[0]))
-                stubs += [f"  {lines[places[i]]}" for i in rows]
-                body += [cells[i] for i in rows]
-        return stubs, body
+        rows = self.categories.get_indexer(shown.index.get_level_values(-1))
+        own = [label[:-1] for label in shown.index]
+        return heads, *in_blocks(blocks, own, [lines[row] for row in rows], cells)
 
     def _interval_notes(self, *of: Any) -> list[str]:
         notes, n_ungrouped = super()._interval_notes(*of), self.domains.n_ungrouped
@@ -451,11 +444,11 @@ class WeightedResults(DesignResults):
             notes.append(f"NOTE: {n_ungrouped} respondents are in no domain.")
         if self.equal is not None and self.equal.is_testable:
             test = self.test_equal()
-            words = f"{test.method}): {pvalue_words(test.pvalue)}"
+            words = f"{test.method}): {pvalue_text(test.pvalue, 'p')}"
             notes.append(f"Same distribution in all domains ({words}.")
         return notes
 
-    def _notes(self, frame: pd.DataFrame) -> list[str]:
+    def _notes(self, frame: pd.DataFrame, details: bool = False) -> list[str]:
         return [*([] if self.by else resolution_notes(self)), *super()._notes(frame)]
 
     @names_alpha

@@ -26,16 +26,14 @@ from ldpstats.inference.designs.tests import (
     t_bounds,
 )
 from ldpstats.inference.intervals import edge_normal
-from ldpstats.inference.tests import TestResult
+from ldpstats.inference.tests import TestResult, pvalue_text
 from ldpstats.labels import position
 from ldpstats.models.association.results import TableResults, names_in_turn
 from ldpstats.models.layout import (
     Pair,
-    epsilon_text,
     estimator_text,
     names_alpha,
     one_line,
-    pvalue_words,
 )
 from ldpstats.models.weighted.estimates import (
     Dependence,
@@ -437,7 +435,7 @@ class WeightedTable(TableResults, DesignResults):
         right = [
             ("No. Respondents:", str(self.nobs)),
             ("Missing:", str(self.n_missing)),
-            ("Epsilon, all (nats):", epsilon_text(self.epsilon)),
+            ("Epsilon, all (nats):", self.epsilon),
             *right,
         ]
         if self.unprotected:
@@ -451,7 +449,7 @@ class WeightedTable(TableResults, DesignResults):
             words = ", ".join(f"{one:g}" for one in df) if isinstance(df, tuple) else df
             notes.append(
                 f"Independence ({test.method}): {test.statistic:.4g} on {words} df, "
-                f"{pvalue_words(test.pvalue)}."
+                f"{pvalue_text(test.pvalue, 'p')}."
             )
         for name in self.listed:
             notes.append(f"NOTE: the candidates of {name} are taken for all answers.")
