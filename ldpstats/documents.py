@@ -23,7 +23,7 @@ import inspect
 import math
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import Field, fields, is_dataclass, replace
+from dataclasses import MISSING, Field, fields, is_dataclass, replace
 from functools import cache
 from types import NoneType, SimpleNamespace, UnionType
 from typing import Any, Literal, Self, Union, get_args, get_origin, get_type_hints
@@ -61,6 +61,9 @@ class Document:
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Self:
         """Read what `to_dict` wrote."""
+        if not isinstance(document, Mapping):
+            remedy = f"must be what {cls.__name__}.to_dict wrote"
+            raise InvalidArgument("document", document, remedy)
         kind: Any = cls
         if inspect.isabstract(cls):  # the keys tell which of its kinds
             kinds: list[Any] = cls.__subclasses__()
@@ -80,20 +83,17 @@ _PANDAS = SimpleNamespace(Index=_Labels, DataFrame=pd.DataFrame)
 
 
 @cache
-def _hints(kind: type) -> dict[str, Any]:
-    return get_type_hints(kind, localns={"pd": _PANDAS})
-
-
-@cache
 def keys_of(kind: type) -> Mapping[str, tuple[Field[Any] | None, Any]]:
-    """The keys of a document, in order, each with its field and type.
+    """The keys of a document, in order, each with its field and what makes a value of its type.
 
     They are the names of the fields, or what `_document` of a class says; a key that is not of a
     field, and has None, is the class's own business.
     """
-    hints = _hints(kind)
-    own = {item.metadata.get("key", item.name): (item, hints[item.name]) for item in fields(kind)}
-    return {key: own.get(key, (None, Any)) for key in getattr(kind, "_document", ()) or own}
+    hints = get_type_hints(kind, localns={"pd": _PANDAS})
+    own: dict[str, tuple[Field[Any] | None, Any]] = {}
+    for item in fields(kind):
+        own[item.metadata.get("key", item.name)] = item, _reader(hints[item.name])
+    return {key: own.get(key, (None, None)) for key in getattr(kind, "_document", ()) or own}
 
 
 # -- Writing --------------------------------------------------------------------------------------
@@ -104,7 +104,7 @@ def written(source: Any) -> dict[str, Any]:
     document: dict[str, Any] = {}
     kind: Any = type(source)
     keys = keys_of(kind)
-    for key, (item, hint) in keys.items():
+    for key, (item, reads) in keys.items():
         if item is None:
             document[key] = _plain(getattr(source, key, None))
             continue
@@ -114,16 +114,21 @@ def written(source: Any) -> dict[str, Any]:
         if "array" in form:
             document[key] = array_to_json(value, form["array"] == "symmetric")
         else:
-            document[key] = _plain(float(value) if hint is float else value)
+            document[key] = _plain(float(value) if reads is _number else value)
         if "shared" in form and form["shared"] in keys and value.covariance is not None:
             if value.covariance is getattr(source, form["shared"]).covariance:
                 document[key]["covariance"] = form["shared"]
     return document
 
 
+_WRITTEN = (str, int, dict, NoneType)  # as it is
+
+
 def _plain(value: Any) -> Any:
-    if value is None or isinstance(value, str | int | dict):
+    if isinstance(value, _WRITTEN):
         return value
+    if isinstance(value, Document):
+        return value.to_dict()
     if isinstance(value, float):
         return number_to_json(value)
     if isinstance(value, np.ndarray):
@@ -148,8 +153,8 @@ def _plain(value: Any) -> Any:
 def read(kind: type, document: Mapping[str, Any]) -> dict[str, Any]:
     """The values in a document by the names of fields; what a class adds by its key, as it is."""
     found: dict[str, Any] = {}
-    keys = keys_of(kind)
-    for key, (item, hint) in keys.items():
+    keys, lenient = keys_of(kind), getattr(kind, "_lenient", False)
+    for key, (item, reads) in keys.items():
         if item is None:
             found[key] = document[key]
         elif key in document:
@@ -157,28 +162,29 @@ def read(kind: type, document: Mapping[str, Any]) -> dict[str, Any]:
             if "read" in form:
                 found[item.name] = form["read"](value)
             elif form.get("shared") in keys and value["covariance"] == form["shared"]:
-                name, reads = form["shared"], _reader(hint)
+                name = form["shared"]
                 found[name] = reads(name, document[name])
                 alone = reads(key, {**value, "covariance": None})
                 found[item.name] = replace(alone, covariance=found[name].covariance)
             elif item.name not in found:
-                found[item.name] = _reader(hint)(key, value)
-        elif "later" not in item.metadata and not getattr(kind, "_lenient", False):
+                found[item.name] = reads(key, value)
+        elif item.default is MISSING or not ("later" in item.metadata or lenient):
             raise InvalidArgument("document", [key], "are fields that it lacks")
     return found
 
 
 def part(kind: type, document: Mapping[str, Any]) -> Any:
     """A dataclass that is a part of a document, of whose keys all are known."""
-    if unknown := set(document) - set(keys_of(kind)):
+    if unknown := document.keys() - keys_of(kind).keys():
         raise InvalidArgument("document", sorted(unknown), f"are no fields of {kind.__name__}")
     return made(kind, read(kind, document))
 
 
 def made(kind: Any, values: Mapping[str, Any]) -> Any:
     """A dataclass with those of the values that are of its fields."""
-    names = [item.name for item in fields(kind) if item.init]
-    return kind(**{name: values[name] for name in names if name in values})
+    own = kind.__dataclass_fields__.values()
+    names = [item.name for item in own if item.init and item.name in values]
+    return kind(**{name: values[name] for name in names})
 
 
 @cache

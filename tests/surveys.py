@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 import ldpstats as ldp
-from ldpstats.inference.binomial import exact_binomial
-from ldpstats.inference.boundary import clip_unit
+from ldpstats.inference.intervals import clip_unit, exact_binomial
 from ldpstats.likelihood.covariance import Covariance
 from ldpstats.likelihood.moments import Equations
 

@@ -54,7 +54,7 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         "moments",
         "hashed",
         "rows",
-        "joint_rows problem",
+        "hashed_rows problem",
         "joint",
         "regression",
     ),

@@ -33,7 +33,7 @@ def model_of(k, epsilon):
 
 def density_of(model):
     law = Dirichlet().law(model.categories)
-    return FrequencyDensity.of(model.evidence.likelihood, law)
+    return FrequencyDensity.of(model.likelihood(), law)
 
 
 def long_run(density, seconds):

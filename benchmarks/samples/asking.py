@@ -90,7 +90,7 @@ class Question:
 def totals(model: WeightedModel) -> tuple[LinearTotals, LinearTotals]:
     """Totals with their covariance, and with one whose correction shrinks the noise too."""
     sample, scores = model.sample, model.scores
-    estimate, noise = scores.total(sample.w), model.noise(sample.w2)
+    estimate, noise = scores.totals(sample.w), model.noise(sample.w2)
     residuals = scores if sample.residuals is None else sample.residuals(scores)
     between = design_covariance(sample, residuals)
     missed = model.noise(sample.w2 * missed_noise(sample))

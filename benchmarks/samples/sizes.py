@@ -86,7 +86,7 @@ def dealt(drawn: Drawn, shares: Array, rng: np.random.Generator) -> Array:
 
 def _totals(question: Question, drawn: Drawn, y: Array, domain: Array, g: int) -> Totals:
     model = question.model(drawn, y, domain, g)
-    return model.totals(model.sample)
+    return estimated_totals(model.sample, model.scores, model.noise)
 
 
 def crossed(

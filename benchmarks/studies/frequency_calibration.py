@@ -43,7 +43,7 @@ def rank_of(setting, rng):
     law = prior.law(used.categories)
     p = law.draw(rng, 1)[0]
     counts = believed.counts(used.draw(p / p.sum(), n, rng).vector())
-    density = FrequencyDensity.of(ldp.FrequencyModel(counts).evidence.likelihood, law)
+    density = FrequencyDensity.of(ldp.FrequencyModel(counts).likelihood(), law)
     # four draws, far apart, of each of 16 chains; one is left out
     chains = sample(density, rng, draws=16 * 60, warmup=100, longest=1)
     drawn = density.constrained(chains.z[:, 14::15]).reshape(-1, used.k)[1:]

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ldpstats.channels.structured import Channel, OutputClasses
 from ldpstats.errors import NotAvailable
 from ldpstats.likelihood.blocks import BlockDesign
-from ldpstats.likelihood.rows import BlockRows, DenseRows, Rows, SubsetRows
+from ldpstats.likelihood.rows import BlockRows, Rows, SubsetRows
 
 __all__ = ["Band", "Blocks", "Geometric", "Subsets"]
 
@@ -40,9 +40,6 @@ class _Written(Channel):
 
     def _matrix(self) -> Array:
         return self._all
-
-    def rows(self, y: Array) -> Rows:
-        return DenseRows(np.ascontiguousarray(self.matrix()[:, y].T))
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,10 +139,6 @@ class Geometric(_Written):
         Q[:, 1:-1] *= -np.expm1(-self.rate)
         return np.asarray(Q)
 
-    def epsilon(self) -> float:
-        Q = self.matrix()
-        return float(np.log(Q.max(axis=0) / Q.min(axis=0)).max())
-
 
 # -- Subset selection: reports are subsets of the categories, all of one size ---------------------
 
@@ -157,37 +150,16 @@ _LARGEST_ENUMERATION = 20  # categories of which matrix() is willing to list the
 class Subsets(Channel):
     """Reports of `size` categories, each set with the answer in it ``own / (1 - own)`` as likely.
 
-    Given the answer x a report holds x with probability `own`; its other categories are uniform.
-
-    Parameters
-    ----------
-    k : int
-        Number of categories.
-    size : int
-        Categories in a report, 1 to k - 1.
-    own, left_out : float
-        P(x in the report | x), and one minus it to full precision.
-    slope : float
-        ``own - other`` to full precision, `other` = P(x in the report | another answer).
-
-    Notes
-    -----
-    A report is packed as by `Bits`. `matrix` lists the C(k, size) patterns with so many ones, in
-    increasing order of ``sum_j bit_j 2^j``.
-
-    Examples
-    --------
-    >>> Subsets(3, 2, own=0.75, left_out=0.25, slope=0.125).matrix()
-    array([[0.375, 0.375, 0.25 ],
-           [0.375, 0.25 , 0.375],
-           [0.25 , 0.375, 0.375]])
+    Given the answer x a report holds x with probability `own`; its other categories are uniform. It
+    is packed as by `Bits`. `matrix` lists the C(k, size) patterns with so many ones, in increasing
+    order of ``sum_j bit_j 2^j``.
     """
 
     k: int
-    size: int
+    size: int  # 1 to k - 1
     own: float
-    left_out: float
-    slope: float
+    left_out: float  # 1 - own to full precision
+    slope: float  # own - other to full precision, `other` = P(x in the report | another answer)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -257,30 +229,12 @@ def _log_comb(n: int, k: int) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Blocks(Channel):
-    """``Q[x, y] = high`` where the block of label y holds category x, else `low`.
+    """``Q[x, y] = high`` where the block of label y holds category x, else `low`."""
 
-    Parameters
-    ----------
-    design : BlockDesign
-        Which categories each label stands for; a category has `design.size` own labels of l.
-    high, low : float
-        Probabilities of a label, ``size high + (l - size) low = 1``.
-    gain : float
-        ``high - low`` to full precision.
-
-    Examples
-    --------
-    >>> from ldpstats.likelihood.blocks import HadamardDesign
-    >>> Blocks(HadamardDesign(3, 1, 4), high=0.375, low=0.125, gain=0.25).matrix()
-    array([[0.375, 0.125, 0.375, 0.125],
-           [0.375, 0.375, 0.125, 0.125],
-           [0.375, 0.125, 0.125, 0.375]])
-    """
-
-    design: BlockDesign
-    high: float
+    design: BlockDesign  # which categories each label stands for; a category has `size` own labels
+    high: float  # size high + (l - size) low = 1
     low: float
-    gain: float
+    gain: float  # high - low to full precision
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -28,8 +28,8 @@ import numpy.typing as npt
 
 from ldpstats.arguments import as_array, distribution, listed
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.likelihood.joint_rows import StackedRows
-from ldpstats.likelihood.rows import DenseRows, Rows, UnaryRows, UniformRows
+from ldpstats.likelihood.rows import DenseRows, Rows, StackedRows, UnaryRows, UniformRows
+from ldpstats.likelihood.tallies import label_moments
 
 __all__ = [
     "BitScores",
@@ -103,22 +103,22 @@ class Channel(ABC):
     def _matrix(self) -> Array:
         """The dense (k, l) matrix; `matrix` checks its size first."""
 
-    @abstractmethod
     def rows(self, y: Any) -> Rows:
         """Likelihood rows of the reports `y`, scaled per row; always feasible."""
+        return DenseRows(np.ascontiguousarray(self._matrix()[:, y].T))
 
-    @abstractmethod
     def epsilon(self) -> float:
         """Largest ``ln Q[x, y] / Q[x', y]`` over x, x', y, in nats; inf where one is impossible."""
+        Q = self._matrix()
+        high, low = Q.max(axis=0), Q.min(axis=0)
+        seen = high > 0.0
+        if np.any(low[seen] == 0.0):
+            return float("inf")
+        return float(np.log(high[seen] / low[seen]).max())
 
     def output_classes(self) -> OutputClasses:
         """What each report, or class of reports, distinguishes: see `privacy.uldp`."""
-        Q = self.matrix()
-        high, low = Q.max(axis=0), Q.min(axis=0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = np.where(high > 0.0, np.log(high / low), 0.0)
-        makers = np.count_nonzero(Q, axis=0)
-        return OutputClasses(ratio, np.where(makers == 1, Q.argmax(axis=0), -1), (makers > 0) + 0.0)
+        return self._classes(slice(None), 0.0)
 
     def one_sided(self, sensitive: Array) -> OutputClasses:
         """What each report says for categories of these codes: see `privacy.osldp`.
@@ -126,11 +126,15 @@ class Channel(ABC):
         `log_ratio` is then the largest ``ln Q[x, y] / Q[x', y]`` over sensitive x and any x'; -inf
         where no sensitive category can make the report.
         """
+        return self._classes(sensitive, -np.inf)
+
+    def _classes(self, sensitive: Array | slice, none: float) -> OutputClasses:
+        """Each report alone; `none` is the ratio where none of these categories makes it."""
         Q = self.matrix()
         makers = np.count_nonzero(Q, axis=0)
         high, low = Q[sensitive].max(axis=0, initial=0.0), Q.min(axis=0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = np.where(high > 0.0, np.log(high / low), -np.inf)
+            ratio = np.where(high > 0.0, np.log(high / low), none)
         return OutputClasses(ratio, np.where(makers == 1, Q.argmax(axis=0), -1), (makers > 0) + 0.0)
 
     def protected_epsilon(self, sensitive: Array) -> float:
@@ -191,9 +195,7 @@ class Channel(ABC):
             The same over the reports of the frequencies p.
         """
         Q, m = self.emitted(p)
-        u = features @ (Q / m)
-        own = [np.einsum("iy,iy->i", Q, u**j) for j in (1, 2, 3)]
-        return np.array(own), np.array([u**j @ m for j in (1, 2, 3)])
+        return label_moments(Q, features @ (Q / m), p)
 
     def score_reach(self, p: Array, features: Array) -> tuple[Array, Array]:
         """Least and largest ``sum_x features[i, x] Q[x, y] / m_y`` of any report y, m = p Q.
@@ -274,16 +276,6 @@ class Dense(Channel):
 
     def _matrix(self) -> Array:
         return self.Q
-
-    def rows(self, y: Array) -> Rows:
-        return DenseRows(np.ascontiguousarray(self.Q[:, y].T))
-
-    def epsilon(self) -> float:
-        high, low = self.Q.max(axis=0), self.Q.min(axis=0)
-        seen = high > 0.0
-        if np.any(low[seen] == 0.0):
-            return float("inf")
-        return float(np.log(high[seen] / low[seen]).max())
 
 
 @dataclass(frozen=True, eq=False)
@@ -587,11 +579,8 @@ class Mapped(Channel):
         if np.unique(self.codes).size < 2:
             return 0.0
         # where all pairs of categories are alike, no matrix is needed
-        return (
-            self.base.epsilon()
-            if isinstance(self.base, Uniformised) and np.ndim(self.base.b) == 0
-            else Dense(self.matrix()).epsilon()
-        )
+        alike = isinstance(self.base, Uniformised) and np.ndim(self.base.b) == 0
+        return self.base.epsilon() if alike else super().epsilon()
 
 
 @dataclass(frozen=True, eq=False)

@@ -494,7 +494,7 @@ class Specified(ABC):
 
 
 def check_format(document: object, name: str) -> dict[str, Any]:
-    """Refuse a document that is not a specification of this format."""
+    """Refuse a document that is not of this format."""
     # a format that is an array is unequal entry by entry
     if not isinstance(document, dict) or repr(document.get("format")) != repr(name):
         remedy = f'must be an object with "format": "{name}"'

@@ -19,9 +19,15 @@ import numpy.typing as npt
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.io.tables import cohorts_in, reports_in, whole_counts
 from ldpstats.mechanisms import Mechanism
-from ldpstats.reports.layout import BitFormat, arrow_bytes, in_pandas, is_of_bytes, plain_bytes
+from ldpstats.reports.layout import (
+    BitFormat,
+    CellSums,
+    arrow_bytes,
+    in_pandas,
+    is_of_bytes,
+    plain_bytes,
+)
 from ldpstats.reports.single import BitCounts
-from ldpstats.sampling.packing import CellSums
 
 __all__ = ["BitSums", "add_up"]
 

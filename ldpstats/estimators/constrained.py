@@ -291,7 +291,7 @@ def nonnegative_lasso(
         inner = problem.narrowed(chosen)
         run: Callable[..., float] = sweep
         if inner.design.cells.size > _SMALL:  # a smaller design does not repay compilation
-            from ldpstats.kernels.nonnegative import sweep as run
+            from ldpstats.kernels.cells import sweep as run
         arguments = _sweep_arguments(inner, p[chosen].copy(), residual)
         values = arguments[-1]
         for _ in range(_SWEEPS):

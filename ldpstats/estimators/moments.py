@@ -340,7 +340,7 @@ class Lasso(SelectingEstimator):
             )
         source = problem.single(self.name)
         z = penalty_level(self.penalty, problem.k, self.false_selections)
-        spread = np.sqrt(source.noise.gradient_variances(source))
+        spread = np.sqrt(source.gradient_variances())
         fit = nonnegative_lasso(source.design, source.cohort_weights, source.moved, z * spread)
         support = np.flatnonzero(fit.p > 0.0)
         p, chosen = np.zeros(problem.k), problem.take(support)

@@ -77,7 +77,7 @@ class Unweighted(MomentsEstimator):
         """
         printed, p = _printed(problem), problem.plug_in()
         (source,) = printed.sources
-        C = source.design.n_cohorts
+        C = len(source.reports)
         means = source.design.by_cohort(source.cell_means(p).reshape(-1))
         apart, scale = means - means.mean(axis=0), C / problem.nobs
         spread = printed.spread(p) + scale * apart.T @ apart
@@ -96,14 +96,13 @@ def _printed(problem: Moments) -> CohortMoments:
             "RAPPOR; use method 'inversion'"
         )
     source = problem.single("unweighted")
-    design, C = source.design, source.design.n_cohorts
-    low = source.offset - design.slope * design.background  # P(a cell that the answer does not own)
+    C = len(source.reports)
     printed = replace(
         source,
-        design=replace(design, background=0.0),
-        offset=low,
+        design=replace(source.design, background=0.0),
+        offset=source.absent,
         reports=np.full(C, problem.nobs / C),
-        given=np.ones(C),
+        cohort_weights=np.ones(C),
     )
     return replace(problem, sources=(printed,), incomplete=False)
 

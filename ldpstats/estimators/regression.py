@@ -24,8 +24,9 @@ epsilon .5 .93 to .98.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import attrgetter
 from typing import Any, Protocol
 
 import numpy as np
@@ -84,7 +85,7 @@ _SPREAD = 2.0  # of standardised parameters in random starts
 
 
 class Objective(Protocol):
-    """What is maximised."""
+    """What is maximised: its value, and with gradient and Hessian."""
 
     def value(self, theta: Array) -> float: ...
     def evaluate(self, theta: Array) -> tuple[float, Array, Array]: ...
@@ -111,7 +112,6 @@ def search(
     start: Array,
     units: Array,
     others: Sequence[Array] = (),
-    free: Mask | None = None,
     maxiter: int = 100,
     concave: bool = False,
     smaller: Objective | None = None,
@@ -121,49 +121,49 @@ def search(
     """Maximise from several starts.
 
     `units`, (p, p), make parameters of standardised ones, which have no unit: ``theta = units @
-    z``. `others` are other starts; random ones are added about the first maximum. `free`, (p,),
-    tells which parameters may change, `concave` whether there is one maximum at most. On `smaller`,
-    the objective of some rows, other starts are tried where rows are many; they are not tried if
-    the standard error of every standardised parameter is below `enough`.
+    z``. `others` are other starts; random ones are added about the first maximum. `concave` tells
+    whether there is one maximum at most. On `smaller`, the objective of some rows, other starts are
+    tried where rows are many; they are not tried if the standard error of every standardised
+    parameter is below `enough`.
     """
-    free = np.ones(start.shape, dtype=bool) if free is None else free
 
-    def climb(target: Objective, from_: Array, tolerance: float = 0.0) -> Maximum:
-        most = maxiter if tolerance == 0.0 else min(maxiter, _TRIED)
-        return ascend(
-            target, from_, free, most, tolerance, lambda theta: _size(theta, units) > _FAR, units
-        )
+    def far(theta: Array) -> bool:
+        return _size(theta, units) > _FAR
 
-    best = climb(objective, start)
+    def about(target: Objective, starts: Sequence[Array]) -> list[Maximum]:
+        """About the maxima that starts lead to, of those at which the likelihood is not zero."""
+        how = None, min(maxiter, _TRIED), _ABOUT, far, units
+        return [ascend(target, one, *how) for one in starts if np.isfinite(target.value(one))]
+
+    best = ascend(objective, start, None, maxiter, 0.0, far, units)
     if concave:
         best = _with_penalty_bend(objective, best)
-        return Found(best, 1, flat_direction(objective, best, units, free))
-    error = _largest_error(best, units, free) if best.converged else np.inf
+        return Found(best, 1, flat_direction(objective, best, units))
+    error = _largest_error(best, units) if best.converged else np.inf
     if error < enough:
         return Found(_with_penalty_bend(objective, best), 1, None)
     # about the first maximum, or about the first start if that is far out
     centre = best.theta if _size(best.theta, units) < _SUSPECT else start
-    tried = [*others, *_random_starts(centre, _SPREAD, n_random, start, units, free)]
+    tried = [*others, *_random_starts(centre, _SPREAD, n_random, units)]
     if n_random and error > _VAGUE:
         # covariates nearly determine the outcome there, as at maxima of little information
-        tried += _random_starts(
-            start, _STEEP, _MORE + 2 * int(free.sum()), start, units, free, 2025
-        )
+        tried += _random_starts(start, _STEEP, _MORE + 2 * start.size, units, 2025)
     if smaller is None:
-        met = [best, *_ascents(climb, objective, tried)]
+        met = [best, *about(objective, tried)]
     else:  # what other starts lead to on some rows is climbed on with all
-        met = _distinct([climb(smaller, best.theta), *_ascents(climb, smaller, tried)], free)
-        met = [best, *_ascents(climb, objective, [one.theta for one in met[1:]])]
-    distinct = [one for one in _distinct(met, free) if one.converged]
-    top = max(met, key=lambda one: one.value)
+        own = ascend(smaller, best.theta, None, maxiter, 0.0, far, units)
+        elsewhere = _distinct([own, *about(smaller, tried)])[1:]
+        met = [best, *about(objective, [one.theta for one in elsewhere])]
+    distinct = [one for one in _distinct(met) if one.converged]
+    top = max(met, key=attrgetter("value"))
     same = [one for one in distinct if one.value >= top.value - _SAME_VALUE]
     top = same[0] if same else top
     if top is not best and abs(top.value - best.value) > _SAME_VALUE:
-        top = climb(objective, top.theta)
+        top = ascend(objective, top.theta, None, maxiter, 0.0, far, units)
     elif best.converged:
         top = best
     top = _with_penalty_bend(objective, top)
-    return Found(top, max(1, len(distinct)), flat_direction(objective, top, units, free))
+    return Found(top, max(1, len(distinct)), flat_direction(objective, top, units))
 
 
 def ascend(
@@ -174,6 +174,7 @@ def ascend(
     tolerance: float = 0.0,
     stop: Callable[[Array], bool] | None = None,
     units: Array | None = None,
+    bounded: Mask | None = None,
 ) -> Maximum:
     """`maximise`; where a penalty slows it down its second derivatives are taken too."""
     has_penalty = hasattr(target, "bent_at")
@@ -181,7 +182,8 @@ def ascend(
     while True:
         steps = (_PLAIN if n_iter == 0 else _BENT) if has_penalty else maxiter
         steps = min(steps, maxiter - n_iter)
-        met = maximise(now.evaluate, now.value, theta, free, steps, tolerance, stop, units)
+        how = free, steps, tolerance, stop, units, bounded
+        met = maximise(now, theta, *how)
         theta, n_iter = met.theta, n_iter + met.n_iter
         if met.converged or n_iter >= maxiter or (stop is not None and stop(theta)):
             return replace(met, n_iter=n_iter)
@@ -197,19 +199,11 @@ def _with_penalty_bend(target: Objective, met: Maximum) -> Maximum:
     return replace(met, hessian=target.bent_at(met.theta).evaluate(met.theta)[2])
 
 
-def _ascents(
-    climb: Callable[[Objective, Array, float], Maximum], target: Objective, starts: Sequence[Array]
-) -> list[Maximum]:
-    """About the maxima that starts lead to, of those at which the likelihood is not zero."""
-    return [climb(target, one, _ABOUT) for one in starts if np.isfinite(target.value(one))]
-
-
-def _largest_error(best: Maximum, units: Array, free: Mask) -> float:
+def _largest_error(best: Maximum, units: Array) -> float:
     """The largest standard error of a standardised parameter; infinite if it is far out."""
     if _size(best.theta, units) >= _SUSPECT:
         return float("inf")
-    own = units[np.ix_(free, free)]
-    size, axes = np.linalg.eigh(-own.T @ best.hessian[np.ix_(free, free)] @ own)
+    size, axes = np.linalg.eigh(-units.T @ best.hessian @ units)
     if not size.size or size[0] <= 0.0:
         return float("inf")
     return float(np.sqrt(((axes**2) / size).sum(axis=1).max()))
@@ -221,26 +215,20 @@ def _size(theta: Array, units: Array) -> float:
 
 
 def _random_starts(
-    about: Array,
-    spread: float,
-    count: int,
-    start: Array,
-    units: Array,
-    free: Mask,
-    seed: int = 2024,
+    about: Array, spread: float, count: int, units: Array, seed: int = 2024
 ) -> list[Array]:
     """Random starts, the same in every call; `spread` is that of their standardised parameters."""
-    moves = (np.random.default_rng(seed).normal(size=(count, len(start))) * spread) @ units.T
-    return [np.where(free, about + move, start) for move in moves]
+    moves = (np.random.default_rng(seed).normal(size=(count, len(about))) * spread) @ units.T
+    return list(about + moves)
 
 
-def _distinct(met: Sequence[Maximum], free: Mask) -> list[Maximum]:
+def _distinct(met: Sequence[Maximum]) -> list[Maximum]:
     """One of each maximum, the highest first."""
     kept: list[Maximum] = []
-    for one in sorted(met, key=lambda m: -m.value):
+    for one in sorted(met, key=attrgetter("value"), reverse=True):
         for other in kept:
-            off = (one.theta - other.theta)[free]
-            distance = float(off @ (-other.hessian[np.ix_(free, free)]) @ off)
+            off = one.theta - other.theta
+            distance = float(off @ -other.hessian @ off)
             if abs(one.value - other.value) < _SAME_VALUE and distance < _SAME_PLACE**2:
                 break
         else:
@@ -324,7 +312,8 @@ def expectation_maximisation(
                 break
     there, score, hessian = likelihood.evaluate(theta)
     left = float(score @ np.linalg.lstsq(-hessian, score, rcond=None)[0])
-    return Maximum(theta, there, score, hessian, left, settled, n_iter)
+    none = np.zeros(theta.shape, dtype=bool)
+    return Maximum(theta, there, score, hessian, left, settled, n_iter, none)
 
 
 def _em_step(likelihood: RegressionLikelihood, theta: Array) -> Array:
@@ -337,18 +326,16 @@ def _em_step(likelihood: RegressionLikelihood, theta: Array) -> Array:
         answers = joint / joint.sum(axis=2, keepdims=True)
     how = likelihood.outcome, likelihood.designs, posterior, answers, likelihood.weights
     whole = CompletedLikelihood(*how)
-    beta = maximise(whole.evaluate, whole.value, theta[:m]).theta
+    beta = maximise(whole, theta[:m]).theta
     if likelihood.marginal is None:
         return beta
     every = Multinomial(len(likelihood.designs)), (likelihood.marginal,)
     law = CompletedLikelihood(*every, np.ones((n, 1)), posterior, likelihood.weights)
-    return np.append(beta, maximise(law.evaluate, law.value, theta[m:]).theta)
+    return np.append(beta, maximise(law, theta[m:]).theta)
 
 
 # -- Newton's method for smooth functions that need not be concave --------------------------------
 
-
-Evaluate = Callable[[Array], tuple[float, Array, Array]]
 
 _FLOOR = 1e-7  # of the scaled curvature: flatter directions are taken to be of this curvature
 _LONGEST = 20.0  # times what parameters are, and one more, that a step may be long
@@ -373,12 +360,11 @@ class Maximum:
     decrement: float
     converged: bool
     n_iter: int
-    held: Mask = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    held: Mask  # (p,)
 
 
 def maximise(
-    evaluate: Evaluate,
-    value: Callable[[Array], float],
+    objective: Objective,
     start: Array,
     free: Mask | None = None,
     maxiter: int = 100,
@@ -390,9 +376,9 @@ def maximise(
     """Maximise a function by damped Newton steps.
 
     Directions in which the function is convex or flat are climbed by the gradient: their curvature
-    is taken by its absolute value. `evaluate` gives value, gradient and Hessian, `value` the value
-    alone. `free`, (p,), tells which parameters may change. A Newton decrement of `tolerance`, twice
-    the gain that is left, is small enough; by default what rounding leaves. `stop` ends the
+    is taken by its absolute value. `free`, (p,), tells which parameters may change. A Newton
+    decrement of `tolerance`, twice the gain that is left, is small enough; by default what rounding
+    leaves. `stop` ends the
     iteration early where it is true of theta. `units` make parameters of standardised ones, ``theta
     = units @ z``: in these the curvature of a covariate is told from rounding whose mean is very
     many of its standard deviations. Parameters that are `bounded` stay in [0, 1]: a step ends at
@@ -402,7 +388,7 @@ def maximise(
     free = np.ones(theta.shape, dtype=bool) if free is None else free
     bounded = np.zeros(theta.shape, dtype=bool) if bounded is None else bounded & free
     held = ~free | (bounded & ((theta <= 0.0) | (theta >= 1.0)))
-    there, score, hessian = evaluate(theta)
+    there, score, hessian = objective.evaluate(theta)
     decrement, n_iter, settled = np.inf, 0, False
     while n_iter < maxiter:
         n_iter += 1
@@ -425,7 +411,7 @@ def maximise(
         for _ in range(_HALVINGS):
             tried, met = theta + length * step, room <= length
             tried[met] = step[met] > 0.0
-            at = value(tried)
+            at = objective.value(tried)
             if at >= there + _ENOUGH * length * decrement or (
                 decrement < 1e-9 * (1.0 + abs(there)) and at >= there - 1e-13 * (1.0 + abs(there))
             ):
@@ -436,7 +422,7 @@ def maximise(
             settled = decrement <= 1e-10 * (1.0 + abs(there))
             break
         theta, held = tried, held | met
-        there, score, hessian = evaluate(theta)
+        there, score, hessian = objective.evaluate(theta)
         if stop is not None and stop(theta):
             break
     return Maximum(theta, there, score, hessian, float(decrement), settled, n_iter, held)
@@ -452,8 +438,7 @@ def search_bounded(
     for theta in (np.full(m, 0.1), *np.array(each).T):
         first = np.append(start[:-m], theta)
         if np.isfinite(likelihood.value(first)):
-            how = likelihood.evaluate, likelihood.value, first, None, 200, 0.0, None, units
-            met.append(maximise(*how, bounded))
+            met.append(maximise(likelihood, first, None, 200, 0.0, None, units, bounded))
     best = max(met, key=lambda one: one.value)
     rivals = [
         one
@@ -650,7 +635,7 @@ class Corrected:
 
 
 def corrected(
-    designs: Sequence[Any],
+    designs: Sequence[Array],
     phi: Array,
     response: Array,
     outcome: Outcome,
@@ -660,11 +645,11 @@ def corrected(
 ) -> Corrected:
     """Solve the corrected score equations.
 
-    `designs` are Predictors, or arrays (n, p), of the outcome in each of C configurations of the
-    private predictors; `phi`, (n, C), unbiased indicators of these: products of those of single
+    `designs`, (n, p) each, are those of the outcome in each of C configurations of the private
+    predictors; `phi`, (n, C), unbiased indicators of these: products of those of single
     predictors that were randomised independently. `response` are numbers, (n,), or indicators of
     the categories, (n, k); those of a private response are unbiased ones. The `offset`, (n,), is
-    added to the linear predictors, where `designs` are arrays. Further `starts` tell how many roots
+    added to the linear predictors. Further `starts` tell how many roots
     there are. `NotIdentified` if the score has no root at which its derivative is negative
     definite, as happens in small samples and for small epsilon.
 
@@ -680,10 +665,7 @@ def corrected(
     >>> corrected(designs, phi, y, Normal()).theta.round(1).tolist()
     [1.0, 2.0]
     """
-    made = tuple(
-        one if isinstance(one, Predictors) else predictors_of(outcome, one, offset)
-        for one in designs
-    )
+    made = tuple(predictors_of(outcome, X, offset) for X in designs)
     w = np.ones(len(phi)) if weights is None else weights
     if isinstance(outcome, Normal):
         return _corrected_least_squares(made, phi, response, w)
@@ -834,16 +816,16 @@ class Penalised:
 
     def bent_at(self, theta: Array) -> Penalised:
         """This objective with second derivatives of the penalty that were taken at theta."""
-        m = self.information.size
+        m = self.likelihood.n_outcome
         if m <= _MOST:
             return self
         hessian = self.likelihood.evaluate(theta)[2]
-        _, slope = self.information.penalty_slope(theta[:m])
+        _, slope = self.information.penalty(theta[:m])
         return replace(self, bend=self._differences(theta, slope, hessian))
 
     def _differences(self, theta: Array, slope: Array, hessian: Array) -> Array | None:
         """Second derivatives of the penalty; None where they are not finite."""
-        m = self.information.size
+        m = self.likelihood.n_outcome
         scale = np.sqrt(np.abs(np.diagonal(hessian)[:m]))
         steps = _STEP / np.where(scale > 0.0, scale, 1.0)
         steps = np.minimum(steps, _LONGEST_DIFFERENCE * (1.0 + np.abs(theta[:m])))
@@ -851,19 +833,19 @@ class Penalised:
         for j in range(m):
             beside = theta[:m].copy()
             beside[j] += steps[j]
-            bend[j] = (self.information.penalty_slope(beside)[1] - slope) / steps[j]
+            bend[j] = (self.information.penalty(beside)[1] - slope) / steps[j]
         return (bend + bend.T) / 2.0 if np.isfinite(bend).all() else None
 
     def value(self, theta: Array) -> float:
         """The objective; minus infinity where it is not defined."""
-        beta = theta[: self.information.size]
-        return self.likelihood.value(theta) + self.information.penalty(beta)
+        beta = theta[: self.likelihood.n_outcome]
+        return self.likelihood.value(theta) + self.information.penalty(beta, False)[0]
 
     def evaluate(self, theta: Array) -> tuple[float, Array, Array]:
         """Value, gradient and Hessian, that of the penalty by differences."""
-        m = self.information.size
+        m = self.likelihood.n_outcome
         value, score, hessian = self.likelihood.evaluate(theta)
-        penalty, slope = self.information.penalty_slope(theta[:m])
+        penalty, slope = self.information.penalty(theta[:m])
         score, hessian = score.copy(), hessian.copy()
         score[:m] += slope
         bend = self.bend

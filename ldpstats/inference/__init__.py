@@ -2,13 +2,13 @@
 
 Leading axes are surveys, so that a simulation calls these functions once.
 
-- `intervals`: Wald, Scheffe, score, exact, Wilson, profile and percentile intervals;
-  `boundary`: the same within [0, 1], and tests of few reports.
-- `binomial`: exact and Wilson's intervals, and tests, of a tally.
+- `intervals`: Wald, Scheffe, score, exact, Wilson, profile and percentile intervals, also within
+  [0, 1].
 - `tests`: `TestResult`, z, Wald and exact binomial tests; Bonferroni, Holm and
   Benjamini-Hochberg; intervals after selection.
 - `information`: Fisher information, and the covariance of a maximum likelihood estimate.
-- `goodness`: tests of the channel itself, and chi-square tests of one distribution or several.
+- `goodness`: tests of the channel itself, and chi-square tests of one distribution or several, also
+  of few reports.
 - `tables`: tests of association by moments, permutation or an estimated table; conditional
   probabilities, risk differences and ratios, odds ratios, Cramer's V.
 - `tails`: critical values and p-values, and intervals from skewed laws.

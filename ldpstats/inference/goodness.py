@@ -5,32 +5,50 @@ small. Tests of the channel use what the law of the reports satisfies for every 
 use the counts of reports, never n times an estimate, with which Pearson's statistic almost always
 rejects a true hypothesis. Chi-square statistics come as (statistic, df), normal ones as (z,
 p-value).
+
+At the end stand chi-square statistics of few reports, whose law is that of a quadratic form with
+known moments: the statistic is the squared norm of a sum of coordinates, one vector a report. With
+many reports its law is chi-square; with few, or few that tell of a rare category, it has larger
+variance and skewness: a report with an expected count of c adds 1/c to the fourth cumulant. Where
+the law of a report is known, so are the moments of the statistic, for any number of reports. With S
+the covariance of the sum, k3, k4 and k6 its cumulants contracted over pairs of indices, and v the
+third cumulants contracted over one pair, the mean is tr S, the variance ``2 tr S^2 + k4`` and the
+third cumulant ``8 tr S^3 + 12 tr(k4 S) + 6 |v|^2 + 4 |k3|^2 + k6``; cumulants add up over reports.
+The tail is that of Pearson's type III law, as for permutations (`inference.tables.permutation`).
+
+References
+----------
+Haldane (1937), Biometrika 29, 133-143, for Pearson's statistic. McCullagh (1987), Tensor Methods
+in Statistics, chapter 3, for cumulants of polynomials.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from ldpstats.arguments import positive_integer, probability
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.inference.binomial import binomial_excess
-from ldpstats.inference.boundary import form_cumulants
 from ldpstats.inference.information import observed_tangent_inverse
+from ldpstats.inference.tables.permutation import Cumulants, Spread, blocks_of
 from ldpstats.inference.tails import chi2_pvalue, normal_pvalue, skewed_pvalue, two_sided
-from ldpstats.inference.tests import count_array, quadratic
+from ldpstats.inference.tests import binomial_excess, count_array, quadratic
 from ldpstats.likelihood.covariance import Covariance, finite_array, probabilities
 
 __all__ = [
     "SMALLEST_EXPECTED",
+    "ReportSums",
     "any_answers_fit",
     "bit_total_fit",
     "channel_distance",
     "channel_fit",
+    "form_cumulants",
     "given_distribution",
     "group_sums",
+    "is_feasible",
     "negative_estimates",
     "pearson_given",
     "popcount_fit",
@@ -296,7 +314,7 @@ def any_answers_fit(
     if most is not None:
         # laws of the bits of answers that own fewest and most
         bits = [np.repeat([present, absent], [h, cells.shape[1] - h]) for h in (1, most)]
-        few, many = sorted(bits, key=lambda laws: float(laws.sum()))
+        few, many = sorted(bits, key=np.sum)
         total = cells.sum()
         pvalues += [_sum_tail(total, n.sum(), many, 1.0), _sum_tail(total, n.sum(), few, -1.0)]
         tests += 2
@@ -764,3 +782,96 @@ def _check_bits(k: int, p1: float, p0: float) -> None:
     positive_integer("k", k)
     probability("p1", p1)
     probability("p0", p0)
+
+
+# -- Chi-square statistics of few reports ---------------------------------------------------------
+
+
+Part = tuple[int, Array, Array]  # reports, coordinates of each, (u, r), and their law, (u,)
+
+_WORK = 2e9  # most multiplications for the third moments: about a second
+_KNOWN = 1e-10  # variance, relative to the largest, of a contrast that is known under the null
+_AGREES = 1e-5  # and how far it may be from its value
+
+
+def is_feasible(n_rows: int, r: int) -> bool:
+    """Whether the moments of so many kinds of reports, in r coordinates, are quick to compute."""
+    return min(float(n_rows), r**2 / 3.0) * n_rows * r <= _WORK
+
+
+def form_cumulants(parts: Sequence[Part]) -> Cumulants:
+    """Cumulants of ``|sum_i z_i|^2`` over independent reports i with coordinates z_i."""
+    centred = [(n, z - m @ z, m) for n, z, m in parts]
+    r = centred[0][1].shape[1]
+    zero, unit = np.zeros(r), np.eye(r)
+
+    total = Spread.of(lambda: ((z, n * m) for n, z, m in centred), zero, unit)
+    S = np.sum([n * (z.T * m) @ z for n, z, m in centred], axis=0)
+    k4, k4S, k6 = total.s2, total.r, 0.0
+    for n, z, m in centred:
+        each = Spread.of(blocks_of(z, m), zero, unit)
+        S1 = (z.T * m) @ z
+        k4 -= n * (each.t1**2 + 2.0 * each.t2)
+        k4S -= n * (each.t1 * float(np.sum(S1 * S)) + 2.0 * float(np.sum((S1 @ S1) * S)))
+        square = each.s3 - 3.0 * each.t1 * each.s2 + 2.0 * each.t1**3
+        inner = each.r - each.t1 * each.t2 - 2.0 * each.t3
+        k6 += n * (square - 8.0 * each.t3 - 12.0 * inner - 6.0 * each.b - 4.0 * each.u)
+    third = 8.0 * total.t3 + 12.0 * k4S + 6.0 * total.b + 4.0 * total.u + k6
+    return Cumulants(total.t1, 2.0 * total.t2 + k4, third)
+
+
+@dataclass(frozen=True, eq=False)
+class ReportSums:
+    """Contrasts of an estimate under a null hypothesis, as means over the reports.
+
+    Parameters
+    ----------
+    covariance : array, shape (q, q)
+        Of the contrasts.
+    parts : sequence of (array, array, int)
+        Of each source: what each report counts for, (q, l), the probabilities of the reports, (l,),
+        and their number. Empty where only the covariance is known.
+
+    Examples
+    --------
+    Three counts of which 195, 4 and 1 are expected; chi-square would say .011:
+
+    >>> p, n = np.array([0.975, 0.02, 0.005]), 200
+    >>> u = np.eye(3)[1:]
+    >>> sums = ReportSums((np.diag(p) - np.outer(p, p))[1:, 1:] / n, [(u, p, n)])
+    >>> statistic, df, pvalue = sums.test(np.array([0.0, 0.015]))
+    >>> round(statistic, 2), df, round(pvalue, 3)
+    (9.05, 2, 0.022)
+    """
+
+    covariance: Array
+    parts: Sequence[tuple[Array, Array, int]] = ()
+
+    def test(self, gap: Array) -> tuple[float, int, float]:
+        """Statistic, degrees of freedom and p-value of contrasts that are off by `gap`, (q,).
+
+        A contrast without variance under the null is not tested where it is as the null says; else
+        the p-value is 0.
+        """
+        variances, directions = np.linalg.eigh(self.covariance)
+        varies = variances > _KNOWN * max(float(variances[-1]), 0.0)
+        df = int(varies.sum())
+        if np.any(np.abs(directions[:, ~varies].T @ gap) > _AGREES):
+            return np.inf, gap.size, 0.0
+        whitened = directions[:, varies].T / np.sqrt(variances[varies])[:, None]
+        statistic = float(np.sum((whitened @ gap) ** 2))
+        limit = float(chi2_pvalue(statistic, df))
+        parts = [(n, (whitened @ u[:, m > 0.0] / n).T, m[m > 0.0]) for u, m, n in self.parts]
+        kinds = sum(m.size for _, _, m in parts)
+        if not kinds or not df or not is_feasible(kinds, df):
+            return statistic, df, limit
+        # the identity where all reports are listed; near it where a sample stands for them
+        S = sum(n * np.atleast_2d(np.cov(z.T, aweights=m, ddof=0)) for n, z, m in parts)
+        spread = np.linalg.eigvalsh(S)
+        if spread[0] < 0.5 or spread[-1] > 2.0:
+            return statistic, df, limit
+        root = np.linalg.inv(np.linalg.cholesky(S))
+        law = form_cumulants([(n, z @ root.T, m) for n, z, m in parts])
+        # where next to no report of a kind is expected, three moments put all of the law at its
+        # lower end: few reports make tails heavier than chi-square, never lighter
+        return statistic, df, max(limit, law.pvalue(statistic))

@@ -1,8 +1,7 @@
 """Confidence intervals: functions of arrays that return (..., k, 2), low then high.
 
 Intervals are not clipped: an end may lie outside [0, 1]. `clip_unit` intersects them with [0, 1],
-`edge_normal` and `edge_binomial` (`inference.boundary`) give those outside a limit of their own.
-`exact_binomial` and `wilson` stand with the tests of tallies (`inference.tests`).
+`edge_normal` and `edge_binomial` give those outside a limit of their own.
 
 At the end stand differences of two independent frequencies, whose estimates have variances and
 third cumulants that are polynomials in their own frequency (`CellLaw`). At a difference d the
@@ -26,8 +25,6 @@ import numpy.typing as npt
 
 from ldpstats.arguments import level, one_of, positive_integer
 from ldpstats.errors import InvalidArgument
-from ldpstats.inference.binomial import exact_binomial, wilson
-from ldpstats.inference.boundary import clip_unit, edge_binomial, edge_normal, edge_range
 from ldpstats.inference.tails import (
     CellLaw,
     bisected,
@@ -40,9 +37,11 @@ from ldpstats.inference.tails import (
 
 __all__ = [
     "Difference",
+    "checked_tallies",
     "clip_unit",
     "edge_binomial",
     "edge_normal",
+    "edge_range",
     "exact_binomial",
     "fewest_draws",
     "inverted",
@@ -445,6 +444,293 @@ def _around(estimate: npt.ArrayLike, se: npt.ArrayLike, critical: float) -> Arra
     if not np.all(spread >= 0):
         raise InvalidArgument("se", spread, "must hold standard errors >= 0, not NaN")
     return np.stack([centre - critical * spread, centre + critical * spread], axis=-1)
+
+
+# -- Exact and Wilson's intervals of p from a tally that is Binomial(n, offset + scale p) ----------
+
+
+def exact_binomial(
+    tally: npt.ArrayLike,
+    nobs: npt.ArrayLike,
+    offset: npt.ArrayLike = 0.0,
+    scale: npt.ArrayLike = 1.0,
+    alpha: float = 0.05,
+) -> Array:
+    """Clopper-Pearson intervals of m = P(output), mapped to p = (m - offset)/scale.
+
+    The tally of an output of k-RR, or of a bit of a unary mechanism, is Binomial(n, offset +
+    scale p). Its exact interval, mapped to p, is valid for every n and p.
+
+    Parameters
+    ----------
+    tally : array_like of integers, shape (..., k)
+        Number of reports with this output, or with this bit set.
+    nobs : array_like of integers
+        Number of reports; it broadcasts against `tally`.
+    offset, scale : array_like
+        m = offset + scale p; scale may be negative, not 0. (0, 1) gives the interval of m.
+    alpha : float
+        One minus the confidence level of each interval.
+
+    Returns
+    -------
+    ndarray, shape (..., k, 2)
+
+    Raises
+    ------
+    InvalidArgument
+        If a tally is not a count up to nobs, nobs or scale is 0, or alpha is outside (0, 1).
+
+    References
+    ----------
+    Clopper, C. J. and Pearson, E. S. (1934), Biometrika 26, 404-413.
+
+    Examples
+    --------
+    >>> exact_binomial([0, 7], 20, alpha=0.05).round(4)
+    array([[0.    , 0.1684],
+           [0.1539, 0.5922]])
+    """
+    from scipy.special import betainccinv, betaincinv
+
+    half = level(alpha) / 2
+    t, n = checked_tallies(tally, nobs)
+    # beta quantiles are undefined at tallies of 0 and n, where the interval reaches 0 or 1
+    low = np.where(t == 0, 0.0, betaincinv(np.maximum(t, 1), n - t + 1, half))
+    high = np.where(t == n, 1.0, betainccinv(t + 1, np.maximum(n - t, 1), half))
+    return _mapped(low, high, offset, scale)
+
+
+def wilson(
+    tally: npt.ArrayLike,
+    nobs: npt.ArrayLike,
+    offset: npt.ArrayLike = 0.0,
+    scale: npt.ArrayLike = 1.0,
+    alpha: float = 0.05,
+) -> Array:
+    """Wilson score intervals of m = P(output), mapped to p = (m - offset)/scale.
+
+    Shorter than `exact_binomial`, with coverage near the level on average instead of at least the
+    level. Arguments and errors are those of `exact_binomial`.
+
+    References
+    ----------
+    Wilson, E. B. (1927), Journal of the American Statistical Association 22, 209-212.
+
+    Examples
+    --------
+    >>> wilson([0, 7], 20, alpha=0.05).round(4)
+    array([[0.    , 0.1611],
+           [0.1812, 0.5671]])
+    """
+    z2 = normal_critical(alpha) ** 2
+    t, n = checked_tallies(tally, nobs)
+    centre = (t + z2 / 2) / (n + z2)
+    half = np.sqrt(z2) * np.sqrt(t * (n - t) / n + z2 / 4) / (n + z2)
+    # exactly 0 at a tally of 0 and 1 at n, without rounding
+    low = np.where(t == 0, 0.0, centre - half)
+    high = np.where(t == n, 1.0, centre + half)
+    return _mapped(low, high, offset, scale)
+
+
+def _mapped(low: Array, high: Array, offset: npt.ArrayLike, scale: npt.ArrayLike) -> Array:
+    """(m - offset)/scale of both ends; a negative scale swaps them."""
+    slope = np.asarray(scale, dtype=np.float64)
+    if not np.all(np.isfinite(slope) & (slope != 0)):
+        raise InvalidArgument("scale", scale, "must be finite and not 0 (epsilon > 0)")
+    base = np.asarray(offset, dtype=np.float64)
+    if not np.all(np.isfinite(base)):
+        raise InvalidArgument("offset", offset, "must be finite")
+    ends = np.stack([(low - base) / slope, (high - base) / slope], axis=-1)
+    return np.sort(ends, axis=-1)
+
+
+def checked_tallies(tally: npt.ArrayLike, nobs: npt.ArrayLike) -> tuple[Array, Array]:
+    """Tallies and numbers of reports as float64, broadcast against each other, after a check."""
+    t, n = np.broadcast_arrays(
+        np.asarray(tally, dtype=np.float64), np.asarray(nobs, dtype=np.float64)
+    )
+    if not np.all((n >= 1) & (n == np.floor(n))):
+        raise InvalidArgument("nobs", nobs, "must be a positive integer number of reports")
+    if not np.all((t >= 0) & (t <= n) & (t == np.floor(t))):
+        raise InvalidArgument("tally", tally, "must be integer counts between 0 and nobs")
+    return t, n
+
+
+# -- Intervals intersected with [0, 1], with CLs limits where they lie outside ---------------------
+
+
+def clip_unit(interval: npt.ArrayLike) -> Array:
+    """Intersect intervals with [0, 1]; an empty intersection becomes [0, 0] or [1, 1].
+
+    The intersection does not change the coverage of p in [0, 1], but an interval entirely outside
+    becomes the nearest end, which adds coverage at p = 0 or 1.
+
+    Parameters
+    ----------
+    interval : array_like, shape (..., 2)
+        Low and high ends.
+
+    Returns
+    -------
+    ndarray, shape (..., 2)
+
+    Raises
+    ------
+    InvalidArgument
+        If an end is NaN or low exceeds high.
+
+    Examples
+    --------
+    >>> clip_unit([[-0.1, 0.2], [-0.3, -0.1], [0.9, 1.4]])
+    array([[0. , 0.2],
+           [0. , 0. ],
+           [0.9, 1. ]])
+    """
+    ends = np.asarray(interval, dtype=np.float64)
+    if ends.shape[-1:] != (2,) or not np.all(ends[..., 0] <= ends[..., 1]):
+        raise InvalidArgument("interval", ends, "must have low <= high along a last axis of 2")
+    return np.clip(ends, 0.0, 1.0)
+
+
+def edge_normal(
+    interval: npt.ArrayLike, estimate: npt.ArrayLike, se: npt.ArrayLike, alpha: float = 0.05
+) -> Array:
+    """Intersect intervals with [0, 1]; an interval outside gets a CLs limit.
+
+    An estimate far below zero does not show that the frequency is zero. The upper limit of its
+    interval is the frequency v at which so low an estimate is alpha/2 times as probable as at zero,
+    ``P_v(X <= x) = alpha/2 P_0(X <= x)``; likewise above one (the CLs method of particle physics).
+
+    Parameters
+    ----------
+    interval : array_like, shape (..., 2)
+        Low and high ends, not clipped.
+    estimate, se : array_like, shape (...)
+        Estimates and their standard errors, > 0 if the interval lies outside.
+    alpha : float
+        One minus the confidence level of each interval.
+
+    Returns
+    -------
+    ndarray, shape (..., 2)
+
+    Raises
+    ------
+    InvalidArgument
+        As for `clip_unit`.
+
+    References
+    ----------
+    Read, A. L. (2002), Journal of Physics G 28, 2693-2704.
+
+    Examples
+    --------
+    >>> edge_normal([[-0.1, 0.2], [-0.39, -0.01]], [0.05, -0.2], [0.075, 0.1]).round(3)
+    array([[0.   , 0.2  ],
+           [0.   , 0.125]])
+    """
+    from scipy.special import log_ndtr, ndtri_exp
+
+    ends, log_half = clip_unit(interval), np.log(level(alpha) / 2)
+    x, s = np.broadcast_arrays(
+        np.asarray(estimate, dtype=np.float64), np.asarray(se, dtype=np.float64)
+    )
+    for side, beyond, sign in _outside(interval):
+        at = beyond & (s > 0)
+        reach = (x[at] - (1 - side)) * sign / s[at]  # standard errors beyond the edge
+        move = s[at] * (-reach - ndtri_exp(log_half + log_ndtr(-reach)))
+        inward = np.minimum(move, 1.0)
+        ends[at, side] = inward if side else 1.0 - inward
+    return ends
+
+
+def edge_range(
+    interval: npt.ArrayLike,
+    estimate: npt.ArrayLike,
+    se: npt.ArrayLike,
+    reach: tuple[float, float],
+    alpha: float = 0.05,
+) -> Array:
+    """`edge_normal` for quantities that lie in `reach`, from the least to the most possible."""
+    least, width = reach[0], reach[1] - reach[0]
+    if width == 0.0:
+        return np.full(np.shape(interval), least)
+    ends, x = np.asarray(interval, dtype=np.float64), np.asarray(estimate, dtype=np.float64)
+    scaled = (ends - least) / width
+    cut = edge_normal(scaled, (x - least) / width, np.asarray(se) / width, alpha)
+    return np.where(cut == scaled, ends, least + width * cut)  # what is inside stays as it is
+
+
+def edge_binomial(
+    interval: npt.ArrayLike,
+    tally: npt.ArrayLike,
+    nobs: npt.ArrayLike,
+    offset: npt.ArrayLike = 0.0,
+    scale: npt.ArrayLike = 1.0,
+    alpha: float = 0.05,
+) -> Array:
+    """`edge_normal` for a tally that is Binomial(nobs, offset + scale p).
+
+    Parameters
+    ----------
+    interval : array_like, shape (k, 2)
+        Low and high ends, not clipped, from `exact_binomial` with the same arguments.
+    tally, nobs, offset, scale, alpha
+        As for `exact_binomial`.
+
+    Examples
+    --------
+    >>> uncut = exact_binomial([10], 100, 0.25, 0.5)   # [-0.402, -0.148]
+    >>> edge_binomial(uncut, [10], 100, 0.25, 0.5).round(4)
+    array([[0.    , 0.0835]])
+    """
+    ends, log_half = clip_unit(interval), np.log(level(alpha) / 2)
+    t, n = checked_tallies(tally, nobs)
+    base, slope = np.broadcast_arrays(
+        np.asarray(offset, dtype=np.float64), np.asarray(scale, dtype=np.float64), t
+    )[:2]
+    for side, beyond, _ in _outside(interval):
+        at = np.flatnonzero(beyond)
+        if at.size:
+            # a low estimate has a low tally, or a high one if slope < 0
+            below = (slope[at] > 0) == bool(side)
+            count = np.where(below, t[at], n[at] - t[at])
+            terms = base[at], slope[at], below, count, n[at]
+            near, far = np.full(at.size, 1.0 - side), np.full(at.size, float(side))
+            goal = log_half + _log_tail(near, *terms)
+            ends[at, side] = bisected(_more_probable, near, far, _STEPS, goal, *terms)[1]
+    return ends
+
+
+def _outside(interval: npt.ArrayLike) -> list[tuple[int, npt.NDArray[np.bool_], float]]:
+    """End to move, intervals that do not reach into (0, 1), and the direction to the edge."""
+    low, high = np.moveaxis(np.asarray(interval, dtype=np.float64), -1, 0)
+    return [(1, high <= 0.0, -1.0), (0, low >= 1.0, 1.0)]
+
+
+def _log_tail(v: Array, base: Array, slope: Array, below: Any, t: Array, n: Array) -> Array:
+    """ln P(Bin(n, m) <= t) of frequencies v; far in the tail by the signed root of the deviance.
+
+    m is base + slope v, or its complement where the tally is not `below`, so that t counts others.
+    """
+    from scipy.special import betainc, log_ndtr, xlogy
+
+    m = np.clip(base + slope * v, 0.0, 1.0)
+    m = np.where(below, m, 1.0 - m)
+    tail = np.where(t >= n, 1.0, betainc(np.maximum(n - t, 1), t + 1, 1 - m))
+    with np.errstate(divide="ignore"):
+        deviance = xlogy(t, t / (n * m)) + xlogy(n - t, (n - t) / (n * (1 - m)))
+        return np.where(
+            tail > 1e-290,
+            np.log(np.maximum(tail, 1e-300)),
+            log_ndtr(-np.sqrt(2 * np.maximum(deviance, 0.0))),
+        )
+
+
+def _more_probable(v: Array, goal: Array, *terms: Any) -> Array:
+    """Whether the tail at the frequencies v is above its goal, on the scale of logarithms."""
+    return np.asarray(_log_tail(v, *terms) > goal)
 
 
 # -- Score intervals and p-values of the difference of two independent frequencies ----------------

@@ -3,7 +3,7 @@
 The likelihood of frequencies is continued beyond [0, 1], as far as every report stays possible, so
 that the ratio is chi-square also where the true value is at a bound; the interval is then cut. An
 interval that lies wholly outside gets the limit v at which ``P(X <= x)`` is alpha/2 times what it
-is at the bound, by the signed root of the ratio (`inference.boundary.edge_normal`). Limits are
+is at the bound, by the signed root of the ratio (`inference.intervals.edge_normal`). Limits are
 found on the signed root of the fall, which is nearly linear.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,20 +20,12 @@ import numpy.typing as npt
 from ldpstats.estimators.parametric import climb, continued, wide_bounds
 from ldpstats.estimators.regression import Maximum, Objective, maximise
 from ldpstats.likelihood.parametric import ParametricLikelihood
-from ldpstats.likelihood.predictors import ParametricRegression
 
-__all__ = [
-    "Probed",
-    "bounded_profile",
-    "drop_at",
-    "profile_at",
-    "profile_interval",
-    "profile_intervals",
-    "signed_roots",
-]
+__all__ = ["Probed", "Profile", "profile_intervals", "signed_roots"]
 
 
 Array = npt.NDArray[Any]
+Mask = npt.NDArray[np.bool_]
 
 _ROOT_ERROR = 1e-5  # of the signed root, that a limit may be off
 _ROUNDS = 40
@@ -201,312 +194,141 @@ _WIDEST = 1e4  # standard errors after which a limit is infinite
 _MOST_ROUNDS = 60
 _DECREMENT = 1e-6  # of restricted maxima
 _CLOSER = 1e-9  # of those that a test rests on
+_INSIDE = 1e-3  # distance from a bound at which climbs begin
 
 
 @dataclass(frozen=True, eq=False)
 class Probed:
-    """A value of a parameter, and the profile there.
-
-    Parameters
-    ----------
-    value : float
-    fall : float
-        The root of twice the fall from the top: the absolute value of the signed root.
-    theta : array, shape (p,)
-        The restricted maximum.
-    """
+    """A value of a parameter, and the profile there."""
 
     value: float
-    fall: float
-    theta: Array
+    fall: float  # the root of twice the fall from the top: the absolute value of the signed root
+    theta: Array  # (p,), the restricted maximum
 
 
-def profile_at(
-    objective: Objective,
-    top: Maximum,
-    index: int,
-    value: float,
-    others: Sequence[Array] = (),
-    units: Array | None = None,
-) -> Probed:
-    """The profile at a value of parameter `index`: the highest maximum met from several starts.
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """The profile of parameter `index` below the `top` of an objective.
 
-    The first start follows the curvature of the top; `others` and `units` are as for `maximise`.
+    `units` are as for `maximise`; parameters that are `bounded`, (p,), stay in [0, 1].
     """
-    free = np.ones(top.theta.shape, dtype=bool)
-    free[index] = False
-    along = top.theta + _direction(top.hessian, index, free) * (value - top.theta[index])
-    met = []
-    for begun in (along, *others):
-        first = begun.copy()
-        first[index] = value
-        if np.isfinite(objective.value(first)):
-            met.append(
-                maximise(
-                    objective.evaluate, objective.value, first, free, tolerance=_CLOSER, units=units
-                )
-            )
-    if not met:
-        return Probed(value, float("inf"), top.theta)
-    best = max(met, key=lambda one: one.value)
-    return Probed(value, float(np.sqrt(max(0.0, 2.0 * (top.value - best.value)))), best.theta)
 
+    objective: Objective
+    top: Maximum
+    index: int
+    units: Array
+    bounded: Mask
 
-def profile_interval(
-    objective: Objective,
-    top: Maximum,
-    index: int,
-    drop: float,
-    step: float,
-    units: Array | None = None,
-    tested: Probed | None = None,
-) -> tuple[float, float]:
-    """Values of parameter `index` at which the profile lies at most `drop` below its top.
+    @cached_property
+    def free(self) -> Mask:
+        """What is maximised over."""
+        free: Mask = np.arange(self.bounded.size) != self.index
+        if not self.top.held[self.index]:  # coefficients at infinity stay there, where all is flat
+            free &= self.bounded | ~self.top.held
+        return free
 
-    What was tested lies between the limits if and only if its fall is at most `drop`.
-    """
-    free = np.ones(top.theta.shape, dtype=bool)
-    free[index] = False
-    root = np.sqrt(2.0 * drop)
-    along = _direction(top.hessian, index, free)
-    lower, upper = (
-        _limit(objective, top, index, free, root, sign * step, along, units, tested)
-        for sign in (-1.0, 1.0)
-    )
-    return lower, upper
-
-
-def _direction(hessian: Array, index: int, free: npt.NDArray[np.bool_]) -> Array:
-    """How the other parameters follow one of them, as far as the objective is quadratic."""
-    direction = np.zeros(len(hessian))
-    direction[index] = 1.0
-    inner = hessian[np.ix_(free, free)]
-    scale = np.sqrt(np.abs(np.diagonal(inner)))
-    scale = np.where(scale > 0.0, scale, 1.0)
-    right = -hessian[free, index] / scale
-    follow = np.linalg.lstsq(inner / np.outer(scale, scale), right, rcond=1e-8)[0]
-    direction[free] = follow / scale
-    return direction
-
-
-def _limit(
-    objective: Objective,
-    top: Maximum,
-    index: int,
-    free: npt.NDArray[np.bool_],
-    root: float,
-    step: float,
-    along: Array,
-    units: Array | None,
-    tested: Probed | None,
-) -> float:
-    """One limit, by regula falsi on the signed root of the drop, which is nearly linear."""
-    center = float(top.theta[index])
-    if tested is not None and (tested.value - center) * step <= 0.0:
-        tested = None  # it lies on the other side
-
-    def fall(value: float, near: Array) -> tuple[float, Array]:
-        start = near.copy()
-        start[index] = value
-        if not np.isfinite(objective.value(start)):
-            start = top.theta.copy()
-            start[index] = value
-        if not np.isfinite(objective.value(start)):
-            return np.inf, near
-        end = maximise(
-            objective.evaluate, objective.value, start, free, tolerance=_DECREMENT, units=units
-        )
-        return float(np.sqrt(max(0.0, 2.0 * (top.value - end.value)))), end.theta
-
-    inner, inner_fall, theta = center, 0.0, top.theta
-    outer, outer_fall, outer_theta = center + step, np.nan, theta
-    wall = np.inf  # distance at which the limit is exceeded for certain
-    if tested is not None and tested.fall > root:
-        wall = abs(tested.value - center)
-    elif tested is not None:
-        inner, inner_fall, theta = tested.value, tested.fall, tested.theta
-        outer = center + _further(inner - center, inner_fall, root)
-        outer = outer if abs(outer - center) > abs(step) else center + step
-    for _ in range(_MOST_ROUNDS):  # outwards, until the drop is reached
-        if abs(outer - center) >= wall:
-            assert tested is not None
-            outer, outer_fall, outer_theta = tested.value, tested.fall, tested.theta
-            break
-        ahead = top.theta + along * (outer - center)
-        if abs(theta[index] - center) > 0.1 * abs(step):
-            gone = theta[index] - center  # the others are carried on along the line from the top
-            ahead = np.asarray(top.theta + (theta - top.theta) * ((outer - center) / gone))
-        outer_fall, outer_theta = fall(outer, ahead)
-        if outer_fall > root - _CLOSE:
-            break
-        inner, inner_fall, theta = outer, outer_fall, outer_theta
-        outer = center + _further(outer - center, inner_fall, root)
-        if abs(outer - center) > _WIDEST * abs(step):
-            return float(np.copysign(np.inf, step))
-    side = 0
-    for _ in range(_MOST_ROUNDS):
-        is_wall = abs(outer - center) >= wall  # rejected, and so never the limit
-        if abs(inner_fall - root) < _CLOSE or (abs(outer_fall - root) < _CLOSE and not is_wall):
-            break
-        if np.isinf(outer_fall):
-            middle = (inner + outer) / 2.0
-        else:
-            share = (root - inner_fall) / (outer_fall - inner_fall)
-            if side > 1 or side < -1:  # one end stays: halve towards it
-                share = min(max(share, 0.1), 0.9) if abs(side) < 3 else 0.5
-            middle = inner + share * (outer - inner)
-        share = (middle - inner) / (outer - inner)
-        at, end = fall(middle, theta + share * (outer_theta - theta))
-        if at < root:
-            inner, inner_fall, theta, side = middle, at, end, min(side, 0) - 1
-        else:
-            outer, outer_fall, outer_theta, side = middle, at, end, max(side, 0) + 1
-        if abs(outer - inner) <= 1e-10 * (1.0 + abs(outer)):
-            break
-    nearer = abs(inner_fall - root) < abs(outer_fall - root)
-    return inner if nearer or abs(outer - center) >= wall else outer
-
-
-def _further(distance: float, fall: float, root: float) -> float:
-    """The distance from the top to try after one at which the profile has not fallen enough."""
-    grow = 2.0 if fall < 0.5 * root else 1.05 * root / fall
-    return distance * min(grow, 2.0)
-
-
-# -- Profiles of likelihoods of which some parameters are bounded ---------------------------------
-
-
-_FARTHEST = 200.0  # standard errors beyond which a limit is infinite
-_DROP_ERROR = 1e-4  # of the drop in log-likelihood
-
-
-def drop_at(
-    likelihood: ParametricRegression,
-    top: Maximum,
-    units: Array,
-    index: int,
-    value: float,
-) -> float:
-    """Fall of the profile log-likelihood from its top where a parameter has this value."""
-    return _profile(likelihood, top, units, index, value, top.theta)[0]
-
-
-def bounded_profile(
-    likelihood: ParametricRegression,
-    top: Maximum,
-    units: Array,
-    index: int,
-    drop: float,
-    step: float,
-    at_zero: float | None = None,
-) -> tuple[float, float]:
-    """Values of parameter `index` at which the profile lies at most `drop` below its top.
-
-    Zero lies between the limits if and only if its fall, `at_zero`, is at most `drop`.
-    """
-    low, high = (0.0, 1.0) if index >= likelihood.p else (-np.inf, np.inf)
-    lower, upper = (
-        _bounded_limit(likelihood, top, units, index, drop, sign * step, end, at_zero)
-        for sign, end in ((-1.0, low), (1.0, high))
-    )
-    return lower, upper
-
-
-def _profile(
-    likelihood: ParametricRegression,
-    top: Maximum,
-    units: Array,
-    index: int,
-    value: float,
-    near: Array,
-) -> tuple[float, Array]:
-    """The fall at a value, and where it is met; the better of two starts."""
-    fixed = np.arange(top.theta.size) == index
-    if not top.held[index]:  # coefficients at infinity stay there, where all is flat
-        fixed |= top.held & (np.arange(top.theta.size) < likelihood.p)
-    best, at, along = np.inf, near, _bounded_direction(top, units, index)
-    for begun in (near, top.theta):
-        start = begun + (value - begun[index]) * along
-        start[index] = value
-        inside = slice(likelihood.p, None)
-        free = ~fixed[inside]
-        start[inside] = np.where(free, np.clip(start[inside], 1e-3, 1.0 - 1e-3), start[inside])
-        if not np.isfinite(likelihood.value(start)):
-            continue
-        bounded = np.arange(start.size) >= likelihood.p
-        how: dict[str, Any] = {"tolerance": _CLOSER, "units": units, "bounded": bounded}
-        met = maximise(likelihood.evaluate, likelihood.value, start, ~fixed, **how)
-        if top.value - met.value < best:
-            best, at = top.value - met.value, met.theta
-    return max(best, 0.0), at
-
-
-def _bounded_direction(top: Maximum, units: Array, index: int) -> Array:
-    """How the other parameters follow one at the top of the likelihood, by its curvature."""
-    direction = np.zeros(top.theta.shape)
-    direction[index] = 1.0
-    rest = ~top.held
-    rest[index] = False
-    if not rest.any():
+    @cached_property
+    def along(self) -> Array:
+        """How the other parameters follow this one, as far as the objective is quadratic."""
+        direction, hessian = np.zeros(self.bounded.size), self.top.hessian
+        direction[self.index] = 1.0
+        free = self.free & ~self.top.held
+        inner = hessian[np.ix_(free, free)]
+        scale = np.sqrt(np.abs(np.diagonal(inner)))
+        scale = np.where(scale > 0.0, scale, 1.0)
+        right = -hessian[free, self.index] / scale
+        follow = np.linalg.lstsq(inner / np.outer(scale, scale), right, rcond=1e-8)[0]
+        direction[free] = follow / scale
         return direction
-    basis = units[np.ix_(rest, rest)]
-    curved = -basis.T @ top.hessian[np.ix_(rest, rest)] @ basis
-    scale = np.sqrt(np.maximum(np.abs(np.diagonal(curved)), 1e-300))
-    pull = basis.T @ top.hessian[rest, index] / scale
-    move = np.linalg.lstsq(curved / np.outer(scale, scale), pull, rcond=1e-10)[0] / scale
-    if np.isfinite(move).all():
-        direction[rest] = basis @ move
-    return direction
 
+    def line(self, value: float) -> Array:
+        """The point on the line from the top where the parameter has a value."""
+        ahead: Array = self.top.theta + self.along * (value - self.top.theta[self.index])
+        return ahead
 
-def _bounded_limit(
-    likelihood: ParametricRegression,
-    top: Maximum,
-    units: Array,
-    index: int,
-    drop: float,
-    step: float,
-    end: float,
-    at_zero: float | None,
-) -> float:
-    """One limit, by bisection and regula falsi on the root of the fall, which is nearly linear."""
-    center = float(top.theta[index])
-    if center == end:
-        return end
-    inner, inner_fall, near = center, 0.0, top.theta
-    outer, rejected = center + step, False
-    if at_zero is not None and center * step < 0.0:  # zero lies on this side
-        rejected = at_zero > drop
-        if not rejected:
-            inner, inner_fall = 0.0, at_zero
-            outer = min(outer, step / 10.0) if step < 0.0 else max(outer, step / 10.0)
-    for _ in range(_MOST_ROUNDS):  # outwards, until the drop is reached
-        outer = max(outer, end) if step < 0.0 else min(outer, end)
-        if rejected and outer * step >= 0.0:
-            assert at_zero is not None
-            outer, fall = 0.0, at_zero
-            break
-        fall, point = _profile(likelihood, top, units, index, outer, near)
-        if fall > drop:
-            break
-        if outer == end:
+    def at(self, value: float, starts: Sequence[Array], tolerance: float = _CLOSER) -> Probed:
+        """The profile at a value: the highest maximum met from several starts."""
+        best, fall = self.top.theta, np.inf
+        if self.bounded.any():
+            starts = [*starts, self.line(value)]
+        for start in (*starts, None):
+            if start is None and np.isfinite(fall):
+                break
+            first, inside = np.array(best if start is None else start), self.bounded & self.free
+            first[self.index] = value
+            first[inside] = np.clip(first[inside], _INSIDE, 1.0 - _INSIDE)
+            if not np.isfinite(self.objective.value(first)):
+                continue
+            how = self.free, 100, tolerance, None, self.units, self.bounded
+            end = maximise(self.objective, first, *how)
+            if (lost := 2.0 * (self.top.value - end.value)) < fall:
+                best, fall = end.theta, lost
+        return Probed(value, float(np.sqrt(max(0.0, fall))), best)
+
+    def interval(self, drop: float, step: float, tested: Probed) -> tuple[float, float]:
+        """Values at which the profile lies at most `drop` below its top.
+
+        What was tested lies between the limits if and only if its fall is at most `drop`.
+        """
+        ends = (0.0, 1.0) if self.bounded[self.index] else (-np.inf, np.inf)
+        root = np.sqrt(2.0 * drop)
+        return self._limit(root, -step, ends[0], tested), self._limit(root, step, ends[1], tested)
+
+    def _limit(self, root: float, step: float, end: float, tested: Probed | None) -> float:
+        """One limit, by regula falsi on the signed root of the drop, which is nearly linear."""
+        top, center = self.top, float(self.top.theta[self.index])
+        if center == end:
             return end
-        inner, inner_fall, near = outer, fall, point
-        outer = center + 1.6 * (outer - center)
-        if abs(outer - center) > _FARTHEST * abs(step):
-            return end
-    root, outer_fall = np.sqrt(drop), fall
-    for i in range(_MOST_ROUNDS):
-        if abs(outer - inner) <= 1e-9 * (1.0 + abs(outer)):
-            break
-        a, b = np.sqrt(inner_fall), np.sqrt(outer_fall)
-        share = (root - a) / (b - a) if np.isfinite(b) and i % 3 < 2 else 0.5
-        middle = inner + min(max(share, 0.05), 0.95) * (outer - inner)
-        fall, point = _profile(likelihood, top, units, index, middle, near)
-        if abs(fall - drop) < _DROP_ERROR:
-            return float(middle)
-        if fall < drop:
-            inner, inner_fall, near = middle, fall, point
-        else:
-            outer, outer_fall = middle, fall
-    return float(inner)
+        inner = outer = Probed(center, 0.0, top.theta)
+        wall: Probed | None = None  # where the limit is exceeded for certain
+        if tested is not None and (tested.value - center) * step > 0.0:  # else on the other side
+            if tested.fall > root:
+                wall = tested
+            else:
+                inner = tested
+        for _ in range(_MOST_ROUNDS):  # outwards, until the drop is reached
+            reach = inner.value - center
+            # of a fall that is nearly enough, a little more than its line needs
+            grow = 2.0 if inner.fall < 0.5 * root else min(1.05 * root / inner.fall, 2.0)
+            reach = reach * grow if abs(reach * grow) > abs(step) else step
+            if abs(reach) > _WIDEST * abs(step):
+                return end
+            if wall is not None and abs(reach) >= abs(wall.value - center):
+                outer = wall
+                break
+            value = center + reach
+            value = max(value, end) if step < 0.0 else min(value, end)
+            ahead, gone = self.line(value), inner.value - center
+            if abs(gone) > 0.1 * abs(step):
+                # the others are carried on along the line from the top
+                ahead = top.theta + (inner.theta - top.theta) * ((value - center) / gone)
+            outer = self.at(value, [ahead], _DECREMENT)
+            if outer.fall > root - _CLOSE:
+                break
+            if value == end:
+                return end
+            inner = outer
+        side = 0
+        for _ in range(_MOST_ROUNDS):
+            # a wall is rejected, and so never the limit
+            near = abs(outer.fall - root) < _CLOSE and outer is not wall
+            if abs(inner.fall - root) < _CLOSE or near:
+                break
+            if np.isinf(outer.fall):
+                middle = (inner.value + outer.value) / 2.0
+            else:
+                share = (root - inner.fall) / (outer.fall - inner.fall)
+                if side > 1 or side < -1:  # one end stays: halve towards it
+                    share = min(max(share, 0.1), 0.9) if abs(side) < 3 else 0.5
+                middle = inner.value + share * (outer.value - inner.value)
+            share = (middle - inner.value) / (outer.value - inner.value)
+            start = inner.theta + share * (outer.theta - inner.theta)
+            found = self.at(middle, [start], _DECREMENT)
+            if found.fall < root:
+                inner, side = found, min(side, 0) - 1
+            else:
+                outer, side = found, max(side, 0) + 1
+            if abs(outer.value - inner.value) <= 1e-10 * (1.0 + abs(outer.value)):
+                break
+        nearer = abs(inner.fall - root) < abs(outer.fall - root)
+        return inner.value if nearer or outer is wall else outer.value

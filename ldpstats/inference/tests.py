@@ -8,8 +8,7 @@ p-values of many hypotheses, and intervals after selection.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,8 +17,8 @@ import numpy.typing as npt
 from ldpstats.arguments import html_table, level, numbers, one_of, real_number
 from ldpstats.documents import Document
 from ldpstats.errors import InvalidArgument, NotIdentified
-from ldpstats.inference.binomial import binomial_deficit, binomial_excess
 from ldpstats.inference.information import checked_inverse, observed_tangent_inverse
+from ldpstats.inference.intervals import checked_tallies
 from ldpstats.inference.tails import bisected, chi2_pvalue, normal_pvalue
 from ldpstats.likelihood.covariance import Covariance, finite_array
 
@@ -239,6 +238,67 @@ def quadratic(
     return np.asarray(np.maximum(statistic, 0.0), dtype=np.float64), df  # zero but for rounding
 
 
+def binomial_excess(
+    tally: npt.ArrayLike, nobs: npt.ArrayLike, offset: npt.ArrayLike, scale: npt.ArrayLike
+) -> Array:
+    """Exact one-sided p-values of p = 0 against p > 0, from binomial tallies.
+
+    The tally is Binomial(n, offset + scale p), as in `ldpstats.inference.intervals.exact_binomial`,
+    whose one-sided interval the p-value matches. It is the binomial tail at p = 0, on the side to
+    which `scale` points.
+
+    Parameters
+    ----------
+    tally : array_like of integers, shape (..., k)
+        Number of reports with this output, or with this bit set.
+    nobs : array_like of integers
+        Number of reports; it broadcasts.
+    offset, scale : array_like
+        offset in [0, 1], scale not 0; they broadcast.
+
+    Returns
+    -------
+    ndarray, shape (..., k)
+
+    Raises
+    ------
+    InvalidArgument
+        If a tally is not a count up to nobs, offset is outside [0, 1], or scale is 0.
+
+    Examples
+    --------
+    >>> binomial_excess([5, 9, 0], nobs=10, offset=0.5, scale=0.4).round(4)
+    array([0.623 , 0.0107, 1.    ])
+    """
+    from scipy.special import betainc
+
+    t, n = checked_tallies(tally, nobs)
+    m0, slope = np.asarray(offset, dtype=np.float64), np.asarray(scale, dtype=np.float64)
+    if not np.all((m0 >= 0) & (m0 <= 1)):
+        raise InvalidArgument("offset", offset, "must be a probability in [0, 1]")
+    if not np.all(np.isfinite(slope) & (slope != 0)):
+        raise InvalidArgument("scale", scale, "must be finite and not 0 (epsilon > 0)")
+    # both binomial tails, each without cancellation
+    upper = np.where(t == 0, 1.0, betainc(np.maximum(t, 1), n - t + 1, m0))
+    lower = np.where(t == n, 1.0, betainc(np.maximum(n - t, 1), t + 1, 1 - m0))
+    return np.where(slope > 0, upper, lower)
+
+
+def binomial_deficit(
+    tally: npt.ArrayLike, nobs: npt.ArrayLike, offset: npt.ArrayLike, scale: npt.ArrayLike
+) -> Array:
+    """Exact one-sided p-values of p >= 0, small if the estimate is too negative.
+
+    The other tail of `binomial_excess`, with its arguments and errors.
+
+    Examples
+    --------
+    >>> binomial_deficit([5, 9, 0], nobs=10, offset=0.5, scale=0.4).round(4)
+    array([0.623, 0.999, 0.001])
+    """
+    return binomial_excess(tally, nobs, offset, -np.asarray(scale, dtype=np.float64))
+
+
 def count_array(name: str, value: npt.ArrayLike) -> Array:
     """Counts of shape (..., l) as float64, after a check that every survey has some."""
     counts = np.asarray(value, dtype=np.float64)
@@ -328,7 +388,7 @@ class TestResult(Document):
     df: float | tuple[float, ...] | None
     pvalue: float
     method: str
-    note: str = ""
+    note: str = field(default="", metadata={"later": True})
 
     def __post_init__(self) -> None:
         remedy = "must be a number, not NaN"
@@ -372,20 +432,6 @@ class TestResult(Document):
         value, freedom = numbers("statistic", statistic, remedy, ()), numbers("df", df, remedy, ())
         p = float(chi2_pvalue(value, freedom))
         return cls(null, float(value), float(freedom), p, method, note)
-
-    @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> TestResult:
-        """The result that `to_dict` wrote."""
-        remedy = "must be what TestResult.to_dict wrote"
-        names = {item.name for item in fields(cls)}
-        if not isinstance(document, Mapping) or set(document) - {"note"} != names - {"note"}:
-            raise InvalidArgument("document", document, remedy)
-        values = dict(document)
-        if values["statistic"] in ("inf", "-inf"):
-            values["statistic"] = float(values["statistic"])
-        if isinstance(values["df"], list):
-            values["df"] = tuple(values["df"])
-        return cls(**values)
 
 
 # -- Many tests at once: adjusted p-values and rejections -----------------------------------------

@@ -25,6 +25,8 @@ __all__ = [
     "pair_gram",
     "pair_sums",
     "scatter",
+    "sweep",
+    "two_bit_gram",
 ]
 
 
@@ -345,3 +347,70 @@ def bloom_two_sums(
             sums[j] += table[byte[j]]
         for x in range(pair.size):
             pair[x] += table[byte[own[x, 0]] & byte[own[x, 1]]]
+
+
+@compiled
+def two_bit_gram(packed: Any, weights: Any, cells: Any, m: int, both: Any, cross: Any) -> None:
+    """Add the weighted sums of z_x z_y, x <= y, to `both`, and of z_x (bits, 1) to `cross`.
+
+    Of reports of one cohort, whose candidates own two bits, (S, 2), the second m where it is none:
+    z_x is 1 where a report has both bits of candidate x set; `both` has shape (S, S) and `cross`
+    (S, m + 1). Few candidates have: what is added runs along a list of them.
+    """
+    S, width = cells.shape[0], packed.shape[1]
+    bits, shares = np.zeros(8 * width + 1, np.uint8), np.empty(m + 1)
+    owned = np.empty(S, np.int64)
+    for i in range(packed.shape[0]):
+        weight = weights[i]
+        for b in range(width):
+            for j in range(8):
+                bits[8 * b + j] = (packed[i, b] >> j) & 1
+        for j in range(m):
+            shares[j] = weight * bits[j]
+        shares[m] = weight
+        found = 0
+        for x in range(S):
+            owned[found] = x
+            found += bits[cells[x, 0]] & bits[cells[x, 1]]
+        for s in range(found):
+            row, one = both[owned[s]], cross[owned[s]]
+            for t in range(s, found):
+                row[owned[t]] += weight
+            for j in range(m + 1):
+                one[j] += shares[j]
+
+
+# -- Coordinate descent; the plain numpy twin is `ldpstats.estimators.constrained.sweep` -----------
+
+
+@compiled
+def sweep(
+    cells: Any, weights: Any, columns: Any, shared: Any, pull: Any, sums: Any, p: Any
+) -> float:
+    """Minimise over one coordinate after another; see the twin for the arguments."""
+    slope, background, weight = shared
+    S, C, h = cells.shape
+    none = pull.shape[1] - 1
+    largest = 0.0
+    for x in range(S):
+        count, square, penalty = columns[x]
+        if square <= 0.0:
+            continue
+        dense = slope * background * sums[0]
+        own = dense * count
+        for c in range(C):
+            for j in range(h):
+                own += pull[c, cells[x, c, j]]
+        descent = slope * (own - background * (sums[1] + dense * weight)) - penalty
+        step = max(descent / square, -p[x])
+        if step != 0.0:
+            p[x] += step
+            sums[0] += step
+            sums[1] -= slope * count * step
+            for c in range(C):
+                change = slope * step * weights[c]
+                for j in range(h):
+                    pull[c, cells[x, c, j]] -= change
+                pull[c, none] = 0.0
+            largest = max(largest, abs(step) * np.sqrt(square))
+    return largest

@@ -201,15 +201,6 @@ _PART = 512  # strings whose cells and sums stay in the nearest cache
 
 
 @compiled
-def _own(hashes: U64, keys: U64, n_cells: np.uint64, own: Any) -> None:
-    """Fill own[j, x] with the cell of hashes[x] under keys[j]."""
-    for j in range(keys.shape[0]):
-        key, row = keys[j], own[j]
-        for x in range(hashes.shape[0]):
-            row[x] = np.uint32(_cell(_mix(hashes[x] ^ key), n_cells))
-
-
-@compiled
 def _join(own: Any, size: int, n_cells: np.uint64) -> None:
     """Write the number whose digits, in base m, are own[:, x] to own[0, x]."""
     first = own[0]
@@ -244,7 +235,7 @@ def owner_sums(
         size = part.shape[0]
         total[:] = 0.0
         for u in range(U):
-            _own(part, keys[u], n_cells, own)
+            cells(part, keys[u], n_cells, own)
             if joined:
                 _join(own, size, n_cells)
             else:

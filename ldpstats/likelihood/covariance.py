@@ -26,7 +26,6 @@ __all__ = [
     "probabilities",
     "subset_bits",
     "uniformised",
-    "uniformised_fpe16",
 ]
 
 
@@ -298,32 +297,27 @@ def subset_bits(p: npt.ArrayLike, size: int, own: float, left_out: float, n: flo
     return Covariance((m - b - 2.0 * (a - b) * p) / n, core, loads)
 
 
-def uniformised(p: npt.ArrayLike, a: float, b: npt.ArrayLike, n: float) -> Covariance:
+def uniformised(
+    p: npt.ArrayLike, a: float, b: npt.ArrayLike, n: float, fpe16: bool = False
+) -> Covariance:
     """Covariance of the MLE, and of inversion, for the channel Q = a I + 1 b', in O(k).
 
     With m = b + a p it equals (diag(m) - m m')/(n a^2) = J^-1 - p p'/n. For k-RR (KBR16 eq. 4)
-    a = (e^eps - 1)/(e^eps + k - 1) and b = 1/(e^eps + k - 1).
+    a = (e^eps - 1)/(e^eps + k - 1) and b = 1/(e^eps + k - 1). What `fpe16` gives is overstated by
+    p p'/n: J^-1 = [diag(m) - b m' - m b' + b b'] / (n a^2).
     """
-    m, n, scale = _uniformised_law(p, a, b), positive("n", n), 1.0 / a**2
-    return Covariance(m / n * scale, np.array([[-1.0 / n * scale]]), m[:, None])
-
-
-def uniformised_fpe16(p: npt.ArrayLike, a: float, b: npt.ArrayLike, n: float) -> Covariance:
-    """J^-1 = [diag(m) - b m' - m b' + b b'] / (n a^2): what `fpe16` gives, overstated by p p'/n."""
-    m = _uniformised_law(p, a, b)
-    scale = 1.0 / (positive("n", n) * a**2)
-    core = scale * np.array([[1.0, -1.0], [-1.0, 0.0]])
-    return Covariance(m * scale, core, np.column_stack([np.broadcast_to(b, m.shape), m]))
-
-
-def _uniformised_law(p: npt.ArrayLike, a: float, b: npt.ArrayLike) -> Array:
-    """m = b + a p, checked."""
     if a == 0:
         raise NotIdentified(
             "the channel a I + 1 b' with a = 0 gives the same reports for every category; use a "
             "mechanism with epsilon > 0"
         )
-    return probabilities("b + a p", np.asarray(b) + a * finite_array("p", p, 1))
+    m = probabilities("b + a p", np.asarray(b) + a * finite_array("p", p, 1))
+    n, scale = positive("n", n), 1.0 / a**2
+    if not fpe16:
+        return Covariance(m / n * scale, np.array([[-1.0 / n * scale]]), m[:, None])
+    scale = 1.0 / (n * a**2)
+    core = scale * np.array([[1.0, -1.0], [-1.0, 0.0]])
+    return Covariance(m * scale, core, np.column_stack([np.broadcast_to(b, m.shape), m]))
 
 
 _TILE = 512  # rows at a time, so that what comes between stays small beside a large matrix

@@ -29,7 +29,6 @@ Words:
 - open: answers may not be among the candidates. `incomplete`: it is known that some are not.
 - collisions: the sum of the squared frequencies of answers that are not listed.
 - open_ended: the equations with that second component of variance in their weights.
-- blind: said of the test of misfit where cohorts are too uneven to show collisions that matter.
 - noise: the randomness of privacy, given which answer owns which cell; `spread` is its covariance
   in the right-hand side A' D t of the normal equations.
 - moved: frequencies less what no candidate explains, t - offset.
@@ -38,22 +37,20 @@ Words:
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ldpstats.errors import NotAvailable, NotIdentified
 from ldpstats.likelihood.covariance import Covariance
-from ldpstats.likelihood.moments import LARGEST_LIST, CellBounds, Check, Misfit, Moments, OwnCounts
+from ldpstats.likelihood.moments import LARGEST_LIST, Check, Misfit, Moments, OwnCounts
 from ldpstats.likelihood.tallies import (
     OwnTally,
     Pair,
-    Tallies,
     Uncertain,
     Unexplained,
     bit_reach,
@@ -65,12 +62,9 @@ from ldpstats.likelihood.tallies import (
 
 __all__ = [
     "LARGEST_DENSE",
-    "BitNoise",
     "CohortMoments",
     "CohortSource",
     "HashDesign",
-    "LabelNoise",
-    "Noise",
     "least_squares",
     "undetermined",
 ]
@@ -115,14 +109,15 @@ class HashDesign:
     @property
     def n_cohorts(self) -> int:
         """Number of cohorts C."""
-        return int(self.cells.shape[0])
+        return len(self.cells)
 
     def owned(self, p: Array) -> Array:
         """H p, shape (C, m): the sum of p over the owners of each cell."""
         C, S, h = self.cells.shape
         values = np.repeat(np.asarray(p, dtype=np.float64).reshape(S), h)
         if self.cells.size < _LARGE:
-            places, size = self._places(slice(C)).ravel(), C * (self.n_cells + 1)
+            first, size = np.arange(C) * (self.n_cells + 1), C * (self.n_cells + 1)
+            places = (self.cells + first[:, None, None]).ravel()
             sums = np.bincount(places, np.tile(values, C), size).reshape(C, -1)
             # bincount of nothing is of integers
             return np.ascontiguousarray(sums[:, :-1], dtype=np.float64)
@@ -139,8 +134,9 @@ class HashDesign:
             return np.asarray(self._by_cohort(v).sum(axis=0))
         from ldpstats.kernels.cells import gather
 
-        out = np.zeros(S * h)
-        gather(self.cells.reshape(C, -1), self._padded(v), out)
+        out, padded = np.zeros(S * h), np.zeros((C, self.n_cells + 1))
+        padded[:, :-1] = np.reshape(v, (C, self.n_cells))
+        gather(self.cells.reshape(C, -1), padded, out)
         return np.asarray(out.reshape(S, h).sum(axis=1))
 
     def times(self, p: Array) -> Array:
@@ -157,8 +153,21 @@ class HashDesign:
 
     def by_cohort(self, v: Array) -> Array:
         """The terms of A' v that each cohort adds, shape (C, S)."""
-        total = np.reshape(v, (self.n_cohorts, self.n_cells)).sum(axis=1)
+        total = np.reshape(v, (-1, self.n_cells)).sum(axis=1)
         return np.asarray(self.slope * (self._by_cohort(v) - self.background * total[:, None]))
+
+    def _by_cohort(self, v: Array) -> Array:
+        """The terms of H' v that each cohort adds, shape (C, S)."""
+        C, S, h = self.cells.shape
+        padded = np.zeros((C, self.n_cells + 1))
+        padded[:, :-1] = np.reshape(v, (C, self.n_cells))
+        out, first = np.empty((C, S)), np.arange(C)[:, None, None] * (self.n_cells + 1)
+        step = max(1, _LOOKED_UP // max(S * h, 1))
+        for start in range(0, C, step):
+            part = slice(start, start + step)
+            own = padded.take(self.cells[part] + first[part])
+            out[part] = own[:, :, 0] if h == 1 else own @ np.ones(h)  # faster than a sum
+        return out
 
     def normal(self, w: Array, p: Array) -> Array:
         """A' diag(w) A p, shape (S,), for w of shape (C m,)."""
@@ -181,10 +190,7 @@ class HashDesign:
 
     def gram(self, w: Array) -> Array:
         """A' diag(w) A, shape (S, S), for w of shape (C m,)."""
-        return self._centred(self.shared(w), self.owners(w), float(np.sum(w)))
-
-    def shared(self, w: Array) -> Array:
-        """H' diag(w) H, shape (S, S): the sum of w over the cells that two candidates share."""
+        # from H' diag(w) H, the sum of w over the cells that two candidates share
         C, S, h = self.cells.shape
         weights = np.asarray(w, dtype=np.float64).reshape(C, self.n_cells)
         by_blas = C * self.n_cells * S * S
@@ -198,12 +204,12 @@ class HashDesign:
             out, step = np.zeros((S, S)), S if pairs < _FEW * self.cells.size else _ROWS
             pair_sums(self.cells, weights, step, first, first.copy(), members, out)
             np.fill_diagonal(out, self.owners(weights))
-            return mirror(out)
-        out, step = np.zeros((S, S)), max(1, _BLOCK // max(self.n_cells * S, 1))
-        for start in range(0, C, step):
-            H = self.incidence(start, step)
-            out += (H * weights[start : start + step].reshape(-1, 1)).T @ H
-        return mirror(out)
+        else:
+            out, step = np.zeros((S, S)), max(1, _BLOCK // max(self.n_cells * S, 1))
+            for start in range(0, C, step):
+                H = self.incidence(start, step)
+                out += (H * weights[start : start + step].reshape(-1, 1)).T @ H
+        return self._centred(mirror(out), self.owners(weights), float(np.sum(weights)))
 
     def incidence(self, c: int, count: int = 1) -> Array:
         """The rows of H, (count m, S), of cohort c, or of `count` cohorts from there on."""
@@ -219,6 +225,8 @@ class HashDesign:
         B_c, (m, m), sums p over the owners of two different cells of cohort c; zero diagonal.
         """
         C, S, h = self.cells.shape
+        if h == 1:  # no two cells have an owner in common
+            return self.gram(diagonal)
         if C * self.n_cells * S * S <= max(_DENSE, _ADDED * C * h * S * S):
             total = np.zeros((S, S))
             for c in np.flatnonzero(scale).tolist():
@@ -243,8 +251,10 @@ class HashDesign:
 
     def pair_forms(self, p: Array, rows: Array) -> Array:
         """Sums of B_jk v_j v_k over cells, for q rows v (C, m); last, of B_jk^2: (q + 1, C)."""
-        q, C = len(rows), self.n_cohorts
+        q, (C, _, h) = len(rows), self.cells.shape
         out = np.zeros((q + 1, C))
+        if h == 1:
+            return out
         if self.cells.size < _LARGE:
             for c in range(C):
                 B, v = self._pairs_of(p, c), rows[:, c]
@@ -267,33 +277,11 @@ class HashDesign:
 
     def matrix(self) -> Array:
         """A as a dense array, shape (C m, S)."""
-        return np.concatenate([self.block(c) for c in range(self.n_cohorts)])
+        return np.concatenate([self.block(c) for c in range(len(self.cells))])
 
     def take(self, index: Array) -> HashDesign:
         """The design of some candidates, given by their positions or a boolean mask."""
         return replace(self, cells=np.ascontiguousarray(self.cells[:, index]))
-
-    def _places(self, part: slice) -> Array:
-        """Places of the owned cells of some cohorts among C rows of m cells and one for none."""
-        first = np.arange(self.n_cohorts)[part] * (self.n_cells + 1)
-        return np.asarray(self.cells[part] + first[:, None, None])
-
-    def _padded(self, v: Array) -> Array:
-        """v, shape (C m,), with a zero after each cohort, for what is no cell: (C, m + 1)."""
-        out = np.zeros((self.n_cohorts, self.n_cells + 1))
-        out[:, :-1] = np.reshape(v, (self.n_cohorts, self.n_cells))
-        return out
-
-    def _by_cohort(self, v: Array) -> Array:
-        """The terms of H' v that each cohort adds, shape (C, S)."""
-        C, S, h = self.cells.shape
-        padded, out = self._padded(v), np.empty((C, S))
-        step = max(1, _LOOKED_UP // max(S * h, 1))
-        for start in range(0, C, step):
-            part = slice(start, start + step)
-            own = padded.take(self._places(part))
-            out[part] = own[:, :, 0] if h == 1 else own @ np.ones(h)  # faster than a sum
-        return out
 
 
 def mirror(lower: Array) -> Array:
@@ -368,7 +356,7 @@ def undetermined(design: HashDesign, weights: Array) -> Array:
 
     A fixed g is recovered from A g by `least_squares`; an entry that differs has a null direction.
     """
-    golden = np.arange(design.shape[1]) * (np.sqrt(5.0) - 1.0) / 2.0 % 1.0
+    golden = np.arange(design.cells.shape[1]) * (np.sqrt(5.0) - 1.0) / 2.0 % 1.0
     probe = golden * (1.0 + golden) - 5.0 / 6.0  # no two alike, no differences alike, mean zero
     p, _, _ = least_squares(design, weights, design.times(probe))
     return np.flatnonzero(np.abs(p - probe) > _APART)
@@ -408,7 +396,7 @@ _SETTLED = 0.05  # relative change of weights that is too small to matter
 _INFLUENCES = 1e10  # multiplications up to which the influence of every cell is computed
 _BLIND = 0.25  # growth of variances that must not go unnoticed
 _GUARD = 0.12  # share of the variance that residuals show, where that is the larger one
-_KEPT = ("inverse", "_estimate", "_plug_in_noise", "_collision_spread", "_noise_squares", "_misfit")
+_KEPT = ("inverse", "_fitted", "_plug_in_noise", "_collision_spread", "_noise_squares")
 _DOUBT = 0.01  # p-value below which candidates do not fit, and the equations allow for others
 _MOST = 1e10  # multiplications for what one report can do in each cohort: a few seconds
 _FEWEST_COHORTS = 8  # from which tests over incomplete lists keep their level
@@ -424,9 +412,11 @@ class CohortMoments(Moments):
     incomplete: bool = False  # the covariance allows for answers not listed, see `open_ended`
     kind: str = "cohorts"
 
+    checks = (Check.CELLS,)
+
     @property
     def k(self) -> int:
-        return self.sources[0].design.shape[1]
+        return int(self.sources[0].design.cells.shape[1])
 
     @property
     def nobs(self) -> int:  # type: ignore[override]
@@ -437,9 +427,8 @@ class CohortMoments(Moments):
         """Of one cohort's labels, or bits; hashes that nearly agree are left to `inverse`."""
         each = []
         for source in self.sources:
-            slope, cells = abs(source.design.slope), source.design.n_cells
-            low = source.offset - source.design.slope * source.design.background
-            each.append((slope + cells * low) / slope)
+            slope = abs(source.design.slope)
+            each.append((slope + source.design.n_cells * source.absent) / slope)
         return float(min(each))
 
     def single(self, what: str) -> CohortSource:
@@ -454,7 +443,8 @@ class CohortMoments(Moments):
 
     def take(self, index: Array) -> CohortMoments:
         """The problem if only some candidates exist."""
-        return replace(self, sources=tuple(source.take(index) for source in self.sources))
+        sources = tuple(replace(s, design=s.design.take(index)) for s in self.sources)
+        return replace(self, sources=sources)
 
     @property
     def has_errors(self) -> bool:  # type: ignore[override]
@@ -479,17 +469,15 @@ class CohortMoments(Moments):
         weights = [problem.sources[0].cohort_weights for problem in (self, other)]
         total = np.sum(weights, axis=0)
         both = np.divide(weights[0] * weights[1], total, out=np.zeros_like(total), where=total > 0)
-        first, second = (problem.weighted((both,)) for problem in (self, other))
+        first, second = (
+            replace(problem, sources=(replace(problem.sources[0], cohort_weights=both),))
+            for problem in (self, other)
+        )
         try:
             first.require_identified()
         except NotIdentified:
             return None
         return first, second
-
-    def weighted(self, weights: Sequence[Array]) -> CohortMoments:
-        """With these weights of the cohorts of each source, (C,)."""
-        pairs = zip(self.sources, weights, strict=True)
-        return replace(self, sources=tuple(replace(s, given=w) for s, w in pairs))
 
     @cached_property
     def inverse(self) -> Array:
@@ -519,77 +507,75 @@ class CohortMoments(Moments):
             raise NotIdentified(self.describe())
 
     @cached_property
-    def _estimate(self) -> tuple[Array, str]:
-        self.require_identified()
-        how = "least squares of the hashed candidates"
+    def _fitted(self) -> tuple[Array, str, Array]:
+        """The estimate, how it was computed, and its projection."""
+        p, how = None, "conjugate gradients"
+        if self.k > _SMALL:
+            self.require_identified()
         if self.k > _SMALL and len(self.sources) == 1:
             source = self.sources[0]
             p, steps, left = least_squares(source.design, source.weights, source.moved)
-            if left <= TOLERANCE:
-                return p, f"{how}, by {steps} conjugate gradients"
-        right = [s.design.adjoint(s.weights * s.moved) for s in self.sources]
-        return self.inverse @ np.sum(right, axis=0), f"{how}, by Cholesky"
+            how = f"{steps} {how}"
+            if left > TOLERANCE:
+                p = None
+        if p is None:
+            right = [s.design.adjoint(s.weights * s.moved) for s in self.sources]
+            p, how = self.inverse @ np.sum(right, axis=0), "Cholesky"
+        project = project_subsimplex if self.is_open or not p.size else project_simplex
+        return p, f"least squares of the hashed candidates, by {how}", project(p)
 
     def estimate(self) -> tuple[Array, str]:
-        return self._estimate
+        return self._fitted[:2]
 
     def plug_in(self) -> Array:
-        p = self.estimate()[0]
-        return project_subsimplex(p) if self.is_open or not p.size else project_simplex(p)
+        return self._fitted[2]
 
     def spread(self, p: Array | None = None) -> Array:
         """Covariance of the right-hand side ``A' D t`` at p, by default `plug_in`: (S, S)."""
-        noise = self._plug_in_noise if p is None else self._noise(p)
+        if p is None:
+            noise = self._plug_in_noise
+        else:
+            noise = np.asarray(sum(source.spread(p) for source in self.sources))
         if not self.collisions:
             return noise
         return np.asarray(noise + self.collisions * self._collision_spread)
-
-    def _noise(self, p: Array) -> Array:
-        return np.asarray(sum(source.noise.spread(source, p) for source in self.sources))
 
     def covariance(self, p: Array | None = None) -> Covariance:
         return Covariance(np.zeros(self.k), self.spread(p), self.inverse)
 
     @cached_property
     def _plug_in_noise(self) -> Array:
-        return self._noise(self.plug_in())
+        return np.asarray(sum(source.spread(self.plug_in()) for source in self.sources))
 
     @cached_property
     def _collision_spread(self) -> Array:
         """What `spread` has of collisions if `collisions` are one."""
         return np.asarray(sum(source.collision_spread() for source in self.sources))
 
-    @property
-    def _residuals(self) -> list[Array]:
-        p = self.estimate()[0]
-        return [source.moved - source.design.times(p) for source in self.sources]
-
     @cached_property
-    def _noise_squares(self) -> tuple[float, float, float, float]:
+    def _noise_squares(self) -> tuple[float, float, float, float, float]:
         """Weighted residual sum of squares; by noise its mean and variance before fitting, at the
-        plug-in, and its mean after.
+        plug-in, and its mean after; and by collisions of one its mean before.
         """
-        pairs, p = zip(self.sources, self._residuals, strict=True), self.plug_in()
-        statistic = sum(float(source.weights @ residual**2) for source, residual in pairs)
-        full, variance = np.sum([s.noise.misfit(s, p) for s in self.sources], axis=0).tolist()
+        (p, _, plug_in), parts = self._fitted, []
+        for source in self.sources:
+            square = source.weights @ (source.moved - source.design.times(p)) ** 2
+            colliding = source.collision_variance * source.weights.sum()
+            parts.append((square, *source.misfit(plug_in), colliding))
+        statistic, full, variance, colliding = np.sum(parts, axis=0).tolist()
         # least squares takes up the part of the noise that the candidates can follow
         taken = float(np.vdot(self.inverse, self._plug_in_noise))
-        return statistic, full, variance, full - taken
+        return statistic, full, variance, full - taken, colliding
 
     def misfit(self) -> Misfit | None:
         """Goodness of fit of the candidates; None where they can explain any frequencies seen."""
-        return self._misfit
-
-    @cached_property
-    def _misfit(self) -> Misfit | None:
         if not self.has_errors or not (self.k or self.is_open):
             return None
-        statistic, full, variance, mean = self._noise_squares
+        statistic, full, variance, mean, colliding = self._noise_squares
         variance = variance * mean / full if full > 0.0 else 0.0
         if mean < _SATURATED * full or variance <= 1e-12 * mean**2:  # or too few reports to tell
             return None
         # weighted squares that one unlisted answer brings to the cells that it owns, and leaves
-        colliding = sum(s.collision_variance * float(s.weights.sum()) for s in self.sources)
         per_answer = colliding * mean / full
         return Misfit(statistic, mean, variance, per_answer, len(self.sources))
 
@@ -631,31 +617,31 @@ class CohortMoments(Moments):
                 "the cohorts and candidates are too many for what one report can do in each: give "
                 "fewer candidates"
             )
-        return inverse * (source.precision * source.design.n_cohorts)
+        return inverse * (source.precision * len(source.reports))
 
     # -- what can be tested ------------------------------------------------------------------
 
-    @property
-    def checks(self) -> tuple[Check, ...]:  # type: ignore[override]
-        return (Check.CELLS,)
-
-    def cell_bounds(self) -> tuple[CellBounds, ...]:
-        return tuple(source.bounds() for source in self.sources) if self.is_open else ()
+    def cell_bounds(self) -> list[tuple[Array, Array, float, float, int | None]]:
+        bounds: list[tuple[Array, Array, float, float, int | None]] = []
+        for s in self.sources if self.is_open else ():
+            most = None if s.is_labels else min(s.design.cells.shape[2], s.design.n_cells)
+            bounds.append((s.ones, s.reports, s.absent, s.absent + s.design.slope, most))
+        return bounds
 
     def information(self, p: Array) -> Array | None:
         """Of labels at p, if nobody holds anything but the candidates; None for bits."""
-        if not all(source.noise.is_labels for source in self.sources):
+        if not all(source.is_labels for source in self.sources):
             return None
         return np.asarray(sum(source.information(p) for source in self.sources))
 
     def pinned(self, p: Array) -> npt.NDArray[np.bool_]:
-        labels = [source.pinned(p) for source in self.sources if source.noise.is_labels]
+        labels = [source.pinned(p) for source in self.sources if source.is_labels]
         return np.any(labels, axis=0) if labels else super().pinned(p)
 
     def influences(self, p: Array) -> list[tuple[int, Array, Array]] | None:
         """Of labels: each cohort is a source by itself; None where others than candidates count."""
         size = self.k * sum(source.ones.size for source in self.sources)
-        if self.is_open or size > LARGEST_LIST or not all(s.noise.is_labels for s in self.sources):
+        if self.is_open or size > LARGEST_LIST or not all(s.is_labels for s in self.sources):
             return None
         influences = []
         for source in self.sources:
@@ -681,11 +667,11 @@ class CohortMoments(Moments):
         (source,) = self.sources
         C, m = source.ones.shape
         cells = np.sort(source.design.cells.reshape(C, -1), axis=1)
-        if not source.noise.is_labels or source.given is not None or m != self.k:
+        if not source.is_labels or m != self.k:
             return None
         if not np.array_equal(cells, np.broadcast_to(np.arange(m), (C, m))):
             return None
-        slope, low = source.design.slope, source.bounds().absent
+        slope, low = source.design.slope, source.absent
         v = source.precision * slope**2 * self.nobs
         return OwnCounts(self.nobs, *(np.full(m, value) for value in (low, slope, v)))
 
@@ -714,8 +700,14 @@ class CohortMoments(Moments):
         if incomplete or misfit.pvalue < _DOUBT:
             return self.open_ended()
         rest = self.unexplained(Uncertain(self.estimate()[0], self.covariance()))
-        missing = rest is not None and rest.is_positive(_DOUBT)
-        return self.open_ended() if missing or self._is_blind(misfit) else self
+        if rest is not None and rest.is_positive(_DOUBT):
+            return self.open_ended()
+        # the misfit weighs all cells alike, but a cohort counts in the estimates by the square of
+        # its weight: does it miss collisions that matter to them?
+        w = np.concatenate([source.weights for source in self.sources])
+        uneven = np.count_nonzero(w) * float((w**2).sum()) / float(w.sum()) ** 2
+        is_blind = 2.0 * np.sqrt(misfit.variance) / misfit.mean * uneven > _BLIND
+        return self.open_ended() if is_blind else self
 
     def unexplained(self, linear: Uncertain) -> Unexplained | None:
         if not self.is_open:
@@ -723,7 +715,7 @@ class CohortMoments(Moments):
         p = linear.estimate[linear.places]
         if linear.covariance is None or not p.size:
             return Unexplained(1.0 - float(p.sum()), np.nan)
-        variance = linear.covariance.merged(np.zeros(p.size, dtype=np.int64)).variances()[0]
+        variance = max(float(linear.covariance.times(np.ones(p.size)).sum()), 0.0)
         return Unexplained(1.0 - float(p.sum()), float(np.sqrt(variance)))
 
     def caution(self, others: bool) -> str:
@@ -767,20 +759,14 @@ class CohortMoments(Moments):
         """
         if not self.incomplete or not self.k:
             return 0.0
-        statistic, full, _, mean = self._noise_squares
-        share = [source.collision_variance * source.weights.sum() for source in self.sources]
-        rate = sum(share) - float(np.vdot(self.inverse, self._collision_spread))
-        if rate <= _SATURATED * sum(share) or mean < _SATURATED * full:
+        statistic, full, _, mean, colliding = self._noise_squares
+        rate = colliding - float(np.vdot(self.inverse, self._collision_spread))
+        if rate <= _SATURATED * colliding or mean < _SATURATED * full:
             return 0.0
         return max(0.0, float((statistic - mean) / rate))
 
-    @property
-    def dispersion(self) -> float:  # type: ignore[override]
-        """How much larger variances are, on average, than those of the reports alone."""
-        return self.dispersion_by(self.collisions)
-
-    def dispersion_by(self, collisions: float) -> float:
-        """`dispersion` with the weights of these equations, for collisions that are known."""
+    def dispersion(self, collisions: float | None = None) -> float:
+        collisions = self.collisions if collisions is None else collisions
         if not collisions:
             return 1.0
         noise = float(np.vdot(self.inverse, self._plug_in_noise))
@@ -798,19 +784,12 @@ class CohortMoments(Moments):
             int(np.count_nonzero(source.reports)) * source.design.n_cells for source in self.sources
         )
 
-    def _is_blind(self, misfit: Misfit) -> bool:
-        """Whether `misfit` may miss collisions that matter to the estimates.
-
-        It weighs all cells alike, but a cohort counts in the estimates by the square of its weight.
-        """
-        w = np.concatenate([source.weights for source in self.sources])
-        uneven = np.count_nonzero(w) * float((w**2).sum()) / float(w.sum()) ** 2
-        return bool(2.0 * np.sqrt(misfit.variance) / misfit.mean * uneven > _BLIND)
-
     @cached_property
     def _collision_moments(self) -> tuple[Array, Array, float]:
         """`collision_cumulants`, or rough ones where cells and candidates are many."""
-        moments = self.sources, self._residuals, self.plug_in(), self.collisions
+        p, _, plug_in = self._fitted
+        residuals = [source.moved - source.design.times(p) for source in self.sources]
+        moments = self.sources, residuals, plug_in, self.collisions
         if self._has_influences:
             return collision_cumulants(*moments, self.inverse)
         return rough_collision_cumulants(*moments)
@@ -841,21 +820,24 @@ class CohortMoments(Moments):
             fourth += max(each, 0.0) * float(((weight * leverage) ** 2).sum())
         return plain + third**2 / self.collisions * fourth / scale**2
 
-    def tally(self, linear: Uncertain, p: Array | None = None) -> Tallies | None:
-        if linear.covariance is None or not self.k:
-            return None
-        return self.own_tally(linear.covariance.variances())
-
-    def own_tally(self, variances: Array) -> OwnTally:
-        """Tallies of own cells, whose noise is part of the given variances, (S,), of the estimate.
+    def tally(self, linear: Uncertain, p: Array | None = None) -> OwnTally | None:
+        """Tallies of own cells, whose noise is part of the variances of the estimate.
 
         Of a list that is not complete the residuals show how skewed the noise of answers is that
         are not among the candidates, and whether a candidate owes its estimate to few cells.
         """
-        p = self.plug_in()
-        parts = [source.own_cells(p) for source in self.sources]
-        slopes = np.array([source.design.slope for source in self.sources])[:, None]
-        pulls, reports, share = (np.array(part) for part in zip(*parts, strict=True))
+        if linear.covariance is None or not self.k:
+            return None
+        variances, p, parts = linear.covariance.variances(), self.plug_in(), []
+        for source in self.sources:
+            # Of the own cells of each candidate their weight, the reports that would be as noisy
+            # if all had one weight, and the share of these if it is absent.
+            owners, weights, slope = source.design.owners, source.weights, source.design.slope
+            total = owners(weights)
+            n = total**2 / owners(np.repeat(source.noise_weights, source.design.n_cells))
+            seen = owners(weights * source.cell_means(p).reshape(-1)) / total - slope * p
+            parts.append((total, n, np.clip(seen, 0.5 / n, 1.0 - 0.5 / n), np.full(p.size, slope)))
+        pulls, reports, share, slopes = np.swapaxes(parts, 0, 1)
         # one tally with the variance, and its growth, that those of all sources have together
         weights = slopes**2 * pulls
         weights /= weights.sum(axis=0)
@@ -880,55 +862,26 @@ class CohortMoments(Moments):
 _NEVER = 1e-14  # probability of a label that rounding cannot tell from zero
 
 
-class Noise(ABC):
-    """The law of one cohort's frequencies, given what share of its cell each answer owns.
-
-    `shared` is the probability that an answer that is not a candidate owns two given cells.
-    """
-
-    shared: float
-    is_labels: ClassVar[bool] = False  # whether a report sets exactly one cell
-
-    @abstractmethod
-    def cells(self, source: CohortSource, means: Array) -> tuple[Array, Array]:
-        """The d and l, (C, m), of the covariance diag(d) - l l' of one report's cells."""
-
-    @abstractmethod
-    def gradient_variances(self, source: CohortSource) -> Array:
-        """Variance, shape (S,), of each entry of ``A' D t``, from the cells as observed."""
-
-    def spread(self, source: CohortSource, p: Array) -> Array:
-        """``A' D V D A`` of shape (S, S): the covariance of the right-hand side ``A' D t``."""
-        diagonal, loading = self.cells(source, source.cell_means(p))
-        scale = source.noise_weights
-        total = source.design.gram((scale[:, None] * diagonal).reshape(-1))
-        mean = source.design.by_cohort(loading.reshape(-1)) * np.sqrt(scale)[:, None]
-        total -= mean.T @ mean
-        return total
-
-    def misfit(self, source: CohortSource, p: Array) -> tuple[float, float]:
-        """Mean and variance of ``(t - E t)' D (t - E t)`` when the frequencies are p."""
-        means = source.cell_means(p)
-        diagonal, loading = self.cells(source, means)
-        square, tilt = loading**2, 1.0 - 2.0 * means
-        variances = diagonal - square
-        # Z = |N - n m|^2 is a sum over pairs of reports: its first two moments are exact
-        single = (diagonal * tilt**2).sum(axis=1) - (loading * tilt).sum(axis=1) ** 2
-        pairs = _pairs(square) + (variances**2).sum(axis=1)
-        return _moments(source, variances, single, pairs)
-
-
 @dataclass(frozen=True, eq=False)
 class CohortSource:
-    """The equations of one mechanism's reports."""
+    """The equations of one mechanism's reports.
+
+    A report sets one label of its cohort, so that counts of labels are multinomial: one report's
+    cells have the covariance ``diag(m) - m m'``, with m their means. Or it sets bits, which are
+    independent given the answer: with o the share of the answers that own each bit, and B that of
+    the answers that own two, ``diag(m (1 - m))`` and off the diagonal ``slope^2 (B - o o')``.
+    """
 
     design: HashDesign  # A, with C cohorts of m cells and S candidates
     offset: float  # mean of a cell that no candidate explains
     ones: Array  # (C, m), how often each label was reported, or each bit set
     reports: Array  # (C,) of each cohort
     precision: float  # weight of an equation per report: over the variance of a cell at uniform p
-    noise: Noise
-    given: Array | None = None  # (C,) weights of cohorts; None for `precision` times `reports`
+    is_labels: bool  # whether a report sets exactly one cell
+    shared: float  # P(an answer that is not a candidate owns two given cells)
+    cohort_weights: (
+        Array  # (C,), of the equations of a cohort: `precision` times `reports`, or given
+    )
 
     @cached_property
     def moved(self) -> Array:
@@ -936,13 +889,6 @@ class CohortSource:
         n = self.reports[:, None]
         t = np.divide(self.ones, n, out=np.full(self.ones.shape, self.offset), where=n > 0)
         return np.asarray((t - self.offset).reshape(-1))
-
-    @property
-    def cohort_weights(self) -> Array:
-        """Weight of the equations of each cohort, shape (C,)."""
-        if self.given is not None:
-            return self.given
-        return self.precision * self.reports.astype(np.float64)
 
     @property
     def noise_weights(self) -> Array:
@@ -955,7 +901,7 @@ class CohortSource:
         """With weights one over the variance of a cell: of its noise and of `collisions`."""
         weights = self.precision * self.reports.astype(np.float64)
         shared = collisions * self.collision_variance
-        return replace(self, given=weights / (1.0 + shared * weights))
+        return replace(self, cohort_weights=weights / (1.0 + shared * weights))
 
     @property
     def collision_variance(self) -> float:
@@ -970,7 +916,7 @@ class CohortSource:
 
     def collision_spread(self) -> Array:
         """``A' D X D A``, shape (S, S), with X the covariance of cells by collisions of one."""
-        design, r, shared = self.design, self.design.background, self.noise.shared
+        design, r, shared = self.design, self.design.background, self.shared
         total = design.gram(np.repeat(self.cohort_weights**2, design.n_cells))
         total *= r - shared
         sums = design.by_cohort(self.weights)
@@ -989,23 +935,62 @@ class CohortSource:
         owned = design.owned(p) - design.background * p.sum()
         return np.asarray(self.offset + design.slope * owned)
 
-    def cell_noise(self) -> tuple[Array, float]:
-        """Variance of the weighted cells that each candidate owns, (S,), and of all cells."""
-        mean = self.moved.reshape(self.ones.shape) + self.offset
-        noise = (self.noise_weights[:, None] * mean * (1.0 - mean)).reshape(-1)
-        return self.design.owners(noise), float(noise.sum())
+    def cell_law(self, p: Array) -> tuple[Array, Array, Array, float]:
+        """Means m, d and l, (C, m), and rest of ``diag(d) - l l' + slope^2 (B + rest)``.
 
-    def own_cells(self, p: Array) -> tuple[Array, Array, Array]:
-        """Weight of the own cells of each candidate, their reports, and the share of these.
-
-        All of shape (S,). The reports are as many as would be as noisy if all had one weight, the
-        share is what absent candidates would have.
+        That is the covariance of one report's cells; of labels without the last part.
         """
-        owners, weights = self.design.owners, self.weights
-        total = owners(weights)
-        reports = total**2 / owners(np.repeat(self.noise_weights, self.design.n_cells))
-        share = owners(weights * self.cell_means(p).reshape(-1)) / total - self.design.slope * p
-        return total, reports, np.clip(share, 0.5 / reports, 1.0 - 0.5 / reports)
+        design, means = self.design, self.cell_means(p)
+        if self.is_labels:
+            return means, means, means, 0.0
+        rest = max(1.0 - float(p.sum()), 0.0) * self.shared
+        loading = means - self.absent
+        diagonal = means * (1.0 - means) + loading**2 - design.slope**2 * rest
+        return means, diagonal, loading, rest
+
+    def spread(self, p: Array) -> Array:
+        """``A' D V D A`` of shape (S, S): the covariance of the right-hand side ``A' D t``."""
+        design, scale = self.design, self.noise_weights
+        _, diagonal, loading, rest = self.cell_law(p)
+        gain = design.slope**2 * scale
+        total = design.gram_of_pairs(scale[:, None] * diagonal, gain, p)
+        mean = design.by_cohort(loading) * np.sqrt(scale)[:, None]
+        total -= mean.T @ mean
+        if rest > 0.0:
+            every = design.by_cohort(np.ones(loading.size)) * np.sqrt(rest * gain)[:, None]
+            total += every.T @ every
+        return total
+
+    def misfit(self, p: Array) -> tuple[float, float]:
+        """Mean and variance of ``(t - E t)' D (t - E t)`` when the frequencies are p."""
+        # Z = |N - n m|^2 is a sum over pairs of the n reports of a cohort. With V the covariance of
+        # one report's cells and u = 1 - 2 m, |t - E t|^2 has the mean tr V / n and the variance
+        # (u'V u + 2 (n - 1) |V|^2) / n^3. All sums over pairs without B are products.
+        means, _, loading, rest = self.cell_law(p)
+        tilt, every, gain = 1.0 - 2.0 * means, np.ones_like(means), self.design.slope**2
+        variances, own = means * (1.0 - means), loading / self.design.slope
+        all_pairs, owned, tilted, squares = self.design.pair_forms(p, np.array([every, own, tilt]))
+        single = (variances * tilt**2).sum(axis=1) - _pairs(tilt * loading)
+        single += gain * (tilted + rest * _pairs(tilt))
+        squares += 2.0 * (rest * all_pairs - owned) + rest**2 * _pairs(every)
+        squares -= 2.0 * rest * _pairs(own)
+        square = (variances**2).sum(axis=1) + _pairs(loading**2) + gain**2 * squares
+        n = self.reports.astype(np.float64)
+        variance = n * single + 2.0 * n * (n - 1.0) * square
+        ratio = np.divide(self.cohort_weights, n, out=np.zeros_like(n), where=n > 0)
+        per_report = np.divide(ratio, n, out=np.zeros_like(n), where=n > 0)
+        return float(ratio @ variances.sum(axis=1)), float(per_report**2 @ variance)
+
+    def gradient_variances(self) -> Array:
+        """Variance, shape (S,), of each entry of ``A' D t``, from the cells as observed."""
+        # the centring is the same whichever label is reported; bits are, to first order,
+        # independent, and each that is not owned enters by the background
+        mean, r = self.moved.reshape(self.ones.shape) + self.offset, self.design.background
+        noise = (self.noise_weights[:, None] * mean * (1.0 - mean)).reshape(-1)
+        own = self.design.owners(noise)
+        if not self.is_labels:
+            own = (1.0 - 2.0 * r) * own + r**2 * float(noise.sum())
+        return np.asarray(self.design.slope**2 * own)
 
     def noise_third(self, p: Array) -> Array:
         """Third cumulants of cells by the noise of reports, shape (C, m); zero without reports."""
@@ -1013,19 +998,15 @@ class CohortSource:
         third = means * (1.0 - means) * (1.0 - 2.0 * means)
         return np.divide(third, n**2, out=np.zeros_like(third), where=n > 0)
 
-    def bounds(self) -> CellBounds:
-        """What shares of the reports any answers whatever could set of the cells."""
-        design = self.design
-        low = self.offset - design.slope * design.background
-        most = None if self.noise.is_labels else min(design.cells.shape[2], design.n_cells)
-        return CellBounds(self.ones, self.reports, low, low + design.slope, most)
+    @property
+    def absent(self) -> float:
+        """Probability of a cell that the answer does not own."""
+        return self.offset - self.design.slope * self.design.background
 
     def information(self, p: Array) -> Array:
         """Expected Fisher information of labels about p, shape (S, S): n Q diag(1/m) Q'."""
-        design = self.design
-        low = self.offset - design.slope * design.background  # P(a label that is not owned)
         law = self._labels_law(p)
-        Q = replace(design, background=-low / design.slope)
+        Q = replace(self.design, background=-self.absent / self.design.slope)
         n = np.broadcast_to(self.reports[:, None], law.shape)
         return Q.gram(np.divide(n, law, out=np.zeros(law.shape), where=law > _NEVER).reshape(-1))
 
@@ -1036,109 +1017,14 @@ class CohortSource:
 
     def _labels_law(self, p: Array) -> Array:
         """Law of the labels, shape (C, m), if nobody holds anything but the candidates."""
-        low = self.offset - self.design.slope * self.design.background
-        return np.asarray(low * p.sum() + self.design.slope * self.design.owned(p))
+        return np.asarray(self.absent * p.sum() + self.design.slope * self.design.owned(p))
 
     def reach(self, c: int, rows: Array) -> tuple[Array, Array]:
         """Least and largest of `rows`, (q, S), times A_c' (t - offset) for one report, (q,)."""
         weights = rows @ self.design.block(c).T
-        low, high = (label_reach if self.noise.is_labels else bit_reach)(weights)
+        low, high = (label_reach if self.is_labels else bit_reach)(weights)
         base = self.offset * weights.sum(axis=1)
         return low - base, high - base
-
-    def take(self, index: Array) -> CohortSource:
-        """The equations if only some candidates exist."""
-        return replace(self, design=self.design.take(index))
-
-
-@dataclass(frozen=True)
-class LabelNoise(Noise):
-    """One label a report, and no answer owns two: the counts of a cohort are multinomial."""
-
-    shared: float = 0.0
-    is_labels: ClassVar[bool] = True
-
-    def cells(self, source: CohortSource, means: Array) -> tuple[Array, Array]:
-        return means, means
-
-    def gradient_variances(self, source: CohortSource) -> Array:
-        # the centring is the same whichever label is reported
-        return np.asarray(source.design.slope**2 * source.cell_noise()[0])
-
-
-@dataclass(frozen=True)
-class BitNoise(Noise):
-    """Bits that are independent given the answer, so that bits of one answer vary together."""
-
-    shared: float
-
-    def _rest(self, p: Array) -> float:
-        """The probability that an answer that is not listed is held and owns two given cells."""
-        return max(1.0 - float(p.sum()), 0.0) * self.shared
-
-    def cells(self, source: CohortSource, means: Array) -> tuple[Array, Array]:
-        """Of bits of which an answer owns one."""
-        loading = source.design.slope * _shares(source, means)
-        return means * (1.0 - means) + loading**2, loading
-
-    def spread(self, source: CohortSource, p: Array) -> Array:
-        """From the covariance of two bits, ``slope^2 (P(both owned) - P(j owned) P(k owned))``."""
-        if source.design.cells.shape[2] == 1:
-            return super().spread(source, p)
-        design, means = source.design, source.cell_means(p)
-        gain, rest, scale = design.slope**2, self._rest(p), source.noise_weights
-        own = _shares(source, means)
-        diagonal = means * (1.0 - means) + gain * (own**2 - rest)
-        total = design.gram_of_pairs(scale[:, None] * diagonal, gain * scale, p)
-        roots = np.sqrt(gain * scale)[:, None]
-        shares = design.by_cohort(own.reshape(-1)) * roots
-        total -= shares.T @ shares
-        if rest > 0.0:
-            every = design.by_cohort(np.ones(own.size)) * np.sqrt(rest) * roots
-            total += every.T @ every
-        return total
-
-    def gradient_variances(self, source: CohortSource) -> Array:
-        # to first order bits are independent; each that is not owned enters by the background
-        own, every = source.cell_noise()
-        r = source.design.background
-        return np.asarray(source.design.slope**2 * ((1.0 - 2.0 * r) * own + r**2 * every))
-
-    def misfit(self, source: CohortSource, p: Array) -> tuple[float, float]:
-        if source.design.cells.shape[2] == 1:
-            return super().misfit(source, p)
-        # With V the covariance of one report's bits and u = 1 - 2 m, the squared residuals of n
-        # reports have the mean tr V / n and the variance (u'V u + 2 (n - 1) |V|^2) / n^3. V has the
-        # entries slope^2 (B_jk + rest - own_j own_k) off its diagonal, with B those of
-        # `HashDesign.pair_forms`; all sums over pairs that B has no part in are products.
-        design, rest, means = source.design, self._rest(p), source.cell_means(p)
-        own, tilt = _shares(source, means), 1.0 - 2.0 * means
-        variances = means * (1.0 - means)
-        every = np.ones_like(own)
-        all_pairs, owned, tilted, squares = design.pair_forms(p, np.array([every, own, tilt]))
-        single = tilted + rest * _pairs(tilt) - _pairs(tilt * own)
-        square = squares + 2.0 * (rest * all_pairs - owned) + rest**2 * _pairs(every)
-        square += _pairs(own**2) - 2.0 * rest * _pairs(own)
-        gain = design.slope**2
-        single = (variances * tilt**2).sum(axis=1) + gain * single
-        square = (variances**2).sum(axis=1) + gain**2 * square
-        return _moments(source, variances, single, square)
-
-
-def _shares(source: CohortSource, m: Array) -> Array:
-    """Share of the answers that own each cell, from the means of the cells."""
-    return np.asarray((m - source.offset) / source.design.slope + source.design.background)
-
-
-def _moments(
-    source: CohortSource, variances: Array, single: Array, pairs: Array
-) -> tuple[float, float]:
-    """`Noise.misfit` from variances of one report's cells, (C, m), u'V u and |V|^2, (C,)."""
-    n = source.reports.astype(np.float64)
-    variance = n * single + 2.0 * n * (n - 1.0) * pairs
-    ratio = np.divide(source.cohort_weights, n, out=np.zeros_like(n), where=n > 0)
-    square = np.divide(ratio, n, out=np.zeros_like(n), where=n > 0) ** 2
-    return float(ratio @ variances.sum(axis=1)), float(square @ variance)
 
 
 def _pairs(x: Array) -> Array:

@@ -24,10 +24,12 @@ matrix that has a one at (x, x) alone, is ``C_x kron C_y + E_x kron C_y + C_x kr
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, reduce
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial, reduce
+from math import prod
+from operator import attrgetter
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -35,9 +37,8 @@ import numpy.typing as npt
 from ldpstats.errors import NotAvailable, NotIdentified
 from ldpstats.likelihood.covariance import Covariance, block_diagonal
 from ldpstats.likelihood.hashed import CohortMoments
-from ldpstats.likelihood.joint_rows import JointRows
 from ldpstats.likelihood.moments import Equations, Moments, OwnCounts
-from ldpstats.likelihood.rows import DenseRows
+from ldpstats.likelihood.rows import DenseRows, Rows
 from ldpstats.likelihood.tallies import (
     ExactForm,
     PooledTallies,
@@ -52,10 +53,10 @@ __all__ = [
     "Alphabet",
     "CohortDecoding",
     "Decoding",
-    "FeatureMap",
+    "Factor",
     "JointMoments",
+    "JointRows",
     "LinearDecoding",
-    "Listing",
     "Stratum",
     "Unit",
     "decode",
@@ -64,6 +65,7 @@ __all__ = [
     "indicators",
     "joined",
     "linear_features",
+    "linear_response",
     "pair_noise",
     "pair_table",
     "pool",
@@ -88,43 +90,32 @@ class JointMoments(Moments):
 
     strata: tuple[Stratum, ...]
     names: tuple[str, ...]
+    nobs: int
     complete: bool = True
     kind: str = "joint"
 
-    @property
+    @cached_property
     def sizes(self) -> tuple[int, ...]:
         """Categories of each variable."""
-        return tuple(R.shape[1] for R in self.strata[0].responses)
+        return tuple(map(len, self.strata[0].responses))
 
     @property
     def k(self) -> int:
-        return int(np.prod(self.sizes))
-
-    @property
-    def nobs(self) -> int:  # type: ignore[override]
-        return sum(stratum.nobs for stratum in self.strata)
+        return prod(self.sizes)
 
     @cached_property
     def inverses(self) -> tuple[Array, ...]:
         """Inverse of the response of each variable alone, or of all at once over several strata."""
         N = self.nobs
         if len(self.strata) == 1:
-            responses = self.strata[0].responses
-            pairs = zip(responses, self.names, strict=True)
-            return tuple(unbiased_map(R, name) for R, name in pairs)
+            return tuple(map(unbiased_map, self.strata[0].responses, self.names))
         total = sum(s.nobs / N * reduce(np.kron, s.responses) for s in self.strata)
         return (unbiased_map(np.asarray(total), f"{' and '.join(self.names)} together"),)
 
-    def solve(self, sums: Array) -> Array:
-        """The P, or columns of several, whose mean products of features are `sums`, (f, ...)."""
-        if len(self.inverses) == 1:
-            return np.asarray(self.inverses[0] @ sums)
-        return apply_along(sums, self.inverses)
-
     def estimate(self) -> tuple[Array, str]:
-        total = np.sum([stratum.sums for stratum in self.strata], axis=0) / self.nobs
+        total = sum(map(attrgetter("sums"), self.strata)) / self.nobs
         strata = "" if len(self.strata) == 1 else f" in {len(self.strata)} strata"
-        return self.solve(total), f"products of unbiased features{strata}, solved exactly"
+        return along(total, self.inverses), f"products of unbiased features{strata}, solved exactly"
 
     def plug_in(self) -> Array:
         p = self.estimate()[0]
@@ -139,9 +130,7 @@ class JointMoments(Moments):
         """
         if len(self.strata) > 1 or not self.complete:
             return self.plug_in()
-        stratum = self.unbiased
-        mean = stratum.rows.adjoint(stratum.first) / self.nobs
-        square = stratum.rows.adjoints(stratum.second)[1] / self.nobs
+        mean, square = self._observed
         variances = square - mean**2
         least = _ROUNDING * square
         return project_simplex(self.estimate()[0], np.where(variances > least, variances, 0.0))
@@ -161,9 +150,9 @@ class JointMoments(Moments):
         the features: ``x - a (1'x - 1)`` is as unbiased and varies least.
         """
         strata = list(self.strata)
-        for v in range(len(self.sizes)):
-            unbiased = [stratum.unbiased(v, self.names[v]) for stratum in strata]
-            spread = np.sum([s.feature_spread(v) for s in unbiased], axis=0)
+        for v, name in enumerate(self.names):
+            unbiased = [stratum.unbiased(v, name) for stratum in strata]
+            spread = sum(stratum.feature_spread(v) for stratum in unbiased)
             load, total = spread.sum(axis=1), float(spread.sum())
             if total > _SINGULAR * float(np.abs(spread).sum()):
                 strata = [s.without_excess(v, load / total) for s in unbiased]
@@ -173,60 +162,65 @@ class JointMoments(Moments):
         """Covariance of the estimate.
 
         Where all combinations of reports can be listed it is that at p, by default at the law of
-        `Listing.plug_in`; where those of each variable can, that at p, by default at `plug_in`;
+        `Stratum.report_law`; where those of each variable can, that at p, by default `in_errors`;
         else the spread of the products of features as observed, whatever p is.
         """
-        if all(s.listing is None and s.alphabets is not None for s in self.strata):
-            at = self.in_errors if p is None else p
-            expected = np.sum([s.expected_spread(at) for s in self.strata], axis=0)
-            return without_rounding(self._sandwich(expected), 1.0 / self.nobs)
-        spreads = []
+        expected, spread, squares = True, np.zeros(()), np.zeros(())
         for stratum in self.strata:
-            listing = stratum.listing
-            if listing is None:
+            expected &= stratum.listed is None and stratum.alphabets is not None
+        if expected:
+            at = self.in_errors if p is None else p
+            spread = sum(map(partial(Stratum.expected_spread, p=at), self.strata))
+            return without_rounding(self._sandwich(spread), 1.0 / self.nobs)
+        for stratum in self.strata:
+            squares = squares + stratum.observed_squares
+            if stratum.listed is None:
                 mean = stratum.sums / stratum.nobs
-                squares = stratum.observed_squares
-                spreads.append(squares - stratum.nobs * np.outer(mean, mean))
+                spread = spread + stratum.observed_squares - stratum.nobs * np.outer(mean, mean)
                 continue
-            law = listing.plug_in(self.plug_in()) if p is None else listing.channel.mix(p)
-            mean = listing.features.adjoint(law)
-            spreads.append(stratum.nobs * (listing.features.gram(law) - np.outer(mean, mean)))
-        spread = np.sum(spreads, axis=0)
-        squares = np.sum([stratum.observed_squares for stratum in self.strata], axis=0)
+            law = stratum.report_law(self.plug_in()) if p is None else stratum.listed[0].mix(p)
+            mean, gram = stratum.products.adjoint(law), stratum.products.gram(law)
+            spread = spread + stratum.nobs * (gram - np.outer(mean, mean))
         return without_rounding(self._sandwich(spread), np.diagonal(self._sandwich(squares)))
 
     @property
     def factored(self) -> Covariance | None:
         """The covariance of very many cells of two variables, diagonal plus low rank.
 
-        Of labels at the law of `Listing.plug_in`, else at `in_errors`; None where features are not
-        simple, or respondents fall into strata.
+        Of labels at the law of `Stratum.report_law`, else at `in_errors`; None where features are
+        not simple, or respondents fall into strata.
         """
         stratum = self.strata[0]
-        if len(self.strata) > 1 or stratum.units is None or len(stratum.units) != 2:
+        if len(self.strata) > 1 or len(self.names) != 2 or stratum.units is None:
             return None
-        one, other = stratum.units
-        if stratum.listing is None:
-            return product_covariance(one, other, self.in_errors.reshape(self.sizes), self.nobs)
-        law = stratum.listing.plug_in(self.plug_in()).reshape(self.sizes)
-        return product_covariance(one.reported(), other.reported(), law, self.nobs)
+        if (units := stratum.units(stratum.loads)) is None:
+            return None
+        law = self.in_errors
+        if stratum.listed is not None:
+            law, units = stratum.report_law(self.plug_in()), tuple(u.reported() for u in units)
+        return product_covariance(*units, law.reshape(self.sizes), self.nobs)
 
     def variances(self) -> Array:
         """Variances of the estimate, shape (k,), without their covariances; one stratum."""
         if len(self.strata) > 1:
             raise NotAvailable("variances alone are of one stratum: use fewer cells, or groups")
-        stratum, listing = self.unbiased, self.strata[0].listing
-        if stratum.listing is not None and listing is not None:
-            law = listing.plug_in(self.plug_in())
-            mean, square = stratum.listing.features.adjoints(law)
+        stratum = self.unbiased
+        if stratum.listed is not None:
+            mean, square = stratum.products.adjoints(stratum.report_law(self.plug_in()))
         else:
-            mean = stratum.rows.adjoint(stratum.first) / self.nobs
-            square = stratum.rows.adjoints(stratum.second)[1] / self.nobs
+            mean, square = self._observed
         return np.asarray(np.maximum(square - mean**2, 0.0) / self.nobs)
 
+    @property
+    def _observed(self) -> tuple[Array, Array]:
+        """Mean unbiased features of the respondents, and mean squares; one stratum."""
+        stratum = self.unbiased
+        mean = stratum.rows.adjoint(stratum.first) / self.nobs
+        return mean, stratum.rows.adjoints(stratum.second)[1] / self.nobs
+
     def _sandwich(self, spread: Array) -> Array:
-        half = self.solve(spread)
-        V = self.solve(half.T) / self.nobs**2
+        half = along(spread, self.inverses)
+        V = along(half.T, self.inverses) / self.nobs**2
         return np.asarray((V + V.T) / 2.0)
 
 
@@ -249,39 +243,11 @@ _ALONE = 1e-9  # share of all other cells below which it is rounding
 _MOST_LISTED = 1 << 22  # combinations of reports times cells, over several strata, to list
 
 
-@dataclass(frozen=True, eq=False)
-class Listing:
-    """All combinations of reports of one stratum, a row each: their products of features, their
-    probabilities given the true cells, and how often each was `seen`, (u,).
-    """
-
-    features: JointRows
-    channel: JointRows
-    seen: Array
-
-    def plug_in(self, p: Array) -> Array:
-        """The law of the reports for a variance: as seen, and where reports are rare that at p.
-
-        The projection p of a noisy estimate takes from large cells what it gives to empty ones; the
-        law that was seen makes rare reports look certain, where they happen to be rarer.
-        """
-        share = self.seen / self.seen.sum()
-        rare = self.seen < _RARE
-        law = np.where(rare, np.maximum(share, self.channel.mix(p)), share)
-        return np.asarray(law / law.sum())
-
-
-@dataclass(frozen=True, eq=False)
-class Alphabet:
-    """All reports of one variable, a row each: features (l, f), and channel given x (l, k)."""
+class Alphabet(NamedTuple):
+    """All reports of one variable, a row each: features (l, f), and the channel, (k, l)."""
 
     features: Array
     channel: Array
-
-    def gram(self) -> Array:
-        """Mean outer products of the features given the true category, shape (f f, k)."""
-        F = self.features
-        return np.concatenate([(F * F[:, [i]]).T @ self.channel for i in range(F.shape[1])])
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,9 +256,10 @@ class Stratum:
 
     `rows`, (u, f), has the products of the features of each combination of reports, up to a factor
     per row; `first` and `second`, (u,), how often each was seen, times that factor, and times its
-    square. `responses` are the R_v, (f_v, k_v). Where all combinations can be listed they are the
-    `listing`, where those of each variable can, the `alphabets`; `units` are the unbiased features
-    of each variable, where they are simple.
+    square. `responses` are the R_v, (f_v, k_v). Where all reports of each variable can be listed
+    they are the `alphabets`; where all their combinations can, `listed` has a row of the channel
+    for each, and how often it was seen. `units` makes the unbiased features of each variable, where
+    they are simple, whose excess over a sum of one is shared out by `loads`.
     """
 
     rows: JointRows
@@ -300,9 +267,28 @@ class Stratum:
     second: Array
     nobs: int
     responses: tuple[Array, ...]
-    listing: Listing | None = None
     alphabets: tuple[Alphabet, ...] | None = None
-    units: tuple[Unit, ...] | None = None
+    listed: tuple[JointRows, Array] | None = None
+    units: Callable[[Mapping[int, Array]], tuple[Unit, ...] | None] | None = None
+    loads: Mapping[int, Array] = field(default_factory=dict)
+
+    @property
+    def products(self) -> JointRows:
+        """Products of the features of all combinations of reports."""
+        features, _ = zip(*self.alphabets or (), strict=True)
+        return combinations_of(features)
+
+    def report_law(self, p: Array) -> Array:
+        """The law of the listed reports for a variance: as seen, where they are rare that at p.
+
+        The projection p of a noisy estimate takes from large cells what it gives to empty ones; the
+        law that was seen makes rare reports look certain, where they happen to be rarer.
+        """
+        assert self.listed is not None
+        channel, seen = self.listed
+        share = seen / seen.sum()
+        law = np.where(seen < _RARE, np.maximum(share, channel.mix(p)), share)
+        return np.asarray(law / law.sum())
 
     @cached_property
     def sums(self) -> Array:
@@ -330,51 +316,37 @@ class Stratum:
 
     def without_excess(self, v: int, load: Array) -> Stratum:
         """With unbiased features of variable v that sum to one: what is too much goes by `load`."""
-        changed = self._changed(
-            v,
-            lambda values: values - np.outer(values.sum(axis=1) - 1.0, load),
-            self.responses[v],
-        )
-        if self.units is None:
-            return changed
-        own = self.units[v]
-        if not np.all(own.rest == 1.0):  # labels lack nothing of a sum of one
-            own = replace(own, load=load)
-        return replace(changed, units=(*self.units[:v], own, *self.units[v + 1 :]))
+
+        def change(values: Array) -> Array:
+            return values - np.outer(values.sum(axis=1) - 1.0, load)
+
+        made = self._changed(v, change, self.responses[v])
+        return replace(made, loads={**self.loads, v: load})
 
     def _changed(self, v: int, change: Callable[[Array], Array], response: Array) -> Stratum:
-        def changed(rows: JointRows) -> JointRows:
-            factors = list(rows.factors)
-            factors[v] = replace(factors[v], W=change(factors[v].W))
-            return JointRows(tuple(factors))
-
-        responses = list(self.responses)
+        factors, responses = list(self.rows.factors), list(self.responses)
+        factors[v] = factors[v]._replace(W=change(factors[v].W))
         responses[v] = response
-        listing = self.listing
-        if listing is not None:
-            listing = replace(listing, features=changed(listing.features))
-        alphabets = self.alphabets
-        if alphabets is not None:
-            own = replace(alphabets[v], features=change(alphabets[v].features))
-            alphabets = (*alphabets[:v], own, *alphabets[v + 1 :])
-        return replace(
-            self,
-            rows=changed(self.rows),
-            responses=tuple(responses),
-            listing=listing,
-            alphabets=alphabets,
-        )
+        made = replace(self, rows=JointRows(factors), responses=tuple(responses))
+        if self.alphabets is None:
+            return made
+        alphabets = list(self.alphabets)
+        alphabets[v] = Alphabet(change(alphabets[v].features), alphabets[v].channel)
+        return replace(made, alphabets=tuple(alphabets))
 
     def expected_spread(self, p: Array) -> Array:
         """Covariance of `sums` if the true cells have law p, from the reports of each variable."""
         assert self.alphabets is not None
-        d, sizes = len(self.alphabets), [a.features.shape[1] for a in self.alphabets]
-        squares = apply_along(p, [alphabet.gram() for alphabet in self.alphabets])
+        squares, means = [], []
+        for F, Q in self.alphabets:  # mean outer products given the true category, (f f, k)
+            squares.append(np.concatenate([Q @ (F * f[:, None]) for f in F.T], axis=1).T)
+            means.append(F.T @ Q.T)
+        sizes = [len(M) for M in means]
+        d, outer = len(sizes), along(p, squares)
         # axes are those of the variables, twice each: to all of the first, then all of the second
-        split = squares.reshape([size for f in sizes for size in (f, f)])
+        split = outer.reshape([size for f in sizes for size in (f, f)])
         order = [*range(0, 2 * d, 2), *range(1, 2 * d, 2)]
-        outer = split.transpose(order).reshape(int(np.prod(sizes)), -1)
-        mean = apply_along(p, [a.features.T @ a.channel for a in self.alphabets])
+        outer, mean = split.transpose(order).reshape(int(np.prod(sizes)), -1), along(p, means)
         return np.asarray(self.nobs * (outer - np.outer(mean, mean)))
 
     def path_moments(
@@ -391,35 +363,32 @@ class Stratum:
         """
         if self.alphabets is None:
             return None
-        features = [alphabet.features for alphabet in self.alphabets]
-        channels = [alphabet.channel for alphabet in self.alphabets]
+        features, channels = zip(*self.alphabets, strict=True)
         if len(solve) < len(features):
-            if np.prod([float(len(Q)) for Q in channels]) * p.size > _MOST_LISTED:
+            if np.prod([float(len(F)) for F in features]) * p.size > _MOST_LISTED:
                 return None
-            features, channels = [reduce(np.kron, features)], [reduce(np.kron, channels)]
-        pairs = list(zip(features, solve, channels, strict=True))
-        maps = [(F @ M.T, Q) for F, M, Q in pairs]
+            features, channels = (reduce(np.kron, features),), (reduce(np.kron, channels),)
+        columns = zip(features, solve, channels, strict=True)
+        maps = [(F @ M.T, Q.T) for F, M, Q in columns]
         own, total = np.empty((3, p.size)), np.empty((3, p.size))
         for r in range(3):
             given = [(G ** (r + 1)).T @ Q for G, Q in maps]
             own[r] = reduce(np.kron, [np.diagonal(M) for M in given])
-            total[r] = apply_along(p, given)
+            total[r] = along(p, given)
         others = 1.0 - p
         alone = others < _ALONE  # nothing is known of where the others would be
         rest = np.empty_like(own)
         for r in range(3):
             rest[r] = (total[r] - p * own[r]) / np.where(alone, 1.0, others)
             if alone.any():
-                even = apply_along(
-                    np.full(p.size, 1.0 / p.size), [(G ** (r + 1)).T @ Q for G, Q in maps]
-                )
+                even = along(np.full(p.size, 1.0 / p.size), [(G ** (r + 1)).T @ Q for G, Q in maps])
                 rest[r, alone] = even[alone]
         rest[1] = np.maximum(rest[1], 0.0)  # below 0 by rounding only
         # the largest product of features of each cell, and its part in the variance at p
         tops = [np.abs(G).argmax(axis=0) for G, _ in maps]
         largest = list(zip(maps, tops, strict=True))
         step = reduce(np.kron, [np.abs(G[top, np.arange(G.shape[1])]) for (G, _), top in largest])
-        seen = apply_along(p, [Q[top] for (_, Q), top in largest])
+        seen = along(p, [Q[top] for (_, Q), top in largest])
         part, variance = step**2 * seen * (1.0 - seen), total[1] - total[0] ** 2
         some = variance > _ROUNDING * step**2
         share = np.clip(np.divide(part, variance, out=np.ones_like(part), where=some), 0.0, 1.0)
@@ -431,15 +400,6 @@ class Stratum:
             of_means = np.einsum("ij,ij->i", rates @ V, rates) / np.maximum(others, _ALONE) ** 2
             doubt = np.where(alone, 0.0, np.clip(of_means, 0.0, most))
         return own, rest, step, share, doubt
-
-
-def apply_along(values: Array, matrices: Sequence[Array]) -> Array:
-    """``(M_1 (x) M_2 (x) ...) values`` for values of shape (prod f_v, ...), without the product."""
-    tail = values.shape[1:]
-    out = values.reshape([M.shape[1] for M in matrices] + [-1])
-    for axis, M in enumerate(matrices):
-        out = np.moveaxis(np.tensordot(M, out, (1, axis)), 0, axis)
-    return out.reshape((-1, *tail))
 
 
 def unbiased_map(response: Array, name: str) -> Array:
@@ -458,6 +418,291 @@ def unbiased_map(response: Array, name: str) -> Array:
     return np.linalg.inv(response)
 
 
+# -- The likelihood of the reports on several variables, known through its products ----------------
+
+# The mechanisms of the variables draw their noise independently, so that the likelihood of a joint
+# report is the Kronecker product of its parts: W[i, (x, y)] = W1[i, x] W2[i, y], cells row-major.
+# The products never form it. Where the distinct reports of the variables are few, as with k-RR,
+# they go through the table of all their combinations; else from block to block of reports.
+_BLOCK = 1 << 19  # float64 numbers that a block of reports takes (4 MB); more leave the cache
+_THIN = 32  # reports in a block below which products of pairs are not worth it
+_QUICK = 4  # multiplications of a large product in the time that one by blocks takes
+_TABLE = 1 << 25  # combinations of distinct reports (256 MB) up to which they are tabulated
+
+
+class Factor(NamedTuple):
+    """One variable's part of joint rows.
+
+    `W`, (u_v, k_v), has likelihoods up to a factor per row, whose natural logarithm is `scale`,
+    (u_v,), None for zeros; float64, float32 or integers, negative ones included. `index`, (u,), is
+    the row of W that belongs to each joint report; None where W has one row per joint report.
+    """
+
+    W: Array
+    index: Array | None = None
+    scale: Array | None = None
+
+    def rows(self, part: slice) -> Array:
+        """The rows of the joint reports in `part`, float64."""
+        chosen = part if self.index is None else self.index[part]
+        return np.asarray(self.W[chosen], dtype=np.float64)
+
+
+class JointRows(Rows):
+    """Rows whose entries are products over variables: row i is the Kronecker product of theirs.
+
+    `sizes` are the categories k_1, ..., k_d of the variables, `extent` their distinct reports.
+    """
+
+    is_structured: ClassVar[bool] = True
+    is_joint: ClassVar[bool] = True
+    shape: tuple[int, int] = (0, 0)
+
+    def __init__(self, factors: Sequence[Factor]) -> None:
+        self.factors, sizes, extent, known = tuple(factors), [], [], True
+        for W, index, _ in factors:
+            sizes.append(W.shape[1])
+            extent.append(len(W))
+            known &= index is not None
+        W, index, _ = factors[0]
+        self.sizes, self.extent = tuple(sizes), tuple(extent)
+        self.shape = len(W) if index is None else index.size, prod(sizes)
+        work = 0  # of a product through the table of all combinations of distinct reports
+        for i, size in enumerate(sizes):
+            work += prod(extent[: i + 1]) * size * prod(sizes[i + 1 :])
+        quick = prod(extent) <= _TABLE and work <= _QUICK * prod(self.shape)
+        self.is_table = known and quick  # type: ignore[misc]
+
+    @cached_property
+    def log_scale(self) -> Array:
+        total = np.zeros(self.shape[0])
+        for _, index, scale in self.factors:
+            if scale is not None:
+                total += scale if index is None else scale[index]
+        return total
+
+    def mix(self, p: Array, power: Callable[[Array], Array] = np.asarray) -> Array:
+        """W p, shape (u,), or with a power of each entry of W."""
+        if self.is_table:
+            return along(p, map(power, self._matrices))[self._table]
+        out, P = np.empty(self.shape[0]), np.ascontiguousarray(p.reshape(self.sizes[0], -1))
+        for part, left, right in self._halves():
+            out[part] = np.einsum("ij,ij->i", power(left) @ P, power(right))
+        return out
+
+    def mix_squares(self, p: Array) -> Array:
+        return self.mix(p, np.square)
+
+    def adjoint(self, v: Array) -> Array:
+        if self.is_table:
+            return along(self._tally(v), map(np.transpose, self._matrices))
+        total = np.zeros(self._half_sizes)
+        for part, left, right in self._halves():
+            total += left.T @ (v[part, None] * right)
+        return total.reshape(-1)
+
+    def mix_each(self, p: Array) -> Array:
+        if not self.is_table:
+            return super().mix_each(p)
+        return along(p.T, self._matrices)[self._table].T
+
+    def adjoint_each(self, v: Array) -> Array:
+        if not self.is_table:
+            return super().adjoint_each(v)
+        size = prod(self.extent)
+        places = self._table + size * np.arange(len(v))[:, None]
+        tables = np.bincount(places.ravel(), v.ravel(), len(v) * size).reshape(len(v), -1)
+        return along(tables.T, map(np.transpose, self._matrices)).T
+
+    def adjoints(self, v: Array) -> tuple[Array, Array]:
+        if self.is_table:
+            squares = map(np.transpose, map(np.square, self._matrices))
+            return self.adjoint(v), along(self._tally(v), squares)
+        first, second = np.zeros((2, *self._half_sizes))
+        for part, left, right in self._halves():
+            weighted = v[part, None] * right
+            first += left.T @ weighted
+            second += (left * left).T @ (weighted * right)
+        return first.reshape(-1), second.reshape(-1)
+
+    def gram(self, v: Array) -> Array:
+        """W' diag(v) W, shape (k, k).
+
+        An entry depends on the two categories of each variable without their order: the products of
+        equal pairs are made once. Where those of the variable with most categories are too many, it
+        takes a dense product for each pair of the others.
+        """
+        if self.is_table:
+            W, growth = self._matrices, n_pairs(np.array(self.sizes)) / self.extent
+            *first, last = order = np.argsort(growth, kind="stable").tolist()  # small tables first
+            table = self._tally(v).reshape(self.extent).transpose(order)
+            for axis in first:  # summed along its first axis with `pairs` of W, which are put last
+                total = np.zeros((*table.shape[1:], n_pairs(self.sizes[axis])))
+                step = max(1, _BLOCK // total.shape[-1])
+                for start in range(0, len(W[axis]), step):
+                    rows = slice(start, start + step)
+                    total += np.tensordot(table[rows], pairs(W[axis][rows]), axes=(0, 0))
+                table = total
+            k = self.sizes[last]
+            packed = np.zeros((*table.shape[1:], k, k))
+            add_grams(packed.reshape(-1, k, k), table.reshape(len(table), -1), W[last])
+            return unpack(packed, self.sizes, order)
+        sizes = self._half_sizes
+        lengths = n_pairs(np.array(sizes))
+        if lengths.sum() <= _BLOCK // _THIN:
+            total = np.zeros(lengths)
+            for part, left, right in self._halves(lengths.sum()):
+                total += pairs(left).T @ (pairs(right) * v[part, None])
+            return unpack(total, sizes, (0, 1))
+        less, more = np.argsort(sizes, kind="stable").tolist()
+        total = np.zeros((lengths[less], sizes[more], sizes[more]))
+        for part, *halves in self._halves(lengths[less] + sizes[more]):
+            add_grams(total, pairs(halves[less]) * v[part, None], halves[more])
+        return unpack(total, sizes, (less, more))
+
+    def rough_gram(self, v: Array) -> Array:
+        sizes = self._half_sizes
+        lengths = n_pairs(np.array(sizes))
+        if self.is_table or lengths.sum() > _BLOCK // _THIN:
+            return self.gram(v)
+        total = np.zeros(lengths)
+        for part, *halves in self._halves(lengths.sum()):
+            # rows with a largest entry of one stay in the range of float32
+            tops = [np.abs(half).max(axis=1, keepdims=True) for half in halves]
+            left, right = (
+                pairs((half / top).astype(np.float32))
+                for half, top in zip(halves, tops, strict=True)
+            )
+            weights = v[part, None] * (tops[0] * tops[1]) ** 2
+            total += left.T @ (right * weights.astype(np.float32))
+        return unpack(total, sizes, (0, 1))
+
+    def take(self, start: int, stop: int) -> Array:
+        return reduce(khatri_rao, (factor.rows(slice(start, stop)) for factor in self.factors))
+
+    def select(self, keep: Array | slice) -> JointRows:
+        """The rows in `keep`, a boolean array of shape (u,) or a slice, which copies nothing."""
+        factors = []
+        for W, index, scale in self.factors:
+            if index is not None:
+                factors.append(Factor(W, index[keep], scale))
+            else:
+                factors.append(Factor(W[keep], None, None if scale is None else scale[keep]))
+        return JointRows(factors)
+
+    def margins(self, n: Array) -> list[tuple[Array, Array]]:
+        return [
+            (W, n if index is None else np.bincount(index, n, len(W)))
+            for W, index, _ in self.factors
+        ]
+
+    # ---- through the table of all combinations of the variables' distinct reports
+
+    @cached_property
+    def _table(self) -> Array:
+        """Cell of the table that each joint report is in, (u,)."""
+        _, indices, _ = zip(*self.factors, strict=True)
+        return np.asarray(np.ravel_multi_index(indices, self.extent))
+
+    @cached_property
+    def _matrices(self) -> list[Array]:
+        matrices = []
+        for W, *_ in self.factors:
+            matrices.append(np.asarray(W, dtype=np.float64))
+        return matrices
+
+    def _tally(self, v: Array) -> Array:
+        """The sum of v over the joint reports of each cell of the table, (u_1 u_2 ...,)."""
+        return np.bincount(self._table, v, prod(self.extent))
+
+    # ---- from block to block of reports
+
+    @property
+    def _half_sizes(self) -> tuple[int, int]:
+        """Categories of the first variable and of the others together."""
+        return self.sizes[0], prod(self.sizes[1:])
+
+    def _halves(self, width: int = 0) -> Iterator[tuple[slice, Array, Array]]:
+        """Blocks of reports: the rows of the first variable and of the others together.
+
+        `width` is how many numbers a report takes, if more than these rows.
+        """
+        step = max(1, _BLOCK // max(width, sum(self._half_sizes)))
+        for start in range(0, self.shape[0], step):
+            part = slice(start, min(start + step, self.shape[0]))
+            left, *others = (factor.rows(part) for factor in self.factors)
+            yield part, left, reduce(khatri_rao, others)
+
+
+# -- Products of the rows of several variables, and of pairs of their categories ------------------
+
+
+def combinations_of(matrices: Sequence[Array]) -> JointRows:
+    """A row for each combination of the rows of matrices (l_v, k_v), the last varying fastest."""
+    grid = np.indices(tuple(map(len, matrices))).reshape(len(matrices), -1)
+    return JointRows(tuple(map(Factor, map(np.ascontiguousarray, matrices), grid)))
+
+
+def along(values: Array, matrices: Iterable[Array]) -> Array:
+    """``(M_1 (x) M_2 (x) ...) values`` for values of shape (k_1 k_2 ..., ...)."""
+    tail = values.shape[1:]
+    for M in matrices:  # each takes the first axis and puts its own last
+        values = (M @ values.reshape(M.shape[1], -1)).T
+    return values.reshape(prod(tail), -1).T.reshape(-1, *tail)
+
+
+def khatri_rao(left: Array, right: Array) -> Array:
+    """Row by row Kronecker products, shape (b, k_1 k_2)."""
+    return (left[:, :, None] * right[:, None, :]).reshape(len(left), left.shape[1] * right.shape[1])
+
+
+def pairs(rows: Array) -> Array:
+    """Products of columns i <= s of (b, k) rows, shape (b, k (k + 1) / 2), by i, then s."""
+    k = rows.shape[1]
+    columns = np.ascontiguousarray(rows.T)
+    out = np.empty((n_pairs(k), len(rows)), dtype=rows.dtype)
+    end = 0
+    for i in range(k):
+        start, end = end, end + k - i
+        np.multiply(columns[i], columns[i:], out=out[start:end])
+    return out.T
+
+
+def n_pairs(k: Any) -> Any:
+    """Columns of `pairs`."""
+    return k * (k + 1) // 2
+
+
+def add_grams(total: Array, weights: Array, W: Array) -> None:
+    """Add ``W' diag(w) W`` for each column w of the weights, (b, m), to the total, (m, k, k)."""
+    b, k = W.shape
+    step = max(1, _BLOCK // (b * k))
+    columns = np.ascontiguousarray(W.T)
+    for start in range(0, len(total), step):
+        some = slice(start, start + step)
+        weighted = weights.T[some, None, :] * columns
+        total[some] += (weighted.reshape(-1, b) @ W).reshape(-1, k, k)
+
+
+def unpack(packed: Array, sizes: Sequence[int], order: Sequence[int]) -> Array:
+    """The (k, k) matrix, k = k_1 ... k_d, of cells in `packed`, whose axes are variables in order.
+
+    Each is a cell per `pairs`; if there is one more axis, the last two are of the last variable.
+    """
+    d, cells = len(sizes), []
+    for axis in order:
+        size = sizes[axis]
+        first, second = np.indices((size, size))
+        low, high = np.minimum(first, second), np.maximum(first, second)
+        whole = packed.ndim > d and axis == order[-1]
+        at = [1] * (2 * d)
+        at[axis] = at[d + axis] = size
+        for cell in (low, high) if whole else (low * (2 * size - low - 1) // 2 + high,):
+            cells.append(cell.reshape(at))
+    k = prod(sizes)
+    return np.asarray(packed[tuple(cells)].reshape(k, k))
+
+
 # -- Features of the single reports of one variable -----------------------------------------------
 
 
@@ -465,48 +710,40 @@ _CHUNK = 1 << 16  # reports whose bits are unpacked at a time
 _LARGE = 1 << 23  # features from which single precision keeps memory in bounds
 
 
-@dataclass(frozen=True, eq=False)
-class FeatureMap:
-    """Features of the distinct reports of one variable, (u, f), and their `response`.
-
-    That takes the shares of the cohorts, (C,), or None, to the mean given the category, (f, k).
-    """
-
-    values: Array
-    response: Callable[[Array | None], Array]
-
-    def first(self, k: int) -> FeatureMap:
-        """The features of the first k categories, which say nothing of the others."""
-        if self.values.shape[1] == k:
-            return self
-        return FeatureMap(self.values[:, :k], lambda shares: self.response(shares)[:k, :k])
-
-
 def linear_features(
     counts: Counts | Reports, moments: Equations | CohortMoments, rest: bool = False
-) -> FeatureMap:
-    """The linear estimate of each single report, times its precision."""
+) -> Array:
+    """The linear estimate of each single report, times its precision, (u, f).
+
+    With a constant more for the `rest`, which every answer has.
+    """
     if isinstance(moments, CohortMoments):  # one design a cohort, not one for all reports
-        features = _cohort_features(counts, moments)
-        if not rest:
-            return features
-        # a constant more, which every answer has, and a category that has only that
-        values = features.values
-        values = np.column_stack([values, np.ones(len(values), values.dtype)])
+        values = _cohort_features(counts, moments)
+        return np.column_stack([values, np.ones(len(values), values.dtype)]) if rest else values
+    return single_estimates(counts, moments) * _precision(moments)
 
-        def response(shares: Array | None) -> Array:
-            padded = np.pad(features.response(shares), ((0, 1), (0, 1)))
-            padded[-1] = 1.0
-            return padded
 
-        return FeatureMap(values, response)
-    k = moments.k
-    # the precision matters only where groups of mechanisms are averaged
-    precision = float(np.mean(moments.weights)) / moments.nobs
-    if not moments.is_dense:
-        precision *= float(np.mean(np.square(moments.A)))
-    values = single_estimates(counts, moments)
-    return FeatureMap(values * precision, lambda shares: precision * np.eye(k))
+def linear_response(
+    moments: Equations | CohortMoments, shares: Array | None, rest: bool = False
+) -> Array:
+    """Mean `linear_features` given the category, (f, k), for the shares of the cohorts, (C,)."""
+    if not isinstance(moments, CohortMoments):
+        return _precision(moments) * np.eye(moments.k)
+    assert shares is not None
+    source, R = moments.sources[0], np.zeros((moments.k,) * 2)
+    for c in np.flatnonzero(shares).tolist():
+        A = source.design.block(c)
+        R += source.precision * shares[c] * (A.T @ A)
+    if rest:  # a category that has only the constant
+        R = np.pad(R, ((0, 1), (0, 1)))
+        R[-1] = 1.0
+    return R
+
+
+def _precision(moments: Equations) -> float:
+    """Of one report; it matters only where groups of mechanisms are averaged."""
+    slope = 1.0 if moments.is_dense else float(np.mean(np.square(moments.A)))
+    return float(np.mean(moments.weights)) / moments.nobs * slope
 
 
 def single_estimates(counts: Counts | Reports, moments: Equations) -> Array:
@@ -541,15 +778,15 @@ def indicators(counts: Counts | Reports) -> Array:
     return out
 
 
-def _cohort_features(counts: Counts | Reports, moments: CohortMoments) -> FeatureMap:
+def _cohort_features(counts: Counts | Reports, moments: CohortMoments) -> Array:
     """A_c'(t - offset) of each report t, with A_c the equations of its cohort c."""
     source = moments.sources[0]
     design, offset, cohort = source.design, source.offset, counts.cohort
     assert cohort is not None
-    S = design.shape[1]
+    S = design.cells.shape[1]
     values = np.empty((len(cohort), S), np.float32 if len(cohort) * S > _LARGE else np.float64)
     order = np.argsort(cohort, kind="stable")
-    ends = np.searchsorted(cohort[order], np.arange(design.n_cohorts + 1))
+    ends = np.searchsorted(cohort[order], np.arange(len(design.cells) + 1))
     for c in np.flatnonzero(np.diff(ends)):
         A = source.precision * design.block(int(c))
         level = offset * A.sum(axis=0)
@@ -560,13 +797,7 @@ def _cohort_features(counts: Counts | Reports, moments: CohortMoments) -> Featur
                 values[rows] = bits.astype(np.float64) @ A - level
             else:
                 values[rows] = A[counts.y[rows]] - level
-
-    def response(shares: Array | None) -> Array:
-        assert shares is not None
-        blocks = ((shares[c], design.block(int(c))) for c in np.flatnonzero(shares))
-        return np.asarray(sum(source.precision * share * (A.T @ A) for share, A in blocks))
-
-    return FeatureMap(values, response)
+    return values
 
 
 # -- Covariances of tables of many cells as a diagonal plus a low rank ----------------------------
@@ -596,13 +827,13 @@ class Unit:
         return cls(Q.T, Q.T, Q.T, np.ones(k), np.ones(k), 1.0 / a, load)
 
     @classmethod
-    def of_bits(cls, k: int, p1: float, p0: float) -> Unit:
+    def of_bits(cls, k: int, p1: float, p0: float, load: Array) -> Unit:
         """Of unary bits: e_i is (bit i - p0) / (p1 - p0), and r what their sum lacks of one."""
         square = np.full((k, k), p0 * (1.0 - p0))
         np.fill_diagonal(square, p1 * (1.0 - p0) ** 2 + (1.0 - p1) * p0**2)
         square /= (p1 - p0) ** 2
         rest = square.sum(axis=0) - 1.0
-        return cls(np.eye(k), square, np.eye(k) - square, np.zeros(k), rest, 1.0, np.zeros(k))
+        return cls(np.eye(k), square, np.eye(k) - square, np.zeros(k), rest, 1.0, load)
 
     def reported(self) -> Unit:
         """Of labels, with the reports for the states."""
@@ -925,7 +1156,7 @@ class CohortDecoding(Decoding):
         inverse = self.moments.inverse * W.sum()
         off = source.design.by_cohort(source.precision * source.design.times(q - p))
         # noise_weights are D^2 times the weight of each cohort
-        squares = source.noise.spread(source, q) + (off.T * W) @ off
+        squares = source.spread(q) + (off.T * W) @ off
         truth = np.diag(q) - np.outer(q, p) - np.outer(p, q) + q.sum() * np.outer(p, p)
         rest = (1.0 - q.sum()) * np.outer(p, p)
         return np.asarray(inverse @ (squares / W.sum()) @ inverse - truth - rest)
@@ -987,15 +1218,16 @@ def decode(reports: Reports, weights: Array | None = None, candidates: Any = Non
     source, cohort = moments.sources[0], distinct.cohort
     assert cohort is not None
     weights = np.bincount(place, weights, len(distinct))
-    ones = np.zeros((source.design.n_cohorts, source.design.n_cells))
+    ones = np.zeros(source.ones.shape)
     for c in np.unique(cohort):
         here = np.flatnonzero(cohort == c)
         ones[c] = weights[here] @ indicators(distinct[here])
-    source = replace(source, ones=ones, reports=np.bincount(cohort, weights, len(ones)))
+    sizes = np.bincount(cohort, weights, len(ones))
+    source = replace(source, ones=ones, reports=sizes, cohort_weights=source.precision * sizes)
     weighted = replace(moments, sources=(source,))
     p = weighted.estimate()[0]
     mean = source.design.by_cohort(source.precision * source.design.times(p))
-    scores = linear_features(distinct, weighted).values - mean[cohort]
+    scores = linear_features(distinct, weighted) - mean[cohort]
     phi = p + scores @ (weighted.inverse * weights.sum())
     return CohortDecoding(phi, place, distinct, weighted, p)
 

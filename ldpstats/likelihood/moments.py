@@ -42,19 +42,34 @@ from ldpstats.likelihood.tallies import (
 __all__ = [
     "LARGEST_LIST",
     "Array",
-    "CellBounds",
     "Check",
     "Equations",
     "Misfit",
     "Moments",
     "OwnCounts",
     "block_equations",
+    "ill_conditioned",
 ]
 
 
 Array = npt.NDArray[Any]
 
+_ILL_CONDITIONED = 1e8
 LARGEST_LIST = 1 << 20  # numbers that a list of all possible reports may take
+
+
+def ill_conditioned(condition: float) -> str:
+    """What is said of a channel that hardly tells categories apart; "" of others.
+
+    From 1e8 on, a probability that is wrong in its eighth digit changes the estimate beyond use.
+    """
+    if not condition > _ILL_CONDITIONED:
+        return ""
+    return (
+        f"the channel's condition number is {condition:.2g}: errors of its probabilities and the "
+        "noise of the reports are multiplied by up to as much; merge categories that give nearly "
+        "the same reports, or use a larger epsilon"
+    )
 
 
 class Check(Enum):
@@ -89,20 +104,6 @@ class Estimable:
     estimate: Array
     covariance: Covariance
     partial: bool
-
-
-@dataclass(frozen=True, eq=False)
-class CellBounds:
-    """Hashed cells, (C, m), of which any answers whatever set a share from `absent` to `present`.
-
-    `most` cells are owned by an answer at most; None for labels, of which a report sets one.
-    """
-
-    ones: Array
-    reports: Array
-    absent: float
-    present: float
-    most: int | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +170,6 @@ class Moments(ABC):
     has_errors: bool = True  # whether the categories are few enough for standard errors
     checks: tuple[Check, ...] = ()  # what can be tested of the reports, whatever p is
     collisions: float = 0.0  # sum of the squared frequencies of the answers that are not listed
-    dispersion: float = 1.0  # how much larger variances are than those of the reports alone
     # Condition number of the map from p to the law of the reports; about, where p is long. What is
     # wrong in the entries of a channel is multiplied by it in the estimate, and so is the noise of
     # the reports. One where it is not known.
@@ -254,9 +254,9 @@ class Moments(ABC):
         """Goodness of fit of candidates; None where nothing can be tested."""
         return None
 
-    def cell_bounds(self) -> tuple[CellBounds, ...]:
-        """What any answers whatever could make of hashed cells, over an open alphabet."""
-        return ()
+    def cell_bounds(self) -> list[tuple[Array, Array, float, float, int | None]]:
+        """Of hashed cells over an open alphabet what `any_answers_fit` takes."""
+        return []
 
     def labels_under(self, p: Array) -> tuple[Array, Array] | None:
         """Counts of the reports and their law under p, (k,); None but for a label each category."""
@@ -307,8 +307,11 @@ class Moments(ABC):
 
     # -- answers that are not listed -----------------------------------------------------------
 
-    def dispersion_by(self, collisions: float) -> float:
-        """`dispersion` with the weights of these equations, for collisions that are known."""
+    def dispersion(self, collisions: float | None = None) -> float:
+        """How much larger variances are, on average, than those of the reports alone.
+
+        With these weights, for the estimated `collisions`, or others that are known.
+        """
         return 1.0
 
     def for_inference(self, incomplete: bool = False) -> Moments:

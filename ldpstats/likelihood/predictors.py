@@ -13,7 +13,7 @@ for the answer; where iterations start, and in which units parameters are measur
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from math import lgamma
 from typing import Any
@@ -55,47 +55,23 @@ Codes = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class ParametricRegression:
-    """Log-likelihood of x, (p + m,): beta of `base`, of u distinct rows, and theta of `matrices`.
+class ParametricRegression(RegressionLikelihood):
+    """Log-likelihood of x, (p + m,): parameters of the regression, and theta of `matrices`.
 
     The table of `seen` is not used: ``seen.at`` is each row's report among those of all groups.
     """
 
-    base: RegressionLikelihood
-    matrices: tuple[PolynomialMatrix, ...]
+    matrices: tuple[PolynomialMatrix, ...] = ()
 
     @property
-    def m(self) -> int:
-        """Number of unknown parameters of the devices."""
+    def m(self) -> int:  # type: ignore[override]
         return self.matrices[0].shape[0]
-
-    @property
-    def p(self) -> int:
-        """Number of parameters of the regression."""
-        return self.base.size
-
-    @property
-    def size(self) -> int:
-        """p + m."""
-        return self.p + self.m
-
-    @cached_property
-    def start(self) -> Array:
-        """Where iterations start, (p + m,): no effects, and parameters of one half."""
-        return np.append(start(self.base), np.full(self.m, 0.5))
-
-    @cached_property
-    def units(self) -> Array:
-        """x from standardised coefficients and theta, (p + m, p + m)."""
-        whole = np.eye(self.size)
-        whole[: self.p, : self.p] = units(self.base)
-        return whole
 
     @cached_property
     def group(self) -> Codes:
         """The group of each row, shape (u,)."""
         ends = np.cumsum([Q.shape[2] for Q in self.matrices])
-        return np.asarray(np.searchsorted(ends, self.base.seen.at, side="right"), dtype=np.int64)
+        return np.asarray(np.searchsorted(ends, self.seen.at, side="right"), dtype=np.int64)
 
     @cached_property
     def _whole(self) -> PolynomialMatrix:
@@ -112,16 +88,18 @@ class ParametricRegression:
         np.add.at(coefficients, place.ravel(), np.concatenate(terms))
         return PolynomialMatrix(exponents, coefficients)
 
-    @cached_property
-    def _bends(self) -> list[list[PolynomialMatrix]]:
-        """Its second derivatives, by pairs of parameters."""
-        first = [self._whole.derivative(a) for a in range(self.m)]
-        return [[by_a.derivative(b) for b in range(self.m)] for by_a in first]
-
     def known(self, theta: Array) -> RegressionLikelihood:
         """The likelihood of beta at theta, shape (m,); at (c, m) that of `scores_at` alone."""
         table = np.swapaxes(self._whole.at(theta), -1, -2)
-        return replace(self.base, seen=Seen(table, self.base.seen.at))
+        return RegressionLikelihood(
+            self.outcome,
+            self.designs,
+            Seen(table, self.seen.at),
+            self.weights,
+            self.B,
+            self.marginal,
+            self.constant,
+        )
 
     def slopes(self, theta: Array) -> Array:
         """Derivatives of P(report | category) by theta, shape (..., m, reports, k)."""
@@ -129,17 +107,18 @@ class ParametricRegression:
 
     def value(self, x: Array) -> float:
         """The log-likelihood; minus infinity beyond [0, 1] and where a report is impossible."""
-        theta = x[self.p :]
+        beta, theta = np.split(x, [-self.m])
         if np.any((theta < 0.0) | (theta > 1.0)):
             return -np.inf
         with np.errstate(all="ignore"):
-            return self.known(theta).value(x[: self.p])
+            return self.known(theta).value(beta)
 
     def evaluate(self, x: Array) -> tuple[float, Array, Array]:
         """Value, score, shape (p + m,), and Hessian, (p + m, p + m)."""
-        beta, theta = x[: self.p], x[self.p :]
-        p, slopes = self.p, self.slopes(theta)
-        bends = [[Q.at(theta).T for Q in row] for row in self._bends]
+        p = x.size - self.m
+        beta, theta = x[:p], x[p:]
+        slopes = self.slopes(theta)
+        bends = np.swapaxes(self._whole.second_derivatives(theta), -1, -2)
         score, hessian = np.zeros(self.size), np.zeros((self.size, self.size))
         value, score[:p], hessian[:p, :p] = self.known(theta).evaluate(beta)
         for part in self.known(theta).blocks():
@@ -159,7 +138,7 @@ class ParametricRegression:
 
     def scores_at(self, xs: Array) -> tuple[Array, Array]:
         """Values, shape (c,), and scores, (c, p + m), at several points (c, p + m)."""
-        betas, thetas = xs[:, : self.p], xs[:, self.p :]
+        betas, thetas = xs[:, : -self.m], xs[:, -self.m :]
         known = self.known(thetas)
         values, by_beta = known.scores_at(betas)
         by_report = np.zeros((len(xs), *known.seen.table.shape[-2:]))
@@ -183,7 +162,7 @@ class ParametricRegression:
 
         Over the reports of the response, given those on private predictors.
         """
-        beta, theta = x[: self.p], x[self.p :]
+        beta, theta = np.split(x, [-self.m])
         total, ends = np.zeros((self.size, self.size)), 0
         known, slopes = self.known(theta), self.slopes(theta)
         for g, Q in enumerate(self.matrices):
@@ -453,8 +432,9 @@ def constant_combination(designs: Sequence[Array]) -> Array | None:
 
 
 def start(likelihood: RegressionLikelihood) -> Array:
-    """No effects: thresholds, means and spreads as in the whole."""
+    """No effects: thresholds, means and spreads as in the whole; parameters of devices are half."""
     theta = np.zeros(likelihood.size)
+    theta[likelihood.size - likelihood.m :] = 0.5
     design, outcome, w = likelihood.designs[0], likelihood.outcome, likelihood.weights
     p = design.p
     if isinstance(outcome, Ordered):
@@ -479,13 +459,13 @@ def start(likelihood: RegressionLikelihood) -> Array:
 
 def units(likelihood: RegressionLikelihood) -> Array:
     """Parameters from standardised ones, (size, size): slopes of standardised covariates."""
-    whole = np.zeros((likelihood.size, likelihood.size))
-    m = likelihood.n_outcome
+    whole, m = np.eye(likelihood.size), likelihood.n_outcome
     whole[:m, :m] = _of(likelihood.designs[0], [one.X for one in likelihood.designs])
     if isinstance(likelihood.outcome, Normal):
         whole[: m - 1, : m - 1] *= float(np.std(likelihood.seen)) or 1.0
     if likelihood.marginal is not None:
-        whole[m:, m:] = _of(likelihood.marginal, [likelihood.marginal.X])
+        inside = slice(m, likelihood.size - likelihood.m)
+        whole[inside, inside] = _of(likelihood.marginal, [likelihood.marginal.X])
     return whole
 
 

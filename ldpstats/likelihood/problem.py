@@ -14,12 +14,11 @@ import numpy.typing as npt
 
 from ldpstats.likelihood.rows import DenseRows, Rows
 
-__all__ = ["Likelihood", "Solution", "ill_conditioned", "nats_to_gain"]
+__all__ = ["Likelihood", "Solution", "nats_to_gain"]
 
 
 Array = npt.NDArray[Any]
 
-_ILL_CONDITIONED = 1e8
 _ROUNDING = 4.0 * float(np.finfo(np.float64).eps)  # of a gap; 1.3 was seen in exact arithmetic
 
 
@@ -30,20 +29,6 @@ def nats_to_gain(nobs: int, gap: float) -> float:
     1e12 reports on that may be a thousandth of a nat in all or more, so it is added.
     """
     return nobs * (gap + _ROUNDING)
-
-
-def ill_conditioned(condition: float) -> str:
-    """What is said of a channel that hardly tells categories apart; "" of others.
-
-    From 1e8 on, a probability that is wrong in its eighth digit changes the estimate beyond use.
-    """
-    if not condition > _ILL_CONDITIONED:
-        return ""
-    return (
-        f"the channel's condition number is {condition:.2g}: errors of its probabilities and the "
-        "noise of the reports are multiplied by up to as much; merge categories that give nearly "
-        "the same reports, or use a larger epsilon"
-    )
 
 
 @dataclass(frozen=True, eq=False)

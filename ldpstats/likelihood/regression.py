@@ -100,6 +100,8 @@ class RegressionLikelihood:
     marginal: Predictors | None = None
     constant: float = 0.0
 
+    m: ClassVar[int] = 0  # unknown parameters of devices, which come last
+
     @property
     def n(self) -> int:
         """Number of rows."""
@@ -113,7 +115,7 @@ class RegressionLikelihood:
     @property
     def size(self) -> int:
         """Number of parameters."""
-        return self.n_outcome + (0 if self.marginal is None else self.marginal.size)
+        return self.n_outcome + (0 if self.marginal is None else self.marginal.size) + self.m
 
     def take(self, rows: Any, weights: Array | None = None) -> RegressionLikelihood:
         """The likelihood of some rows, without the constant."""
@@ -353,9 +355,10 @@ class _Cumulative(Categorical):
 
     def moments(self, eta: Array, order: int = 0) -> tuple[Array, ...]:
         below, above, *derivatives = self.below(eta)
-        ends = below[..., :1], self._between(eta, below, above), above[..., -1:]
-        at: list[Any] = [range(self.q)]
-        moments = [np.concatenate(ends, axis=-1)]
+        parts, at = [below[..., :1], above[..., -1:]], [range(self.q)]
+        if self.k > 2:
+            parts.insert(1, self._between(eta, below, above))
+        moments = [np.concatenate(parts, axis=-1)]
         for i, derivative in enumerate(derivatives[:order]):
             steps = np.zeros((*eta.shape[:-1], self.k, *[self.q] * (i + 1)))
             place: Any = at * (i + 1)
@@ -553,8 +556,7 @@ def alike(columns: Sequence[Array]) -> tuple[Codes, Codes] | None:
     """The first of each kind of rows, (u,), and the kind of every row; None if few are alike."""
     n = len(columns[0])
     some = np.linspace(0, n - 1, min(n, _LOOKED_AT)).astype(np.int64)
-    sample = [np.asarray(column)[some] for column in columns]
-    if _kinds(sample).max(initial=0) + 1 > _FEW * some.size and some.size > 1:
+    if _kinds(columns, some).max(initial=0) + 1 > _FEW * some.size and some.size > 1:
         return None
     place = _kinds(columns)
     u = int(place.max()) + 1
@@ -563,11 +565,11 @@ def alike(columns: Sequence[Array]) -> tuple[Codes, Codes] | None:
     return first, place
 
 
-def _kinds(columns: Sequence[Array]) -> Codes:
-    """The number of the kind of each row, (n,)."""
-    kind = np.zeros(len(columns[0]), dtype=np.int64)
+def _kinds(columns: Sequence[Array], some: Any = slice(None)) -> Codes:
+    """The number of the kind of each row, (n,), or of some."""
+    kind: Codes = np.zeros(len(columns[0]), dtype=np.int64)[some]
     for column in columns:
-        for one in np.asarray(column).reshape(len(kind), -1).T:
+        for one in np.asarray(column)[some].reshape(len(kind), -1).T:
             code, values = pd.factorize(one)
             if len(values) > 1:
                 kind = pd.factorize(kind * len(values) + code)[0].astype(np.int64)
@@ -605,30 +607,19 @@ class ExpectedInformation:
     weights: Array
     law: ReportLaw | None = None
 
-    @property
-    def size(self) -> int:
-        """Number of parameters."""
-        return self.designs[0].size
-
     def _parts(self) -> Iterator[tuple[Predictors, Array, Array | None]]:
         """Rows of one design and channel that fit in the cache, with their weights."""
-        q, n = self.outcome.q, self.designs[0].n
-        kinds: list[tuple[Array | None, Any]] = [(None, slice(0, n))]
-        longest = 2
-        if self.law is not None:
-            longest = max(Q.shape[1] for Q in self.law.channels)
-            kinds = [(self.law.channels[0], slice(0, n))]
-            if len(self.law.channels) > 1:
-                kinds = [
-                    (Q, np.flatnonzero(self.law.at == g)) for g, Q in enumerate(self.law.channels)
-                ]
-        step = max(256, _BLOCK // (longest * q * q + self.size))
+        q, m = self.outcome.q, self.designs[0].size
+        channels = (None,) if self.law is None else self.law.channels
         for c, design in enumerate(self.designs):
-            for Q, rows in kinds:
-                size = n if isinstance(rows, slice) else len(rows)
-                for start in range(0, size, step):
-                    some = slice(start, start + step)
-                    some = some if isinstance(rows, slice) else rows[some]
+            for g, Q in enumerate(channels):
+                rows: Any = None  # all
+                if self.law is not None and len(channels) > 1:
+                    rows = np.flatnonzero(self.law.at == g)
+                step = max(256, _BLOCK // ((2 if Q is None else Q.shape[1]) * q * q + m))
+                for start in range(0, design.n if rows is None else len(rows), step):
+                    some: Any = slice(start, start + step)
+                    some = some if rows is None else rows[some]
                     yield design.take(some), self.weights[some, c], Q
 
     def _row(self, eta: Array, Q: Array | None) -> tuple[Array, tuple[Array, Array] | None]:
@@ -647,41 +638,33 @@ class ExpectedInformation:
             information[:, 1, 1] = 2.0
         return information, None
 
-    def matrix(self, theta: Array) -> Array:
-        """The information, shape (size, size)."""
-        total = np.zeros((self.size, self.size))
-        for design, w, Q in self._parts():
-            eta = design.eta(theta)
-            J = self._row(eta, Q)[0] * w[:, None, None]
-            total += design.hessian(theta, J, np.zeros(eta.shape))
-        return total
-
-    def penalty(self, theta: Array) -> float:
-        """Half the log determinant; minus infinity where it is singular."""
-        matrix = self.matrix(theta)
-        if not np.isfinite(matrix).all():
-            return -np.inf
-        sign, size = np.linalg.slogdet(matrix)
-        return 0.5 * float(size) if sign > 0 else -np.inf
-
-    def penalty_slope(self, theta: Array) -> tuple[float, Array]:
-        """`penalty` and its derivatives, shape (size,)."""
-        matrix, kept = np.zeros((self.size, self.size)), []
+    def matrix(self, theta: Array, kept: list[Any] | None = None) -> Array:
+        """The information, shape (size, size); what it is summed over is added to `kept`."""
+        total = np.zeros((self.designs[0].size,) * 2)
         for design, w, Q in self._parts():
             eta = design.eta(theta)
             J, law = self._row(eta, Q)
-            matrix += design.hessian(theta, J * w[:, None, None], np.zeros(eta.shape))
-            kept.append((design, w, eta, Q, law))
+            total += design.hessian(theta, J * w[:, None, None], np.zeros(eta.shape))
+            if kept is not None:
+                kept.append((design, w, eta, Q, law))
+        return total
+
+    def penalty(self, theta: Array, with_slope: bool = True) -> tuple[float, Array]:
+        """Half the log determinant, minus infinity where singular, and its derivatives, (size,)."""
+        kept: list[Any] = []
+        matrix = self.matrix(theta, kept if with_slope else None)
         sign, size = np.linalg.slogdet(matrix) if np.isfinite(matrix).all() else (0.0, 0.0)
         if sign <= 0 or not np.isfinite(size):
-            return -np.inf, np.full(self.size, np.nan)
+            return -np.inf, np.full(len(matrix), np.nan)
+        if not with_slope:
+            return 0.5 * float(size), np.zeros(0)
         inverse = np.linalg.inv(matrix)
         slope = self.designs[0].stretch(theta)[1]
         for design, w, eta, Q, law in kept:
             S = design.quadratic(theta, inverse)
             by_eta = np.zeros(eta.shape)  # of tr(S J), S held fixed
             if law is not None and Q is not None:
-                by_eta = self._row_slope(eta, Q, *law, S)
+                by_eta = self._row_slope(eta, Q, law[0], law[1], S)
             elif isinstance(self.outcome, Poisson):
                 by_eta[:, 0] = np.exp(eta[:, 0]) * S[:, 0, 0]
             elif isinstance(self.outcome, Normal):

@@ -250,11 +250,6 @@ class ReportLaw(Document):
     Tests of the estimate are then score tests: with its variance, and its skewness, under the null.
     The variance at the estimate itself is too small where a channel is ill-conditioned or reports
     are few.
-
-    Parameters
-    ----------
-    parts : tuple of ReportPart
-        The sources.
     """
 
     parts: tuple[ReportPart, ...]
@@ -316,17 +311,6 @@ class PooledTallies(Tallies):
     Bin(nobs_s, offset_s + scale_s p)``, nobs of shape (S, 1), the rest (S, k). Few reports without
     noise make it skewed, and its variance grow with the frequency: `FrequencyResults.detected` and
     `conf_int` allow for both.
-
-    Examples
-    --------
-    >>> tallies = PooledTallies(
-    ...     nobs=np.full((2, 1), 100.0),
-    ...     offset=np.array([[0.0], [0.2]]),
-    ...     scale=np.array([[0.5], [0.6]]),
-    ...     share=np.array([[0.8], [0.2]]),
-    ... )
-    >>> [v.round(4) for v in tallies.law(np.array([0.04]))]
-    [array([0.0264]), array([0.4401]), array([0.0127])]
     """
 
     nobs: Array
@@ -349,38 +333,17 @@ class OwnTally(Tallies):
     """What estimates of hashed candidates rest on: the reports of their own cells.
 
     To second order an estimate is ``(tally/nobs - offset)/scale`` with ``tally ~ Bin(nobs, offset +
-    scale p)``, plus noise from all other cells. Few reports a cell make it skewed, and its variance
-    grow with the frequency: `FrequencyResults.detected` and `conf_int` allow for both.
-
-    Parameters
-    ----------
-    nobs : array, shape (s,)
-        Reports, once for each own cell of the candidate in their cohort.
-    offset : array, shape (s,)
-        Mean share of own cells among them if the candidate is absent.
-    scale : array, shape (s,)
-        Growth of that share with the frequency.
-    other : array, shape (s,)
-        Variance of the other noise.
-    excess : array, shape (s,)
-        Third cumulant by chance collisions with answers that are not listed; zero where the list is
-        complete. Tests allow for it; two-sided intervals of level .95 do not need it.
-    guard : array, shape (s,)
-        Variance that tests add where the cells of the candidate differ more than the average
-        collisions explain; zero where the list is complete.
-
-    Examples
-    --------
-    >>> tally = OwnTally(*np.array([[1000.0], [0.02], [0.5], [0.0], [0.0], [0.0]]))
-    >>> se, skewness, rate = tally.law(np.zeros(1))
-    >>> round(float(se[0]), 5), round(float(skewness[0]), 3)
-    (0.00885, 0.217)
+    scale p)``, plus noise from all other cells, all (s,). Few reports a cell make it skewed, and
+    its variance grow with the frequency: `FrequencyResults.detected` and `conf_int` allow for both.
     """
 
-    nobs: Array
+    nobs: Array  # reports, once for each own cell of the candidate in their cohort
     offset: Array
     scale: Array
-    other: Array
+    other: Array  # variance of the other noise
+    # Zero where the list is complete: the third cumulant by chance collisions with answers that are
+    # not listed, which tests need, but not two-sided intervals of level .95; and the variance that
+    # tests add where cells of the candidate differ more than the average collisions explain.
     excess: Array
     guard: Array
 
@@ -411,27 +374,12 @@ class PathLaw(Tallies):
     `others` where it is not; at the frequency v they are mixed with the shares v and 1 - v. The
     first three cumulants follow: exactly for a linear estimate, to first order for one whose
     weights were estimated too.
-
-    Parameters
-    ----------
-    nobs : array, shape (S, 1)
-        Reports of each source.
-    own, others : array, shape (S, 3, k)
-        Means of the number, of its square and of its cube.
-
-    Examples
-    --------
-    Of 100 reports each tells the truth with probability 1/2, and nothing else:
-
-    >>> law = PathLaw(np.array([[100.0]]), np.array([[[1.0], [2.0], [4.0]]]), np.zeros((1, 3, 1)))
-    >>> [v.round(4) for v in law.law(np.array([0.04]))]
-    [array([0.028]), array([0.6857]), array([0.0192])]
     """
 
     everywhere: ClassVar[bool] = True
 
-    nobs: Array
-    own: Array
+    nobs: Array  # reports of each source, (S, 1)
+    own: Array  # means of the number, of its square and of its cube, (S, 3, k)
     others: Array
 
     @classmethod

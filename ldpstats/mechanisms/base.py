@@ -8,7 +8,7 @@ labels of several answers joined to one; and a mechanism in words.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cached_property
 from importlib import import_module
@@ -578,7 +578,7 @@ class Mechanism(Instrument[Client, Collector]):
         if not isinstance(counts, Counts | BitCounts):
             remedy = "must be Counts or BitCounts, as reports.tally() makes"
             raise InvalidArgument("counts", counts, remedy)
-        if counts.mechanism != self:
+        if counts.mechanism is not self and counts.mechanism != self:
             raise InvalidArgument(
                 "counts", str(counts.mechanism), f"were not made by {self}: check the parameters"
             )
@@ -898,3 +898,17 @@ def _text(mechanism: Any, name: str, value: Any) -> str:
         alike = name == "outputs" and value.equals(mechanism.categories)
         return "" if alike else str(len(value))
     return f"{value:.6g}" if isinstance(value, int | float) else shorten(value, _LONGEST)
+
+
+def joint_epsilon(mechanisms: Iterable[Any]) -> float:
+    """Privacy of what one respondent sends about several variables, in nats.
+
+    The sum over those that are protected: `Observed` ones do not enter it. Infinite if none is.
+    """
+    private = [mechanism.epsilon for mechanism in mechanisms if not mechanism.unprotected]
+    return float(sum(private)) if private else float("inf")
+
+
+def protect_some(mechanisms: Iterable[Any]) -> bool:
+    """Whether the epsilon of some mechanism protects only its sensitive categories."""
+    return any(one.sensitive is not None and len(one.sensitive) < one.k for one in mechanisms)

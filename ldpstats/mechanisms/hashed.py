@@ -8,7 +8,7 @@ that report the bits of a Bloom filter of the answer.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -31,23 +31,21 @@ from ldpstats.clients.device import drawn_report, opened
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.labels import as_labels, as_series, column_name, encode, missing_entries, place_of
 from ldpstats.likelihood.hashed import (
-    BitNoise,
     CohortMoments,
     CohortSource,
     HashDesign,
-    LabelNoise,
-    Noise,
     undetermined,
 )
-from ldpstats.likelihood.joint_rows import BloomRows, LabelRows, StackedRows
+from ldpstats.likelihood.hashed_rows import BloomRows, LabelRows
 from ldpstats.likelihood.problem import Likelihood
-from ldpstats.likelihood.rows import Rows
+from ldpstats.likelihood.rows import Rows, StackedRows
 from ldpstats.mechanisms.base import Mechanism, even_bit, set_fields
 from ldpstats.mechanisms.krr import KRR
 from ldpstats.reports.layout import BitFormat, NumberFormat
 from ldpstats.reports.single import BitCounts, Counts, Reports, cell_counts
 from ldpstats.sampling import samplers
 from ldpstats.sampling.hashing import (
+    cell_type,
     distinct_cells,
     hash_strings,
     hashed_cells,
@@ -55,6 +53,7 @@ from ldpstats.sampling.hashing import (
     mix64,
     own_cells,
     permuted_cells,
+    utf8,
 )
 from ldpstats.sampling.samplers import Words, simulation_words
 
@@ -68,6 +67,7 @@ __all__ = [
     "HashedBits",
     "MD5Hash",
     "UnknownHash",
+    "bit_ratios",
     "listed_cells",
     "most_different",
 ]
@@ -81,19 +81,12 @@ _MOST_RANKED = 1 << 10  # categories; more are permuted faster by numpy
 
 @dataclass(frozen=True)
 class CellLaw:
-    """Probabilities that a report shows a cell: a label, or a bit that is set.
+    """Probabilities that a report shows a cell: a label, or a bit that is set."""
 
-    Parameters
-    ----------
-    high, low : float
-        For an answer that owns the cell, and for one that does not.
-    shared : float
-        That an answer owns the cell, over random hashes.
-    """
-
-    high: float
-    low: float
-    shared: float
+    high: float  # for an answer that owns the cell
+    low: float  # for one that does not
+    shared: float  # that an answer owns the cell, over random hashes
+    both: float  # that it owns two given cells
 
     @property
     def mean(self) -> float:
@@ -161,10 +154,6 @@ class Hashed(Mechanism):
         """Probabilities that a report shows a cell."""
 
     @abstractmethod
-    def _noise(self, mean: float) -> tuple[Noise, float]:
-        """The noise of cells, and one over the variance, per report, of a cell of this mean."""
-
-    @abstractmethod
     def _cohort_channel(self, cells: Array) -> Channel:
         """The channel within one cohort, for values that own the cells, shape (S, h)."""
 
@@ -217,8 +206,8 @@ class Hashed(Mechanism):
                     f"cells of shape {cells.shape}",
                     f"must be of shape {expected}, from 0 to {self.n_cells - 1}",
                 )
-            kind = np.uint16 if self.n_cells < 65535 else np.uint32
-            return distinct_cells(np.ascontiguousarray(cells, dtype=kind), self.n_cells)
+            typed = np.ascontiguousarray(cells, dtype=cell_type(self.n_cells))
+            return distinct_cells(typed, self.n_cells)
         labels = self.labels(candidates)
         if self.alphabet is not None:
             return self._permutations
@@ -233,8 +222,11 @@ class Hashed(Mechanism):
     @cached_property
     def _permutations(self) -> Array:
         """Cells of the alphabet in all cohorts, shape (C, S, h) (KBR16 section 5.4)."""
-        sizes = len(self.alphabet), self.n_cohorts, self.n_owned, self.n_cells
-        return distinct_cells(permuted_cells(*sizes), self.n_cells)
+        return self._permuted(range(self.n_cohorts))
+
+    def _permuted(self, cohorts: Sequence[int]) -> Array:
+        cells = permuted_cells(len(self.alphabet), cohorts, self.n_owned, self.n_cells)
+        return distinct_cells(cells, self.n_cells)
 
     def privatize(
         self,
@@ -316,9 +308,7 @@ class Hashed(Mechanism):
 
     def cells_of_cohort(self, cohort: int) -> Array:
         """Cells of the alphabet in one cohort, shape (S, h), for a device that has no other."""
-        sizes = len(self.alphabet), self.n_cohorts, self.n_owned, self.n_cells
-        cells = distinct_cells(permuted_cells(*sizes, cohort), self.n_cells)
-        return np.asarray(listed_cells(cells, self.n_cells)[0])
+        return np.asarray(listed_cells(self._permuted([cohort]), self.n_cells)[0])
 
     def sample(self, codes: Array, words: Words) -> Array:
         raise NotAvailable(f"a report of {self} has a cohort: use privatize(values, rng)")
@@ -347,15 +337,18 @@ class Hashed(Mechanism):
         ones, reports = cell_counts(counts)
         cells, law = self.cells(candidates), self.cell_law
         spread = law.shared if self.is_open else 0.0
-        slope = law.high - law.low
-        noise, precision = self._noise(law.mean)
+        slope, mean = law.high - law.low, law.mean
+        # over the variance of a cell; of labels of multinomial counts
+        precision = 1.0 / (mean * (1.0 - mean) if self.n_bits else mean)
         source = CohortSource(
             HashDesign(cells, self.n_cells, slope, spread),
             law.low + slope * spread,
             ones,
             reports,
             precision,
-            noise,
+            not self.n_bits,
+            law.both,
+            precision * reports.astype(np.float64),
         )
         return CohortMoments(
             (source,), self.is_open, lambda: self._indistinct(candidates, cells, reports)
@@ -427,18 +420,18 @@ class MD5Hash(AnswerHash):
     document_name = "md5"
 
     def table(self, name: str, labels: pd.Index[Any]) -> Array:
-        return md5_cells(labels, self.n_cohorts, self.n_owned, self.n_cells, name)
+        cohorts = range(self.n_cohorts)
+        return md5_cells(utf8(name, labels), cohorts, self.n_owned, self.n_cells)
 
     def own(self, strings: pd.Series[Any], cohort: Array) -> Array:
-        hash_strings("values", strings)  # names the first entry that is not a UTF-8 string
+        utf8("values", strings)  # names the first entry that is not a UTF-8 string
         own = np.empty((len(strings), self.n_owned), dtype=np.int64)
         by_cohort = np.argsort(cohort, kind="stable")
         ends = np.flatnonzero(np.diff(cohort[by_cohort])) + 1
         for here in np.split(by_cohort, ends) if len(strings) else []:
             codes, distinct = pd.factorize(strings.iloc[here])
-            only = int(cohort[here[0]])
-            cells = md5_cells(distinct, self.n_cohorts, self.n_owned, self.n_cells, only=only)
-            own[here] = cells[0, codes]
+            only, texts = [int(cohort[here[0]])], utf8("values", distinct)
+            own[here] = md5_cells(texts, only, self.n_owned, self.n_cells)[0, codes]
         return own
 
 
@@ -604,10 +597,7 @@ class ORR(Hashed):
     @property
     def cell_law(self) -> CellLaw:
         Q = self._krr.channel()
-        return CellLaw(Q.a + float(Q.b), float(Q.b), 1.0 / self.n_outputs)
-
-    def _noise(self, mean: float) -> tuple[Noise, float]:
-        return LabelNoise(), 1.0 / mean
+        return CellLaw(Q.a + float(Q.b), float(Q.b), 1.0 / self.n_outputs, 0.0)
 
     def _cohort_channel(self, cells: Array) -> Channel:
         return Mapped(self._krr.channel(), cells[:, 0])
@@ -733,6 +723,15 @@ def most_different(n_bits: int, n_hashes: int, up: float, down: float) -> tuple[
     return (n_bits - least, least) if up > down else (least, n_bits - least)
 
 
+def bit_ratios(p1: float, p0: float) -> tuple[float, float]:
+    """Largest log ratios of one bit for the answer that owns it, and against it, in nats."""
+    with np.errstate(divide="ignore"):
+        set_, clear = np.log(p1) - np.log(p0), np.log1p(-p1) - np.log1p(-p0)
+    if abs(p1 + p0 - 1.0) < 1e-15:  # 1 - p1 is p0, the more exact of the two
+        clear = -set_
+    return float(max(set_, clear)), float(max(-set_, -clear))
+
+
 class HashedBits(Hashed):
     """A mechanism that reports noisy bits of a Bloom filter of the answer."""
 
@@ -786,38 +785,29 @@ class HashedBits(Hashed):
 
     @property
     def cell_law(self) -> CellLaw:
-        shared = float(1.0 - (1.0 - 1.0 / self.n_bits) ** self.n_hashes)
-        return CellLaw(self.p1, self.p0, shared)
-
-    def _noise(self, mean: float) -> tuple[Noise, float]:
-        empty, m, h = (1.0 - 1.0 / self.n_bits) ** self.n_hashes, self.n_bits, self.n_hashes
-        noise = BitNoise(shared=1.0 - 2.0 * empty + (1.0 - 2.0 / m) ** h)
-        return noise, 1.0 / (mean * (1.0 - mean))
+        m, h = self.n_bits, self.n_hashes
+        empty = (1.0 - 1.0 / m) ** h
+        both = 1.0 - 2.0 * empty + (1.0 - 2.0 / m) ** h if h > 1 else 0.0
+        return CellLaw(self.p1, self.p0, 1.0 - empty, both)
 
     def _cohort_channel(self, cells: Array) -> Bits:
         return Bits(cells, self.n_bits, self.p1, self.p0)
 
     def worst_channel(self) -> Bits:
         """Two answers whose Bloom filters differ the most."""
-        with np.errstate(divide="ignore"):  # log ratios of a set and of a cleared bit
-            up = float(np.log(self.p1) - np.log(self.p0))
-            down = float(np.log1p(-self.p0) - np.log1p(-self.p1))
-        a, b = most_different(self.n_bits, self.n_hashes, max(up, -down), max(down, -up))
-        first, second = np.arange(a), np.arange(a, a + b)
-        if not (a and b):  # one filter holds the other
-            first, second = np.arange(a + b + 1), np.array([a + b])
-        width = max(first.size, second.size)
-        members = [np.pad(own, (0, width - own.size), mode="edge") for own in (first, second)]
-        return Bits(np.array(members), self.n_bits, self.p1, self.p0)
+        ratios = bit_ratios(self.p1, self.p0)
+        a, b = most_different(self.n_bits, self.n_hashes, *ratios)
+        members = np.arange(max(a, b))
+        members = np.array([np.minimum(members, a - 1), a + np.minimum(members, b - 1)])
+        return Bits(members, self.n_bits, self.p1, self.p0)
 
     def _sampler_epsilon(self) -> float:
-        return self._realised(*self._thresholds())
+        return self._largest(*samplers.realised_ratios(*self._thresholds()))
 
-    def _realised(self, own: int, other: int) -> float:
-        """Epsilon of integer thresholds of the two kinds of bits."""
-        up, down = samplers.realised_ratios(own, other)
+    def _largest(self, up: float, down: float) -> float:
+        """Epsilon where a bit of one answer alone has these largest log ratios for and against."""
         a, b = most_different(self.n_bits, self.n_hashes, up, down)
-        return (a * up if a else 0.0) + (b * down if b else 0.0)
+        return a * up + b * down
 
     def likelihood(self, counts: Counts, candidates: Any = None) -> Likelihood:
         """The exact likelihood of the bits given the cohorts."""

@@ -7,7 +7,6 @@ the categories are ("no", "yes") unless others are given.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -33,8 +32,6 @@ __all__ = [
     "Observed",
     "UnrelatedQuestion",
     "Warner",
-    "joint_epsilon",
-    "protect_some",
 ]
 
 
@@ -416,17 +413,3 @@ class Observed(Enumerated):
         return f"Observed(k={self.k}, no privacy)"
 
     __repr__ = __str__
-
-
-def joint_epsilon(mechanisms: Iterable[Any]) -> float:
-    """Privacy of what one respondent sends about several variables, in nats.
-
-    The sum over those that are protected: `Observed` ones do not enter it. Infinite if none is.
-    """
-    private = [mechanism.epsilon for mechanism in mechanisms if not mechanism.unprotected]
-    return float(sum(private)) if private else float("inf")
-
-
-def protect_some(mechanisms: Iterable[Any]) -> bool:
-    """Whether the epsilon of some mechanism protects only its sensitive categories."""
-    return any(one.sensitive is not None and len(one.sensitive) < one.k for one in mechanisms)

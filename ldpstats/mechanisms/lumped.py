@@ -21,9 +21,8 @@ from ldpstats.clients.device import check_table, numbers
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.labels import as_labels, encode
 from ldpstats.likelihood.covariance import independent_bits
-from ldpstats.likelihood.joint_rows import WithOther
 from ldpstats.likelihood.moments import Equations, Moments
-from ldpstats.likelihood.rows import Rows, UnaryRows
+from ldpstats.likelihood.rows import Rows, UnaryRows, WithOther
 from ldpstats.mechanisms.base import CategoryBits, Mechanism, set_fields
 from ldpstats.mechanisms.custom import CustomMechanism, Enumerated
 from ldpstats.mechanisms.hashed import HashedBits

@@ -43,7 +43,14 @@ from ldpstats.errors import HIDDEN, InvalidArgument, NotAvailable
 from ldpstats.labels import as_labels, encode, labels_to_json
 from ldpstats.mechanisms.base import Mechanism, set_fields
 from ldpstats.mechanisms.custom import Enumerated
-from ldpstats.mechanisms.hashed import AnswerHash, HashedBits, MD5Hash, UnknownHash, most_different
+from ldpstats.mechanisms.hashed import (
+    AnswerHash,
+    HashedBits,
+    MD5Hash,
+    UnknownHash,
+    bit_ratios,
+    most_different,
+)
 from ldpstats.sampling import samplers
 from ldpstats.sampling.samplers import SystemWords, system_words
 
@@ -273,16 +280,12 @@ class RAPPOR(TwoResponses, HashedBits):
     @property
     def epsilon(self) -> float:  # type: ignore[override]
         """Privacy of one report, in nats."""
-        return self.worst_channel().epsilon()
+        return self._largest(*bit_ratios(self.p1, self.p0))
 
     @property
     def lifetime_epsilon(self) -> float:  # type: ignore[override]
         """Privacy of any number of reports of one answer by one client, in nats (EPK14 Thm 1)."""
-        return self._permanent().worst_channel().epsilon()
-
-    def _permanent(self) -> RAPPOR:
-        """The permanent response as a mechanism of its own."""
-        return RAPPOR(self.n_bits, self.n_hashes, self.n_cohorts, f=self.f, p=0.0, q=1.0)
+        return self._largest(*bit_ratios(1.0 - self.f + self.f / 2.0, self.f / 2.0))
 
     def _thresholds(self) -> tuple[int, int]:
         owned, other = self.permanent_thresholds()
@@ -294,11 +297,13 @@ class RAPPOR(TwoResponses, HashedBits):
 
     def lifetime_audit(self) -> Audit:
         """The audit of all reports of one answer together: of the permanent response."""
-        f, worst = self.f, self._permanent().worst_channel()
+        permanent = RAPPOR(self.n_bits, self.n_hashes, self.n_cohorts, f=self.f, p=0.0, q=1.0)
+        f, worst = self.f, permanent.worst_channel()
         bits = sum(most_different(self.n_bits, self.n_hashes, 1.0, 1.0))
         declared = bits * float(np.log((1.0 - f / 2.0) / (f / 2.0))) if f else float("inf")
-        words, sampler = f"the permanent response of {self}", self.permanent_thresholds()
-        return Audit(words, declared, worst.epsilon(), self._realised(*sampler))
+        words = f"the permanent response of {self}"
+        sampler = samplers.realised_ratios(*self.permanent_thresholds())
+        return Audit(words, declared, worst.epsilon(), self._largest(*sampler))
 
     @property
     def answer_hash(self) -> AnswerHash:

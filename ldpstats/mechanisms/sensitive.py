@@ -47,7 +47,7 @@ from ldpstats.mechanisms.base import (
 from ldpstats.mechanisms.custom import CustomMechanism, Enumerated
 from ldpstats.reports.layout import BitFormat
 from ldpstats.reports.single import BitCounts, Counts, Reports
-from ldpstats.sampling import packing, samplers
+from ldpstats.sampling import samplers
 from ldpstats.sampling.samplers import Words
 
 __all__ = [
@@ -144,7 +144,8 @@ class RevealingFormat(BitFormat):
 
     def unpack(self, y: Array) -> Array:
         bits = np.zeros((len(y), self.n_bits), dtype=bool)
-        bits[:, self.sensitive] = packing.unpack(y[:, : self._width], self.sensitive.size)
+        noised = BitFormat(self.sensitive.size).unpack(y[:, : self._width])
+        bits[:, self.sensitive] = noised
         revealed = self.revealed(y)
         at = np.flatnonzero(revealed)
         bits[at, self.others[revealed[at] - 1]] = True
@@ -154,15 +155,12 @@ class RevealingFormat(BitFormat):
         self, y: Array, n: Array | None = None, cohort: Array | None = None, n_cohorts: int = 1
     ) -> Array:
         revealed, bits = self.revealed(y), y[:, : self._width]
-        S, sums = self.sensitive.size, np.zeros(self.n_bits, dtype=np.int64)
+        noised, sums = BitFormat(self.sensitive.size), np.zeros(self.n_bits, dtype=np.int64)
         told = np.bincount(revealed, weights=n, minlength=self.others.size + 1)[1:]
         sums[self.others] = np.rint(told)
         for start in range(0, len(y), _ROWS):
-            part = bits[start : start + _ROWS]
-            times = np.ones(len(part), np.int64) if n is None else n[start : start + _ROWS]
-            many = (times != 1) & part.any(axis=1)
-            sums[self.sensitive] += packing.column_sums(part[times == 1], S)
-            sums[self.sensitive] += times[many] @ packing.unpack(part[many], S)
+            times = None if n is None else n[start : start + _ROWS]
+            sums[self.sensitive] += noised.sum_bits(bits[start : start + _ROWS], times)[0]
         return sums[None]
 
     def condense(self, y: Array, n: Array | None) -> tuple[Array, Array | None, Array | None]:
@@ -182,7 +180,7 @@ class RevealingFormat(BitFormat):
         return left, times, noise if noise.any() else None
 
     def from_table(self, name: str, packed: npt.NDArray[np.uint8]) -> Array:
-        bits = packing.unpack(super().from_table(name, packed), self.n_bits)
+        bits = super().unpack(super().from_table(name, packed))
         told = bits[:, self.others]
         many = np.flatnonzero(told.sum(axis=1) > 1)
         if many.size:

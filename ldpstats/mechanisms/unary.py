@@ -85,10 +85,7 @@ class KRAPPOR(CategoryBits):
         )
 
     def _thresholds(self) -> tuple[int, int]:
-        # all roundings go towards more privacy; where both flips are alike, 1 - p1 is p0 exactly
-        other = max(samplers.threshold(self.p0, "up"), 1)
-        own = (1 << 64) - other if self.theta is None else samplers.threshold(self.p1, "down")
-        return own, other
+        return samplers.bit_thresholds(self.p1, self.p0, alike=self.theta is None)
 
     def sample(self, codes: Array, words: Words) -> Array:
         return samplers.sample_bits(codes[:, None], self.k, *self._thresholds(), words)
@@ -98,4 +95,4 @@ class KRAPPOR(CategoryBits):
         return {"kind": "bits", "bits": self.k, "own": own, "other": other, "sent": self.k}
 
     def _sampler_epsilon(self) -> float:
-        return samplers.realised_epsilon_bits(*self._thresholds())
+        return sum(samplers.realised_ratios(*self._thresholds()))

@@ -38,8 +38,8 @@ from ldpstats.documents import Document
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
 from ldpstats.estimators.base import Estimator
 from ldpstats.inference import intervals
-from ldpstats.inference.boundary import edge_normal
 from ldpstats.inference.goodness import group_sums, rare_groups
+from ldpstats.inference.intervals import edge_normal
 from ldpstats.inference.tables.ratio import Effect
 from ldpstats.inference.tails import CellLaw, continuity, path_cumulants, skewed_pvalue
 from ldpstats.inference.tests import TestResult, pvalue_text, standardised, wald, z_test
@@ -363,9 +363,7 @@ def _pair_features(
 def _change_law(f: Array, n: Array, alphabets: Sequence[Alphabet], p: Array) -> ChangeLaw:
     """The law of the change of each category, from f seen n times each, with p the joint law."""
     # mean powers 0 to 3 of each feature given the true category, (k, k) each
-    first, second = (
-        [(alphabet.features**r).T @ alphabet.channel for r in range(4)] for alphabet in alphabets
-    )
+    first, second = ([(features**r).T @ Q.T for r in range(4)] for features, Q in alphabets)
     nobs, before, after = int(n.sum()), p.sum(axis=1), p.sum(axis=0)
     noise = [  # mean variance of each feature given the true category
         np.asarray((moments[2] - moments[1] ** 2) @ margin)
@@ -387,10 +385,10 @@ def _change_law(f: Array, n: Array, alphabets: Sequence[Alphabet], p: Array) -> 
 
 def _turnover_law(alphabets: Sequence[Alphabet], P: Array, nobs: int) -> CellLaw:
     """The law of the share of those who changed, as it varies, with P the joint law."""
-    (G, Q), (H, R) = ((a.features, a.channel) for a in alphabets)
+    (G, Q), (H, R) = alphabets
     stayed = np.eye(len(P), dtype=bool)
     changed = 1.0 - G @ H.T  # of each pair of reports
-    means = [Q.T @ changed**r @ R for r in (1, 2, 3)]
+    means = [Q @ changed**r @ R.T for r in (1, 2, 3)]
     laws = []
     for part in (~stayed, stayed):
         p = P[part]

@@ -22,7 +22,7 @@ from ldpstats.errors import (
 from ldpstats.estimators.base import Estimator
 from ldpstats.inference.tests import TestResult, adjusted_differences, pvalue_text
 from ldpstats.likelihood.problem import Likelihood
-from ldpstats.mechanisms.krr import protect_some
+from ldpstats.mechanisms.base import protect_some
 from ldpstats.models.frequency.answers import difference_rows
 from ldpstats.models.frequency.model import (
     Data,
@@ -316,7 +316,7 @@ class GroupedModel:
         likelihoods |= {label: model.likelihood() for label, model in self.models.items()}
         return pooled_posterior(
             likelihoods,
-            {label: model.evidence.tables() for label, model in self.models.items()},
+            {label: model._tables() for label, model in self.models.items()},
             first.categories,
             self.by,
             origin,
@@ -387,6 +387,10 @@ class GroupedResults(Stored):
     name: str = ""
 
     _format = "ldpstats-grouped-results"
+    _tests_instead = (
+        "groups are compared by differences() and test_equal(); results.results[group] has tests "
+        "within one"
+    )
     _document = (
         *("by", "labels", "fits", "equal", "untested", "empty"),
         *("nobs", "n_missing", "n_ungrouped", "name"),

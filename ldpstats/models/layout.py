@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
 from itertools import repeat, zip_longest
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -28,9 +28,10 @@ from ldpstats.arguments import (
     level,
     positive_integer,
 )
-from ldpstats.errors import InvalidArgument
+from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.tests import TestResult, pvalue_text, reject, z_test
-from ldpstats.likelihood.problem import ill_conditioned, nats_to_gain
+from ldpstats.likelihood.moments import ill_conditioned
+from ldpstats.likelihood.problem import nats_to_gain
 from ldpstats.likelihood.tallies import Uncertain
 
 if TYPE_CHECKING:
@@ -657,6 +658,22 @@ class Tabulated(ABC):
     def _coefficients(self) -> pd.DataFrame:
         """The columns of `_tidy` with 95 percent intervals, and "t"; by label."""
         return self._tidy(0.05).assign(t=self.tvalues.to_numpy())
+
+    _tests_instead: ClassVar[str]  # of kinds whose estimates have no joint law
+
+    @names_alpha
+    def conf_int(self, alpha: float | None = None) -> pd.DataFrame:
+        """Confidence intervals, columns "lower" and "upper"; by default those of `summary`."""
+        frame = self.summary_frame() if alpha is None else self.summary_frame(alpha)
+        return frame[["lower", "upper"]]
+
+    def t_test(self, hypothesis: Any) -> Any:
+        """Refused, with what there is instead: linear hypotheses need a joint law of estimates."""
+        raise NotAvailable(f"tests of hypotheses about {self._subject}: {self._tests_instead}")
+
+    def wald_test(self, hypothesis: Any) -> Any:
+        """Refused as `t_test`."""
+        return self.t_test(hypothesis)
 
     @names_alpha
     def summary(self, alpha: float = 0.05, max_rows: int = 40, details: bool = False) -> Summary:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ldpstats.arguments import boolean, level, one_of, positive_integer
+from ldpstats.arguments import level, one_of
 from ldpstats.errors import InvalidArgument, LDPError, LDPWarning, NotAvailable
 from ldpstats.estimators.base import Estimator
 from ldpstats.inference.tests import adjust, pvalue_text
@@ -27,6 +26,7 @@ from ldpstats.models.layout import (
     estimator_text,
     figures,
     interval_columns,
+    names_alpha,
     one_line,
 )
 from ldpstats.models.plots import title_text
@@ -204,8 +204,10 @@ class AssociationMatrix(Stored):
 
     Methods
     -------
-    to_frame, summary, plot
+    to_frame, summary_frame, conf_int, summary, plot
         One row per pair, in print, or as a figure.
+    t_test, wald_test
+        Refused: tests of independence are in `pvalues`, others in those of a pair.
     glance, to_maketables
         Key figures in one row, and what the package maketables takes.
     to_dict, to_json, from_dict, from_json
@@ -231,6 +233,10 @@ class AssociationMatrix(Stored):
     alpha: float = 0.05
 
     _format = "ldpstats-association-matrix"
+    _tests_instead = (
+        "it has no normal law near 0; `pvalues` and `pvalues_holm` test the independence of each "
+        "pair, and matrix[first, second] has tests of its cells and effects"
+    )
 
     def __repr__(self) -> str:
         some = f", {len(self.failed)} failed" if self.failed else ""
@@ -253,13 +259,25 @@ class AssociationMatrix(Stored):
 
     @cached_property
     def _frame(self) -> pd.DataFrame:
+        return self.summary_frame()
+
+    @names_alpha
+    def summary_frame(self, alpha: float | None = None) -> pd.DataFrame:
+        """The table of `to_frame`, with an index of both names.
+
+        Parameters
+        ----------
+        alpha : float, optional
+            One minus the coverage of each interval; by default that of the matrix.
+        """
+        alpha = self.alpha if alpha is None else level(alpha)
         rows: list[dict[str, Any]] = []
         for pair in self.pairs:
             first, second = pair.names
             row = {"first": first, "second": second, "nobs": pair.nobs, "n_missing": pair.n_missing}
             notes = []
             try:
-                effect = pair.cramers_v(self.alpha)
+                effect = pair.cramers_v(alpha)
                 row |= {"cramers_v": effect.estimate, "lower": effect.lower, "upper": effect.upper}
                 notes.append(effect.message)
             except NotAvailable as error:
@@ -269,18 +287,23 @@ class AssociationMatrix(Stored):
             else:
                 row |= {"statistic": test.statistic, "df": test.df, "pvalue": test.pvalue}
                 notes.append(test.note)
-            rows.append(row | {"note": "; ".join(note for note in notes if note)})
+            rows.append(row | {"note": "; ".join(filter(None, notes))})
         rows += [{"first": a, "second": b, "note": why} for a, b, why in self.failed]
         frame = pd.DataFrame(rows, columns=list(_COLUMNS)).astype(_COLUMNS)
-        frame = frame.set_index(["first", "second"])
-        frame = frame.loc[[pair for pair in combinations(self.names, 2)]]
+        frame = frame.set_index(["first", "second"]).loc[list(combinations(self.names, 2))]
         tested = frame["pvalue"].notna()
         if tested.any():
             frame.loc[tested, "pvalue_holm"] = adjust(frame.loc[tested, "pvalue"], "holm")
         return frame
 
-    def to_frame(self) -> pd.DataFrame:  # type: ignore[override]  # 95 percent alone
+    @names_alpha
+    def to_frame(self, alpha: float | None = None) -> pd.DataFrame:
         """A flat table of data, with no index: a row for each pair of variables.
+
+        Parameters
+        ----------
+        alpha : float, optional
+            As in `summary_frame`.
 
         Returns
         -------
@@ -289,12 +312,14 @@ class AssociationMatrix(Stored):
             independence and "pvalue_holm"; "nobs", "n_missing"; and "note", which says what the
             interval and the test allow for, or why the pair could not be fitted.
         """
-        return self._frame.reset_index()
+        return self.summary_frame(alpha).reset_index()
 
-    def _matrix(self, column: str, diagonal: Any) -> pd.DataFrame:
+    def _matrix(
+        self, column: str, diagonal: Any, frame: pd.DataFrame | None = None
+    ) -> pd.DataFrame:
         """Both triangles of a symmetric matrix."""
         labels: list[Any] = list(self.names)
-        values: Any = self._frame[column]
+        values: Any = (self._frame if frame is None else frame)[column]
         matrix = pd.DataFrame(np.nan, index=labels, columns=labels, dtype=object)
         for (first, second), value in values.items():
             matrix.loc[first, second] = matrix.loc[second, first] = value
@@ -334,19 +359,14 @@ class AssociationMatrix(Stored):
 
     # -- presentation ------------------------------------------------------------------------
 
-    def _coefficients(self) -> pd.DataFrame:
-        fits = {pair.names: pair for pair in self.pairs}
-        rows = []
-        for pair in self._frame.index:
-            row = (np.nan,) * 3
-            if pair in fits:
-                with suppress(NotAvailable):
-                    effect = fits[pair].cramers_v(0.05)
-                    row = effect.estimate, effect.lower, effect.upper
-            rows.append(row)
-        frame = pd.DataFrame(rows, columns=["estimate", "lower", "upper"], index=self._frame.index)
-        # a standard error of V would mean little near 0, where V is cut
-        return frame.assign(std_error=np.nan, t=np.nan, p_value=self._frame["pvalue_holm"])
+    @property
+    def tvalues(self) -> pd.Series[float]:
+        """nan: a standard error of V would mean little near 0, where V is cut."""
+        return pd.Series(np.nan, self._frame.index, name="tvalues")
+
+    def _tidy(self, alpha: float) -> pd.DataFrame:
+        names = {"cramers_v": "estimate", "pvalue_holm": "p_value"}
+        return self.summary_frame(alpha).rename(columns=names).assign(std_error=np.nan)
 
     @property
     def _subject(self) -> str:
@@ -386,8 +406,9 @@ class AssociationMatrix(Stored):
         """
         return super().glance()
 
-    def summary(  # type: ignore[override]  # 95 percent alone
-        self, max_rows: int = 40, details: bool = False
+    @names_alpha
+    def summary(  # type: ignore[override]  # the level of the matrix by default
+        self, max_rows: int = 40, details: bool = False, alpha: float | None = None
     ) -> Summary:
         """The pairs as a statsmodels `Summary`: text (print it), `as_html()` and `as_latex()`.
 
@@ -397,12 +418,16 @@ class AssociationMatrix(Stored):
             Pairs to show; those with the smallest p-values come first where there are more.
         details : bool
             Whether to say how each pair was fitted.
+        alpha : float, optional
+            As in `summary_frame`.
         """
-        max_rows, details = positive_integer("max_rows", max_rows), boolean("details", details)
-        return self._summary_table(self.alpha, max_rows, details).layout()
+        return super().summary(self.alpha if alpha is None else alpha, max_rows, details)
 
     def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
-        frame, fits = self._frame, {pair.names: pair for pair in self.pairs if details}
+        frame, fits = (
+            self.summary_frame(alpha),
+            {pair.names: pair for pair in self.pairs if details},
+        )
         order = np.argsort(frame["pvalue"].fillna(2.0).to_numpy(), kind="stable")[:max_rows]
         shown = frame if len(frame) <= max_rows else frame.iloc[order]
         short = dict(zip(self.names, distinct_lines(self.names, _LONGEST_NAME), strict=True))
@@ -436,7 +461,10 @@ class AssociationMatrix(Stored):
             notes=notes,
         )
 
-    def plot(self, ax: Axes | None = None, title: str | None = None) -> Axes:
+    @names_alpha
+    def plot(
+        self, ax: Axes | None = None, title: str | None = None, alpha: float | None = None
+    ) -> Axes:
         """Draw Cramer's V of each pair with its interval.
 
         Pairs whose adjusted p-value is not below `alpha` are hatched.
@@ -446,17 +474,22 @@ class AssociationMatrix(Stored):
         ax : matplotlib Axes, optional
         title : str, optional
             The title to draw; "" for none.
+        alpha : float, optional
+            As in `summary_frame`.
         """
-        v, percent = self.cramers_v, f"{100 * (1 - self.alpha):g}%"
+        alpha, frame = self.alpha if alpha is None else alpha, self.summary_frame(alpha)
+        v, lower, upper = (self._matrix(name, 1.0, frame) for name in _INTERVAL)
         return plot_symmetric(
             v,
-            self.lower,
-            self.upper,
-            self.pvalues_holm < self.alpha,
+            lower,
+            upper,
+            self.pvalues_holm < alpha,
             ax,
-            title_text(title, f"Associations of {len(v)} variables, {percent} intervals"),
+            title_text(
+                title, f"Associations of {len(v)} variables, {100 * (1 - alpha):g}% intervals"
+            ),
             "Cramer's V",
-            f"hatched: independence is not rejected at {self.alpha:g} (Holm)",
+            f"hatched: independence is not rejected at {alpha:g} (Holm)",
         )
 
     # -- storage -----------------------------------------------------------------------------
@@ -474,6 +507,7 @@ class AssociationMatrix(Stored):
         return matrix
 
 
+_INTERVAL = ("cramers_v", "lower", "upper")
 _COLUMNS: dict[str, Any] = {
     "first": object,
     "second": object,

@@ -31,8 +31,7 @@ from ldpstats.errors import (
     NotIdentified,
 )
 from ldpstats.estimators.parametric import continued, maximum
-from ldpstats.inference.boundary import edge_normal
-from ldpstats.inference.intervals import wald
+from ldpstats.inference.intervals import edge_normal, wald
 from ldpstats.inference.profiles import profile_intervals, signed_roots
 from ldpstats.inference.tails import chi2_pvalue, normal_pvalue
 from ldpstats.inference.tests import TestResult

@@ -34,11 +34,9 @@ from ldpstats.arguments import boolean, distribution, level, one_of
 from ldpstats.documents import read
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
 from ldpstats.estimators.base import Estimator
-from ldpstats.inference.binomial import binomial_deficit, binomial_excess
-from ldpstats.inference.boundary import edge_normal
-from ldpstats.inference.intervals import wald
+from ldpstats.inference.intervals import edge_normal, wald
 from ldpstats.inference.tails import skewed_pvalue
-from ldpstats.inference.tests import reject, z_test
+from ldpstats.inference.tests import binomial_deficit, binomial_excess, reject, z_test
 from ldpstats.labels import align
 from ldpstats.likelihood.covariance import Covariance
 from ldpstats.likelihood.tallies import Uncertain
@@ -60,7 +58,7 @@ from ldpstats.models.results import Results, warn_of_method
 from ldpstats.reports.single import BitCounts, Counts, Reports
 
 if TYPE_CHECKING:
-    from ldpstats.inference.boundary import ReportSums
+    from ldpstats.inference.goodness import ReportSums
     from ldpstats.models.results import ContrastLaw
 
 __all__ = ["PersonalizedModel", "PersonalizedResults"]

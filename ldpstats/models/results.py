@@ -28,8 +28,7 @@ from ldpstats.errors import (
     NotAvailable,
 )
 from ldpstats.inference import tests as tests_
-from ldpstats.inference.boundary import edge_normal
-from ldpstats.inference.intervals import wald
+from ldpstats.inference.intervals import edge_normal, wald
 from ldpstats.inference.tails import chi2_pvalue, two_sided
 from ldpstats.inference.tests import TestResult, pvalue_text, z_test
 from ldpstats.likelihood.tallies import Uncertain
@@ -73,7 +72,7 @@ from ldpstats.models.storage import Stored
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ldpstats.inference.boundary import ReportSums
+    from ldpstats.inference.goodness import ReportSums
     from ldpstats.likelihood.covariance import Covariance
 
 __all__ = [

@@ -86,9 +86,12 @@ class Stored(Tabulated):
                     warnings.simplefilter("ignore")
                 results = cls._restored(read(cls, document))
                 repr(results)  # what it is made of is there
-                if whole:
-                    own = results.to_dict()["fingerprint"]
-                    check_fingerprint(document, own, "document", "to_json()")
+                if whole:  # of what was read, and of what it says: some fields follow from others
+                    own = {"format": cls._format, "version": cls._version} | results._stored()
+                    said = {key: document[key] for key in own}
+                    for one in [said, own] if said != own else [said]:
+                        fingerprint = portable.fingerprint(one)
+                        check_fingerprint(document, fingerprint, "document", "to_json()")
                 else:
                     if fault := results._contradiction():
                         raise InvalidArgument("document", cls._format, f"is damaged: {fault}")

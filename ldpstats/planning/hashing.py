@@ -321,13 +321,10 @@ def expected_loss(
         source = problem.single("expected_loss")
         design, inverse = source.design, problem.inverse * source.precision  # (A'A)^-1
         (C, S, h), m, slope = design.cells.shape, design.n_cells, design.slope
-        own, u = design.owned(law), source.cell_means(law)
         # V_c = diag(d) - u u', and what bits of the same answer share
-        if source.noise.is_labels:
-            d = u
-        else:
-            d, u = u * (1.0 - u) - slope**2 * own * (1.0 - own), slope * own
-            d += slope**2 * own if h == 1 else 0.0
+        _, d, u, _ = source.cell_law(law)
+        if h > 1:
+            d = d - slope**2 * design.owned(law)
         total, shift = np.zeros(S), design.background * inverse.sum(axis=0)
         step = max(1, _ROWS // max(m, S))
         for start in range(0, C, step):

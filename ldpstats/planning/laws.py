@@ -30,7 +30,7 @@ from ldpstats.likelihood.regression import (
     Seen,
     predictors_of,
 )
-from ldpstats.likelihood.tallies import OwnTally, PathLaw
+from ldpstats.likelihood.tallies import OwnTally, PathLaw, Uncertain
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.planning.expected_precision import (
     has_scores,
@@ -351,7 +351,8 @@ def _hashed_law(
     expected: Moments = mechanism.moments(mechanism.counts(ones, sizes), candidates)
     if not isinstance(expected, CohortMoments):
         raise InvalidArgument("mechanism", str(mechanism), "has reports that cannot be planned")
-    tally = expected.own_tally(expected.covariance(p).variances())
+    tally = expected.tally(Uncertain(p, expected.covariance(p)))
+    assert tally is not None
     one = OwnTally(*(getattr(tally, f.name)[[x]] for f in fields(tally)))
     return FrequencyLaw(_cumulants(one, float(expected.nobs)), continuous=True)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import prod
+from operator import attrgetter, is_
 from typing import Any
 
 import numpy as np
@@ -110,19 +112,18 @@ class JointCounts:
         ids: Sequence[Any] | None = None,
     ) -> None:
         parts, lacking = checked_parts(reports), tuple[int, ...]()
-        identified = all(part.ids is not None for part in parts)
-        if ids is not None and any(part.ids is not None for part in parts):
+        own = sum(part.ids is not None for part in parts)
+        if ids is not None and own:
             remedy = "the reports have identifiers of their own: leave ids= out"
             raise InvalidArgument("ids", "given", remedy)
-        if identified and n is None:
+        if own == len(parts) and n is None:
             parts, lacking = by_ids(parts)
         parts = alike(parts)
         u = len(parts[0])
         counts = np.ones(u, dtype=np.int64) if n is None else counts_vector("n", n, (u,))
         if ids is not None:
             check_ids(ids, len(parts), u)
-        elif any(part.n_missing for part in parts) and not lacking:
-            missing = [part.n_missing for part in parts]
+        elif any(missing := list(map(attrgetter("n_missing"), parts))) and not lacking:
             raise InvalidArgument(
                 "reports",
                 f"n_missing {missing}",
@@ -151,23 +152,23 @@ class JointCounts:
     @property
     def n_missing(self) -> int:
         """Respondents who were left out because a report was missing."""
-        return max(part.n_missing for part in self.reports)
+        return max(map(attrgetter("n_missing"), self.reports))
 
     @property
     def mechanisms(self) -> tuple[Any, ...]:
         """The mechanism of each variable."""
-        return tuple(part.mechanism for part in self.reports)
+        return tuple(map(attrgetter("mechanism"), self.reports))
 
     @property
     def possible(self) -> tuple[int, ...]:
         """Number of different reports of each variable, cohorts included."""
-        return tuple(possible_reports(part.mechanism) for part in self.reports)
+        return tuple(map(possible_reports, self.mechanisms))
 
     @property
     def merges(self) -> bool:
         """Whether `tally` merges equal combinations: few are possible."""
         most = max(ALWAYS_MERGED, min(_DENSE * self.nobs, _MOST_CELLS))
-        return bool(np.prod([float(size) for size in self.possible]) <= most)
+        return prod(map(float, self.possible)) <= most
 
     @classmethod
     def from_table(cls, table: Any, mechanisms: Sequence[Any]) -> JointCounts:
@@ -396,7 +397,7 @@ class JointCounts:
 
     def with_reports(self, reports: Sequence[Reports]) -> JointCounts:
         """The same respondents with their reports in another form, such as lumped."""
-        if all(new is old for new, old in zip(reports, self.reports, strict=True)):
+        if all(map(is_, reports, self.reports)):
             return self
         return _raw(tuple(reports), self.n, self.lacking).tally()
 

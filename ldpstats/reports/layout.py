@@ -39,12 +39,13 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.errors import InvalidArgument, MechanismMismatch, shorten
+from ldpstats.kernels import in_numpy, repaid
 from ldpstats.labels import OTHER_LABELS, as_series, encode, is_text, matched, whole
-from ldpstats.sampling import packing
 
 __all__ = [
     "BitFormat",
     "BlockFormat",
+    "CellSums",
     "LabelFormat",
     "NumberFormat",
     "ReportFormat",
@@ -189,7 +190,7 @@ class BitFormat(ReportFormat):
 
     def unpack(self, y: Array) -> Array:
         """The bits of packed reports, bool of shape (n, n_bits)."""
-        return packing.unpack(y, self.n_bits)
+        return np.unpackbits(y, axis=1, bitorder="little", count=self.n_bits).view(np.bool_)
 
     def sum_bits(
         self, y: Array, n: Array | None = None, cohort: Array | None = None, n_cohorts: int = 1
@@ -199,7 +200,9 @@ class BitFormat(ReportFormat):
         There are n of each report (None: one), and one cohort if `cohort` is None.
         """
         if n is None:
-            return packing.cell_sums(y, self.n_bits, cohort, n_cohorts)
+            bits = CellSums(self.n_bits, n_cohorts)
+            bits.add(y, cohort)
+            return bits.total()
         many = np.flatnonzero(n != 1)  # none where reports are wide
         if not many.size:
             return self.sum_bits(y, None, cohort, n_cohorts)
@@ -291,6 +294,95 @@ def split_cohorts(
         )
     cohorts = np.array([int(v[0]) for v in halves], dtype=np.int64)
     return halves.map(lambda v: v[2]), cohorts
+
+
+# -- Sums of the bits of packed reports ------------------------------------------------------------
+
+
+_PART = 1 << 16  # reports whose cells are converted at a time
+_SECONDS = 4e-9  # of numpy, for the bits of a byte
+_SORTED = 5e-8  # twice those of numpy where it sorts by cell, as more parts are likely to follow
+_TURNS = 4  # rows that take turns where there is one cell: an addition need not wait for the last
+
+_TURNING = np.arange(_PART, dtype=np.int32) % _TURNS
+
+
+class CellSums:
+    """Running sums of the bits of each cell, over packed reports that come in parts."""
+
+    def __init__(self, n_bits: int, n_cells: int) -> None:
+        self.n_bits, self.n_cells = n_bits, n_cells
+        self._rows = n_cells if n_cells > 1 else _TURNS
+        self._seen = np.zeros(self._rows, dtype=np.int64)
+        self._few = np.zeros((self._rows, 8 * -(-n_bits // 8)), dtype=np.int64)
+        self._many: _Many | None = None  # where there are many reports
+
+    def add(self, packed: Packed, cell: Array | None) -> None:
+        """Add reports and the cell of each, (n,); None where all are of the first."""
+        if self.n_cells == 1:
+            cell = None
+        elif cell is None:
+            cell = np.zeros(len(packed), dtype=np.int32)
+        seconds = _SECONDS if cell is None else _SORTED
+        if self._many is not None or repaid("sums", packed.size * seconds):
+            self._many = self._many or _Many(self._rows, -(-packed.shape[1] // 8), self._seen)
+            self._many.add(packed, cell)
+            return
+        with in_numpy("sums"):
+            cells, parts, n = np.zeros(1, np.int64), [packed], np.array([len(packed)])
+            if cell is not None:
+                order = np.argsort(cell, kind="stable")
+                cells, starts, n = np.unique(cell[order], return_index=True, return_counts=True)
+                parts = np.split(packed[order], starts[1:])
+            for c, part in zip(cells, parts, strict=False):
+                for start in range(0, len(part), 255):  # a sum of 255 bits fits a byte
+                    bits = np.unpackbits(part[start : start + 255], axis=1, bitorder="little")
+                    self._few[c] += bits.sum(axis=0, dtype=np.uint8)
+            self._seen[cells] += n
+
+    def reports(self) -> Array:
+        """The number of reports that were added, of each cell, shape (n_cells,)."""
+        return self._seen if self.n_cells > 1 else self._seen.sum(keepdims=True)
+
+    def total(self, cells: Any = slice(None)) -> Array:
+        """The sums of all that was added, shape (n_cells, n_bits), or of some cells."""
+        rows = cells if self.n_cells > 1 else slice(None)
+        total = self._few[rows, : self.n_bits]
+        if self._many is not None:
+            total = total + self._many.total(rows)[:, : self.n_bits]
+        return total if self.n_cells > 1 else total.sum(axis=0, keepdims=True)[cells]
+
+
+class _Many:
+    """Compiled sums of reports of so many 64-bit words; `seen`, (n_cells,), counts them."""
+
+    def __init__(self, n_cells: int, n_words: int, seen: Array) -> None:
+        self.lanes = np.zeros((n_cells, 8 * n_words), dtype=np.uint64)
+        self.sums = np.zeros((n_cells, 64 * n_words), dtype=np.int64)
+        self.seen = seen
+
+    def add(self, packed: Packed, cell: Array | None) -> None:
+        from ldpstats.kernels.bits import add_bits
+
+        for start in range(0, len(packed), _PART):
+            some = packed[start : start + _PART]
+            spare = -some.shape[1] % 8  # whole words, aligned: a view where they are that
+            some = np.pad(some, ((0, 0), (0, spare))) if spare else np.ascontiguousarray(some)
+            words = np.require(some.view(np.uint64), requirements="A")
+            own = _TURNING[: len(words)]
+            if cell is not None:
+                own = cell[start : start + _PART].astype(np.int32, copy=False)
+                own = np.ascontiguousarray(own)
+            words = words.reshape(-1)
+            for array in (words, own):  # as the memory of Arrow is: one type, compiled once
+                array.flags.writeable = False
+            add_bits(words, own, self.lanes, self.seen, self.sums)
+
+    def total(self, rows: Any) -> Array:
+        """The sums of some cells, in the order of the bits: bit j of byte b is in lane (j, b)."""
+        lanes = self.sums[rows] + self.lanes[rows].view(np.uint8)
+        each = lanes.reshape(len(lanes), lanes.shape[1] // 64, 8, 8).swapaxes(2, 3)
+        return np.ascontiguousarray(each).reshape(lanes.shape)
 
 
 # -- Columns of reports that are bytes, and the columns of cohorts that stand beside reports ------

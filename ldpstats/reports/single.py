@@ -276,10 +276,7 @@ class Counts:
         """The bit sums of these patterns; for mechanisms that report bits only."""
         if not self.mechanism.n_bits:
             raise NotAvailable(f"{self.mechanism} does not report bits: use vector()")
-        ones, reports = bit_sums(self.y, self.n, self.cohort, self.mechanism)
-        if self.noise is not None:
-            ones = ones + self.noise
-        return BitCounts(ones, reports, self.mechanism, self.n_missing)
+        return BitCounts(*cell_counts(self), self.mechanism, self.n_missing)
 
     def __add__(self, other: Counts) -> Counts:
         if isinstance(other, BitCounts) and self.n.size:
@@ -529,9 +526,11 @@ def _check(data: Reports | Counts, smallest: bool) -> None:
 
 def cell_counts(counts: Counts | BitCounts) -> tuple[Array, Array]:
     """How often each cell of each cohort was reported, (C, m), and reports, (C,)."""
+    if isinstance(counts, BitCounts):
+        return counts.ones, counts.reports
     if counts.mechanism.n_bits:
-        sums = counts.bit_counts()
-        return sums.ones, sums.reports
+        ones, reports = bit_sums(counts.y, counts.n, counts.cohort, counts.mechanism)
+        return ones if counts.noise is None else ones + counts.noise, reports
     ones = counts.vector()
     return ones, ones.sum(axis=1)
 
@@ -684,8 +683,8 @@ class Source(Protocol):
 
 def check_mechanism(name: str, mechanism: object) -> None:
     """Refuse anything but a mechanism, such as its class."""
-    known = getattr(mechanism, "n_cohorts", None), getattr(mechanism, "n_outputs", None)
-    if isinstance(mechanism, type) or not all(isinstance(size, int) for size in known):
+    cohorts, outputs = getattr(mechanism, "n_cohorts", None), getattr(mechanism, "n_outputs", None)
+    if isinstance(mechanism, type) or not (isinstance(cohorts, int) and isinstance(outputs, int)):
         raise InvalidArgument(name, mechanism, "must be the mechanism of the reports")
 
 

@@ -8,24 +8,24 @@ string is hashed by SHA-256, as its UTF-8 bytes without Unicode normalisation, a
 of its cohort and hash. Of a closed alphabet (KBR16 section 5.4) no string is hashed: its values are
 permuted by the same keys, so that each cell has floor(S / m) or ceil(S / m) of S values.
 
-Limits: 1 to 65,535 hashes, 1 to 2^31 cohorts, 1 to 2^31 cells.
+Mechanisms allow 1 to 65,535 hashes, 1 to 2^31 cohorts and 1 to 2^31 cells.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import positive_integer
 from ldpstats.errors import InvalidArgument
 from ldpstats.kernels import in_numpy, repaid
 
 __all__ = [
+    "cell_type",
     "distinct_cells",
     "hash_strings",
     "hashed_cells",
@@ -34,6 +34,7 @@ __all__ = [
     "mix64",
     "own_cells",
     "permuted_cells",
+    "utf8",
 ]
 
 
@@ -41,32 +42,22 @@ Array = npt.NDArray[Any]
 U64 = npt.NDArray[np.uint64]
 
 _GOLDEN = 0x9E3779B97F4A7C15
-_MOST_COHORTS, _MOST_CELLS, _MOST_HASHES = 1 << 31, 1 << 31, (1 << 16) - 1
 _MANY_STRINGS = 20_000  # hashlib needs 20 ms for these: distinct ones are worth looking for
 _FIRST = 1 << 12  # strings that show whether many repeat
 _AT_A_TIME = 1 << 15  # cells that numpy hashes at a time, in a near cache
 _STRING, _CELL = 1e-6, 2e-8  # seconds that hashlib needs for a string, and numpy for a cell
 
 
-def hash_strings(name: str, values: object) -> U64:
-    """Hashes of strings to 64 bits: step 1 of the specification."""
-    column = _column(name, values)
+def hash_strings(name: str, column: Any) -> U64:
+    """Hashes of a column of strings to 64 bits: step 1 of the specification."""
     strings = _arrow_strings(column) if len(column) >= _MANY_STRINGS else None
     if strings is None:
-        return _hash_texts(_utf8(name, column))
+        return _hash_texts(utf8(name, column))
     chunks = getattr(strings, "chunks", [strings])
     return np.concatenate([_hash_chunk(chunk) for chunk in chunks])
 
 
-def _column(name: str, values: object) -> Any:
-    """Check that this is a column; its entries are not looked at."""
-    columns = (list, tuple, np.ndarray, pd.Series, pd.Index, pd.api.extensions.ExtensionArray)
-    if not isinstance(values, columns) or getattr(values, "ndim", 1) != 1:
-        raise InvalidArgument(name, values, "must be a list, an array or a Series of strings")
-    return values
-
-
-def _utf8(name: str, column: Any) -> list[bytes]:
+def utf8(name: str, column: Any) -> list[bytes]:
     """The UTF-8 bytes of each entry, one at a time, with a message for the first without them."""
     texts: list[bytes] = []
     try:
@@ -158,26 +149,12 @@ def mix64(z: U64) -> U64:
     return z
 
 
-def keys(n_cohorts: int, n_hashes: int) -> U64:
-    """Keys K(c, j) of all cohorts and hashes: step 3 of the specification."""
-    n_cohorts = _at_most("n_cohorts", n_cohorts, _MOST_COHORTS)
-    n_hashes = _at_most("n_hashes", n_hashes, _MOST_HASHES)
-    return _keys(np.arange(n_cohorts, dtype=np.uint64)[:, None], n_hashes)
-
-
-def _keys(cohort: U64, n_hashes: int) -> U64:
-    """Keys of cohorts, shape (n, 1), and all hashes; shape (n, h)."""
+def keys(cohorts: Any, n_hashes: int) -> U64:
+    """Keys K(c, j) of cohorts, (n,), and all hashes, (n, h): step 3 of the specification."""
     j: U64 = np.arange(n_hashes, dtype=np.uint64)
-    number = (cohort << np.uint64(16)) + j + np.uint64(1)
+    number = (np.asarray(cohorts, dtype=np.uint64)[:, None] << np.uint64(16)) + j + np.uint64(1)
     number *= np.uint64(_GOLDEN)
     return mix64(number)
-
-
-def _at_most(name: str, value: object, most: int) -> int:
-    number = positive_integer(name, value)
-    if number > most:
-        raise InvalidArgument(name, value, f"must be at most {most}")
-    return number
 
 
 def _cells(z: U64, n_cells: int) -> U64:
@@ -185,83 +162,47 @@ def _cells(z: U64, n_cells: int) -> U64:
     return ((z >> np.uint64(32)) * np.uint64(n_cells)) >> np.uint64(32)
 
 
-def _empty(n_cohorts: int, size: int, n_hashes: int, n_cells: int) -> Array:
-    """A table of cells to fill; its type has room for n_cells, which stands for no cell."""
-    kind = np.uint16 if n_cells < 65535 else np.uint32
-    return np.empty((n_cohorts, size, n_hashes), dtype=kind)
-
-
-def _checked_hashes(hashes: object) -> U64:
-    array = np.asarray(hashes)
-    if array.dtype != np.uint64 or array.ndim != 1:
-        raise InvalidArgument(
-            "hashes",
-            f"array of {array.dtype}, shape {array.shape}",
-            "must be the vector of uint64 that hash_strings returns",
-        )
-    return np.ascontiguousarray(array)
+def cell_type(n_cells: int) -> Any:
+    """The type of tables of cells, with room for n_cells, which stands for no cell."""
+    return np.uint16 if n_cells < 65535 else np.uint32
 
 
 def hashed_cells(hashes: U64, n_cohorts: int, n_hashes: int, n_cells: int) -> Array:
     """Cells of strings in every cohort: step 4 of the specification."""
-    hashes, K = _checked_hashes(hashes), keys(n_cohorts, n_hashes)
-    n_cells = _at_most("n_cells", n_cells, _MOST_CELLS)
-    out = _empty(K.shape[0], hashes.size, K.shape[1], n_cells)
+    K = keys(np.arange(n_cohorts), n_hashes)
+    out = np.empty((n_cohorts, hashes.size, n_hashes), dtype=cell_type(n_cells))
     if not repaid("hashing", out.size * _CELL):
-        step = max(1, _AT_A_TIME // max(hashes.size * K.shape[1], 1))
+        step = max(1, _AT_A_TIME // max(hashes.size * n_hashes, 1))
         with in_numpy("hashing"):
-            for c in range(0, K.shape[0], step):
+            for c in range(0, n_cohorts, step):
                 mixed = mix64(hashes[None, :, None] ^ K[c : c + step, None, :])
                 out[c : c + step] = _cells(mixed, n_cells)
         return out
     from ldpstats.kernels import hashing as hash_kernels
 
-    for j in range(K.shape[1]):
+    for j in range(n_hashes):
         hash_kernels.cells(hashes, K[:, j].copy(), np.uint64(n_cells), out[:, :, j])
     return out
 
 
-def own_cells(
-    hashes: U64, cohort: npt.ArrayLike, n_hashes: int, n_cells: int
-) -> npt.NDArray[np.int64]:
+def own_cells(hashes: U64, cohort: Array, n_hashes: int, n_cells: int) -> npt.NDArray[np.int64]:
     """Cells of respondents, each in her own cohort: step 4 of the specification."""
-    hashes = _checked_hashes(hashes)
-    array, n = np.asarray(cohort), hashes.size
-    if array.shape != (n,) or (n and array.dtype.kind not in "iu"):
-        raise InvalidArgument(
-            "cohort",
-            f"array of {array.dtype}, shape {array.shape}",
-            f"must be integers of shape ({n},), one for each respondent",
-        )
-    if n and (array.min() < 0 or array.max() >= _MOST_COHORTS):
-        first = int(np.argmax((array < 0) | (array >= _MOST_COHORTS)))
-        raise InvalidArgument(f"cohort[{first}]", int(array[first]), "must be from 0 to 2^31 - 1")
-    numbers = array.astype(np.uint64)
-    n_hashes = _at_most("n_hashes", n_hashes, _MOST_HASHES)
-    n_cells = _at_most("n_cells", n_cells, _MOST_CELLS)
     if not repaid("hashing", hashes.size * n_hashes * _CELL):
         with in_numpy("hashing"):
-            mixed = mix64(hashes[:, None] ^ _keys(numbers[:, None], n_hashes))
+            mixed = mix64(hashes[:, None] ^ keys(cohort, n_hashes))
             return _cells(mixed, n_cells).astype(np.int64)
     from ldpstats.kernels import hashing as hash_kernels
 
-    out = np.empty((hashes.size, n_hashes), dtype=np.int64)
+    out, numbers = np.empty((hashes.size, n_hashes), dtype=np.int64), cohort.astype(np.uint64)
     for j in range(n_hashes):
         hash_kernels.own_cells(hashes, numbers, np.uint64(j), np.uint64(n_cells), out[:, j])
     return out
 
 
-def permuted_cells(
-    size: int, n_cohorts: int, n_hashes: int, n_cells: int, only: int | None = None
-) -> Array:
-    """Cells of the values of a closed alphabet in every cohort: step 5 of the specification."""
-    size = positive_integer("size", size)
-    if only is None:
-        K = keys(n_cohorts, n_hashes)
-    else:
-        K = _keys(np.array([[only]], dtype=np.uint64), n_hashes)
-    n_cells = _at_most("n_cells", n_cells, _MOST_CELLS)
-    out = _empty(K.shape[0], size, K.shape[1], n_cells)
+def permuted_cells(size: int, cohorts: Sequence[int], n_hashes: int, n_cells: int) -> Array:
+    """Cells of the values of a closed alphabet in some cohorts: step 5 of the specification."""
+    K = keys(cohorts, n_hashes)
+    out = np.empty((len(cohorts), size, n_hashes), dtype=cell_type(n_cells))
     values = np.arange(size, dtype=np.uint64)
     cell_of_rank = (values % np.uint64(n_cells)).astype(out.dtype)
     for (c, j), key in np.ndenumerate(K):
@@ -284,14 +225,7 @@ def distinct_cells(cells: Array, n_cells: int) -> Array:
     return out
 
 
-def md5_cells(
-    values: object,
-    n_cohorts: int,
-    n_hashes: int,
-    n_cells: int,
-    name: str = "values",
-    only: int | None = None,
-) -> Array:
+def md5_cells(texts: list[bytes], cohorts: Sequence[int], n_hashes: int, n_cells: int) -> Array:
     """Cells as the clients of google/rappor hash them, to decode what these have collected.
 
     Cell j in cohort c is byte j, modulo m, of the MD5 of the cohort's number, 4 bytes big-endian,
@@ -299,11 +233,7 @@ def md5_cells(
     client writes the last byte of the cohort only, which is the same for up to 256 cohorts). Bytes
     modulo m favour the first cells where m does not divide 256. New surveys should not use this.
     """
-    texts = _utf8(name, _column(name, values))
-    n_cohorts = _at_most("n_cohorts", n_cohorts, _MOST_COHORTS)
-    n_hashes, n_cells = _at_most("n_hashes", n_hashes, 16), _at_most("n_cells", n_cells, 256)
-    cohorts = range(n_cohorts) if only is None else range(only, only + 1)
-    out = _empty(len(cohorts), len(texts), n_hashes, n_cells)
+    out = np.empty((len(cohorts), len(texts), n_hashes), dtype=cell_type(n_cells))
     for i, c in enumerate(cohorts):
         head = c.to_bytes(4, "big")
         digests = b"".join(hashlib.md5(head + t, usedforsecurity=False).digest() for t in texts)

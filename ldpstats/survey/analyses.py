@@ -193,7 +193,11 @@ def count(
     column = _column_of_reports(rows.columns, column, [count, cohort])
     found: Counts | BitCounts
     if isinstance(rows, Csv) and where is None:
-        how: dict[str, Any] = {"cohort": cohort, "missing": missing, "na": rows.na.on(column)}
+        how: dict[str, Any] = {
+            "cohort": cohort,
+            "missing": missing,
+            "na": Table.missing_codes(rows, column),
+        }
         total: Any = 0
         with maybe_bar("counting", progress) as bar:
             for i, file in enumerate(rows.frame):
@@ -488,12 +492,10 @@ def grouped_rows(held: Held, by: Sequence[object], name: str) -> tuple[list[Any]
         raise InvalidArgument("by", list(by), remedy)
     order = known[np.argsort(cells, kind="stable")]
     rows = np.split(order, np.cumsum(np.bincount(cells))[:-1])
-    labels = [tuple(column.values[column.codes[group[0]]] for column in columns) for group in rows]
-    return (
-        [label[0] if len(label) == 1 else label for label in labels],
-        rows,
-        np.flatnonzero(missing),
-    )
+    first = [group[0] for group in rows]
+    labels = [column.values[column.codes[first]] for column in columns]
+    together = list(zip(*labels, strict=True)) if len(labels) > 1 else list(labels[0])
+    return together, rows, np.flatnonzero(missing)
 
 
 # -- Files of true answers made into files of answer sheets ---------------------------------------

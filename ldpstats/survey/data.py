@@ -65,7 +65,14 @@ from ldpstats.survey.questionnaire import (
     refuse_labels,
 )
 from ldpstats.survey.questions import FINGERPRINTS
-from ldpstats.survey.tables import Column, MissingCodes, Table, as_column, as_numbers, check_names
+from ldpstats.survey.tables import (
+    Column,
+    Table,
+    as_column,
+    as_numbers,
+    check_names,
+    missing_codes,
+)
 
 __all__ = [
     "QUESTIONNAIRE_FILE",
@@ -244,22 +251,30 @@ class Collected(Held):
     cohorts: Mapping[str, str] = field(default_factory=dict)  # by reports, if not NAME_cohort
     whole: bool = True  # the questionnaire, not some of its mechanisms: its fingerprint must be met
     parsed: dict[str, Coded] = field(default_factory=dict, repr=False)
+    owners: dict[str, str] = field(init=False, repr=False)  # the question of each column of reports
+    marks: set[str] = field(init=False, repr=False)  # columns of fingerprints that there may be
 
     def __post_init__(self) -> None:
-        sheet, there = self.questionnaire, set(self.table.columns)
-        own = self._reports
-        for column in own:
-            self.table.check_column(column, "question")
+        there, own, makers_of = set(self.columns), dict[str, str](), dict[str, Any]()
+        marks: dict[str, Any] = {FINGERPRINTS: self.questionnaire} if self.whole else {}
+        for question in self.questionnaire.entries:
+            makers_of[question.name] = maker = maker_of(question.made_by)
+            marks[fingerprint_column(question.name)] = maker
+            for column in question.columns:
+                own[column] = question.name
+                self.table.check_column(column, "question")
+        object.__setattr__(self, "owners", own)
+        object.__setattr__(self, "marks", {FINGERPRINTS, *marks})
         beside = [*map(fingerprint_column, own), *map(cohort_column, own)]
         self.table.prepare([FINGERPRINTS, *beside, *own])
-        for column, made_by in self._marks().items():
+        for column, made_by in marks.items():
             if column in there:
                 self.table.check_marks(column, made_by)
-        for column, question in own.items():
-            made_by = sheet[question]
+        for column, name in own.items():
+            made_by = makers_of[name]
             key = SURVEY_FINGERPRINT if isinstance(made_by, DictionarySurvey) else FINGERPRINT
             stored = self.table.stored(column)
-            makers = {key: maker_of(made_by)}
+            makers = {key: made_by}
             if self.whole:
                 makers[STORED_FINGERPRINT] = self.questionnaire
             for column_of_maker, maker in makers.items():
@@ -273,21 +288,15 @@ class Collected(Held):
                     )
 
     def missing_codes(self, name: str) -> tuple[str, ...]:
-        return self.table.na.on(name)
-
-    @cached_property
-    def _reports(self) -> dict[str, str]:
-        """The question that each column of reports belongs to."""
-        sheet = self.questionnaire
-        return {column: name for name in sheet.questions for column in sheet.columns(name)}
+        return Table.missing_codes(self.table, name)  # as they were given, also of a CSV file
 
     @cached_property
     def _cohorts(self) -> dict[str, str]:
         """The column of cohorts beside each column of reports that has one."""
-        found, reports = dict(self.cohorts), self._reports
-        others = {*self.columns} - {*reports}
-        for name in self.questionnaire.questions:
-            for column, mechanism in self.questionnaire.question(name).mechanisms.items():
+        found = dict(self.cohorts)
+        others = {*self.columns} - {*self.owners}
+        for question in self.questionnaire.entries:
+            for column, mechanism in question.mechanisms.items():
                 known = mechanism.n_cohorts or mechanism.cohort_names
                 beside = known and cohort_column(column) in others
                 if beside and column not in found:
@@ -296,26 +305,16 @@ class Collected(Held):
                         found[column] = cohort
         return found
 
-    @cached_property
-    def _owned(self) -> dict[str, str]:
-        """The question that each column of reports, or of their cohorts, belongs to."""
-        reports = self._reports
-        return reports | {cohort: reports[column] for column, cohort in self._cohorts.items()}
-
-    def _marks(self) -> dict[str, Any]:
-        """What made the reports beside each column of fingerprints that there may be."""
-        sheet = self.questionnaire
-        marks = {fingerprint_column(name): maker_of(sheet[name]) for name in sheet.questions}
-        return ({FINGERPRINTS: sheet} if self.whole else {}) | marks
-
     @property
     def columns(self) -> tuple[str, ...]:
         return self.table.columns
 
     @property
     def public_columns(self) -> tuple[str, ...]:
-        other = {*self._owned, *self._marks(), FINGERPRINTS}
-        return tuple(name for name in self.columns if name not in other)
+        left = dict.fromkeys(self.columns)
+        for name in (*self.owners, *self._cohorts.values(), *self.marks):
+            left.pop(name, None)
+        return tuple(left)
 
     def __len__(self) -> int:
         return len(self.table)
@@ -328,7 +327,12 @@ class Collected(Held):
         self.table.prepare(names)
 
     def owner(self, name: str) -> str | None:
-        return name if name in self.questionnaire else self._owned.get(name)
+        if name in self.questionnaire or name in self.owners:
+            return self.owners.get(name, name)
+        for column, cohort in self._cohorts.items():
+            if cohort == name:
+                return self.owners[column]
+        return None
 
     def unasked(self, name: str) -> Column:
         self.table.check_column(name)
@@ -344,7 +348,8 @@ class Collected(Held):
         if name not in self.questionnaire:
             self.table.check_column(name)
             return {name: None}
-        return {c: self._cohorts.get(c) for c in self.questionnaire.columns(name)}
+        columns = self.questionnaire.columns(name)
+        return dict(zip(columns, map(self._cohorts.get, columns), strict=True))
 
     def reported(self, name: str) -> Coded:
         if name not in self.parsed:
@@ -355,17 +360,19 @@ class Collected(Held):
 def coded_reports(table: Table, held: Held, name: str) -> Coded:
     """The reports of a question in the columns of a table."""
     question, parts = held.questionnaire.question(name), held.parts_of(name)
-    columns = []
+    columns, cohorts, mechanism = [], {}, None
     for own, (column, cohort) in zip(question.columns, parts.items(), strict=True):
         mechanism, labels = question.mechanisms.get(own), None
         if isinstance(mechanism, Enumerated):
             labels = mechanism.outputs if cohort is None else cohort_labels(mechanism)
         columns.append((column, table.reports(column, labels)))
-    cohorts = {c: table.column(cohort) for c, cohort in parts.items() if cohort is not None}
+        if cohort is not None:
+            cohorts[column] = table.column(cohort)
     if isinstance(question.made_by, DictionarySurvey):
         return as_dictionary(name, question.made_by, columns, cohorts)
     ((column, reports),) = columns
-    return as_reports(name, maker_of(question.made_by), reports, cohorts.get(column))
+    assert mechanism is not None  # of the one column that all others have
+    return as_reports(name, mechanism, reports, cohorts.get(column))
 
 
 def maker_of(made_by: Any) -> Any:
@@ -489,7 +496,7 @@ def rows_of(
         if shown == [path]:
             raise refusal(os.fspath(data), _NO_SHEETS)  # type: ignore[call-overload]
     query = opened(data, name, table, engine, on_error)
-    codes = MissingCodes.of(na)
+    codes = missing_codes(na)
     if query is not None:
         if codes:
             raise InvalidArgument("na", na, _NO_CODES)
@@ -502,8 +509,9 @@ def rows_of(
     else:  # of a frame a copy, as the caller may add columns later
         frame = data.copy(deep=False) if isinstance(data, pd.DataFrame) else data
         in_memory = Table.of(frame, name)
-    for column in codes.by_column:
-        in_memory.check_column(column, "na")
+    for column in codes:
+        if column is not None:
+            in_memory.check_column(column, "na")
     return replace(in_memory, na=codes)
 
 
@@ -527,7 +535,8 @@ def held_on(
                 remedy = "is a label, but an empty field of a CSV file means a missing answer: use "
                 remedy += "a Parquet file, or name the label"
                 raise InvalidArgument(question.name, "", remedy)
-    refuse_labels(rows.na, sheet.entries)
+    if rows.na:
+        refuse_labels(rows.na, sheet.entries)
     return Collected(rows, sheet, cohorts or {}, whole)
 
 
@@ -974,9 +983,9 @@ class Csv(Table):
         return self.read[name]
 
     def missing_codes(self, name: str) -> tuple[str, ...]:
-        return tuple(missing_texts(self.frame[0], self.na.on(name)))
+        return tuple(missing_texts(self.frame[0], super().missing_codes(name)))
 
-    def typed(self, name: str) -> pd.Series[Any]:
+    def typed(self, name: str, labels: pd.Index[Any] | None = None) -> pd.Series[Any]:
         """Whole numbers, numbers or booleans if all fields are written so, else text, as "01"."""
         column = _unguarded(self.column(name), set())
         codes, distinct = pd.factorize(column)
@@ -996,7 +1005,7 @@ class Csv(Table):
             return column
         return pd.Series(pd.api.extensions.take(values, codes, allow_fill=True))
 
-    def reports(self, name: str, labels: pd.Index[Any] | None) -> pd.Series[Any]:
+    def reports(self, name: str, labels: pd.Index[Any] | None = None) -> pd.Series[Any]:
         if labels is None or isinstance(labels, pd.RangeIndex):  # no label begins with it
             return _unguarded(self.column(name), set())
         return _unguarded(self.column(name), set(map(str, labels)))

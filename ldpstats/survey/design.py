@@ -37,7 +37,6 @@ from ldpstats.inference.designs.replicates import (
 from ldpstats.io.tables import columns_shown
 from ldpstats.models.layout import count_of
 from ldpstats.survey.data import Held
-from ldpstats.survey.tables import Column
 
 __all__ = ["MadeReplicates", "ReplicateWeights", "SampleDesign", "refuse_rows", "stages_of"]
 
@@ -103,12 +102,10 @@ class SampleDesign:
             remedy = 'must be ldp.ReplicateWeights, for example ReplicateWeights("rep_*", "BRR")'
             raise InvalidArgument("replicate_weights", replicates, remedy)
         units: Any = _by_stage("clusters", clusters)
-        if None in units:
-            raise InvalidArgument("clusters", clusters, "every stage needs a column of units")
-        strata_names = _without_last(_by_stage("strata", strata))
+        strata_names = _by_stage("strata", strata)
         if isinstance(fpc, str) and not fpc:
             raise InvalidArgument("fpc", fpc, _BY_STAGE)
-        corrections: Any = _without_last(_by_stage("fpc", fpc))
+        corrections: Any = _by_stage("fpc", fpc)
         if None in corrections:
             remedy = f"has none for stage {corrections.index(None) + 1}, where all later ones are "
             remedy += "without effect: give it, or leave the later ones out"
@@ -122,7 +119,8 @@ class SampleDesign:
             one_of("single_unit", single_unit, SINGLE_UNIT),
             replicates,
         )
-        if not any(name for _, name in made._columns()):
+        columns = list(made._columns())
+        if not columns:
             return None
         most = len(made.clusters) + 1
         if len(made.fpc) > most:
@@ -134,10 +132,10 @@ class SampleDesign:
             remedy = f"has {len(made.strata)} stages, but units were sampled in {n_stages}: name "
             remedy += "their columns in clusters="
             raise InvalidArgument("strata", list(made.strata), remedy)
-        if made.has_columns_of_replicates and (made.strata or made.clusters or made.fpc):
+        given = bool(made.replicate_columns)
+        if given and (made.strata or made.clusters or made.fpc):
             remedy = "hold the design already: leave strata=, clusters= and fpc= out"
             raise InvalidArgument("replicate_weights", made.replicates, remedy)
-        given = made.has_columns_of_replicates
         every = len(made.fpc) >= max(1, len(made.clusters)) and not given
         if made.weights is None and not every:
             remedy = "name the column of weights, of ones if all respondents count the same"
@@ -145,7 +143,7 @@ class SampleDesign:
                 remedy += "; or give fpc= for every stage, from which weights follow"
             raise InvalidArgument("weights", None, remedy)
         known: dict[str, str] = {}
-        for argument, name in made._columns():
+        for argument, name in columns:
             if name in known:
                 raise InvalidArgument(argument, name, f"is the column that {known[name]}= names")
             known[name] = argument
@@ -161,28 +159,20 @@ class SampleDesign:
         return list(every)[: max(1, len(self.fpc))] or [(None, None, None)]
 
     @property
-    def keys(self) -> list[str]:
-        """The columns by which respondents are told apart, other than their weights."""
-        return [name for stage in self.stages for name in stage if name is not None]
+    def replicate_columns(self) -> tuple[str, ...]:
+        """Columns of replicates that are given, in place of strata and units."""
+        return () if self.replicates is None else tuple(self.replicates.columns)
 
     @property
-    def summed(self) -> list[str]:
-        """The columns that are added up: the weights, then those of replicates."""
-        return [name for name in (self.weights, *self._replicate_columns) if name is not None]
-
-    @property
-    def has_columns_of_replicates(self) -> bool:
-        """Whether replicates are given, in place of strata and units."""
-        return bool(self._replicate_columns)
+    def summed(self) -> dict[str, str]:
+        """The columns that are added up, weights first, each with the argument that names it."""
+        of_weights = {} if self.weights is None else {self.weights: "weights"}
+        return of_weights | dict.fromkeys(self.replicate_columns, "replicate_weights")
 
     @property
     def factors(self) -> bool:
         """Whether columns of replicates are factors of the weights."""
         return self.replicates is not None and not self.replicates.combined
-
-    def argument(self, name: str) -> str:
-        """The argument that names a column."""
-        return next(argument for argument, column in self._columns() if column == name)
 
     @property
     def in_words(self) -> str:
@@ -192,11 +182,6 @@ class SampleDesign:
         parts += [f"clusters {', '.join(self.clusters)}"] * bool(self.clusters)
         parts += ["fpc"] * bool(self.fpc)
         return "; ".join(parts) or "weights"
-
-    @property
-    def change_columns(self) -> list[str]:
-        """The columns that changes of the weights need."""
-        return [name for change in self.changes for name in change.columns]
 
     def check(self, held: Held) -> None:
         """Refuse columns that a table does not have, or that hold reports."""
@@ -213,10 +198,6 @@ class SampleDesign:
 
     # -- parts ---------------------------------------------------------------------------------
 
-    @property
-    def _replicate_columns(self) -> tuple[str, ...]:
-        return () if self.replicates is None else tuple(self.replicates.columns)
-
     def _columns(self) -> Iterator[tuple[str, str]]:
         """All columns, each with the argument that names it."""
         given = {
@@ -224,7 +205,7 @@ class SampleDesign:
             "strata": self.strata,
             "clusters": self.clusters,
             "fpc": self.fpc,
-            "replicate_weights": self._replicate_columns,
+            "replicate_weights": self.replicate_columns,
         }
         for argument, names in given.items():
             for name in names:
@@ -254,14 +235,11 @@ def _by_stage(argument: str, given: object) -> tuple[str | None, ...]:
         if not (name is None or isinstance(name, str)):
             raise InvalidArgument(argument, given, _BY_STAGE)
         names.append(str.__str__(name) if name else None)
+    if argument == "clusters" and None in names:
+        raise InvalidArgument(argument, given, "every stage needs a column of units")
+    while names and names[-1] is None:  # stages at the end that have none
+        names.pop()
     return tuple(names)
-
-
-def _without_last(names: tuple[str | None, ...]) -> tuple[str | None, ...]:
-    """Without the stages at the end that have none."""
-    while names and names[-1] is None:
-        names = names[:-1]
-    return names
 
 
 # -- The stages of a sample, from the columns of a table that describe them -----------------------
@@ -302,12 +280,12 @@ def stages_of(cells: Held, n: Array | None, design: SampleDesign) -> tuple[Stage
     units = _Groups(nothing, [_WHOLE], nothing[:1], np.array([""], dtype=object))
     found = []
     for stage, (strata_column, unit_column, fpc) in enumerate(design.stages, 1):
-        strata = _split(units, _labels(cells, "strata", strata_column, n))
+        strata = _split(units, cells, "strata", strata_column, n)
         if unit_column is None:
             sampled = np.bincount(strata.at, number, len(strata))
             unit, of = None, strata.at
         else:
-            units = _split(strata, _labels(cells, "clusters", unit_column, n))
+            units = _split(strata, cells, "clusters", unit_column, n)
             if not design.nested:
                 codes, labels = pd.factorize(units.labels)
                 often = np.flatnonzero(np.bincount(codes) > 1)
@@ -328,24 +306,19 @@ def stages_of(cells: Held, n: Array | None, design: SampleDesign) -> tuple[Stage
     return tuple(found)
 
 
-def _labels(cells: Held, argument: str, name: str | None, n: Array | None) -> Column | None:
-    """A column of strata or units, none of which may be missing."""
+def _split(
+    groups: _Groups, cells: Held, argument: str, name: str | None, n: Array | None
+) -> _Groups:
+    """Groups within groups: those of equal labels in a column, of which none may be missing."""
     if name is None:
-        return None
+        one = np.arange(len(groups))
+        return _Groups(groups.at, groups, one, np.full(len(groups), "", dtype=object))
     try:
         column = cells.public(name).categories(_LABELS)
     except InvalidArgument as error:
         raise InvalidArgument(argument, name, error.remedy) from None
     remedy = "is missing: every respondent of a sample is in a stratum and in a unit"
     refuse_rows(argument, name, column.missing, None, remedy, n)
-    return column
-
-
-def _split(groups: _Groups, column: Column | None) -> _Groups:
-    """Groups within groups: those of equal labels in a column; the same without one."""
-    if column is None:
-        one = np.arange(len(groups))
-        return _Groups(groups.at, groups, one, np.full(len(groups), "", dtype=object))
     k = len(column.values)
     at, keys = pd.factorize(groups.at * k + column.codes, sort=True)
     of, label = np.divmod(keys, k)

@@ -10,6 +10,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -94,30 +96,31 @@ def weigh(
     data: Held, design: SampleDesign, names: Sequence[str], margins: Sequence[str] = ()
 ) -> Weighed:
     """The cells of a survey's rows for some columns, and the design of the sample they are of."""
-    whole = whole_of(data)
-    changes = design.changes
-    needed = list(dict.fromkeys([*design.keys, *names, *margins, *design.change_columns]))
+    whole, rows = whole_of(data)
+    changes, summed = design.changes, design.summed
+    columns_of_changes = chain.from_iterable(map(attrgetter("columns"), changes))
+    keys = filter(None, chain.from_iterable(design.stages))
+    needed = list(dict.fromkeys([*keys, *names, *margins, *columns_of_changes]))
     cells: Held
     n: Array | None = None  # respondents of each cell, (c,); None: a row each
     if isinstance(whole, Remote):
         assert isinstance(data, Remote)
-        cells, sums = whole.weighted(needed, design.summed, data, design.factors)
+        cells, sums = whole.weighted(needed, list(summed), data, design.factors)
         columns = {name: sums.column(name).to_numpy() for name in sums.column_names}
-        if design.summed and columns["bad"].any():
+        if summed and columns["bad"].any():
             _explain(whole, design)
         n, inside = columns["n"], columns["inside"].astype(bool)
-        weights = [columns[f"w{i}"] for i in range(len(design.summed))]
+        weights = [columns[f"w{i}"] for i in range(len(summed))]
         squares = columns.get("w0w0")
     else:
-        cells = whole
-        cells.prepare([*needed, *design.summed])
-        weights = [cells.numbers(design.argument(name), name) for name in design.summed]
-        for name, values in zip(design.summed, weights, strict=True):
-            _refuse_weights(name, values, design, cells.missing_codes(name))
-        if design.factors:
-            weights = [weights[0], *(weights[0] * factor for factor in weights[1:])]
+        cells, weights = whole, []
+        cells.prepare([*needed, *summed])
+        for name, argument in summed.items():
+            values = cells.numbers(argument, name)
+            _refuse_weights(argument, name, values, cells.missing_codes(name))
+            weights.append(weights[0] * values if weights and design.factors else values)
         inside = np.full(len(cells), False)
-        inside[_positions(data, whole)] = True
+        inside[rows] = True
         squares = weights[0] ** 2 if weights else None
     stages = stages_of(cells, n, design)
     number = np.ones(len(cells)) if n is None else n.astype(float)
@@ -147,15 +150,14 @@ def weigh(
     return Weighed(cells, sample, inside)
 
 
-def _refuse_weights(name: str, values: Array, design: SampleDesign, na: tuple[str, ...]) -> None:
+def _refuse_weights(argument: str, name: str, values: Array, na: tuple[str, ...]) -> None:
     """Refuse weights, (n,), that are not positive and finite; those of replicates may be zero."""
-    argument = design.argument(name)
     if na:
         remedy = f"is missing: na={[*na]!r} makes these codes missing in this column too; give the "
         remedy += "codes of some columns only, na={'COLUMN': [CODE]}, or leave such rows out"
         refuse_rows(argument, name, np.isnan(values), None, remedy, None)
     bad = ~((values >= 0) & (values <= MOST_WEIGHT))
-    if name != design.weights:
+    if argument != "weights":
         refuse_rows(argument, name, bad, values, _NOT_NEGATIVE, None)
         return
     refuse_rows(argument, name, bad, values, _POSITIVE, None)
@@ -163,33 +165,25 @@ def _refuse_weights(name: str, values: Array, design: SampleDesign, na: tuple[st
     refuse_rows(argument, name, values < LEAST_WEIGHT, values, _POSITIVE, None)
 
 
-def whole_of(data: Held) -> Held:
-    """The sample that some rows were selected from."""
+def whole_of(data: Held) -> tuple[Held, Array | slice]:
+    """The sample that some rows were selected from, and where they stand in it."""
     if isinstance(data, Remote):
-        return replace(data, query=data.query.whole())
+        return replace(data, query=data.query.whole()), slice(None)
     if isinstance(data, Selected):
-        return whole_of(data.whole)
+        whole, at = whole_of(data.whole)
+        return whole, data.rows if isinstance(at, slice) else at[data.rows]
     if isinstance(data, Part) and data.whole.query.filters:
         raise NotAvailable(
             "these rows were chosen by a mask after where(), so that the rest of the sample is not "
             "known: choose them by where(condition) alone"
         )
-    return data
-
-
-def _positions(data: Held, whole: Held) -> Array | slice:
-    """Where rows stand in the whole that they were selected from."""
-    if data is whole:
-        return slice(None)
-    assert isinstance(data, Selected)
-    at = _positions(data.whole, whole)
-    return data.rows if isinstance(at, slice) else at[data.rows]
+    return data, slice(None)
 
 
 def _explain(whole: Remote, design: SampleDesign) -> None:
     """Refuse weights of an engine's table, by another query that finds what is wrong with them."""
-    for name in design.summed:
-        own = name == design.weights
+    for name, argument in design.summed.items():
+        own = argument == "weights"
         tests = faults(name, own)
         times = whole.query.counts(tests)
         for what in filter(times.get, tests):
@@ -197,7 +191,7 @@ def _explain(whole: Remote, design: SampleDesign) -> None:
             remedy = _ZERO if what == "zero" else _POSITIVE if own else _NOT_NEGATIVE
             first, colon, rest = remedy.partition(":")
             words = f"{first} (in {count_of(times[what], 'row')}){colon}{rest}"
-            raise InvalidArgument(f"{design.argument(name)} {name!r}", value, words)
+            raise InvalidArgument(f"{argument} {name!r}", value, words)
 
 
 def _warn_of_size(sums: Array, w: Array, factors: bool) -> None:
@@ -533,11 +527,12 @@ def weighted_model(
     incomplete: object = False,
 ) -> WeightedModel:
     """One question in a complex sample, in all or in the domains that public columns make."""
-    by = [str.__str__(column) if isinstance(column, str) else column for column in by]
-    names = [column for column in by if isinstance(column, str)]
-    for column in names:
-        if column != name:
-            held.refuse_private(column)
+    names = []
+    for column in by:
+        if isinstance(column, str):
+            names.append(str.__str__(column))
+            if column != name:
+                held.refuse_private(names[-1])
     weighed = weigh(held, design, [name, *names])
     cells, inside = weighed.cells, weighed.inside
     domain, labels = np.where(inside, 0, -1), [()]
@@ -609,7 +604,7 @@ def sample_facts(weighed: Weighed, design: SampleDesign) -> SampleFacts:
         design=design.in_words,
         variance=variance + ", calibrated" * (sample.residuals is not None),
         n_strata=len(first.sampled),
-        n_units=0 if design.has_columns_of_replicates else int(first.sampled.sum()),
+        n_units=0 if design.replicate_columns else int(first.sampled.sum()),
         nobs=int(n),
         weight_sum=w,
         spread=n * float(sample.w2[inside].sum()) / w**2,
@@ -768,7 +763,7 @@ def _weighted(design: SampleDesign | None, what: str) -> SampleDesign:
 
 def _whole(data: Held, design: SampleDesign, columns: Sequence[str], what: str) -> Weighed:
     """The whole sample with the weights of the design, and columns; refuse a domain of it."""
-    needed = [*design.change_columns, *columns]
+    needed = [*(name for change in design.changes for name in change.columns), *columns]
     whole = weigh(data, replace(design, changes=()), needed, needed)
     if not whole.inside.all():
         raise NotAvailable(
@@ -797,7 +792,7 @@ def svy_sample(held: Held, design: SampleDesign | None, names: Sequence[str]) ->
         raise NotAvailable("to_svy of a survey without a design: name its weights=")
     if not held.ordered:
         raise NotAvailable("to_svy: rows of this table have no order: read it into memory")
-    if whole_of(held) is not held:
+    if whole_of(held)[0] is not held:
         raise NotAvailable("to_svy of some rows: take the whole survey, and where= of svy")
     if design.fpc:
         raise NotAvailable(
@@ -814,7 +809,7 @@ def svy_sample(held: Held, design: SampleDesign | None, names: Sequence[str]) ->
             "to_svy of a survey with calibrated or trimmed weights: svy would take them for those "
             "of the design: export the survey before, and calibrate with svy"
         )
-    if design.replicates is not None and not design.has_columns_of_replicates:
+    if design.replicates is not None and not design.replicate_columns:
         raise NotAvailable("to_svy of a survey with replicates of its own: svy makes others")
     sample = weigh(held, design, []).sample  # refuses weights and units that cannot be
     columns = {}

@@ -373,7 +373,7 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
         """A question by its name; `what` names the argument in an error."""
         text = str.__str__(name) if isinstance(name, str) else ""
         if text in self:
-            return next(question for question in self.entries if question.name == text)
+            return self.entries[self.questions.index(text)]
         hint = did_you_mean(text, self.questions)
         shown = ", ".join(map(repr, self.questions))
         raise InvalidArgument(what, name, f"is no question: they are {shown}{hint}")
@@ -999,13 +999,14 @@ def refuse_labels(na: MissingCodes, questions: Sequence[Question]) -> None:
         labels = question.labels
         if labels is None:  # any text is an answer, but no report
             continue
-        for code in na.on(question.name):
+        everywhere = na.get(None, ())
+        for code in everywhere + na.get(question.name, ()):
             try:
                 known = matched("na", [code], labels)[0] >= 0
             except UnknownCategory:
                 continue
             if known:
                 remedy = f"is a label of {question.name!r}: it cannot stand for a missing answer"
-                if code in na.everywhere:
+                if code in everywhere:
                     remedy += f"; for other columns name them, na={{'COLUMN': [{code!r}]}}"
                 raise InvalidArgument("na", code, remedy)

@@ -9,6 +9,7 @@ from functools import cached_property
 from html import escape
 from inspect import signature
 from numbers import Number
+from operator import attrgetter
 from typing import Any, Self, overload
 
 import numpy as np
@@ -213,7 +214,7 @@ class Survey:
             self.single_unit,
             self.replicate_weights,
         )
-        return found and replace(found, changes=tuple(one.change for one in self.changes))
+        return found and replace(found, changes=tuple(map(attrgetter("change"), self.changes)))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -572,10 +573,10 @@ class Survey:
                 "replicates of a survey without a design: make the survey with weights=, and with "
                 "the strata= and clusters= of the sample"
             )
-        if self.design.has_columns_of_replicates:
+        if self.design.replicate_columns:
             raise NotAvailable("replicates: the survey has columns of replicate weights already")
         found = replace(self, replicate_weights=made)
-        if found.design is not None and not isinstance(whole_of(self.data), Remote):
+        if found.design is not None and not isinstance(self.data, Remote):
             weigh(self.data, found.design, [])  # for its errors
         return found
 
@@ -1276,7 +1277,7 @@ def column_name(argument: str, name: object) -> str:
 
 def check_options(how: Mapping[str, Any], fit: Callable[..., Any]) -> None:
     """Refuse keywords that a fit does not have."""
-    known = [name for name in signature(fit).parameters if name != "self"]
+    known = list(signature(fit).parameters)[1:]  # without self
     for name, value in how.items():
         if name not in known:
             remedy = f"is no option of the fit, which has {', '.join(known)}"

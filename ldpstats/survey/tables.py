@@ -21,7 +21,16 @@ from ldpstats.io.tables import columns_shown
 from ldpstats.labels import as_series, missing_entries, written_as
 from ldpstats.reports.layout import check_fingerprints, in_pandas, is_of_bytes, plain_bytes
 
-__all__ = ["DATE", "Column", "MissingCodes", "Table", "as_column", "as_numbers", "check_names"]
+__all__ = [
+    "DATE",
+    "Column",
+    "MissingCodes",
+    "Table",
+    "as_column",
+    "as_numbers",
+    "check_names",
+    "missing_codes",
+]
 
 
 # -- Columns of Arrow in pandas and back, and what pandas notes in an Arrow schema ----------------
@@ -179,8 +188,10 @@ def as_column(name: str, series: pd.Series[Any]) -> Column:
     values: Array = np.asarray(distinct, dtype=object)
     if kind == "text":  # blanks around it are not seen in print
         values = np.array([text.strip() for text in values], dtype=object)
-        if ordered is None and (dates := _dates(values)) is not None:
-            kind, values = "date", dates
+        if ordered is None and any(values) and all(DATE.fullmatch(v) for v in values if v):
+            with suppress(ValueError):  # the 31st of February
+                moments = [np.datetime64(v.replace(" ", "T") or "NaT", "us") for v in values]
+                kind, values = "date", np.array(moments)
     elif kind == "date":
         if any(getattr(value, "tzinfo", None) is not None for value in values):
             raise InvalidArgument("column", name, "has a time zone: convert it to dates or text")
@@ -195,7 +206,16 @@ def as_column(name: str, series: pd.Series[Any]) -> Column:
             values = np.array(numbers, dtype=object)
         if not all(isinstance(value, int | np.integer) for value in values):
             values = values.astype(np.float64)
-    known, place = _numbered(kind, values, bool(ordered))
+    # those that one type does not tell apart, such as moments within a microsecond, become one
+    place = np.full(len(values), -1)
+    if kind == "text":
+        there = values != ""
+    else:
+        there = ~np.isnat(values) if kind == "date" else np.full(len(values), True)
+    known, first, place[there] = np.unique(values[there], return_index=True, return_inverse=True)
+    if ordered:
+        order = np.argsort(first)
+        known, place[there] = known[order], np.argsort(order)[place[there]]
     at = np.append(place, -1)[codes].astype(np.int64)
     return Column(name, kind if len(known) else "empty", at, known, ordered)
 
@@ -215,35 +235,6 @@ def as_numbers(argument: str, name: str, series: pd.Series[Any]) -> Array:
         raise InvalidArgument(argument, name, "holds a number of more than 308 digits") from None
 
 
-def _numbered(kind: str, values: Array, ordered: bool) -> tuple[Array, Array]:
-    """Distinct values in order, and the place of each value among them, -1 where it is missing."""
-    # those that one type does not tell apart, such as moments within a microsecond, become one
-    if kind == "text":
-        texts = list(dict.fromkeys(filter(None, values.tolist())))
-        texts = texts if ordered else sorted(texts)
-        places = dict(zip(texts, range(len(texts)), strict=True))
-        return np.array(texts, dtype=object), np.array([places.get(text, -1) for text in values])
-    there = ~np.isnat(values) if kind == "date" else np.full(len(values), True)
-    known, first, place = np.unique(values[there], return_index=True, return_inverse=True)
-    if ordered:
-        order = np.argsort(first)
-        known, place = known[order], np.argsort(order)[place]
-    places_of = np.full(len(values), -1)
-    places_of[there] = place
-    return known, places_of
-
-
-def _dates(texts: Array) -> Array | None:
-    """Texts that are all dates, such as 2024-12-31 or 2024-12-31 08:30; None if some are not."""
-    if not any(texts) or not all(DATE.fullmatch(text) for text in texts if text):
-        return None
-    try:
-        written = [text.replace(" ", "T") or "NaT" for text in texts]
-        return np.array([np.datetime64(text, "us") for text in written])
-    except ValueError:  # the 31st of February
-        return None
-
-
 def _kind(name: str, values: pd.Series[Any]) -> str:
     """The one kind of the values of a column."""
     dtype = values.dtype
@@ -261,63 +252,46 @@ def _kind(name: str, values: pd.Series[Any]) -> str:
 # -- Codes that mean a missing answer, in all columns of a table or in some -----------------------
 
 
-@dataclass(frozen=True)
-class MissingCodes:
-    """Codes that mean missing, as text, in the order that they were given in."""
-
-    everywhere: tuple[str, ...] = ()  # of every column
-    by_column: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of some columns
-
-    @classmethod
-    def of(cls, given: object) -> MissingCodes:
-        """Read the argument `na`: codes in a list, or in a mapping from columns to lists."""
-        if not isinstance(given, Mapping):
-            return cls(_codes(given, given))
-        for column in given:
-            if not isinstance(column, str):
-                raise InvalidArgument("na", column, "must be text, the name of a column")
-        return cls((), {column: _codes(codes, given) for column, codes in given.items()})
-
-    def __bool__(self) -> bool:
-        return bool(self.everywhere or self.by_column)
-
-    def on(self, column: str) -> tuple[str, ...]:
-        """The codes of a column."""
-        return self.everywhere + self.by_column.get(column, ())
+MissingCodes = Mapping[str | None, tuple[str, ...]]
+"""Codes as text, in the order that they were given in: of some columns, and under None of all."""
 
 
-NO_CODES = MissingCodes()
-
-
-def _codes(given: object, whole: object) -> tuple[str, ...]:
-    """Codes of a list as text; `whole` is the argument, which they may be a part of."""
-    single = isinstance(given, str)
-    if whole is given:
-        example = f", for example [{given!r}]" if single else ""
-        remedy = f"must be a list{example}, or a mapping from columns to lists"
-    else:
-        example = f"[{given!r}]" if single else "['9']"
-        remedy = f"must be a list in a mapping of columns, for example {example}"
-    texts = []
-    for code in listed("na", given, remedy):  # 9 and 9.0 are "9"
-        number = isinstance(code, Real | Decimal)
-        if isinstance(code, str):
-            texts.append(str.__str__(code))
-        elif not number or isinstance(code, bool | np.bool_ | np.timedelta64):
-            raise InvalidArgument("na", code, "must be text or a finite number")
-        elif isinstance(code, Integral):
-            texts.append(str(int(code)))
-        elif np.isfinite(value := float(code)):
-            texts.append(str(int(value)) if value.is_integer() else repr(value))
+def missing_codes(given: object) -> MissingCodes:
+    """Read the argument `na`: codes in a list, or in a mapping from columns to lists."""
+    found: dict[str | None, tuple[str, ...]] = {}
+    for column, codes in (given if isinstance(given, Mapping) else {None: given}).items():
+        single = isinstance(codes, str)
+        if codes is given:
+            example = f", for example [{given!r}]" if single else ""
+            remedy = f"must be a list{example}, or a mapping from columns to lists"
+        elif not isinstance(column, str):
+            raise InvalidArgument("na", column, "must be text, the name of a column")
         else:
-            raise InvalidArgument("na", code, "must be text or a finite number")
-    return tuple(texts)
+            example = f"[{codes!r}]" if single else "['9']"
+            remedy = f"must be a list in a mapping of columns, for example {example}"
+        texts = []
+        for code in listed("na", codes, remedy):  # 9 and 9.0 are "9"
+            number = isinstance(code, Real | Decimal)
+            if isinstance(code, str):
+                texts.append(str.__str__(code))
+            elif not number or isinstance(code, bool | np.bool_ | np.timedelta64):
+                raise InvalidArgument("na", code, "must be text or a finite number")
+            elif isinstance(code, Integral):
+                texts.append(str(int(code)))
+            elif np.isfinite(value := float(code)):
+                texts.append(str(int(value)) if value.is_integer() else repr(value))
+            else:
+                raise InvalidArgument("na", code, "must be text or a finite number")
+        if texts or column is not None:
+            found[column] = tuple(texts)
+    return found
 
 
 # -- Tables of any kind ---------------------------------------------------------------------------
 
 
 _FRAMES = "a pandas or Polars DataFrame, or an Arrow table"
+_ARROW = ("arrow", "batch")
 
 
 @dataclass(frozen=True, eq=False)
@@ -330,50 +304,44 @@ class Table:
     name: str  # of the argument, for errors
     frame: Any  # as it was given; anything else that Arrow reads as what it reads
     secret: bool = False
-    na: MissingCodes = NO_CODES
-    batch: bool = False  # whether a record batch was given
+    kind: str = ""  # "pandas", "polars", "arrow"; "batch" where a record batch was given
+    na: MissingCodes = field(default_factory=dict)
 
     @staticmethod
     def of(data: object, name: str = "data", secret: bool = False) -> Table:
         """See a frame as a table; refuse anything else, and columns without names of their own."""
-        kind, frame, batch = type(data), data, False
-        polars = kind.__name__ if kind.__module__.partition(".")[0] == "polars" else ""
+        given, frame = type(data), data
+        polars = given.__name__ if given.__module__.partition(".")[0] == "polars" else ""
         if polars == "LazyFrame":
             raise InvalidArgument(name, "LazyFrame", "is not computed yet: pass .collect() of it")
-        known = isinstance(data, pd.DataFrame) or polars == "DataFrame"
-        if (
-            not known
-            and hasattr(type(data), "__arrow_c_stream__")
-            and not isinstance(data, pd.Series | str)
-        ):
+        if isinstance(data, pd.DataFrame) or polars == "DataFrame":
+            kind = "polars" if polars else "pandas"
+        elif hasattr(given, "__arrow_c_stream__") and not isinstance(data, pd.Series | str):
             import pyarrow
 
-            batch = isinstance(data, pyarrow.RecordBatch)
+            kind, batch = "", isinstance(data, pyarrow.RecordBatch)
             with suppress(pyarrow.ArrowException, TypeError, ValueError):
                 frame = pyarrow.Table.from_batches([data]) if batch else pyarrow.table(data)
-                known = True
-            if not known:
+                kind = "batch" if batch else "arrow"
+            if not kind:
                 remedy = f"must be {_FRAMES}: Arrow reads no table from this"
-                raise InvalidArgument(name, kind.__name__, remedy)
-        if not known:
+                raise InvalidArgument(name, given.__name__, remedy)
+        else:
             hint = ""
             if isinstance(data, Mapping):
                 hint = ": pass pandas.DataFrame(...) of the dict"
             elif isinstance(data, pd.Series):
                 hint = ": pass .to_frame(NAME) of the Series"
-            raise InvalidArgument(name, kind.__name__, f"must be {_FRAMES}{hint}")
-        table = Table(name, frame, secret, batch=batch)
+            raise InvalidArgument(name, given.__name__, f"must be {_FRAMES}{hint}")
+        table = Table(name, frame, secret, kind)
         check_names(name, list(table.columns), secret)
         return table
 
     @property
-    def _of_arrow(self) -> bool:
-        return type(self.frame).__module__.partition(".")[0] == "pyarrow"
-
-    @property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns, in order."""
-        return tuple(self.frame.column_names if self._of_arrow else self.frame.columns)
+        arrow = self.kind in _ARROW
+        return tuple(self.frame.column_names if arrow else self.frame.columns)
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -381,18 +349,16 @@ class Table:
     @property
     def index(self) -> pd.Index[Any]:
         """Labels of the rows: their numbers from 0, but for tables of pandas."""
-        if isinstance(self.frame, pd.DataFrame):
-            return self.frame.index
-        return pd.RangeIndex(len(self))
+        return self.frame.index if self.kind == "pandas" else pd.RangeIndex(len(self))
 
     def _column(self, name: str) -> pd.Series[Any]:
         """A column that exists."""
-        if isinstance(self.frame, pd.DataFrame):
+        if self.kind == "pandas":
             found = self.frame[name]
             if isinstance(found.dtype, pd.ArrowDtype):  # read as of Arrow: pandas does not know all
                 return from_arrow(found.array.__arrow_array__())
             return found.reset_index(drop=True)
-        if self._of_arrow:
+        if self.kind in _ARROW:
             return from_arrow(self.frame.column(name))
         import pyarrow
 
@@ -402,7 +368,7 @@ class Table:
         remedy = f"is of the type {column.dtype}, which Arrow does not have: cast it"
         raise InvalidArgument("column", name, remedy)
 
-    def column(self, name: str) -> pd.Series[Any]:
+    def column(self, name: str, labels: pd.Index[Any] | None = None) -> pd.Series[Any]:
         """A column as a Series numbered from 0, missing codes missing, in categories too."""
         self.check_column(name)
         column = self._column(name)
@@ -425,17 +391,13 @@ class Table:
             column = column.astype(whole)
         return column.mask(there)
 
+    # a column of reports, which are among `labels` if those are given; and one that nothing else
+    # describes, as the table's kind types it
+    reports = typed = column
+
     def missing_codes(self, name: str) -> tuple[str, ...]:
         """What means missing in a column."""
-        return self.na.on(name)
-
-    def typed(self, name: str) -> pd.Series[Any]:
-        """A column that nothing else describes, as the table's kind types it."""
-        return self.column(name)
-
-    def reports(self, name: str, labels: pd.Index[Any] | None) -> pd.Series[Any]:
-        """A column of reports, which are among some labels if those are given."""
-        return self.column(name)
+        return self.na.get(None, ()) + self.na.get(name, ())
 
     def first(self, name: str) -> Any:
         """The first report of a column that is not missing; None if all are."""
@@ -445,9 +407,9 @@ class Table:
 
     def index_names(self) -> tuple[Any, ...]:
         """Names of the index of pandas, which stays beside the columns of frames made of it."""
-        if isinstance(self.frame, pd.DataFrame):
+        if self.kind == "pandas":
             return tuple(self.frame.index.names)
-        if not self._of_arrow:
+        if self.kind not in _ARROW:
             return ()
         notes = _noted(self.frame.schema.metadata) or {"columns": [], "index_columns": []}
         levels = [(c["field_name"], c["name"]) for c in notes["columns"]]
@@ -458,7 +420,7 @@ class Table:
 
     def stored(self, name: str) -> Mapping[bytes, bytes]:
         """The keys and values that the table stores beside a column."""
-        return (self.frame.schema.field(name).metadata or {}) if self._of_arrow else {}
+        return (self.frame.schema.field(name).metadata or {}) if self.kind in _ARROW else {}
 
     def check_marks(self, name: str, made_by: Any) -> None:
         """Refuse a column of fingerprints that are not of this mechanism or questionnaire."""
@@ -494,7 +456,7 @@ class Table:
                 remedy = f"must be {len(self)}, one a row"
                 raise InvalidArgument(name, f"{len(made[name])} values", remedy)
         own = [name for name in columns if name not in made]
-        if isinstance(self.frame, pd.DataFrame):
+        if self.kind == "pandas":
             # without their index: rows are matched by position
             arrays = {name: values.array for name, values in made.items()}
             new = pd.DataFrame(arrays, index=self.frame.index)
@@ -505,7 +467,7 @@ class Table:
         import pyarrow
 
         arrow = pyarrow.table({name: to_arrow(values) for name, values in made.items()})
-        if not self._of_arrow:
+        if self.kind == "polars":
             new = type(self.frame)(arrow)
             return type(self.frame)(
                 [(new if name in made else self.frame).get_column(name) for name in columns]
@@ -520,7 +482,7 @@ class Table:
             rest = {b"pandas": json.dumps(notes).encode()}
         schema = pyarrow.schema([source.schema.field(n) for n, source in pairs], rest)
         cells = [source.column(name) for name, source in pairs]
-        if self.batch:
+        if self.kind == "batch":
             cells = [column.combine_chunks() for column in cells]
             return pyarrow.RecordBatch.from_arrays(cells, schema=schema)
         return pyarrow.Table.from_arrays(cells, schema=schema)

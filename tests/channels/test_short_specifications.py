@@ -16,7 +16,7 @@ import pytest
 
 import ldpstats as ldp
 from ldpstats import labels
-from ldpstats.channels.structured import Bits, Channel, Dense
+from ldpstats.channels import Bits, Channel, Dense
 from ldpstats.mechanisms import LumpedUnary
 from ldpstats.mechanisms.hashed import most_different
 from ldpstats.privacy import uldp

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -309,6 +310,7 @@ def test_a_start_where_the_function_is_convex_overflows_nothing() -> None:
 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = maximise(evaluate, value, np.array([1.2, 3.0]), units=1e8 * np.eye(2))
+        bell = SimpleNamespace(evaluate=evaluate, value=value)
+        found = maximise(bell, np.array([1.2, 3.0]), units=1e8 * np.eye(2))
     assert found.converged
     assert np.abs(found.theta).max() < 1e-6

@@ -11,7 +11,7 @@ import pytest
 from shared.bad_values import Refusal, refuses, said
 from shared.refusals import NO_PROBABILITY, refusals
 
-from ldpstats.inference import boundary, goodness, intervals, tails, tests
+from ldpstats.inference import goodness, intervals, tails, tests
 from ldpstats.likelihood.covariance import multinomial
 
 HALVES = [0.5, 0.5]
@@ -103,7 +103,7 @@ MORE_BAD: dict[Callable[..., Any], dict[str, Any]] = {  # in place of the above
 
 
 def functions() -> Iterator[Callable[..., Any]]:
-    for module in (intervals, boundary, tests, goodness, tails):
+    for module in (intervals, tests, goodness, tails):
         for name, function in vars(module).items():
             own = inspect.isfunction(function) and function.__module__ == module.__name__
             if own and not name.startswith("_"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ldpstats.likelihood import hashed as designs
-from ldpstats.likelihood import joint_rows as hashed_rows
+from ldpstats.likelihood import hashed_rows
 
 
 @pytest.fixture(params=["numpy", "compiled"])

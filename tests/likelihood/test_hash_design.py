@@ -46,7 +46,6 @@ def test_products_equal_those_of_the_matrix(
         "normal": (design.normal(w, p), A.T @ (w * (A @ p))),
         "normal_diagonal": (design.normal_diagonal(w), np.diag((A.T * w) @ A)),
         "gram": (design.gram(w), (A.T * w) @ A),
-        "shared": (design.shared(v), (H.T * v) @ H),
         "incidence": (design.incidence(C - 1), H[-m:]),
         "block": (design.block(C - 1), A[-m:]),
     }  # fmt: skip

@@ -42,10 +42,10 @@ def listed(mechanism, load):
 def test_the_covariance_is_that_of_all_pairs_of_reports(name):
     problem = estimates.unconstrained(model(name).evidence, by_name=True)
     stratum = problem.strata[0]
-    (F, Q), (G, R) = (listed(m, u.load) for m, u in zip(PAIRS[name], stratum.units, strict=True))
+    (F, Q), (G, R) = (listed(m, stratum.loads.get(v)) for v, m in enumerate(PAIRS[name]))
     law = Q.T @ problem.in_errors.reshape(problem.sizes) @ R
-    if stratum.listing is not None:
-        law = stratum.listing.plug_in(problem.plug_in())
+    if stratum.listed is not None:
+        law = stratum.report_law(problem.plug_in())
     products, law = np.kron(F, G), law.ravel()
     mean = law @ products
     expected = (products.T * law @ products - np.outer(mean, mean)) / problem.nobs

@@ -9,20 +9,20 @@ import tracemalloc
 import numpy as np
 
 from ldpstats.sampling import samplers
-from ldpstats.sampling.samplers import simulation_words
 
 
 def test_short_arrays_do_not_import_numba():
     program = """
 import sys, numpy as np
 from ldpstats.sampling import samplers as randomness
-from ldpstats.sampling import packing, samplers
+from ldpstats.reports.layout import BitFormat
+from ldpstats.sampling import samplers
 for words in (randomness.system_words(), randomness.simulation_words(np.random.default_rng(1))):
     for n in (1, 5000):
         zeros = np.zeros(n, dtype=np.int64)
         samplers.sample_krr(zeros, 9, 2**63, words)
         packed = samplers.sample_bits(zeros[:, None], 1024, 2**63, 2**60 + 1, words)
-        packing.column_sums(packed, 1024)
+        BitFormat(1024).sum_bits(packed)
         samplers.sample_rows(zeros, samplers.integer_rows(np.eye(3)), words)
 assert "numba" not in sys.modules
 """
@@ -31,7 +31,7 @@ assert "numba" not in sys.modules
 
 def test_memory_is_the_output_and_small_buffers(path):
     n = 1 << 20
-    codes, words = np.zeros(n, dtype=np.int64), simulation_words(np.random.default_rng(1))
+    codes, words = np.zeros(n, dtype=np.int64), samplers.simulation_words(np.random.default_rng(1))
     place = codes[: n // 8, None]
     for sample, size in (
         (lambda: samplers.sample_krr(codes, 1000, 2**60, words), 8 * n),

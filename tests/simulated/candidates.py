@@ -18,7 +18,7 @@ from simulate import ALPHA, at_most
 from ldpstats.inference import intervals
 from ldpstats.inference import tests as multiplicity
 from ldpstats.inference.tails import normal_pvalue, skewed_pvalue
-from ldpstats.likelihood.hashed import CohortMoments, LabelNoise
+from ldpstats.likelihood.hashed import CohortMoments
 from ldpstats.likelihood.tallies import project_subsimplex
 
 Array = npt.NDArray[Any]
@@ -89,7 +89,7 @@ class Surveys:
     def _randomised(self, people: Array, H: Array, n: int) -> Array:
         """Reports of each cell of one cohort, shape (R, m), of answers, shape (R, present)."""
         R, m = len(people), H.shape[0]
-        if not isinstance(self.source.noise, LabelNoise):
+        if not self.source.is_labels:
             owners = (people @ H.T).astype(np.int64)
             others = self.rng.binomial(n - owners, self.low)
             return np.asarray(self.rng.binomial(owners, self.high) + others)
@@ -120,13 +120,13 @@ class Surveys:
             own, own2 = padded[:, design.cells[c]].sum(2), (padded**2)[:, design.cells[c]].sum(2)
             all1, all2 = L.sum(axis=1)[:, None], (L**2).sum(axis=1)[:, None]
             mean = self.low * all1 + gain * own
-            if isinstance(source.noise, LabelNoise):
+            if source.is_labels:
                 square, unknown = self.low * all2 + gain * own2, even * all2
             else:
                 low, high = (v * (1.0 - v) for v in (self.low, self.high))
                 square = low * all2 + (high - low) * own2 + mean**2
                 both = self.low**2 + 2 * self.low * gain * design.background
-                both += gain**2 * source.noise.shared  # type: ignore[attr-defined]
+                both += gain**2 * source.shared
                 unknown = even * all2 + both * (all1**2 - all2)
             means.append(np.hstack([mean, even * all1]))
             squares += np.hstack([square, unknown]) / n

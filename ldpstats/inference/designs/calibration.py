@@ -416,11 +416,11 @@ class Recalibrated(Replication):
         factors = self.anew(base.totals(before, Scores(((self.at, np.eye(self.size)),))).T)
         if self.later is not None:
             base, before = base.times(self.later), before.times(self.later)
-        totals = np.zeros((factors.shape[1], scores.size))
+        totals: Any = 0.0
         for m in range(self.size):  # so that no weights by cell and replicate are kept
             inside = tuple((np.where(self.at == m, at, -1), table) for at, table in scores.parts)
-            totals += factors[m][:, None] * base.totals(before, Scores(inside))
-        return totals
+            totals = totals + factors[m][:, None] * base.totals(before, Scores(inside))
+        return np.asarray(totals)
 
     def scales(self, sample: Sample) -> Array:
         return self.base.scales(sample)

@@ -197,13 +197,10 @@ class Scores:
             return self.domain
         return np.where(np.any([at >= 0 for at, _ in self.parts], axis=0), 0, -1)
 
-    @property
-    def size(self) -> int:
-        """Number p of estimates."""
-        return int(self.parts[0][1].shape[1])
-
     def totals(self, weights: Array, groups: Codes | None = None, n_groups: int = 1) -> Any:
-        """Weighted sums of scores by group of cells, (n_groups, p); sparse if all tables are."""
+        """Weighted sums of scores by group of cells, (n_groups, p), sparse if all tables are; of
+        all cells, (p,).
+        """
         from scipy.sparse import csr_array
 
         total: Any = None
@@ -218,24 +215,20 @@ class Scores:
                 entries = (weights[there], (rows, at[there]))
                 group_sums = csr_array(entries, shape=(n_groups, b)) @ table
             total = group_sums if total is None else total + group_sums
-        return total
-
-    def total(self, weights: Array) -> Array:
-        """Weighted sum of the scores of all cells, shape (p,)."""
-        return dense(self.totals(weights)).reshape(-1)
+        return dense(total).reshape(-1) if groups is None else total
 
     def products(self, weights: Array) -> Array:
         """Weighted sum of the outer products of the scores with themselves, shape (p, p)."""
         from scipy.sparse import csr_array
 
-        found = np.zeros((self.size, self.size))
+        found: Any = 0.0
         for at, table in self.parts:
             for other, beside in self.parts:
                 there = np.flatnonzero((at >= 0) & (other >= 0))
                 shape = (table.shape[0], beside.shape[0])
                 between = csr_array((weights[there], (at[there], other[there])), shape=shape)
-                found += dense(table.T @ (between @ beside))
-        return found
+                found = found + dense(table.T @ (between @ beside))
+        return np.asarray(found)
 
 
 def dense(matrix: Any) -> Array:
@@ -276,10 +269,6 @@ class Ratios:
     A: Array
     B: Array | None = None
     R: Array | None = None
-
-    def combined(self, R: Array) -> Ratios:
-        """Linear combinations of these functions, R of shape (r, q)."""
-        return Ratios(self.A, self.B, R if self.R is None else R @ self.R)
 
     def defined(self, T: Array) -> tuple[npt.NDArray[np.bool_], Ratios]:
         """Which functions rest on no ratio to zero at totals T, (q,) or (r,), and those."""
@@ -322,13 +311,12 @@ class Totals(Document, ABC):
     estimate: Array
     noise: Array  # covariance of the randomisation, (m, m)
 
-    def covariance_of(self, functions: Ratios) -> Array:
-        """Covariance of functions of the totals, design and randomisation together, (q, q)."""
-        return self._covariance(functions, functions.jacobian(self.estimate))
-
     @abstractmethod
-    def _covariance(self, functions: Ratios, J: Array) -> Array:
-        """`covariance_of` functions whose derivatives at the estimate are J, (q, m)."""
+    def covariance_of(self, functions: Ratios, J: Array | None = None) -> Array:
+        """Covariance of functions of the totals, design and randomisation together, (q, q).
+
+        J are their derivatives at the estimate, (q, m), where they are known.
+        """
 
     @property
     @abstractmethod
@@ -342,10 +330,11 @@ class Totals(Document, ABC):
     def of(self, functions: Ratios) -> Estimated:
         """Functions of the totals, with covariances; zero where only rounding is left of one."""
         J = functions.jacobian(self.estimate)
-        covariance = self._covariance(functions, J)
+        covariance = self.covariance_of(functions, J)
         nothing = np.abs(np.diagonal(covariance)) <= _ROUNDING * (np.abs(J) @ self._spread) ** 2
         covariance = np.where(nothing[:, None] | nothing, 0.0, covariance)
-        return Estimated(functions.value(self.estimate), covariance, _sandwich(J, self.noise))
+        noise = product(product(J, self.noise), J.T)
+        return Estimated(functions.value(self.estimate), covariance, noise)
 
 
 @dataclass(frozen=True, eq=False)
@@ -357,8 +346,9 @@ class LinearTotals(Totals):
     covariance: Array
     noise: Array
 
-    def _covariance(self, functions: Ratios, J: Array) -> Array:
-        return _sandwich(J, self.covariance)
+    def covariance_of(self, functions: Ratios, J: Array | None = None) -> Array:
+        J = functions.jacobian(self.estimate) if J is None else J
+        return product(product(J, self.covariance), J.T)
 
     def some(self, at: slice) -> LinearTotals:
         return LinearTotals(self.estimate[at], self.covariance[at, at], self.noise[at, at])
@@ -380,7 +370,8 @@ class ReplicatedTotals(Totals):
     missed: Array  # (m, m): covariance of the randomisation that the replicates lack
     about_estimate: bool = False  # deviations from the estimate, not the mean of the replicates
 
-    def _covariance(self, functions: Ratios, J: Array) -> Array:
+    def covariance_of(self, functions: Ratios, J: Array | None = None) -> Array:
+        J = functions.jacobian(self.estimate) if J is None else J
         counts = self.scales > 0.0
         with np.errstate(divide="ignore", invalid="ignore"):  # refused below
             values = functions.value(self.replicates[counts])
@@ -392,7 +383,8 @@ class ReplicatedTotals(Totals):
             )
         centre = functions.value(self.estimate) if self.about_estimate else values.mean(axis=0)
         apart = values - centre
-        return np.asarray((apart * self.scales[counts, None]).T @ apart + _sandwich(J, self.missed))
+        missed = product(product(J, self.missed), J.T)
+        return np.asarray((apart * self.scales[counts, None]).T @ apart + missed)
 
     def some(self, at: slice) -> ReplicatedTotals:
         return replace(
@@ -423,25 +415,15 @@ def checked(covariance: Array) -> Covariance:
 
 def product(left: Array, right: Array) -> Array:
     """``left @ right``; of many domains most entries of one of them may be zero."""
-    thin = _thin(left)
-    if thin is left:
-        return np.asarray((_thin(right.T) @ left.T).T)
-    return np.asarray(thin @ right)
-
-
-def _sandwich(J: Array, V: Array) -> Array:
-    """``J V J'``."""
-    left = _thin(J)
-    return np.asarray(left @ (left @ V).T).T
-
-
-def _thin(matrix: Array) -> Any:
-    """A matrix for products; of many domains most entries are zero."""
     from scipy.sparse import csr_array
 
-    if matrix.size <= _LARGE or np.count_nonzero(matrix) > _FILLED * matrix.size:
-        return matrix
-    return csr_array(matrix)
+    thin = []
+    for matrix in (left, right.T):
+        many = matrix.size > _LARGE and np.count_nonzero(matrix) <= _FILLED * matrix.size
+        thin.append(csr_array(matrix) if many else matrix)
+    if thin[0] is left:
+        return np.asarray((thin[1] @ left.T).T)
+    return np.asarray(thin[0] @ right)
 
 
 # -- Variances of weighted totals under a design, by linearisation --------------------------------
@@ -461,10 +443,13 @@ def design_covariance(sample: Sample, scores: Scores, first: int = 0) -> Array:
     """
     if not first:
         sample.refuse_single_units()
-    total = np.zeros((scores.size, scores.size))
+    total: Any = 0.0
     for number in range(first, len(sample.stages)):
-        total += _between_units(sample, number, scores)
-    return (total + total.T) / 2.0
+        if sample.single_unit == "average" and np.any(sample.stages[number].is_single):
+            total = total + _averaged(sample, number, scores)
+        else:
+            total = total + _squares(sample, number, scores, scale_of_strata(sample, number))
+    return np.asarray((total + np.transpose(total)) / 2.0)
 
 
 def scale_of_strata(sample: Sample, number: int) -> Array:
@@ -485,14 +470,12 @@ def scale_of_strata(sample: Sample, number: int) -> Array:
     return np.asarray(scale)
 
 
-def _between_units(sample: Sample, number: int, scores: Scores) -> Array:
-    """What one stage adds to the covariance, shape (p, p)."""
+def _averaged(sample: Sample, number: int, scores: Scores) -> Array:
+    """What a stage adds whose strata of one unit are given the mean of the others, (p, p)."""
     stage = sample.stages[number]
-    if sample.single_unit != "average" or not np.any(stage.is_single):
-        return _squares(sample, number, scores, scale_of_strata(sample, number))
     scale = scale_of_strata(replace(sample, single_unit="certainty"), number)
-    # strata of one unit are given the mean of the others with respondents in the domain: how many
-    # there are over those that show a variance, by unit above and domain, (u, g)
+    # of the others with respondents in the domain: how many there are over those that show a
+    # variance, by unit above and domain, (u, g)
     g, H, domain = scores.n_domains, len(stage.sampled), scores.domains
     there = np.flatnonzero((domain >= 0) & (sample.n > 0))
     codes = np.unique(domain[there] * H + stage.cell_strata[there])
@@ -504,13 +487,13 @@ def _between_units(sample: Sample, number: int, scores: Scores) -> Array:
     if needed and np.any((known == 0.0) & (every > 0)):
         raise InvalidArgument("single_unit", "average", _NO_OTHERS)
     factor = np.divide(every, known, out=np.zeros(shape), where=known > 0.0)
-    total = np.zeros((scores.size, scores.size))
+    total: Any = 0.0
     distinct, which = np.unique(np.sqrt(factor), axis=0, return_inverse=True)
     for i, root in enumerate(distinct):
         alike = which.reshape(-1)[stage.parent] == i
         squares = _squares(sample, number, scores, np.where(alike, scale, 0.0))
-        total += squares * np.outer(*2 * (np.repeat(root, scores.size // root.size),))
-    return total
+        total = total + squares * np.outer(*2 * (np.repeat(root, len(squares) // g),))
+    return np.asarray(total)
 
 
 def _squares(sample: Sample, number: int, scores: Scores, scale: Array) -> Array:
@@ -550,40 +533,34 @@ def degrees_of_freedom(sample: Sample, domain: Codes, g: int = 1) -> Array:
 
     Units of the first stage less strata that hold them, and no more than replicates leave.
     """
-    if sample.replication is None:
-        return _degrees_of_design(sample, domain, g)
-    most = np.array([sample.replication.most_degrees(domain == i) for i in range(g)])
-    if not sample.replication.from_design:
-        return most
-    return np.asarray(np.minimum(most, _degrees_of_design(sample, domain, g)))
+    degrees, left = np.full(g, np.inf), np.full(g, True)
+    if sample.replication is None or sample.replication.from_design:
+        # strata of which all units were taken show nothing of the sampling and add none, but where
+        # the others have none either; where a domain has no others, its degrees are those of the
+        # next stage, or of respondents, whose noise varies
+        for stage in sample.stages:
+            drawn = np.where(stage.fraction[stage.cell_strata] < 1.0, domain, -1)
+            own = _units_less_strata(stage, stage.unit, sample.n, drawn, g)
+            every = _units_less_strata(stage, stage.unit, sample.n, domain, g)
+            degrees[left] = np.where(own < 1.0, every, own)[left]
+            left &= np.bincount(drawn[drawn >= 0], minlength=g) == 0
+            if not left.any():
+                break
+        else:
+            degrees[left] = _units_less_strata(stage, None, sample.n, domain, g)[left]
+    if sample.replication is not None:
+        for i in range(g):
+            degrees[i] = min(degrees[i], sample.replication.most_degrees(domain == i))
+    return degrees
 
 
-def _degrees_of_design(sample: Sample, domain: Codes, g: int) -> Array:
-    """Units of the first stage in each of g domains less strata that hold them, (g,)."""
-    # strata of which all units were taken show nothing of the sampling and add none, but where the
-    # others have none either; where a domain has no others, its degrees are those of the next
-    # stage, or of respondents, whose noise varies
-    stage = sample.stages[0]
-    drawn = np.where(stage.fraction[stage.cell_strata] < 1.0, domain, -1)
-    degrees = _units_less_strata(sample, stage.unit, drawn, g)
-    degrees = np.where(degrees < 1.0, _units_less_strata(sample, stage.unit, domain, g), degrees)
-    whole = np.bincount(drawn[drawn >= 0], minlength=g) == 0
-    if not whole.any():
-        return degrees
-    if len(sample.stages) > 1:
-        rest = _degrees_of_design(replace(sample, stages=sample.stages[1:]), domain, g)
-    else:
-        rest = _units_less_strata(sample, None, domain, g)
-    return np.where(whole, rest, degrees)
-
-
-def _units_less_strata(sample: Sample, unit: Codes | None, domain: Codes, g: int) -> Array:
-    """Units of g domains, or respondents, less strata of the first stage that hold them, (g,)."""
-    stage, there = sample.stages[0], np.flatnonzero((domain >= 0) & (sample.n > 0))
+def _units_less_strata(stage: Stage, unit: Codes | None, n: Array, domain: Codes, g: int) -> Array:
+    """Units of g domains, or respondents, less strata of a stage that hold them, (g,)."""
+    there = np.flatnonzero((domain >= 0) & (n > 0))
     inside = domain[there]
     strata = _different(inside, stage.cell_strata[there], len(stage.sampled), g)
     if unit is None:
-        return np.asarray(np.bincount(inside, sample.n[there], g) - strata)
+        return np.asarray(np.bincount(inside, n[there], g) - strata)
     return _different(inside, unit[there], len(stage.strata), g) - strata
 
 
@@ -615,8 +592,8 @@ def estimated_totals(
     `noise_of` squared weights v, (c,), is ``sum v C(r)``, (m, m), of the randomisation; `more` a
     covariance that neither the design nor the reports show.
     """
-    estimate, replication = scores.total(sample.w), sample.replication
-    noise = missed = np.zeros((scores.size, scores.size))
+    estimate, replication = scores.totals(sample.w), sample.replication
+    noise = missed = np.zeros((len(estimate), len(estimate)))
     if noise_of is not None:
         noise = noise_of(sample.w2) + more
         missed = noise_of(sample.w2 * missed_noise(sample)) + more
@@ -630,9 +607,9 @@ def estimated_totals(
             covariance = np.where(fixed[:, None] | fixed, 0.0, covariance)
         return LinearTotals(estimate, covariance + missed, noise)
     scales = replication.scales(sample)
-    if len(scales) * scores.size > _MOST_REPLICATED:
+    if len(scales) * len(estimate) > _MOST_REPLICATED:
         raise NotAvailable(
-            f"{scores.size} totals in {len(scales)} replicates were not computed: take fewer "
+            f"{len(estimate)} totals in {len(scales)} replicates were not computed: take fewer "
             "categories, domains or replicates, or the survey without replicates"
         )
     rest = missed + design_covariance(sample, residuals, 1) * replication.from_design

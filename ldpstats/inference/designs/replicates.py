@@ -96,7 +96,7 @@ class Jackknife(Replication):
         mean = dense(scores.totals(sample.w, sample.stages[0].cell_strata, len(n))) / n[:, None]
         mean[n < 2] = 0.0  # a unit alone is left out and not replaced
         others = np.where(n < 2, 1.0, n / np.maximum(n - 1.0, 1.0))[stratum]
-        total, others = scores.total(sample.w), others[:, None]
+        total, others = scores.totals(sample.w), others[:, None]
         found = total + others * (mean[stratum] - X[unit])
         # rounding is what is left of a domain whose only unit is left out, and no ratio
         size = np.abs(total) + others * (np.abs(mean[stratum]) + np.abs(X[unit]))
@@ -153,8 +153,8 @@ class Bootstrap(Replication):
         part = np.where(n < 2, 0.0, np.sqrt(1.0 - stage.fraction))
         drawn = (part * n / np.maximum(n - 1.0, 1.0))[units.strata]
         X = units.means(sample, scores)
-        fixed = scores.total(sample.w * (1.0 - part)[stage.cell_strata])
-        found = np.empty((self.draws.shape[1], scores.size))
+        fixed = scores.totals(sample.w * (1.0 - part)[stage.cell_strata])
+        found = np.empty((self.draws.shape[1], X.shape[1]))
         for block in _blocks(self.draws.shape[1], len(X)):
             found[block] = fixed + self.draws[:, block].T.astype(np.float64) @ (X * drawn[:, None])
         return found
@@ -249,13 +249,13 @@ class GivenWeights(Replication):
     def totals(self, sample: Sample, scores: Scores) -> Array:
         from scipy.sparse import csr_array
 
-        found = np.zeros((scores.size, len(self.scale)))
+        found: Any = 0.0
         for at, table in scores.parts:
             there = np.flatnonzero(at >= 0)
             shape = (table.shape[0], len(at))
             sums = csr_array((np.ones(there.size), (at[there], there)), shape=shape) @ self.weights
-            found += dense(table.T @ sums)
-        return found.T
+            found = found + dense(table.T @ sums)
+        return np.asarray(found.T)
 
     def most_degrees(self, inside: npt.NDArray[np.bool_]) -> float:
         if self.df is not None:

@@ -222,19 +222,20 @@ def independence(
     `totals` are of phi_x kron phi_y, phi_x, phi_y and one, or those of which these are the `forms`.
     """
     forms = np.eye(len(totals.estimate)) if forms is None else forms
-    N, P, r, c, shares = _table(totals, shape, forms)
+    (a, b), N = shape, float(forms[-1] @ totals.estimate)
+    P, r, c = np.split(forms[:-1] @ totals.estimate / N, [a * b, a * b + a])
     if not metrics[0].size or not metrics[1].size:
         raise NotAvailable("a variable has one category only in this sample: nothing can depend")
-    expected = np.outer(r, c)
-    departure = _rotated((P - expected).reshape(-1, 1), metrics)[:, 0]
-    rows, columns = np.kron(np.eye(shape[0]), c[:, None]), np.kron(r[:, None], np.eye(shape[1]))
+    expected = np.outer(r, c).reshape(-1)
+    departure = _rotated((P - expected)[:, None], metrics)[:, 0]
+    rows, columns = np.kron(np.eye(a), c[:, None]), np.kron(r[:, None], np.eye(b))
     moved = np.hstack([np.eye(P.size), -rows, -columns])  # derivatives of P - r c'
-    apart = totals.covariance_of(shares.combined(moved))
+    apart = totals.covariance_of(Ratios(forms[:-1], forms[-1:].repeat(len(forms) - 1, 0), moved))
     effects = n * _rotated(_rotated(apart, metrics).T, metrics)
     V = None
     if departure.size <= nu:  # else it is singular
         # with the covariance of totals, not of shares, as the survey package of R has it
-        sums = product(np.hstack([moved, expected.reshape(-1, 1)]), forms)
+        sums = product(np.hstack([moved, expected[:, None]]), forms)
         apart = totals.covariance_of(Ratios(sums / N))
         V = _rotated(_rotated(apart, metrics).T, metrics)
     return corrected(departure, effects, V, n, nu)
@@ -248,17 +249,6 @@ def _rotated(M: Array, metrics: tuple[Array, Array]) -> Array:
     return np.asarray(whole.reshape(-1, M.shape[1]))
 
 
-def _table(
-    totals: Totals, shape: tuple[int, int], forms: Array
-) -> tuple[float, Array, Array, Array, Ratios]:
-    """N, shares P, (a, b), margins r and c, and all of these as functions of the totals."""
-    N = float(forms[-1] @ totals.estimate)
-    a, b = shape
-    P, r, c = np.split(forms[:-1] @ totals.estimate / N, [a * b, a * b + a])
-    shares = Ratios(forms[:-1], np.repeat(forms[-1:], len(forms) - 1, axis=0))
-    return N, P.reshape(shape), r, c, shares
-
-
 def at_observed(
     statistic: RaoScott, totals: Totals, channels: tuple[Array, Array], n: float
 ) -> RaoScott:
@@ -266,11 +256,10 @@ def at_observed(
     # (C' D^-1 C)^-1 n C' D^-1 V D^-1 C, with V the covariance of the table of reports, D its
     # diagonal and C the contrasts of interaction, as svychisq has them; nothing is divided by the
     # share of an empty cell; in sparse tables its tests reject too often
-    (a, b), m = (len(Q) for Q in channels), len(totals.estimate)
-    _, P, _, _, shares = _table(totals, (a, b), np.eye(m))
-    back = np.kron(channels[0].T, channels[1].T)
-    P = channels[0].T @ P @ channels[1]
-    V = totals.covariance_of(shares.combined(np.hstack([back, np.zeros((a * b, a + b))])))
+    (a, b), T = (len(Q) for Q in channels), totals.estimate
+    P = channels[0].T @ (T[: a * b] / T[-1]).reshape(a, b) @ channels[1]
+    cells, back = np.eye(len(T))[: a * b], np.kron(channels[0].T, channels[1].T)
+    V = totals.covariance_of(Ratios(cells, np.eye(len(T))[-1:].repeat(a * b, 0), back))
     P = np.where(P > _EMPTY, P, 0.0)
     rows, columns = P.any(axis=1), P.any(axis=0)
     here = np.outer(rows, columns).reshape(-1)

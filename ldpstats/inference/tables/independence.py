@@ -24,8 +24,9 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -132,7 +133,7 @@ def score(
     (3.3333, 1, 0.0679)
     """
     space = Whitening.of(parts) if space is None else space
-    S = weighted([part.covariance() for part in parts], _shares(parts))
+    S = weighted(map(CrossMoments.covariance, parts), _shares(parts))
     statistic = float(space.statistic(space.x @ S @ space.y.T))
     df, ranks, note = space.df, (len(space.x), len(space.y)), ""
     if expected_ranks is not None and df != math.prod(expected_ranks):
@@ -291,7 +292,7 @@ def smallest_expected(table: npt.ArrayLike) -> float:
 
 def _shares(parts: Sequence[CrossMoments]) -> Array:
     """Shares of the strata among the respondents."""
-    sizes = np.array([part.n for part in parts], dtype=np.float64)
+    sizes = np.array(list(map(attrgetter("n"), parts)), dtype=np.float64)
     return np.asarray(sizes / sizes.sum())
 
 
@@ -787,8 +788,8 @@ class Whitening:
     @classmethod
     def of(cls, parts: Sequence[CrossMoments]) -> Whitening:
         """The coordinates for strata `parts`; errors are those of `score`."""
-        if not parts or any(part.cross.shape != parts[0].cross.shape for part in parts):
-            shapes = [part.cross.shape for part in parts]
+        shapes = [part.cross.shape for part in parts]
+        if len(set(shapes)) != 1:
             raise InvalidArgument("parts", shapes, "must be strata with the same features")
         sizes = np.array([part.n for part in parts], dtype=np.float64)
         n, weights = int(sizes.sum()), np.ones(1)
@@ -797,15 +798,15 @@ class Whitening:
             factor = np.where(several, sizes / np.where(several, sizes - 1, 1.0), 0.0)
             weights = sizes / n * factor * (n - 1) / n
         x = whiten(
-            weighted([part.covariance_x() for part in parts], weights),
-            weighted([np.diagonal(part.gram_x) for part in parts], weights),
+            weighted(map(CrossMoments.covariance_x, parts), weights),
+            weighted([part.gram_x.diagonal() for part in parts], weights),
         )
         y = whiten(
-            weighted([part.covariance_y() for part in parts], weights),
-            weighted([np.diagonal(part.gram_y) for part in parts], weights),
+            weighted(map(CrossMoments.covariance_y, parts), weights),
+            weighted([part.gram_y.diagonal() for part in parts], weights),
         )
-        constant = [name for name, axes in (("first", x), ("second", y)) if not len(axes)]
-        if constant:
+        if not (len(x) and len(y)):
+            constant = [name for name, axes in (("first", x), ("second", y)) if not len(axes)]
             raise unvarying(" and the ".join(constant))
         if len(parts) == 1:
             return cls(n, x, y)
@@ -843,9 +844,9 @@ def count_table(table: npt.ArrayLike) -> Array:
     return count_array("table", counts.ravel()).reshape(counts.shape)
 
 
-def weighted(arrays: Sequence[Array], weights: Array) -> Array:
+def weighted(arrays: Iterable[Array], weights: Array) -> Array:
     """Weighted sum of arrays of one shape."""
-    return np.asarray(sum(w * array for w, array in zip(weights, arrays, strict=True)))
+    return np.tensordot(weights, list(arrays), axes=1)
 
 
 def whiten(S: Array, squares: Array) -> Array:

@@ -25,8 +25,10 @@ import hashlib
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
+from itertools import chain
 from math import prod
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -42,9 +44,8 @@ from ldpstats.inference.information import fpe16, observed_tangent_inverse
 from ldpstats.inference.tails import CellLaw, path_cumulants
 from ldpstats.likelihood.covariance import Covariance
 from ldpstats.likelihood.joint import JointMoments, without_rounding
-from ldpstats.likelihood.joint_rows import StackedRows
 from ldpstats.likelihood.problem import Likelihood, Solution
-from ldpstats.likelihood.rows import DenseRows, other_rows
+from ldpstats.likelihood.rows import DenseRows, StackedRows
 from ldpstats.likelihood.tallies import Uncertain, project_simplex, project_subsimplex
 from ldpstats.mechanisms import mechanism_from_dict
 from ldpstats.models.association.groups import JointGroup, Scores, VariableSpec
@@ -98,11 +99,18 @@ class Evidence:
         names: tuple[str, ...],
     ) -> None:
         self.groups, self.specs, self.names = groups, specs, names
-        self.nobs: int = sum([group.nobs for group in groups])
-        self.sizes = tuple([spec.k for spec in specs])
-        self.is_complete = all([spec.complete for spec in specs])  # every answer is in some cell
-        approximate = any([spec.approximate for spec in specs])
-        self.is_exact = self.is_complete and not approximate  # and no "Other" is modelled
+        self.sizes = tuple(map(attrgetter("k"), specs))
+        self.nobs, possible = 0, 0
+        for group in groups:
+            self.nobs += group.nobs
+            possible += prod(group.counts.possible)
+        # a table of few different reports: the tallies, which results carry
+        self.is_table = self.is_stored = possible <= MOST_TALLIES
+        self.is_complete = self.is_exact = True
+        for spec in specs:
+            self.is_complete &= spec.complete  # every answer is in some cell
+            self.is_exact &= spec.is_closed  # and no "Other" is modelled
+            self.is_stored &= spec.candidates is None  # candidates are not written
 
     def __reduce__(self) -> Any:
         """What is copied and stored: the reports, not what was computed from them."""
@@ -121,40 +129,26 @@ class Evidence:
             found.update(np.ascontiguousarray(group.counts.n).tobytes())
         return found.hexdigest()
 
-    @cached_property
-    def is_table(self) -> bool:
-        """Whether it is a table of few different reports: the tallies, which results carry."""
-        return sum([prod(group.counts.possible) for group in self.groups]) <= MOST_TALLIES
-
-    @property
-    def is_stored(self) -> bool:
-        """Whether the tallies can be written and read again: candidates are not."""
-        return self.is_table and all([spec.candidates is None for spec in self.specs])
-
     # -- each variable alone -------------------------------------------------------------------
 
     @cached_property
     def margins(self) -> tuple[FrequencyModel, ...]:
         """The model of each variable alone."""
-        return tuple(
-            FrequencyModel([group.variables[v] for group in self.groups], spec.candidates)
-            for v, spec in enumerate(self.specs)
-        )
+        columns = zip(*map(attrgetter("variables"), self.groups), strict=True)
+        candidates = map(attrgetter("candidates"), self.specs)
+        return tuple(map(FrequencyModel, columns, candidates))
 
     @cached_property
     def _likelihoods(self) -> list[tuple[DenseRows, ...]]:
         """Likelihoods of the distinct reports of each group and variable."""
-        others: list[list[Array | None]] = [[None] * len(self.specs) for _ in self.groups]
+        laws: list[Array | None] = [None] * len(self.specs)
         for v, spec in enumerate(self.specs):
-            if not spec.approximate:
-                continue
-            p = project_subsimplex(self.margins[v].moments().estimate()[0])
-            # noise may leave nothing for Other, whose law is then unknown: about a standard error
-            p *= min(1.0, (1.0 - self.nobs**-0.5) / float(p.sum()))
-            for g, group in enumerate(self.groups):
-                others[g][v] = other_rows(group.variables[v], spec.candidates, p, form=spec.other)
-        pairs = zip(self.groups, others, strict=True)
-        return [group.likelihoods(columns) for group, columns in pairs]
+            if spec.approximate:
+                p = project_subsimplex(self.margins[v].moments().estimate()[0])
+                # noise may leave nothing for Other, whose law is then unknown: about a standard
+                # error
+                laws[v] = p * min(1.0, (1.0 - self.nobs**-0.5) / float(p.sum()))
+        return list(map(partial(JointGroup.likelihoods, laws=laws), self.groups))
 
     @cached_property
     def references(self) -> tuple[Array, ...]:
@@ -193,28 +187,33 @@ class Evidence:
 
     @cached_property
     def scores(self) -> tuple[Scores, ...]:
-        """Scores of all reports at the marginal fits, group by group.
+        """Scores of all reports at the marginal fits, stratum by stratum.
 
         The fits are moved from the boundary where they make a report impossible, since scores
         divide by its probability; any reference would do.
         """
         interior = []
         for v, p in enumerate(self.references):
-            ruled_out = any(group.rules_out(v, p) for group in self.groups)
-            weight = 0.5 / self.nobs if ruled_out else 0.0
+            weight = 0.0
+            for group in self.groups:
+                if group.rules_out(v, p):
+                    weight = 0.5 / self.nobs
             interior.append((1.0 - weight) * p + weight / p.size)
-        pairs = zip(self.groups, self._likelihoods, strict=True)
-        return tuple(Scores(group, rows, tuple(interior)) for group, rows in pairs)
+        strata: list[Scores] = []
+        for group, rows in zip(self.groups, self._likelihoods, strict=True):
+            means = tuple(map(DenseRows.mix, rows, interior))
+            for part in group.slices:
+                strata.append(Scores(group, part, rows, interior, means))
+        return tuple(strata)
 
     @cached_property
     def likelihood(self) -> Likelihood:
         """The exact likelihood of all reports together, over the cells in row-major order."""
-        pairs = zip(self.groups, self._likelihoods, strict=True)
-        parts = [group.joint_rows(rows) for group, rows in pairs]
+        parts = tuple(map(JointGroup.joint_rows, self.groups, self._likelihoods))
         if len(parts) == 1:
             return Likelihood(parts[0], self.groups[0].counts.n)
         n = np.concatenate([group.counts.n for group in self.groups])
-        return Likelihood(StackedRows(tuple(parts)), n)
+        return Likelihood(StackedRows(parts), n)
 
     def loglike(self, p: Array) -> float:
         """Log-likelihood of an estimate; nan where it is no distribution."""
@@ -225,14 +224,14 @@ class Evidence:
     @cached_property
     def moments(self) -> JointMoments:
         """Equations for the products of linear estimates of single reports."""
-        strata = tuple(s for group in self.groups for s in group.linear_strata())
-        return JointMoments(strata, self.names, self.is_complete)
+        strata = tuple(chain.from_iterable(map(JointGroup.linear_strata, self.groups)))
+        return JointMoments(strata, self.names, self.nobs, self.is_complete)
 
     @cached_property
     def dual_moments(self) -> JointMoments:
         """Equations for the products of the scores at the marginal fits (see `OneStep`)."""
-        strata = tuple(s for scores in self.scores for s in scores.strata())
-        return JointMoments(strata, self.names, self.is_complete)
+        strata = tuple(map(Scores.stratum, self.scores))
+        return JointMoments(strata, self.names, self.nobs, self.is_complete)
 
 
 def simulated(evidence: Evidence, p: Array, rng: np.random.Generator) -> Evidence:
@@ -362,14 +361,16 @@ def estimated(
 
 def unconstrained(evidence: Evidence, by_name: bool) -> JointMoments:
     """The moments that intervals and effects rest on (see the head), or linear ones `by_name`."""
-    bits = any(m.n_bits for group in evidence.groups for m in group.counts.mechanisms)
-    if not by_name and bits and evidence.is_exact and not _small_strata(evidence):
-        if all(every is not None for group in evidence.groups for every in group.every_report):
-            try:
-                if evidence.dual_moments.inverses:
-                    return evidence.dual_moments
-            except NotIdentified:
-                pass
+    bits = False
+    for group in evidence.groups:
+        bits |= any(map(attrgetter("n_bits"), group.counts.mechanisms))
+    apt = bits and not by_name and evidence.is_exact and not _small_strata(evidence)
+    if apt and all(map(attrgetter("are_listed"), evidence.groups)):
+        try:
+            if evidence.dual_moments.inverses:
+                return evidence.dual_moments
+        except NotIdentified:
+            pass
     if evidence.is_complete:
         try:
             return evidence.moments.summing_to_one()
@@ -487,15 +488,16 @@ def information(evidence: Evidence, p: Array, unconstrained: bool) -> tuple[Cova
     """
     if p.size > LARGEST_INFORMATION:
         return None, "none (too large)"
-    free = np.all([group.uncertain(p) for group in evidence.groups], axis=0)
-    J, kind = np.zeros((p.size,) * 2), "expected"
+    free, J, kind = np.ones(p.size, dtype=bool), np.zeros((p.size,) * 2), "expected"
     for group in evidence.groups:
-        if group.listed is None or not evidence.is_complete:
-            J, kind = evidence.likelihood.information(p), "observed"
-            break
-        rows = group.listed[1]
+        free &= group.uncertain(p)
+        if group.listed is None or kind == "observed":
+            kind = "observed"
+            continue
+        rows = group.listed[0]
         law = rows.mix(p)
         J += rows.gram(np.divide(group.nobs, law, out=np.zeros_like(law), where=law > 0.0))
+    J = evidence.likelihood.information(p) if kind == "observed" else J
     J = J[np.ix_(free, free)]
     try:
         V = fpe16(J) if unconstrained else observed_tangent_inverse(J)
@@ -517,7 +519,7 @@ def z_values(departure: Array, se: Array) -> Array:
 def null_covariance(evidence: Evidence, given: int) -> Covariance | None:
     """Covariance if two variables are independent given a third: at p_i.k p_.jk / p_..k."""
     problem = unconstrained(evidence, by_name=True)
-    if any(stratum.listing is None for stratum in problem.strata):
+    if any(stratum.listed is None for stratum in problem.strata):
         return None  # reports that cannot be listed, as of bits
     p = project_simplex(problem.estimate()[0]).reshape(evidence.sizes)
     first, second = (v for v in range(3) if v != given)

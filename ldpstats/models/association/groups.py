@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from itertools import combinations
 from math import prod
 from typing import Any
@@ -29,9 +29,19 @@ from ldpstats.channels.structured import Bits, Uniformised
 from ldpstats.errors import IncompleteListWarning, InvalidArgument, MechanismMismatch, NotAvailable
 from ldpstats.inference.tables.independence import CrossMoments
 from ldpstats.labels import as_labels, encode
-from ldpstats.likelihood.joint import Alphabet, FeatureMap, Listing, Stratum, Unit, linear_features
-from ldpstats.likelihood.joint_rows import Factor, JointRows
-from ldpstats.likelihood.rows import DenseRows
+from ldpstats.likelihood.joint import (
+    Alphabet,
+    Factor,
+    JointRows,
+    Stratum,
+    Unit,
+    along,
+    combinations_of,
+    each_once,
+    linear_features,
+    linear_response,
+)
+from ldpstats.likelihood.rows import DenseRows, other_rows
 from ldpstats.mechanisms.lumped import lump
 from ldpstats.models.layout import in_turn
 from ldpstats.reports.joint import JointCounts
@@ -55,8 +65,10 @@ Array = npt.NDArray[Any]
 _CHUNK = 1 << 16  # reports whose likelihoods are formed at a time
 _ROUNDING = 1e-13  # of a ratio of likelihoods
 _ZERO = 1e-10  # frequency up to which an estimate is zero
-_DENSE = 4  # pairs of distinct reports, per combination that was seen, up to which tables pay
-_SMALL_TABLE = 4096  # pairs up to which they pay anyway
+_REPEATED = 2000  # combinations among which equal patterns of bits are looked for
+_MOST_CELLS = 1 << 22  # of a table of distinct reports
+_DENSE = 4  # cells of a table, per combination that was seen, up to which tables pay
+_SMALL_TABLE = 4096  # cells up to which they pay anyway
 _MOST_ENTRIES = 1 << 20  # of a channel up to which all reports of bits are listed: 16 categories
 _MOST_LISTED = 1 << 20  # combinations of labels that are listed for expected covariances
 
@@ -82,16 +94,15 @@ class VariableSpec:
     candidates: Any = None  # values to look for, over an open alphabet
     other: str = ""  # "lump" if it is one of the mechanism's; the form of its likelihood; or none
     complete: bool = True  # whether every answer is in some category
+    k: int = field(init=False)
+    approximate: bool = field(init=False)  # "Other" is modelled from what candidates leave over
+    is_closed: bool = field(init=False)  # the law of the reports of all answers is known
 
-    @property
-    def k(self) -> int:
-        """Number of categories."""
-        return len(self.labels)
-
-    @property
-    def approximate(self) -> bool:
-        """Whether "Other" is modelled from what the candidates leave over."""
-        return self.other in ("product", "fpe16")
+    def __post_init__(self) -> None:
+        approximate = self.other in ("product", "fpe16")
+        object.__setattr__(self, "k", len(self.labels))
+        object.__setattr__(self, "approximate", approximate)
+        object.__setattr__(self, "is_closed", self.complete and not approximate)
 
 
 def respondents(reports: Sequence[Any], ids: Sequence[Any] | None) -> list[JointCounts]:
@@ -161,10 +172,9 @@ def refuse_shared(
             return
         raise NotAvailable(f"{analysis} of {in_turn(names)}: memoised=True says that {_KEPT}")
     for group in groups:
-        called = [part.name for part in group.reports] if origins is None else origins
-        for v, w in combinations(range(len(names)), 2):
-            first, second = group.reports[v], group.reports[w]
-            if may_share(first, second, group.n, bool(called[v]) and called[v] == called[w]):
+        for (v, first), (w, second) in combinations(enumerate(group.reports), 2):
+            called = (first.name, second.name) if origins is None else (origins[v], origins[w])
+            if may_share(first, second, group.n, bool(called[0]) and called[0] == called[1]):
                 raise NotAvailable(
                     f"{analysis} of {names[v]!r} and {names[w]!r}: with {first.mechanism} {_KEPT}, "
                     f"or pass memoised=False if devices drew each report afresh"
@@ -188,7 +198,7 @@ def variable_names(
 ) -> tuple[str, ...]:
     """Names of d variables: those given, else those known, else x, y, z or x1, x2, ..."""
     if names is None:
-        if len({name for name in known if name}) == d:
+        if len(set(filter(None, known))) == d:
             return tuple(known)
         return tuple("xyz"[:d]) if d <= 3 else tuple(f"x{v + 1}" for v in range(d))
     remedy = f"must be {d} different names, one per variable"
@@ -323,305 +333,281 @@ class JointGroup:
         self.specs = tuple(specs)
         self.counts, self.slices = counts.strata()
         self.nobs = self.counts.nobs
-        columns = [self.counts.variable(v) for v in range(len(self.specs))]
-        self.variables: tuple[Counts, ...] = tuple([counts for counts, _ in columns])
-        self.index = tuple([index for _, index in columns])
+        columns = zip(*map(self.counts.variable, range(len(specs))), strict=True)
+        self.variables: tuple[Counts, ...]  # the distinct reports of each, u_v
+        self.index: tuple[Array | None, ...]  # which of them each combination has
+        self.variables, self.index = columns
+        # whether the distinct reports of each variable are known to be few
+        self.is_merged = all(index is not None for index in self.index)
 
-    def likelihoods(self, others: Sequence[Array | None]) -> tuple[DenseRows, ...]:
+    def likelihoods(self, laws: Sequence[Array | None]) -> tuple[DenseRows, ...]:
         """Likelihoods of each variable's distinct reports under its categories, shape (u_v, k_v).
 
-        `others` holds the likelihoods of a modelled "Other", shape (u_v,), or None.
+        `laws` of the candidates, of which a modelled "Other" is the rest, (k_v - 1,), or None.
         """
         found = []
-        for counts, spec, column in zip(self.variables, self.specs, others, strict=True):
+        for counts, spec, law in zip(self.variables, self.specs, laws, strict=True):
             rows = counts.mechanism.likelihood(counts, spec.candidates).W
             u, k = rows.shape[0], min(spec.k, rows.shape[1])
             W = np.zeros((u, spec.k))
             for start in range(0, u, _CHUNK):
                 block = rows.take(start, min(start + _CHUNK, u))
                 W[start : start + len(block), :k] = block[:, :k]
-            if column is not None:
-                W[:, -1] = column
+            if law is not None:
+                W[:, -1] = other_rows(counts, spec.candidates, law, form=spec.other)
             found.append(DenseRows(W, rows.log_scale))
         return tuple(found)
 
     def joint_rows(self, likelihoods: Sequence[DenseRows]) -> JointRows:
         """The likelihood of the reports on all variables together."""
-        parts = zip(likelihoods, self.index, strict=True)
-        return JointRows(tuple([Factor(rows.W, index, rows.scale) for rows, index in parts]))
-
-    def table(self, v: int, w: int, part: slice) -> npt.NDArray[np.int64] | None:
-        """Respondents with each pair of distinct reports, (u_v, u_w); None where they are many."""
-        first, second, n = self.index[v], self.index[w], self.counts.n[part]
-        extent = len(self.variables[v].y), len(self.variables[w].y)
-        if first is None or second is None or prod(extent) > max(_DENSE * n.size, _SMALL_TABLE):
-            return None
-        found = np.zeros(extent, dtype=np.int64)
-        np.add.at(found, (first[part], second[part]), n)
-        return found
-
-    def distinct(self, v: int, part: slice) -> tuple[Array, Array]:
-        """Which of its distinct reports on variable v each combination in `part` has."""
-        index = self.index[v]
-        if index is not None:
-            where, code = np.unique(index[part], return_inverse=True)
-            return code.reshape(-1), where
-        y = self.counts.reports[v].y[part]
-        cohort = self.counts.reports[v].cohort
-        keys = np.column_stack([y] if cohort is None else [y, cohort[part]])
-        _, first, code = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-        return code.reshape(-1), first + part.start
+        factors = []
+        for rows, index in zip(likelihoods, self.index, strict=True):
+            factors.append(Factor(rows.W, index, rows.scale))
+        return JointRows(factors)
 
     def linear_strata(self) -> list[Stratum]:
         """Products of the linear estimates of single reports."""
-        maps: list[FeatureMap] = []
-        for counts, spec in zip(self.variables, self.specs, strict=True):
+        factors, responses, alphabets = [], [], []
+        for v, (counts, spec) in enumerate(zip(self.variables, self.specs, strict=True)):
             moments = counts.mechanism.moments(counts, spec.candidates)
-            maps.append(linear_features(counts, moments, spec.approximate).first(spec.k))
-        factors = [Factor(m.values, index) for m, index in zip(maps, self.index, strict=True)]
-        rows, listing = JointRows(tuple(factors)), self.listing
-        alphabets = None
-        if listing is not None:
-            every = zip(listing.features.factors, self.every_report, strict=True)
-            alphabets = tuple([Alphabet(own.W, Q.T) for own, Q in every if Q is not None])
-        strata = []
+            every, place = counts, slice(None)
+            if self.listed is not None:  # all labels that are possible
+                every = each_once(Reports(self.labels[v], counts.mechanism))
+                place = np.searchsorted(every.y, counts.y)
+            features = linear_features(every, moments, spec.approximate)[:, : spec.k]
+            factors.append(Factor(features[place], self.index[v]))
+            responses.append(partial(linear_response, moments, rest=spec.approximate))
+            alphabets.append(Alphabet(features, self.channels[v]))
+        rows, strata = JointRows(tuple(factors)), []
         for part in self.slices:
-            n, responses = self.counts.n[part], []
-            for own, reports in zip(maps, self.counts.reports, strict=True):
+            n, means = self.counts.n[part], []
+            for spec, reports, response in zip(
+                self.specs, self.counts.reports, responses, strict=True
+            ):
                 shares = None  # of the cohorts among these respondents
                 if reports.cohort is not None:
                     total = np.bincount(reports.cohort[part], n, reports.mechanism.n_cohorts)
-                    shares = np.asarray(total / n.sum())
-                responses.append(own.response(shares))
-            made = Stratum(
-                rows.select(part),
-                n,
-                n,
-                int(n.sum()),
-                tuple(responses),
-                listing,
-                alphabets,
-                self._units,
-            )
+                    shares = total / n.sum()
+                means.append(response(shares)[: spec.k, : spec.k])
+            made = Stratum(rows.select(part), n, n, int(n.sum()), tuple(means), units=self.units)
+            if self.listed is not None:
+                made = replace(made, alphabets=tuple(alphabets), listed=self.listed)
             strata.append(made)
         return strata
 
-    @cached_property
-    def _units(self) -> tuple[Unit, ...] | None:
+    def units(self, loads: Mapping[int, Array]) -> tuple[Unit, ...] | None:
         """The unbiased features of each variable, where those of all are simple."""
         units = []
-        for mechanism in self.counts.mechanisms:
-            if mechanism.n_cohorts:
-                return None
-            channel = mechanism.channel()
+        for v, mechanism in enumerate(self.counts.mechanisms):
+            channel = None if mechanism.n_cohorts else mechanism.channel()
             if isinstance(channel, Uniformised):
                 units.append(Unit.of_labels(channel.matrix(), channel.a, channel.b))
             elif isinstance(channel, Bits) and channel.unary:
-                units.append(Unit.of_bits(channel.k, channel.p1, channel.p0))
+                load = loads.get(v, np.zeros(channel.k))
+                units.append(Unit.of_bits(channel.k, channel.p1, channel.p0, load))
             else:
                 return None
         return tuple(units)
 
     @cached_property
-    def channels(self) -> list[Array | None]:
-        """Channel matrix of each variable that reports labels, shape (k, l); None for others."""
-        return [
-            None if m.n_bits or m.n_cohorts else m.channel().matrix()[: spec.k]
-            for m, spec in zip(self.counts.mechanisms, self.specs, strict=True)
-        ]
+    def labels(self) -> list[Array | None]:
+        """The labels that each variable can report; None of bits and cohorts."""
+        labels: list[Array | None] = []
+        for m in self.counts.mechanisms:
+            is_label = not (m.n_bits or m.n_cohorts)
+            labels.append(m.channel().matrix().any(axis=0).nonzero()[0] if is_label else None)
+        return labels
 
     @cached_property
-    def every_report(self) -> list[Array | None]:
-        """Channel of all reports that a variable can make, l of them, shape (k, l).
+    def channels(self) -> list[Array | None]:
+        """Channel of all reports that each variable can make, l of them, shape (k, l).
 
-        None where they have cohorts, are too many, or where answers may be in no category. Reports
-        that differ by what says nothing of the answer are one.
+        None where they have cohorts, are too many, or are bits of answers that may be in no
+        category. Reports that differ by what says nothing of the answer are one.
         """
-        every: list[Array | None] = []
-        columns = zip(self.counts.mechanisms, self.specs, self.channels, strict=True)
-        for mechanism, spec, Q in columns:
-            if mechanism.n_cohorts or not spec.complete or spec.approximate:
-                every.append(None)
-                continue
-            if Q is None:
-                channel = mechanism.channel()
+        channels: list[Array | None] = []
+        for m, spec, labels in zip(self.counts.mechanisms, self.specs, self.labels, strict=True):
+            Q = None
+            if labels is not None:
+                Q = m.channel().matrix()[: spec.k, labels]
+            elif not m.n_cohorts and spec.is_closed:
+                channel = m.channel()
                 k, l = channel.shape  # noqa: E741
                 Q = channel.matrix() if k == spec.k and k * l <= _MOST_ENTRIES else None
-            every.append(None if Q is None else np.asarray(Q[:, Q.any(axis=0)]))
-        return every
+            channels.append(None if Q is None else np.asarray(Q[:, Q.any(axis=0)]))
+        return channels
+
+    @cached_property
+    def listed(self) -> tuple[JointRows, Array] | None:
+        """All combinations of labels: the channel's columns, and how often each was seen.
+
+        None where reports are no labels or too many, or answers may be in no category.
+        """
+        places, sizes = [], []
+        for y, part, spec in zip(self.labels, self.counts.reports, self.specs, strict=True):
+            if y is None or not spec.complete:
+                return None
+            places.append(np.searchsorted(y, part.y))
+            sizes.append(y.size)
+        if prod(sizes) > _MOST_LISTED:
+            return None
+        cells = np.ravel_multi_index(places, sizes)
+        seen = np.bincount(cells, self.counts.n, prod(sizes))
+        return combinations_of(list(map(np.transpose, self.channels))), seen
+
+    @property
+    def are_listed(self) -> bool:
+        """Whether all reports of each variable are listed."""
+        return all(Q is not None for Q in self.channels)
 
     def rules_out(self, v: int, p: Array) -> bool:
         """Whether p makes a report of variable v impossible that some category can give."""
-        every = self.every_report[v]
-        Q = self.channels[v] if every is None else every
+        Q = self.channels[v]
         return Q is not None and bool(np.any(Q.any(axis=0) & (p @ Q <= 0.0)))
 
     def uncertain(self, p: Array) -> npt.NDArray[np.bool_]:
         """Cells, shape (k,), whose frequency the reports leave open if the estimate is p."""
-        channels, size = [], 1
-        for Q, spec in zip(self.channels, self.specs, strict=True):
-            channels.append(np.ones((spec.k, 1)) if Q is None else Q)
-            size *= channels[-1].shape[1]
-        if size > _MOST_LISTED:
+        Q = []
+        for own, labels, spec in zip(self.channels, self.labels, self.specs, strict=True):
+            Q.append(np.ones((1, spec.k)) if labels is None or own is None else own.T)
+        if prod(map(len, Q)) > _MOST_LISTED:
             return np.ones(p.size, dtype=bool)
         p = np.where(p > _ZERO, p, 0.0)
-        rows = _combinations(channels)
-        proofs = np.where(rows.mix(p) > 0.0, 0.0, 1.0)
-        return np.asarray((rows.adjoint(proofs) <= 0.0) | (p > 0.0))
-
-    @cached_property
-    def listed(self) -> tuple[list[Array], JointRows] | None:
-        """Labels that each mechanism can report, and the channel's columns for all combinations.
-
-        None where reports are no labels or too many.
-        """
-        labels, columns, size = [], [], 1
-        for Q in self.channels:
-            if Q is None:
-                return None
-            seen = Q.any(axis=0)
-            size *= seen.size
-            labels.append(np.flatnonzero(seen))
-            columns.append(Q[:, labels[-1]])
-        return None if size > _MOST_LISTED else (labels, _combinations(columns))
-
-    @cached_property
-    def listing(self) -> Listing | None:
-        """All combinations of reports with their linear estimates, where these can be listed."""
-        if self.listed is None or not all([spec.complete for spec in self.specs]):
-            return None
-        (labels, channel), features, places = self.listed, [], []
-        for v, (spec, y) in enumerate(zip(self.specs, labels, strict=True)):
-            mechanism = self.counts.mechanisms[v]
-            every = Counts(y, np.ones(len(y), dtype=np.int64), mechanism)
-            own = linear_features(every, mechanism.moments(every), spec.approximate).first(spec.k)
-            features.append(Factor(own.values, channel.factors[v].index))
-            places.append(np.searchsorted(y, self.counts.reports[v].y))
-        cells = np.ravel_multi_index(places, [len(y) for y in labels])
-        seen = np.bincount(cells, self.counts.n, channel.shape[0])
-        return Listing(JointRows(tuple(features)), channel, seen)
+        proofs = np.where(along(p, Q) > 0.0, 0.0, 1.0)
+        return np.asarray((along(proofs, map(np.transpose, Q)) <= 0.0) | (p > 0.0))
 
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Likelihoods of a group's reports relative to a reference distribution of each variable."""
+    """Likelihoods of a stratum's reports relative to a reference distribution of each variable."""
 
     group: JointGroup
-    likelihoods: tuple[DenseRows, ...]  # (u_v, k_v)
-    references: tuple[Array, ...]  # (k_v,)
+    part: slice  # of its combinations of reports
+    likelihoods: tuple[DenseRows, ...]  # (u_v, k_v), of the distinct reports of the group
+    references: Sequence[Array]  # (k_v,)
+    means: tuple[Array, ...]  # W p of these reports, shape (u_v,)
 
     @cached_property
-    def means(self) -> tuple[Array, ...]:
-        """W p of each variable's distinct reports, shape (u_v,)."""
-        pairs = zip(self.likelihoods, self.references, strict=True)
-        return tuple(rows.mix(p) for rows, p in pairs)
+    def n(self) -> Array:
+        """Respondents with each combination of reports, shape (m,)."""
+        return self.group.counts.n[self.part]
 
-    def values(self, v: int, part: slice) -> Array:
-        """Centred scores of variable v of each respondent in `part`, shape (n, k)."""
-        return np.repeat(self._of_respondents(v, part), self.group.counts.n[part], axis=0)
-
-    def information(self, v: int, part: slice) -> Array:
-        """Mean outer product of the scores of variable v, shape (k, k)."""
-        W, d, index = self.likelihoods[v].W, self.means[v], self.group.index[v]
-        n = self.group.counts.n[part]
+    def information(self, v: int, observed: bool = False) -> Array:
+        """Mean outer product of the scores of variable v, (k, k); expected where it is known."""
+        Q = self.group.channels[v]
+        if Q is not None and not observed:
+            law = self.references[v] @ Q
+            return np.asarray(np.divide(Q, law, out=np.zeros(Q.shape), where=law > 0.0) @ Q.T)
+        W, d, index, n = self.likelihoods[v].W, self.means[v], self.group.index[v], self.n
         if index is None:
-            W, d = W[part], d[part]
+            W, d = W[self.part], d[self.part]
         else:
-            n = np.bincount(index[part], n, len(W))
+            n = np.bincount(index[self.part], n, len(W))
         return np.asarray(DenseRows(W).gram(n / d**2) / n.sum())
 
-    def expected(self, v: int) -> Array | None:
-        """Expected information of variable v at its reference, where reports can be listed."""
-        every = self.group.every_report[v]
-        Q = self.group.channels[v] if every is None else every
-        if Q is None:
-            return None
-        law = self.references[v] @ Q
-        return np.asarray(np.divide(Q, law, out=np.zeros(Q.shape), where=law > 0.0) @ Q.T)
-
-    def strata(self) -> list[Stratum]:
+    def stratum(self) -> Stratum:
         """Products of scores: the moments of the dual estimator."""
-        group, n = self.group, self.group.counts.n
-        # W p of each variable for each combination of reports, (u,), multiplied over them
-        pairs = zip(self.means, group.index, strict=True)
-        means = [own if index is None else own[index] for own, index in pairs]
-        weight = np.prod(means, axis=0)
-        rows, listing = group.joint_rows(self.likelihoods), group.listing
-        if listing is not None:
-            channels = zip(listing.channel.factors, self.references, strict=True)
-            scored = (Factor(Q.W / (Q.W @ p)[:, None], Q.index) for Q, p in channels)
-            listing = replace(listing, features=JointRows(tuple(scored)))
-        alphabets = None  # the scores of all reports of each variable, where they can be listed
-        every = [Q for Q in group.every_report if Q is not None]
-        if len(every) == len(self.references):
-            pairs = zip(every, self.references, strict=True)
-            alphabets = tuple(Alphabet(Q.T / (p @ Q)[:, None], Q.T) for Q, p in pairs)
-        exact = [self.expected(v) for v in range(len(self.references))]
-        strata = []
-        for part in group.slices:
-            responses = [self.information(v, part) if J is None else J for v, J in enumerate(exact)]
-            d = weight[part]
-            made = Stratum(
-                rows.select(part),
-                n[part] / d,
-                n[part] / d**2,
-                int(n[part].sum()),
-                tuple(responses),
-                listing,
-                alphabets,
-            )
-            strata.append(made)
-        return strata
+        group, part, n, alphabets = self.group, self.part, self.n, []
+        d, responses = np.ones(len(n)), []  # W p of each combination of reports, (m,)
+        columns = zip(self.means, group.index, group.channels, self.references, strict=True)
+        for v, (mean, index, Q, p) in enumerate(columns):
+            d = d * mean[part if index is None else index[part]]
+            responses.append(self.information(v))
+            if Q is not None and group.specs[v].is_closed:
+                alphabets.append(Alphabet(Q.T / (p @ Q)[:, None], Q))
+        return Stratum(
+            group.joint_rows(self.likelihoods).select(part),
+            n / d,
+            n / d**2,
+            int(n.sum()),
+            tuple(responses),
+            tuple(alphabets) if len(alphabets) == len(responses) else None,
+            group.listed,
+        )
 
-    def centred(self, v: int, rows: slice) -> Array:
-        """Scores less one of some distinct reports of variable v; what rounding leaves is zero."""
+    def centred(self, v: int, rows: Array | slice, to: Array | None = None) -> Array:
+        """Scores less one of some distinct reports of variable v; what rounding leaves is zero.
+
+        Or combinations of them, ``scores @ to``.
+        """
         scores = self.likelihoods[v].W[rows] / self.means[v][rows, None] - 1.0
         scores[np.abs(scores) < _ROUNDING] = 0.0
-        return np.asarray(scores)
+        return np.asarray(scores if to is None else scores @ to)
 
-    def blocks(self, v: int, part: slice) -> Iterator[tuple[Array, Array]]:
-        """Centred scores of the respondents in `part`, shape (b, k), and how many have each."""
-        n, index = self.group.counts.n[part], self.group.index[v]
-        if index is not None:
-            counts = np.bincount(index[part], n, len(self.means[v]))
-            seen = counts > 0
-            yield self.centred(v, slice(None))[seen], counts[seen]
-            return
-        for start in range(part.start, part.stop, _CHUNK):
-            block = slice(start, min(start + _CHUNK, part.stop))
-            yield self.centred(v, block), self.group.counts.n[block].astype(np.float64)
-
-    @cached_property
-    def cross_moments(self) -> list[CrossMoments]:
-        """Moments of the scores less one of the first two variables, in each stratum."""
-        group, each = self.group, []
-        for part in group.slices:
-            table = group.table(0, 1, part)
-            if table is not None:
-                x, y = self.centred(0, slice(None)), self.centred(1, slice(None))
-                each.append(CrossMoments.of_table(table, x, y))
-                continue
-            totals: list[Any] = [0.0] * 5
-            for start in range(part.start, part.stop, _CHUNK):
-                block = slice(start, min(start + _CHUNK, part.stop))
-                x, y = self._of_respondents(0, block), self._of_respondents(1, block)
-                nx, ny = x.T * group.counts.n[block], y.T * group.counts.n[block]
-                sums = (nx @ y, nx.sum(axis=1), ny.sum(axis=1), nx @ x, ny @ y)
-                totals = [total + new for total, new in zip(totals, sums, strict=True)]
-            nobs = int(group.counts.n[part].sum())
-            each.append(CrossMoments(nobs, *(total / nobs for total in totals)))
-        return each
-
-    def _of_respondents(self, v: int, block: slice) -> Array:
-        """Centred scores of variable v of the combinations in a block, shape (b, k)."""
+    def of_respondents(self, v: int, block: slice) -> Array:
+        """Centred scores of variable v of the group's combinations in a block, shape (b, k)."""
         index = self.group.index[v]
         if index is None:
             return self.centred(v, block)
         return self.centred(v, slice(None))[index[block]]
 
+    def chunks(self) -> Iterator[slice]:
+        """Blocks of the combinations of the stratum, as the group has them."""
+        for start in range(self.part.start, self.part.stop, _CHUNK):
+            yield slice(start, min(start + _CHUNK, self.part.stop))
 
-def _combinations(channels: Sequence[Array]) -> JointRows:
-    """Columns of the Kronecker product of channels (k_v, l_v): a row a combination of reports."""
-    grid = np.indices([Q.shape[1] for Q in channels]).reshape(len(channels), -1)
-    transposed = [np.ascontiguousarray(Q.T) for Q in channels]
-    return JointRows(tuple(map(Factor, transposed, grid)))
+    def blocks(self, v: int, to: Array | None = None) -> Iterator[tuple[Array, Array]]:
+        """Centred scores of the respondents, shape (b, k), and how many have each."""
+        index, some = self.group.index[v], list[Any](self.chunks())
+        counts = self.group.counts.n.astype(np.float64)
+        if index is not None:
+            counts = np.bincount(index[self.part], self.n, len(self.means[v]))
+            some = [np.flatnonzero(counts)]
+        for rows in some:
+            yield self.centred(v, rows, to), counts[rows]
+
+    def distinct(self, v: int) -> tuple[Array, Array]:
+        """Which of its distinct reports on variable v each combination has, and what these are.
+
+        That is: positions among the reports of the group.
+        """
+        index = self.group.index[v]
+        if index is not None:
+            where, code = np.unique(index[self.part], return_inverse=True)
+            return code.reshape(-1), where
+        reports = self.group.counts.reports[v]
+        parts = [part[self.part] for part in (reports.y, reports.cohort) if part is not None]
+        keys = np.column_stack(parts)
+        _, first, code = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+        return code.reshape(-1), first + self.part.start
+
+    @property
+    def repeats(self) -> bool:
+        """Whether equal reports are known, or few enough to be looked for."""
+        return self.group.is_merged or len(self.n) <= _REPEATED
+
+    @cached_property
+    def table(self) -> tuple[Array, Array, Array] | None:
+        """Respondents with each pair of distinct reports of two variables, and which these are.
+
+        None where reports hardly ever repeat, or pairs are many.
+        """
+        if not self.repeats:
+            return None
+        (x, rows), (y, columns) = self.distinct(0), self.distinct(1)
+        if len(rows) * len(columns) > _MOST_CELLS:
+            return None
+        table = np.zeros((len(rows), len(columns)), dtype=np.int64)
+        np.add.at(table, (x, y), self.n)
+        return table, rows, columns
+
+    @cached_property
+    def is_dense(self) -> bool:
+        """Whether products go through the `table` more quickly than from block to block."""
+        most = max(_DENSE * len(self.n), _SMALL_TABLE)
+        return self.group.is_merged and self.table is not None and self.table[0].size <= most
+
+    @cached_property
+    def cross_moments(self) -> CrossMoments:
+        """Moments of the scores less one of the first two variables."""
+        if self.is_dense and self.table is not None:
+            table, rows, columns = self.table
+            return CrossMoments.of_table(table, self.centred(0, rows), self.centred(1, columns))
+        totals: list[Any] = [0.0] * 5
+        for block in self.chunks():
+            x, y, n = *(self.of_respondents(v, block) for v in (0, 1)), self.group.counts.n[block]
+            nx, ny = x.T * n, y.T * n
+            sums = (nx @ y, nx.sum(axis=1), ny.sum(axis=1), nx @ x, ny @ y)
+            totals = [total + new for total, new in zip(totals, sums, strict=True)]
+        nobs = int(self.n.sum())
+        return CrossMoments(nobs, *(total / nobs for total in totals))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Sequence
+from itertools import compress
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -19,12 +21,11 @@ from ldpstats.estimators.likelihood import MLE
 from ldpstats.inference.tests import TestResult
 from ldpstats.likelihood.joint import JointMoments
 from ldpstats.likelihood.problem import Likelihood, Solution
-from ldpstats.mechanisms.krr import joint_epsilon, protect_some
+from ldpstats.mechanisms.base import joint_epsilon, protect_some
 from ldpstats.models.association import estimates
 from ldpstats.models.association.estimates import Evidence, simulated
 from ldpstats.models.association.groups import (
     JointGroup,
-    VariableSpec,
     per_variable,
     prepared,
     refuse_shared,
@@ -111,33 +112,31 @@ class AssociationModel:
         memoised: bool | None = None,
     ) -> None:
         groups = respondents(reports, ids)
-        d = len(groups[0].reports)
-        known = [part.name for part in groups[0].reports]
-        self.names: tuple[str, ...] = variable_names(names, d, known)
+        columns = list(zip(*map(attrgetter("reports"), groups), strict=True))
+        known = [first.name for first, *_ in columns]
+        self.names: tuple[str, ...] = variable_names(names, len(columns), known)
         refuse_shared(groups, self.names, memoised)
         listed = per_variable("candidates", candidates, self.names)
         others = per_variable("other", other, self.names, scalar=True)
-        variables = [
-            prepared([group.reports[v] for group in groups], listed[v], others[v], self.names[v])
-            for v in range(d)
-        ]
-        specs: tuple[VariableSpec, ...] = tuple(spec for _, spec in variables)
-        self._n_missing = sum(group.n_missing for group in groups)
-        self._lacking: tuple[int, ...] = ()  # each variable; empty where that is not known
-        if not any(group.n_missing and not group.lacking for group in groups):
-            known_sizes = (group.lacking for group in groups if group.lacking)
-            self._lacking = tuple(sum(sizes) for sizes in zip(*known_sizes, strict=True))
+        lumped, specs = zip(*map(prepared, columns, listed, others, self.names), strict=True)
         # groups that nobody reported in add nothing; if all are empty, the fit refuses the first
-        held = [g for g, group in enumerate(groups) if group.nobs] or [0]
-        made = (groups[g].with_reports([parts[g] for parts, _ in variables]) for g in held)
-        self.evidence = Evidence(
-            tuple(JointGroup(counts, specs) for counts in made), specs, self.names
-        )
-        made_by = [{str(groups[g].mechanisms[v]): 0 for g in held} for v in range(d)]
-        self.sources: tuple[str, ...] = tuple(
-            next(iter(own)) if len(own) == 1 else f"{len(own)} mechanisms" for own in made_by
-        )
-        if any(spec.approximate for spec in specs):
+        held = list(map(attrgetter("nobs"), groups))
+        held = held if any(held) else [1, *held[1:]]
+        made, self._n_missing, lacking = [], 0, list[tuple[int, ...]]()
+        for group, parts, there in zip(groups, zip(*lumped, strict=True), held, strict=True):
+            self._n_missing += group.n_missing
+            lacking += [group.lacking] * bool(group.n_missing)
+            if there:
+                made.append(JointGroup(group.with_reports(parts), specs))
+        # of each variable; empty where that is not known
+        self._lacking = tuple(map(sum, zip(*lacking, strict=True))) if all(lacking) else ()
+        self.evidence = Evidence(tuple(made), specs, self.names)
+        sources = []
+        for column in columns:
+            words = {str(part.mechanism): 0 for part in compress(column, held)}
+            sources.append(next(iter(words)) if len(words) == 1 else f"{len(words)} mechanisms")
+        self.sources: tuple[str, ...] = tuple(sources)
+        if any(map(attrgetter("approximate"), specs)):
             warnings.warn(
                 "the likelihood of Other is modelled: it takes X to be independent of Y within "
                 "Other, and is biased where it is not; exact lumping needs k-RR or a bit per "
@@ -261,7 +260,12 @@ class AssociationModel:
         problem, linear, solution, fitted, kind, by_moments = estimates.estimated(
             evidence, estimator, cov_type, progress
         )
-        margin_fits = tuple(model.fit_quietly("inversion") for model in self.margins)
+        margin_fits = [model.fit_quietly("inversion") for model in self.margins]
+        devices = list(map(attrgetter("counts.mechanisms"), evidence.groups))
+        unprotected = []
+        for name, made_by in zip(self.names, zip(*devices, strict=True), strict=True):
+            if any(map(attrgetter("unprotected"), made_by)):
+                unprotected.append(name)
         fit = Fit(
             fitted=fitted,
             linear=linear,
@@ -270,30 +274,23 @@ class AssociationModel:
             cov_type=kind,
             nobs=self.nobs,
             n_missing=self._n_missing,
-            epsilon=max(joint_epsilon(group.counts.mechanisms) for group in evidence.groups),
+            epsilon=max(map(joint_epsilon, devices)),
             sources=self.sources,
-            is_partial=any(margin.is_partial for margin in margin_fits),
+            is_partial=any(map(attrgetter("is_partial"), margin_fits)),
             llf=evidence.loglike(solution.p),
             gap=solution.gap,
             n_iter=solution.n_iter,
             converged=solution.converged,
             message=solution.message,
         )
-        columns = list(zip(*(g.counts.mechanisms for g in evidence.groups), strict=True))
         results = AssociationResults(
             names=self.names,
-            labels=tuple([spec.labels for spec in evidence.specs]),
-            others=tuple([spec.other for spec in evidence.specs]),
-            margin_fits=margin_fits,
+            labels=tuple(map(attrgetter("labels"), evidence.specs)),
+            others=tuple(map(attrgetter("other"), evidence.specs)),
+            margin_fits=tuple(margin_fits),
             is_complete=evidence.is_complete,
             lacking=self._lacking,
-            unprotected=tuple(
-                [
-                    name
-                    for name, made_by in zip(self.names, columns, strict=True)
-                    if any(mechanism.unprotected for mechanism in made_by)
-                ]
-            ),
+            unprotected=tuple(unprotected),
             law=estimates.cell_law(evidence, problem, linear.covariance),
             **made_of(evidence, solution),
             **vars(fit),

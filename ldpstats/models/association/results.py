@@ -12,6 +12,9 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import repeat
+from math import prod
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +31,7 @@ from ldpstats.arguments import (
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.inference import intervals
 from ldpstats.inference import tests as multiplicity
-from ldpstats.inference.boundary import edge_normal
+from ldpstats.inference.intervals import edge_normal
 from ldpstats.inference.tables import effects
 from ldpstats.inference.tables import independence as tables
 from ldpstats.inference.tables.ratio import Effect, beside
@@ -38,7 +41,7 @@ from ldpstats.labels import labels_to_json, position, two_positions
 from ldpstats.likelihood.covariance import Covariance
 from ldpstats.likelihood.problem import Solution
 from ldpstats.likelihood.tallies import Uncertain, project_simplex
-from ldpstats.mechanisms.krr import joint_epsilon
+from ldpstats.mechanisms.base import joint_epsilon
 from ldpstats.models.association import tests as by_name
 from ldpstats.models.association.estimates import (
     MOST_TALLIES,
@@ -82,7 +85,7 @@ from ldpstats.reports.single import Counts
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["AssociationResults", "TableResults", "cell_stubs", "made_of", "names_in_turn"]
+__all__ = ["AssociationResults", "TableResults", "made_of", "names_in_turn"]
 
 
 Array = npt.NDArray[Any]
@@ -116,7 +119,7 @@ class TableResults(Results):
     @property
     def sizes(self) -> tuple[int, ...]:
         """Categories of each variable."""
-        return tuple([len(values) for values in self.labels])
+        return tuple(map(len, self.labels))
 
     def _table(self, values: Array, name: str) -> Any:
         """Values of the cells, row-major: a DataFrame, a Series of three or more variables."""
@@ -256,7 +259,16 @@ class TableResults(Results):
         return super()._facts() | {"name": self.name or self._subject}
 
     def _stubs(self, labels: pd.Index[Any]) -> list[str]:
-        return cell_stubs(labels)
+        """Names of the cells, of which no two are alike."""
+        levels, longest, columns = [], [], []
+        for v in range(labels.nlevels):
+            levels.append(list(dict.fromkeys(labels.get_level_values(v))))
+            longest.append(max(map(len, map(str, levels[-1]))))
+        for own, width in zip(levels, longest, strict=True):
+            # short labels of the other variables leave more room
+            room = max(_ROOM // len(levels), _ROOM - (sum(longest) - width))
+            columns.append(dict(zip(own, distinct_lines(own, room), strict=True)))
+        return [" : ".join(map(dict.__getitem__, columns, cell)) for cell in labels]
 
     def _interval_notes(self, *of: Any) -> list[str]:
         missing = missing_notes(self.nobs, self.n_missing, self.names, self.lacking)
@@ -438,7 +450,7 @@ class AssociationResults(TableResults):
     @property
     def condition(self) -> float:
         """Condition number of the channels of all variables together, the product of theirs."""
-        return float(np.prod([fit.condition for fit in self.margin_fits]))
+        return float(prod(map(attrgetter("condition"), self.margin_fits)))
 
     @property
     def is_doubtful(self) -> bool:
@@ -905,9 +917,10 @@ class AssociationResults(TableResults):
         return super()._tidy(alpha).assign(p_value=p)
 
     def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
-        pairs = zip(self.names, self.sources, strict=True)
-        left = [(f"{one_line(name, 20)}:", source) for name, source in pairs]
-        right = [("Categories:", str(size)) for size in self.sizes]
+        left, right = list[Pair](), list[Pair]()
+        for name, source, size in zip(self.names, self.sources, self.sizes, strict=True):
+            left.append((f"{one_line(name, 20)}:", source))
+            right.append(("Categories:", str(size)))
         left += [("Estimator:", estimator_text(self)), ("Cells:", str(self.k))]
         right += [("No. Respondents:", str(self.nobs)), ("Missing:", str(self.n_missing))]
         if self.n_strata > 1:
@@ -940,13 +953,13 @@ class AssociationResults(TableResults):
     def _notes_of_cells(self, frame: pd.DataFrame) -> list[str]:
         """Which cells rest on few reports, at their own frequencies; which exclude the estimate."""
         notes = []
-        if self.law is None:
-            if self.smallest_expected < _FEW:
-                notes.append(
-                    "WARNING: fewer than ten reports of some combination are expected; intervals "
-                    "of rare cells cover less often than stated."
-                )
-        elif not (few := self.effective_reports[lambda n: n < _FEW]).empty:
+        if self.law is None and self.smallest_expected < _FEW:
+            notes.append(
+                "WARNING: fewer than ten reports of some combination are expected; intervals "
+                "of rare cells cover less often than stated."
+            )
+        reports = None if self.law is None else self.effective_reports
+        if reports is not None and not (few := reports[reports < _FEW]).empty:
             notes.append(
                 f"WARNING: {len(few)} of {self.k} cells rest on fewer than ten reports "
                 f"({_named(few.sort_values(kind='stable'), '{:.1f}')}). Their intervals allow for "
@@ -1044,21 +1057,9 @@ class AssociationResults(TableResults):
 # -- Names of cells ------------------------------------------------------------------------------
 
 
-def cell_stubs(cells: pd.Index[Any]) -> list[str]:
-    """Names of the cells, of which no two are alike."""
-    levels = [list(dict.fromkeys(cells.get_level_values(v))) for v in range(cells.nlevels)]
-    longest = [max(len(str(label)) for label in labels) for labels in levels]
-    columns = []
-    for labels, own in zip(levels, longest, strict=True):
-        # short labels of the other variables leave more room
-        room = max(_ROOM // len(levels), _ROOM - (sum(longest) - own))
-        columns.append(dict(zip(labels, distinct_lines(labels, room), strict=True)))
-    return [" : ".join(map(dict.__getitem__, columns, cell)) for cell in cells]
-
-
 def names_in_turn(names: Sequence[str]) -> str:
     """Names in a sentence: "a, b and c"."""
-    return in_turn([one_line(name, LONGEST_LABEL) for name in names], len(names))
+    return in_turn(list(map(one_line, names, repeat(LONGEST_LABEL))), len(names))
 
 
 def _named(values: pd.Series[float], form: str) -> str:

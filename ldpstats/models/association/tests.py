@@ -8,9 +8,10 @@ variables are independent, all products of those of two or more are uncorrelated
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import repeat
 from math import prod
 from typing import Any
 
@@ -31,10 +32,9 @@ from ldpstats.inference.tables.permutation import (
 )
 from ldpstats.inference.tests import TestResult
 from ldpstats.likelihood.covariance import Covariance
-from ldpstats.likelihood.joint import unbiased_map
-from ldpstats.likelihood.joint_rows import Factor, JointRows
+from ldpstats.likelihood.joint import Factor, JointRows, unbiased_map
 from ldpstats.models.association.estimates import Evidence, maximum, simulated
-from ldpstats.models.association.groups import JointGroup, Scores
+from ldpstats.models.association.groups import Scores
 from ldpstats.models.frequency.estimates import LARGEST_INFORMATION
 from ldpstats.sampling.samplers import simulation_words
 
@@ -219,7 +219,6 @@ def _likelihood_ratio(evidence: Evidence, fitted: Array | None = None) -> float:
 
 
 _MOST_TABLES = 1000  # tables with the same margins that are gone through
-_MOST_CELLS = 1 << 22  # cells of a table of distinct reports
 
 
 def score_test(
@@ -231,8 +230,8 @@ def score_test(
     """Score test on the marginal fits; by permutation where that is asked for and needed."""
     if len(evidence.sizes) > 2:
         return _mutual_test(evidence, rng, n_permutations, advance)
-    parts = [part for own in evidence.scores for part in own.cross_moments]
-    strata = [(own, part) for own in evidence.scores for part in own.group.slices]
+    strata = evidence.scores
+    parts = [scores.cross_moments for scores in strata]
     space, expected = Whitening.of(parts), None
     if evidence.is_complete:
         expected = (evidence.sizes[0] - 1, evidence.sizes[1] - 1)
@@ -242,15 +241,16 @@ def score_test(
     method = f"score test on the marginal fits{within}"
     B = _permutations(rng, n_permutations, smallest)
     if not B or rng is None:
-        features = strata, parts, None, space
-        return _by_moments(null, score.statistic, score.df, features, smallest, method, score.note)
-    tables = [scores.group.table(0, 1, part) for scores, part in strata]
-    few = [table for table in tables if table is not None]
-    if len(few) == len(tables):
-        x, y = ([scores.centred(v, slice(None)) for scores, _ in strata] for v in (0, 1))
-        draws = permutation.permuted_table_scores(few, x, y, B, rng, advance)
+        law = strata, parts, space, (None, None)
+        return _by_moments(null, score.statistic, score.df, law, smallest, method, score.note)
+    if all(scores.is_dense for scores in strata):
+        tables, *rows = zip(*(scores.table for scores in strata), strict=True)
+        x, y = (list(map(Scores.centred, strata, repeat(v), rows[v])) for v in (0, 1))
+        draws = permutation.permuted_table_scores(tables, x, y, B, rng, advance)
     else:
-        x, y = ([scores.values(v, part) for scores, part in strata] for v in (0, 1))
+        x, y = (
+            [np.repeat(s.of_respondents(v, s.part), s.n, axis=0) for s in strata] for v in (0, 1)
+        )
         draws = permutation.permuted_scores(x, y, B, rng, advance)
     return _by_permutations(null, score.statistic, score.df, draws, method, score.note)
 
@@ -258,17 +258,16 @@ def score_test(
 def trend_test(evidence: Evidence, u: Array, v: Array) -> TestResult:
     """Linear-by-linear trend of the scores u and v of the categories."""
     _refuse_more_than_two(evidence.sizes)
-    each = [part for own in evidence.scores for part in own.cross_moments]
-    strata = [(own, part) for own in evidence.scores for part in own.group.slices]
+    strata = evidence.scores
+    each = [scores.cross_moments for scores in strata]
     # what takes the scores to features that are unbiased over all strata
-    shares = [int(s.group.counts.n[part].sum()) / evidence.nobs for s, part in strata]
     inverses = []
     for axis, name in enumerate(evidence.names):
-        responses = []  # information: of labels as expected, of other reports as observed
-        for share, (s, part) in zip(shares, strata, strict=True):
-            J = None if s.group.channels[axis] is None else s.expected(axis)
-            responses.append(share * (s.information(axis, part) if J is None else J))
-        inverses.append(unbiased_map(np.sum(responses, axis=0), name))
+        response = np.zeros((evidence.sizes[axis],) * 2)
+        for s in strata:  # information: of labels as expected, of other reports as observed
+            J = s.information(axis, observed=s.group.labels[axis] is None)
+            response += s.n.sum() / evidence.nobs * J
+        inverses.append(unbiased_map(response, name))
     X, Y = inverses
     ones = X.sum(axis=1), Y.sum(axis=1)  # of the one that centred scores lack
     parts = [part.transformed(X, Y, *ones) for part in each]
@@ -277,11 +276,12 @@ def trend_test(evidence: Evidence, u: Array, v: Array) -> TestResult:
     # the scores of categories as combinations x'a and y'b of those of reports
     maps = X.T @ su, Y.T @ sv
     parts = [association.trend_moments(part, *maps) for part in each]
+    to = [own[:, None] for own in maps]
     test = _by_moments(
         f"{evidence.names[0]} and {evidence.names[1]} have no linear-by-linear trend",
         z**2,
         None,
-        (strata, parts, maps, None),
+        (strata, parts, Whitening.of(parts), to),
         smallest_expected(evidence),
         "linear-by-linear trend (z), on the reports",
         f"estimated correlation of the scores {correlation:.3g}",
@@ -293,74 +293,41 @@ def _by_moments(
     null: str,
     statistic: float,
     df: int | None,
-    features: tuple[
-        Sequence[tuple[Scores, slice]],
-        Sequence[CrossMoments],
-        tuple[Array, Array] | None,
-        Whitening | None,
-    ],
+    law: tuple[Sequence[Scores], Sequence[CrossMoments], Whitening, Sequence[Array | None]],
     smallest: float,
     method: str,
     note: str,
 ) -> TestResult:
     """p-value by the law of permutations: exact where tables are sparse and few, else by moments.
 
-    It is at least the probability of the very table that was seen. Features are the scores of the
-    strata, (k,), or single combinations x'a and y'b of these, with their moments.
+    It is at least the probability of the very table that was seen. `law` are the strata, the
+    moments of their features and what whitens them; these are the scores, or single combinations
+    ``scores @ to``, to of (k, 1).
     """
-    strata, parts, maps, space = features
-
-    def of(v: int, scores: Array) -> Array:
-        return scores if maps is None else scores @ maps[v][:, None]
-
-    def blocks(v: int, scores: Scores, part: slice) -> Iterator[tuple[Array, Array]]:
-        for block, n in scores.blocks(v, part):
-            yield of(v, block), n
-
-    law, known = None if df is None else float(df), _tables(strata, of)
-    if known is not None and smallest < _SMALL:
-        each, x, y = zip(*known, strict=True)
-        every = permutation.all_table_scores(each, x, y, _MOST_TABLES)
+    strata, parts, space, to = law
+    freedom, tables, features = None if df is None else float(df), [], ([], [])
+    for scores in strata:
+        if scores.table is not None:
+            table, *rows = scores.table
+            tables.append(table)
+            for v in (0, 1):
+                features[v].append(scores.centred(v, rows[v], to[v]))
+    known = len(tables) == len(strata)
+    if known and smallest < _SMALL:
+        every = permutation.all_table_scores(tables, *features, _MOST_TABLES)
         if every is not None:
             p = permutation.exact_pvalue(statistic, *every)
             how = f"{method}, exact p-value over {len(every[0])} tables with these margins"
-            return TestResult(null, float(statistic), law, p, how, note)
-    first, second = ([partial(blocks, v, *stratum) for stratum in strata] for v in (0, 1))
-    space = Whitening.of(parts) if space is None else space
+            return TestResult(null, float(statistic), freedom, p, how, note)
+    first, second = ([partial(s.blocks, v, to[v]) for s in strata] for v in (0, 1))
     p = score_cumulants(space, parts, first, second).pvalue(statistic)
-    if known is not None:
-        p = max(p, float(np.exp(sum(permutation.log_probability(t) for t, _, _ in known))))
+    if known:
+        p = max(p, float(np.exp(sum(map(permutation.log_probability, tables)))))
     note = "; ".join(filter(None, (note, _doubt(smallest, by_rng=df is not None))))
-    return TestResult(null, float(statistic), law, p, f"{method}, {_BY_MOMENTS}", note)
-
-
-def _tables(
-    strata: Sequence[tuple[Scores, slice]], of: Callable[[int, Array], Array]
-) -> list[tuple[Array, Array, Array]] | None:
-    """Respondents with each pair of distinct reports, and the features of these, by stratum.
-
-    None where reports hardly ever repeat and are many.
-    """
-    tables = []
-    for scores, part in strata:
-        group, n = scores.group, scores.group.counts.n[part]
-        if len(n) > _REPEATED and any(index is None for index in group.index):
-            return None
-        codes, rows = zip(*(group.distinct(v, part) for v in (0, 1)), strict=True)
-        extent = len(rows[0]), len(rows[1])
-        if prod(extent) > _MOST_CELLS:
-            return None
-        table = np.zeros(extent, dtype=np.int64)
-        np.add.at(table, codes, n)
-        x, y = (of(v, scores.centred(v, rows[v])) for v in (0, 1))
-        tables.append((table, x, y))
-    return tables
+    return TestResult(null, float(statistic), freedom, p, f"{method}, {_BY_MOMENTS}", note)
 
 
 # -- Score test of mutual independence of three or more -------------------------------------------
-
-
-_REPEATED = 2000  # combinations among which equal patterns of bits are looked for
 
 
 def _mutual_test(
@@ -370,7 +337,7 @@ def _mutual_test(
     advance: Callable[[float], None],
 ) -> TestResult:
     """The test of three or more variables, by permutation where that is asked for and needed."""
-    if len(evidence.scores) > 1 or len(evidence.groups[0].slices) > 1:
+    if len(evidence.scores) > 1:
         raise NotAvailable(
             "mutual independence of three or more variables is tested in one group without shared "
             "cohorts: test pairs of them"
@@ -396,30 +363,29 @@ def _mutual_test(
             white.append(Spread.of(rows, np.zeros(rank), np.eye(rank)))
         scaled = (value / N ** (e + 1) for e, value in enumerate(moments(white)))
         law = Cumulants.of_moments(*scaled)
-        p = max(law.pvalue(observed), _probability_of_cells(group))
+        p = max(law.pvalue(observed), _probability_of_cells(scores))
         how = f"{method}, {_BY_MOMENTS}"
         return TestResult(null, observed, float(df), p, how, _doubt(smallest))
     each = np.repeat(np.arange(len(group.counts.n)), group.counts.n)
     first, *others = [Factor(f.W, each if f.index is None else f.index[each]) for f in factors]
     draws = np.empty(B)
     for i in range(B):
-        drawn = JointRows((first, *(f.select(rng.permutation(N)) for f in others)))
+        drawn = JointRows((first, *(Factor(W, i[rng.permutation(N)]) for W, i, _ in others)))
         draws[i] = statistic(drawn, np.ones(N))
         advance((i + 1) / B)
     return _by_permutations(null, observed, df, draws, method)
 
 
-def _probability_of_cells(group: JointGroup) -> float:
+def _probability_of_cells(scores: Scores) -> float:
     """Probability of the combinations of reports that were seen, given how often each report was.
 
     Zero where reports hardly ever repeat and are many: it is then next to nothing.
     """
     from scipy.special import gammaln
 
-    n, everything = group.counts.n, slice(0, len(group.counts.n))
-    if len(n) > _REPEATED and any(index is None for index in group.index):
+    if not scores.repeats:
         return 0.0
-    codes = [group.distinct(v, everything)[0] for v in range(len(group.index))]
+    n, codes = scores.n, [scores.distinct(v)[0] for v in range(len(scores.means))]
     cells = np.unique(np.column_stack(codes), axis=0, return_inverse=True)[1].reshape(-1)
     each, total = gammaln(n.sum() + 1.0), -gammaln(np.bincount(cells, n) + 1.0).sum()
     total += sum(gammaln(np.bincount(code, n) + 1.0).sum() for code in codes)

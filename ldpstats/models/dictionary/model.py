@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -53,9 +53,6 @@ from ldpstats.models.frequency.tests import (
 )
 from ldpstats.models.plots import progress_bar
 from ldpstats.reports.single import BitCounts, Counts
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["DictionaryModel", "DictionaryResults"]
 

@@ -117,19 +117,6 @@ class DictionaryResults(Results):
     caution : str
         Why the family-wise error may be above `alpha`; empty where it is not.
 
-    Methods
-    -------
-    conf_int, cov_params, summary_frame, summary, plot, plot_graph
-        Intervals, covariances, and all of it as a table, in print or as a figure.
-    to_frame, glance, to_maketables
-        Tables of data: a row for each estimate, one row in all, and for the package maketables.
-    detectable_at
-        From which frequency on strings are found.
-    t_test, wald_test
-        Tests of contrasts of the accepted strings.
-    to_dict, to_json, from_dict, from_json
-        Storage; no report is in it.
-
     Examples
     --------
     >>> import numpy as np, ldpstats as ldp
@@ -584,30 +571,23 @@ def tested_strings(
 
     `fits` is the fit of all, if any, to reports of whole strings; those beyond c are not tested.
     """
-    fields: dict[str, Any] = {
-        "alpha": alpha,
-        "goodness_of_fit": None,
-        "test_se": np.nan,
-        "caution": "",
-    }
-    if fits is None:
-        none = np.empty(0)
-        fields["candidates"] = candidates_table(
-            pd.Index([], dtype=object), none, none, none, none, support
-        )
-        return fields, Uncertain(none, Covariance.dense(np.empty((0, 0))))
-    linear, p, n = fits.linear, fits.presence_pvalues().to_numpy(), evidence.size
-    estimates = linear.estimate[:n], linear.bse()[:n], p[:n]
-    frame = candidates_table(fits.categories[:n], *estimates, evidence, support)
-    assert fits.tally is not None  # of hashed candidates
-    absent = fits.tally.absent(fits.k)[0][:n]  # noise, were they absent
-    at = accepted(frame, alpha)
-    chosen = np.zeros((at.size, fits.k))
-    chosen[np.arange(at.size), at] = 1.0
-    V = Covariance.dense(linear.known().transform(chosen))
-    fields |= {"candidates": frame, "goodness_of_fit": fits.goodness_of_fit}
-    fields |= {"test_se": float(np.median(absent)), "caution": fits.caution}
-    return fields, Uncertain(linear.estimate[at], V)
+    n, none = evidence.size, np.empty(0)
+    fields: dict[str, Any] = {"goodness_of_fit": None, "test_se": np.nan, "caution": ""}
+    strings, estimates = pd.Index([], dtype=object), (none, none, none)
+    fitted = Uncertain(none, Covariance.dense(np.empty((0, 0))))
+    if fits is not None:
+        linear, p = fits.linear, fits.presence_pvalues().to_numpy()
+        strings, estimates = fits.categories[:n], (linear.estimate[:n], linear.bse()[:n], p[:n])
+        assert fits.tally is not None  # of hashed candidates
+        absent = fits.tally.absent(fits.k)[0][:n]  # noise, were they absent
+        fields = {"goodness_of_fit": fits.goodness_of_fit, "test_se": float(np.median(absent))}
+        fields["caution"] = fits.caution
+    frame = candidates_table(strings, *estimates, evidence, support)
+    if fits is not None:
+        at = accepted(frame, alpha)
+        V = Covariance.dense(linear.known().transform(np.eye(fits.k)[at]))
+        fitted = Uncertain(linear.estimate[at], V)
+    return fields | {"alpha": alpha, "candidates": frame}, fitted
 
 
 def fit_of(
@@ -634,19 +614,11 @@ def fit_of(
 
 def grams_frame(screened: list[ScreenedGrams], starts: tuple[int, ...]) -> pd.DataFrame:
     """The grams that were kept, position by position."""
-    rows = [
-        pd.DataFrame(
-            {
-                "start": np.full(kept.grams.size, start),
-                "gram": [str(g) for g in kept.grams],
-                "estimate": kept.estimate,
-                "se": kept.se,
-                "z": kept.z,
-            }
-        )
-        for kept, start in zip(screened, starts, strict=True)
-    ]
-    return pd.concat(rows, ignore_index=True)
+    frames = []
+    for start, kept in zip(starts, screened, strict=True):
+        columns = {"estimate": kept.estimate, "se": kept.se, "z": kept.z}
+        frames.append(pd.DataFrame({"start": start, "gram": list(map(str, kept.grams)), **columns}))
+    return pd.concat(frames, ignore_index=True)
 
 
 def edges_frame(
@@ -657,21 +629,16 @@ def edges_frame(
     members: Array,
 ) -> pd.DataFrame:
     """The edges of the graph that are in one of some strings, given by their grams."""
-    rows = []
+    frames = []
     for (a, b), present in graph.items():
         in_strings = np.zeros_like(present)
         in_strings[members[:, a], members[:, b]] = True
         s, t = np.nonzero(present & in_strings)
-        rows.append(
-            pd.DataFrame(
-                {
-                    "start_1": np.full(s.size, starts[a]),
-                    "gram_1": [str(g) for g in screened[a].grams[s]],
-                    "start_2": np.full(s.size, starts[b]),
-                    "gram_2": [str(g) for g in screened[b].grams[t]],
-                    "estimate": tables[a, b].estimate[s, t],
-                    "se": tables[a, b].se[s, t],
-                }
-            )
-        )
-    return pd.concat(rows, ignore_index=True)
+        ends: dict[str, Any] = {}
+        for side, position, at in (("1", a, s), ("2", b, t)):
+            ends[f"start_{side}"] = starts[position]
+            ends[f"gram_{side}"] = list(map(str, screened[position].grams[at]))
+        table = tables[a, b]
+        ends |= {"estimate": table.estimate[s, t], "se": table.se[s, t]}
+        frames.append(pd.DataFrame(ends))
+    return pd.concat(frames, ignore_index=True)

@@ -56,8 +56,8 @@ import pandas as pd
 
 from ldpstats.arguments import probability
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
-from ldpstats.inference.binomial import binomial_excess
 from ldpstats.inference.tails import bisected, skewed_pvalue
+from ldpstats.inference.tests import binomial_excess
 from ldpstats.likelihood.hashed import CohortSource, HashDesign
 from ldpstats.likelihood.rows import rows_of_law
 from ldpstats.likelihood.tallies import project_simplex, project_subsimplex
@@ -216,7 +216,7 @@ class OwnedCells:
         from ldpstats.kernels.hashing import owner_sums
 
         out = np.empty((len(v), self.strings.size))
-        cohort_keys, tables = keys(C, h), v.transpose(1, 0, 2)
+        cohort_keys, tables = keys(np.arange(C), h), v.transpose(1, 0, 2)
         if h > 1:
             tables = np.concatenate([tables, np.zeros((*tables.shape[:2], 1))], axis=2)
         else:  # the cells of r cohorts are looked up at once, in a table of all their sums
@@ -965,7 +965,7 @@ class _Position:
     def noise(self, residual: Array) -> tuple[float, float]:
         """Standard deviation and skewness of the sum over the cells that a random gram owns."""
         m, h, r = self.mechanism.n_cells, self.mechanism.n_owned, self.source.design.background
-        both = 1.0 - 2.0 * (1.0 - 1.0 / m) ** h + (1.0 - 2.0 / m) ** h  # of two cells are owned
+        both = self.source.shared
         cells = self.source.design.slope * residual.reshape(-1, m)
         total = cells.sum(axis=1)
         variance = float((r - both) * np.vdot(cells, cells) + (both - r**2) * np.vdot(total, total))

@@ -820,26 +820,6 @@ _MOST_CHARACTERS = 1024  # of a string
 class GramLayout:
     """How strings are padded and cut into n-grams (FPE16 section IV).
 
-    Parameters
-    ----------
-    length : int
-        Characters M of a string, after padding or truncation; at most 1024.
-    gram : int
-        Characters n of a gram, of which `length` is a multiple, at least twice.
-    alphabet : str
-        The D characters that strings are made of.
-    pad : str
-        The character that fills short strings; not one of the alphabet.
-    step : int
-        Characters from the start of one gram to that of the next: n where grams lie side by side,
-        less where they overlap.
-
-    Raises
-    ------
-    InvalidArgument
-        For a length that is not a multiple of the gram, or is one gram; an alphabet with a
-        character twice, with the pad, or without an order; a step that leaves characters out.
-
     Examples
     --------
     >>> layout = GramLayout(length=6, gram=2, alphabet="abc", pad=" ", step=2)
@@ -847,11 +827,11 @@ class GramLayout:
     ((0, 2, 4), ((0, 1), (0, 2), (1, 2)), 13)
     """
 
-    length: int
-    gram: int
-    alphabet: str
-    pad: str
-    step: int
+    length: int  # characters M of a string, after padding or truncation; at most 1024
+    gram: int  # characters n of a gram, of which `length` is a multiple, at least twice
+    alphabet: str  # the D characters that strings are made of
+    pad: str  # fills short strings; not one of the alphabet
+    step: int  # from one gram to the next: n where they lie side by side, less where they overlap
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "length", positive_integer("length", self.length, 2))

@@ -27,11 +27,11 @@ from ldpstats.channels.families import Blocks, Subsets
 from ldpstats.channels.structured import Channel, Uniformised
 from ldpstats.errors import NotAvailable
 from ldpstats.estimators.likelihood import MLE
-from ldpstats.inference.boundary import ReportSums, edge_range
-from ldpstats.inference.intervals import Difference, inverted
+from ldpstats.inference.goodness import ReportSums
+from ldpstats.inference.intervals import Difference, edge_range, inverted
 from ldpstats.inference.tails import CellLaw, one_sided
-from ldpstats.likelihood.joint_rows import StackedRows
 from ldpstats.likelihood.problem import Likelihood
+from ldpstats.likelihood.rows import StackedRows
 from ldpstats.likelihood.tallies import (
     ExactForm,
     PathLaw,

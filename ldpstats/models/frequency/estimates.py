@@ -1,9 +1,9 @@
 """Estimates of frequencies, their covariances and laws, and the intervals and p-values from them.
 
 Beside the estimate that was asked for stands a linear, unconstrained one, on which intervals and
-tests rest. In order: both estimates; Fisher's information on the maximum of the likelihood;
-intervals; the linear estimate from the likelihood of bits (`OneStep`); what the reports say of the
-frequencies (`Evidence`); p-values of frequencies of zero; the records that results hold.
+tests rest. In order: Fisher's information on the maximum of the likelihood; intervals; the linear
+estimate from the likelihood of bits (`OneStep`); p-values of frequencies of zero; the records that
+results hold.
 """
 
 from __future__ import annotations
@@ -20,96 +20,32 @@ import numpy.typing as npt
 
 from ldpstats.channels.structured import Channel, Uniformised
 from ldpstats.errors import NotAvailable, NotIdentified
-from ldpstats.estimators.base import (
-    Estimator,
-    LikelihoodEstimator,
-    MomentsEstimator,
-    SelectingEstimator,
-)
-from ldpstats.estimators.likelihood import MLE
 from ldpstats.inference import information as fisher
 from ldpstats.inference import intervals
 from ldpstats.inference import tests as tests_
-from ldpstats.inference.binomial import exact_binomial, wilson
-from ldpstats.inference.boundary import edge_binomial, edge_normal
 from ldpstats.inference.information import observed_tangent_inverse
+from ldpstats.inference.intervals import edge_binomial, edge_normal, exact_binomial, wilson
 from ldpstats.inference.tails import continuity, skewed_pvalue
-from ldpstats.likelihood.covariance import Covariance, uniformised, uniformised_fpe16
-from ldpstats.likelihood.joint import joined
-from ldpstats.likelihood.joint_rows import StackedRows
+from ldpstats.likelihood.covariance import Covariance, uniformised
 from ldpstats.likelihood.moments import LARGEST_LIST, Moments
-from ldpstats.likelihood.problem import Likelihood, Solution
-from ldpstats.likelihood.rows import UniformRows
+from ldpstats.likelihood.problem import Likelihood
+from ldpstats.likelihood.rows import StackedRows, UniformRows
 from ldpstats.likelihood.tallies import ExactForm, PathLaw, ReportLaw, Tallies, Uncertain
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.reports.single import BitCounts, Counts
 
 __all__ = [
     "LARGEST_INFORMATION",
-    "Evidence",
     "Laws",
     "OneStep",
     "Specifications",
     "effective_counts",
-    "estimated",
+    "information_covariance",
     "rests_on_scores",
     "stacked",
 ]
 
 Array = npt.NDArray[Any]
-
-
-def estimated(
-    evidence: Evidence, estimator: Estimator[Any], cov_type: str
-) -> tuple[Moments, Moments, Uncertain, Solution, Uncertain, str]:
-    """Both estimates, with their covariances.
-
-    The equations of the candidates that are kept, those that inference rests on, the linear
-    estimate from these, what the estimator found, its estimate, and the kind of its covariance.
-    """
-    listed, selection, at = evidence.moments, None, None
-    likely = isinstance(estimator, LikelihoodEstimator)
-    if isinstance(estimator, SelectingEstimator):  # inference is about the selected
-        selection, listed = estimator.refit(listed)
-        problem, at = listed.for_inference(incomplete=True), selection.support
-    elif likely and evidence.one_step is not None:
-        problem = evidence.one_step
-    else:
-        problem = evidence.inference
-    full = np.full(evidence.moments.k, np.nan)
-    if at is not None and not at.size:
-        linear = Uncertain(full, Covariance.dense(np.empty((0, 0))), at)
-    elif problem.has_errors and not problem.has_covariance:
-        alone = problem.estimate_variances(evidence.reference)
-        linear = Uncertain(problem.estimate()[0], None, variances=alone)
-    else:
-        estimate = problem.estimate()[0]
-        V = problem.covariance(evidence.reference) if problem.has_errors else None
-        if at is not None:
-            full[at] = estimate
-        linear = Uncertain(estimate if at is None else full, V, at)
-    if selection is not None:
-        p = np.where(np.isnan(linear.estimate), 0.0, linear.estimate)
-        fitted, kind = Uncertain(p, linear.covariance, linear.at), "linear"
-        return listed, problem, linear, replace(selection, p=p), fitted, kind
-    if isinstance(estimator, MomentsEstimator):
-        solution, kind = estimator.solve(problem), "linear"
-        if linear.covariance is not None:
-            V = estimator.covariance(problem, solution, linear.covariance)
-            fitted = Uncertain(solution.p, V)
-        elif np.array_equal(solution.p, linear.estimate) and linear.has_errors:
-            fitted = linear
-        else:
-            fitted, kind = Uncertain(solution.p, None), "none (too large)"
-        return listed, problem, linear, solution, fitted, kind
-    solution = evidence.maximum if estimator == MLE() else estimator.solve(evidence.likelihood)
-    if cov_type == "linear":
-        V, kind = linear.covariance, "linear"
-    elif estimator.without_errors:
-        V, kind = None, estimator.without_errors
-    else:
-        V, kind = evidence.covariance(solution.p, cov_type == "fpe16")
-    return listed, problem, linear, solution, Uncertain(solution.p, V), kind
 
 
 # -- Covariance of the maximum likelihood estimate of one variable, from Fisher's information -----
@@ -119,16 +55,27 @@ LARGEST_INFORMATION = 2048  # categories up to which a dense information matrix 
 _MOST_OPERATIONS = 4e11  # multiplications that an observed information may take: about 10 s
 
 
-def _information_covariance(
-    evidence: Evidence, p: Array, fpe16: bool
+def information_covariance(
+    sources: Sequence[Counts | BitCounts],
+    problems: Sequence[Moments],
+    likelihoods: Sequence[Likelihood],
+    p: Array,
+    fpe16: bool,
 ) -> tuple[Covariance | None, str]:
     """Covariance of the simplex MLE at p, and the kind of information it rests on.
 
-    Expected information where the outputs of a source can be enumerated, observed information on
+    In closed form for one mechanism that tells all categories apart alike, as k-RR does. Else
+    expected information where the outputs of a source can be enumerated, observed information on
     the tangent space of the simplex otherwise (statistics of the reports' patterns).
     """
-    mechanisms, k = [counts.mechanism for counts in evidence.sources], p.size
-    rows = [likelihood.W for likelihood in evidence.likelihoods]
+    maker = sources[0].mechanism
+    if len(sources) == 1 and not maker.n_cohorts:
+        channel = maker.channel()
+        if isinstance(channel, Uniformised):  # the inverse of its information is known
+            V = uniformised(p, channel.a, channel.b, sources[0].nobs, fpe16)
+            return V, "fpe16" if fpe16 else "expected"
+    mechanisms, k = [counts.mechanism for counts in sources], p.size
+    rows = [likelihood.W for likelihood in likelihoods]
     work = 0  # where labels of cohorts give all; rows of a uniformised channel are O(k)
     if not all(maker.n_outputs and maker.n_cohorts for maker in mechanisms):
         work = int(sum(W.shape[0] for W in rows if not isinstance(W, UniformRows)) * k**2)
@@ -141,7 +88,7 @@ def _information_covariance(
     # a category can vary if none of its reports has probability zero under p: one at zero that
     # some never-expected report would reveal is known to first order
     free = np.ones(k, dtype=bool)
-    for Q, W, problem in zip(matrices, rows, evidence.problems, strict=True):
+    for Q, W, problem in zip(matrices, rows, problems, strict=True):
         free &= ~W.pinned(p)
         if Q is not None:
             never = (p @ Q <= 0.0) & Q.any(axis=0)
@@ -149,7 +96,7 @@ def _information_covariance(
         free &= ~problem.pinned(p)
     law = p[free] / p[free].sum()  # where EM stops, what is absent beyond doubt has a little left
     J = np.zeros((int(free.sum()), int(free.sum())))
-    parts = zip(matrices, evidence.sources, evidence.problems, evidence.likelihoods, strict=True)
+    parts = zip(matrices, sources, problems, likelihoods, strict=True)
     for Q, counts, problem, likelihood in parts:
         if Q is not None:
             kept = Q[free]
@@ -378,143 +325,6 @@ def effective_counts(problems: Sequence[OneStep], p: Array) -> Array:
             count = np.where(third > 0.0, variance**3 / third**2, np.inf)
         counts.append(np.minimum(count, nobs))
     return np.asarray(np.min(counts, axis=0))
-
-
-# -- What the reports of one variable say of its frequencies, in every form that a model needs ----
-
-
-LARGEST_PLUG_IN = 256  # categories up to which a likelihood is maximised for the sake of variances
-
-
-@dataclass(frozen=True, eq=False)
-class Evidence:
-    """The counts of every mechanism, their equations and their likelihood.
-
-    Parameters
-    ----------
-    sources : tuple of Counts or BitCounts
-        One a mechanism, over the same categories.
-    candidates : sequence of str, CandidateMap or None
-        As for `FrequencyModel`.
-    incomplete : bool
-        Whether others than the candidates are known to be held.
-    problems : tuple of Moments
-        The linear equations of each source.
-    """
-
-    sources: tuple[Counts | BitCounts, ...]
-    candidates: Any
-    incomplete: bool
-    problems: tuple[Moments, ...]
-
-    @classmethod
-    def of(
-        cls, sources: tuple[Counts | BitCounts, ...], candidates: Any, incomplete: bool
-    ) -> Evidence:
-        """The evidence of counts over the same categories."""
-        problems = tuple(c.mechanism.moments(c, candidates) for c in sources)
-        return cls(sources, candidates, incomplete, problems)
-
-    @cached_property
-    def moments(self) -> Moments:
-        """The linear equations that the counts satisfy on average."""
-        return self.problems[0] if len(self.problems) == 1 else joined(self.problems)
-
-    @cached_property
-    def inference(self) -> Moments:
-        """The equations that tests rest on: those that allow for others where there are any."""
-        return self.moments.for_inference(self.incomplete)
-
-    @property
-    def has_patterns(self) -> bool:
-        """Whether whole reports were counted, and not only the sums of their bits."""
-        return all(map(attrgetter("has_patterns"), self.sources))
-
-    @cached_property
-    def likelihoods(self) -> list[Likelihood]:
-        """The exact likelihood of each source."""
-        if not self.has_patterns:
-            raise NotAvailable(
-                "sums of bits do not determine the likelihood of the reports: use "
-                "method='inversion', or keep the patterns with reports.tally()"
-            )
-        return [c.mechanism.likelihood(c, self.candidates) for c in self.sources]
-
-    @cached_property
-    def likelihood(self) -> Likelihood:
-        """The exact likelihood of all reports."""
-        return stacked(self.likelihoods)
-
-    @cached_property
-    def maximum(self) -> Solution:
-        """Where the likelihood is largest."""
-        return MLE().solve(self.likelihood)
-
-    def covariance(self, p: Array, fpe16: bool) -> tuple[Covariance | None, str]:
-        """Covariance of the maximum likelihood estimate p, and the kind of information behind it.
-
-        In closed form for one mechanism that tells all categories apart alike, as k-RR does.
-        """
-        maker = self.sources[0].mechanism
-        if len(self.sources) == 1 and not maker.n_cohorts:
-            channel = maker.channel()
-            if isinstance(channel, Uniformised):  # the inverse of its information is known
-                form = uniformised_fpe16 if fpe16 else uniformised
-                V = form(p, channel.a, channel.b, self.sources[0].nobs)
-                return V, "fpe16" if fpe16 else "expected"
-        return _information_covariance(self, p, fpe16)
-
-    def loglike(self, p: Array) -> float:
-        """Log-likelihood of an estimate; nan where it is no distribution, or unknown."""
-        if not (np.all(p >= 0.0) and abs(p.sum() - 1.0) < 1e-9 and self.has_patterns):
-            return float("nan")
-        return sum(part.prepared().loglike(p) for part in self.likelihoods)
-
-    @cached_property
-    def one_step(self) -> OneStep | None:
-        """The unconstrained estimate from the likelihood of bits, or of blocks; None without them.
-
-        Sums of bits do not tell the likelihood.
-        """
-        made_by = list(map(attrgetter("mechanism"), self.sources))
-        if not (self.has_patterns and rests_on_scores(made_by, self.problems)):
-            return None
-        likelihood = stacked([part.prepared() for part in self.likelihoods])
-        channels = tuple(mechanism.channel() for mechanism in made_by)
-        reports = tuple(counts.nobs for counts in self.sources)
-        one_step = OneStep(channels, reports, likelihood, self.moments.plug_in())
-        try:
-            one_step.covariance()
-        except (NotAvailable, NotIdentified):  # inversion has the milder demands
-            return None
-        return one_step
-
-    def tables(self) -> list[tuple[Array, Array]]:
-        """Channel, (k, l), and counts, (l,), of each source; none where some are no tables."""
-        makers = [counts.mechanism for counts in self.sources]
-        if any(maker.n_bits or maker.n_cohorts for maker in makers):
-            return []
-        try:
-            return [(c.mechanism.channel().matrix(), c.vector()) for c in self.sources]
-        except NotAvailable:  # too large to list
-            return []
-
-    @cached_property
-    def reference(self) -> Array | None:
-        """Frequencies at which the law of the linear estimate is evaluated; None for its plug-in.
-
-        An ill-conditioned channel takes the projected linear estimate far from the reports that
-        were seen, and variances with it; the maximum of the likelihood stays with them.
-        """
-        labels = self.has_patterns and not any(map(attrgetter("mechanism.n_bits"), self.sources))
-        if labels and self.moments.is_dense and self.moments.k <= LARGEST_PLUG_IN:
-            return self.maximum.p
-        return None
-
-    @property
-    def plug_in(self) -> Array:
-        """The `reference`, or where there is none the plug-in of the linear estimate; (k,)."""
-        return self.moments.plug_in() if self.reference is None else self.reference
 
 
 def stacked(parts: list[Likelihood]) -> Likelihood:

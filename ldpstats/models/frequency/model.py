@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import cached_property
 from itertools import chain, compress, filterfalse
 from operator import attrgetter, itemgetter
 from typing import Any
@@ -29,21 +30,30 @@ from ldpstats.errors import (
     NotIdentified,
 )
 from ldpstats.estimators import ESTIMATORS
-from ldpstats.estimators.base import Estimator, LikelihoodEstimator, MomentsEstimator
+from ldpstats.estimators.base import (
+    Estimator,
+    LikelihoodEstimator,
+    MomentsEstimator,
+    SelectingEstimator,
+)
 from ldpstats.estimators.likelihood import MLE, model_of_refits, refitted
 from ldpstats.estimators.solvers import observed
 from ldpstats.inference import intervals
 from ldpstats.inference.intervals import fewest_draws
 from ldpstats.inference.tests import TestResult
 from ldpstats.labels import align
-from ldpstats.likelihood.joint_rows import FixedEntry
+from ldpstats.likelihood.covariance import Covariance
+from ldpstats.likelihood.joint import joined
 from ldpstats.likelihood.moments import Moments
-from ldpstats.likelihood.problem import Likelihood
-from ldpstats.mechanisms.krr import protect_some
+from ldpstats.likelihood.problem import Likelihood, Solution
+from ldpstats.likelihood.rows import FixedEntry
+from ldpstats.likelihood.tallies import Uncertain
+from ldpstats.mechanisms.base import protect_some
 from ldpstats.models.frequency.estimates import (
-    Evidence,
+    OneStep,
     Specifications,
-    estimated,
+    information_covariance,
+    rests_on_scores,
     stacked,
 )
 from ldpstats.models.frequency.results import FrequencyResults
@@ -67,6 +77,7 @@ __all__ = [
 
 
 Array = npt.NDArray[Any]
+_LARGEST_PLUG_IN = 256  # categories up to which a likelihood is maximised for variances
 _CERTAIN = 0.001  # p-value below which others than the candidates are held
 
 
@@ -160,39 +171,21 @@ class FrequencyModel:
                 f"nobody reported with a device that depends on the unknown {in_turn(lost)}: leave "
                 "its empty group out"
             )
-        self._evidence = None if self.unknown else Evidence.of(self.sources, candidates, incomplete)
+        self._worded = tuple(  # each source's mechanism, after its cohort if it is one of a device
+            f"{cohort}: {q}" if cohort else str(q)
+            for cohort, q in zip(self.cohorts, self._mechanisms, strict=True)
+        )
+        if not self.unknown:
+            self.problems  # noqa: B018 - candidates and counts are refused here
 
     def __repr__(self) -> str:
         return f"FrequencyModel({', '.join(self._worded)}; n={self.nobs})"
-
-    @property
-    def _worded(self) -> tuple[str, ...]:
-        """The mechanism of each source in words, after its cohort if it is one of a device."""
-        pairs = zip(self.cohorts, self._mechanisms, strict=True)
-        return tuple(f"{cohort}: {q}" if cohort else str(q) for cohort, q in pairs)
 
     @property
     def _parameters(self) -> ParametersModel:
         """The model of frequencies and unknown parameters."""
         names = self.cohorts if any(self.cohorts) else ()
         return ParametersModel(DeviceGroups(self.sources, names), self.name, self._n_missing)
-
-    @property
-    def evidence(self) -> Evidence:
-        """What the reports say of the frequencies.
-
-        Raises
-        ------
-        NotAvailable
-            For devices with unknown parameters, whose frequencies have no likelihood alone.
-        """
-        if self._evidence is None:
-            raise NotAvailable(
-                f"the devices depend on the unknown {in_turn(self.unknown)}, which only "
-                "FrequencyModel(groups).fit() and fit_posterior() estimate; for known values "
-                "collect or count with mechanism.at(...)"
-            )
-        return self._evidence
 
     @property
     def categories(self) -> pd.Index[Any]:
@@ -204,19 +197,57 @@ class FrequencyModel:
         """Number of reports."""
         return sum(map(attrgetter("nobs"), self.sources))
 
-    @property
+    # -- what the reports say of the frequencies -----------------------------------------------
+
+    @cached_property
     def problems(self) -> tuple[Moments, ...]:
-        """The linear equations of each mechanism."""
-        return self.evidence.problems
+        """The linear equations of each mechanism.
+
+        Raises
+        ------
+        NotAvailable
+            For devices with unknown parameters, whose frequencies have no likelihood alone.
+        """
+        if self.unknown:
+            raise NotAvailable(
+                f"the devices depend on the unknown {in_turn(self.unknown)}, which only "
+                "FrequencyModel(groups).fit() and fit_posterior() estimate; for known values "
+                "collect or count with mechanism.at(...)"
+            )
+        return tuple([c.mechanism.moments(c, self.candidates) for c in self.sources])
 
     def moments(self) -> Moments:
         """The linear equations that the counts satisfy on average."""
-        return self.evidence.moments
+        return self._moments
+
+    @cached_property
+    def _moments(self) -> Moments:
+        return self.problems[0] if len(self.problems) == 1 else joined(self.problems)
+
+    @cached_property
+    def _inference(self) -> Moments:
+        """The equations that tests rest on: those that allow for others where there are any."""
+        return self._moments.for_inference(self.incomplete)
 
     @property
     def dispersion(self) -> float:
         """How much unlisted answers add to variances where every report has the same weight."""
-        return self.moments().dispersion_by(self.evidence.inference.collisions)
+        return self._moments.dispersion(self._inference.collisions)
+
+    @property
+    def _has_patterns(self) -> bool:
+        """Whether whole reports were counted, and not only the sums of their bits."""
+        return all(map(attrgetter("has_patterns"), self.sources))
+
+    @cached_property
+    def _likelihoods(self) -> list[Likelihood]:
+        """The exact likelihood of each source."""
+        if self.problems and not self._has_patterns:
+            raise NotAvailable(
+                "sums of bits do not determine the likelihood of the reports: use "
+                "method='inversion', or keep the patterns with reports.tally()"
+            )
+        return [c.mechanism.likelihood(c, self.candidates) for c in self.sources]
 
     def likelihood(self) -> Likelihood:
         """The exact likelihood of the reports.
@@ -226,7 +257,53 @@ class FrequencyModel:
         NotAvailable
             When only bit sums are known, which do not determine it.
         """
-        return self.evidence.likelihood
+        return stacked(self._likelihoods)
+
+    @cached_property
+    def _maximum(self) -> Solution:
+        """Where the likelihood is largest."""
+        return MLE().solve(self.likelihood())
+
+    @cached_property
+    def _one_step(self) -> OneStep | None:
+        """The unconstrained estimate from the likelihood of bits, or of blocks; None without them.
+
+        Sums of bits do not tell the likelihood.
+        """
+        if not (rests_on_scores(self._mechanisms, self.problems) and self._has_patterns):
+            return None
+        likelihood = stacked([part.prepared() for part in self._likelihoods])
+        channels = tuple(mechanism.channel() for mechanism in self._mechanisms)
+        reports = tuple(counts.nobs for counts in self.sources)
+        one_step = OneStep(channels, reports, likelihood, self._moments.plug_in())
+        try:
+            one_step.covariance()
+        except (NotAvailable, NotIdentified):  # inversion has the milder demands
+            return None
+        return one_step
+
+    @cached_property
+    def _reference(self) -> Array | None:
+        """Frequencies at which the law of the linear estimate is evaluated; None for its plug-in.
+
+        An ill-conditioned channel takes the projected linear estimate far from the reports that
+        were seen, and variances with it; the maximum of the likelihood stays with them.
+        """
+        if not self._moments.is_dense or self._moments.k > _LARGEST_PLUG_IN:
+            return None
+        labels = self._has_patterns and not any(map(attrgetter("n_bits"), self._mechanisms))
+        return self._maximum.p if labels else None
+
+    def _tables(self) -> list[tuple[Array, Array]]:
+        """Channel, (k, l), and counts, (l,), of each source; none where some are no tables."""
+        if any(maker.n_bits or maker.n_cohorts for maker in self._mechanisms):
+            return []
+        try:
+            return [(c.mechanism.channel().matrix(), c.vector()) for c in self.sources]
+        except NotAvailable:  # too large to list
+            return []
+
+    # -- estimates -----------------------------------------------------------------------------
 
     def fit(
         self,
@@ -317,11 +394,29 @@ class FrequencyModel:
     ) -> FrequencyResults:
         """`fit` without warnings, for models that rest on this one."""
         cov_type = one_of("cov_type", cov_type, ("default", "linear", "fpe16"))
-        evidence, mechanisms = self.evidence, self._mechanisms
-        estimator = estimator_of(evidence, method, constraints, cov_type)
-        listed, problem, linear, solution, fitted, kind = estimated(evidence, estimator, cov_type)
-        likeliest = solution.p if estimator == MLE() and len(mechanisms) == 1 else None
+        if method is None:
+            linear = self.candidates is not None or not self._has_patterns
+            method = "inversion" if linear and constraints is None else "mle"
+        if isinstance(method, Estimator):  # the user passes a name or an object
+            estimator = method
+        else:
+            estimator = ESTIMATORS[one_of("method", method, tuple(ESTIMATORS))]()
+        if constraints is not None:
+            if estimator.name != "mle":
+                raise InvalidArgument("constraints", constraints, "goes with method='mle' only")
+            estimator = replace(estimator, constraints=constraints)  # type: ignore[type-var]
+        # the kind of estimator says which of the two problems it solves
+        if isinstance(estimator, MomentsEstimator) and cov_type == "fpe16":
+            raise InvalidArgument("cov_type", cov_type, "goes with likelihood estimates only")
+        listed, problem, linear, solution, fitted, kind = self._estimated(estimator, cov_type)
+        mechanisms, p = self._mechanisms, solution.p
+        likeliest = p if estimator == MLE() and len(mechanisms) == 1 else None
         fit = goodness_of_fit(self.sources, listed.parts, likeliest)
+        llf = np.nan  # of what is no distribution
+        if np.all(p >= 0.0) and abs(p.sum() - 1.0) < 1e-9 and self._has_patterns:
+            llf = 0.0
+            for part in self._likelihoods:
+                llf += part.prepared().loglike(p)
         unexplained = problem.unexplained(linear)
         # whether others than the candidates are known, or seen, to be held
         others = unexplained is not None and (
@@ -332,9 +427,9 @@ class FrequencyModel:
         return FrequencyResults(
             self._labels,
             Specifications(mechanisms),
-            exact=evidence.moments.exact_form(),
-            tally=problem.tally(linear, evidence.reference),
-            law=problem.report_law(evidence.reference),
+            exact=self._moments.exact_form(),
+            tally=problem.tally(linear, self._reference),
+            law=problem.report_law(self._reference),
             linear_method=problem.linear_method,
             fitted=fitted,
             linear=linear,
@@ -346,7 +441,7 @@ class FrequencyModel:
             epsilon=max(map(attrgetter("epsilon"), mechanisms)),
             sources=self._worded,
             is_partial=protect_some(mechanisms),
-            llf=evidence.loglike(solution.p),
+            llf=llf,
             gap=solution.gap,
             n_iter=solution.n_iter,
             converged=solution.converged,
@@ -355,10 +450,64 @@ class FrequencyModel:
             source_nobs=tuple(map(attrgetter("nobs"), self.sources)),
             goodness_of_fit=fit,
             unexplained=unexplained,
-            dispersion=problem.dispersion,
-            condition=evidence.moments.condition,
+            dispersion=problem.dispersion(),
+            condition=self._moments.condition,
             caution=problem.caution(others),
         )
+
+    def _estimated(
+        self, estimator: Estimator[Any], cov_type: str
+    ) -> tuple[Moments, Moments, Uncertain, Solution, Uncertain, str]:
+        """Both estimates, with their covariances.
+
+        The equations of the candidates that are kept, those that inference rests on, the linear
+        estimate from these, what the estimator found, its estimate, and the kind of its covariance.
+        """
+        listed, selection, at = self._moments, None, None
+        likely = isinstance(estimator, LikelihoodEstimator)
+        if isinstance(estimator, SelectingEstimator):  # inference is about the selected
+            selection, listed = estimator.refit(listed)
+            problem, at = listed.for_inference(incomplete=True), selection.support
+        elif likely and self._one_step is not None:
+            problem = self._one_step
+        else:
+            problem = self._inference
+        full = np.full(self._moments.k, np.nan)
+        if at is not None and not at.size:
+            linear = Uncertain(full, Covariance.dense(np.empty((0, 0))), at)
+        elif problem.has_errors and not problem.has_covariance:
+            alone = problem.estimate_variances(self._reference)
+            linear = Uncertain(problem.estimate()[0], None, variances=alone)
+        else:
+            estimate = problem.estimate()[0]
+            V = problem.covariance(self._reference) if problem.has_errors else None
+            if at is not None:
+                full[at] = estimate
+            linear = Uncertain(estimate if at is None else full, V, at)
+        if selection is not None:
+            p = np.where(np.isnan(linear.estimate), 0.0, linear.estimate)
+            fitted, kind = Uncertain(p, linear.covariance, linear.at), "linear"
+            return listed, problem, linear, replace(selection, p=p), fitted, kind
+        if isinstance(estimator, MomentsEstimator):
+            solution, kind = estimator.solve(problem), "linear"
+            if linear.covariance is not None:
+                V = estimator.covariance(problem, solution, linear.covariance)
+                fitted = Uncertain(solution.p, V)
+            elif np.array_equal(solution.p, linear.estimate) and linear.has_errors:
+                fitted = linear
+            else:
+                fitted, kind = Uncertain(solution.p, None), "none (too large)"
+            return listed, problem, linear, solution, fitted, kind
+        solution = self._maximum if estimator == MLE() else estimator.solve(self.likelihood())
+        if cov_type == "linear":
+            V, kind = linear.covariance, "linear"
+        elif estimator.without_errors:
+            V, kind = None, estimator.without_errors
+        else:
+            V, kind = information_covariance(
+                self.sources, self.problems, self._likelihoods, solution.p, cov_type == "fpe16"
+            )
+        return listed, problem, linear, solution, Uncertain(solution.p, V), kind
 
     def fit_posterior(
         self,
@@ -413,7 +562,7 @@ class FrequencyModel:
         """
         if self.unknown:
             return self._parameters.fit_posterior(rng, prior, draws, engine, self._origin())
-        if not self.evidence.has_patterns:
+        if not self._has_patterns:
             raise NotAvailable(
                 "posterior of sums of bits: they do not determine the likelihood of the reports; "
                 "keep the patterns with reports.tally()"
@@ -427,7 +576,7 @@ class FrequencyModel:
             if doubt := self.misfit(self.fit_quietly("mle")):
                 warnings.warn(doubt, MisfitWarning, stacklevel=2)
         return frequency_posterior(
-            self.evidence.likelihood,
+            self.likelihood(),
             self.categories,
             self._origin(),
             rng,
@@ -435,7 +584,7 @@ class FrequencyModel:
             checked_prior(prior).law(self.categories),
             draws,
             engine,
-            self.evidence.tables(),
+            self._tables(),
             PosteriorResults,
         )
 
@@ -483,8 +632,8 @@ class FrequencyModel:
           statistic 6.2, df 2, p-value 0.04505
         """
         p0 = align("p0", p0, self.categories)
-        p0 = distribution("p0", p0, len(self.categories), partial=self.evidence.inference.is_open)
-        return one_sample_test(self.evidence, p0)
+        p0 = distribution("p0", p0, len(self.categories), partial=self._inference.is_open)
+        return one_sample_test(self.problems, self._inference, self._one_step, p0)
 
     def profile_intervals(
         self, results: FrequencyResults, alpha: float, progress: bool = False
@@ -494,7 +643,7 @@ class FrequencyModel:
         self._refuse_others(results)
         if "constrained" in results.settings:
             raise NotAvailable("profile intervals of a constrained fit: use method='bootstrap'")
-        likelihood, se = self.evidence.likelihood, results.linear.bse()
+        likelihood, se = self.likelihood(), results.linear.bse()
         W, n = observed(likelihood)
         seen = Likelihood(W.prepared(), n)
         best = MLE().solve(likelihood).p
@@ -542,24 +691,49 @@ class FrequencyModel:
                 f"the fit used {results.method!r}, {results.settings or 'default settings'}: pass "
                 "estimator= as it was, for example MLE(constraints=...)",
             )
-        evidence, p = self.evidence, results.fitted.estimate
+        p = results.fitted.estimate
         if p.min() < 0.0 or abs(p.sum() - 1.0) > 1e-9:
-            p = evidence.moments.plug_in()
+            p = self._moments.plug_in()
         draws = np.empty((n_boot, p.size))
-        refit = _refit(evidence, estimator, p)
-        surveys = [_surveys(c, evidence.candidates, p, rng, n_boot) for c in evidence.sources]
+        refit = self._refit(estimator, p)
+        surveys = [_surveys(c, self.candidates, p, rng, n_boot) for c in self.sources]
         with maybe_bar("bootstrap", progress) as advance:
             for b, sources in enumerate(zip(*surveys, strict=True)):
                 draws[b] = refit(sources)
                 advance((b + 1) / n_boot)
         return np.asarray(intervals.percentile(draws, alpha))
 
+    def _refit(self, estimator: Estimator[Any], p: Array) -> Callable[[Sources], Array]:
+        """What estimates from a simulated survey; kinds of estimator solve different problems."""
+
+        def likelihood_of(sources: Sources) -> Likelihood:
+            return stacked([c.mechanism.likelihood(c, self.candidates) for c in sources])
+
+        def by_moments(sources: Sources) -> Array:
+            problems = [c.mechanism.moments(c, self.candidates) for c in sources]
+            return estimator.solve(problems[0] if len(problems) == 1 else joined(problems)).p
+
+        def by_likelihood(sources: Sources) -> Array:
+            return estimator.solve(likelihood_of(sources)).p
+
+        def by_maximum(sources: Sources) -> Array:
+            return refitted(*observed(likelihood_of(sources)), start, model).p
+
+        if not isinstance(estimator, LikelihoodEstimator):
+            return by_moments
+        if estimator != MLE():
+            return by_likelihood
+        W, n = observed(self.likelihood())
+        known = W.closed_form(n) is not None or W.reduced(n) is not None
+        start, model = (None, None) if known else (p, model_of_refits(W, n, p))
+        return by_maximum
+
     def _refuse_others(self, results: FrequencyResults) -> None:
         """Refuse results of other data: the same data give the same linear estimate, bit by bit."""
         if results.linear.at is not None:
             raise NotAvailable("intervals after a selection: use the default ones, or refit")
         one_step = results.linear_method == "one step"
-        problem = self.evidence.one_step if one_step else self.evidence.inference
+        problem = self._one_step if one_step else self._inference
         if problem is None or not np.array_equal(problem.estimate()[0], results.linear.estimate):
             raise InvalidArgument("model", str(self.sources[0].mechanism), "has other data")
 
@@ -628,30 +802,6 @@ def _by_cohort(counts: Tally) -> list[tuple[str, Tally]]:
             within = _by_cohort(replace(part.mechanism.counts(one), n_missing=lost))
             found += [(f"{part.name}:{name}" if name else part.name, c) for name, c in within]
     return found
-
-
-# -- The estimator that a fit asks for, by name or as an object, and its settings in words --------
-
-
-def estimator_of(
-    evidence: Evidence, method: str | Estimator[Any] | None, constraints: Any, cov_type: str
-) -> Estimator[Any]:
-    """The estimator that the arguments of `FrequencyModel.fit` ask for."""
-    if method is None:
-        linear = evidence.candidates is not None or not evidence.has_patterns
-        method = "inversion" if linear and constraints is None else "mle"
-    if isinstance(method, Estimator):  # the user passes a name or an object
-        estimator = method
-    else:
-        estimator = ESTIMATORS[one_of("method", method, tuple(ESTIMATORS))]()
-    if constraints is not None:
-        if estimator.name != "mle":
-            raise InvalidArgument("constraints", constraints, "goes with method='mle' only")
-        estimator = replace(estimator, constraints=constraints)  # type: ignore[type-var]
-    # here and in `estimates`, the kind of estimator says which of the two problems it solves
-    if isinstance(estimator, MomentsEstimator) and cov_type == "fpe16":
-        raise InvalidArgument("cov_type", cov_type, "goes with likelihood estimates only")
-    return estimator
 
 
 def settings_of(estimator: Estimator[Any]) -> str:
@@ -742,32 +892,6 @@ class _Path:
             return np.nan
         score = self.likelihood.score(self._at)
         return float(score[self.index] - self._others @ np.delete(score, self.index))
-
-
-def _refit(evidence: Evidence, estimator: Estimator[Any], p: Array) -> Callable[[Sources], Array]:
-    """What estimates from a simulated survey; the kinds of estimator solve different problems."""
-
-    def likelihood_of(sources: Sources) -> Likelihood:
-        return stacked([c.mechanism.likelihood(c, evidence.candidates) for c in sources])
-
-    def by_moments(sources: Sources) -> Array:
-        again = Evidence.of(sources, evidence.candidates, incomplete=False)
-        return estimator.solve(again.moments).p
-
-    def by_likelihood(sources: Sources) -> Array:
-        return estimator.solve(likelihood_of(sources)).p
-
-    def by_maximum(sources: Sources) -> Array:
-        return refitted(*observed(likelihood_of(sources)), start, model).p
-
-    if not isinstance(estimator, LikelihoodEstimator):
-        return by_moments
-    if estimator != MLE():
-        return by_likelihood
-    W, n = observed(evidence.likelihood)
-    known = W.closed_form(n) is not None or W.reduced(n) is not None
-    start, model = (None, None) if known else (p, model_of_refits(W, n, p))
-    return by_maximum
 
 
 def _surveys(

@@ -20,7 +20,7 @@ from ldpstats.arguments import (
 )
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference import intervals
-from ldpstats.inference.boundary import ReportSums
+from ldpstats.inference.goodness import ReportSums
 from ldpstats.inference.tables.ratio import FiellerInterval, fieller
 from ldpstats.inference.tails import one_sided
 from ldpstats.inference.tests import TestResult, reject

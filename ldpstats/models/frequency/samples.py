@@ -10,8 +10,8 @@ keeps its level in groups of any size.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple, dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -36,7 +36,7 @@ from ldpstats.likelihood.covariance import Covariance
 from ldpstats.likelihood.moments import Moments
 from ldpstats.likelihood.problem import Likelihood
 from ldpstats.models.frequency.answers import difference_rows
-from ldpstats.models.frequency.estimates import Evidence, OneStep, effective_counts
+from ldpstats.models.frequency.estimates import OneStep, effective_counts
 from ldpstats.models.frequency.model import Data, FrequencyModel, refuse_shared_persons, reports_in
 from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.models.frequency.tests import (
@@ -131,11 +131,11 @@ def compared(groups: dict[str, Any], candidates: Any) -> list[FrequencyModel]:
 def homogeneity(models: Sequence[FrequencyModel], method: str) -> TestResult:
     """Test that the groups of these models have the same distribution."""
     sources = [source for model in models for source in model.sources]
-    pooled = FrequencyModel(sources, models[0].candidates).evidence  # refuses other categories
+    pooled = FrequencyModel(sources, models[0].candidates)  # refuses other categories
     maker, mechanisms = sources[0].mechanism, [source.mechanism for source in sources]
     alike = len(sources) == len(models) and all(mechanism == maker for mechanism in mechanisms)
     # where cohorts differ in size by chance reports are no labels of one law
-    closed = maker.n_cohorts == 1 and not pooled.moments.is_open
+    closed = maker.n_cohorts == 1 and not pooled.moments().is_open
     labels = alike and not maker.n_bits and (closed or not maker.n_cohorts)
     if method == "pearson" and not labels:
         raise NotAvailable(
@@ -144,14 +144,13 @@ def homogeneity(models: Sequence[FrequencyModel], method: str) -> TestResult:
     null = f"{'both' if len(models) == 2 else 'all'} groups have the same distribution"
     if labels and method != "wald":
         return _pearson(sources, null)
-    sides = [model.evidence for model in models]
-    if method == "default" and pooled.one_step is not None:
-        every = [[source.mechanism for source in side.sources] for side in sides]
+    if method == "default" and pooled._one_step is not None:
+        every = [[source.mechanism for source in side.sources] for side in models]
         first = every[0]
         if all(len(one) == len(first) and all(q in one for q in first) for one in every):
-            return _score(sides, pooled.one_step, null)
-    p = plug_in(pooled.moments) if pooled.reference is None else pooled.reference
-    return _wald(sides, p, alike, null)
+            return _score(models, pooled._one_step, null)
+    p = plug_in(pooled.moments()) if pooled._reference is None else pooled._reference
+    return _wald(models, p, alike, null)
 
 
 def _pearson(sources: Sequence[Any], null: str) -> TestResult:
@@ -173,11 +172,11 @@ def _pearson(sources: Sequence[Any], null: str) -> TestResult:
     return TestResult(null, statistic, df, law.pvalue(statistic), how, note)
 
 
-def _score(sides: Sequence[Evidence], pooled: OneStep, null: str) -> TestResult:
+def _score(sides: Sequence[FrequencyModel], pooled: OneStep, null: str) -> TestResult:
     """Do the scores of reports at the pooled frequencies depend on the group?"""
     makers = [source.mechanism for source in sides[0].sources]
     at = [[[s.mechanism for s in side.sources].index(maker) for side in sides] for maker in makers]
-    reports = [[side.likelihoods[i] for side, i in zip(sides, row, strict=True)] for row in at]
+    reports = [[side._likelihoods[i] for side, i in zip(sides, row, strict=True)] for row in at]
     channels = tuple(maker.channel() for maker in makers)
     laws = [  # of each group, with its reports by each mechanism
         replace(pooled, channels=channels, reports=tuple(one.nobs for one in group))
@@ -227,15 +226,15 @@ def _log_probability(seen: Sequence[Any]) -> float:
     return float(log_probability(table))
 
 
-def _wald(sides: Sequence[Evidence], p: Array, alike: bool, null: str) -> TestResult:
+def _wald(sides: Sequence[FrequencyModel], p: Array, alike: bool, null: str) -> TestResult:
     """Contrasts of the linear estimates, with the covariances at the pooled frequencies p."""
-    steps = [side.one_step.at(p) for side in sides if side.one_step is not None]
+    steps = [side._one_step.at(p) for side in sides if side._one_step is not None]
     by_score = len(steps) == len(sides)
-    problems: Sequence[Moments] = steps if by_score else [side.inference for side in sides]
+    problems: Sequence[Moments] = steps if by_score else [side._inference for side in sides]
     if not by_score and alike and len(sides) == 2:
         # over an open alphabet answers that are not listed cancel, hash by hash, if two groups have
         # the same mechanism and weights; else all allow for them
-        matched = sides[0].moments.matched(sides[1].moments)
+        matched = sides[0].moments().matched(sides[1].moments())
         problems = problems if matched is None else matched
     estimates = [problem.estimate()[0] for problem in problems]
     V = [problem.covariance(p) for problem in problems]
@@ -338,24 +337,6 @@ class TwoSampleResult(TestResult):
         first, second = self.groups
         return difference_rows([(first, second)], level(alpha)).set_axis(first.categories)
 
-    @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> TwoSampleResult:
-        """The result that `to_dict` wrote."""
-        groups = document.get("groups") if isinstance(document, Mapping) else None
-        if not isinstance(groups, list):
-            remedy = "must be what TwoSampleResult.to_dict wrote"
-            raise InvalidArgument("document", document, remedy)
-        rest = {name: value for name, value in document.items() if name != "groups"}
-        test = TestResult.from_dict(rest)
-        return _with_groups(test, tuple(FrequencyResults.from_dict(group) for group in groups))
-
-
-def _with_groups(test: TestResult, groups: tuple[FrequencyResults, ...]) -> TwoSampleResult:
-    """The test with the fits of its groups."""
-    return TwoSampleResult(
-        test.null, test.statistic, test.df, test.pvalue, test.method, test.note, groups
-    )
-
 
 def two_sample_test(
     first: Data | Sequence[Data],
@@ -429,4 +410,4 @@ def two_sample_test(
         fits = tuple(model.fit_quietly() for model in models)
     except (NotAvailable, NotIdentified):
         pass
-    return _with_groups(test, fits)
+    return TwoSampleResult(*astuple(test), fits)

@@ -34,17 +34,15 @@ from ldpstats.estimators.likelihood import maximise
 from ldpstats.estimators.solvers import gap_target
 from ldpstats.inference import goodness
 from ldpstats.inference import tests as tests_
-from ldpstats.inference.boundary import form_cumulants, is_feasible
-from ldpstats.inference.goodness import group_sums, rare_groups
+from ldpstats.inference.goodness import form_cumulants, group_sums, is_feasible, rare_groups
 from ldpstats.inference.tails import normal_pvalue
 from ldpstats.inference.tests import TestResult
 from ldpstats.likelihood.covariance import block_diagonal
 from ldpstats.likelihood.joint import joined
-from ldpstats.likelihood.moments import Check, Equations, Moments, OwnCounts
-from ldpstats.likelihood.problem import ill_conditioned
+from ldpstats.likelihood.moments import Check, Equations, Moments, OwnCounts, ill_conditioned
 from ldpstats.likelihood.rows import DenseRows
 from ldpstats.likelihood.tallies import ExactForm, project_simplex
-from ldpstats.models.frequency.estimates import LARGEST_INFORMATION, Evidence, effective_counts
+from ldpstats.models.frequency.estimates import LARGEST_INFORMATION, OneStep, effective_counts
 from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.reports.single import BitCounts, Counts
 
@@ -252,9 +250,8 @@ def impossible(problems: Sequence[Moments]) -> float:
     """p-value of hashed reports that no answers whatever could make; 1 where none are open."""
     pvalues: list[float] = []
     for problem in problems:
-        for c in problem.cell_bounds():
-            p = goodness.any_answers_fit(c.ones, c.reports, c.absent, c.present, c.most)
-            pvalues.append(p)
+        for bounds in problem.cell_bounds():
+            pvalues.append(goodness.any_answers_fit(*bounds))
     return min(1.0, len(pvalues) * min(pvalues)) if pvalues else 1.0
 
 
@@ -449,9 +446,14 @@ def together(group: npt.NDArray[np.int64]) -> str:
 # -- Test of one distribution that is given -------------------------------------------------------
 
 
-def one_sample_test(evidence: Evidence, p0: Array) -> TestResult:
-    """Test that the frequencies are p0, shape (k,): see `FrequencyModel.test_distribution`."""
-    null, step, problem = "the frequencies are p0", evidence.one_step, evidence.inference
+def one_sample_test(
+    problems: Sequence[Moments], problem: Moments, step: OneStep | None, p0: Array
+) -> TestResult:
+    """Test that the frequencies are p0, shape (k,): see `FrequencyModel.test_distribution`.
+
+    By the equations of the sources, those that inference rests on, or one step of the likelihood.
+    """
+    null = "the frequencies are p0"
     if step is not None:
         problem = step = step.at(p0)
     if problem.is_open:
@@ -462,9 +464,9 @@ def one_sample_test(evidence: Evidence, p0: Array) -> TestResult:
     if step is not None:
         group = rare_groups(effective_counts([step], p0))
     else:
-        group = rare_categories([evidence.problems], p0)
+        group = rare_categories([problems], p0)
     method = "Wald, covariance under the null"
-    if any(q.rules_out(p0) for q in evidence.problems):
+    if any(q.rules_out(p0) for q in problems):
         how = "a category was reported that p0 rules out"
         return TestResult.chi_square(null, np.inf, group.max(), method, how)
     labels = problem.labels_under(p0)

@@ -35,7 +35,6 @@ from ldpstats.inference.chains import LogDensity, maximum
 from ldpstats.likelihood.parametric import ParametricLikelihood, PolynomialMatrix
 from ldpstats.likelihood.predictors import (
     EvenLevel,
-    ParametricRegression,
     constant_column,
     start,
     units,
@@ -264,7 +263,7 @@ def coefficient_prior(
     # logarithm of sigma has one of 1. A ValueError names constants that are given in part.
     rows, mean, sd = [], [], []
     even: list[tuple[int, EvenLevel]] = []
-    d = likelihood.size
+    d = likelihood.size - likelihood.m
     if scale is None and isinstance(likelihood.outcome, Normal):
         w, y = likelihood.weights, likelihood.seen
         offset = likelihood.designs[0].offset
@@ -362,16 +361,15 @@ class RegressionDensity(LogDensity):
     parameters of devices.
     """
 
-    likelihood: RegressionLikelihood | ParametricRegression
+    likelihood: RegressionLikelihood
     prior: CoefficientPrior
     a: Array = field(default_factory=_none)  # (m,), with b: the exponents of beta priors
     b: Array = field(default_factory=_none)
 
     @property
-    def base(self) -> RegressionLikelihood:
-        """The likelihood of the coefficients."""
-        likelihood = self.likelihood
-        return likelihood.base if isinstance(likelihood, ParametricRegression) else likelihood
+    def p(self) -> int:
+        """Number of parameters of the regression."""
+        return self.likelihood.size - self.likelihood.m
 
     @property
     def size(self) -> int:  # type: ignore[override]
@@ -381,19 +379,19 @@ class RegressionDensity(LogDensity):
     @cached_property
     def units(self) -> Array:
         """Coefficients from coordinates, (p, p)."""
-        return units(self.base)
+        return units(self.likelihood)[: self.p, : self.p]
 
     def parameters(self, z: Array) -> Array:
         """Coefficients and parameters at coordinates, (..., p + m)."""
         from scipy.special import expit
 
-        p = self.base.size
+        p = self.p
         return np.concatenate([z[..., :p] @ self.units.T, expit(z[..., p:])], axis=-1)
 
     def evaluate(self, z: Array) -> tuple[Array, Array]:
         from scipy.special import log_expit
 
-        p, x = self.base.size, self.parameters(z)
+        p, x = self.p, self.parameters(z)
         logits, theta = z[:, p:], x[:, p:]
         with np.errstate(all="ignore"):  # what is not finite is refused by the sampler
             values, scores = self.likelihood.scores_at(x)
@@ -404,7 +402,7 @@ class RegressionDensity(LogDensity):
         return values, np.concatenate([by_beta, by_theta], axis=1)
 
     def curvature(self, z: Array) -> Array:
-        p, x = self.base.size, self.parameters(z)
+        p, x = self.p, self.parameters(z)
         theta, diagonal = x[p:], range(p, self.size)
         spread = theta * (1.0 - theta)
         _, score, hessian = self.likelihood.evaluate(x)
@@ -423,23 +421,22 @@ class RegressionDensity(LogDensity):
 
     def highest(self, a: Array, b: Array) -> tuple[Maximum, list[Maximum]]:
         """The maximum where priors of parameters have these exponents, and others as high."""
-        assert isinstance(self.likelihood, ParametricRegression)
         likelihood = self.likelihood
         objective = _Objective(likelihood, self.prior, a, b)
-        return search_bounded(objective, a.size, likelihood.start, likelihood.units)
+        return search_bounded(objective, a.size, start(likelihood), units(likelihood))
 
     def mode(self) -> Array:
         return self._mode
 
     @cached_property
     def _mode(self) -> Array:
-        base, p = self.base, self.base.size
-        if isinstance(self.likelihood, ParametricRegression):
+        likelihood, p = self.likelihood, self.p
+        if likelihood.m:
             x = self.peaks[0].theta
         else:
-            objective = _Objective(base, self.prior, self.a, self.b)
+            objective = _Objective(likelihood, self.prior, self.a, self.b)
             how: dict[str, Any] = {"n_random": 2, "enough": _CONCAVE_ENOUGH}
-            x = search(objective, start(base), self.units, **how).maximum.theta
+            x = search(objective, start(likelihood), self.units, **how).maximum.theta
         theta = np.clip(x[p:], 1e-12, 1.0 - 1e-12)
         return np.append(np.linalg.solve(self.units, x[:p]), np.log(theta) - np.log1p(-theta))
 
@@ -448,9 +445,9 @@ class RegressionDensity(LogDensity):
 
     def shown(self, x: Array) -> Array:
         """What is reported, (..., m), of coefficients and parameters."""
-        n_outcome, p = self.base.n_outcome, self.base.size
+        n_outcome, p = self.likelihood.n_outcome, self.p
         values = np.concatenate([x[..., :n_outcome], x[..., p:]], axis=-1)
-        if isinstance(self.base.outcome, Normal):
+        if isinstance(self.likelihood.outcome, Normal):
             values[..., n_outcome - 1] = np.exp(values[..., n_outcome - 1])
         return values
 
@@ -459,7 +456,7 @@ class RegressionDensity(LogDensity):
 class _Objective:
     """The log posterior of x = (beta, theta), to be climbed."""
 
-    likelihood: RegressionLikelihood | ParametricRegression
+    likelihood: RegressionLikelihood
     prior: CoefficientPrior
     a: Array
     b: Array

@@ -29,9 +29,8 @@ from ldpstats.estimators.likelihood import MLE
 from ldpstats.inference.chains import Chains, LogDensity, ess_bulk, ess_tail, maximum, rhat
 from ldpstats.inference.tests import TestResult
 from ldpstats.labels import as_labels, position
-from ldpstats.likelihood.joint_rows import StackedRows
 from ldpstats.likelihood.problem import Likelihood
-from ldpstats.likelihood.rows import UniformRows
+from ldpstats.likelihood.rows import StackedRows, UniformRows
 from ldpstats.models.layout import (
     LONGEST_LABEL,
     PARTLY_PROTECTED,
@@ -301,6 +300,10 @@ class PosteriorResults(Stored):
 
     _format: ClassVar[str] = "ldpstats posterior"
     _version: ClassVar[int] = 1
+    _tests_instead: ClassVar[str] = (
+        "a posterior has no p-values; prob() is the probability of a claim, and bayes_factor() "
+        "weighs a hypothesis"
+    )
 
     nobs = property(attrgetter("origin.nobs"), doc="Number of reports.")
     n_missing = property(attrgetter("origin.n_missing"), doc="Respondents who gave no answer.")

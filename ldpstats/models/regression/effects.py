@@ -47,9 +47,9 @@ from ldpstats.models.regression.fitted import (
     with_column,
     with_values,
 )
-from ldpstats.models.regression.formulas import columns_of
 from ldpstats.models.regression.hypotheses import Degrees, WaldResults, t_pvalues
 from ldpstats.models.regression.presentation import total_epsilon
+from ldpstats.models.regression.structure import new_covariates
 from ldpstats.models.results import linear_hypothesis
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def new_rows(
 
 def _matrices(law: FittedLaw, exog: Any) -> tuple[list[Array], pd.Index[Any]]:
     """Design matrices, one for each configuration or one alone, and labels of the rows."""
-    data, p = law.data, len(law.data.names)
+    data = law.data
     if isinstance(exog, Mapping):
         try:
             exog = pd.DataFrame(dict(exog))
@@ -183,38 +183,7 @@ def _matrices(law: FittedLaw, exog: Any) -> tuple[list[Array], pd.Index[Any]]:
     if law.questions:
         remedy = "must be a table with the public columns of the formula"
         raise InvalidArgument("exog", type(exog).__name__, remedy)
-    remedy = f"must be a table or an array with the {p} columns of X: {', '.join(data.names[:8])}"
-    if isinstance(exog, pd.DataFrame):
-        columns_of("exog", exog)
-        named = exog.set_axis([str(one) for one in exog.columns], axis=1)
-        lacking = [name for name in data.names if name not in named.columns]
-        if lacking:
-            raise InvalidArgument("exog, column", lacking[0], "no such column")
-        twice = [name for name in data.names if list(named.columns).count(name) > 1]
-        if twice:
-            raise InvalidArgument("exog, column", twice[0], "is the name of several columns")
-        index, columns = exog.index, []
-        text = "must be numbers; make dummies of text, or fit the model with a formula"
-        for name in data.names:
-            column = named[name]
-            kind = column.dtype
-            if isinstance(kind, pd.CategoricalDtype) or pd.api.types.is_datetime64_any_dtype(kind):
-                raise InvalidArgument(f"exog[{name!r}]", str(kind), text)
-            values = column.astype(object).to_numpy(copy=True)
-            values[column.isna().to_numpy()] = np.nan
-            columns.append(numbers(f"exog[{name!r}]", values.tolist(), text).astype(np.float64))
-        X = np.column_stack(columns)
-    else:
-        if isinstance(exog, pd.Series):
-            exog = exog.to_numpy()
-        X = numbers("exog", exog, remedy)
-        if X.ndim == 1:
-            X = X[:, None] if p == 1 else X[None, :]
-        index = pd.RangeIndex(len(X) if X.ndim else 0)
-    if X.ndim != 2 or X.shape[1] != p:
-        raise InvalidArgument("exog", f"array of shape {X.shape}", remedy)
-    if np.isinf(X).any():
-        raise InvalidArgument("exog", float("inf"), "must be finite numbers, or NaN for missing")
+    X, index = new_covariates(data, "exog", exog)
     return [X], index
 
 
@@ -757,19 +726,13 @@ def margins_of(
 
 def _given_rows(law: FittedLaw, atexog: Any) -> Points:
     """Rows of covariates as the caller gave them."""
-    p = len(law.data.names)
-    remedy = f"must be a dict of covariates, or an array of {p} columns, as X has"
     if law.questions:
         remedy = "must be a dict of public covariates: the model has private predictors"
         raise InvalidArgument("atexog", atexog, remedy)
-    if isinstance(atexog, pd.DataFrame):
-        lacking = [name for name in law.data.names if name not in atexog.columns]
-        if lacking:
-            raise InvalidArgument("atexog", lacking, "are covariates that it has no columns of")
-        atexog = atexog[list(law.data.names)].to_numpy()
-    X = np.atleast_2d(numbers("atexog", atexog, remedy))
-    if X.ndim != 2 or X.shape[1] != p or not len(X) or not np.isfinite(X).all():
-        raise InvalidArgument("atexog", f"array of shape {X.shape}", f"{remedy}, finite numbers")
+    X, _ = new_covariates(law.data, "atexog", atexog)
+    if not len(X) or np.isnan(X).any():
+        remedy = "must have one row at least, none with a missing value"
+        raise InvalidArgument("atexog", f"{len(X)} rows", remedy)
     rows = law.rows
     same = len(X) == rows.n
     return law.points(

@@ -37,7 +37,7 @@ from ldpstats.models.regression.formulas import (
     private_response,
     public_response,
 )
-from ldpstats.models.regression.least_squares import PrivatizedOLS, pseudo_response
+from ldpstats.models.regression.least_squares import PrivatizedOLS
 from ldpstats.models.regression.model import (
     PrivatePredictors,
     PrivatizedLogit,
@@ -46,7 +46,7 @@ from ldpstats.models.regression.model import (
     PrivatizedRegression,
     RegressionModel,
 )
-from ldpstats.models.regression.structure import RegressionData, outcome_of
+from ldpstats.models.regression.structure import RegressionData, outcome_of, pseudo_response
 from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import Reports
 

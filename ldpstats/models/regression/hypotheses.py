@@ -36,6 +36,7 @@ from ldpstats.reports.single import Reports
 __all__ = [
     "Degrees",
     "WaldResults",
+    "flat",
     "linear_constraints",
     "naive_params",
     "partial_score",
@@ -82,11 +83,6 @@ class WaldResults(Tabulated):
         """Degrees of freedom of contrasts of what is shown; None for normal quantiles."""
 
     @property
-    def _df(self) -> Degrees:
-        """Those that tests and intervals use."""
-        return self.degrees
-
-    @property
     def _names(self) -> list[str]:
         """Names of the coefficients in hypotheses, equation by equation."""
         pairs = [one if isinstance(one, tuple) else (one,) for one in self.index]
@@ -109,7 +105,7 @@ class WaldResults(Tabulated):
     @property
     def tvalues(self) -> Any:
         """Estimates over their standard errors; nan where these are zero."""
-        values, se = (np.asarray(one).T.ravel() for one in (self.params, self.bse))
+        values, se = map(flat, (self.params, self.bse))
         with np.errstate(divide="ignore", invalid="ignore"):
             return self._shaped(np.where(se > 0.0, values / se, np.nan), "tvalues")
 
@@ -127,13 +123,13 @@ class WaldResults(Tabulated):
     @property
     def _each_df(self) -> Any:
         """Degrees of freedom of t quantiles: one, those of what is shown, or None for normal."""
-        df = self._df
-        return np.asarray(self.df_inference).T.ravel() if callable(df) else df
+        df = self.degrees
+        return flat(self.df_inference) if callable(df) else df
 
     @property
     def pvalues(self) -> Any:
         """Two-sided p-values of estimates of zero."""
-        p = t_pvalues(np.asarray(self.tvalues).T.ravel(), self._each_df)
+        p = t_pvalues(flat(self.tvalues), self._each_df)
         return self._shaped(p, "pvalues")
 
     def cov_params(self) -> pd.DataFrame:
@@ -171,23 +167,22 @@ class WaldResults(Tabulated):
         >>> float(result.t_test("const = 0").pvalue.round(3))
         0.034
         """
-        return t_contrasts(*self._estimated, *self._hypothesis(hypothesis), self._df)
+        return t_contrasts(*self._estimated, *self._hypothesis(hypothesis), self.degrees)
 
     def wald_test(self, hypothesis: Any) -> Any:
         """Wald test of linear hypotheses together, see `t_test`.
 
         With few clusters the F distribution is that of the approximate Hotelling test ("HTZ").
         """
-        return wald_contrast(*self._estimated, *self._hypothesis(hypothesis), self._df)
+        return wald_contrast(*self._estimated, *self._hypothesis(hypothesis), self.degrees)
 
     def _hypothesis(self, hypothesis: Any) -> tuple[Array, Array]:
         """R and value of a hypothesis R b = value."""
         return linear_constraints(self._names, hypothesis)
 
     def _tidy(self, alpha: float) -> pd.DataFrame:
-        each = (self.params, self.bse, self.pvalues, self.tvalues)
-        flat = [np.asarray(one, dtype=np.float64).T.ravel() for one in each]
-        table = np.column_stack([*flat, self._bounds(alpha)])
+        each = map(flat, (self.params, self.bse, self.pvalues, self.tvalues))
+        table = np.column_stack([*each, self._bounds(alpha)])
         columns = ["estimate", "std_error", "p_value", "t", "lower", "upper"]
         return pd.DataFrame(table, index=self.index, columns=columns)
 
@@ -199,6 +194,11 @@ class WaldResults(Tabulated):
         """Table of "params", "bse", "lower", "upper" and "pvalues"."""
         frame = self._tidy(level(alpha))[["estimate", "std_error", "lower", "upper", "p_value"]]
         return frame.set_axis(["params", "bse", "lower", "upper", "pvalues"], axis=1)
+
+
+def flat(values: Any) -> Array:
+    """Numbers that are shaped as `params`, (m,), equation by equation."""
+    return np.asarray(values, dtype=np.float64).T.ravel()
 
 
 # -- hypotheses --------------------------------------------------------------------------------

@@ -8,91 +8,43 @@ the covariance of phi given the answer; residual variances less this are those o
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import boolean, one_of
-from ldpstats.errors import IncompleteListWarning, InvalidArgument, NotAvailable
+from ldpstats.errors import NotAvailable
 from ldpstats.estimators.regression import COVARIANCES, LeastSquares, least_squares
-from ldpstats.inference.chains import LogDensity
 from ldpstats.inference.regression import InformationShares, cluster_sandwich
-from ldpstats.likelihood.predictors import constant_column, unbiased_indicators
-from ldpstats.likelihood.regression import Normal as Numeric
-from ldpstats.likelihood.regression import RegressionLikelihood, Scaled
-from ldpstats.models.layout import (
-    LONGEST_LABEL,
-    SummaryTable,
-    epsilon_text,
-    header,
-    one_line,
-    pvalue_words,
-)
-from ldpstats.models.posterior.densities import (
-    LEVEL,
-    SLOPE,
-    SPREAD,
-    CoefficientPrior,
-    EstimateDensity,
-    RegressionDensity,
-    coefficient_prior,
-)
-from ldpstats.models.posterior.draws import ENGINES, chains_by, checked_draws
-from ldpstats.models.posterior.results import POSITIVE, REAL, Origin, PosteriorResults
-from ldpstats.models.regression.hypotheses import (
-    Degrees,
-    naive_params,
-    reported_codes,
-    wald_contrast,
-)
-from ldpstats.models.regression.model import RegressionModel
-from ldpstats.models.regression.posterior import no_coefficient, prior_laws
-from ldpstats.models.regression.presentation import (
-    coefficients_table,
-    few_notes,
-    quantiles_in_words,
-)
+from ldpstats.models.regression.fitted import FittedLaw
+from ldpstats.models.regression.hypotheses import Degrees, wald_contrast
+from ldpstats.models.regression.model import PrivatizedRegression
 from ldpstats.models.regression.results import Coefficients
 from ldpstats.models.regression.structure import (
-    RegressionData,
+    Assembled,
+    assemble,
     cluster_options,
-    covariates,
     response_data,
-    row_numbers,
 )
-from ldpstats.priors import Normal, checked_generator
-from ldpstats.reports.single import Reports
 
 if TYPE_CHECKING:
     from statsmodels.stats.contrast import ContrastResults
 
-__all__ = ["PrivatizedOLS", "PrivatizedOLSResults", "pseudo_response"]
+__all__ = ["PrivatizedOLS", "PrivatizedOLSResults"]
 
 
 Array = npt.NDArray[Any]
 
 FEW_RESPONDENTS = 30.0  # degrees of freedom below which HC2 alone may miss a variance
 _NO_RESIDUALS = 1e-20  # of the sum of squares, which is rounding
-_CERTAIN = 3.09  # standard errors of the share of other answers that has p < .001
-_SCORES = 8  # scores that a note shows
-_NAIVE = 6  # and naive coefficients
-_FEW = 10.0  # degrees of freedom, in respondents, below which skewed answers mislead t
-_WORDS = {
-    "nonrobust": "equal variances",
-    "HC0": "robust (HC0)",
-    "HC1": "robust (HC1)",
-    "HC2": "robust (HC2)",
-    "HC3": "robust (HC3)",
-}
 
 
-class PrivatizedOLS(RegressionModel):
+class PrivatizedOLS(PrivatizedRegression):
     """Least squares of a numeric score of a privatised answer on covariates.
 
     A decoded report phi is unbiased for the indicator of the true category, so that the
@@ -115,12 +67,10 @@ class PrivatizedOLS(RegressionModel):
         two categories without numbers have 0 and 1: a linear probability of the second.
     offset : array, shape (n,), optional
         Is subtracted from the pseudo-response.
-    freq_weights : array of whole numbers, shape (n,), optional
-        How many respondents, alike in covariates and report, a row stands for.
+    freq_weights, candidates
+        As for `PrivatizedLogit`.
     weights : array, shape (n,), optional
         Survey weights, which make covariances robust.
-    candidates : sequence of str, optional
-        The answers, for mechanisms with an open alphabet only; they are taken to be all answers.
 
     Raises
     ------
@@ -158,19 +108,6 @@ class PrivatizedOLS(RegressionModel):
     ) -> None:
         how = offset, freq_weights, weights, candidates, scores
         super().__init__(response_data("linear", reports, X, *how))
-        self._decode()
-
-    @classmethod
-    def of(cls, data: RegressionData) -> Self:
-        model = super().of(data)
-        model._decode()
-        return model
-
-    def _decode(self) -> None:
-        data, weights = self.data, np.prod(self._weights, axis=0)
-        assert data.scores is not None
-        candidates = data.candidates.get(data.response_name)
-        self.response = pseudo_response(data.response, data.scores, weights, candidates)
 
     @property
     def endog(self) -> Array:
@@ -199,17 +136,22 @@ class PrivatizedOLS(RegressionModel):
         times = ones if data.counts is None else data.counts
         return times, ones if data.weights is None else data.weights / np.where(times, times, 1.0)
 
+    @property
+    def is_exact(self) -> bool:
+        return self.is_observed
+
     @cached_property
-    def offset(self) -> Array:
-        """What is subtracted from the pseudo-response, shape (n,)."""
-        return np.zeros(self.data.n) if self.data.offset is None else self.data.offset
+    def assembled(self) -> Assembled:
+        """The normal linear model of the pseudo-response."""
+        return assemble(replace(self.data, response=self.response.values))
 
     @cached_property
     def solution(self) -> LeastSquares:
         """The fit, without a covariance."""
-        return least_squares(self.exog, self.response.values - self.offset, *self._weights)
+        y, offset = self.response.values, self.data.offset
+        return least_squares(self.exog, y if offset is None else y - offset, *self._weights)
 
-    def fit(
+    def fit(  # type: ignore[override]
         self,
         cov_type: str | None = None,
         cov_kwds: Mapping[str, Any] | None = None,
@@ -307,169 +249,6 @@ class PrivatizedOLS(RegressionModel):
             use_t=boolean("use_t", use_t),
         )
 
-    def fit_posterior(
-        self,
-        rng: np.random.Generator,
-        prior: Normal | Mapping[str, Normal] | None = None,
-        draws: int = 4000,
-        engine: str = "hmc",
-    ) -> PosteriorResults:
-        """The posterior of the coefficients, by draws.
-
-        A pseudo-response has no law of its own, so that the estimate takes the place of the data:
-        the posterior is that of coefficients about which the least squares estimate is normal with
-        the HC2 covariance (a posterior with limited information). Where no report was randomised
-        it is that of the normal linear model, with sigma.
-
-        Parameters
-        ----------
-        rng : numpy Generator
-            The same seed gives the same draws.
-        prior : Normal, mapping of str to Normal, or None
-            Of all coefficients, the constant included, or of those named. By default slopes are
-            normal with mean 0 and standard deviation ``2.5 s / sd(covariate)``, and the mean score
-            at the means of the covariates with ``10 s``, about the mean of the scores; s is the
-            standard deviation of the scores of the categories (without randomisation both are
-            those of the answers).
-        draws, engine
-            As for `PrivatizedLogit.fit_posterior`.
-
-        Raises
-        ------
-        NotAvailable
-            With survey weights, and where reports show no variance.
-        InvalidArgument
-            For an argument that is out of range, and a prior of another coefficient.
-
-        References
-        ----------
-        Y. K. Kwan, Asymptotic Bayesian analysis based on a limited information estimator, Journal
-        of Econometrics 1999.
-
-        Examples
-        --------
-        >>> import numpy as np, pandas as pd, ldpstats as ldp
-        >>> rng = np.random.default_rng(1)
-        >>> X = pd.DataFrame({"const": 1.0, "age": rng.uniform(2, 8, 4000)})
-        >>> answer = rng.binomial(4, X["age"] / 10)
-        >>> reports = ldp.KRR([0, 1, 2, 3, 4], epsilon=2.0).privatize(answer, rng)
-        >>> posterior = ldp.PrivatizedOLS(reports, X).fit_posterior(rng, draws=1000)
-        >>> posterior.params.round(1).to_dict()
-        {'const': 0.1, 'age': 0.4}
-        """
-        generator, number = checked_generator(rng), checked_draws(draws)
-        engine = one_of("engine", engine, ENGINES)
-        if self.is_weighted:
-            raise NotAvailable(
-                "fit_posterior: survey weights leave a pseudo-likelihood, of which a posterior is "
-                "not defined: use fit(), or leave out weights="
-            )
-        names = [*self.exog_names]
-
-        def places(name: object) -> list[int]:
-            if not isinstance(name, str) or name not in names:
-                raise no_coefficient(name, names)
-            return [names.index(name)]
-
-        laws = prior_laws(prior, len(names), places)
-        # the normal linear model of the pseudo-response
-        design = Scaled(self.exog, 2, self.offset)
-        y, times = self.response.values, self._weights[0]
-        likelihood = RegressionLikelihood(Numeric(), (design,), y, times)
-        density: LogDensity
-        if self.is_observed:
-            law = coefficient_prior(likelihood, [*names, "log(sigma)"], laws)
-            density = RegressionDensity(likelihood, law)
-        else:
-            scores = np.asarray(self.data.scores, dtype=np.float64)
-            scale = (float(scores.std()) or 1.0, float(scores.mean()))
-            whole = coefficient_prior(likelihood, [*names, "log(sigma)"], laws, scale)
-            rows = whole.rows[:, -1] == 0.0
-            law = CoefficientPrior(whole.rows[rows, :-1], whole.mean[rows], whole.sd[rows])
-            fit = self.fit("HC2")
-            density = EstimateDensity(np.asarray(fit.params), np.asarray(fit.cov_params()), law)
-        chains = chains_by(engine, density, generator, number)
-        prior_draws = law.draw(generator, number)
-        if self.is_observed:
-            prior_draws[:, -1] = np.exp(prior_draws[:, -1])
-        mechanisms = list(dict.fromkeys(self.data.mechanisms()))
-        origin = Origin(
-            nobs=self.nobs,
-            n_missing=self.data.n_missing,
-            epsilon=max(mechanism.epsilon for mechanism in mechanisms),
-            sources=tuple(map(str, mechanisms)),
-            prior=self._prior_in_words(prior, laws),
-            name=self.endog_names,
-            subject="Coefficients",
-        )
-        return PosteriorResults.of(
-            chains,
-            density,
-            pd.Index([*names, *(["sigma"] if self.is_observed else [])]),
-            origin,
-            simplex=[REAL] * len(names) + [POSITIVE] * self.is_observed,
-            peak=density.constrained(density.mode()),
-            prior_draws=prior_draws,
-            engine=engine,
-        )
-
-    def _prior_in_words(self, prior: object, laws: dict[int, tuple[float, float]]) -> str:
-        """The prior as the summary shows it."""
-        names = self.exog_names
-        of = "response" if self.is_observed else "scores"
-        words = [f"coefficients {prior!r}"] if isinstance(prior, Normal) else []
-        if not words:
-            words = [f"{names[j]} {Normal(*law)!r}" for j, law in laws.items()]
-            constant = constant_column([self.exog])
-            if set(range(len(names))) - {constant} - set(laws):
-                rest = f"{'other ' if laws else ''}slopes"
-                words.append(f"{rest} Normal(0, {SLOPE:g} sd({of}) / sd(x))")
-            if constant is not None and constant not in laws:
-                words.append(f"level at the means of the covariates of sd {LEVEL:g} sd({of})")
-        if self.is_observed:
-            words.append(f"log(sigma) of sd {SPREAD:g} about log sd(response)")
-        return "; ".join(words)
-
-
-# -- scores of the answers, each estimated without bias from its report ------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class PseudoResponse:
-    """Unbiased scores of the answers, (n,), and the weighted sum of what noise adds to variances.
-
-    `is_open` says that other answers than those listed are possible; the listed are taken to be
-    all.
-    """
-
-    values: Array
-    noise: float
-    is_open: bool
-
-
-def pseudo_response(
-    groups: list[Reports], scores: Array, weights: Array, candidates: Any
-) -> PseudoResponse:
-    """The scores, (k,), of decoded reports; `weights` of all rows, (n,)."""
-    values, noise, start, is_open = np.zeros(len(weights)), 0.0, 0, False
-    for group in groups:
-        end = start + len(group)
-        weighed = weights[start:end]
-        if weighed.any():  # others count nowhere
-            decoded = unbiased_indicators(group, weighed, candidates)
-            values[start:end] = (decoded.phi @ scores)[decoded.place]
-            noise += float(scores @ decoded.noise @ scores)
-            is_open = is_open or decoded.is_open
-            if decoded.unlisted > _CERTAIN:
-                warnings.warn(
-                    "candidates: the reports indicate that other answers exist, and the scores of "
-                    "these are wrong: list more candidates",
-                    IncompleteListWarning,
-                    4,
-                )
-        start = end
-    return PseudoResponse(values, noise, is_open)
-
 
 # -- results -----------------------------------------------------------------------------------
 
@@ -528,6 +307,19 @@ class PrivatizedOLSResults(Coefficients):
     def __repr__(self) -> str:
         return f"PrivatizedOLSResults(p={self.fitted.p}, n={self.nobs:g}, {self.cov_type})"
 
+    method: ClassVar[str] = "least squares"
+    penalty: ClassVar[None] = None
+    infinite: ClassVar[tuple[str, ...]] = ()
+    converged: ClassVar[bool] = True
+    n_maxima: ClassVar[int] = 1
+
+    @property
+    def why_wald(self) -> str:
+        """Why tests and intervals are Wald."""
+        if self.model.is_observed and self.cov_type == "nonrobust":
+            return "they are exact for normal answers"
+        return "least squares have no likelihood"
+
     @property
     def index(self) -> pd.Index[Any]:
         index: pd.Index[Any] = pd.Index(self.model.exog_names)
@@ -538,12 +330,13 @@ class PrivatizedOLSResults(Coefficients):
         return self.fitted.beta, self.covariance
 
     @property
-    def degrees(self) -> Degrees:
+    def _contrast_df(self) -> Degrees:
+        """Degrees of freedom of F tests."""
         return self.shares.degrees if self.own_degrees and self.shares is not None else self.df
 
     @property
-    def _df(self) -> Degrees:
-        return self.degrees if self.use_t else None
+    def degrees(self) -> Degrees:
+        return self._contrast_df if self.use_t else None
 
     # -- the fit, and how much of the misfit is privacy --------------------------------------
 
@@ -640,7 +433,7 @@ class PrivatizedOLSResults(Coefficients):
             return float("nan"), float("nan")
         zero = np.zeros(len(tested))
         try:
-            test = wald_contrast(fit.beta, self.covariance, tested, zero, self.degrees)
+            test = wald_contrast(fit.beta, self.covariance, tested, zero, self._contrast_df)
         except NotAvailable:  # too few clusters for so many coefficients together
             return float("nan"), float("nan")
         return float(test.statistic), float(test.pvalue)
@@ -673,61 +466,22 @@ class PrivatizedOLSResults(Coefficients):
     @property
     def fittedvalues(self) -> Array:
         """Expected scores of the respondents, shape (n,)."""
-        return np.asarray(self.fitted.X @ self.fitted.beta + self.model.offset)
+        fitted, offset = self.fitted.X @ self.fitted.beta, self.model.data.offset
+        return np.asarray(fitted if offset is None else fitted + offset)
 
     @property
     def resid(self) -> Array:
         """Pseudo-responses less `fittedvalues`, shape (n,): they hold the randomisation."""
         return self.fitted.resid
 
-    def predict(self, exog: Any = None, offset: Any = None) -> Any:
-        """Expected scores of true answers.
-
-        Parameters
-        ----------
-        exog : DataFrame or array, shape (m, p), optional
-            The columns of X; those of a table are found by name. Of a model from a formula also
-            the columns that the formula names. By default the respondents.
-        offset : array, shape (m,), optional
-            Zero by default; that of the fit where `exog` is not given.
-
-        Returns
-        -------
-        Series, shape (m,), for a table, else array
-
-        Examples
-        --------
-        >>> import numpy as np, ldpstats as ldp
-        >>> reports = ldp.Observed([0, 1, 2]).parse("answer", [0, 1, 2, 1, 1])
-        >>> ldp.PrivatizedOLS(reports, np.ones((5, 1))).fit().predict([[1.0]]).round(2).tolist()
-        [1.0]
-        """
-        if exog is None:
-            if offset is None:
-                return self.fittedvalues
-            shift = row_numbers("offset", offset, len(self.fitted.y))
-            return np.asarray(self.fitted.X @ self.fitted.beta + shift)
-        if isinstance(exog, pd.DataFrame) and set(self.names) <= set(map(str, exog.columns)):
-            named = exog.set_axis([str(one) for one in exog.columns], axis=1)
-            X = covariates(named[self.names], len(exog), name="exog")[0]
-        elif isinstance(exog, pd.DataFrame) and self.model.data.formula is not None:
-            (X,) = self.model.data.formula.exog(exog)
-        else:
-            try:
-                m = len(exog)
-            except Exception:  # a number, or somebody else's object
-                m = -1
-            X = covariates(exog, m, name="exog")[0]
-            if X.shape[1] != len(self.names):
-                columns = ", ".join(self.names[:8])
-                remedy = f"must have the {len(self.names)} columns of X: {columns}"
-                raise InvalidArgument("exog", f"{X.shape[1]} columns", remedy)
-        mean = X @ self.fitted.beta
-        if offset is not None:
-            mean = mean + row_numbers("offset", offset, len(mean))
-        if isinstance(exog, pd.DataFrame):
-            return pd.Series(mean, index=exog.index, name="predicted")
-        return mean
+    @cached_property
+    def law(self) -> FittedLaw:
+        """The expected score of a true answer, and the variance of the pseudo-response about it."""
+        theta = np.append(self.fitted.beta, 0.5 * np.log(max(self.scale, 1e-300)))
+        V = np.zeros((theta.size, theta.size))
+        V[:-1, :-1] = self.covariance
+        df = None if not self.use_t else float(np.nanmin(self._each_df))
+        return FittedLaw(self.model.data, self.model.assembled, theta, V, df)
 
     # -- tests -------------------------------------------------------------------------------
 
@@ -742,18 +496,12 @@ class PrivatizedOLSResults(Coefficients):
             test.
         """
         is_f = self.use_t if use_f is None else boolean("use_f", use_f)
-        df = self.degrees if is_f else None
+        df = self._contrast_df if is_f else None
         return wald_contrast(*self._estimated, *self._hypothesis(hypothesis), df)
 
     def f_test(self, hypothesis: Any) -> ContrastResults:
         """F test of several linear restrictions together."""
         return self.wald_test(hypothesis, use_f=True)
-
-    def _naive(self) -> Array:
-        model = self.model
-        y = model.data.scores[reported_codes(model.data.response, model.categories)]
-        weights = self.fitted.times * self.fitted.weights
-        return naive_params(Numeric(), [self.fitted.X], y, None, weights, model.offset)
 
     # -- presentation ------------------------------------------------------------------------
 
@@ -785,87 +533,3 @@ class PrivatizedOLSResults(Coefficients):
     def epsilon(self) -> float:
         """Privacy of a report in nats; of several mechanisms the weakest."""
         return float(max(group.mechanism.epsilon for group in self.model.data.response))
-
-    def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
-        frame = self._tidy(alpha)
-        shown = frame.iloc[:max_rows]
-        title = f"Least squares of {one_line(self.model.endog_names, LONGEST_LABEL)}"
-        notes = _notes(self, len(shown), len(frame), details)
-        return coefficients_table(self, title, _header(self, details), shown, alpha, notes)
-
-
-def _header(result: PrivatizedOLSResults, details: bool) -> list[list[str]]:
-    """What was fitted to which reports, in two columns."""
-    model = result.model
-    several = len(model.data.response) > 1
-    left = [
-        (
-            "Mechanisms:" if several and not i else "" if i else "Mechanism:",
-            f"{group.mechanism}" + (f", n = {len(group)}" if several else ""),
-        )
-        for i, group in enumerate(model.data.response)
-    ]
-    clusters = f"{result.n_clusters} clusters" + (" (CR2)" if result.shares is not None else "")
-    covariance = _WORDS.get(result.cov_type, clusters)
-    left += [("Covariance:", covariance), ("R2, reports:", f"{result.rsquared:.4f}")]
-    if not model.is_observed:
-        share = result.rsquared_answers
-        left.append(("R2, answers:", "-" if np.isnan(share) else f"{share:.4f}"))
-    right = [
-        ("No. Reports:", f"{result.nobs:g}"),
-        ("Missing:", str(model.data.n_missing)),
-        ("Epsilon, largest:" if several else "Epsilon (nats):", epsilon_text(result.epsilon)),
-        ("Df residuals:", f"{result.df_resid:g}"),
-    ]
-    if details:
-        left.append(("F statistic:", "-" if np.isnan(result.fvalue) else f"{result.fvalue:.4g}"))
-        right.append(("Residual variance:", f"{result.scale:.6g}"))
-    return header(left, right)
-
-
-def _notes(result: PrivatizedOLSResults, n_shown: int, n: int, details: bool) -> list[str]:
-    """What tests and intervals are, and what the randomisation does to them."""
-    model = result.model
-    law = quantiles_in_words(result.df_inference, result.use_t)
-    least = 4.0 if result.n_clusters is not None else _FEW
-    notes = [f"Intervals and p-values: Wald, {law}.", *few_notes(result.df_inference, least)]
-    if n_shown < n:
-        notes.append(f"Shown: the first {n_shown} of {n} coefficients.")
-    if not np.isnan(result.fvalue):
-        notes.append(
-            f"All coefficients but the constant are zero: {pvalue_words(result.f_pvalue)}."
-        )
-    if details or len(model.categories) <= _SCORES:
-        pairs = list(zip(model.categories.tolist(), model.data.scores.tolist(), strict=True))
-        if any(label != score for label, score in pairs):
-            text = ", ".join(f"{one_line(a, LONGEST_LABEL)} = {v:g}" for a, v in pairs[:40])
-            notes.append(f"Scores: {text}{', ...' if len(pairs) > 40 else ''}.")
-    if not model.is_observed:
-        share = result.privacy_share
-        percent = "an unknown part" if np.isnan(share) else f"{100.0 * share:.0f}%"
-        notes.append(
-            "NOTE: the response is decoded from the reports, and residuals hold the randomisation, "
-            f"which is {percent} of their variance. The R2 of the reports "
-            "is not that of the answers; there is no likelihood."
-        )
-        try:
-            naive = list(result.compare_naive()["naive"].items())
-        except NotAvailable:  # nobody could take them for answers
-            naive = []
-        if naive:
-            slopes = [f"{one_line(name, LONGEST_LABEL)} {b:.3g}" for name, b in naive[:_NAIVE]]
-            text = ", ".join(slopes) + (", ..." if len(naive) > _NAIVE else "")
-            notes.append(f"Naive coefficients, of the reports as if they were answers: {text}.")
-        if result.cov_type == "nonrobust":
-            notes.append(
-                "WARNING: the randomisation makes the variances of the response unequal, and the "
-                "standard errors assume that they are equal: use cov_type='HC2'."
-            )
-    if model.response.is_open:
-        notes.append("NOTE: the candidates are taken to be all answers.")
-    if result.n_clusters is not None and result.shares is None and result.n_clusters < 50:
-        notes.append(
-            f"WARNING: {result.n_clusters} clusters are few for a covariance; intervals may cover "
-            "less often than stated."
-        )
-    return notes

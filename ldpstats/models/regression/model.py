@@ -2,11 +2,17 @@
 
 `RegressionModel` has the data of all, `PrivatizedRegression` a likelihood over distinct rows, how
 its maxima are searched, and `fit`. The others say what data they take.
+
+Maximum likelihood has the inverse of the observed information, a sandwich, or the covariance of a
+survey's design. Corrected scores, which need no law of the private predictors, have a sandwich of
+their root and of that law, which predictions average over. Where devices have unknown parameters,
+these and the coefficients are estimated together by maximum likelihood, the former in [0, 1].
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
@@ -17,9 +23,36 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import numbers, one_of, positive_integer
-from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
-from ldpstats.estimators.regression import Found, Objective, Penalised, search
-from ldpstats.likelihood.predictors import constant_column, constant_combination, start, units
+from ldpstats.errors import (
+    ConvergenceWarning,
+    InvalidArgument,
+    LDPWarning,
+    MisfitWarning,
+    NotAvailable,
+    NotIdentified,
+)
+from ldpstats.estimators.regression import (
+    Found,
+    Maximum,
+    Objective,
+    Penalised,
+    corrected,
+    expectation_maximisation,
+    flat_direction,
+    search,
+    search_bounded,
+)
+from ldpstats.inference.designs.linearisation import degrees_of_freedom
+from ldpstats.inference.regression import InformationShares, cluster_sandwich
+from ldpstats.inference.tails import chi2_pvalue
+from ldpstats.likelihood.parametric import generic_point, unidentified
+from ldpstats.likelihood.predictors import (
+    constant_column,
+    constant_combination,
+    stacked_indicators,
+    start,
+    units,
+)
 from ldpstats.likelihood.regression import (
     LINKS,
     Multinomial,
@@ -27,23 +60,26 @@ from ldpstats.likelihood.regression import (
     RegressionLikelihood,
     ReportLaw,
     Seen,
+    Separate,
     predictors_of,
 )
 from ldpstats.likelihood.regression import Normal as Numeric
+from ldpstats.models.layout import in_turn
 from ldpstats.models.posterior.results import PosteriorResults
-from ldpstats.models.regression.devices import fit_with_devices
-from ldpstats.models.regression.fitting import fit_regression
 from ldpstats.models.regression.posterior import regression_posterior
-from ldpstats.models.regression.results import RegressionResults
+from ldpstats.models.regression.results import DeviceRegressionResults, RegressionResults
 from ldpstats.models.regression.structure import (
     Assembled,
     RegressionData,
     assemble,
-    covariates,
+    cluster_options,
     has_listed_reports,
+    new_covariates,
+    pseudo_response,
     refuse_aliased,
     report_channel,
     response_data,
+    sandwich_meat,
 )
 from ldpstats.priors import Beta, Normal
 
@@ -58,10 +94,20 @@ __all__ = [
 
 
 Array = npt.NDArray[Any]
+Mask = npt.NDArray[np.bool_]
 
 _METHODS = ("mle", "newton", "em", "corrected")
 _SOME = 5000  # rows on which other starts are tried
 _KNOWN = 0.5  # standardised coefficients known to this, of many rows, need no other starts
+_MISLED = 1e-3
+_COVARIANCES = ("nonrobust", "HC0", "cluster")
+_SHARE = 0.1  # part in a flat direction from which on a coefficient is named in the warning
+_LEAST = 1e-12  # of the spread of a number, below which its residual variance is not told
+_SINGULAR = 1e-8  # eigenvalue of a correlation matrix, that counts as zero
+_APART = 0.01  # unknown parameters that are not the same
+_ANOTHER_DEVICE = (
+    "add a group of respondents with another device, or one whose parameters are known"
+)
 
 
 class RegressionModel:
@@ -104,6 +150,13 @@ class RegressionModel:
                     "categories, so that reports do not determine their frequencies: join "
                     "categories, or ask with another mechanism"
                 )
+
+        if data.is_private and data.scores is not None:
+            # scores of the answers, which least squares take for the response
+            weights = np.ones(data.n) if data.counts is None else data.counts
+            weights = weights if data.weights is None else data.weights
+            candidates = data.candidates.get(data.response_name)
+            self.response = pseudo_response(data.response, data.scores, weights, candidates)
 
     @classmethod
     def of(cls, data: RegressionData) -> Self:
@@ -224,28 +277,26 @@ class PrivatizedRegression(RegressionModel):
     @property
     def is_exact(self) -> bool:
         """Whether nothing is privatised, so that the likelihood is concave."""
-        known = [self.likelihood.seen, self.likelihood.B]
-        return all(
-            bool((np.count_nonzero(one.table, axis=1) == 1).all())
-            for one in known
-            if isinstance(one, Seen)
-        )
+        for one in (self.likelihood.seen, self.likelihood.B):
+            if isinstance(one, Seen) and (np.count_nonzero(one.table, axis=1) != 1).any():
+                return False
+        return True
+
+    @cached_property
+    def bounded(self) -> Mask:
+        """Which parameters, (size,), stay in [0, 1]: the unknown ones of devices."""
+        likelihood = self.likelihood
+        return np.asarray(np.arange(likelihood.size) >= likelihood.size - likelihood.m)
 
     # -- its maxima ----------------------------------------------------------------------------
 
     def objective(self, penalty: str | None, theta: Array | None = None) -> Objective:
         """The log-likelihood, with a penalty if one is asked for.
 
-        Parameters
-        ----------
-        penalty : {None, "jeffreys"}
-        theta : array, optional
-            Gives the law of private predictors that the penalty takes.
+        Its law of private predictors is that of theta, (size,).
         """
-        return self.likelihood if penalty is None else self.penalised(theta)
-
-    def penalised(self, theta: Array | None = None) -> Penalised:
-        """The penalised log-likelihood, see `objective`."""
+        if penalty is None:
+            return self.likelihood
         return Penalised(self.likelihood, self.assembled.expected(theta))
 
     def climb(
@@ -256,6 +307,8 @@ class PrivatizedRegression(RegressionModel):
         theta: Array | None = None,
     ) -> Found:
         """The highest maximum, with a penalty or without."""
+        if self.unknown:
+            return self._climb_with_devices()
         likelihood, exact = self.likelihood, self.is_exact
         usual = start(likelihood)
         first, others = (usual, []) if start_params is None else (start_params, [usual])
@@ -286,6 +339,73 @@ class PrivatizedRegression(RegressionModel):
             enough=_KNOWN if smaller is not None else 0.0,
         )
 
+    def _climb_with_devices(self) -> Found:
+        """The highest maximum of coefficients and parameters, with no other that is as high."""
+        likelihood, m = self.likelihood, self.likelihood.m
+        top, rivals = search_bounded(likelihood, m, start(likelihood), self.units)
+        flat = flat_direction(likelihood, top, self.units, ~self.bounded)
+        if flat is not None:  # places there are many, of the same coefficients
+            rivals = [
+                one for one in rivals if np.abs(one.theta[-m:] - top.theta[-m:]).max() > _APART
+            ]
+        if rivals:
+            names = self.all_names
+            apart = np.flatnonzero(np.abs(top.theta - rivals[0].theta) > 1e-3)[:4]
+            shown = ", ".join(f"{names[j]} = {float(rivals[0].theta[j]):.4g}" for j in apart)
+            raise NotIdentified(
+                f"other values fit the reports as well, such as {shown}: {_ANOTHER_DEVICE}"
+            )
+        return Found(top, 1, flat)
+
+    def _check_devices(
+        self, known: Sequence[str] = (), remedy: str = "", stacklevel: int = 3
+    ) -> None:
+        """Refuse unknown parameters without a likelihood, and what reports leave open.
+
+        Whatever the coefficients, unless a prior is known: `known` are parameters with a prior, and
+        `remedy` is a further one.
+        """
+        unknown, data = in_turn(list(self.unknown)), self.data
+        others = {*self.exog_names, *self.all_names[: -len(self.unknown)]}
+        for name in self.unknown:
+            if name in others:
+                remedy = "is a coefficient too: give the unknown parameter another name"
+                raise InvalidArgument("unknown", name, remedy)
+        if data.sample is not None or data.weights is not None:
+            raise NotAvailable(
+                f"sampling weights beside a device with the unknown {unknown} have no likelihood: "
+                "leave them out (numbers of respondents are freq_weights=)"
+            )
+        for one in data.response:
+            mechanism = one.mechanism
+            if mechanism.n_bits or mechanism.n_cohorts or mechanism.is_open:
+                raise NotAvailable(
+                    f"{mechanism} reports bits or cohorts: beside unknown parameters only devices "
+                    "whose reports are labels can be fitted"
+                )
+        likelihood: Any = self.likelihood
+        point, m = start(likelihood), likelihood.m
+        drawn = np.random.default_rng(2024).normal(0.0, 0.7, point.size - m)
+        point = point + self.units @ np.append(drawn, np.zeros(m))
+        point[-m:] = [float(v) for v in generic_point(1, m)[1]]
+        open_ = _open(self.units.T @ likelihood.expected(point) @ self.units)
+        left = [self.all_names[j] for j in np.flatnonzero(open_)]
+        if set(left) & set(known):
+            return
+        if left:
+            raise NotIdentified(
+                f"{in_turn(left)} cannot be estimated from these reports: other values give them "
+                f"the same law; {_ANOTHER_DEVICE}{remedy}"
+            )
+        if not known and unidentified(likelihood.matrices).any():
+            warnings.warn(
+                "these devices alone do not determine the frequencies and the unknown parameters: "
+                "only the shape of the regression does, which data can hardly check. Better "
+                f"{_ANOTHER_DEVICE}",
+                LDPWarning,
+                stacklevel,
+            )
+
     # -- estimates -----------------------------------------------------------------------------
 
     def information(self, params: Any, exog: Any = None) -> Array:
@@ -313,7 +433,7 @@ class PrivatizedRegression(RegressionModel):
                 "information: it is known for private or public categorical responses with public "
                 "predictors; simulate for others"
             )
-        m, p = self.n_shown, len(data.names)
+        m = self.n_shown
         remedy = f"must be {m} finite numbers, the coefficients in the order of cov_params()"
         values = params.T if isinstance(params, pd.DataFrame) else params
         theta = numbers("params", values, remedy).ravel()
@@ -322,17 +442,9 @@ class PrivatizedRegression(RegressionModel):
         expected = self.assembled.expected()
         if exog is None:
             return expected.matrix(theta)
-        if isinstance(exog, pd.DataFrame) and set(exog.columns) >= set(data.names):
-            exog = exog[list(data.names)]
-        try:
-            n = len(exog)
-        except Exception:  # a number, or somebody else's object
-            remedy = f"must be a table or array of {p} columns, {', '.join(data.names)}"
-            raise InvalidArgument("exog", exog, remedy) from None
-        X, _ = covariates(exog, n, name="exog")
-        if X.shape[1] != p:
-            remedy = f"must have the {p} columns {', '.join(data.names)}"
-            raise InvalidArgument("exog", f"{X.shape[1]} columns", remedy)
+        X, _ = new_covariates(data, "exog", exog)
+        if np.isnan(X).any():
+            raise InvalidArgument("exog", float("nan"), "must be finite numbers")
         law = expected.law
         assert law is not None
         if len(law.channels) > 1:
@@ -410,13 +522,20 @@ class PrivatizedRegression(RegressionModel):
             If the maximum is at infinity, or the iteration stopped before it.
         """
         if self.unknown:
-            options: dict[str, Any] = {"method": method, "penalty": penalty, "cov_type": cov_type}
-            options |= {"cov_kwds": cov_kwds, "start_params": start_params, "maxiter": maxiter}
-            return fit_with_devices(self, options)
-        only = self.data.only_corrected
+            usual = {"method": (method, "mle"), "maxiter": (maxiter, 100), "disp": (disp, False)}
+            usual |= {"penalty": (penalty, None), "cov_type": (cov_type, None)}
+            usual |= {"cov_kwds": (cov_kwds, None), "start_params": (start_params, None)}
+            for option, (value, one) in usual.items():
+                if value is not None and not (value is one or value == one):
+                    raise NotAvailable(
+                        f"the unknown {in_turn(list(self.unknown))} and the coefficients are "
+                        f"estimated by maximum likelihood alone: leave out {option}="
+                    )
+            self._check_devices()
+        data, only = self.data, self.data.only_corrected
+        # mixtures of laws of numbers fit any other shape by effects that are not there
+        numeric = bool(data.predictors) and not data.is_categorical
         if method is None:
-            # mixtures of laws of numbers fit any other shape by effects that are not there
-            numeric = bool(self.data.predictors) and not self.data.is_categorical
             method = "corrected" if only or numeric else "mle"
         method = one_of("method", method, _METHODS)
         if only and method != "corrected":
@@ -424,8 +543,103 @@ class PrivatizedRegression(RegressionModel):
         if penalty is not None:
             penalty = one_of("penalty", penalty, ("jeffreys",))
         maxiter = positive_integer("maxiter", maxiter)
-        del disp
-        return fit_regression(self, method, penalty, cov_type, cov_kwds, start_params, maxiter)
+        kind, groups, correct = self._covariance_kind(cov_type, cov_kwds, method)
+        first = None if start_params is None else self._first(start_params)
+        if penalty is not None and method in ("corrected", "em"):
+            raise InvalidArgument("penalty", penalty, "goes with method='mle' only")
+        if method == "corrected":
+            return self._corrected(kind, groups, correct, first)
+        likelihood = self.likelihood
+        if method == "em":
+            usual_start = start(likelihood) if first is None else first
+            top = expectation_maximisation(likelihood, usual_start)
+            found = Found(top, 1, flat_direction(likelihood, top, self.units))
+        else:
+            found = self.climb(penalty, first, maxiter)
+        top, infinite = found.maximum, ()
+        fixed = np.zeros(top.theta.shape, dtype=bool)  # what is at infinity has no standard error
+        if found.flat is not None and penalty is None:
+            # the penalised likelihood falls to minus infinity
+            fixed = np.any(found.flat > _SHARE, axis=0)
+            infinite = tuple(np.array(self.all_names)[found.flat[0] > _SHARE].tolist())
+        if infinite:
+            instead = "p-values and default intervals are valid, and fit(penalty='jeffreys') has "
+            if self.unknown:
+                instead = "Their intervals have no end, and fit_posterior() has "
+            warnings.warn(
+                "the likelihood has its maximum at infinity, or cannot tell it from there: "
+                f"{', '.join(infinite)}. {instead}finite estimates",
+                ConvergenceWarning,
+                2,
+            )
+        elif not top.converged:
+            warnings.warn(
+                f"the iteration stopped after {top.n_iter} steps before a maximum was reached "
+                f"(twice the gain still predicted: {top.decrement:.2g}): raise maxiter, or pass "
+                "start_params",
+                ConvergenceWarning,
+                2,
+            )
+        if numeric:
+            self._compare_with_corrected(top.theta, 3)
+        V, shares = self._covariance(top, kind, groups, correct, fixed)
+        df: float | None = None
+        if kind == "design":
+            df = float(degrees_of_freedom(data.sample, np.where(data.inside, 0, -1))[0])
+        elif isinstance(data.outcome, Numeric) and kind == "nonrobust":
+            df = float(self.nobs - len(data.names))
+        results = DeviceRegressionResults if self.unknown else RegressionResults
+        return results(
+            model=self,
+            theta=top.theta,
+            covariance_all=V,
+            value=top.value,
+            hessian=top.hessian,
+            method="mle" if method == "newton" else method,
+            penalty=penalty,
+            cov_type=kind,
+            converged=top.converged and not infinite,
+            n_iter=top.n_iter,
+            n_maxima=found.n_maxima,
+            infinite=infinite,
+            df=df,
+            shares=shares,
+        )
+
+    def _first(self, start_params: Any) -> Array:
+        """Where iterations start, (size,), from what a caller passed."""
+        likelihood, shown = self.likelihood, self.n_shown
+        first = start(likelihood)
+        remedy = f"must be {shown} finite numbers, the coefficients"
+        values = numbers("start_params", start_params, remedy)
+        if isinstance(start_params, pd.DataFrame):
+            values = values.T  # equations one after the other
+        values = values.ravel()
+        sizes = shown, likelihood.n_outcome, first.size
+        if values.size not in sizes or not np.isfinite(values).all():
+            raise InvalidArgument("start_params", start_params, remedy)
+        first[: values.size] = values
+        return first
+
+    def _compare_with_corrected(self, theta: Array, stacklevel: int) -> None:
+        """Warn where the law of a number misleads its likelihood, as corrected scores show."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                other = self._corrected("HC0", None, False, None)
+        except NotIdentified:
+            return
+        m = self.n_shown
+        off, V = theta[:m] - other.theta[:m], other.covariance_all[:m, :m]
+        distance = float(off @ np.linalg.solve(V, off))
+        if float(chi2_pvalue(distance, m)) < _MISLED:
+            warnings.warn(
+                "maximum likelihood differs from corrected scores by far more than chance: the law "
+                f"of {self.endog_names} given the predictors is not that of the model, and private "
+                "predictors are taken for what makes its shape: use method='corrected'",
+                MisfitWarning,
+                stacklevel,
+            )
 
     def fit_posterior(
         self,
@@ -443,6 +657,12 @@ class PrivatizedRegression(RegressionModel):
         log(sigma) one of 1. Thresholds are reported as `fit` has them: the first, and the
         logarithms of the steps. Private predictors have the law of `fit`, a multinomial logit,
         with such a prior too.
+
+        The scores of decoded reports (`PrivatizedOLS`) have no law of their own, so that the
+        estimate takes the place of the data: the posterior is that of coefficients about which the
+        least squares estimate is normal with the HC2 covariance (a posterior with limited
+        information, Kwan 1999). Its scale is the standard deviation of the scores of the
+        categories, about their mean.
 
         Parameters
         ----------
@@ -484,6 +704,8 @@ class PrivatizedRegression(RegressionModel):
         ----------
         A. Gelman, A. Jakulin, M. G. Pittau and Y.-S. Su, A weakly informative default prior
         distribution for logistic and other regression models, Annals of Applied Statistics 2008.
+        Y. K. Kwan, Asymptotic Bayesian analysis based on a limited information estimator, Journal
+        of Econometrics 1999.
 
         Examples
         --------
@@ -497,6 +719,186 @@ class PrivatizedRegression(RegressionModel):
         {'const': -0.4, 'age': 0.8}
         """
         return regression_posterior(self, rng, prior, draws, engine)
+
+    # -- covariances ---------------------------------------------------------------------------
+
+    def _covariance_kind(
+        self, cov_type: Any, cov_kwds: Any, method: str
+    ) -> tuple[str, Any, bool | None]:
+        """The kind of covariance, and `cluster_options`."""
+        data = self.data
+        if data.sample is not None:
+            if cov_type is not None or cov_kwds is not None:
+                remedy = "leave it out: the survey has a design, and the covariance is that of it"
+                raise InvalidArgument("cov_type", cov_type, remedy)
+            return "design", None, False
+        if cov_type is None:
+            plain = data.weights is None and method != "corrected"
+            cov_type = "nonrobust" if plain else "HC0"
+        cov_type = one_of("cov_type", cov_type, _COVARIANCES)
+        groups, correct = cluster_options(cov_type, cov_kwds, data.n)
+        if cov_type == "nonrobust" and (data.weights is not None or method == "corrected"):
+            why = "sampling weights" if data.weights is not None else "corrected scores"
+            remedy = f"must be 'HC0' or 'cluster': the information is no covariance with {why}"
+            raise InvalidArgument("cov_type", cov_type, remedy)
+        return cov_type, groups, correct
+
+    def _covariance(
+        self,
+        top: Maximum,
+        kind: str,
+        groups: Any,
+        correct: bool | None,
+        fixed: Mask,
+    ) -> tuple[Array, InformationShares | None]:
+        """Covariance of all parameters, nan where `fixed` or held, and shares of few clusters."""
+        free = ~(fixed | top.held)
+        full = np.full(top.hessian.shape, np.nan)
+        if fixed.any():  # and nothing may be known on others, where some maxima are at infinity
+            size, axes, _ = self._in_units(-top.hessian, free)
+            none = size <= 1e-6 * max(float(size[-1]), 1e-300) if size.size else size > 0.0
+            at = np.flatnonzero(free)
+            free[at[(np.abs(axes[:, none]) > _SHARE).any(axis=1)]] = False
+        size, axes, scale = self._in_units(-top.hessian, free)
+        if size.size and size[0] <= 1e-9 * max(size[-1], 1e-300):
+            names = np.array(self.all_names)[free]
+            most = np.flatnonzero(np.abs(axes[:, 0]) > 0.3)
+            remedy = "use fewer covariates or categories, or fit(penalty='jeffreys')"
+            raise NotIdentified(
+                f"the information of the reports on {', '.join(names[most])} is singular at the "
+                f"estimate: {_ANOTHER_DEVICE if self.unknown else remedy}"
+            )
+        V = scale @ ((axes / size) @ axes.T) @ scale.T
+        V = (V + V.T) / 2.0
+        if kind == "nonrobust":
+            if isinstance(self.data.outcome, Numeric):  # as for least squares
+                V = V * (self.nobs / (self.nobs - len(self.data.names)))
+            full[np.ix_(free, free)] = V
+            return full, None
+        whole = self.assembled
+        scores = whole.likelihood.score_obs(top.theta)[:, free]
+        if kind == "cluster":
+            rows = (scores, whole.place, whole.weights, groups)
+            known = None if correct is not None else self._information_by_cluster(top.theta, groups)
+            each = known if known is None else known[:, free][:, :, free]
+            full[np.ix_(free, free)], shares = cluster_sandwich(rows, V, self.nobs, correct, each)
+            return full, None if shares is None else shares.among(free)
+        meat = sandwich_meat(self.data, whole, kind, scores)
+        full[np.ix_(free, free)] = V @ meat @ V
+        return full, None
+
+    def _in_units(self, information: Array, free: Mask) -> tuple[Array, Array, Array]:
+        """Eigenvalues and vectors of information on standardised parameters, and their units."""
+        scale = self.units[np.ix_(free, free)]
+        scaled = scale.T @ information[np.ix_(free, free)] @ scale
+        size, axes = np.linalg.eigh((scaled + scaled.T) / 2.0)
+        return size, axes, scale
+
+    def _information_by_cluster(self, theta: Array, groups: Any) -> Array | None:
+        """Expected information of each cluster, (G, P, P); None where it is not known."""
+        whole = self.assembled
+        if whole.likelihood.marginal is not None or not self.lists_reports:
+            return None
+        each = []
+        for cluster in range(int(groups.max()) + 1):
+            at = np.flatnonzero(groups == cluster)
+            rows = whole.place[at]
+            inside = replace(
+                whole,
+                likelihood=whole.likelihood.take(rows, whole.weights[at]),
+                law=whole.law and whole.law.take(rows),
+            )
+            each.append(inside.expected().matrix(theta))
+        return np.array(each)
+
+    def _corrected(
+        self, kind: str, groups: Any, correct: bool | None, first: Array | None
+    ) -> RegressionResults:
+        """The root of the corrected scores, with a sandwich of it and of the law beside."""
+        data, likelihood = self.data, self.likelihood
+        # a row for each respondent, as decoded answers depend on her report
+        each = replace(self.assembled, place=np.arange(data.n))
+        weights = each.weights
+        phi = np.ones((data.n, 1))  # unbiased indicators of the configurations, (n, C)
+        for name, reports in data.predictors.items():
+            decoded, _, _ = stacked_indicators(reports, weights, data.candidates.get(name))
+            phi = (phi[:, :, None] * decoded[:, None, :]).reshape(data.n, -1)
+        if not data.is_categorical:
+            response = np.asarray(data.response)
+        elif data.is_private:
+            listed = data.candidates.get(data.response_name)
+            response = stacked_indicators(data.response, weights, listed)[0]
+        else:
+            assert data.categories is not None
+            response = np.asarray(np.eye(len(data.categories))[data.response])
+        m = self.n_shown
+        starts = [] if first is None else [first[:m]]
+        root = corrected(data.designs, phi, response, data.outcome, weights, data.offset, starts)
+        if not root.on_path:
+            warnings.warn(
+                "the root of the corrected score was not reached on the path from smoothed "
+                "indicators, as happens where reports say little of the private predictors: it may "
+                "be another than the consistent one; compare method='mle'",
+                ConvergenceWarning,
+                3,
+            )
+        theta, bread, rows = root.theta, root.bread, root.influence
+        if isinstance(data.outcome, Numeric):
+            spread = max(root.scale, _LEAST * float(np.var(data.response)))
+            theta = np.append(theta, 0.5 * np.log(max(spread, 1e-300)))
+        if data.marginal is not None:
+            B: Any = likelihood.B
+            law = RegressionLikelihood(
+                Multinomial(len(data.designs)),
+                (Separate(data.marginal.to_numpy(dtype=np.float64), len(data.designs) - 1),),
+                Seen(B.table, B.at[self.assembled.place]),
+                weights,
+            )
+            top = search(law, np.zeros(law.size), units(law)).maximum
+            theta = np.append(theta, top.theta)
+            bread = np.zeros((m + law.size, m + law.size))
+            bread[:m, :m], bread[m:, m:] = root.bread, -top.hessian
+            rows = np.hstack([root.influence, law.score_obs(top.theta)])
+        inverse, shares, df = np.linalg.inv(bread), None, None
+        if kind == "cluster":
+            V, shares = cluster_sandwich(
+                (rows, each.place, weights, groups), inverse, self.nobs, correct
+            )
+        else:
+            V = inverse @ sandwich_meat(data, each, kind, rows) @ inverse.T
+        if kind == "design":
+            df = float(degrees_of_freedom(data.sample, np.where(data.inside, 0, -1))[0])
+        size = theta.size
+        whole = np.zeros((size, size))
+        there = np.ones(size, dtype=bool)
+        there[m : likelihood.n_outcome] = False  # the spread of a number has no standard error
+        whole[np.ix_(there, there)] = (V + V.T) / 2.0
+        return RegressionResults(
+            model=self,
+            theta=theta,
+            covariance_all=whole,
+            value=root.value,
+            hessian=-bread,
+            method="corrected",
+            penalty=None,
+            cov_type=kind,
+            converged=root.converged,
+            n_iter=root.n_iter,
+            n_maxima=root.n_roots,
+            infinite=(),
+            df=df,
+            shares=None if shares is None else shares.among(there),
+        )
+
+
+def _open(information: Array) -> Mask:
+    """Parameters on which there is no information."""
+    scale = np.sqrt(np.maximum(np.diagonal(information), 0.0))
+    none = scale <= 1e-12 * scale.max(initial=0.0)
+    scale = np.where(none, 1.0, scale)
+    size, axes = np.linalg.eigh(information / np.outer(scale, scale))
+    flat = axes[:, size <= _SINGULAR]
+    return np.asarray(none | (np.abs(flat) > _SHARE).any(axis=1))
 
 
 class PrivatizedLogit(PrivatizedRegression):
@@ -565,12 +967,8 @@ class PrivatizedMNLogit(PrivatizedRegression):
     X : DataFrame or array, shape (n, p)
     offset : array-like, shape (n,), optional
         Added to the predictors of all categories but the reference.
-    freq_weights : array-like, shape (n,), optional
-        How many respondents each row stands for.
-    weights : array-like, shape (n,), optional
-        Sampling weights.
-    candidates : sequence of str, optional
-        The possible answers, for mechanisms over an open alphabet.
+    freq_weights, weights, candidates
+        As for `PrivatizedLogit`.
 
     Raises
     ------
@@ -603,9 +1001,8 @@ class PrivatizedMNLogit(PrivatizedRegression):
         weights: Any = None,
         candidates: Any = None,
     ) -> None:
-        super().__init__(
-            response_data("multinomial", reports, X, offset, freq_weights, weights, candidates)
-        )
+        how = reports, X, offset, freq_weights, weights, candidates
+        super().__init__(response_data("multinomial", *how))
 
 
 class PrivatizedOrderedModel(PrivatizedRegression):
@@ -623,12 +1020,8 @@ class PrivatizedOrderedModel(PrivatizedRegression):
     X : DataFrame or array, shape (n, p)
     offset : array-like, shape (n,), optional
         Added to the slopes' part of the predictor.
-    freq_weights : array-like, shape (n,), optional
-        How many respondents each row stands for.
-    weights : array-like, shape (n,), optional
-        Sampling weights.
-    candidates : sequence of str, optional
-        The possible answers, for mechanisms over an open alphabet.
+    freq_weights, weights, candidates
+        As for `PrivatizedLogit`.
 
     Raises
     ------
@@ -663,9 +1056,8 @@ class PrivatizedOrderedModel(PrivatizedRegression):
         weights: Any = None,
         candidates: Any = None,
     ) -> None:
-        super().__init__(
-            response_data("ordered", reports, X, offset, freq_weights, weights, candidates)
-        )
+        how = reports, X, offset, freq_weights, weights, candidates
+        super().__init__(response_data("ordered", *how))
 
 
 class PrivatePredictors(PrivatizedRegression):

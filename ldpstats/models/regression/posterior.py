@@ -9,7 +9,7 @@ the posterior lies where no draw is.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -21,15 +21,15 @@ from ldpstats.arguments import did_you_mean, one_of
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified, PosteriorWarning
 from ldpstats.inference.regression import row_means, score_groups
 from ldpstats.inference.tests import TestResult
-from ldpstats.likelihood.parametric import PolynomialMatrix
 from ldpstats.likelihood.regression import Categorical
 from ldpstats.likelihood.regression import Normal as Numeric
-from ldpstats.mechanisms.krr import protect_some
+from ldpstats.mechanisms.base import protect_some
 from ldpstats.models.posterior.densities import (
     LEVEL,
     SLOPE,
     SPREAD,
     CoefficientPrior,
+    EstimateDensity,
     RegressionDensity,
     coefficient_prior,
 )
@@ -42,17 +42,11 @@ from ldpstats.models.posterior.results import (
     Origin,
     PosteriorResults,
 )
-from ldpstats.models.regression.devices import (
-    check_identified,
-    parametric_likelihood,
-    refuse_devices,
-)
 from ldpstats.models.regression.fitted import ReportTable
-from ldpstats.models.regression.fitting import compare_with_corrected
 from ldpstats.models.regression.presentation import coefficient_labels
 from ldpstats.priors import Beta, Normal, checked_generator
 
-__all__ = ["no_coefficient", "prior_laws", "regression_posterior"]
+__all__ = ["regression_posterior"]
 
 
 Array = npt.NDArray[Any]
@@ -91,30 +85,32 @@ def regression_posterior(
     if data.only_corrected:
         raise NotAvailable(f"fit_posterior: {data.only_corrected}: use fit()")
     rest, betas = _split(prior, model.unknown)
-    law = _coefficient_prior(model, rest)
-    density = RegressionDensity(model.likelihood, law)
-    devices: tuple[PolynomialMatrix, ...] = ()
-    laws = [betas.get(name, Beta()) for name in model.unknown]
-    a, b = (np.array([getattr(one, side) for one in laws]) for side in "ab")
+    more = ""
     if model.unknown:
-        refuse_devices(model)
-        likelihood = parametric_likelihood(model)
         name = model.unknown[0]
         more = f"; or give what is known of a parameter, prior={{'{name}': Beta(2, 18)}}, say"
-        check_identified(likelihood, model.all_names, list(betas), more)
-        density, devices = RegressionDensity(likelihood, law, a, b), likelihood.matrices
-        if density.peaks[1]:
-            raise NotIdentified(
-                "the posterior has several maxima that are as high, as other values explain the "
-                f"reports as well: add a group of respondents with another device{more}"
-            )
+        model._check_devices(list(betas), more, 4)
+    laws = [betas.get(name, Beta()) for name in model.unknown]
+    a, b = (np.array([getattr(one, side) for one in laws]) for side in "ab")
+    law = _coefficient_prior(model, rest)
+    density: Any = RegressionDensity(model.likelihood, law, a, b)
+    if decoded := _is_decoded(model):  # which have no law: their estimate takes the place of data
+        rows, fit = law.rows[:, -1] == 0.0, model.fit("HC2")
+        law = CoefficientPrior(law.rows[rows, :-1], law.mean[rows], law.sd[rows])
+        density = EstimateDensity(np.asarray(fit.params), np.asarray(fit.cov_params()), law)
+    if model.unknown and density.peaks[1]:
+        raise NotIdentified(
+            "the posterior has several maxima that are as high, as other values explain the "
+            f"reports as well: add a group of respondents with another device{more}"
+        )
     chains = chains_by(engine, density, generator, number)
-    thetas = density.parameters(chains.z).reshape(-1, density.size)
+    draws_of = density.constrained if decoded else density.parameters
+    thetas = draws_of(chains.z).reshape(-1, density.size)
     if data.predictors and not data.is_categorical:
-        compare_with_corrected(model, thetas.mean(axis=0))
+        model._compare_with_corrected(thetas.mean(axis=0), 4)
     parameters = generator.beta(a, b, size=(number, a.size))
     before = np.hstack([law.draw(generator, number), parameters])
-    missed = 0.0 if model.unknown else _share_beyond(density, chains.z, before)
+    missed = 0.0 if model.unknown or decoded else _share_beyond(density, chains.z, before)
     if missed > _MUCH:
         warnings.warn(
             f"about {100 * missed:.0f}% of the posterior lie farther out than all draws: the "
@@ -123,7 +119,7 @@ def regression_posterior(
             PosteriorWarning,
             stacklevel=3,
         )
-    sigma = ["sigma"] * isinstance(data.outcome, Numeric)
+    sigma = ["sigma"] * (isinstance(data.outcome, Numeric) and not decoded)
     labels = coefficient_labels(model, sigma)
     words = [f"{one}: {law!r}" for one, law in zip(model.unknown, laws, strict=True)]
     origin = _origin(model, "; ".join([_prior_in_words(model, rest), *words]))
@@ -142,10 +138,16 @@ def regression_posterior(
         origin,
         simplex=kinds,
         peak=peak,
-        prior_draws=density.shown(before),
-        check=_regression_check(model, thetas, generator, devices),
+        prior_draws=before if decoded else density.shown(before),
+        check=_regression_check(model, thetas, generator),
         engine=engine,
     )
+
+
+def _is_decoded(model: Any) -> bool:
+    """Whether the response are scores of reports."""
+    data = model.data
+    return data.is_private and not data.is_categorical and not model.is_exact
 
 
 def _split(prior: Any, unknown: tuple[str, ...]) -> tuple[Any, dict[str, Beta]]:
@@ -184,8 +186,12 @@ def _origin(model: Any, prior: str) -> Origin:
 
 def _coefficient_prior(model: Any, prior: object) -> CoefficientPrior:
     """The prior of all parameters of a model; of constants all or none may have their own."""
+    scale: tuple[float, float] | None = None
+    if _is_decoded(model):
+        scores = np.asarray(model.data.scores, dtype=np.float64)
+        scale = float(scores.std()) or 1.0, float(scores.mean())
     try:
-        return coefficient_prior(model.likelihood, model.all_names, _laws(model, prior))
+        return coefficient_prior(model.likelihood, model.all_names, _laws(model, prior), scale)
     except InvalidArgument:
         raise
     except ValueError as error:
@@ -195,32 +201,12 @@ def _coefficient_prior(model: Any, prior: object) -> CoefficientPrior:
 
 def _laws(model: Any, prior: object) -> Laws:
     """Means and standard deviations of coefficients, by place."""
-    names, p = model.all_names, len(model.exog_names)
-
-    def places(name: object) -> list[int]:
-        if isinstance(name, str) and name in model.threshold_names:
-            remedy = (
-                "is a threshold: thresholds have one prior together, under which the probabilities "
-                "of all categories at the means of the covariates are uniform"
-            )
-            raise InvalidArgument("prior", name, remedy)
-        if isinstance(name, str) and name in model.exog_names:  # in every equation
-            j = model.exog_names.index(name)
-            return [j + p * e for e in range(len(model.equations))]
-        if isinstance(name, str) and name in names:
-            return [names.index(name)]
-        known = [*model.exog_names, *[one for one in names if one not in model.exog_names]]
-        raise no_coefficient(name, known)
-
-    return prior_laws(prior, p * len(model.equations), places)
-
-
-def prior_laws(prior: object, p: int, places: Callable[[object], list[int]]) -> Laws:
-    """Means and standard deviations by place: of p coefficients, or of the `places` of names."""
+    p, n_equations = len(model.exog_names), len(model.equations)
+    names = model.exog_names if _is_decoded(model) else model.all_names
     if prior is None:
         return {}
     if isinstance(prior, Normal):
-        return dict.fromkeys(range(p), (float(prior.mean), float(prior.sd)))
+        return dict.fromkeys(range(p * n_equations), (float(prior.mean), float(prior.sd)))
     if isinstance(prior, pd.Series):
         if not prior.index.is_unique:
             again = prior.index[prior.index.duplicated()][0]
@@ -235,18 +221,27 @@ def prior_laws(prior: object, p: int, places: Callable[[object], list[int]]) -> 
         if not isinstance(law, Normal):
             remedy = "must be ldp.priors.Normal(mean, sd)"
             raise InvalidArgument(f"prior[{name!r}]", law, remedy)
-        for place in places(name):
+        if isinstance(name, str) and name in model.threshold_names:
+            remedy = (
+                "is a threshold: thresholds have one prior together, under which the probabilities "
+                "of all categories at the means of the covariates are uniform"
+            )
+            raise InvalidArgument("prior", name, remedy)
+        if isinstance(name, str) and name in model.exog_names:  # in every equation
+            j = model.exog_names.index(name)
+            places = [j + p * e for e in range(n_equations)]
+        elif isinstance(name, str) and name in names:
+            places = [names.index(name)]
+        else:
+            known = [*model.exog_names, *[one for one in names if one not in model.exog_names]]
+            hint = did_you_mean(name, known) if isinstance(name, str) else ""
+            listed = ", ".join(known[:12]) + (", ..." if len(known) > 12 else "")
+            raise InvalidArgument("prior", name, f"is no coefficient: they are {listed}{hint}")
+        for place in places:
             if place in laws:
                 raise InvalidArgument("prior", name, "has another prior by another name: give one")
             laws[place] = float(law.mean), float(law.sd)
     return laws
-
-
-def no_coefficient(name: object, known: list[str]) -> InvalidArgument:
-    """The error for a name that is not among `known`."""
-    hint = did_you_mean(name, known) if isinstance(name, str) else ""
-    listed = ", ".join(known[:12]) + (", ..." if len(known) > 12 else "")
-    return InvalidArgument("prior", name, f"is no coefficient: they are {listed}{hint}")
 
 
 def _prior_in_words(model: Any, prior: object) -> str:
@@ -254,7 +249,8 @@ def _prior_in_words(model: Any, prior: object) -> str:
     laws = _laws(model, prior)
     names, outcome = model.all_names, model.data.outcome
     p = len(model.exog_names) * len(model.equations)
-    unit = " sd(response)" if isinstance(outcome, Numeric) else ""
+    of = " sd(scores)" if _is_decoded(model) else " sd(response)"
+    unit = of if isinstance(outcome, Numeric) else ""
     words = []
     if isinstance(prior, Normal):
         words.append(f"coefficients {prior!r}")
@@ -268,9 +264,8 @@ def _prior_in_words(model: Any, prior: object) -> str:
         if model.threshold_names or (constant is not None and constant not in laws):
             words.append("probabilities at the means of the covariates uniform")
     elif model.constant is not None and model.constant not in laws:
-        scale = " sd(response)" if isinstance(outcome, Numeric) else ""
-        words.append(f"level at the means of the covariates of sd {LEVEL:g}{scale}")
-    if isinstance(outcome, Numeric) and p not in laws:
+        words.append(f"level at the means of the covariates of sd {LEVEL:g}{unit}")
+    if isinstance(outcome, Numeric) and p not in laws and not _is_decoded(model):
         words.append(f"log(sigma) of sd {SPREAD:g} about log sd(response)")
     if model.data.marginal is not None:
         words.append(
@@ -287,19 +282,19 @@ def _regression_check(
     model: Any,
     thetas: Array,
     rng: np.random.Generator,
-    matrices: Sequence[PolynomialMatrix] = (),
 ) -> TestResult | None:
     """Whether the reports look like those that the posterior, draws (s, size), predicts.
 
     Pearson's chi-square of the reports in groups of about equal probability of the outcome, against
     what a draw expects, is compared with that of reports simulated from the same draw (Gelman, Meng
-    and Stern 1996). `matrices` are channels of devices with unknown parameters, the last columns of
-    `thetas`. None where the outcome is a number, or reports have too many values to be counted.
+    and Stern 1996). None where the outcome is a number, or reports have too many values to be
+    counted.
     """
     if not isinstance(model.data.outcome, Categorical):
         return None
     likelihood = model.likelihood
-    size, weights = likelihood.size, likelihood.weights
+    matrices = getattr(likelihood, "matrices", ())
+    size, weights = likelihood.size - likelihood.m, likelihood.weights
     used = thetas[np.linspace(0, len(thetas) - 1, min(_CHECKED, len(thetas))).astype(np.int64)]
     parameters = used.mean(axis=0)[size:]
     devices = [Q.at(parameters) for Q in matrices], [Q.derivatives(parameters) for Q in matrices]

@@ -20,6 +20,7 @@ from ldpstats.models.layout import (
     epsilon_text,
     figures,
     header,
+    in_turn,
     interval_columns,
     one_line,
     pvalue_words,
@@ -27,11 +28,8 @@ from ldpstats.models.layout import (
 
 __all__ = [
     "coefficient_labels",
-    "coefficients_table",
-    "few_notes",
     "kept_information",
     "model_name",
-    "quantiles_in_words",
     "regression_summary",
     "total_epsilon",
 ]
@@ -41,27 +39,29 @@ Array = npt.NDArray[Any]
 
 _NAIVE = 6  # coefficients that a note shows
 _MECHANISMS = 4
+_FEW = 10.0  # degrees of freedom, in respondents, below which skewed answers mislead t
 _WIDEST = 1e6  # beyond, coefficients have an exponent
+_SCORES = 8  # scores that a note shows
+_SQUARES = "least squares"
+_NO_LIKELIHOOD = ("corrected", _SQUARES)
 _KINDS = {
     "nonrobust": "observed information",
-    "HC0": "sandwich (HC0)",
+    "equal": "equal variances",
     "cluster": "sandwich, by cluster",
     "CR2": "sandwich, by cluster (CR2)",
     "design": "sandwich, by the design",
 }
 
 
-def coefficients_table(
-    results: Any,
-    title: str,
-    head: list[list[str]],
-    shown: pd.DataFrame,
-    alpha: float,
-    notes: list[str],
+def regression_summary(
+    results: Any, frame: pd.DataFrame, alpha: float, max_rows: int, details: bool
 ) -> SummaryTable:
-    """The summary of coefficients, which are `shown`."""
+    """The summary of a regression, whose coefficients are a `_tidy` frame."""
+    shown = frame.iloc[:max_rows]
     letter = "t" if results.use_t else "z"
-    digits = decimals(shown["std_error"].to_numpy())
+    smallest = shown["std_error"][shown["std_error"] > 1e-9].min()
+    # two digits of the smallest standard error
+    digits = 4 if np.isnan(smallest) else int(np.clip(2 - np.floor(np.log10(smallest)), 4, 9))
     several = isinstance(shown.index, pd.MultiIndex)
     names = list(dict.fromkeys(shown.index.get_level_values(-1)))
     called = dict(zip(names, distinct_lines(names, LONGEST_LABEL), strict=True))
@@ -84,18 +84,10 @@ def coefficients_table(
         ]
         body.append([*estimates[:2], *tests, *estimates[2:]])
     heads = ["coef", "std err", letter, f"P>|{letter}|", *interval_columns(alpha)]
-    return SummaryTable(title, head, heads, stubs, body, notes)
-
-
-def regression_summary(
-    results: Any, frame: pd.DataFrame, alpha: float, max_rows: int, details: bool
-) -> SummaryTable:
-    """The summary of regressions by a likelihood."""
-    shown = frame.iloc[:max_rows]
     subject = one_line(results.model.endog_names, LONGEST_LABEL)
     title = f"{model_name(results.model.data.outcome)} regression of {subject}"
     notes = _notes(results, alpha, len(shown), len(frame), details)
-    return coefficients_table(results, title, _header(results, details), shown, alpha, notes)
+    return SummaryTable(title, _header(results, details), heads, stubs, body, notes)
 
 
 def _header(results: Any, details: bool) -> list[list[str]]:
@@ -119,8 +111,12 @@ def _header(results: Any, details: bool) -> list[list[str]]:
     left += [("" if i else stub, text) for i, text in enumerate(mechanisms)]
     method = results.method.upper() if len(results.method) < 4 else results.method
     left.append(("Method:", f"{method}, {results.penalty}" if results.penalty else method))
-    kind = "CR2" if results.shares is not None else results.cov_type
-    left.append(("Covariance:", _KINDS.get(kind, kind)))
+    kind, squares = results.cov_type, results.method == _SQUARES
+    if kind == "cluster" and results.shares is not None:
+        kind = "CR2"
+    elif squares and kind == "nonrobust":
+        kind = "equal"
+    left.append(("Covariance:", _KINDS.get(kind, f"sandwich ({kind})")))
     if data.facts is not None:
         left.append(("Design:", one_line(data.facts.design, 40)))
     epsilon = "Epsilon (nats):"
@@ -129,11 +125,18 @@ def _header(results: Any, details: bool) -> list[list[str]]:
     elif len({group.mechanism.epsilon for _, groups in questions for group in groups}) > 1:
         epsilon = "Epsilon, largest:"
     right = [
-        ("Respondents:", f"{results.nobs:,}"),
+        ("Respondents:", f"{results.nobs:,.0f}"),
         ("Missing, left out:", f"{data.n_missing:,}"),
         (epsilon, epsilon_text(total_epsilon(data))),
     ]
-    if results.method != "corrected" and data.weights is None:
+    if squares:
+        right.append(("R2, reports:", f"{results.rsquared:.4f}"))
+        if not results.model.is_observed:
+            share = results.rsquared_answers
+            right.append(("R2, answers:", "-" if np.isnan(share) else f"{share:.4f}"))
+        if results.n_clusters is not None:
+            right.append(("Clusters:", str(results.n_clusters)))
+    elif results.method != "corrected" and data.weights is None:
         right += [
             ("Log-likelihood:", f"{results.llf:,.2f}"),
             ("LL-null:", f"{results.llnull:,.2f}"),
@@ -141,12 +144,17 @@ def _header(results: Any, details: bool) -> list[list[str]]:
         if results.df_model:
             p = results.llr_pvalue
             right.append(("LR test:", f"{results.llr:.2f}, {pvalue_words(p)}"))
-    right.append(("Iterations:", str(results.n_iter)))
-    if results.method != "corrected":
+    if not squares:
+        right.append(("Iterations:", str(results.n_iter)))
+    if results.method not in _NO_LIKELIHOOD:
         right.append(("Maxima met:", str(results.n_maxima)))
     if details:
         left.append(("Converged:", "yes" if results.converged else "NO"))
         right.append(("Df model, residual:", f"{results.df_model:g}, {results.df_resid:g}"))
+        if squares:
+            F = results.fvalue
+            right.append(("F statistic:", "-" if np.isnan(F) else f"{F:.4g}"))
+            right.append(("Residual variance:", f"{results.scale:.6g}"))
     return header(left, right)
 
 
@@ -154,7 +162,7 @@ def _notes(results: Any, alpha: float, n_shown: int, n: int, details: bool) -> l
     """What tests and intervals are, what may be wrong, and what the randomisation has cost."""
     model = results.model
     percent = f"{100 * (1 - alpha):.4g}%"
-    if results.uses_likelihood:
+    if not results.why_wald:
         kind = "penalised " if results.penalises else ""
         notes = [
             f"P-values and {percent} intervals: profiles of the {kind}likelihood, which agree "
@@ -163,12 +171,24 @@ def _notes(results: Any, alpha: float, n_shown: int, n: int, details: bool) -> l
     else:
         law = quantiles_in_words(results.df_inference, results.use_t)
         notes = [f"P-values and {percent} intervals: Wald, {law}, as {results.why_wald}."]
-        notes += few_notes(results.df_inference)
+        few = results.method == _SQUARES and results.n_clusters is None
+        notes += few_notes(results.df_inference, _FEW if few else 4.0)
     if n_shown < n:
         notes.append(f"Shown: the first {n_shown} of {n} coefficients.")
     if isinstance(model.data.outcome, Ordered):
         notes.append("Thresholds: the first, and logarithms of the steps to the next.")
-    notes += results.parameter_notes()
+    if model.unknown:
+        notes.append(
+            f"Unknown parameters of the devices, in [0, 1]: {in_turn(list(model.unknown))}. Their "
+            "p-values are against values above zero: p < .05 where the 90% interval does not hold "
+            "zero."
+        )
+        if results.on_boundary:
+            notes.append(
+                f"NOTE: the estimate of {in_turn(list(results.on_boundary))} is on the boundary: "
+                "it has no standard error, and those of the rest are given its value. Rely on the "
+                "intervals."
+            )
     if results.infinite:
         remedy = "" if results.penalty else "; fit(penalty='jeffreys') has a finite one"
         if model.unknown:
@@ -193,21 +213,57 @@ def _notes(results: Any, alpha: float, n_shown: int, n: int, details: bool) -> l
         )
     if not model.is_exact:
         notes += _naive_notes(results)
-    if results.marginal_params is not None:
+    if results.method == _SQUARES:
+        notes += _notes_of_squares(results, details)
+    if model.data.predictors and results.method == "corrected":
+        notes.append("Corrected scores assume no law of the private predictors.")
+    elif model.data.predictors:
         if model.data.weights is None:
             notes.append(
                 "Log-likelihood: of the response's reports, given public covariates and the "
                 "reports of private predictors; the fit maximises that of all reports."
             )
         notes.append("The law of the private predictors given public ones is in marginal_params.")
-    elif model.data.predictors:
-        notes.append("Corrected scores assume no law of the private predictors.")
-    if details:
+    if details and model.data.is_categorical:
         try:
             test = results.goodness_of_fit()
             notes.append(f"Goodness of fit ({test.method}): {pvalue_words(test.pvalue)}.")
         except NotAvailable:
             pass
+    return notes
+
+
+def _notes_of_squares(results: Any, details: bool) -> list[str]:
+    """What the scores are, and what the randomisation does to least squares of them."""
+    notes, model = [], results.model
+    if not np.isnan(results.fvalue):
+        text = pvalue_words(results.f_pvalue)
+        notes.append(f"All coefficients but the constant are zero: {text}.")
+    if details or len(model.categories) <= _SCORES:
+        pairs = list(zip(model.categories.tolist(), model.data.scores.tolist(), strict=True))
+        if any(label != score for label, score in pairs):
+            text = ", ".join(f"{one_line(a, LONGEST_LABEL)} = {v:g}" for a, v in pairs[:40])
+            notes.append(f"Scores: {text}{', ...' if len(pairs) > 40 else ''}.")
+    if not model.is_observed:
+        share = results.privacy_share
+        percent = "an unknown part" if np.isnan(share) else f"{100.0 * share:.0f}%"
+        notes.append(
+            "NOTE: the response is decoded from the reports, and residuals hold the randomisation, "
+            f"which is {percent} of their variance. The R2 of the reports is not that of the "
+            "answers; there is no likelihood."
+        )
+        if results.cov_type == "nonrobust":
+            notes.append(
+                "WARNING: the randomisation makes the variances of the response unequal, and the "
+                "standard errors assume that they are equal: use cov_type='HC2'."
+            )
+    if model.response.is_open:
+        notes.append("NOTE: the candidates are taken to be all answers.")
+    if results.n_clusters is not None and results.shares is None and results.n_clusters < 50:
+        notes.append(
+            f"WARNING: {results.n_clusters} clusters are few for a covariance; intervals may cover "
+            "less often than stated."
+        )
     return notes
 
 
@@ -245,22 +301,23 @@ def kept_information(results: Any) -> float:
     law = whole.law
     if model.is_exact:
         return 1.0
-    if results.infinite or results.method == "corrected":
+    if results.infinite or results.method in _NO_LIKELIHOOD:
         return float("nan")
-    clear = whole.expected(results.theta)
+    theta = results.law.theta
+    clear = whole.expected(theta)
     if law is not None:
         k = law.channels[0].shape[0]
         rows = np.zeros(len(law.at), dtype=np.int64)
         clear = replace(clear, law=ReportLaw((np.eye(k),), rows))
-    m = clear.size
+    m = model.likelihood.n_outcome
     if model.unknown:
         known = np.linalg.inv(results.covariance_all[:m, :m])
     elif model.data.predictors:
         known = np.linalg.inv(np.linalg.inv(-results.hessian)[:m, :m])
     else:
-        known = whole.expected(results.theta).matrix(results.theta[:m])
+        known = whole.expected(theta).matrix(theta[:m])
     sign, log_reports = np.linalg.slogdet(known)
-    other_sign, log_answers = np.linalg.slogdet(clear.matrix(results.theta[:m]))
+    other_sign, log_answers = np.linalg.slogdet(clear.matrix(theta[:m]))
     if sign <= 0 or other_sign <= 0:
         return float("nan")
     return float(np.exp((log_reports - log_answers) / m))
@@ -300,12 +357,6 @@ def total_epsilon(data: Any) -> float:
     for groups in questions:
         total += max(group.mechanism.epsilon for group in groups)
     return float(total) if questions else float("inf")
-
-
-def decimals(se: Array) -> int:
-    """Decimals that show two digits of the smallest standard error; from 4 to 9."""
-    smallest = float(se[se > 1e-9].min(initial=1.0))
-    return int(np.clip(2 - np.floor(np.log10(smallest)), 4, 9))
 
 
 def quantiles_in_words(df: Any, use_t: bool) -> str:

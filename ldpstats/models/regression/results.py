@@ -27,7 +27,7 @@ from ldpstats.arguments import (
 )
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.estimators.regression import Maximum, Objective, ascend, search
-from ldpstats.inference.profiles import Probed, profile_at, profile_interval
+from ldpstats.inference.profiles import Probed, Profile
 from ldpstats.inference.regression import InformationShares
 from ldpstats.inference.tails import chi2_pvalue
 from ldpstats.inference.tests import TestResult
@@ -37,7 +37,7 @@ from ldpstats.likelihood.regression import (
     Multinomial,
     Normal,
     Ordered,
-    RegressionLikelihood,
+    ReportLaw,
     predictors_of,
 )
 from ldpstats.models.layout import SummaryTable, names_alpha
@@ -45,6 +45,7 @@ from ldpstats.models.regression.fitted import Devices, FittedLaw
 from ldpstats.models.regression.hypotheses import (
     Degrees,
     WaldResults,
+    flat,
     naive_params,
     partial_score,
     reported_codes,
@@ -73,6 +74,7 @@ _MOST_PROFILES = 30  # coefficients up to which each is profiled
 _MANY = 50_000  # rows from which on profiles are made only if they may differ from Wald,
 _SMALL = 0.05  # as where no standardised coefficient is known to this
 _DECREMENT = 1e-9  # of restricted maxima
+_AT_BOUND, _INSIDE = 0.05, 1e-3  # first step from a bound, and distance from it of starts
 
 _OF_SEEN_ANSWERS = {
     "get_distribution",
@@ -92,9 +94,10 @@ _OF_SEEN_ANSWERS = {
 
 
 class Coefficients(WaldResults):
-    """Coefficients of regressions: criteria, those of who takes reports for answers, and plots.
+    """Coefficients of regressions: criteria, those of who takes reports for answers, predictions.
 
-    A kind has a `model`, `cov_type` and `use_t`, and `_naive` coefficients.
+    A kind has a `model`, `cov_type`, `method` and `use_t`, the `law` of the true answers, and says
+    why tests are Wald.
     """
 
     model: Any
@@ -106,8 +109,11 @@ class Coefficients(WaldResults):
         def nobs(self) -> float: ...
         @property
         def llf(self) -> float: ...
+        @property
+        def law(self) -> FittedLaw: ...
+        @property
+        def why_wald(self) -> str: ...
         def _refuse_pseudo(self, what: str) -> None: ...
-        def _naive(self) -> Array: ...
 
     names = WaldResults._names
 
@@ -129,6 +135,26 @@ class Coefficients(WaldResults):
         """-2 llf + log(nobs) coefficients, where there is a likelihood."""
         self._refuse_pseudo("bic")
         return -2.0 * self.llf + float(np.log(self.nobs)) * len(self.index)
+
+    @property
+    def uses_likelihood(self) -> bool:
+        """Whether default tests and intervals are from the likelihood, and not Wald."""
+        return not self.why_wald
+
+    def _naive(self) -> Array:
+        model, data = self.model, self.model.data
+        configuration = None
+        for name, groups in data.predictors.items():
+            labels = groups[0].mechanism.labels(data.candidates.get(name))
+            codes = reported_codes(groups, labels)
+            configuration = codes if configuration is None else configuration * len(labels) + codes
+        response = data.response
+        if data.is_private:
+            response = reported_codes(response, data.categories)
+            response = response if data.scores is None else data.scores[response]
+        weights = data.counts if data.weights is None else data.weights
+        how = configuration, weights, data.offset
+        return naive_params(data.outcome, data.designs, response, *how)[: model.n_shown]
 
     def compare_naive(self) -> pd.DataFrame:
         """Coefficients beside those of a model that takes the reports for the answers.
@@ -155,9 +181,10 @@ class Coefficients(WaldResults):
         {'const': 0.996, 'x1': 0.462}
         """
         naive = self._naive()
-        params, bse = (np.asarray(v).T.ravel()[: len(naive)] for v in (self.params, self.bse))
+        own = self.index[: len(naive)]
+        params, bse = flat(self.params)[: len(naive)], flat(self.bse)[: len(naive)]
         columns = {"params": params, "bse": bse, "naive": naive, "ratio": naive / params}
-        return pd.DataFrame(columns, index=self.index[: len(naive)])
+        return pd.DataFrame(columns, index=own)
 
     @names_alpha
     def plot(self, *others: Any, labels: Any = None, **options: Any) -> Any:
@@ -192,722 +219,7 @@ class Coefficients(WaldResults):
 
     plot_coefficients = plot
 
-    @property
-    def _subject(self) -> str:
-        return str(self.model.endog_names)
-
-    def _criteria(self) -> dict[str, float]:
-        """The likelihood and what is made of it; nan where there is none."""
-        try:
-            return {"llf": self.llf, "aic": self.aic, "bic": self.bic}
-        except NotAvailable:
-            return dict.fromkeys(("llf", "aic", "bic"), float("nan"))
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class RegressionResults(Coefficients):
-    """A fitted regression on privatised answers.
-
-    `pvalues`, `conf_int` and the columns of `summary` are from one profile of the likelihood with
-    half the log determinant of the expected information added, whose intervals always end: a
-    coefficient has p < .05 if and only if its 95 % interval does not hold zero, and so at every
-    level. The likelihood of numbers is taken without the penalty. `bse`, `tvalues`,
-    `wald_test`, `t_test` and ``conf_int(method="wald")`` are of the normal approximation, which
-    fails where information is scarce. `why_wald` says why all are Wald, as with robust covariances,
-    sampling weights, designs, and more than 30 coefficients. With clusters `df_inference` has the
-    degrees of freedom of each coefficient; predictions and margins take the least of them.
-
-    Predictions and margins are of the true answers, not of reports. Averages over private
-    predictors use their estimated law given the public covariates.
-
-    The summary says that "the reports know as much as m respondents": m is the number of
-    respondents times the p-th root of the ratio of two determinants, those of the information of
-    the reports and of the answers themselves on the p coefficients, an average over them.
-
-    Parameters
-    ----------
-    model : PrivatizedRegression
-    theta : array
-        All parameters: coefficients of the outcome, and of the law of private predictors.
-    covariance_all : array
-        Covariance of `theta`; nan where an estimate is infinite.
-    value : float
-        Of what was maximised.
-    hessian : array
-        Its second derivatives.
-    method, penalty, cov_type : str
-    converged : bool
-    n_iter : int
-    n_maxima : int
-        Distinct local maxima that were met from several starts.
-    infinite : tuple of str
-        Coefficients whose maximum is at infinity.
-    df : float or None
-        Degrees of freedom of t quantiles; None for normal ones.
-    shares : InformationShares or None
-        Of the clusters, if each coefficient has degrees of freedom of its own.
-
-    Examples
-    --------
-    >>> import numpy as np, pandas as pd, ldpstats as ldp
-    >>> rng = np.random.default_rng(1)
-    >>> X = pd.DataFrame({"const": 1.0, "age": rng.normal(size=5_000)})
-    >>> ill = np.where(rng.random(5_000) < 1 / (1 + np.exp(0.5 - 0.8 * X["age"])), "yes", "no")
-    >>> results = ldp.PrivatizedLogit(ldp.Warner(epsilon=1.0).privatize(ill, rng), X).fit()
-    >>> results.to_frame().round(3)
-        term  estimate  std_error  lower  upper  p_value
-    0  const    -0.648      0.078 -0.802 -0.497      0.0
-    1    age     0.798      0.091  0.622  0.977      0.0
-    >>> results.conf_int().round(2)
-           lower  upper
-    const  -0.80  -0.50
-    age     0.62   0.98
-    """
-
-    model: Any
-    theta: Array
-    covariance_all: Array
-    value: float
-    hessian: Array
-    method: str
-    penalty: str | None
-    cov_type: str
-    converged: bool
-    n_iter: int
-    n_maxima: int
-    infinite: tuple[str, ...]
-    df: float | None = None
-    shares: InformationShares | None = None
-    _limits: dict[tuple[float, str], Array] = field(default_factory=dict, init=False)
-    _zeros: dict[int, Probed] = field(default_factory=dict, init=False)
-
-    def __getattr__(self, name: str) -> Any:
-        # results of statsmodels have these, of answers that were seen
-        if name in _OF_SEEN_ANSWERS:
-            raise AttributeError(
-                f"{name}: it needs the answer of each respondent, which nobody has seen: use "
-                "goodness_of_fit(), predictions() and compare_naive()"
-            )
-        raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
-
-    # -- coefficients --------------------------------------------------------------------------
-
-    @property
-    def shown(self) -> list[int]:
-        """Places in `theta` of what is reported: coefficients, and unknown parameters last."""
-        size = len(self.theta)
-        return [*range(self.model.n_shown), *range(size - len(self.model.unknown), size)]
-
-    @cached_property
-    def index(self) -> pd.Index[Any]:
-        return coefficient_labels(self.model)
-
-    @property
-    def _estimated(self) -> tuple[Array, Array]:
-        return self.theta[self.shown], self.covariance_all[np.ix_(self.shown, self.shown)]
-
-    @property
-    def params(self) -> Any:
-        """Coefficients: a Series, or a DataFrame with a column for each equation (multinomial).
-
-        Those whose maximum is at infinity are infinite; predictions take `theta`, which is far out.
-        """
-        values = self._estimated[0]
-        far = np.isin(self.names, self.infinite)
-        return self._shaped(np.where(far, np.copysign(np.inf, values), values), "params")
-
-    @property
-    def use_t(self) -> bool:
-        """Whether quantiles are those of a t distribution."""
-        return self.df is not None or self.shares is not None
-
-    @property
-    def degrees(self) -> Degrees:
-        return self.df if self.shares is None else self.shares.degrees
-
-    @property
-    def uses_likelihood(self) -> bool:
-        """Whether default tests and intervals are from the likelihood, and not Wald."""
-        return not self.why_wald
-
-    @property
-    def penalises(self) -> bool:
-        """Whether profiles are of the penalised likelihood."""
-        return not isinstance(self.model.data.outcome, Normal)
-
-    def parameter_notes(self) -> list[str]:
-        """What the summary says of unknown parameters of devices."""
-        return []
-
-    @cached_property
-    def why_wald(self) -> str:
-        """Why default tests and intervals are Wald; "" where they are from the likelihood."""
-        if self.method == "corrected":
-            return "corrected scores have no likelihood"
-        if self.cov_type != "nonrobust":
-            kind = "that of the design" if self.cov_type == "design" else self.cov_type
-            return f"the likelihood does not know the covariance, which is {kind}"
-        if self.use_t and self.model.is_exact:
-            return "they are exact for least squares"
-        if len(self.shown) > _MOST_PROFILES:
-            return f"there are more than {_MOST_PROFILES} coefficients"
-        if self.model.likelihood.n > _MANY and not self.infinite:
-            # standard errors of the coefficients of standardised covariates
-            m = self.model.n_shown
-            inverse = np.linalg.inv(self.model.units[:m, :m])
-            V = inverse @ self.covariance_all[:m, :m] @ inverse.T
-            if float(np.sqrt(np.diagonal(V).max())) < _SMALL:
-                return "with so much information the likelihood is quadratic"
-        return ""
-
-    @cached_property
-    def marginal_params(self) -> pd.DataFrame | None:
-        """Coefficients of the law of the private predictors, a column for each configuration."""
-        marginal = self.model.data.marginal
-        if marginal is None or self.method == "corrected":
-            return None
-        labels = [
-            one[0] if len(one) == 1 else one for one in list(self.model.data.configurations)[1:]
-        ]
-        whole = self.model.likelihood
-        gamma = self.theta[whole.n_outcome : whole.size].reshape(len(labels), -1).T
-        columns = pd.Index(labels, tupleize_cols=False)
-        return pd.DataFrame(gamma, index=list(marginal.columns), columns=columns)
-
-    @property
-    def scale(self) -> float:
-        """Variance of a numeric outcome about its mean; one for others."""
-        if not isinstance(self.model.data.outcome, Normal):
-            return 1.0
-        n, p = self.model.nobs, len(self.model.data.names)
-        sigma = float(np.exp(self.theta[self.model.n_shown]))
-        variance: float = sigma**2 * n / (n - p)
-        return variance
-
-    # -- likelihood ----------------------------------------------------------------------------
-
-    @property
-    def nobs(self) -> int:
-        """Number of respondents."""
-        return int(self.model.nobs)
-
-    @property
-    def llf(self) -> float:
-        """Log-likelihood of the reports of the response, given the public covariates.
-
-        With private predictors it is given their reports too: the log-likelihood of all reports
-        given the public covariates, which the fit maximises, less that of the predictors' reports
-        alone at the same estimate. `llnull`, `aic` and `bic` are of the same likelihood; `llr` is
-        of all reports.
-        """
-        return conditional_value(self.at_estimate, self.theta[: self.at_estimate.size])
-
-    @property
-    def at_estimate(self) -> RegressionLikelihood:
-        """The likelihood of coefficients, with the devices as they are estimated."""
-        likelihood: RegressionLikelihood = self.model.likelihood
-        return likelihood
-
-    @cached_property
-    def _null(self) -> tuple[float, float]:
-        """Log-likelihood with constants only: given the predictors' reports, and joint."""
-        whole = self.model.likelihood
-        design, outcome = whole.designs[0], whole.outcome
-        columns = 0 if isinstance(outcome, Ordered) else 1
-        plain = predictors_of(outcome, np.ones((whole.n, columns)), design.offset)
-        null, _ = distinct_rows(replace(whole, designs=(plain,) * len(whole.designs)))
-        first = start(null)
-        m = null.n_outcome
-        first[m:] = self.theta[whole.n_outcome :]
-        if not isinstance(outcome, Normal) and whole.marginal is None and columns:
-            first[:m] = 0.0
-        top = search(null, first, units(null), concave=self.model.is_exact, n_random=2).maximum
-        return conditional_value(null, top.theta), top.value
-
-    @property
-    def llnull(self) -> float:
-        """Log-likelihood of the model without covariates."""
-        return self._null[0]
-
-    @property
-    def llr(self) -> float:
-        """Likelihood ratio statistic of all coefficients but the constant."""
-        self._refuse_pseudo("llr")
-        likelihood = self.at_estimate
-        joint = likelihood.value(self.theta[: likelihood.size])
-        return max(0.0, 2.0 * (joint - self._null[1]))
-
-    @property
-    def llr_pvalue(self) -> float:
-        """Its p-value, chi-square with `df_model` degrees of freedom."""
-        return float(chi2_pvalue(self.llr, self.df_model)) if self.df_model else float("nan")
-
-    @property
-    def prsquared(self) -> float:
-        """McFadden's 1 - llf / llnull, of the reports: noise lowers it."""
-        return 1.0 - self.llf / self.llnull
-
-    @property
-    def df_model(self) -> float:
-        """Number of slopes."""
-        model = self.model
-        has_constant = not isinstance(model.data.outcome, Ordered) and model.spans_constant
-        return float((len(model.data.names) - has_constant) * len(model.equations))
-
-    @property
-    def df_resid(self) -> float:
-        """Respondents less coefficients."""
-        return float(self.nobs - len(self.shown))
-
-    def _refuse_pseudo(self, what: str) -> None:
-        """Refuse what needs a likelihood, where weights leave a pseudo-likelihood or none."""
-        data = self.model.data
-        if self.method == "corrected":
-            raise NotAvailable(f"{what}: corrected scores have no likelihood: use wald_test")
-        if data.weights is not None:
-            raise NotAvailable(
-                f"{what}: weighted likelihoods are not those of the sample: use wald_test, "
-                "which knows the weights and the design"
-            )
-
-    # -- tests and intervals of single coefficients --------------------------------------------
-
-    @cached_property
-    def pvalues(self) -> Any:
-        """p-values of each coefficient, by `test_of_coefficients`."""
-        if not self.uses_likelihood:
-            return self.wald_pvalues
-        return self._shaped(self._likelihood_pvalues(), "pvalues")
-
-    def _likelihood_pvalues(self) -> Array:
-        """p-values by the profiles that intervals are cut from."""
-        from scipy.special import fdtrc
-
-        model = self.model
-        each = np.array([self._at_zero(j).fall ** 2 for j in range(model.n_shown)])
-        if isinstance(model.data.outcome, Normal):  # exact for least squares
-            n, p = model.nobs, len(model.data.names)
-            return np.asarray(fdtrc(1, n - p, np.expm1(each / n) * (n - p)))
-        return np.asarray(chi2_pvalue(each, 1))
-
-    @property
-    def test_of_coefficients(self) -> str:
-        """Which test `pvalues` are of.
-
-        "penalised likelihood ratio", "likelihood ratio" of numbers and of unknown devices, or
-        "Wald".
-        """
-        if self.why_wald:
-            return "Wald"
-        return f"{'penalised ' if self.penalises else ''}likelihood ratio"
-
-    @property
-    def wald_pvalues(self) -> Any:
-        """p-values of `tvalues`."""
-        return super().pvalues
-
-    def conf_int(self, alpha: float = 0.05, method: str = "default") -> pd.DataFrame:
-        """Confidence intervals of the coefficients.
-
-        Parameters
-        ----------
-        alpha : float
-        method : {"default", "profile", "wald"}
-            "default" is the profile of the penalised likelihood where `uses_likelihood`, else Wald.
-
-        Returns
-        -------
-        DataFrame
-            Columns "lower" and "upper"; of a multinomial logit indexed by equation and name.
-        """
-        method = one_of("method", method, ("default", "profile", "wald"))
-        alpha = probability("alpha", alpha)
-        if (alpha, method) not in self._limits:  # profiles take time, and a summary repeats them
-            z = t_quantile(alpha, self._each_df)
-            if method == "profile" and self.method == "corrected":
-                raise NotAvailable(
-                    "profile: corrected scores have no likelihood: use method='wald'"
-                )
-            if method == "profile" and self.cov_type != "nonrobust":
-                raise NotAvailable(
-                    f"profile: the covariance is {self.cov_type}, which profiles do not know: use "
-                    "'wald'"
-                )
-            if np.isinf(z).all():
-                limits = np.tile([-np.inf, np.inf], (len(self.shown), 1))
-            elif method == "profile" or (method == "default" and self.uses_likelihood):
-                limits = np.asarray(self.profiles(z))
-            else:
-                limits = super()._bounds(alpha)
-            self._limits[alpha, method] = limits
-        ends = self._limits[alpha, method].copy()
-        return pd.DataFrame(ends, index=self.index, columns=["lower", "upper"])
-
-    def _bounds(self, alpha: float) -> Array:
-        return self.conf_int(alpha).to_numpy()
-
-    @names_alpha
-    def odds_ratios(self, alpha: float = 0.05, per: Any = None) -> pd.DataFrame:
-        """Odds ratios of the true answers, with the intervals of `conf_int`.
-
-        Of a logit they are of success, of a multinomial logit of each category against the
-        reference, and of an ordered model of a higher answer. The constant and thresholds have
-        none.
-
-        Parameters
-        ----------
-        alpha : float
-            One minus the coverage of the intervals.
-        per : mapping of str to float, optional
-            How far covariates move, one by default: ``{"age": 10}`` for ten years. Where another
-            coefficient is of the same covariate, such as a square, each is still taken alone.
-
-        Returns
-        -------
-        DataFrame
-            "odds_ratio", "lower", "upper" and "p_value", that of `pvalues`; of a multinomial logit
-            indexed by equation and name.
-
-        Raises
-        ------
-        NotAvailable
-            If the link is not the logit, or the response is a number.
-        InvalidArgument
-            If `per` names no coefficient, or a number of units is not positive.
-
-        Examples
-        --------
-        >>> import numpy as np, pandas as pd, ldpstats as ldp
-        >>> rng = np.random.default_rng(1)
-        >>> X = pd.DataFrame({"const": 1.0, "age": rng.normal(40, 10, size=5_000)})
-        >>> ill = np.where(rng.random(5_000) < 1 / (1 + np.exp(4 - 0.08 * X["age"])), "yes", "no")
-        >>> results = ldp.PrivatizedLogit(ldp.Warner(epsilon=1.0).privatize(ill, rng), X).fit()
-        >>> results.odds_ratios(per={"age": 10}).round(2)
-             odds_ratio  lower  upper  p_value
-        age        2.46   2.01   3.02      0.0
-        """
-        alpha = level(alpha)
-        model = self.model
-        outcome, names = model.data.outcome, model.exog_names
-        is_logit = isinstance(outcome, Binary) and outcome.link == "logit"
-        if not is_logit and not isinstance(outcome, Multinomial | Ordered):
-            raise NotAvailable(
-                f"odds_ratios: {model_name(outcome)} regressions have none: use get_margeff(), or "
-                "fit model='logit'"
-            )
-        moves = np.ones(len(names))
-        known = [name for j, name in enumerate(names) if j != model.constant]
-        if per is not None and not isinstance(per, Mapping):
-            example = f"{{{known[0]!r}: 10}}" if known else "{'age': 10}"
-            remedy = f"must be a mapping of coefficients to units, such as {example}"
-            raise InvalidArgument("per", per, remedy)
-        for name, value in ({} if per is None else per).items():
-            if not isinstance(name, str) or name not in known:
-                remedy = f"is no coefficient, which are {', '.join(known[:10])}"
-                hint = did_you_mean(name, tuple(known)) if isinstance(name, str) else ""
-                raise InvalidArgument("per", name, remedy + hint)
-            argument, remedy = f"per[{name!r}]", "must be a positive finite number, such as 10"
-            move = numbers(argument, value, remedy)
-            if move.shape != () or not np.isfinite(move) or move <= 0.0:
-                raise InvalidArgument(argument, value, remedy)
-            moves[names.index(name)] = float(move)
-        p, equations = len(names), len(model.equations)
-        slopes = [j for j in range(p) if j != model.constant]
-        table = self._tidy(alpha).iloc[[e * p + j for e in range(equations) for j in slopes]]
-        by = np.tile(moves[slopes], equations)[:, None]
-        with np.errstate(over="ignore"):
-            ratios = np.exp(table[["estimate", "lower", "upper"]].to_numpy() * by)
-        odds = pd.DataFrame(ratios, index=table.index, columns=["odds_ratio", "lower", "upper"])
-        return odds.assign(p_value=table["p_value"])
-
-    # -- profiles ------------------------------------------------------------------------------
-
-    @cached_property
-    def profiled(self) -> tuple[Objective, Maximum]:
-        """What is profiled, penalised but for numbers, and its maximum."""
-        model = self.model
-        here = Maximum(
-            self.theta,
-            self.value,
-            self.theta * 0.0,
-            self.hessian,
-            0.0,
-            self.converged,
-            self.n_iter,
-        )
-        if not self.penalises:
-            return model.objective(None), here
-        objective, first = model.penalised(self.theta), start(model.likelihood)
-        if self.penalty is not None:
-            top = here
-        # the likelihood was searched from many starts: the penalty moves its maximum, or brings it
-        # home
-        elif self.infinite:
-            top = search(objective, first, model.units, n_random=2).maximum
-        else:
-            top = search(objective, self.theta, model.units, [first], n_random=0).maximum
-        return objective.bent_at(top.theta), top
-
-    def _at_zero(self, index: int) -> Probed:
-        """The profile where a coefficient is zero: p-value and interval both rest on it."""
-        known = self._zeros
-        if index not in known:
-            objective, top = self.profiled
-            nothing = start(self.model.likelihood)
-            known[index] = profile_at(objective, top, index, 0.0, [nothing], self.model.units)
-        return known[index]
-
-    def profiles(self, quantile: float) -> Array:
-        """Profile intervals of all that is shown, (m, 2); `quantile` is 1.96 for 95 %."""
-        model, (objective, top) = self.model, self.profiled
-        drop = 0.5 * quantile**2
-        if isinstance(model.data.outcome, Normal):  # exact for least squares
-            df = model.nobs - len(model.data.names)
-            drop = 0.5 * model.nobs * float(np.log1p(quantile**2 / df))
-        # about the variances of the parameters, positive whatever the curvature
-        scale = np.sqrt(np.abs(np.diagonal(top.hessian)))
-        scale = np.where(scale > 0.0, scale, 1.0)
-        size, axes = np.linalg.eigh(-top.hessian / np.outer(scale, scale))
-        inverse = (axes / np.maximum(np.abs(size), 1e-6)) @ axes.T
-        V = np.diagonal(inverse) / scale**2
-        limits = np.empty((model.n_shown, 2))
-        for j in range(model.n_shown):
-            step, zero = quantile * float(np.sqrt(V[j])), self._at_zero(j)
-            limits[j] = profile_interval(objective, top, j, drop, step, model.units, zero)
-        return limits
-
-    # -- hypotheses ----------------------------------------------------------------------------
-
-    @property
-    def _terms(self) -> dict[str, list[int]]:
-        """The coefficients of each term, over all equations; without those of the constant."""
-        data = self.model.data
-        p, equations = len(data.names), len(self.model.equations)
-        if data.formula is not None:
-            columns = {name: list(map(int, at)) for name, at in data.formula.terms.items()}
-        else:
-            columns = {name: [j] for j, name in enumerate(data.names)}
-        return {
-            name: [e * p + j for e in range(equations) for j in at]
-            for name, at in columns.items()
-            if at != [self.model.constant]
-        }
-
-    def _coefficients_of(self, term: Any) -> tuple[str, list[int]]:
-        """A term, a coefficient, or several, in words and as places of coefficients."""
-        data, terms = self.model.data, self._terms
-        p, equations = len(data.names), len(self.model.equations)
-        if hasattr(term, "cov_params"):
-            remedy = (
-                "is a fitted model, but takes the term to leave out, and fits the model without it "
-                f"to the same reports: {', '.join(terms)}"
-            )
-            raise InvalidArgument("term", type(term).__name__, remedy)
-        names = [term] if isinstance(term, str) else term
-        if not isinstance(names, Sequence) or not names:
-            remedy = f"must be the name of a term or coefficient, or a list: {', '.join(terms)}"
-            raise InvalidArgument("term", term, remedy)
-        places: list[int] = []
-        for name in (str.__str__(one) if isinstance(one, str) else one for one in names):
-            if isinstance(name, str) and name in terms:
-                places += terms[name]
-            elif isinstance(name, str) and name in data.names:
-                j = list(data.names).index(name)
-                places += [e * p + j for e in range(equations)]
-            else:
-                remedy = f"is no term: they are {', '.join(terms)}"
-                known = [*terms, *data.names]
-                hint = did_you_mean(name, known) if isinstance(name, str) else ""
-                raise InvalidArgument("term", name, remedy + hint)
-        return ", ".join(map(str, names)), sorted(set(places))
-
-    def _without(self, objective: Objective, fixed: Sequence[int]) -> Maximum:
-        """The maximum with some coefficients zero, from where the others are and from none."""
-        model = self.model
-        free = np.ones(self.theta.shape, dtype=bool)
-        free[list(fixed)] = False
-        first, zero = self.theta.copy(), start(model.likelihood)
-        first[~free] = 0.0
-        zero[~free] = 0.0
-        starts = [first] if model.is_exact else [first, zero]
-        if self.infinite:
-            starts = [zero]
-        met = [
-            ascend(objective, one, free, tolerance=_DECREMENT, units=model.units)
-            for one in starts
-            if np.isfinite(objective.value(one))
-        ]
-        return max(met, key=lambda one: one.value)
-
-    def ratio_without(self, fixed: Sequence[int]) -> float:
-        """Likelihood ratio statistic of coefficients, by place, that are zero."""
-        null = self._without(self.model.objective(self.penalty, self.theta), fixed)
-        return max(0.0, 2.0 * (self.value - null.value))
-
-    def score_statistic(self, fixed: Sequence[int]) -> tuple[float | None, str]:
-        """Score statistic of the same; None where the information, named then, is singular."""
-        model = self.model
-        null = self._without(model.likelihood, fixed)
-        information, how = -null.hessian, "observed information"
-        if model.data.is_categorical and model.likelihood.marginal is None and model.lists_reports:
-            information = model.assembled.expected().matrix(null.theta)
-            how = "expected information"
-        return partial_score(null.score, information, np.array(fixed)), how
-
-    def lr_test(self, term: Any) -> TestResult:
-        """Likelihood ratio test that all coefficients of a term are zero.
-
-        Parameters
-        ----------
-        term : str or list of str
-            Terms of the formula, or names of covariates. Other results are not taken: the model
-            without the term is fitted here, to the same reports.
-        """
-        if self.method == "corrected":
-            raise NotAvailable("lr_test: corrected scores have no likelihood: use wald_test")
-        if self.cov_type != "nonrobust":
-            raise NotAvailable(
-                f"lr_test: the covariance is {self.cov_type}, which the likelihood does not know: "
-                "use wald_test"
-            )
-        name, at = self._coefficients_of(term)
-        how = "Likelihood ratio test" if self.penalty is None else "Penalised likelihood ratio"
-        null = f"the coefficients of {name} are zero"
-        return TestResult.chi_square(null, self.ratio_without(at), len(at), how)
-
-    def term_tests(self) -> pd.DataFrame:
-        """Test of each term: the model without it, likelihood ratio, df and p-value.
-
-        With robust covariances, weights, designs and corrected scores Wald tests.
-        """
-        terms = self._terms
-        index = pd.Index(list(terms), name="term", dtype=object)
-        rows: list[tuple[float, ...]] = []
-        if self.method == "corrected" or self.cov_type != "nonrobust":
-            m = self.model.n_shown
-            theta, V = self.theta[:m], self.covariance_all[:m, :m]
-            for at in terms.values():
-                test = wald_contrast(theta, V, np.eye(m)[at], np.zeros(len(at)), self.degrees)
-                scale = len(at) if self.use_t else 1  # with a design chi-square is F times df
-                statistic = float(np.squeeze(test.statistic)) * scale
-                rows.append((statistic, len(at), float(np.squeeze(test.pvalue))))
-            return pd.DataFrame(rows, index=index, columns=["Wald", "df", "pvalue"])
-        for at in terms.values():
-            ratio, df = self.ratio_without(at), len(at)
-            rows.append((self.llf - ratio / 2.0, ratio, df, float(chi2_pvalue(ratio, df))))
-        return pd.DataFrame(rows, index=index, columns=["llf_without", "LR", "df", "pvalue"])
-
-    def score_test(self, term: Any) -> TestResult:
-        """Score test that all coefficients of a term are zero, from the model without it.
-
-        Parameters
-        ----------
-        term : str or list of str
-            As for `lr_test`.
-        """
-        if self.method == "corrected" or self.model.data.weights is not None:
-            raise NotAvailable(
-                "score_test: it needs the likelihood of the sample: use wald_test, which knows "
-                "corrected scores, weights and designs"
-            )
-        name, at = self._coefficients_of(term)
-        statistic, how = self.score_statistic(at)
-        if statistic is None:
-            raise NotAvailable(
-                f"score_test: under the hypothesis the {how} on {name} is singular: use lr_test"
-            )
-        null = f"the coefficients of {name} are zero"
-        return TestResult.chi_square(null, statistic, len(at), f"Score test with {how}")
-
-    def question_test(self, terms: str = "constant") -> TestResult:
-        """Test whether groups that were asked in different ways answer alike.
-
-        For a response in several groups of reports, such as a direct question (`Observed`) and a
-        randomised one: a likelihood ratio test against a level, or coefficients, of their own.
-
-        Parameters
-        ----------
-        terms : {"constant", "all"}
-            Whether groups may differ in the constant (the thresholds' level), or in every
-            coefficient.
-        """
-        model, data = self.model, self.model.data
-        if not data.is_private or len(data.response) < 2:
-            raise NotAvailable(
-                "question_test: the response is one group of reports: pass a list of Reports, one "
-                "for each way of asking"
-            )
-        if self.method == "corrected" or data.weights is not None or self.penalty is not None:
-            raise NotAvailable("question_test: it needs the unpenalised likelihood of the sample")
-        if terms not in ("constant", "all"):
-            raise InvalidArgument("terms", terms, "must be 'constant' or 'all'")
-        sizes = [len(group) for group in data.response]
-        at = np.repeat(np.arange(len(sizes)), sizes)
-        used = [g for g, size in enumerate(sizes) if size]
-        others = [(at == g).astype(np.float64) for g in used[1:]]
-        names = list(data.names)
-        columns: list[int | None] = [None]  # a level of its own, and covariates
-        if terms == "all":
-            slopes = [j for j in range(len(names)) if j != model.constant]
-            implied = model.constant is None and model.spans_constant
-            columns = [*slopes] if implied else [None, *slopes]
-        extra, added = [], []
-        for g, indicator in zip(used[1:], others, strict=True):
-            extra += [(j, indicator) for j in columns]
-            added += [f"{'level' if j is None else names[j]} in group {g + 1}" for j in columns]
-        designs = []
-        for X in data.designs:
-            new = [indicator if j is None else indicator * X[:, j] for j, indicator in extra]
-            designs.append(np.column_stack([X, *new]))
-        wider = type(model).of(replace(data, designs=designs, names=[*names, *added], formula=None))
-        test: TestResult = wider.fit().lr_test(added)
-        what = "the level" if terms == "constant" else "the law"
-        null = (
-            f"{what} of the true answers given the covariates is the same however they were asked"
-        )
-        return replace(test, null=null)
-
-    def _naive(self) -> Array:
-        model, data = self.model, self.model.data
-        configuration = None
-        for name, groups in data.predictors.items():
-            labels = groups[0].mechanism.labels(data.candidates.get(name))
-            codes = reported_codes(groups, labels)
-            configuration = codes if configuration is None else configuration * len(labels) + codes
-        response = data.response
-        if data.is_private:
-            response = reported_codes(response, data.categories)
-        weights = data.counts if data.weights is None else data.weights
-        how = configuration, weights, data.offset
-        return naive_params(data.outcome, data.designs, response, *how)[: model.n_shown]
-
-    def _hypothesis(self, hypothesis: Any) -> tuple[Array, Array]:
-        if isinstance(hypothesis, str):
-            name, terms = hypothesis.strip(), self._terms
-            if name in terms and name not in self.names:
-                likely = self.method != "corrected" and self.cov_type == "nonrobust"
-                test = f"score_test({name!r}), lr_test({name!r}) or " if likely else ""
-                names = [self.model.all_names[j] for j in terms[name]]
-                remedy = (
-                    f"is a term of {len(names)} coefficients: use {test}term_tests(), or name the "
-                    f"coefficients, such as '{names[0]} = 0'"
-                )
-                raise InvalidArgument("hypothesis", hypothesis, remedy)
-        return super()._hypothesis(hypothesis)
-
     # -- the true answers ----------------------------------------------------------------------
-
-    @property
-    def devices(self) -> Devices | None:
-        """Channels of devices with unknown parameters, and derivatives by these; None of others."""
-        return None
-
-    @cached_property
-    def law(self) -> FittedLaw:
-        """The law of the true answers, by the estimated parameters."""
-        model = self.model
-        df = self.df if self.shares is None else float(np.nanmin(self._each_df))
-        return FittedLaw(model.data, model.assembled, self.theta, self.covariance_all, df)
 
     def predict(self, exog: Any = None, which: str = "mean", offset: Any = None) -> Any:
         """Probabilities of the true answers, or expected numbers.
@@ -1106,34 +418,6 @@ class RegressionResults(Coefficients):
 
         return margins_of(self.law, at, method, atexog, dummy, count)
 
-    def goodness_of_fit(self, groups: int = 10) -> TestResult:
-        """Test whether the reports agree with the fitted law of the true answers.
-
-        Where covariates repeat often enough, Pearson's chi-square of the counts of reports, in
-        cells of a pattern of covariates and a report. Else respondents are grouped by their fitted
-        probabilities, as Hosmer and Lemeshow do, and the sums of reports in each group are compared
-        with what is expected, by the covariance that they have with estimated coefficients. Where a
-        report has many values, such as bits, decoded answers take the place of cells.
-
-        Parameters
-        ----------
-        groups : int
-            The largest number of groups; fewer where cells would be too small.
-
-        Returns
-        -------
-        TestResult
-
-        Raises
-        ------
-        NotAvailable
-            If the outcome is a number, the fit is by corrected scores, at infinity or with
-            clusters, the model fits any table, or there are too few reports.
-        """
-        from ldpstats.models.regression.fitted import goodness_of_fit
-
-        return goodness_of_fit(self, groups)
-
     @names_alpha
     def plot_effects(
         self,
@@ -1174,11 +458,761 @@ class RegressionResults(Coefficients):
 
     # -- presentation --------------------------------------------------------------------------
 
+    @property
+    def _subject(self) -> str:
+        return str(self.model.endog_names)
+
     def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
         return regression_summary(self, self._tidy(alpha), alpha, max_rows, details)
 
     def __str__(self) -> str:
         return str(self.summary())
+
+    def _criteria(self) -> dict[str, float]:
+        """The likelihood and what is made of it; nan where there is none."""
+        try:
+            return {"llf": self.llf, "aic": self.aic, "bic": self.bic}
+        except NotAvailable:
+            return dict.fromkeys(("llf", "aic", "bic"), float("nan"))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RegressionResults(Coefficients):
+    """A fitted regression on privatised answers.
+
+    `pvalues`, `conf_int` and the columns of `summary` are from one profile of the likelihood with
+    half the log determinant of the expected information added, whose intervals always end: a
+    coefficient has p < .05 if and only if its 95 % interval does not hold zero, and so at every
+    level. The likelihood of numbers is taken without the penalty. `bse`, `tvalues`,
+    `wald_test`, `t_test` and ``conf_int(method="wald")`` are of the normal approximation, which
+    fails where information is scarce. `why_wald` says why all are Wald, as with robust covariances,
+    sampling weights, designs, and more than 30 coefficients. With clusters `df_inference` has the
+    degrees of freedom of each coefficient; predictions and margins take the least of them.
+
+    Predictions and margins are of the true answers, not of reports. Averages over private
+    predictors use their estimated law given the public covariates.
+
+    The summary says that "the reports know as much as m respondents": m is the number of
+    respondents times the p-th root of the ratio of two determinants, those of the information of
+    the reports and of the answers themselves on the p coefficients, an average over them.
+
+    Parameters
+    ----------
+    model : PrivatizedRegression
+    theta : array
+        All parameters: coefficients of the outcome, and of the law of private predictors.
+    covariance_all : array
+        Covariance of `theta`; nan where an estimate is infinite.
+    value : float
+        Of what was maximised.
+    hessian : array
+        Its second derivatives.
+    method, penalty, cov_type : str
+    converged : bool
+    n_iter : int
+    n_maxima : int
+        Distinct local maxima that were met from several starts.
+    infinite : tuple of str
+        Coefficients whose maximum is at infinity.
+    df : float or None
+        Degrees of freedom of t quantiles; None for normal ones.
+    shares : InformationShares or None
+        Of the clusters, if each coefficient has degrees of freedom of its own.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, ldpstats as ldp
+    >>> rng = np.random.default_rng(1)
+    >>> X = pd.DataFrame({"const": 1.0, "age": rng.normal(size=5_000)})
+    >>> ill = np.where(rng.random(5_000) < 1 / (1 + np.exp(0.5 - 0.8 * X["age"])), "yes", "no")
+    >>> results = ldp.PrivatizedLogit(ldp.Warner(epsilon=1.0).privatize(ill, rng), X).fit()
+    >>> results.to_frame().round(3)
+        term  estimate  std_error  lower  upper  p_value
+    0  const    -0.648      0.078 -0.802 -0.497      0.0
+    1    age     0.798      0.091  0.622  0.977      0.0
+    >>> results.conf_int().round(2)
+           lower  upper
+    const  -0.80  -0.50
+    age     0.62   0.98
+    """
+
+    model: Any
+    theta: Array
+    covariance_all: Array
+    value: float
+    hessian: Array
+    method: str
+    penalty: str | None
+    cov_type: str
+    converged: bool
+    n_iter: int
+    n_maxima: int
+    infinite: tuple[str, ...]
+    df: float | None = None
+    shares: InformationShares | None = None
+    _limits: dict[tuple[float, str], Array] = field(default_factory=dict, init=False)
+    _zeros: dict[int, tuple[Profile, Probed]] = field(default_factory=dict, init=False)
+
+    def __getattr__(self, name: str) -> Any:
+        # results of statsmodels have these, of answers that were seen
+        if name in _OF_SEEN_ANSWERS:
+            raise AttributeError(
+                f"{name}: it needs the answer of each respondent, which nobody has seen: use "
+                "goodness_of_fit(), predictions() and compare_naive()"
+            )
+        raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
+
+    # -- coefficients --------------------------------------------------------------------------
+
+    @property
+    def shown(self) -> list[int]:
+        """Places in `theta` of what is reported: coefficients, and unknown parameters last."""
+        size = len(self.theta)
+        return [*range(self.model.n_shown), *range(size - len(self.model.unknown), size)]
+
+    @cached_property
+    def index(self) -> pd.Index[Any]:
+        return coefficient_labels(self.model)
+
+    @property
+    def _estimated(self) -> tuple[Array, Array]:
+        return self.theta[self.shown], self.covariance_all[np.ix_(self.shown, self.shown)]
+
+    @property
+    def params(self) -> Any:
+        """Coefficients: a Series, or a DataFrame with a column for each equation (multinomial).
+
+        Those whose maximum is at infinity are infinite; predictions take `theta`, which is far out.
+        """
+        values = self._estimated[0]
+        far = np.isin(self.names, self.infinite)
+        return self._shaped(np.where(far, np.copysign(np.inf, values), values), "params")
+
+    @property
+    def use_t(self) -> bool:
+        """Whether quantiles are those of a t distribution."""
+        return self.df is not None or self.shares is not None
+
+    @property
+    def degrees(self) -> Degrees:
+        return self.df if self.shares is None else self.shares.degrees
+
+    @property
+    def penalises(self) -> bool:
+        """Whether profiles are of the penalised likelihood."""
+        return not isinstance(self.model.data.outcome, Normal) and not self.model.unknown
+
+    @cached_property
+    def why_wald(self) -> str:
+        """Why default tests and intervals are Wald; "" where they are from the likelihood."""
+        if self.method == "corrected":
+            return "corrected scores have no likelihood"
+        if self.model.unknown and np.isin(self.theta[self.model.bounded], (0.0, 1.0)).any():
+            return ""  # profiles know bounds, and Wald does not
+        if self.cov_type != "nonrobust":
+            kind = "that of the design" if self.cov_type == "design" else self.cov_type
+            return f"the likelihood does not know the covariance, which is {kind}"
+        if self.use_t and self.model.is_exact:
+            return "they are exact for least squares"
+        if len(self.shown) > _MOST_PROFILES:
+            return f"there are more than {_MOST_PROFILES} coefficients"
+        if self.model.likelihood.n > _MANY and not self.infinite:
+            # standard errors of the coefficients of standardised covariates
+            m = self.model.n_shown
+            inverse = np.linalg.inv(self.model.units[:m, :m])
+            V = inverse @ self.covariance_all[:m, :m] @ inverse.T
+            if float(np.sqrt(np.diagonal(V).max())) < _SMALL:
+                return "with so much information the likelihood is quadratic"
+        return ""
+
+    @cached_property
+    def marginal_params(self) -> pd.DataFrame | None:
+        """Coefficients of the law of the private predictors, a column for each configuration."""
+        marginal = self.model.data.marginal
+        if marginal is None or self.method == "corrected":
+            return None
+        labels = [
+            one[0] if len(one) == 1 else one for one in list(self.model.data.configurations)[1:]
+        ]
+        whole = self.model.likelihood
+        gamma = self.theta[whole.n_outcome : whole.size - whole.m].reshape(len(labels), -1).T
+        columns = pd.Index(labels, tupleize_cols=False)
+        return pd.DataFrame(gamma, index=list(marginal.columns), columns=columns)
+
+    @property
+    def scale(self) -> float:
+        """Variance of a numeric outcome about its mean; one for others."""
+        if not isinstance(self.model.data.outcome, Normal):
+            return 1.0
+        n, p = self.model.nobs, len(self.model.data.names)
+        sigma = float(np.exp(self.theta[self.model.n_shown]))
+        variance: float = sigma**2 * n / (n - p)
+        return variance
+
+    # -- likelihood ----------------------------------------------------------------------------
+
+    @property
+    def nobs(self) -> int:
+        """Number of respondents."""
+        return int(self.model.nobs)
+
+    @property
+    def llf(self) -> float:
+        """Log-likelihood of the reports of the response, given the public covariates.
+
+        With private predictors it is given their reports too: the log-likelihood of all reports
+        given the public covariates, which the fit maximises, less that of the predictors' reports
+        alone at the same estimate. `llnull`, `aic` and `bic` are of the same likelihood; `llr` is
+        of all reports.
+        """
+        return conditional_value(self.law.assembled.likelihood, self.law.theta)
+
+    @cached_property
+    def _null(self) -> tuple[float, float]:
+        """Log-likelihood with constants only: given the predictors' reports, and joint."""
+        if self.model.unknown:
+            slopes = [j for at in self._terms.values() for j in at]
+            fall = self.ratio_without(slopes) / 2.0 if slopes else 0.0
+            return self.llf - fall, self.value - fall
+        whole = self.model.likelihood
+        design, outcome = whole.designs[0], whole.outcome
+        columns = 0 if isinstance(outcome, Ordered) else 1
+        plain = predictors_of(outcome, np.ones((whole.n, columns)), design.offset)
+        null, _ = distinct_rows(replace(whole, designs=(plain,) * len(whole.designs)))
+        first = start(null)
+        m = null.n_outcome
+        first[m:] = self.theta[whole.n_outcome :]
+        if not isinstance(outcome, Normal) and whole.marginal is None and columns:
+            first[:m] = 0.0
+        top = search(null, first, units(null), concave=self.model.is_exact, n_random=2).maximum
+        return conditional_value(null, top.theta), top.value
+
+    @property
+    def llnull(self) -> float:
+        """Log-likelihood of the model without covariates."""
+        return self._null[0]
+
+    @property
+    def llr(self) -> float:
+        """Likelihood ratio statistic of all coefficients but the constant."""
+        self._refuse_pseudo("llr")
+        joint = self.law.assembled.likelihood.value(self.law.theta)
+        return max(0.0, 2.0 * (joint - self._null[1]))
+
+    @property
+    def llr_pvalue(self) -> float:
+        """Its p-value, chi-square with `df_model` degrees of freedom."""
+        return float(chi2_pvalue(self.llr, self.df_model)) if self.df_model else float("nan")
+
+    @property
+    def prsquared(self) -> float:
+        """McFadden's 1 - llf / llnull, of the reports: noise lowers it."""
+        return 1.0 - self.llf / self.llnull
+
+    @property
+    def df_model(self) -> float:
+        """Number of slopes."""
+        model = self.model
+        has_constant = not isinstance(model.data.outcome, Ordered) and model.spans_constant
+        return float((len(model.data.names) - has_constant) * len(model.equations))
+
+    @property
+    def df_resid(self) -> float:
+        """Respondents less coefficients."""
+        return float(self.nobs - len(self.shown))
+
+    def _refuse_pseudo(self, what: str) -> None:
+        """Refuse what needs a likelihood, where weights leave a pseudo-likelihood or none."""
+        data = self.model.data
+        if self.method == "corrected":
+            raise NotAvailable(f"{what}: corrected scores have no likelihood: use wald_test")
+        if data.weights is not None:
+            raise NotAvailable(
+                f"{what}: weighted likelihoods are not those of the sample: use wald_test, "
+                "which knows the weights and the design"
+            )
+
+    # -- tests and intervals of single coefficients --------------------------------------------
+
+    @cached_property
+    def pvalues(self) -> Any:
+        """p-values of each coefficient, by `test_of_coefficients`."""
+        from scipy.special import fdtrc
+
+        if self.why_wald:
+            return self.wald_pvalues
+        model = self.model
+        each = np.array([self._at_zero(j)[1].fall ** 2 for j in self.shown])
+        if isinstance(model.data.outcome, Normal):  # exact for least squares
+            n, p = model.nobs, len(model.data.names)
+            return self._shaped(fdtrc(1, n - p, np.expm1(each / n) * (n - p)), "pvalues")
+        pvalues = np.asarray(chi2_pvalue(each, 1))
+        inside = model.bounded[self.shown]  # tests of parameters of devices are one-sided
+        positive = self.theta[self.shown][inside] > 0.0
+        pvalues[inside] = np.where(positive, pvalues[inside] / 2.0, 1.0)
+        return self._shaped(pvalues, "pvalues")
+
+    @property
+    def test_of_coefficients(self) -> str:
+        """Which test `pvalues` are of.
+
+        "penalised likelihood ratio", "likelihood ratio" of numbers and of unknown devices, or
+        "Wald".
+        """
+        if self.why_wald:
+            return "Wald"
+        return f"{'penalised ' if self.penalises else ''}likelihood ratio"
+
+    @property
+    def wald_pvalues(self) -> Any:
+        """p-values of `tvalues`."""
+        return super().pvalues
+
+    def conf_int(self, alpha: float = 0.05, method: str = "default") -> pd.DataFrame:
+        """Confidence intervals of the coefficients.
+
+        Parameters
+        ----------
+        alpha : float
+        method : {"default", "profile", "wald"}
+            "default" is the profile of the penalised likelihood where `uses_likelihood`, else Wald.
+
+        Returns
+        -------
+        DataFrame
+            Columns "lower" and "upper"; of a multinomial logit indexed by equation and name.
+        """
+        method = one_of("method", method, ("default", "profile", "wald"))
+        alpha = probability("alpha", alpha)
+        if (alpha, method) not in self._limits:  # profiles take time, and a summary repeats them
+            z = t_quantile(alpha, self._each_df)
+            if method == "profile" and self.method == "corrected":
+                raise NotAvailable(
+                    "profile: corrected scores have no likelihood: use method='wald'"
+                )
+            if method == "profile" and self.cov_type != "nonrobust":
+                raise NotAvailable(
+                    f"profile: the covariance is {self.cov_type}, which profiles do not know: use "
+                    "'wald'"
+                )
+            if np.isinf(z).all():
+                limits = np.tile([-np.inf, np.inf], (len(self.shown), 1))
+            elif method == "profile" or (method == "default" and not self.why_wald):
+                limits = np.asarray(self.profiles(z))
+            else:
+                limits = super()._bounds(alpha)
+            self._limits[alpha, method] = limits
+        ends = self._limits[alpha, method].copy()
+        return pd.DataFrame(ends, index=self.index, columns=["lower", "upper"])
+
+    def _bounds(self, alpha: float) -> Array:
+        return self.conf_int(alpha).to_numpy()
+
+    @names_alpha
+    def odds_ratios(self, alpha: float = 0.05, per: Any = None) -> pd.DataFrame:
+        """Odds ratios of the true answers, with the intervals of `conf_int`.
+
+        Of a logit they are of success, of a multinomial logit of each category against the
+        reference, and of an ordered model of a higher answer. The constant and thresholds have
+        none.
+
+        Parameters
+        ----------
+        alpha : float
+            One minus the coverage of the intervals.
+        per : mapping of str to float, optional
+            How far covariates move, one by default: ``{"age": 10}`` for ten years. Where another
+            coefficient is of the same covariate, such as a square, each is still taken alone.
+
+        Returns
+        -------
+        DataFrame
+            "odds_ratio", "lower", "upper" and "p_value", that of `pvalues`; of a multinomial logit
+            indexed by equation and name.
+
+        Raises
+        ------
+        NotAvailable
+            If the link is not the logit, or the response is a number.
+        InvalidArgument
+            If `per` names no coefficient, or a number of units is not positive.
+
+        Examples
+        --------
+        >>> import numpy as np, pandas as pd, ldpstats as ldp
+        >>> rng = np.random.default_rng(1)
+        >>> X = pd.DataFrame({"const": 1.0, "age": rng.normal(40, 10, size=5_000)})
+        >>> ill = np.where(rng.random(5_000) < 1 / (1 + np.exp(4 - 0.08 * X["age"])), "yes", "no")
+        >>> results = ldp.PrivatizedLogit(ldp.Warner(epsilon=1.0).privatize(ill, rng), X).fit()
+        >>> results.odds_ratios(per={"age": 10}).round(2)
+             odds_ratio  lower  upper  p_value
+        age        2.46   2.01   3.02      0.0
+        """
+        alpha = level(alpha)
+        model = self.model
+        outcome, names = model.data.outcome, model.exog_names
+        is_logit = isinstance(outcome, Binary) and outcome.link == "logit"
+        if not is_logit and not isinstance(outcome, Multinomial | Ordered):
+            raise NotAvailable(
+                f"odds_ratios: {model_name(outcome)} regressions have none: use get_margeff(), or "
+                "fit model='logit'"
+            )
+        moves = np.ones(len(names))
+        known = [name for j, name in enumerate(names) if j != model.constant]
+        if per is not None and not isinstance(per, Mapping):
+            example = f"{{{known[0]!r}: 10}}" if known else "{'age': 10}"
+            remedy = f"must be a mapping of coefficients to units, such as {example}"
+            raise InvalidArgument("per", per, remedy)
+        for name, value in ({} if per is None else per).items():
+            if not isinstance(name, str) or name not in known:
+                remedy = f"is no coefficient, which are {', '.join(known[:10])}"
+                hint = did_you_mean(name, tuple(known)) if isinstance(name, str) else ""
+                raise InvalidArgument("per", name, remedy + hint)
+            argument, remedy = f"per[{name!r}]", "must be a positive finite number, such as 10"
+            move = numbers(argument, value, remedy)
+            if move.shape != () or not np.isfinite(move) or move <= 0.0:
+                raise InvalidArgument(argument, value, remedy)
+            moves[names.index(name)] = float(move)
+        p, equations = len(names), len(model.equations)
+        slopes = [j for j in range(p) if j != model.constant]
+        table = self._tidy(alpha).iloc[[e * p + j for e in range(equations) for j in slopes]]
+        by = np.tile(moves[slopes], equations)[:, None]
+        with np.errstate(over="ignore"):
+            ratios = np.exp(table[["estimate", "lower", "upper"]].to_numpy() * by)
+        odds = pd.DataFrame(ratios, index=table.index, columns=["odds_ratio", "lower", "upper"])
+        return odds.assign(p_value=table["p_value"])
+
+    # -- profiles ------------------------------------------------------------------------------
+
+    @cached_property
+    def profiled(self) -> tuple[Objective, Maximum]:
+        """What is profiled, penalised but for numbers, and its maximum."""
+        model = self.model
+        here = Maximum(
+            self.theta,
+            self.value,
+            self.theta * 0.0,
+            self.hessian,
+            0.0,
+            self.converged,
+            self.n_iter,
+            np.isnan(np.diagonal(self.covariance_all)) & bool(model.unknown),
+        )
+        if not self.penalises:
+            return model.objective(None), here
+        objective, first = model.objective("jeffreys", self.theta), start(model.likelihood)
+        if self.penalty is not None:
+            top = here
+        # the likelihood was searched from many starts: the penalty moves its maximum, or brings it
+        # home
+        elif self.infinite:
+            top = search(objective, first, model.units, n_random=2).maximum
+        else:
+            top = search(objective, self.theta, model.units, [first], n_random=0).maximum
+        return objective.bent_at(top.theta), top
+
+    def _at_zero(self, index: int) -> tuple[Profile, Probed]:
+        """A profile, and where the coefficient is zero: p-value and interval both rest on it."""
+        known = self._zeros
+        if index not in known:
+            profile = Profile(*self.profiled, index, self.model.units, self.model.bounded)
+            starts = [profile.line(0.0), start(self.model.likelihood)]
+            known[index] = profile, profile.at(0.0, starts)
+        return known[index]
+
+    def profiles(self, quantile: float) -> Array:
+        """Profile intervals of all that is shown, (m, 2); `quantile` is 1.96 for 95 %."""
+        model, (_, top) = self.model, self.profiled
+        drop = 0.5 * quantile**2
+        if isinstance(model.data.outcome, Normal):  # exact for least squares
+            df = model.nobs - len(model.data.names)
+            drop = 0.5 * model.nobs * float(np.log1p(quantile**2 / df))
+        # about the variances of the parameters, positive whatever the curvature
+        scale = np.sqrt(np.abs(np.diagonal(top.hessian)))
+        scale = np.where(scale > 0.0, scale, 1.0)
+        size, axes = np.linalg.eigh(-top.hessian / np.outer(scale, scale))
+        inverse = (axes / np.maximum(np.abs(size), 1e-6)) @ axes.T
+        steps = quantile * np.sqrt(np.diagonal(inverse) / scale**2)
+        steps = np.where(top.held, _AT_BOUND, steps)
+        limits = np.empty((len(self.shown), 2))
+        for place, j in enumerate(self.shown):
+            profile, zero = self._at_zero(j)
+            limits[place] = profile.interval(drop, float(steps[j]), zero)
+            if top.held[j] and not model.bounded[j]:  # at infinity: zero alone can be left out
+                out = zero.fall**2 > 2.0 * drop
+                for side, end in enumerate((-np.inf, np.inf)):
+                    if not out or self.theta[j] * end > 0.0:
+                        limits[place, side] = end
+        return limits
+
+    # -- hypotheses ----------------------------------------------------------------------------
+
+    @property
+    def _terms(self) -> dict[str, list[int]]:
+        """The coefficients of each term, over all equations; without those of the constant."""
+        data = self.model.data
+        p, equations = len(data.names), len(self.model.equations)
+        if data.formula is not None:
+            columns = {name: list(map(int, at)) for name, at in data.formula.terms.items()}
+        else:
+            columns = {name: [j] for j, name in enumerate(data.names)}
+        return {
+            name: [e * p + j for e in range(equations) for j in at]
+            for name, at in columns.items()
+            if at != [self.model.constant]
+        }
+
+    def _coefficients_of(self, term: Any) -> tuple[str, list[int]]:
+        """A term, a coefficient, or several, in words and as places of coefficients."""
+        data, terms = self.model.data, self._terms
+        p, equations = len(data.names), len(self.model.equations)
+        if hasattr(term, "cov_params"):
+            remedy = (
+                "is a fitted model, but takes the term to leave out, and fits the model without it "
+                f"to the same reports: {', '.join(terms)}"
+            )
+            raise InvalidArgument("term", type(term).__name__, remedy)
+        names = [term] if isinstance(term, str) else term
+        if not isinstance(names, Sequence) or not names:
+            remedy = f"must be the name of a term or coefficient, or a list: {', '.join(terms)}"
+            raise InvalidArgument("term", term, remedy)
+        places: list[int] = []
+        for name in (str.__str__(one) if isinstance(one, str) else one for one in names):
+            if isinstance(name, str) and name in terms:
+                places += terms[name]
+            elif isinstance(name, str) and name in data.names:
+                j = list(data.names).index(name)
+                places += [e * p + j for e in range(equations)]
+            else:
+                remedy = f"is no term: they are {', '.join(terms)}"
+                known = [*terms, *data.names]
+                hint = did_you_mean(name, known) if isinstance(name, str) else ""
+                raise InvalidArgument("term", name, remedy + hint)
+        return ", ".join(map(str, names)), sorted(set(places))
+
+    def _without(self, objective: Objective, fixed: Sequence[int]) -> Maximum:
+        """The maximum with some coefficients zero, from where the others are and from none."""
+        model = self.model
+        free = np.ones(self.theta.shape, dtype=bool)
+        free[list(fixed)] = False
+        first, zero = self.theta.copy(), start(model.likelihood)
+        first[~free] = 0.0
+        zero[~free] = 0.0
+        first[model.bounded] = np.clip(first[model.bounded], _INSIDE, 1.0 - _INSIDE)
+        starts = [first] if model.is_exact else [first, zero]
+        if self.infinite and not model.unknown:
+            starts = [zero]
+        how: dict[str, Any] = {"units": model.units, "bounded": model.bounded}
+        met = [
+            ascend(objective, one, free, tolerance=_DECREMENT, **how)
+            for one in starts
+            if np.isfinite(objective.value(one))
+        ]
+        return max(met, key=lambda one: one.value)
+
+    def ratio_without(self, fixed: Sequence[int]) -> float:
+        """Likelihood ratio statistic of coefficients, by place, that are zero."""
+        null = self._without(self.model.objective(self.penalty, self.theta), fixed)
+        return max(0.0, 2.0 * (self.value - null.value))
+
+    def score_statistic(self, fixed: Sequence[int]) -> tuple[float | None, str]:
+        """Score statistic of the same; None where the information, named then, is singular."""
+        model = self.model
+        null = self._without(model.likelihood, fixed)
+        free = ~null.held
+        free[list(fixed)] = True
+        at = np.flatnonzero(np.isin(np.flatnonzero(free), fixed))
+        information, how = -null.hessian, "observed information"
+        if model.unknown:
+            information, how = model.likelihood.expected(null.theta), "expected information"
+        elif (
+            model.data.is_categorical and model.likelihood.marginal is None and model.lists_reports
+        ):
+            information = model.assembled.expected().matrix(null.theta)
+            how = "expected information"
+        return partial_score(null.score[free], information[np.ix_(free, free)], at), how
+
+    def lr_test(self, term: Any) -> TestResult:
+        """Likelihood ratio test that all coefficients of a term are zero.
+
+        Parameters
+        ----------
+        term : str or list of str
+            Terms of the formula, or names of covariates. Other results are not taken: the model
+            without the term is fitted here, to the same reports.
+        """
+        if self.method == "corrected":
+            raise NotAvailable("lr_test: corrected scores have no likelihood: use wald_test")
+        if self.cov_type != "nonrobust":
+            raise NotAvailable(
+                f"lr_test: the covariance is {self.cov_type}, which the likelihood does not know: "
+                "use wald_test"
+            )
+        name, at = self._coefficients_of(term)
+        how = "Likelihood ratio test" if self.penalty is None else "Penalised likelihood ratio"
+        null = f"the coefficients of {name} are zero"
+        return TestResult.chi_square(null, self.ratio_without(at), len(at), how)
+
+    def term_tests(self) -> pd.DataFrame:
+        """Test of each term: the model without it, likelihood ratio, df and p-value.
+
+        With robust covariances, weights, designs and corrected scores Wald tests.
+        """
+        terms = self._terms
+        index = pd.Index(list(terms), name="term", dtype=object)
+        rows: list[tuple[float, ...]] = []
+        if self.method == "corrected" or self.cov_type != "nonrobust":
+            m = self.model.n_shown
+            theta, V = self.theta[:m], self.covariance_all[:m, :m]
+            for at in terms.values():
+                test = wald_contrast(theta, V, np.eye(m)[at], np.zeros(len(at)), self.degrees)
+                scale = len(at) if self.use_t else 1  # with a design chi-square is F times df
+                statistic = float(np.squeeze(test.statistic)) * scale
+                rows.append((statistic, len(at), float(np.squeeze(test.pvalue))))
+            return pd.DataFrame(rows, index=index, columns=["Wald", "df", "pvalue"])
+        for at in terms.values():
+            ratio, df = self.ratio_without(at), len(at)
+            rows.append((self.llf - ratio / 2.0, ratio, df, float(chi2_pvalue(ratio, df))))
+        return pd.DataFrame(rows, index=index, columns=["llf_without", "LR", "df", "pvalue"])
+
+    def score_test(self, term: Any) -> TestResult:
+        """Score test that all coefficients of a term are zero, from the model without it.
+
+        Parameters
+        ----------
+        term : str or list of str
+            As for `lr_test`.
+        """
+        if self.method == "corrected" or self.model.data.weights is not None:
+            raise NotAvailable(
+                "score_test: it needs the likelihood of the sample: use wald_test, which knows "
+                "corrected scores, weights and designs"
+            )
+        name, at = self._coefficients_of(term)
+        statistic, how = self.score_statistic(at)
+        if statistic is None:
+            raise NotAvailable(
+                f"score_test: under the hypothesis the {how} on {name} is singular: use lr_test"
+            )
+        null = f"the coefficients of {name} are zero"
+        return TestResult.chi_square(null, statistic, len(at), f"Score test with {how}")
+
+    def question_test(self, terms: str = "constant") -> TestResult:
+        """Test whether groups that were asked in different ways answer alike.
+
+        For a response in several groups of reports, such as a direct question (`Observed`) and a
+        randomised one: a likelihood ratio test against a level, or coefficients, of their own.
+
+        Parameters
+        ----------
+        terms : {"constant", "all"}
+            Whether groups may differ in the constant (the thresholds' level), or in every
+            coefficient.
+        """
+        model, data = self.model, self.model.data
+        if not data.is_private or len(data.response) < 2:
+            raise NotAvailable(
+                "question_test: the response is one group of reports: pass a list of Reports, one "
+                "for each way of asking"
+            )
+        if self.method == "corrected" or data.weights is not None or self.penalty is not None:
+            raise NotAvailable("question_test: it needs the unpenalised likelihood of the sample")
+        if terms not in ("constant", "all"):
+            raise InvalidArgument("terms", terms, "must be 'constant' or 'all'")
+        sizes = [len(group) for group in data.response]
+        at = np.repeat(np.arange(len(sizes)), sizes)
+        used = [g for g, size in enumerate(sizes) if size]
+        others = [(at == g).astype(np.float64) for g in used[1:]]
+        names = list(data.names)
+        columns: list[int | None] = [None]  # a level of its own, and covariates
+        if terms == "all":
+            slopes = [j for j in range(len(names)) if j != model.constant]
+            implied = model.constant is None and model.spans_constant
+            columns = [*slopes] if implied else [None, *slopes]
+        extra, added = [], []
+        for g, indicator in zip(used[1:], others, strict=True):
+            extra += [(j, indicator) for j in columns]
+            added += [f"{'level' if j is None else names[j]} in group {g + 1}" for j in columns]
+        designs = []
+        for X in data.designs:
+            new = [indicator if j is None else indicator * X[:, j] for j, indicator in extra]
+            designs.append(np.column_stack([X, *new]))
+        wider = type(model).of(replace(data, designs=designs, names=[*names, *added], formula=None))
+        test: TestResult = wider.fit().lr_test(added)
+        what = "the level" if terms == "constant" else "the law"
+        null = (
+            f"{what} of the true answers given the covariates is the same however they were asked"
+        )
+        return replace(test, null=null)
+
+    def _hypothesis(self, hypothesis: Any) -> tuple[Array, Array]:
+        if isinstance(hypothesis, str):
+            name, terms = hypothesis.strip(), self._terms
+            if name in terms and name not in self.names:
+                likely = self.method != "corrected" and self.cov_type == "nonrobust"
+                test = f"score_test({name!r}), lr_test({name!r}) or " if likely else ""
+                names = [self.model.all_names[j] for j in terms[name]]
+                remedy = (
+                    f"is a term of {len(names)} coefficients: use {test}term_tests(), or name the "
+                    f"coefficients, such as '{names[0]} = 0'"
+                )
+                raise InvalidArgument("hypothesis", hypothesis, remedy)
+        return super()._hypothesis(hypothesis)
+
+    # -- the true answers ----------------------------------------------------------------------
+
+    @cached_property
+    def law(self) -> FittedLaw:
+        """The law of the true answers, by the estimated parameters."""
+        model, whole, likelihood = self.model, self.model.assembled, self.model.likelihood
+        p = likelihood.size - likelihood.m
+        if self.model.unknown and self.devices is not None:
+            channels = tuple(Q[:, Q.any(axis=0)] for Q in self.devices[0])
+            law = ReportLaw(channels, likelihood.group)
+            whole = replace(whole, likelihood=likelihood.known(self.theta[p:]), law=law)
+        df = self.df if self.shares is None else float(np.nanmin(self._each_df))
+        return FittedLaw(model.data, whole, self.theta[:p], self.covariance_all[:p, :p], df)
+
+    @property
+    def devices(self) -> Devices | None:
+        """Channels of devices with unknown parameters, and derivatives by these; None of others."""
+        likelihood: Any = self.model.likelihood
+        if not likelihood.m:
+            return None
+        theta = self.theta[-likelihood.m :]
+        free = np.isfinite(np.diagonal(self.covariance_all)[-likelihood.m :])
+        slopes = [Q.derivatives(theta)[free] for Q in likelihood.matrices]
+        return [Q.at(theta) for Q in likelihood.matrices], slopes
+
+    def goodness_of_fit(self, groups: int = 10) -> TestResult:
+        """Test whether the reports agree with the fitted law of the true answers.
+
+        Where covariates repeat often enough, Pearson's chi-square of the counts of reports, in
+        cells of a pattern of covariates and a report. Else respondents are grouped by their fitted
+        probabilities, as Hosmer and Lemeshow do, and the sums of reports in each group are compared
+        with what is expected, by the covariance that they have with estimated coefficients. Where a
+        report has many values, such as bits, decoded answers take the place of cells.
+
+        Parameters
+        ----------
+        groups : int
+            The largest number of groups; fewer where cells would be too small.
+
+        Returns
+        -------
+        TestResult
+
+        Raises
+        ------
+        NotAvailable
+            If the outcome is a number, the fit is by corrected scores, at infinity or with
+            clusters, the model fits any table, or there are too few reports.
+        """
+        from ldpstats.models.regression.fitted import goodness_of_fit
+
+        return goodness_of_fit(self, groups)
+
+    # -- presentation --------------------------------------------------------------------------
 
     def _facts(self) -> dict[str, Any]:
         data = self.model.data
@@ -1198,3 +1232,60 @@ class RegressionResults(Coefficients):
             "n_maxima": self.n_maxima,
             "converged": self.converged,
         }
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DeviceRegressionResults(RegressionResults):
+    """Coefficients of a regression and unknown parameters of devices, estimated together.
+
+    All that `RegressionResults` has is here too: predictions, margins, tests of terms, plots.
+    Standard errors of all of it allow for the parameters being unknown.
+
+    Attributes
+    ----------
+    params : Series, shape (p + m,)
+        The coefficients, named as in other fits (those of a multinomial logit "category: name"),
+        then the unknown parameters, which lie in [0, 1].
+    bse : Series
+        Standard errors, from the observed information; nan for a parameter on the boundary, and
+        given its value for the rest.
+    pvalues : Series
+        Likelihood ratio tests of zero; of an unknown parameter against values above zero.
+    coefficients, parameters : Series
+        The two parts of `params`.
+
+    Notes
+    -----
+    `conf_int` has profiles of the joint likelihood, which end at the bounds of parameters. Of
+    coefficients whose maximum is at infinity intervals have no end, or only one that leaves out
+    zero. p-values of coefficients are below .05 if and only if the 95 % interval does not hold
+    zero; those of unknown parameters are one-sided, and go with the 90 % interval.
+    """
+
+    @property
+    def coefficients(self) -> pd.Series[float]:
+        """The coefficients alone."""
+        some: pd.Series[float] = self.params.iloc[: self.model.n_shown]
+        return some.rename("coefficients")
+
+    @property
+    def parameters(self) -> pd.Series[float]:
+        """The unknown parameters alone."""
+        some: pd.Series[float] = self.params.iloc[self.model.n_shown :]
+        return some.rename("parameters")
+
+    @property
+    def on_boundary(self) -> tuple[str, ...]:
+        """Unknown parameters whose estimate is 0 or 1."""
+        values = self.parameters
+        return tuple(values.index[(values <= 0.0) | (values >= 1.0)])
+
+    def information(self) -> pd.DataFrame:
+        """Expected joint information of the reports at the estimate, (p + m, p + m)."""
+        names = self.model.all_names
+        information = self.model.likelihood.expected(self.theta)
+        return pd.DataFrame(information, index=names, columns=names)
+
+    def __repr__(self) -> str:
+        names = ", ".join(self.model.unknown)
+        return f"DeviceRegressionResults({self.model.endog_names}, {names}; n={self.nobs})"

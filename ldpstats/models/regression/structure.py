@@ -7,7 +7,8 @@ expected information of the reports is summed over.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -17,11 +18,15 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import as_array, boolean, numbers
-from ldpstats.errors import InvalidArgument, MechanismMismatch, NotIdentified
+from ldpstats.errors import IncompleteListWarning, InvalidArgument, MechanismMismatch, NotIdentified
 from ldpstats.inference.regression import MOST_CLUSTERS, design_meat
 from ldpstats.labels import midpoints
 from ldpstats.likelihood.joint import decode
-from ldpstats.likelihood.predictors import constant_column
+from ldpstats.likelihood.predictors import (
+    ParametricRegression,
+    constant_column,
+    unbiased_indicators,
+)
 from ldpstats.likelihood.regression import (
     Binary,
     Categorical,
@@ -41,7 +46,7 @@ from ldpstats.likelihood.regression import (
     predictors_of,
 )
 from ldpstats.models.frequency.results import checked_scores
-from ldpstats.models.regression.formulas import plain_numbers
+from ldpstats.models.regression.formulas import columns_of, plain_numbers
 from ldpstats.reports.single import BitCounts, Counts, Reports, not_reports
 
 __all__ = [
@@ -53,17 +58,14 @@ __all__ = [
     "covariates",
     "distinct_rows",
     "has_listed_reports",
+    "new_covariates",
     "outcome_of",
+    "pseudo_response",
     "refuse_aliased",
     "report_channel",
     "report_groups",
     "response_data",
-    "response_name",
-    "row_numbers",
-    "row_weights",
-    "same_labels",
     "sandwich_meat",
-    "whole_weights",
 ]
 
 
@@ -72,6 +74,7 @@ Codes = npt.NDArray[np.int64]
 
 _ALIASED = 1e-10  # share of a covariate that the others leave, up to which it is one of them
 _SHOWN = 5  # names and rows in messages
+_CERTAIN = 3.09  # standard errors of the share of other answers that has p < .001
 _MOST_OUTPUTS = 64  # of a channel, whose information is summed over them
 
 
@@ -150,19 +153,28 @@ def response_data(
 ) -> RegressionData:
     """The data of a regression of reports on covariates, from what a caller passed."""
     groups = report_groups(reports)
-    labels = same_labels(groups, candidates)
+    first = groups[0].mechanism
+    labels: pd.Index[Any] = first.labels(candidates)
+    for group in groups[1:]:
+        if not group.mechanism.labels(candidates).equals(labels):
+            raise MechanismMismatch(
+                f"{group.mechanism} and {first} have different categories: groups of one "
+                "regression need the same labels in the same order"
+            )
     k = len(labels)
     if k != 2 and model not in ("multinomial", "ordered", "linear"):
         remedy = (
             f"have {k} categories, and a {model} model is for two: use PrivatizedMNLogit or "
             "PrivatizedOrderedModel, or join categories with ldpstats.Lumped"
         )
-        raise InvalidArgument("reports", str(groups[0].mechanism), remedy)
+        raise InvalidArgument("reports", str(first), remedy)
     if k < 2 and model != "linear":
         raise InvalidArgument("reports", labels.tolist(), "must have two categories at least")
     n, n_missing = sum(map(len, groups)), sum(group.n_missing for group in groups)
     matrix, names = covariates(X, n, n_missing)
-    name = response_name(groups, names, "answer" if model == "linear" else "y")
+    name = "response"  # or that of the reports, if they are not named as a covariate
+    for own in ("answer" if model == "linear" else "y", *(group.name for group in groups[::-1])):
+        name = own if own and own not in names else name
     if model == "linear":
         plain = plain_numbers(labels) or midpoints(labels) is not None
         pair = scores is None and k == 2 and not plain
@@ -213,25 +225,44 @@ def report_groups(reports: object) -> list[Reports]:
     return groups
 
 
-def same_labels(groups: Sequence[Reports], candidates: Any) -> pd.Index[Any]:
-    """The categories of all groups; MechanismMismatch if they differ."""
-    first = groups[0].mechanism
-    labels: pd.Index[Any] = first.labels(candidates)
-    for group in groups[1:]:
-        if not group.mechanism.labels(candidates).equals(labels):
-            raise MechanismMismatch(
-                f"{group.mechanism} and {first} have different categories: groups of one "
-                "regression need the same labels in the same order"
-            )
-    return labels
+# -- scores of the answers, each estimated without bias from its report ------------------------
 
 
-def response_name(groups: Iterable[Reports], covariates: Sequence[str], default: str) -> str:
-    """The name of the reports, if it is not that of a covariate which they were made from."""
-    for name in [*(group.name for group in groups), default]:
-        if name and name not in covariates:
-            return name
-    return "response"
+@dataclass(frozen=True, eq=False)
+class PseudoResponse:
+    """Unbiased scores of the answers, (n,), and the weighted sum of what noise adds to variances.
+
+    `is_open` says that other answers than those listed are possible; the listed are taken to be
+    all.
+    """
+
+    values: Array
+    noise: float
+    is_open: bool
+
+
+def pseudo_response(
+    groups: list[Reports], scores: Array, weights: Array, candidates: Any
+) -> PseudoResponse:
+    """The scores, (k,), of decoded reports; `weights` of all rows, (n,)."""
+    values, noise, start, is_open = np.zeros(len(weights)), 0.0, 0, False
+    for group in groups:
+        end = start + len(group)
+        weighed = weights[start:end]
+        if weighed.any():  # others count nowhere
+            decoded = unbiased_indicators(group, weighed, candidates)
+            values[start:end] = (decoded.phi @ scores)[decoded.place]
+            noise += float(scores @ decoded.noise @ scores)
+            is_open = is_open or decoded.is_open
+            if decoded.unlisted > _CERTAIN:
+                warnings.warn(
+                    "candidates: the reports indicate that other answers exist, and the scores of "
+                    "these are wrong: list more candidates",
+                    IncompleteListWarning,
+                    4,
+                )
+        start = end
+    return PseudoResponse(values, noise, is_open)
 
 
 # -- covariates --------------------------------------------------------------------------------
@@ -242,7 +273,7 @@ def covariates(X: object, n: int, n_missing: int = 0, name: str = "X") -> tuple[
     if isinstance(X, pd.Series):
         X = X.to_frame(X.name if X.name is not None else "x1")
     if isinstance(X, pd.DataFrame):
-        names = [str(label) for label in X.columns]
+        names = list(map(str, X.columns))
         if len(set(names)) < len(names):
             twice = sorted({label for label in names if names.count(label) > 1})
             raise InvalidArgument(name, twice[:_SHOWN], "names columns twice: rename them")
@@ -302,6 +333,44 @@ def _finite(name: str, values: Array) -> Array:
     return values
 
 
+def new_covariates(data: RegressionData, name: str, exog: Any) -> tuple[Array, pd.Index[Any]]:
+    """Covariates of other respondents, (m, p), NaN where one is missing, and labels of the rows."""
+    p = len(data.names)
+    remedy = f"must be a table or an array with the {p} columns of X: {', '.join(data.names[:8])}"
+    if isinstance(exog, pd.DataFrame):
+        columns_of(name, exog)
+        named = exog.set_axis([str(one) for one in exog.columns], axis=1)
+        lacking = [one for one in data.names if one not in named.columns]
+        if lacking:
+            raise InvalidArgument(f"{name}, column", lacking[0], "no such column")
+        twice = [one for one in data.names if list(named.columns).count(one) > 1]
+        if twice:
+            raise InvalidArgument(f"{name}, column", twice[0], "is the name of several columns")
+        index, columns = exog.index, []
+        text = "must be numbers; make dummies of text, or fit the model with a formula"
+        for one in data.names:
+            column = named[one]
+            kind = column.dtype
+            if isinstance(kind, pd.CategoricalDtype) or pd.api.types.is_datetime64_any_dtype(kind):
+                raise InvalidArgument(f"{name}[{one!r}]", str(kind), text)
+            values = column.astype(object).to_numpy(copy=True)
+            values[column.isna().to_numpy()] = np.nan
+            columns.append(numbers(f"{name}[{one!r}]", values.tolist(), text).astype(np.float64))
+        X = np.column_stack(columns)
+    else:
+        if isinstance(exog, pd.Series):
+            exog = exog.to_numpy()
+        X = numbers(name, exog, remedy)
+        if X.ndim == 1:
+            X = X[:, None] if p == 1 else X[None, :]
+        index = pd.RangeIndex(len(X) if X.ndim else 0)
+    if X.ndim != 2 or X.shape[1] != p:
+        raise InvalidArgument(name, f"array of shape {X.shape}", remedy)
+    if np.isinf(X).any():
+        raise InvalidArgument(name, float("inf"), "must be finite numbers, or NaN for missing")
+    return X, index
+
+
 def refuse_aliased(designs: Sequence[Array], names: Sequence[str], ordered: bool) -> None:
     """Refuse columns that are combinations of those before them, in all configurations, (n, p).
 
@@ -352,9 +421,7 @@ def row_numbers(name: str, value: object, n: int) -> Array:
 
 
 def row_weights(name: str, value: object, n: int) -> Array:
-    """Weights of the rows, not negative and not all zero; ones where none are given."""
-    if value is None:
-        return np.ones(n)
+    """Weights of the rows, not negative and not all zero."""
     weights = row_numbers(name, value, n)
     if (weights < 0.0).any():
         row = int(np.argmax(weights < 0.0))
@@ -365,7 +432,7 @@ def row_weights(name: str, value: object, n: int) -> Array:
 
 
 def whole_weights(name: str, value: object, n: int) -> Array:
-    """How many respondents each row stands for; ones where nothing is given."""
+    """How many respondents each row stands for."""
     times = row_weights(name, value, n)
     broken = times != np.floor(times)
     if broken.any():
@@ -509,6 +576,11 @@ def assemble(data: RegressionData, unknown: Sequence[str] = ()) -> Assembled:
         constant=float(weights @ scale),
     )
     likelihood, kinds = distinct_rows(likelihood, law)
+    if unknown:
+        from ldpstats.models.parameters import polynomial_matrix
+
+        matrices = tuple(polynomial_matrix(one.mechanism, unknown) for one in data.response)
+        likelihood = ParametricRegression(**vars(likelihood), matrices=matrices)
     if kinds is None:
         return Assembled(likelihood, np.arange(n), weights, counts, law)
     first, place = kinds

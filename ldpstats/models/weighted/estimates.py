@@ -24,7 +24,6 @@ from ldpstats.arguments import (
 )
 from ldpstats.documents import Document, read
 from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
-from ldpstats.inference.boundary import edge_normal, edge_range
 from ldpstats.inference.designs.linearisation import (
     LinearTotals,
     Ratios,
@@ -42,6 +41,7 @@ from ldpstats.inference.designs.tests import (
     score_bounds,
     t_bounds,
 )
+from ldpstats.inference.intervals import edge_normal, edge_range
 from ldpstats.inference.tests import adjusted_differences
 from ldpstats.likelihood.tallies import Uncertain
 from ldpstats.models.layout import (

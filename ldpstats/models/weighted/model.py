@@ -56,7 +56,7 @@ from ldpstats.likelihood.joint import (
     report_covariance,
 )
 from ldpstats.likelihood.tallies import Uncertain
-from ldpstats.mechanisms.krr import joint_epsilon, protect_some
+from ldpstats.mechanisms.base import joint_epsilon, protect_some
 from ldpstats.models.layout import CONSTRAINED, SANDWICH
 from ldpstats.models.results import Label, several_worded
 from ldpstats.models.weighted.estimates import Dependence, Domains, SampleFacts, cell_shares
@@ -70,7 +70,7 @@ __all__ = ["WeightedModel", "WeightedVariable"]
 
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
-Decoded = tuple[tuple[Decoding, Codes], ...]  # of each variable, and the row of `phi` of each cell
+Decoded = list[tuple[Decoding, Codes]]  # of each variable, and the row of `phi` of each cell
 
 _METHODS = ("inversion", "mle")
 _MOST_TOTALS = 5000  # whose covariance matrix takes 200 MB
@@ -132,10 +132,10 @@ class WeightedModel:
         sizes = np.bincount(self.domain[everyone], minlength=len(self.labels))
         for at in np.split(order, np.cumsum(sizes)[:-1]):
             cells = everyone[at]
-            decoded = tuple(  # of most mechanisms it is the same in all domains
+            decoded = [  # of most mechanisms it is the same in all domains
                 (one, place[at]) if one.is_fixed or len(self.labels) == 1 else v.decoded(w, cells)
                 for v, (one, place) in zip(self.variables, whole, strict=True)
-            )
+            ]
             (first, row), *others = decoded
             table = np.column_stack([first.phi, np.ones(len(first.phi))])
             for second, place in others:
@@ -156,14 +156,15 @@ class WeightedModel:
         """What each respondent adds to the totals of all domains."""
         from scipy.sparse import block_diag, csr_array
 
-        at, before = np.full(self.domain.shape, -1, dtype=np.int64), 0
+        at, before, tables = np.full(self.domain.shape, -1, dtype=np.int64), 0, []
         for cells, _, row, one in self._parts:
             at[cells] = before + row
             before += len(one)
-        table: Any = self._parts[0][3]
-        if len(self._parts) > 1:
-            table = csr_array(block_diag([one for *_, one in self._parts], format="csr"))
-        return Scores(((at, table),), np.where(self.inside, self.domain, -1), len(self._parts))
+            tables.append(one)
+        table: Any = tables[0]
+        if len(tables) > 1:
+            table = csr_array(block_diag(tables, format="csr"))
+        return Scores(((at, table),), np.where(self.inside, self.domain, -1), len(tables))
 
     def noise(self, weights: Array) -> Array:
         """Randomisation covariance of the totals, where squared weights are `weights`, (c,)."""
@@ -172,7 +173,7 @@ class WeightedModel:
         blocks = []
         for cells, decoded, row, table in self._parts:
             covariance = np.zeros((table.shape[1], table.shape[1]))
-            for laws in product(*(one.laws for one, _ in decoded)):
+            for laws in product(*[one.laws for one, _ in decoded]):
                 v = weights[cells]
                 for (one, place), (rows, _) in zip(decoded, laws, strict=True):
                     if not isinstance(rows, slice):
@@ -183,10 +184,6 @@ class WeightedModel:
             blocks.append(covariance)
         return np.asarray(block_diag(*blocks))
 
-    def totals(self, sample: Sample) -> Totals:
-        """The totals of all domains in a sample of the same cells."""
-        return estimated_totals(sample, self.scores, self.noise, self._collided)
-
     @cached_property
     def _collided(self) -> Array | float:
         """Covariance of the totals by chance collisions of hashes, with corrections or without.
@@ -195,7 +192,8 @@ class WeightedModel:
         """
         if len(self.variables) > 1 or self._parts[0][1][0][0].is_fixed:
             return 0.0
-        covariance = np.zeros((self.scores.size, self.scores.size))
+        m = len(self._parts) * self._parts[0][3].shape[1]
+        covariance = np.zeros((m, m))
         for i, (cells, ((one, place),), *_) in enumerate(self._parts):
             if isinstance(one, CohortDecoding):
                 own = slice(i * (one.k + 1), i * (one.k + 1) + one.k)
@@ -207,10 +205,13 @@ class WeightedModel:
 
     # -- from totals to results --------------------------------------------------------------
 
-    def _linear(self) -> tuple[dict[str, Any], Totals]:
-        """The Hajek estimates, as results have them, and the totals without corrections."""
-        totals, free = self.totals(self.sample), self.sample.without_corrections()
-        again = totals if free is self.sample else self.totals(free)
+    def _linear(self) -> tuple[dict[str, Any], Totals, float]:
+        """The Hajek estimates, as results have them, the totals without corrections, and the
+        degrees of freedom of these in all.
+        """
+        how, free = (self.scores, self.noise, self._collided), self.sample.without_corrections()
+        totals = estimated_totals(self.sample, *how)
+        again = totals if free is self.sample else estimated_totals(free, *how)
         g, q = len(self.labels), int(np.prod([len(v.labels) for v in self.variables]))
         shares, n = totals.of(cell_shares(q, len(totals.estimate) // g, g)), self.sample.n
         p, noise = shares.value.reshape(g, q), []
@@ -222,12 +223,12 @@ class WeightedModel:
         simple = np.where((p > 0.0) & (p < 1.0), p * (1.0 - p), np.nan)
         mechanisms, nobs = [v.reports.mechanism for v in self.variables], int(n[self.inside].sum())
         domain, there = np.where(self.inside, self.domain, -1), np.flatnonzero(self.inside)
-        size, w, w2 = (
-            np.bincount(domain[there], v[there], g) for v in (n, self.sample.w, self.sample.w2)
-        )
+        own = domain[there]
+        size, w = np.bincount(own, n[there], g), np.bincount(own, self.sample.w[there], g)
+        w2 = np.bincount(own, self.sample.w2[there], g)
         variances = np.diagonal(shares.covariance).reshape(g, q)
         linear = Uncertain(shares.value, checked(shares.covariance))
-        return {
+        common = {
             "fitted": linear,
             "linear": linear,
             "method": "inversion",
@@ -253,7 +254,8 @@ class WeightedModel:
                 alone=in_one_unit(self.sample, domain, variances.max(axis=1) > 0.0),
                 n_ungrouped=self.facts.nobs - int(n[self.domain >= 0].sum()),
             ),
-        }, again
+        }
+        return common, again, float(degrees_of_freedom(free, np.where(self.inside, 0, -1))[0])
 
     def fit(self, method: str | None = None, constraints: Any = None) -> WeightedResults:
         """Estimate the frequencies of one variable in every domain.
@@ -287,20 +289,20 @@ class WeightedModel:
                 f"covariances of {k} categories in {g} domains at once were not computed: take "
                 f"fewer, so that there are {_MOST_TOTALS} at most, or join categories"
             )
-        common, superpopulation = model._linear()
-        equal, untested = model._equal(superpopulation)
-        decoded = [one for _, ((one, _),), *_ in model._parts]
+        common, superpopulation, nu = model._linear()
+        equal, untested = model._equal(superpopulation, nu)
         results = WeightedResults(
             **common,
             categories=variable.labels,
             mechanism=variable.reports.mechanism,
             superpopulation=superpopulation,
-            counted=Counted.by(decoded[0]),
+            counted=Counted.by(model._parts[0][1][0][0]),
             equal=equal,
             untested=untested,
         )
         results.warn_of_unknown()
         if results.mechanism.is_open:
+            decoded = [one for _, ((one, _),), *_ in model._parts]
             _warn_of_unlisted(results, decoded, method, variable.incomplete)
         return results if method == "inversion" else model._likeliest(results, constraints)
 
@@ -318,7 +320,7 @@ class WeightedModel:
                 "a weighted table of variables that share cohorts: give each question cohorts of "
                 "its own, or leave the design out"
             )
-        common, superpopulation = self._linear()
+        common, superpopulation, nu = self._linear()
         totals, decoded = common["totals_law"], [one for one, _ in self._parts[0][1]]
         persons = np.eye(len(totals.estimate))[-1:]
         places = slice(a * b, a * b + a), slice(a * b + a, -1)
@@ -336,7 +338,7 @@ class WeightedModel:
             names=names,
             lacking=tuple(int(n[domain & (one.at < 0)].sum()) for one in self.variables),
             unprotected=tuple(v.name for v in self.variables if v.reports.mechanism.unprotected),
-            dependence=self.dependence(superpopulation),
+            dependence=self._dependence(superpopulation, nu),
             counted=tuple(map(Counted.by, decoded)),
         )
         results.warn_of_unknown()
@@ -367,12 +369,7 @@ class WeightedModel:
 
     # -- tests -------------------------------------------------------------------------------
 
-    def _nu(self) -> float:
-        """Degrees of freedom of a superpopulation's respondents."""
-        free = self.sample.without_corrections()
-        return float(degrees_of_freedom(free, np.where(self.inside, 0, -1))[0])
-
-    def _equal(self, totals: Totals) -> tuple[RaoScott | None, str]:
+    def _equal(self, totals: Totals, nu: float) -> tuple[RaoScott | None, str]:
         """Departures from one distribution in all domains, or why there are none."""
         g, (one,) = len(self.labels), self.variables
         if g < 2:
@@ -384,11 +381,11 @@ class WeightedModel:
         S = report_covariance(decoding, sums[:-1] / sums[-1])
         n = float(self.sample.n[self.inside].sum())
         try:
-            return homogeneity(totals, g, S, not decoding.is_open, n, self._nu()), ""
+            return homogeneity(totals, g, S, not decoding.is_open, n, nu), ""
         except NotAvailable as error:
             return None, str(error)
 
-    def dependence(self, totals: Totals) -> Dependence:
+    def _dependence(self, totals: Totals, nu: float) -> Dependence:
         """Pearson's statistic of independence of two variables, or why there is none."""
         (a, b), T = [len(one.labels) for one in self.variables], totals.estimate
         margins = T[a * b : a * b + a] / T[-1], T[a * b + a : -1] / T[-1]
@@ -406,7 +403,7 @@ class WeightedModel:
                 metric(report_covariance(decoding, p), not decoding.is_open)
                 for (decoding, _), p in zip(self._parts[0][1], margins, strict=True)
             )
-            null = independence(totals, (a, b), (first, second), n, self._nu())
+            null = independence(totals, (a, b), (first, second), n, nu)
             if len(channels) == 2:
                 observed = at_observed(null, totals, (channels[0], channels[1]), n)
         except NotAvailable as error:

@@ -364,11 +364,10 @@ class WeightedResults(DesignResults):
             return super()._lines(shown, cells)
         stubs: list[str] = []
         body: list[list[str]] = []
-        own = [label[:-1] for label in shown.index]
         lines = distinct_lines(self.categories, LONGEST_LABEL)
         places = self.categories.get_indexer(shown.index.get_level_values(-1))
         for label, size in zip(self.domains.labels, self.domains.sizes, strict=True):
-            rows = [i for i, one in enumerate(own) if one == tuple(label)]
+            rows = [i for i, one in enumerate(shown.index) if one[:-1] == tuple(label)]
             if rows:
                 stubs.append(f"{', '.join(map(str, label))} (n = {size})")
                 body.append([""] * len(cells[0]))

@@ -15,7 +15,6 @@ import pandas as pd
 
 from ldpstats.arguments import level, listed, one_of
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.inference.boundary import edge_normal
 from ldpstats.inference.designs.linearisation import Ratios, checked
 from ldpstats.inference.designs.tests import (
     METHODS,
@@ -26,6 +25,7 @@ from ldpstats.inference.designs.tests import (
     ratio_bounds,
     t_bounds,
 )
+from ldpstats.inference.intervals import edge_normal
 from ldpstats.inference.tests import TestResult
 from ldpstats.labels import position
 from ldpstats.models.association.results import TableResults, names_in_turn

@@ -16,9 +16,8 @@ from ldpstats.estimators import constraints as cons
 from ldpstats.estimators.likelihood import maximise
 from ldpstats.estimators.solvers import LAST_STEP, STEP, certified_gap, newton, proximal_newton
 from ldpstats.kernels.bits import bit_mix, bit_sums
-from ldpstats.likelihood.joint_rows import FixedEntry, StackedRows
 from ldpstats.likelihood.problem import Likelihood
-from ldpstats.likelihood.rows import DenseRows, PackedRows, UnaryRows
+from ldpstats.likelihood.rows import DenseRows, FixedEntry, PackedRows, StackedRows, UnaryRows
 from ldpstats.likelihood.tallies import water_filling
 
 Array = npt.NDArray[Any]

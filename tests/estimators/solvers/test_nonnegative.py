@@ -14,7 +14,7 @@ import scipy.stats
 from ldpstats.estimators import constrained as nonnegative
 from ldpstats.estimators.constrained import NonnegativeFit, nonnegative_lasso
 from ldpstats.estimators.moments import penalty_level
-from ldpstats.kernels import nonnegative as nonnegative_kernels
+from ldpstats.kernels import cells as nonnegative_kernels
 from ldpstats.likelihood.hashed import HashDesign
 
 Array = npt.NDArray[Any]

@@ -89,7 +89,7 @@ def test_residuals_are_derivatives() -> None:
     found = dense_rows(sample.residuals(scores), 120) * (sample.w / w)[:, None]
     for i in (0, 17, 119):
         step = np.where(np.arange(120) == i, 1e-6, 0.0)
-        change = scores.total(made(w + step).w) - scores.total(made(w - step).w)
+        change = scores.totals(made(w + step).w) - scores.totals(made(w - step).w)
         np.testing.assert_allclose(found[i], change / 2e-6, rtol=1e-5, atol=1e-7)
 
 

@@ -80,7 +80,7 @@ def test_coverage_and_variance(distance: Distance, replications: Callable[..., i
             scores = Scores(((np.where(inside, found.place, -1), table),))
 
             def noise(weights: Any, scores: Scores = scores) -> Any:
-                total = scores.total(weights)
+                total = scores.totals(weights)
                 made = np.zeros((K + 1, K + 1))
                 made[:K, :K] = found.noise(total[:K], float(total[K]))
                 return made

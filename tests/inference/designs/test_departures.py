@@ -12,7 +12,12 @@ import pytest
 from scipy.stats import chi2, chi2_contingency
 
 import ldpstats as ldp
-from ldpstats.inference.designs.linearisation import LinearTotals, Sample, Stage
+from ldpstats.inference.designs.linearisation import (
+    LinearTotals,
+    Sample,
+    Stage,
+    estimated_totals,
+)
 from ldpstats.inference.designs.tests import RaoScott, fit_to, metric
 from ldpstats.models.weighted.estimates import SampleFacts
 from ldpstats.models.weighted.model import WeightedModel, WeightedVariable
@@ -66,7 +71,7 @@ def test_empty_cells_are_those_of_r():
     w, unit = np.arange(1.0, 13.0), np.arange(12) // 2
     variables = (ldp.Observed(2), x), (ldp.Observed(4), y)  # a column is empty too: R drops it
     model = crossed(sampled(w, unit), *variables)
-    found = model.dependence(model.totals(model.sample)).observed
+    found = model.fit_table().dependence.observed
     expected = {
         "second": (1.37466428313098, 1.54428602004184, 7.72143010020919, 0.29814955548931),
         "wald": (5.82711082461868, 2, 5, 0.0493871721838713),
@@ -98,7 +103,7 @@ def test_of_labels_it_is_pearsons_statistic_of_the_weighted_table(epsilon):
 def test_effects_of_a_simple_random_sample_are_one(mechanism):
     x, y = (np.repeat(np.arange(3), 20), np.tile(np.repeat([0, 1], [8, 12]), 3))  # independent
     model = crossed(sampled(np.ones(60)), (mechanism, x), (ldp.Warner(epsilon=0.5), y))
-    found = model.dependence(model.totals(model.sample))
+    found = model.fit_table().dependence
     for one in (found.null, found.observed):
         # variances are divided by n - 1
         assert one.trace == pytest.approx(2 * 60 / 59)
@@ -196,7 +201,7 @@ def test_the_covariance_of_totals_is_unbiased():
             chance = np.prod([Q[truth[i][0], x] * R[truth[i][1], y] for i, (x, y) in persons])
             x, y = np.array(reports).T
             model = crossed(sampled([1.5, 1.5], population=3.0), (first, x), (second, y))
-            totals = model.totals(model.sample)
+            totals = estimated_totals(model.sample, model.scores, model.noise)
             values.append(totals.estimate)
             covariances.append(totals.covariance)
             weights.append(chance / 3.0)

@@ -136,7 +136,7 @@ def test_certain_units_stay_in_all_draws() -> None:
     sample = clustered("certainty", strata=[0, 0, 1, 1, 1, 1, 2])
     made = bootstrap(sample, 50, np.random.default_rng(4))
     last = Scores(((np.where(np.arange(14) > 11, 0, -1), np.ones((1, 1))),))
-    np.testing.assert_allclose(made.totals(sample, last), last.total(sample.w)[0], rtol=1e-12)
+    np.testing.assert_allclose(made.totals(sample, last), last.totals(sample.w)[0], rtol=1e-12)
     assert missed_noise(replace(sample, replication=made)).tolist() == [0.0] * 12 + [1.0, 1.0]
 
 

@@ -88,7 +88,7 @@ def test_coverage_and_variance(kind: str, stages: int, replications: Callable[..
         sample = replace(sample, replication=made)
 
         def noise(weights: Any) -> Any:
-            total, added = scores.total(weights), np.zeros((K + 1, K + 1))
+            total, added = scores.totals(weights), np.zeros((K + 1, K + 1))
             added[:K, :K] = decoding.noise(total[:K], float(total[K]))
             return added
 

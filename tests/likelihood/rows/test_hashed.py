@@ -13,9 +13,9 @@ from ldpstats.estimators import EM, MLE
 from ldpstats.estimators.solvers import STEP
 from ldpstats.likelihood import rows as base
 from ldpstats.likelihood.hashed import HashDesign
-from ldpstats.likelihood.joint_rows import BloomRows, FixedEntry, LabelRows, StackedRows
+from ldpstats.likelihood.hashed_rows import BloomRows, LabelRows
 from ldpstats.likelihood.problem import Likelihood
-from ldpstats.likelihood.rows import DenseRows, Rows, UniformRows
+from ldpstats.likelihood.rows import DenseRows, FixedEntry, Rows, StackedRows, UniformRows
 
 Array = npt.NDArray[Any]
 

@@ -13,9 +13,10 @@ from ldpstats import InvalidArgument
 from ldpstats.estimators import EM, MLE
 from ldpstats.estimators import likelihood as mle_module
 from ldpstats.estimators import solvers as sampled_module
-from ldpstats.likelihood import joint_rows as module
-from ldpstats.likelihood.joint_rows import Factor, JointRows, StackedRows
+from ldpstats.likelihood import joint as module
+from ldpstats.likelihood.joint import Factor, JointRows
 from ldpstats.likelihood.problem import Likelihood
+from ldpstats.likelihood.rows import StackedRows
 
 Array = npt.NDArray[Any]
 
@@ -90,7 +91,7 @@ def test_table_and_blocks_agree(case: str, tabled: bool, monkeypatch: pytest.Mon
         monkeypatch.setattr(module, "_TABLE", 0)
     rows = example(case, u=400)
     indexed = all(kind == "index" for kind in CASES[case])
-    assert (rows._table is not None) == (indexed and tabled)
+    assert rows.is_table == (indexed and tabled)
     check_products(rows, kronecker(rows.factors))
 
 

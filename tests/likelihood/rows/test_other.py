@@ -8,9 +8,8 @@ from grid import all_reports
 
 import ldpstats as ldp
 from ldpstats.estimators import MLE
-from ldpstats.likelihood.joint_rows import WithOther
 from ldpstats.likelihood.problem import Likelihood
-from ldpstats.likelihood.rows import _LeftOver, other_rows
+from ldpstats.likelihood.rows import WithOther, _LeftOver, other_rows
 
 CATEGORIES = ("nurse", "teacher", "driver", "cook", "guard")
 

@@ -10,14 +10,13 @@ from grid import hidden
 from scipy import optimize
 
 import ldpstats as ldp
-from ldpstats.channels.structured import Uniformised
+from ldpstats.channels import Uniformised
 from ldpstats.estimators import MLE
 from ldpstats.likelihood.covariance import Covariance
 from ldpstats.likelihood.joint import pool
-from ldpstats.likelihood.joint_rows import FixedEntry, StackedRows
 from ldpstats.likelihood.moments import Equations
 from ldpstats.likelihood.problem import Likelihood
-from ldpstats.likelihood.rows import DenseRows, SensitiveRows, UniformRows
+from ldpstats.likelihood.rows import DenseRows, FixedEntry, SensitiveRows, StackedRows, UniformRows
 from ldpstats.likelihood.tallies import water_filling
 
 # how many categories, which are sensitive

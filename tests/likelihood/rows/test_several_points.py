@@ -35,7 +35,7 @@ DATA: dict[str, Any] = {
 @pytest.mark.parametrize("given", DATA.values(), ids=DATA)
 @pytest.mark.parametrize("prepared", [False, True])
 def test_products_of_several_vectors(given: dict[str, Any], prepared: bool) -> None:
-    W = ldp.FrequencyModel(**given).evidence.likelihood.W
+    W = ldp.FrequencyModel(**given).likelihood().W
     W = W.prepared() if prepared else W
     p, v = RNG.dirichlet(np.ones(5), 3), RNG.random((3, W.shape[0]))
     np.testing.assert_allclose(W.mix_each(p), [W.mix(one) for one in p], rtol=1e-12)

@@ -133,16 +133,16 @@ def sizes_of_tables(setting: Setting, R: int, fits: int) -> tuple[float, float]:
 
 def matched(model: ldp.AssociationModel, B: int, rng: np.random.Generator) -> Array:
     """Score statistics of B random matchings of the reports of a model."""
-    (scores,) = model.evidence.scores
-    group, n = scores.group, scores.group.counts.n
-    if all(index is not None for index in group.index):  # distinct reports: a table
-        table = np.zeros([len(mean) for mean in scores.means], dtype=np.int64)
-        np.add.at(table, group.index, n)
-        x, y = (r.W / m[:, None] for r, m in zip(scores.likelihoods, scores.means, strict=True))
-        return permutation.permuted_table_scores([table], [x], [y], B, rng)
+    strata = model.evidence.scores
+    if all(scores.is_dense for scores in strata):
+        tables, *rows = zip(*(scores.table for scores in strata), strict=True)
+        x, y = (
+            [scores.centred(v, own) for scores, own in zip(strata, rows[v], strict=True)]
+            for v in (0, 1)
+        )
+        return permutation.permuted_table_scores(tables, x, y, B, rng)
     left, right = (
-        [np.repeat(scores.values(v, part), n[part], axis=0) for part in group.slices]
-        for v in (0, 1)
+        [np.repeat(s.of_respondents(v, s.part), s.n, axis=0) for s in strata] for v in (0, 1)
     )
     return permutation.permuted_scores(left, right, B, rng)
 
@@ -181,8 +181,7 @@ def test_sizes_of_a_few_matchings(name: str) -> None:
     # The data as they came are one of the matchings, and what users get.
     model = setting.survey(setting.independent, setting.rng(3))
     found = model.fit("inversion").test_independence()
-    (scores,) = model.evidence.scores
-    as_they_came = association.score(scores.cross_moments)
+    as_they_came = association.score([s.cross_moments for s in model.evidence.scores])
     assert found.statistic == pytest.approx(as_they_came.statistic, rel=1e-9)
     assert found.df == 16
 
@@ -409,8 +408,8 @@ def estimates(P: Array, R: int) -> tuple[Array, Array]:
 
 def size_of_score(P: Array, R: int) -> float:
     """Of the test of `AssociationResults.test_independence`, in surveys of 2,000."""
-    parts = (model.evidence.scores[0].cross_moments for model in shared_surveys(P, 2000, R))
-    return size([association.score(part).pvalue for part in parts])
+    strata = (model.evidence.scores for model in shared_surveys(P, 2000, R))
+    return size([association.score([s.cross_moments for s in some]).pvalue for some in strata])
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ from simulated.candidates import Decoded, Surveys, check_errors, zipf
 
 import ldpstats as ldp
 from ldpstats.inference import intervals, tests
-from ldpstats.inference.boundary import clip_unit
+from ldpstats.inference.intervals import clip_unit
 from ldpstats.inference.tails import normal_pvalue
 
 Array = npt.NDArray[Any]

@@ -85,7 +85,7 @@ def test_linear_covariance_is_the_plug_in_of_the_reports() -> None:
         )
         residual = (np.eye(len(V)) - source.design.matrix() @ G) @ V
         assert problem.misfit() is not None
-        full, variance = source.noise.misfit(source, p)
+        full, variance = source.misfit(p)
         assert full == pytest.approx(source.weights @ np.diag(V), rel=1e-12)
         assert variance > 0.0 and residual.shape == V.shape
 
@@ -118,7 +118,7 @@ def test_misfit_moments_are_exact() -> None:
                 for i, j in pairs
             ]
         )
-        first, second = source.noise.misfit(source, p)
+        first, second = source.misfit(p)
         assert first == pytest.approx(weight @ R, rel=1e-12)
         assert second == pytest.approx(weight @ R**2 - (weight @ R) ** 2, rel=1e-12)
 

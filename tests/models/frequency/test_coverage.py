@@ -33,8 +33,7 @@ from surveys import (
 
 import ldpstats as ldp
 from ldpstats.inference import intervals
-from ldpstats.inference.binomial import exact_binomial
-from ldpstats.inference.boundary import clip_unit
+from ldpstats.inference.intervals import clip_unit, exact_binomial
 
 pytestmark = [
     pytest.mark.usefixtures("without_goodness"),

@@ -16,7 +16,7 @@ from surveys import quiet
 import ldpstats as ldp
 from ldpstats.estimators import MLE
 from ldpstats.inference import goodness
-from ldpstats.inference.boundary import form_cumulants
+from ldpstats.inference.goodness import form_cumulants
 
 Array = npt.NDArray[Any]
 KRR = ldp.KRR(("nurse", "teacher", "driver", "cook"), epsilon=1.0)

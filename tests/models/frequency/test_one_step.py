@@ -16,7 +16,7 @@ from surveys import assert_cut, frequencies
 
 import ldpstats as ldp
 from ldpstats import Counts
-from ldpstats.channels.structured import Channel
+from ldpstats.channels import Channel
 from ldpstats.likelihood.problem import Likelihood
 from ldpstats.mechanisms import LumpedUnary
 from ldpstats.models.frequency.estimates import OneStep

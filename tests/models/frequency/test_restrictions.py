@@ -10,7 +10,7 @@ import pytest
 
 import ldpstats as ldp
 from ldpstats import FrequencyResults
-from ldpstats.inference.boundary import ReportSums, form_cumulants
+from ldpstats.inference.goodness import ReportSums, form_cumulants
 from ldpstats.inference.tails import chi2_pvalue
 from tests.simulate import at_least, at_most
 

@@ -36,8 +36,7 @@ from surveys import (
 
 import ldpstats as ldp
 from ldpstats.inference import goodness, intervals, tests
-from ldpstats.inference.binomial import exact_binomial
-from ldpstats.inference.boundary import clip_unit
+from ldpstats.inference.intervals import clip_unit, exact_binomial
 from ldpstats.inference.tails import chi2_pvalue
 from ldpstats.likelihood.tallies import PooledTallies, Tallies
 from ldpstats.models.frequency.tests import goodness_of_fit

@@ -189,6 +189,24 @@ def test_it_glances_and_goes_to_maketables_as_other_results_do() -> None:
         assert all(model.__maketables_stat__(key) is not None for key in keys)
 
 
+def test_it_has_the_methods_of_all_results() -> None:
+    matrix = ldp.associations(survey(), alpha=0.1)
+    frame = matrix.summary_frame()
+    pd.testing.assert_frame_equal(frame.reset_index(), matrix.to_frame())
+    pd.testing.assert_frame_equal(matrix.conf_int(), frame[["lower", "upper"]])
+    wide = matrix.conf_int(0.01)
+    effect = matrix["u", "v"].cramers_v(0.01)
+    assert tuple(wide.loc["u", "v"]) == (effect.lower, effect.upper)
+    assert "99% intervals" in str(matrix.summary(alpha=0.01))
+    assert "99% intervals" in matrix.plot(alpha=0.01).get_title()
+    posterior = ldp.FrequencyModel(X).fit_posterior(RNG)
+    groups = ldp.GroupedModel({"a": X, "b": Y}).fit()
+    for results, instead in ((matrix, "pvalues_holm"), (posterior, "prob"), (groups, "test_equal")):
+        for test in (results.t_test, results.wald_test):
+            with pytest.raises(NotAvailable, match=instead):
+                test("u = v")
+
+
 def test_one_cause_is_one_note() -> None:
     rng = np.random.default_rng(1)
     krr, rare = ldp.KRR(ABC, 3.0), ldp.KRR(("x", "y", "rare"), 1.5)

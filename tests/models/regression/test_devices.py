@@ -20,8 +20,6 @@ from ldpstats import (
     NotIdentified,
 )
 from ldpstats.devices import flip, truth, unknown
-from ldpstats.inference.profiles import drop_at
-from ldpstats.likelihood.regression import Seen
 from ldpstats.priors import Beta, Normal
 
 pytestmark = pytest.mark.filterwarnings("ignore::ldpstats.errors.PosteriorWarning")  # few draws
@@ -81,7 +79,7 @@ def test_scores_hessians_and_expected_information(kind):
     }
     table = pd.DataFrame({"age": rng.integers(0, 4, 200)})
     found = ldp.regression("y ~ age", table, reports, model=kind).fit()
-    likelihood, x = found.likelihood, found.top.theta.copy()
+    likelihood, x = found.model.likelihood, found.theta.copy()
     x[-1] = 0.2
     step = 1e-6 * np.eye(x.size)
     value, score, hessian = likelihood.evaluate(x)
@@ -92,15 +90,14 @@ def test_scores_hessians_and_expected_information(kind):
     np.testing.assert_allclose(hessian, bent, rtol=1e-5, atol=1e-4)
     # the information is the mean of what squared scores are, over all reports of each row
     total = np.zeros(hessian.shape)
-    table = found.at_estimate.seen.table
     for g, device in enumerate(devices):
         for y in range(len(device.outputs)):
             for i in np.flatnonzero(likelihood.group == g):
                 column = np.array([y + g * len(labels)])
-                some = likelihood.base.take([i], np.ones(1))
-                some = dataclasses.replace(some, seen=Seen(table, column))
-                p, s, _ = dataclasses.replace(likelihood, base=some).evaluate(x)
-                total += likelihood.base.weights[i] * np.exp(p) * np.outer(s, s)
+                some = likelihood.take([i], np.ones(1))
+                seen = dataclasses.replace(some.seen, at=column)
+                p, s, _ = dataclasses.replace(some, seen=seen).evaluate(x)
+                total += likelihood.weights[i] * np.exp(p) * np.outer(s, s)
     several = np.array([x, x + 0.01])
     values, scores = likelihood.scores_at(several)
     np.testing.assert_allclose(values, [likelihood.value(one) for one in several])
@@ -112,16 +109,21 @@ def test_intervals_end_where_the_profile_has_fallen():
     reports, X = survey(4)
     found = ldp.PrivatizedLogit(reports, X).fit()
     ends = found.conf_int()
-    for j, name in enumerate(found.index):
+    for name in found.index:  # models in which each has the value of a limit
         for value in ends.loc[name]:
-            fall = drop_at(found.likelihood, found.top, found.units, j, value)
-            assert fall == pytest.approx(1.9207, abs=1e-3)
+            if name == "cheating":
+                known = [ldp.Reports(one.y, one.mechanism.at(cheating=value)) for one in reports]
+                model = ldp.PrivatizedLogit(known, X)
+            else:
+                offset = value * X[name]
+                model = ldp.PrivatizedLogit(reports, X.drop(columns=name), offset=offset)
+            assert found.llf - model.fit().llf == pytest.approx(1.9207, abs=2e-3)
     assert np.all(ends["lower"] < found.params) and np.all(found.params < ends["upper"])
     wald = found.conf_int(method="wald")
     np.testing.assert_allclose(ends, wald, atol=0.2)
     assert found.pvalues["age"] < 1e-6
     assert found.t_test("age = 0").pvalue < 1e-6
-    np.testing.assert_allclose(found.information(), -found.top.hessian, rtol=0.3, atol=60.0)
+    np.testing.assert_allclose(found.information(), -found.hessian, rtol=0.3, atol=60.0)
     text = " ".join(str(found.summary()).split())
     assert "cheating" in text and "profiles of the likelihood" in text
 
@@ -260,22 +262,24 @@ def test_private_predictors_are_averaged_over(private):
     assert list(found.params.index) == ["Intercept", "smokes[T.yes]", "age", "cheating"]
     assert list(found.marginal_params.columns) == ["yes"]
     x = found.theta + 0.05
-    value, score, hessian = found.joint.evaluate(x)
+    joint = found.model.likelihood
+    value, score, hessian = joint.evaluate(x)
     step = 1e-6 * np.eye(x.size)
-    up, down = ([found.joint.evaluate(x + way * e) for e in step] for way in (1, -1))
+    up, down = ([joint.evaluate(x + way * e) for e in step] for way in (1, -1))
     slopes = [(a[0] - b[0]) / 2e-6 for a, b in zip(up, down, strict=True)]
     bends = [(a[1] - b[1]) / 2e-6 for a, b in zip(up, down, strict=True)]
     np.testing.assert_allclose(score, slopes, atol=1e-4)
     np.testing.assert_allclose(hessian, bends, atol=1e-3)
-    several = found.joint.scores_at(np.array([x, found.theta]))
+    several = joint.scores_at(np.array([x, found.theta]))
     assert several[0][0] == pytest.approx(value)
     np.testing.assert_allclose(several[1][0], score, atol=1e-8)
     # the likelihood of the ordinary model, where the parameter is known
     known = [ldp.Reports(one.y, one.mechanism.at(cheating=0.25)) for one in asked["ill"]]
     plain = ldp.regression("ill ~ age + smokes", table, asked | {"ill": known})
     at = np.append(x[:-1], 0.25)
-    assert found.joint.value(at) == pytest.approx(plain.likelihood.value(at[:-1]))
+    assert joint.value(at) == pytest.approx(plain.likelihood.value(at[:-1]))
     assert 0.0 < found.predictions(by="smokes").frame["mean"].min() < 1.0
+    assert "marginal_params" in str(found.summary())
 
 
 def test_separated_answers_have_estimates_at_infinity():
@@ -292,7 +296,11 @@ def test_separated_answers_have_estimates_at_infinity():
     assert not found.converged and "x" in found.infinite and np.isinf(found.params["x"])
     assert np.isfinite(found.bse["cheating"])
     ends = found.conf_int()
-    assert np.isinf(ends.loc["x"]).all() and np.isfinite(ends.loc["cheating"]).all()
+    assert np.isposinf(ends.loc["x", "upper"]) and np.isfinite(ends.loc["cheating"]).all()
+    # p < .05, and the interval leaves out zero; it begins where the likelihood has fallen
+    assert found.pvalues["x"] < 0.001 and ends.loc["x", "lower"] > 0.0
+    beside = ldp.PrivatizedLogit(reports, X[["const"]], offset=ends.loc["x", "lower"] * X["x"])
+    assert found.llf - beside.fit().llf == pytest.approx(1.9207, abs=2e-3)
     assert "fit_posterior() has a finite one" in " ".join(str(found.summary()).split())
 
 

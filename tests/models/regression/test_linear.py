@@ -169,11 +169,11 @@ def test_naive_coefficients_are_those_of_the_reports() -> None:
     naive = sm.OLS(np.array(SCORES)[reports.y], X).fit().params
     np.testing.assert_allclose(found["naive"], naive, EXACT)
     assert np.all(np.abs(found["ratio"][1:]) < 0.6)
-    assert "Naive coefficients" in str(result.summary())
+    assert "Without the channel" in str(result.summary())
     bits = ldp.KRAPPOR(LABELS, 1.0).privatize(np.array(LABELS)[codes], np.random.default_rng(1))
     with pytest.raises(ldp.NotAvailable, match="bits"):
         ldp.PrivatizedOLS(bits, X, SCORES).fit().compare_naive()
-    assert "Naive" not in str(ldp.PrivatizedOLS(bits, X, SCORES).fit().summary())
+    assert "Without the channel" not in str(ldp.PrivatizedOLS(bits, X, SCORES).fit().summary())
 
 
 def bad(**changes: Any) -> Callable[[], Any]:
@@ -381,3 +381,22 @@ def test_least_squares_have_the_tables_and_plots_of_other_regressions() -> None:
     assert result.to_frame()["term"].tolist() == list(result.index) == result.names
     ax = result.plot("naive", constant=True)
     assert [text.get_text() for text in ax.get_yticklabels()] == result.names
+
+
+def test_answers_are_predicted_as_from_every_regression() -> None:
+    X, codes = survey(600)
+    reports = ldp.KRR(LABELS, 2.0).privatize(np.array(LABELS)[codes], np.random.default_rng(3))
+    result = ldp.PrivatizedOLS(reports, X, SCORES).fit()
+    some = np.asarray(X)[:5]
+    beta, V = np.asarray(result.params), np.asarray(result.cov_params())
+    np.testing.assert_allclose(result.predict(some), some @ beta, rtol=1e-12)
+    found = result.get_prediction(some)
+    se = np.sqrt(np.einsum("ij,jk,ik->i", some, V, some))
+    np.testing.assert_allclose(found[["mean", "se"]], np.column_stack([some @ beta, se]))
+    mean = np.asarray(X).mean(axis=0)
+    every = result.predictions()
+    np.testing.assert_allclose(every.frame.loc["all", "mean"], mean @ beta)
+    np.testing.assert_allclose(every.frame.loc["all", "se"], np.sqrt(mean @ V @ mean))
+    effects = result.get_margeff()
+    np.testing.assert_allclose(effects.margeff, result.params[effects.names])
+    np.testing.assert_allclose(effects.margeff_se, result.bse[effects.names])

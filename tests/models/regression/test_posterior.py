@@ -217,7 +217,7 @@ def test_weights_and_designs_are_refused_by_name():
     plain = ldp.Survey(table, {"ill": KRR}).regression("ill ~ age")
     assert list(plain.fit_posterior(rng, draws=160).params.index) == ["Intercept", "age"]
     numbers = ldp.KRR([0, 1, 2], 1.0).privatize(rng.integers(0, 3, 100), rng)
-    with pytest.raises(NotAvailable, match="survey weights"):
+    with pytest.raises(NotAvailable, match="sampling weights"):
         ldp.PrivatizedOLS(numbers, X, weights=np.ones(100)).fit_posterior(rng)
 
 

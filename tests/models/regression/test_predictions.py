@@ -347,7 +347,7 @@ BAD_OF_MARGINS: list[tuple[str, dict[str, Any], str]] = [
     ("logit", {"atexog": {"height": 2.0}}, "must be the name or the place of a covariate"),
     ("logit", {"atexog": {"age": "old"}}, "must be a number"),
     ("logit", {"atexog": {"age": [1.0, 2.0]}}, "one for each of the"),
-    ("logit", {"atexog": [[1.0, 2.0]]}, "an array of 5 columns"),
+    ("logit", {"atexog": [[1.0, 2.0]]}, "an array with the 5 columns"),
     ("private", {"atexog": {"use[T.u]": 1.0}}, "changes with a private predictor"),
     ("private", {"atexog": np.ones((1, 6))}, "must be a dict of public covariates"),
     ("logit", {"dummy": "yes"}, "dummy='yes'"),

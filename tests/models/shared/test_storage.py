@@ -90,6 +90,15 @@ def test_an_edited_document_is_refused(kind: str) -> None:
         type(made(kind)).from_dict(edited(kind))
 
 
+@pytest.mark.parametrize("kind", ["grouped", "weighted"])
+def test_a_number_that_follows_from_others_is_not_changed_unseen(kind: str) -> None:
+    document = json.loads(made(kind).to_json())
+    assert document["nobs"] == made(kind).nobs
+    document["nobs"] += 1
+    with pytest.raises(ldp.InvalidArgument, match=r"^fingerprint=.*changed or damaged"):
+        type(made(kind)).from_dict(document)
+
+
 @pytest.mark.parametrize("kind", ["frequency", "association", "grouped"])
 def test_an_estimate_outside_its_interval_is_seen_without_a_fingerprint(kind: str) -> None:
     with pytest.raises(ldp.InvalidArgument, match=r"is damaged: .*(and its interval|sum to 1\.4)"):

@@ -126,7 +126,7 @@ def false_grams(
             continue
         source = mechanism.moments(counts, every.tolist()).sources[0]
         z = source.design.adjoint(source.weights * source.moved)
-        z /= np.sqrt(source.noise.gradient_variances(source))
+        z /= np.sqrt(source.gradient_variances())
         naive[r] = ((z > kept.critical) & np.isin(every, present, invert=True)).sum()
     return false, true, naive
 
