@@ -368,7 +368,7 @@ def compare(
 
 def _same(own: pd.Index[Any], labels: pd.Index[Any]) -> bool:
     """Whether two lists have the same labels, in any order."""
-    return len(own) == len(labels) and own.astype(object).isin(labels.astype(object)).all()
+    return len(own) == len(labels) and bool(own.astype(object).isin(labels.astype(object)).all())
 
 
 def cost(
