@@ -25,13 +25,7 @@ from ldpstats.labels import encode
 from ldpstats.likelihood.parametric import PolynomialMatrix
 from ldpstats.likelihood.problem import Likelihood
 from ldpstats.likelihood.rows import DenseRows
-from ldpstats.mechanisms.base import (
-    Mechanism,
-    check_document,
-    joined_labels,
-    made_of,
-    set_fields,
-)
+from ldpstats.mechanisms.base import Mechanism, check_document, joined_labels, made_of, set_fields
 from ldpstats.mechanisms.custom import (
     CustomMechanism,
     Enumerated,
@@ -539,11 +533,7 @@ class UnknownDevice(DeviceMechanism):
         return worst_epsilon(*self._terms)
 
     def simulate(
-        self,
-        values: object,
-        rng: np.random.Generator,
-        missing: str = "raise",
-        **parameters: Any,
+        self, values: object, rng: np.random.Generator, missing: str = "raise", **parameters: Any
     ) -> Reports:
         """Simulate the reports of many respondents where the parameters have these values.
 

@@ -30,12 +30,7 @@ from ldpstats.clients.device import (
 from ldpstats.errors import HIDDEN, InvalidArgument, NotAvailable, UnknownCategory
 from ldpstats.labels import as_labels, as_series, column_name, encode, labels_from_json
 from ldpstats.mechanisms.base import set_fields
-from ldpstats.mechanisms.sensitive import (
-    URAP,
-    URR,
-    checked_levels,
-    secret_codes,
-)
+from ldpstats.mechanisms.sensitive import URAP, URR, checked_levels, secret_codes
 from ldpstats.reports.single import Reports
 from ldpstats.sampling.samplers import Words, simulation_words
 

@@ -29,14 +29,7 @@ from ldpstats.labels import as_labels, preview
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.krr import Observed
 from ldpstats.models.layout import count_of, one_line
-from ldpstats.models.plots import (
-    axes_of,
-    axis_labels,
-    finish,
-    percent_text,
-    plain,
-    title_text,
-)
+from ldpstats.models.plots import axes_of, axis_labels, finish, percent_text, plain, title_text
 from ldpstats.planning.expected_precision import (
     check_mechanism,
     expected_shares,
@@ -45,13 +38,7 @@ from ldpstats.planning.expected_precision import (
     shares_text,
 )
 from ldpstats.planning.losses import LOSSES, kinds, urap_kinds, urap_rates, worst_loss
-from ldpstats.planning.power_of_tests import (
-    KINDS,
-    contenders,
-    objective,
-    report_bits,
-    sample_size,
-)
+from ldpstats.planning.power_of_tests import KINDS, contenders, objective, report_bits, sample_size
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -451,11 +438,7 @@ class BestTheta(Printed):
 
 
 def best_theta(
-    k: int,
-    n_sensitive: int,
-    epsilon: float,
-    p: npt.ArrayLike | None = None,
-    loss: str = "l2",
+    k: int, n_sensitive: int, epsilon: float, p: npt.ArrayLike | None = None, loss: str = "l2"
 ) -> BestTheta:
     """Find the theta at which uRAP has the smallest expected loss, at the same epsilon.
 
