@@ -458,9 +458,7 @@ def _weighted(given: argparse.Namespace, design: Mapping[str, Any]) -> Callable[
         survey = opened(given, sheet, design)
         with watching(survey.data if on_a_terminal() else None):
             results = survey.association(
-                *given.column,
-                candidates=candidates,
-                memoised=False if given.drawn_afresh else None,
+                *given.column, candidates=candidates, memoised=False if given.drawn_afresh else None
             )
         refuse_missing(given, results.n_missing)
         return results, _default_test(results), True

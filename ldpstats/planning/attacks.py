@@ -156,7 +156,7 @@ class Manipulation(Summarised):
         names = {"upward": "raised by", "downward": "lowered by", "se": "std err"}
         notes = [
             "Of the unconstrained estimate, each category attacked alone. Goodness of fit does "
-            "not find attackers whose reports look like those of another population.",
+            "not find attackers whose reports look like those of another population."
         ]
         if self.mechanism.n_cohorts > 1:
             how = {
