@@ -100,7 +100,7 @@ def regression_summary(
         notes += few_notes(results.df_inference, _FEW if few else 4.0)
     if len(shown) < len(frame):
         notes.append(f"Shown: the first {len(shown)} of {len(frame)} coefficients.")
-    head, more = results._heading(details)
+    head, more = results._header_and_notes(details)
     return SummaryTable(title, head, heads, stubs, body, [*notes, *more])
 
 

@@ -491,7 +491,7 @@ class Coefficients(Stored, WaldResults):
     def __str__(self) -> str:
         return str(self.summary())
 
-    def _heading(self, details: bool) -> tuple[Any, list[str]]:
+    def _header_and_notes(self, details: bool) -> tuple[Any, list[str]]:
         """The header of the summary, and its notes but those on intervals."""
         return summary_header(self, details), summary_notes(self, details)
 
@@ -1330,7 +1330,7 @@ class StoredRegression(Coefficients):
             naive = results._naive()
         except NotAvailable:
             naive = None
-        (heading, notes), (details, more) = map(results._heading, (False, True))
+        (heading, notes), (details, more) = map(results._header_and_notes, (False, True))
         estimate, covariance = results._estimated
         facts = results._facts().items()
         df = np.asarray(results.df_inference, dtype=np.float64).T.ravel()
@@ -1447,7 +1447,7 @@ class StoredRegression(Coefficients):
     def _stored(self) -> dict[str, Any]:
         return written(self)
 
-    def _heading(self, details: bool) -> tuple[Any, list[str]]:
+    def _header_and_notes(self, details: bool) -> tuple[Any, list[str]]:
         return (self.details, [*self.more]) if details else (self.heading, [*self.notes])
 
     def _facts(self) -> dict[str, Any]:
