@@ -410,4 +410,4 @@ def two_sample_test(
         fits = tuple(model.fit_quietly() for model in models)
     except (NotAvailable, NotIdentified):
         pass
-    return TwoSampleResult(*astuple(test), fits)
+    return TwoSampleResult(*astuple(test), fits)  # type: ignore[call-arg]
