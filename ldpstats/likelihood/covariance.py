@@ -143,7 +143,7 @@ class Covariance(Document):
         length = 1.0 if F is None else F.shape[1] * np.einsum("ir,ir->i", F, F)
         bound = np.abs(self.diagonal) + length * max(core.max(initial=0), -core.min(initial=0))
         if np.all(v > 1e-13 * bound):
-            return v
+            return np.asarray(v)
         magnitude = np.abs(self.diagonal)
         magnitude += np.abs(np.diagonal(core)) if F is None else _forms(np.abs(F), np.abs(core))
         if np.any(v < -1e-13 * magnitude):

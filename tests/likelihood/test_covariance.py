@@ -109,7 +109,6 @@ def test_zero_variance_is_zero_and_a_negative_one_is_refused() -> None:
         (lambda: Covariance.dense([[np.nan]]), "finite"),
         (lambda: Covariance.dense(np.eye(2)).scaled(-1.0), "c=-1.0"),
         (lambda: multinomial([0.5, 0.6], n=10), "sum to one"),
-        (lambda: multinomial([0.5, 0.5], n=0), "n=0"),
         (lambda: Covariance.dense(np.eye(2)).without_excess([1.0]), "2 entries"),
         (lambda: block_diagonal([]), "at least one"),
         (lambda: independent_bits([1.5, 0.0], 0.9, 0.1, n=10), "project p first"),

@@ -390,8 +390,8 @@ class FrequencyModel:
         """`fit` without warnings, for models that rest on this one."""
         cov_type = one_of("cov_type", cov_type, ("default", "linear", "fpe16"))
         if method is None:
-            linear = self.candidates is not None or not self._has_patterns
-            method = "inversion" if linear and constraints is None else "mle"
+            by_moments = self.candidates is not None or not self._has_patterns
+            method = "inversion" if by_moments and constraints is None else "mle"
         if isinstance(method, Estimator):  # the user passes a name or an object
             estimator = method
         else:
