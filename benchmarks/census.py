@@ -20,7 +20,7 @@ import pandas as pd
 
 import ldpstats as ldp
 from ldpstats.estimators import MLE, Inversion, Thresholded
-from ldpstats.likelihood.problem import Solution
+from ldpstats.likelihood.rows import Solution
 from ldpstats.reports.single import BitCounts, Counts
 
 DATA = Path(__file__).parents[2] / "shared/data/census1990/census1990_4attr.csv"

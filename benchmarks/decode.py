@@ -11,7 +11,7 @@ from timing import Row, Scale, measure, zipf
 from ldpstats.estimators import MLE
 from ldpstats.likelihood.hashed import HashDesign, least_squares
 from ldpstats.likelihood.hashed_rows import LabelRows
-from ldpstats.likelihood.problem import Likelihood
+from ldpstats.likelihood.rows import Likelihood
 
 __all__ = ["decode"]
 

@@ -11,7 +11,7 @@ from timing import Row, Scale, measure, reached, zipf
 
 import ldpstats as ldp
 from ldpstats.estimators import MLE
-from ldpstats.likelihood.problem import Likelihood
+from ldpstats.likelihood.rows import Likelihood
 
 __all__ = ["dense", "dense_likelihood", "million", "rappor"]
 

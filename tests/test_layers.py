@@ -50,11 +50,10 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
     ),
     "ldpstats.likelihood": (
         "blocks covariance parametric",
-        "tallies",
         "moments",
         "hashed",
         "rows",
-        "hashed_rows problem",
+        "hashed_rows",
         "joint",
         "regression",
     ),

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import ldpstats as ldp
-from ldpstats.likelihood.tallies import Unexplained
+from ldpstats.likelihood.covariance import Unexplained
 from ldpstats.planning.goals import Goal
 from ldpstats.survey.estimates import WeightChange
 

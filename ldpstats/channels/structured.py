@@ -28,8 +28,8 @@ import numpy.typing as npt
 
 from ldpstats.arguments import as_array, distribution, listed
 from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.likelihood.covariance import label_moments
 from ldpstats.likelihood.rows import DenseRows, Rows, StackedRows, UnaryRows, UniformRows
-from ldpstats.likelihood.tallies import label_moments
 
 __all__ = [
     "BitScores",

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ldpstats.likelihood.covariance import Covariance
 from ldpstats.likelihood.moments import Moments
-from ldpstats.likelihood.problem import Likelihood, Solution
+from ldpstats.likelihood.rows import Likelihood, Solution
 
 __all__ = ["Estimator", "LikelihoodEstimator", "MomentsEstimator", "SelectingEstimator"]
 
@@ -29,16 +29,10 @@ class Estimator(ABC, Generic[Problem]):
     """
 
     name: ClassVar[str]
-
-    @property
-    def constraints(self) -> Callable[[Any], list[Any]] | None:
-        """What restricts p beyond the simplex, see `MLE`; None for most estimators."""
-        return None
-
-    @property
-    def without_errors(self) -> str:
-        """Why its estimates have no standard errors, as `cov_type` says it; "" if they have."""
-        return "none (constrained)" if self.constraints is not None else ""
+    # what restricts p beyond the simplex, see `MLE`; None for most estimators
+    constraints: Callable[[Any], list[Any]] | None = None
+    # why its estimates have no standard errors, as `cov_type` says it; "" if they have
+    without_errors: str = ""
 
     @abstractmethod
     def solve(self, problem: Problem) -> Solution:

@@ -39,8 +39,7 @@ from ldpstats.estimators.solvers import (
 )
 from ldpstats.labels import checked_edges
 from ldpstats.likelihood.moments import Equations, Moments
-from ldpstats.likelihood.problem import Likelihood, Solution
-from ldpstats.likelihood.rows import DenseRows, Rows, UniformRows
+from ldpstats.likelihood.rows import DenseRows, Likelihood, Rows, Solution, UniformRows
 
 if TYPE_CHECKING:
     import cvxpy
@@ -114,6 +113,10 @@ class MLE(LikelihoodEstimator):
         if self.constraints is not None and not callable(self.constraints):
             remedy = "must be a function of p that returns cvxpy constraints, or None"
             raise InvalidArgument("constraints", self.constraints, remedy)
+
+    @property
+    def without_errors(self) -> str:  # type: ignore[override]
+        return "" if self.constraints is None else "none (constrained)"
 
     def solve(self, problem: Likelihood) -> Solution:
         """Maximise the likelihood.
@@ -562,6 +565,7 @@ class Smoothed(LikelihoodEstimator):
     tol: float | None = None
     max_iter: int = 200
     name: ClassVar[str] = "smoothed"
+    without_errors = "none (penalised)"
 
     def __post_init__(self) -> None:
         check_tol(self.tol)
@@ -571,10 +575,6 @@ class Smoothed(LikelihoodEstimator):
         if self.edges is not None:  # a tuple, so that estimators can be compared
             edges = tuple(checked_edges("edges", self.edges).tolist())
             object.__setattr__(self, "edges", edges)
-
-    @property
-    def without_errors(self) -> str:
-        return "none (penalised)"
 
     def solve(self, problem: Likelihood) -> Solution:
         """Maximise the penalised likelihood; `n_iter` counts Newton steps at the penalty used.

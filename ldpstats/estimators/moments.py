@@ -12,12 +12,11 @@ import numpy.typing as npt
 from ldpstats.arguments import level, one_of, real_number
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.estimators.base import MomentsEstimator, SelectingEstimator
-from ldpstats.likelihood.covariance import Covariance
+from ldpstats.likelihood.covariance import Covariance, project_simplex
 from ldpstats.likelihood.hashed import CohortMoments
 from ldpstats.likelihood.joint import JointMoments
 from ldpstats.likelihood.moments import Equations, Moments
-from ldpstats.likelihood.problem import Solution
-from ldpstats.likelihood.tallies import project_simplex
+from ldpstats.likelihood.rows import Solution
 
 __all__ = [
     "NNLS",

@@ -17,7 +17,7 @@ from ldpstats.estimators.solvers import observed, require_possible, tell
 from ldpstats.likelihood.covariance import Covariance
 from ldpstats.likelihood.hashed import CohortMoments
 from ldpstats.likelihood.moments import Moments
-from ldpstats.likelihood.problem import Likelihood, Solution
+from ldpstats.likelihood.rows import Likelihood, Solution
 
 __all__ = ["Normalized", "PlainEM", "Unweighted"]
 
@@ -75,7 +75,7 @@ class Unweighted(MomentsEstimator):
         Given the sizes it is that of the reports. Their counts are multinomial with even
         probabilities, and the mean of an equation is in proportion to its cohort's share.
         """
-        printed, p = _printed(problem), problem.plug_in()
+        printed, p = _printed(problem), problem.plug_in
         (source,) = printed.sources
         C = len(source.reports)
         means = source.design.by_cohort(source.cell_means(p).reshape(-1))

@@ -23,8 +23,7 @@ import numpy.typing as npt
 
 from ldpstats.arguments import real_number
 from ldpstats.errors import ConvergenceWarning, InvalidArgument
-from ldpstats.likelihood.problem import Likelihood, Solution, nats_to_gain
-from ldpstats.likelihood.rows import DenseRows, Rows
+from ldpstats.likelihood.rows import DenseRows, Likelihood, Rows, Solution, nats_to_gain
 
 __all__ = [
     "LAST_STEP",

@@ -636,7 +636,8 @@ def edge_normal(
     x, s = np.broadcast_arrays(
         np.asarray(estimate, dtype=np.float64), np.asarray(se, dtype=np.float64)
     )
-    for side, beyond, sign in _outside(interval):
+    low, high = np.moveaxis(np.asarray(interval, dtype=np.float64), -1, 0)
+    for side, beyond, sign in ((1, high <= 0.0, -1.0), (0, low >= 1.0, 1.0)):  # end to move
         at = beyond & (s > 0)
         reach = (x[at] - (1 - side)) * sign / s[at]  # standard errors beyond the edge
         move = s[at] * (-reach - ndtri_exp(log_half + log_ndtr(-reach)))
@@ -690,7 +691,8 @@ def edge_binomial(
     base, slope = np.broadcast_arrays(
         np.asarray(offset, dtype=np.float64), np.asarray(scale, dtype=np.float64), t
     )[:2]
-    for side, beyond, _ in _outside(interval):
+    low, high = np.moveaxis(np.asarray(interval, dtype=np.float64), -1, 0)
+    for side, beyond in ((1, high <= 0.0), (0, low >= 1.0)):
         at = np.flatnonzero(beyond)
         if at.size:
             # a low estimate has a low tally, or a high one if slope < 0
@@ -701,12 +703,6 @@ def edge_binomial(
             goal = log_half + _log_tail(near, *terms)
             ends[at, side] = bisected(_more_probable, near, far, _STEPS, goal, *terms)[1]
     return ends
-
-
-def _outside(interval: npt.ArrayLike) -> list[tuple[int, npt.NDArray[np.bool_], float]]:
-    """End to move, intervals that do not reach into (0, 1), and the direction to the edge."""
-    low, high = np.moveaxis(np.asarray(interval, dtype=np.float64), -1, 0)
-    return [(1, high <= 0.0, -1.0), (0, low >= 1.0, 1.0)]
 
 
 def _log_tail(v: Array, base: Array, slope: Array, below: Any, t: Array, n: Array) -> Array:

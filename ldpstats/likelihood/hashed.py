@@ -46,9 +46,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.errors import NotAvailable, NotIdentified
-from ldpstats.likelihood.covariance import Covariance
-from ldpstats.likelihood.moments import LARGEST_LIST, Check, Misfit, Moments, OwnCounts
-from ldpstats.likelihood.tallies import (
+from ldpstats.likelihood.covariance import (
+    Covariance,
     OwnTally,
     Pair,
     Uncertain,
@@ -59,6 +58,7 @@ from ldpstats.likelihood.tallies import (
     project_simplex,
     project_subsimplex,
 )
+from ldpstats.likelihood.moments import LARGEST_LIST, Check, Misfit, Moments, OwnCounts
 
 __all__ = [
     "LARGEST_DENSE",
@@ -527,6 +527,7 @@ class CohortMoments(Moments):
     def estimate(self) -> tuple[Array, str]:
         return self._fitted[:2]
 
+    @cached_property
     def plug_in(self) -> Array:
         return self._fitted[2]
 
@@ -545,7 +546,7 @@ class CohortMoments(Moments):
 
     @cached_property
     def _plug_in_noise(self) -> Array:
-        return np.asarray(sum(source.spread(self.plug_in()) for source in self.sources))
+        return np.asarray(sum(source.spread(self.plug_in) for source in self.sources))
 
     @cached_property
     def _collision_spread(self) -> Array:
@@ -828,7 +829,7 @@ class CohortMoments(Moments):
         """
         if linear.covariance is None or not self.k:
             return None
-        variances, p, parts = linear.covariance.variances(), self.plug_in(), []
+        variances, p, parts = linear.covariance.variances(), self.plug_in, []
         for source in self.sources:
             # Of the own cells of each candidate their weight, the reports that would be as noisy
             # if all had one weight, and the share of these if it is absent.

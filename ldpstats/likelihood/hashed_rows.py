@@ -13,9 +13,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from ldpstats.likelihood.covariance import project_simplex
 from ldpstats.likelihood.hashed import HashDesign, least_squares
 from ldpstats.likelihood.rows import Rows, log_noise
-from ldpstats.likelihood.tallies import project_simplex
 
 __all__ = ["BloomRows", "LabelRows"]
 

@@ -35,18 +35,20 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.errors import NotAvailable, NotIdentified
-from ldpstats.likelihood.covariance import Covariance, block_diagonal
-from ldpstats.likelihood.hashed import CohortMoments
-from ldpstats.likelihood.moments import Equations, Moments, OwnCounts
-from ldpstats.likelihood.rows import DenseRows, Rows
-from ldpstats.likelihood.tallies import (
+from ldpstats.likelihood.covariance import (
+    Covariance,
     ExactForm,
+    Pair,
     PooledTallies,
     Tallies,
     Uncertain,
+    block_diagonal,
     project_simplex,
     project_subsimplex,
 )
+from ldpstats.likelihood.hashed import CohortMoments
+from ldpstats.likelihood.moments import Equations, Moments, OwnCounts
+from ldpstats.likelihood.rows import DenseRows, Rows
 from ldpstats.reports.single import Counts, Reports
 
 __all__ = [
@@ -117,6 +119,7 @@ class JointMoments(Moments):
         strata = "" if len(self.strata) == 1 else f" in {len(self.strata)} strata"
         return along(total, self.inverses), f"products of unbiased features{strata}, solved exactly"
 
+    @cached_property
     def plug_in(self) -> Array:
         p = self.estimate()[0]
         return project_simplex(p) if self.complete else project_subsimplex(p)
@@ -129,7 +132,7 @@ class JointMoments(Moments):
         others would else be taken from them, too. Over several strata it is `plug_in`.
         """
         if len(self.strata) > 1 or not self.complete:
-            return self.plug_in()
+            return self.plug_in
         mean, square = self._observed
         variances = square - mean**2
         least = _ROUNDING * square
@@ -178,7 +181,7 @@ class JointMoments(Moments):
                 mean = stratum.sums / stratum.nobs
                 spread = spread + stratum.observed_squares - stratum.nobs * np.outer(mean, mean)
                 continue
-            law = stratum.report_law(self.plug_in()) if p is None else stratum.listed[0].mix(p)
+            law = stratum.report_law(self.plug_in) if p is None else stratum.listed[0].mix(p)
             mean, gram = stratum.products.adjoint(law), stratum.products.gram(law)
             spread = spread + stratum.nobs * (gram - np.outer(mean, mean))
         return without_rounding(self._sandwich(spread), np.diagonal(self._sandwich(squares)))
@@ -197,7 +200,7 @@ class JointMoments(Moments):
             return None
         law = self.in_errors
         if stratum.listed is not None:
-            law, units = stratum.report_law(self.plug_in()), tuple(u.reported() for u in units)
+            law, units = stratum.report_law(self.plug_in), tuple(u.reported() for u in units)
         return product_covariance(*units, law.reshape(self.sizes), self.nobs)
 
     def variances(self) -> Array:
@@ -206,7 +209,7 @@ class JointMoments(Moments):
             raise NotAvailable("variances alone are of one stratum: use fewer cells, or groups")
         stratum = self.unbiased
         if stratum.listed is not None:
-            mean, square = stratum.products.adjoints(stratum.report_law(self.plug_in()))
+            mean, square = stratum.products.adjoints(stratum.report_law(self.plug_in))
         else:
             mean, square = self._observed
         return np.asarray(np.maximum(square - mean**2, 0.0) / self.nobs)
@@ -955,10 +958,6 @@ class PooledEquations(Equations):
         return self.given
 
     @property
-    def sources(self) -> tuple[Equations, ...]:
-        return self.equations
-
-    @property
     def condition(self) -> float:  # type: ignore[override]
         """Of the best source, or of all together, whichever is smaller."""
         best = min(problem.condition for problem in self.given)
@@ -1001,12 +1000,17 @@ class PooledEquations(Equations):
             share=precision / precision.sum(axis=0),
         )
 
-    def _weights(self) -> list[Array]:
-        if not self.is_dense:
+    def reach(self, pair: Pair | None = None) -> tuple[Array, Array]:
+        return Moments.reach(self, pair)  # which is not known of several sources
+
+    def _weighted(self) -> list[tuple[Equations, Array]]:
+        if self.is_dense:
+            ends = np.cumsum([q.t.size for q in self.equations])[:-1]
+            weights = np.split(np.asarray(self.inverse), ends, axis=1)
+        else:
             slopes, precision = precisions(self.equations)
-            return list(precision / precision.sum(axis=0) / slopes)
-        ends = np.cumsum([q.t.size for q in self.equations])[:-1]
-        return np.split(np.asarray(self.inverse), ends, axis=1)
+            weights = list(precision / precision.sum(axis=0) / slopes)
+        return list(zip(self.equations, weights, strict=True))
 
 
 def precisions(problems: Sequence[Equations]) -> tuple[Array, Array]:

@@ -20,8 +20,8 @@ import numpy.typing as npt
 
 from ldpstats.errors import NotAvailable, NotIdentified
 from ldpstats.likelihood.blocks import BlockDesign, HadamardDesign
-from ldpstats.likelihood.covariance import Covariance, finite_array
-from ldpstats.likelihood.tallies import (
+from ldpstats.likelihood.covariance import (
+    Covariance,
     ExactForm,
     Pair,
     PathLaw,
@@ -32,6 +32,7 @@ from ldpstats.likelihood.tallies import (
     Unexplained,
     answer_moments,
     bit_reach,
+    finite_array,
     label_moments,
     label_reach,
     picked,
@@ -168,6 +169,7 @@ class Moments(ABC):
     is_dense: bool = False  # whether every report may tell of every category: A is a matrix
     has_blocks: bool = False  # whether a label tells of several categories at once
     has_errors: bool = True  # whether the categories are few enough for standard errors
+    has_covariance: bool = True  # and, where there are such, for covariances
     checks: tuple[Check, ...] = ()  # what can be tested of the reports, whatever p is
     collisions: float = 0.0  # sum of the squared frequencies of the answers that are not listed
     # Condition number of the map from p to the law of the reports; about, where p is long. What is
@@ -196,11 +198,6 @@ class Moments(ABC):
         """Variances of the linear estimate if the frequencies are p, shape (k,)."""
         return self.covariance(p).variances()
 
-    @property
-    def has_covariance(self) -> bool:
-        """Whether the categories are few enough for covariances, where there are variances."""
-        return self.has_errors
-
     def null_standard_errors(self) -> Array:
         """Standard error of each entry of the linear estimate if its own p_j were zero, shape (k,).
 
@@ -208,6 +205,7 @@ class Moments(ABC):
         """
         return np.sqrt(self.covariance().variances())
 
+    @cached_property
     def plug_in(self) -> Array:
         """The linear estimate projected onto the simplex.
 
@@ -412,6 +410,7 @@ class Equations(Moments):
             f"largest misfit {misfit:.2e}"
         )
 
+    @cached_property
     def plug_in(self) -> Array:
         """The linear estimate projected onto the simplex, see `Moments.plug_in`.
 
@@ -420,10 +419,6 @@ class Equations(Moments):
         would else make up alike for what is the noise of a few: those that are known well would
         end far from where they were seen to be, often at zero.
         """
-        return self._plugged_in
-
-    @cached_property
-    def _plugged_in(self) -> Array:
         p = self.estimate()[0]
         precision = np.square(self.A) * self.weights if np.ndim(self.A) < 2 else np.ones(1)
         if np.ptp(precision) <= 1e-9 * np.max(precision) or np.max(p) <= 0.0:
@@ -432,7 +427,7 @@ class Equations(Moments):
         return project_simplex(p, self.covariance(positive / positive.sum()).variances())
 
     def covariance(self, p: Array | None = None) -> Covariance:
-        G, V = self.inverse, self.V(self.plug_in() if p is None else p)
+        G, V = self.inverse, self.V(self.plug_in if p is None else p)
         if np.ndim(G) < 2:
             return V.stretched(G)
         G, spread = np.asarray(G), V.transform(np.asarray(G))
@@ -452,7 +447,7 @@ class Equations(Moments):
             variances = self.V(vertex).variances()
             variances[0] = self.V(np.roll(vertex, 1)).variances()[0]
             return np.asarray(np.sqrt(variances) * np.abs(G))
-        p, variances = self.plug_in(), np.empty(k)
+        p, variances = self.plug_in, np.empty(k)
         for j in range(k):
             absent = np.arange(k) == j
             others = np.where(absent, 0.0, p)
@@ -465,13 +460,11 @@ class Equations(Moments):
         return np.sqrt(variances)
 
     def reach(self, pair: Pair | None = None) -> tuple[Array, Array]:
-        if len(self.sources) > 1:
-            return super().reach(pair)
         if not self.is_dense:
             # some report has the largest t of any category and the least of any other
-            offset = np.asarray(self.offset)
-            ends = [np.broadcast_to(self.inverse * (b - offset), self.k) for b in self.features]
-            low, high = np.minimum(*ends), np.maximum(*ends)
+            ends = self.inverse * (np.reshape(self.features, (2, 1)) - self.offset)
+            ends = np.broadcast_to(ends, (2, self.k))
+            low, high = ends.min(axis=0), ends.max(axis=0)
             if pair is None:
                 return low, high
             first, second = pair
@@ -537,11 +530,6 @@ class Equations(Moments):
     # -- what can be tested --------------------------------------------------------------------
 
     @property
-    def sources(self) -> tuple[Equations, ...]:
-        """The equations of each source that was pooled to these."""
-        return (self,)
-
-    @property
     def checks(self) -> tuple[Check, ...]:  # type: ignore[override]
         if self.kind == "labels" and self.is_dense:
             return (Check.LAWS,)
@@ -604,11 +592,11 @@ class Equations(Moments):
 
         Where fewer than ten reports were seen, they have at least the probability under p.
         """
-        size = sum(q.t.size * (2 * q.k if self.is_dense else 1) for q in self.sources)
-        if any(q.kind != "labels" for q in self.sources) or size > _LARGEST_LAW:
-            return None
-        at, parts = self.plug_in() if p is None else p, []
-        for q, weights in zip(self.sources, self._weights(), strict=True):
+        at, parts, size = self.plug_in if p is None else p, [], 0
+        for q, weights in self._weighted():
+            size += q.t.size * (2 * q.k if self.is_dense else 1)
+            if q.kind != "labels" or size > _LARGEST_LAW:
+                return None
             # how the probability of each report grows with each frequency
             slopes = q.dense_slopes() if self.is_dense else np.full(q.t.shape, q.A, np.float64)
             step = q.A @ at if q.is_dense else q.A * at
@@ -619,7 +607,7 @@ class Equations(Moments):
 
     def influences(self, p: Array) -> list[tuple[int, Array, Array]] | None:
         influences = []
-        for q, weights in zip(self.sources, self._weights(), strict=True):
+        for q, weights in self._weighted():
             kinds = q.kinds_of_reports(p)
             if kinds is None:
                 return None
@@ -650,14 +638,15 @@ class Equations(Moments):
 
     def tally(self, linear: Uncertain, p: Array | None = None) -> Tallies | None:
         """The law along the path of each frequency, where every report may tell of all of them."""
-        if not self.is_dense or any(q.kind not in _LISTED for q in self.sources):
+        if not self.is_dense:
             return None
-        if 2 * self.k * sum(q.t.size for q in self.sources) > _LARGEST_LAW:
-            return None
-        at = self.plug_in() if p is None else p
-        pairs = zip(self.sources, self._weights(), strict=True)
+        at, size, nobs = self.plug_in if p is None else p, 0, []
         moments = []  # of the weights of one report of each source
-        for q, weights in pairs:
+        for q, weights in self._weighted():
+            size += 2 * self.k * q.t.size
+            if q.kind not in _LISTED or size > _LARGEST_LAW:
+                return None
+            nobs.append(q.nobs)
             if q.kind == "labels":  # where one category has it all, t is a row of the channel
                 A = q.A if q.is_dense else np.eye(q.k) * q.A
                 Q = (np.reshape(q.offset, (-1, 1)) + A).T
@@ -667,13 +656,13 @@ class Equations(Moments):
             moments.append(
                 (np.array([np.diagonal(m) for m in raw]), np.array([m @ at for m in raw]))
             )
-        return PathLaw.around(at, [q.nobs for q in self.sources], moments)
+        return PathLaw.around(at, nobs, moments)
 
-    def _weights(self) -> list[Array]:
-        """What the estimate makes of the reports of each source, (d,) for a diagonal or (k, d)."""
+    def _weighted(self) -> list[tuple[Equations, Array]]:
+        """Each source, and the weights of its reports in the estimate, (d,) or (k, d)."""
         if self.is_dense:
-            return [np.asarray(self.inverse)]
-        return [1.0 / np.full(self.t.shape, self.A, np.float64)]
+            return [(self, np.asarray(self.inverse))]
+        return [(self, 1.0 / np.full(self.t.shape, self.A, np.float64))]
 
     def dense_slopes(self) -> Array:
         """The transpose of A, shape (k, d)."""
@@ -714,12 +703,12 @@ class BlockEquations(Equations):
         return self.design.size > 1 or self.signed
 
     @property
-    def has_covariance(self) -> bool:
+    def has_covariance(self) -> bool:  # type: ignore[override]
         k = self.k
         return k <= _LARGEST and float(k) * k * self.design.n_labels <= _MOST_OPERATIONS
 
     def estimate_variances(self, p: Array | None = None) -> Array:
-        law = finite_array("p", self.plug_in() if p is None else p, 1)
+        law = finite_array("p", self.plug_in if p is None else p, 1)
         t = self.offset + self.A * law
         return np.asarray((self._squares(law) - t**2) / self.nobs / np.square(self.A))
 
@@ -735,7 +724,7 @@ class BlockEquations(Equations):
 
     def null_standard_errors(self) -> Array:
         """As of `Equations`; of signs, the others keep their proportions."""
-        p = self.plug_in()
+        p = self.plug_in
         if self.signed:
             others = self.design.part_masses(p) - p
             share = np.divide(others, 1.0 - p, out=np.zeros(p.size), where=p < 1.0)
@@ -780,7 +769,7 @@ class BlockEquations(Equations):
         """The law of a sum of signs along the path of each frequency; None of binomial counts."""
         if not self.signed:
             return None
-        at, unit = self.plug_in() if p is None else p, 1.0 / np.square(2.0 * self.A)
+        at, unit = self.plug_in if p is None else p, 1.0 / np.square(2.0 * self.A)
         own = np.array([np.ones(self.k), np.full(self.k, 4.0 * unit * self._signs(1.0))])
         mean = np.array([at, 4.0 * unit * self._squares(at)])
         # the cube of a weight is the weight times its square, which is the same but for zero

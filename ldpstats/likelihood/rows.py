@@ -1,4 +1,8 @@
-"""The likelihood matrix W of observed reports, kept in the form that its channel allows.
+"""The likelihood of observed reports, and its matrix W, kept in the form that its channel allows.
+
+`Likelihood` is what the reports say about p exactly, one of the two problems that estimators solve;
+`moments.Moments`, linear equations in p, is the other. `Solution` is the form of their answer. None
+knows the mechanism that made the reports.
 
 Row i belongs to one distinct report y_i, column x to one category:
 ``W[i, x] = Q[x, y_i] / exp(log_scale[i])``. A solver needs only the products below, so the matrix
@@ -25,17 +29,19 @@ from ldpstats.arguments import distribution, one_of
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.labels import encode
 from ldpstats.likelihood.blocks import BlockDesign
+from ldpstats.likelihood.covariance import project_simplex, water_filling
 from ldpstats.likelihood.hashed import HashDesign
-from ldpstats.likelihood.tallies import project_simplex, water_filling
 from ldpstats.reports.single import Counts, Reports, cell_counts
 
 __all__ = [
     "BlockRows",
     "DenseRows",
     "FixedEntry",
+    "Likelihood",
     "PackedRows",
     "Rows",
     "SensitiveRows",
+    "Solution",
     "StackedRows",
     "SubsetRows",
     "UnaryRows",
@@ -43,12 +49,129 @@ __all__ = [
     "WithOther",
     "dense_if_small",
     "log_noise",
+    "nats_to_gain",
     "other_rows",
     "rows_of_law",
 ]
 
 
 Array = npt.NDArray[Any]
+
+_ROUNDING = 4.0 * float(np.finfo(np.float64).eps)  # of a gap; 1.3 was seen in exact arithmetic
+
+
+def nats_to_gain(nobs: int, gap: float) -> float:
+    """Upper bound, in nats, of what `nobs` reports may still gain at a gap per report.
+
+    A gap is computed from numbers near one, with an error of a few times the machine epsilon. From
+    1e12 reports on that may be a thousandth of a nat in all or more, so it is added.
+    """
+    return nobs * (gap + _ROUNDING)
+
+
+@dataclass(frozen=True, eq=False)
+class Likelihood:
+    """Log-likelihood ``sum_i n_i log (W p)_i`` of a distribution p on k categories; concave in p.
+
+    Parameters
+    ----------
+    W : Rows or array, shape (u, k)
+        Likelihood of each distinct report under each category, up to a factor per row.
+    n : array, shape (u,)
+        How often each distinct report was seen.
+
+    Examples
+    --------
+    >>> problem = Likelihood(np.array([[0.75, 0.25], [0.25, 0.75]]), np.array([60, 40]))
+    >>> problem.gap(np.array([0.7, 0.3])) < 1e-12   # the maximum: 0.6 = 0.75 * 0.7 + 0.25 * 0.3
+    True
+    """
+
+    W: Rows
+    n: Array
+
+    def __init__(self, W: Rows | Array, n: Array) -> None:
+        # what a caller passes may be a plain array
+        object.__setattr__(self, "W", W if isinstance(W, Rows) else DenseRows(np.asarray(W)))
+        object.__setattr__(self, "n", np.asarray(n))
+
+    @property
+    def k(self) -> int:
+        """Number of categories."""
+        return self.W.shape[1]
+
+    @property
+    def nobs(self) -> int:
+        """Number of reports."""
+        return round(float(self.n.sum()))  # weights sum to a whole number but for rounding
+
+    def prepared(self) -> Likelihood:
+        """With the rows in the form whose products are fastest (`Rows.prepared`)."""
+        return Likelihood(self.W.prepared(), self.n)
+
+    def loglike(self, p: Array) -> float:
+        """Log-likelihood of p in nats, the scale of each row included."""
+        seen = self.n > 0  # 0 log 0 = 0
+        with np.errstate(divide="ignore"):
+            terms = np.log(self.W.mix(p)[seen]) + self.W.log_scale[seen]
+        return float(self.n[seen] @ terms)
+
+    def score(self, p: Array) -> Array:
+        """Gradient ``sum_i n_i W_i / (W p)_i``, shape (k,)."""
+        return self.W.adjoint(self._over(self.W.mix(p)))
+
+    def information(self, p: Array) -> Array:
+        """Observed information ``sum_i n_i W_i W_i' / (W p)_i^2``, shape (k, k)."""
+        return self.W.gram(self._over(self.W.mix(p) ** 2))
+
+    def _over(self, d: Array) -> Array:
+        """n / d; reports that were never seen count for nothing, even where d = 0."""
+        with np.errstate(divide="ignore"):
+            return np.divide(self.n, d, out=np.zeros(d.shape), where=self.n > 0)
+
+    def gap(self, p: Array) -> float:
+        """Certificate per report, ``max_x score_x / n - 1 >= 0``; zero only at the maximum.
+
+        By concavity the log-likelihood still to gain is at most ``nobs * gap(p)`` nats, but for
+        rounding: see `gap_nats`.
+        """
+        return max(float(self.score(p).max()) / self.nobs - 1.0, 0.0)
+
+    def gap_nats(self, p: Array) -> float:
+        """Upper bound, in nats, of the log-likelihood that is still to gain at p."""
+        return nats_to_gain(self.nobs, self.gap(p))
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What an estimator found.
+
+    Parameters
+    ----------
+    p : array, shape (k,)
+        The estimate.
+    gap : float
+        Certificate per report (see `Likelihood.gap`); nan where no likelihood is maximised.
+    n_iter : int
+        Iterations used; 0 for closed forms.
+    converged : bool
+        Whether the estimator's own certificate was reached.
+    message : str
+        How it ended, in words.
+    support : array of int, shape (s,), or None
+        Positions that the estimator selected, for those that select; None for all.
+    """
+
+    p: Array
+    gap: float
+    n_iter: int
+    converged: bool
+    message: str
+    support: Array | None = None
+
+
+# -- The rows of W, by structure ----------------------------------------------------------------
+
 
 _BLOCK = 1 << 21  # entries of W that are unpacked at a time (16 MB as float64)
 _SMALL = 1 << 21  # entries of W up to which the dense matrix is the fastest form

@@ -54,7 +54,7 @@ from ldpstats.labels import (
 )
 from ldpstats.likelihood.covariance import Covariance, multinomial
 from ldpstats.likelihood.moments import Equations, Moments
-from ldpstats.likelihood.problem import Likelihood
+from ldpstats.likelihood.rows import Likelihood
 from ldpstats.reports.layout import BitFormat, ReportFormat, split_cohorts, with_cohorts
 from ldpstats.reports.single import BitCounts, Counts, Reports
 from ldpstats.sampling import samplers

@@ -23,8 +23,7 @@ from ldpstats.channels.structured import Channel, Dense, Uniformised
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.labels import encode
 from ldpstats.likelihood.parametric import PolynomialMatrix
-from ldpstats.likelihood.problem import Likelihood
-from ldpstats.likelihood.rows import DenseRows
+from ldpstats.likelihood.rows import DenseRows, Likelihood
 from ldpstats.mechanisms.base import Mechanism, check_document, joined_labels, made_of, set_fields
 from ldpstats.mechanisms.custom import (
     CustomMechanism,

@@ -37,8 +37,7 @@ from ldpstats.likelihood.hashed import (
     undetermined,
 )
 from ldpstats.likelihood.hashed_rows import BloomRows, LabelRows
-from ldpstats.likelihood.problem import Likelihood
-from ldpstats.likelihood.rows import Rows, StackedRows
+from ldpstats.likelihood.rows import Likelihood, Rows, StackedRows
 from ldpstats.mechanisms.base import Mechanism, even_bit, set_fields
 from ldpstats.mechanisms.krr import KRR
 from ldpstats.reports.layout import BitFormat, NumberFormat

@@ -43,9 +43,8 @@ from ldpstats.inference.intervals import edge_normal
 from ldpstats.inference.tables.ratio import Effect
 from ldpstats.inference.tails import CellLaw, continuity, path_cumulants, skewed_pvalue
 from ldpstats.inference.tests import TestResult, pvalue_text, standardised, wald, z_test
-from ldpstats.likelihood.covariance import Covariance, finite_array
+from ldpstats.likelihood.covariance import Covariance, Uncertain, finite_array
 from ldpstats.likelihood.joint import Alphabet, JointMoments
-from ldpstats.likelihood.tallies import Uncertain
 from ldpstats.models import plots
 from ldpstats.models.association import estimates
 from ldpstats.models.association.estimates import Evidence

@@ -21,7 +21,7 @@ from ldpstats.errors import (
 )
 from ldpstats.estimators.base import Estimator
 from ldpstats.inference.tests import TestResult, adjusted_differences, pvalue_text
-from ldpstats.likelihood.problem import Likelihood
+from ldpstats.likelihood.rows import Likelihood
 from ldpstats.mechanisms.base import protect_some
 from ldpstats.models.frequency.answers import difference_rows
 from ldpstats.models.frequency.model import (

@@ -30,9 +30,9 @@ from ldpstats.arguments import (
 )
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.tests import TestResult, pvalue_text, reject, z_test
+from ldpstats.likelihood.covariance import Uncertain
 from ldpstats.likelihood.moments import ill_conditioned
-from ldpstats.likelihood.problem import nats_to_gain
-from ldpstats.likelihood.tallies import Uncertain
+from ldpstats.likelihood.rows import nats_to_gain
 
 if TYPE_CHECKING:
     from statsmodels.iolib.summary import Summary

@@ -35,7 +35,7 @@ from ldpstats.inference.intervals import edge_normal, wald
 from ldpstats.inference.profiles import profile_intervals, signed_roots
 from ldpstats.inference.tails import chi2_pvalue, normal_pvalue
 from ldpstats.inference.tests import TestResult
-from ldpstats.likelihood.covariance import Covariance
+from ldpstats.likelihood.covariance import Covariance, Uncertain
 from ldpstats.likelihood.parametric import (
     ParametricLikelihood,
     PolynomialMatrix,
@@ -44,7 +44,6 @@ from ldpstats.likelihood.parametric import (
     unidentified,
     unidentified_exactly,
 )
-from ldpstats.likelihood.tallies import Uncertain
 from ldpstats.mechanisms import DeviceMechanism, Mechanism, UnknownDevice, mechanism_from_dict
 from ldpstats.models.layout import (
     Fit,

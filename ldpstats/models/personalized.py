@@ -38,8 +38,7 @@ from ldpstats.inference.intervals import edge_normal, wald
 from ldpstats.inference.tails import skewed_pvalue
 from ldpstats.inference.tests import binomial_deficit, binomial_excess, reject, z_test
 from ldpstats.labels import align
-from ldpstats.likelihood.covariance import Covariance
-from ldpstats.likelihood.tallies import Uncertain
+from ldpstats.likelihood.covariance import Covariance, Uncertain
 from ldpstats.mechanisms import PUM
 from ldpstats.models.frequency import results as contrasts
 from ldpstats.models.frequency.model import FrequencyModel

@@ -31,7 +31,7 @@ from ldpstats.inference import tests as tests_
 from ldpstats.inference.intervals import edge_normal, wald
 from ldpstats.inference.tails import chi2_pvalue, two_sided
 from ldpstats.inference.tests import TestResult, pvalue_text, z_test
-from ldpstats.likelihood.tallies import Uncertain
+from ldpstats.likelihood.covariance import Uncertain
 from ldpstats.models.layout import LONGEST_LABEL as SUMMARY_LABEL
 from ldpstats.models.layout import (
     PARTLY_PROTECTED,

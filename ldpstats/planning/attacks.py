@@ -12,8 +12,8 @@ import pandas as pd
 from ldpstats.arguments import one_of, positive_integer, probability
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.labels import position, preview
+from ldpstats.likelihood.covariance import Pair, picked
 from ldpstats.likelihood.hashed import CohortMoments
-from ldpstats.likelihood.tallies import Pair, picked
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.models.layout import epsilon_text
 from ldpstats.planning.expected_precision import (

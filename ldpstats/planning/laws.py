@@ -20,7 +20,7 @@ from ldpstats.channels.structured import Channel
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.inference.intervals import Difference
 from ldpstats.inference.tails import CellLaw, continuity, one_sided, skewed_pvalue
-from ldpstats.likelihood.covariance import multinomial
+from ldpstats.likelihood.covariance import OwnTally, PathLaw, Uncertain, multinomial
 from ldpstats.likelihood.hashed import CohortMoments
 from ldpstats.likelihood.moments import Moments
 from ldpstats.likelihood.regression import (
@@ -31,7 +31,6 @@ from ldpstats.likelihood.regression import (
     Seen,
     predictors_of,
 )
-from ldpstats.likelihood.tallies import OwnTally, PathLaw, Uncertain
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.planning.expected_precision import (
     has_scores,

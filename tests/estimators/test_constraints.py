@@ -16,8 +16,7 @@ from shared.likelihoods import krr, krr_counts, step_left, truths, unary
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.estimators import MLE
 from ldpstats.estimators import constraints as cons
-from ldpstats.likelihood.problem import Likelihood, Solution
-from ldpstats.likelihood.rows import UniformRows
+from ldpstats.likelihood.rows import Likelihood, Solution, UniformRows
 
 Array = npt.NDArray[Any]
 

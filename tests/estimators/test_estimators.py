@@ -35,10 +35,9 @@ from ldpstats.estimators import (
 )
 from ldpstats.estimators.base import LikelihoodEstimator, MomentsEstimator
 from ldpstats.estimators.likelihood import em_step
-from ldpstats.likelihood.covariance import multinomial
+from ldpstats.likelihood.covariance import multinomial, project_simplex
 from ldpstats.likelihood.moments import Equations
-from ldpstats.likelihood.problem import Likelihood
-from ldpstats.likelihood.tallies import project_simplex
+from ldpstats.likelihood.rows import Likelihood
 
 Array = npt.NDArray[Any]
 

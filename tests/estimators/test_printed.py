@@ -10,7 +10,7 @@ import pytest
 import ldpstats as ldp
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.estimators import MLE, Minimax, PlainEM, Unweighted
-from ldpstats.likelihood.problem import Likelihood
+from ldpstats.likelihood.rows import Likelihood
 
 WORDS = tuple("abcdef")
 P = np.array([0.4, 0.25, 0.15, 0.1, 0.07, 0.03])

@@ -11,8 +11,7 @@ from ldpstats.errors import ConvergenceWarning, InvalidArgument, NotAvailable
 from ldpstats.estimators import MLE, Smoothed
 from ldpstats.estimators.constrained import Penalised
 from ldpstats.estimators.likelihood import roughness
-from ldpstats.likelihood.problem import Likelihood
-from ldpstats.likelihood.rows import DenseRows
+from ldpstats.likelihood.rows import DenseRows, Likelihood
 
 EDGES = np.array([0.0, 1.0, 3.0, 4.0, 8.0, 9.0, 10.0, 20.0])
 

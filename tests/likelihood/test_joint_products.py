@@ -45,7 +45,7 @@ def test_the_covariance_is_that_of_all_pairs_of_reports(name):
     (F, Q), (G, R) = (listed(m, stratum.loads.get(v)) for v, m in enumerate(PAIRS[name]))
     law = Q.T @ problem.in_errors.reshape(problem.sizes) @ R
     if stratum.listed is not None:
-        law = stratum.report_law(problem.plug_in())
+        law = stratum.report_law(problem.plug_in)
     products, law = np.kron(F, G), law.ravel()
     mean = law @ products
     expected = (products.T * law @ products - np.outer(mean, mean)) / problem.nobs

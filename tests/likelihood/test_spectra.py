@@ -7,8 +7,8 @@ import pytest
 
 import ldpstats as ldp
 from ldpstats.likelihood import moments as equations
+from ldpstats.likelihood.covariance import spectral_norm
 from ldpstats.likelihood.moments import Equations
-from ldpstats.likelihood.tallies import spectral_norm
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.likelihood.problem import Likelihood
-from ldpstats.likelihood.rows import Rows, UnaryRows, UniformRows
+from ldpstats.likelihood.rows import Likelihood, Rows, UnaryRows, UniformRows
 
 Array = npt.NDArray[Any]
 

@@ -9,8 +9,7 @@ import numpy.typing as npt
 
 from ldpstats.likelihood.covariance import independent_bits, multinomial
 from ldpstats.likelihood.moments import Equations
-from ldpstats.likelihood.problem import Likelihood
-from ldpstats.likelihood.rows import UniformRows
+from ldpstats.likelihood.rows import Likelihood, UniformRows
 
 Array = npt.NDArray[Any]
 

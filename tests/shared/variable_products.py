@@ -13,7 +13,7 @@ from grid import all_reports
 
 import ldpstats as ldp
 from ldpstats.estimators.likelihood import EM, MLE
-from ldpstats.likelihood.problem import Likelihood
+from ldpstats.likelihood.rows import Likelihood
 
 Array = npt.NDArray[Any]
 Variable = tuple[Any, Any]  # a mechanism, and candidates

@@ -18,8 +18,8 @@ from simulate import ALPHA, at_most
 from ldpstats.inference import intervals
 from ldpstats.inference import tests as multiplicity
 from ldpstats.inference.tails import normal_pvalue, skewed_pvalue
+from ldpstats.likelihood.covariance import project_subsimplex
 from ldpstats.likelihood.hashed import CohortMoments
-from ldpstats.likelihood.tallies import project_subsimplex
 
 Array = npt.NDArray[Any]
 

@@ -318,7 +318,7 @@ def test_with_equal_cohorts_its_estimates_are_those_of_the_package() -> None:
             assert unique
             np.testing.assert_allclose(found[:, 0], moments.estimate()[0], **close)
             np.testing.assert_allclose(
-                open_alphabets.projected(found)[:, 0], moments.plug_in(), **close
+                open_alphabets.projected(found)[:, 0], moments.plug_in, **close
             )
 
 

@@ -67,8 +67,7 @@ from ldpstats.inference.designs.linearisation import (
 from ldpstats.inference.information import observed_tangent_inverse
 from ldpstats.inference.tests import TestResult
 from ldpstats.likelihood.joint import Decoding, LinearDecoding, distinct_reports, each_once
-from ldpstats.likelihood.problem import Likelihood, Solution
-from ldpstats.likelihood.rows import Rows
+from ldpstats.likelihood.rows import Likelihood, Rows, Solution
 from ldpstats.reports.single import Reports
 
 __all__ = [

@@ -42,11 +42,14 @@ from ldpstats.estimators.likelihood import MLE, OneStep, maximise
 from ldpstats.estimators.solvers import gap_target, observed, report
 from ldpstats.inference.information import fpe16, observed_tangent_inverse
 from ldpstats.inference.tails import CellLaw, path_cumulants
-from ldpstats.likelihood.covariance import Covariance
+from ldpstats.likelihood.covariance import (
+    Covariance,
+    Uncertain,
+    project_simplex,
+    project_subsimplex,
+)
 from ldpstats.likelihood.joint import JointMoments, without_rounding
-from ldpstats.likelihood.problem import Likelihood, Solution
-from ldpstats.likelihood.rows import DenseRows, StackedRows
-from ldpstats.likelihood.tallies import Uncertain, project_simplex, project_subsimplex
+from ldpstats.likelihood.rows import DenseRows, Likelihood, Solution, StackedRows
 from ldpstats.mechanisms import mechanism_from_dict
 from ldpstats.models.association.groups import JointGroup, Scores, VariableSpec
 from ldpstats.models.frequency.estimates import LARGEST_INFORMATION

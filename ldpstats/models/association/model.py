@@ -20,7 +20,7 @@ from ldpstats.estimators.base import Estimator, SelectingEstimator
 from ldpstats.estimators.likelihood import MLE
 from ldpstats.inference.tests import TestResult
 from ldpstats.likelihood.joint import JointMoments
-from ldpstats.likelihood.problem import Likelihood, Solution
+from ldpstats.likelihood.rows import Likelihood, Solution
 from ldpstats.mechanisms.base import joint_epsilon, protect_some
 from ldpstats.models.association import estimates
 from ldpstats.models.association.estimates import Evidence, simulated

@@ -38,9 +38,8 @@ from ldpstats.inference.tables.ratio import Effect, beside
 from ldpstats.inference.tails import CellLaw
 from ldpstats.inference.tests import TestResult, z_test
 from ldpstats.labels import labels_to_json, position, two_positions
-from ldpstats.likelihood.covariance import Covariance
-from ldpstats.likelihood.problem import Solution
-from ldpstats.likelihood.tallies import Uncertain, project_simplex
+from ldpstats.likelihood.covariance import Covariance, Uncertain, project_simplex
+from ldpstats.likelihood.rows import Solution
 from ldpstats.mechanisms.base import joint_epsilon
 from ldpstats.models.association import tests as by_name
 from ldpstats.models.association.estimates import (

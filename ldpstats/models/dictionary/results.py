@@ -19,8 +19,7 @@ from ldpstats.arguments import (
 from ldpstats.inference import tests as multiplicity
 from ldpstats.inference.intervals import wald
 from ldpstats.inference.tests import TestResult, pvalue_text, selected_intervals
-from ldpstats.likelihood.covariance import Covariance
-from ldpstats.likelihood.tallies import Uncertain, Unexplained
+from ldpstats.likelihood.covariance import Covariance, Uncertain, Unexplained
 from ldpstats.models.dictionary.search import (
     STAGES,
     Pair,

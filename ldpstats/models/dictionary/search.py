@@ -58,9 +58,9 @@ from ldpstats.arguments import probability
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.inference.tails import bisected, skewed_pvalue
 from ldpstats.inference.tests import binomial_excess
+from ldpstats.likelihood.covariance import project_simplex, project_subsimplex
 from ldpstats.likelihood.hashed import CohortSource, HashDesign
 from ldpstats.likelihood.rows import rows_of_law
-from ldpstats.likelihood.tallies import project_simplex, project_subsimplex
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.custom import Enumerated
 from ldpstats.mechanisms.hashed import CandidateMap, listed_cells

@@ -30,9 +30,7 @@ from ldpstats.estimators.likelihood import MLE
 from ldpstats.inference.goodness import ReportSums
 from ldpstats.inference.intervals import Difference, edge_range, inverted
 from ldpstats.inference.tails import CellLaw, one_sided
-from ldpstats.likelihood.problem import Likelihood
-from ldpstats.likelihood.rows import StackedRows
-from ldpstats.likelihood.tallies import (
+from ldpstats.likelihood.covariance import (
     ExactForm,
     PathLaw,
     ReportLaw,
@@ -40,6 +38,7 @@ from ldpstats.likelihood.tallies import (
     answer_moments,
     project_simplex,
 )
+from ldpstats.likelihood.rows import Likelihood, StackedRows
 from ldpstats.mechanisms import Mechanism, mechanism_from_dict
 from ldpstats.models.frequency.estimates import Laws
 from ldpstats.models.results import ContrastLaw

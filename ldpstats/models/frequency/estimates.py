@@ -26,11 +26,17 @@ from ldpstats.inference import tests as tests_
 from ldpstats.inference.information import observed_tangent_inverse
 from ldpstats.inference.intervals import edge_binomial, edge_normal, exact_binomial, wilson
 from ldpstats.inference.tails import continuity, skewed_pvalue
-from ldpstats.likelihood.covariance import Covariance, uniformised
+from ldpstats.likelihood.covariance import (
+    Covariance,
+    ExactForm,
+    PathLaw,
+    ReportLaw,
+    Tallies,
+    Uncertain,
+    uniformised,
+)
 from ldpstats.likelihood.moments import LARGEST_LIST, Moments
-from ldpstats.likelihood.problem import Likelihood
-from ldpstats.likelihood.rows import StackedRows, UniformRows
-from ldpstats.likelihood.tallies import ExactForm, PathLaw, ReportLaw, Tallies, Uncertain
+from ldpstats.likelihood.rows import Likelihood, StackedRows, UniformRows
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.reports.single import BitCounts, Counts
 

@@ -42,12 +42,10 @@ from ldpstats.inference import intervals
 from ldpstats.inference.intervals import fewest_draws
 from ldpstats.inference.tests import TestResult
 from ldpstats.labels import align
-from ldpstats.likelihood.covariance import Covariance
+from ldpstats.likelihood.covariance import Covariance, Uncertain
 from ldpstats.likelihood.joint import joined
 from ldpstats.likelihood.moments import Moments
-from ldpstats.likelihood.problem import Likelihood, Solution
-from ldpstats.likelihood.rows import FixedEntry
-from ldpstats.likelihood.tallies import Uncertain
+from ldpstats.likelihood.rows import FixedEntry, Likelihood, Solution
 from ldpstats.mechanisms.base import protect_some
 from ldpstats.models.frequency.estimates import (
     OneStep,
@@ -163,6 +161,8 @@ class FrequencyModel:
         kept = kept if any(kept) else [1, *kept[1:]]
         self.sources = tuple(compress(groups, kept))
         self.cohorts = tuple(compress(cohorts, kept))
+        # whether whole reports were counted, and not only the sums of their bits
+        self._has_patterns = all(map(attrgetter("has_patterns"), self.sources))
         self._mechanisms = tuple(map(attrgetter("mechanism"), self.sources))
         self.unknown = tuple(_unknown(self.sources))
         lost = [*filterfalse(self.unknown.__contains__, _unknown(groups))]
@@ -234,11 +234,6 @@ class FrequencyModel:
         """How much unlisted answers add to variances where every report has the same weight."""
         return self._moments.dispersion(self._inference.collisions)
 
-    @property
-    def _has_patterns(self) -> bool:
-        """Whether whole reports were counted, and not only the sums of their bits."""
-        return all(map(attrgetter("has_patterns"), self.sources))
-
     @cached_property
     def _likelihoods(self) -> list[Likelihood]:
         """The exact likelihood of each source."""
@@ -275,7 +270,7 @@ class FrequencyModel:
         likelihood = stacked([part.prepared() for part in self._likelihoods])
         channels = tuple(mechanism.channel() for mechanism in self._mechanisms)
         reports = tuple(counts.nobs for counts in self.sources)
-        one_step = OneStep(channels, reports, likelihood, self._moments.plug_in())
+        one_step = OneStep(channels, reports, likelihood, self._moments.plug_in)
         try:
             one_step.covariance()
         except (NotAvailable, NotIdentified):  # inversion has the milder demands
@@ -417,13 +412,14 @@ class FrequencyModel:
             llf = 0.0
             for part in self._likelihoods:
                 llf += part.prepared().loglike(p)
-        unexplained = problem.unexplained(linear)
-        # whether others than the candidates are known, or seen, to be held
-        others = unexplained is not None and (
-            self.incomplete
-            or (fit is not None and fit.pvalue < _CERTAIN)
-            or unexplained.is_positive(_CERTAIN)
-        )
+        unexplained, caution = problem.unexplained(linear) if problem.is_open else None, ""
+        if unexplained is not None:
+            # whether others than the candidates are known, or seen, to be held
+            caution = problem.caution(
+                self.incomplete
+                or (fit is not None and fit.pvalue < _CERTAIN)
+                or unexplained.is_positive(_CERTAIN)
+            )
         return FrequencyResults(
             self._labels,
             Specifications(mechanisms),
@@ -452,7 +448,7 @@ class FrequencyModel:
             unexplained=unexplained,
             dispersion=problem.dispersion(),
             condition=self._moments.condition,
-            caution=problem.caution(others),
+            caution=caution,
         )
 
     def _estimated(
@@ -693,7 +689,7 @@ class FrequencyModel:
             )
         p = results.fitted.estimate
         if p.min() < 0.0 or abs(p.sum() - 1.0) > 1e-9:
-            p = self._moments.plug_in()
+            p = self._moments.plug_in
         draws = np.empty((n_boot, p.size))
         refit = self._refit(estimator, p)
         surveys = [_surveys(c, self.candidates, p, rng, n_boot) for c in self.sources]
@@ -754,6 +750,7 @@ def _tallies(data: Any, groups: list[Any]) -> tuple[tuple[Tally, ...], tuple[str
     """
     if not groups:
         raise InvalidArgument("data", data, "is empty: pass reports or counts")
+    counts: list[Tally] = []
     for group in groups:
         if not isinstance(group, Reports | Counts | BitCounts):
             remedy = "must be Reports, Counts or BitCounts"
@@ -761,7 +758,7 @@ def _tallies(data: Any, groups: list[Any]) -> tuple[tuple[Tally, ...], tuple[str
             more = "; a dict of groups is for GroupedModel(groups).fit())"
             remedy += more if isinstance(group, Mapping) else ")"
             raise not_reports("data", group, remedy)
-    counts = [group.tally() if isinstance(group, Reports) else group for group in groups]
+        counts.append(group.tally() if isinstance(group, Reports) else group)
     cohorts = list(chain.from_iterable(map(_by_cohort, counts)))
     known = _unknown(map(itemgetter(1), cohorts))
     lost = [*filterfalse(known.__contains__, _unknown(counts))]

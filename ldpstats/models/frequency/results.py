@@ -25,8 +25,14 @@ from ldpstats.inference.tables.ratio import FiellerInterval, fieller
 from ldpstats.inference.tails import one_sided
 from ldpstats.inference.tests import TestResult, reject
 from ldpstats.labels import align, midpoints, position, positions
-from ldpstats.likelihood.covariance import Covariance
-from ldpstats.likelihood.tallies import ExactForm, ReportLaw, Tallies, Unexplained, project_simplex
+from ldpstats.likelihood.covariance import (
+    Covariance,
+    ExactForm,
+    ReportLaw,
+    Tallies,
+    Unexplained,
+    project_simplex,
+)
 from ldpstats.models.frequency.answers import (
     Answers,
     WeightedSum,
@@ -686,16 +692,16 @@ class FrequencyResults(Results):
 
     def _notes(self, frame: pd.DataFrame) -> list[str]:
         notes: list[str] = []
-        if self.assumes_complete:
+        if self.unexplained is not None and self.assumes_complete:
             notes.append(
                 "The estimate assumes that the candidates are the only possible answers: it sums "
                 "to one."
             )
-        if self.is_incomplete:
-            notes.append(
-                "WARNING: the reports indicate that other answers exist; use the unconstrained "
-                "estimate."
-            )
+            if self.is_incomplete:
+                notes.append(
+                    "WARNING: the reports indicate that other answers exist; use the unconstrained "
+                    "estimate."
+                )
         if self.caution:
             notes.append(
                 f"WARNING: the list of candidates is not complete, and {self.caution}: tests and "

@@ -34,7 +34,7 @@ from ldpstats.inference.tables.permutation import (
 from ldpstats.inference.tests import TestResult
 from ldpstats.likelihood.covariance import Covariance
 from ldpstats.likelihood.moments import Moments
-from ldpstats.likelihood.problem import Likelihood
+from ldpstats.likelihood.rows import Likelihood
 from ldpstats.models.frequency.answers import difference_rows
 from ldpstats.models.frequency.estimates import OneStep, effective_counts
 from ldpstats.models.frequency.model import Data, FrequencyModel, refuse_shared_persons, reports_in
@@ -135,7 +135,7 @@ def homogeneity(models: Sequence[FrequencyModel], method: str) -> TestResult:
     maker, mechanisms = sources[0].mechanism, [source.mechanism for source in sources]
     alike = len(sources) == len(models) and all(mechanism == maker for mechanism in mechanisms)
     # where cohorts differ in size by chance reports are no labels of one law
-    closed = maker.n_cohorts == 1 and not pooled.moments().is_open
+    closed = not pooled.moments().is_open and maker.n_cohorts == 1
     labels = alike and not maker.n_bits and (closed or not maker.n_cohorts)
     if method == "pearson" and not labels:
         raise NotAvailable(

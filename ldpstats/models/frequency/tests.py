@@ -37,11 +37,10 @@ from ldpstats.inference import tests as tests_
 from ldpstats.inference.goodness import form_cumulants, group_sums, is_feasible, rare_groups
 from ldpstats.inference.tails import normal_pvalue
 from ldpstats.inference.tests import TestResult
-from ldpstats.likelihood.covariance import block_diagonal
+from ldpstats.likelihood.covariance import ExactForm, block_diagonal, project_simplex
 from ldpstats.likelihood.joint import joined
 from ldpstats.likelihood.moments import Check, Equations, Moments, OwnCounts, ill_conditioned
 from ldpstats.likelihood.rows import DenseRows
-from ldpstats.likelihood.tallies import ExactForm, project_simplex
 from ldpstats.models.frequency.estimates import LARGEST_INFORMATION, OneStep, effective_counts
 from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.reports.single import BitCounts, Counts
@@ -250,7 +249,7 @@ def impossible(problems: Sequence[Moments]) -> float:
     """p-value of hashed reports that no answers whatever could make; 1 where none are open."""
     pvalues: list[float] = []
     for problem in problems:
-        for bounds in problem.cell_bounds():
+        for bounds in problem.cell_bounds() if problem.is_open else ():
             pvalues.append(goodness.any_answers_fit(*bounds))
     return min(1.0, len(pvalues) * min(pvalues)) if pvalues else 1.0
 
@@ -429,7 +428,7 @@ def plug_in(problem: Moments) -> Array:
     estimate = problem.estimate()[0]
     positive = np.maximum(estimate, 0.0)
     if problem.is_open or not positive.any():
-        return problem.plug_in()
+        return problem.plug_in
     return project_simplex(estimate, problem.estimate_variances(positive / positive.sum()))
 
 

@@ -39,7 +39,6 @@ from ldpstats.likelihood.predictors import (
     start,
     units,
 )
-from ldpstats.likelihood.problem import Likelihood
 from ldpstats.likelihood.regression import (
     Categorical,
     Multinomial,
@@ -49,6 +48,7 @@ from ldpstats.likelihood.regression import (
     RegressionLikelihood,
     Scaled,
 )
+from ldpstats.likelihood.rows import Likelihood
 from ldpstats.priors import (
     Dirichlet,
     DirichletLaw,

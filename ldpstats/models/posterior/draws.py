@@ -20,7 +20,7 @@ from ldpstats.estimators.parametric import maximum
 from ldpstats.inference.chains import Chains, LogDensity, sample
 from ldpstats.labels import align
 from ldpstats.likelihood.parametric import ParametricLikelihood
-from ldpstats.likelihood.problem import Likelihood
+from ldpstats.likelihood.rows import Likelihood
 from ldpstats.models.posterior.densities import (
     FrequencyDensity,
     GroupReports,

@@ -24,8 +24,7 @@ from ldpstats.arguments import did_you_mean, numbers, probability
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
 from ldpstats.inference.chains import Chains, LogDensity, floored_eigen
 from ldpstats.labels import align
-from ldpstats.likelihood.problem import Likelihood
-from ldpstats.likelihood.rows import DenseRows, Rows, UniformRows, dense_if_small
+from ldpstats.likelihood.rows import DenseRows, Likelihood, Rows, UniformRows, dense_if_small
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.models.posterior.densities import FrequencyDensity
 from ldpstats.models.posterior.evidence import package

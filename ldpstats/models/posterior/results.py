@@ -29,8 +29,7 @@ from ldpstats.estimators.likelihood import MLE
 from ldpstats.inference.chains import Chains, LogDensity, ess_bulk, ess_tail, maximum, rhat
 from ldpstats.inference.tests import TestResult
 from ldpstats.labels import as_labels, position
-from ldpstats.likelihood.problem import Likelihood
-from ldpstats.likelihood.rows import StackedRows, UniformRows
+from ldpstats.likelihood.rows import Likelihood, StackedRows, UniformRows
 from ldpstats.models.layout import (
     LONGEST_LABEL,
     PARTLY_PROTECTED,

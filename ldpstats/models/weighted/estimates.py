@@ -43,7 +43,7 @@ from ldpstats.inference.designs.tests import (
 )
 from ldpstats.inference.intervals import edge_normal, edge_range
 from ldpstats.inference.tests import adjusted_differences
-from ldpstats.likelihood.tallies import Uncertain
+from ldpstats.likelihood.covariance import Uncertain
 from ldpstats.models.layout import (
     Fit,
     Pair,

@@ -47,6 +47,7 @@ from ldpstats.inference.designs.tests import (
     maxima,
     metric,
 )
+from ldpstats.likelihood.covariance import Uncertain
 from ldpstats.likelihood.joint import (
     CohortDecoding,
     Decoding,
@@ -55,7 +56,6 @@ from ldpstats.likelihood.joint import (
     pair_table,
     report_covariance,
 )
-from ldpstats.likelihood.tallies import Uncertain
 from ldpstats.mechanisms.base import joint_epsilon, protect_some
 from ldpstats.models.layout import CONSTRAINED, SANDWICH
 from ldpstats.models.results import Label, several_worded

@@ -16,9 +16,15 @@ from ldpstats.estimators import constraints as cons
 from ldpstats.estimators.likelihood import maximise
 from ldpstats.estimators.solvers import LAST_STEP, STEP, certified_gap, newton, proximal_newton
 from ldpstats.kernels.bits import bit_mix, bit_sums
-from ldpstats.likelihood.problem import Likelihood
-from ldpstats.likelihood.rows import DenseRows, FixedEntry, PackedRows, StackedRows, UnaryRows
-from ldpstats.likelihood.tallies import water_filling
+from ldpstats.likelihood.covariance import water_filling
+from ldpstats.likelihood.rows import (
+    DenseRows,
+    FixedEntry,
+    Likelihood,
+    PackedRows,
+    StackedRows,
+    UnaryRows,
+)
 
 Array = npt.NDArray[Any]
 

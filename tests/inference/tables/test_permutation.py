@@ -37,8 +37,7 @@ from ldpstats.inference.tables.permutation import (
     score_cumulants,
 )
 from ldpstats.inference.tails import chi2_pvalue, normal_pvalue
-from ldpstats.likelihood.covariance import Covariance
-from ldpstats.likelihood.tallies import project_simplex
+from ldpstats.likelihood.covariance import Covariance, project_simplex
 from ldpstats.models.association.tests import score_test, trend_test
 
 

@@ -14,8 +14,14 @@ from ldpstats.estimators.solvers import STEP
 from ldpstats.likelihood import rows as base
 from ldpstats.likelihood.hashed import HashDesign
 from ldpstats.likelihood.hashed_rows import BloomRows, LabelRows
-from ldpstats.likelihood.problem import Likelihood
-from ldpstats.likelihood.rows import DenseRows, FixedEntry, Rows, StackedRows, UniformRows
+from ldpstats.likelihood.rows import (
+    DenseRows,
+    FixedEntry,
+    Likelihood,
+    Rows,
+    StackedRows,
+    UniformRows,
+)
 
 Array = npt.NDArray[Any]
 

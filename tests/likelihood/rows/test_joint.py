@@ -15,8 +15,7 @@ from ldpstats.estimators import likelihood as mle_module
 from ldpstats.estimators import solvers as sampled_module
 from ldpstats.likelihood import joint as module
 from ldpstats.likelihood.joint import Factor, JointRows
-from ldpstats.likelihood.problem import Likelihood
-from ldpstats.likelihood.rows import StackedRows
+from ldpstats.likelihood.rows import Likelihood, StackedRows
 
 Array = npt.NDArray[Any]
 

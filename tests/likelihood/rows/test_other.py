@@ -8,8 +8,7 @@ from grid import all_reports
 
 import ldpstats as ldp
 from ldpstats.estimators import MLE
-from ldpstats.likelihood.problem import Likelihood
-from ldpstats.likelihood.rows import WithOther, _LeftOver, other_rows
+from ldpstats.likelihood.rows import Likelihood, WithOther, _LeftOver, other_rows
 
 CATEGORIES = ("nurse", "teacher", "driver", "cook", "guard")
 

@@ -12,12 +12,17 @@ from scipy import optimize
 import ldpstats as ldp
 from ldpstats.channels import Uniformised
 from ldpstats.estimators import MLE
-from ldpstats.likelihood.covariance import Covariance
+from ldpstats.likelihood.covariance import Covariance, water_filling
 from ldpstats.likelihood.joint import pool
 from ldpstats.likelihood.moments import Equations
-from ldpstats.likelihood.problem import Likelihood
-from ldpstats.likelihood.rows import DenseRows, FixedEntry, SensitiveRows, StackedRows, UniformRows
-from ldpstats.likelihood.tallies import water_filling
+from ldpstats.likelihood.rows import (
+    DenseRows,
+    FixedEntry,
+    Likelihood,
+    SensitiveRows,
+    StackedRows,
+    UniformRows,
+)
 
 # how many categories, which are sensitive
 SHAPES = {

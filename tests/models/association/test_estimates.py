@@ -40,7 +40,7 @@ from shared.variable_products import (
 import ldpstats as ldp
 from ldpstats.errors import NotAvailable
 from ldpstats.estimators import EM, MLE
-from ldpstats.likelihood.problem import Likelihood
+from ldpstats.likelihood.rows import Likelihood
 
 # -- linear estimates --------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ import pytest
 from surveys import quiet
 
 import ldpstats as ldp
-from ldpstats.likelihood.problem import Likelihood
+from ldpstats.likelihood.rows import Likelihood
 
 Array = npt.NDArray[Any]
 

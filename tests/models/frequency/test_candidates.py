@@ -65,7 +65,7 @@ def test_linear_covariance_is_the_plug_in_of_the_reports() -> None:
     for mechanism in (rappor, orr, single):
         counts = mechanism.draw(law(5), 3_000, np.random.default_rng(3), words)
         problem = mechanism.moments(counts, words)
-        p = problem.plug_in()
+        p = problem.plug_in
         p = p / p.sum()  # nothing unexplained, so that matrix() tells all
         source = problem.sources[0]
         G = problem.inverse @ (source.design.matrix().T * source.weights)

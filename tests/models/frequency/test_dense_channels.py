@@ -20,7 +20,7 @@ from surveys import assert_cut
 import ldpstats as ldp
 from ldpstats.inference import tests as tests_
 from ldpstats.inference.intervals import clip_unit
-from ldpstats.likelihood.tallies import project_simplex
+from ldpstats.likelihood.covariance import project_simplex
 
 # of a thousand simulated surveys one looks as if it did not fit
 pytestmark = pytest.mark.filterwarnings("ignore::ldpstats.errors.MisfitWarning")

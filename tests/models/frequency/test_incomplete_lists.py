@@ -345,7 +345,7 @@ def test_several_mechanisms_share_the_unlisted_answers() -> None:
             for m, n in zip(mechanisms, (50_000, 9000), strict=True)
         ]
         model = ldp.FrequencyModel(groups, candidates=words)
-        problem: Any = model.evidence.inference
+        problem: Any = model._inference
         found.append(problem.collisions)
         results = model.fit()
         assert results.caution == "" and results.dispersion > 2.0

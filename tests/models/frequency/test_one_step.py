@@ -17,7 +17,7 @@ from surveys import assert_cut, frequencies
 import ldpstats as ldp
 from ldpstats import Counts
 from ldpstats.channels import Channel
-from ldpstats.likelihood.problem import Likelihood
+from ldpstats.likelihood.rows import Likelihood
 from ldpstats.mechanisms import LumpedUnary
 from ldpstats.models.frequency.estimates import OneStep
 

@@ -38,7 +38,7 @@ import ldpstats as ldp
 from ldpstats.inference import goodness, intervals, tests
 from ldpstats.inference.intervals import clip_unit, exact_binomial
 from ldpstats.inference.tails import chi2_pvalue
-from ldpstats.likelihood.tallies import PooledTallies, Tallies
+from ldpstats.likelihood.covariance import PooledTallies, Tallies
 from ldpstats.models.frequency.tests import goodness_of_fit
 
 Array = npt.NDArray[Any]
@@ -435,7 +435,7 @@ def test_the_plug_in_leaves_what_is_known_well_where_it_was_seen(name: str) -> N
     setting = Setting(name, 50, 0.2, 0.3, 10_000)
     survey = setting.draw(1, stream=11)[0]
     problem = ldp.FrequencyModel(setting.counts(survey)).moments()
-    p, v = problem.plug_in(), problem.estimate()[0]
+    p, v = problem.plug_in, problem.estimate()[0]
     assert p.min() >= 0 and p.sum() == pytest.approx(1)
     se = np.sqrt(problem.covariance().variances())
     well = ~setting.is_sensitive & (survey > 0)

@@ -102,7 +102,7 @@ def check_against_quadrature(mechanism: Any, n: list[int], prior: Any) -> None:
     model = ldp.FrequencyModel(mechanism.counts(n))
     found = model.fit_posterior(np.random.default_rng(5), prior=prior)
     law = (Dirichlet() if prior is None else prior).law(model.categories)
-    p, weights = quadrature(model.evidence.tables(), law)
+    p, weights = quadrature([(mechanism.channel().matrix(), np.array(n))], law)
     gaps = standardised_gaps(found.samples, p, weights)
     assert np.abs(gaps).max() < 4.0, gaps
     # the same draws are not those of another prior: the comparison can fail
@@ -129,7 +129,8 @@ def test_groups_of_two_mechanisms_enter_one_posterior() -> None:
     groups = [ldp.KRR(3, 1.0).counts([60, 40, 20]), ldp.KRR(3, 3.0).counts([30, 10, 2])]
     model = ldp.FrequencyModel(groups)
     found = model.fit_posterior(np.random.default_rng(6))
-    p, weights = quadrature(model.evidence.tables(), Dirichlet().law(model.categories))
+    tables = [(one.mechanism.channel().matrix(), one.vector()) for one in groups]
+    p, weights = quadrature(tables, Dirichlet().law(model.categories))
     assert np.abs(standardised_gaps(found.samples, p, weights)).max() < 4.0
     assert found.sources == ("KRR(k=3, epsilon=1)", "KRR(k=3, epsilon=3)")
 
@@ -169,7 +170,8 @@ def test_mode_under_other_priors_is_that_of_quadrature(prior: Any) -> None:
     counts = ldp.KRR(3, 1.0).counts([120, 100, 90])
     model = ldp.FrequencyModel(counts)
     found = posterior_quietly(model, prior=prior).mode.to_numpy()
-    law, (Q, n) = prior.law(model.categories), model.evidence.tables()[0]
+    law, Q = prior.law(model.categories), counts.mechanism.channel().matrix()
+    n = counts.vector()
 
     def log_density(p: Array) -> Any:
         eta = np.log(p)
@@ -217,7 +219,7 @@ def test_a_thousand_categories() -> None:
     k = 1000
     counts = ldp.KRR(k, 6.0).draw(np.full(k, 1.0 / k), 100_000, np.random.default_rng(3))
     model = ldp.FrequencyModel(counts)
-    density = FrequencyDensity.of(model.evidence.likelihood, Dirichlet().law(model.categories))
+    density = FrequencyDensity.of(model.likelihood(), Dirichlet().law(model.categories))
     z = density.mode()[None] + 0.1
     values, slopes = density.evaluate(z)
     step = np.zeros((1, k - 1))

@@ -10,7 +10,7 @@ import pytest
 
 import ldpstats as ldp
 from ldpstats import InvalidArgument, NotAvailable
-from ldpstats.likelihood.problem import Likelihood
+from ldpstats.likelihood.rows import Likelihood
 from ldpstats.models.posterior.densities import (
     FrequencyDensity,
     GroupReports,

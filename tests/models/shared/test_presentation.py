@@ -16,7 +16,7 @@ import pytest
 
 import ldpstats as ldp
 from ldpstats.arguments import display_width
-from ldpstats.likelihood.tallies import Unexplained
+from ldpstats.likelihood.covariance import Unexplained
 from ldpstats.models.layout import SummaryTable, distinct_lines
 
 JOBS = ("nurse", "teacher", "driver")

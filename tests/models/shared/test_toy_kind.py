@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ldpstats.likelihood.covariance import Covariance
-from ldpstats.likelihood.tallies import Uncertain
+from ldpstats.likelihood.covariance import Covariance, Uncertain
 from ldpstats.models.results import Results
 
 
