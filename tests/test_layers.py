@@ -248,10 +248,10 @@ def test_a_circle_of_siblings_is_caught() -> None:
     """Two files of one folder that import each other, the one inside a function, as 0.1.0 had."""
     folder = "ldpstats.models.association"
     sources = texts()
-    sources[f"{folder}.tests"] += f"\nfrom {folder}.model import AssociationModel\n"
-    sources[f"{folder}.model"] += f"\ndef f():\n    from {folder}.tests import score_test\n"
+    sources[f"{folder}.evidence"] += f"\nfrom {folder}.model import AssociationModel\n"
+    sources[f"{folder}.model"] += f"\ndef f():\n    from {folder}.evidence import score_test\n"
     found = circles(arrows_of(sources))
-    assert {f"{folder}.model", f"{folder}.tests"} <= set(found)
+    assert {f"{folder}.model", f"{folder}.evidence"} <= set(found)
 
 
 def heavy_modules(statement: str) -> set[str]:

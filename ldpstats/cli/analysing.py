@@ -53,8 +53,8 @@ from ldpstats.io.storage import FilePath
 from ldpstats.io.tables import table_chunks
 from ldpstats.likelihood.hashed import LARGEST_DENSE
 from ldpstats.mechanisms.hashed import Hashed
+from ldpstats.models.association.evidence import METHODS
 from ldpstats.models.association.groups import variable_names
-from ldpstats.models.association.tests import METHODS
 from ldpstats.models.dictionary.search import SEARCHES, THRESHOLDS
 from ldpstats.models.plots import moved
 from ldpstats.survey.analyses import sums_suffice, watching
@@ -126,7 +126,7 @@ def add_fit(commands: Any) -> None:
 
 def _fit(given: argparse.Namespace) -> int:
     of = (given.spec, given.params, given.questionnaire)
-    files = list(found_files(source(given), True).files)
+    files = list(found_files(source(given), True)[0])
     check_output(given, (*map(str, files), *of, given.candidates, given.map, in_file(given.csv)))
     check_csv(given)
     if given.method is not None:
@@ -894,7 +894,7 @@ def source(given: argparse.Namespace) -> Any:
 def files_of(given: argparse.Namespace, table: object = None) -> list[Path]:
     """The files of a table, INPUT if none is given, in the order in which they are read."""
     named = source(given) if table is None else table
-    return list(found_files(named, given.on_error == "report").files)
+    return list(found_files(named, given.on_error == "report")[0])
 
 
 def on_engine(given: argparse.Namespace, files: list[Path]) -> bool:

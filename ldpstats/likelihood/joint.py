@@ -26,7 +26,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial, reduce
+from functools import cached_property, reduce
 from math import prod
 from operator import attrgetter
 from typing import Any, ClassVar, NamedTuple
@@ -155,7 +155,7 @@ class JointMoments(Moments):
         strata = list(self.strata)
         for v, name in enumerate(self.names):
             unbiased = [stratum.unbiased(v, name) for stratum in strata]
-            spread = sum(stratum.feature_spread(v) for stratum in unbiased)
+            spread = np.sum([s.feature_spread(v) for s in unbiased], axis=0)
             load, total = spread.sum(axis=1), float(spread.sum())
             if total > _SINGULAR * float(np.abs(spread).sum()):
                 strata = [s.without_excess(v, load / total) for s in unbiased]
@@ -168,12 +168,13 @@ class JointMoments(Moments):
         `Stratum.report_law`; where those of each variable can, that at p, by default `in_errors`;
         else the spread of the products of features as observed, whatever p is.
         """
-        expected, spread, squares = True, np.zeros(()), np.zeros(())
+        expected, spread, squares = True, np.asarray(0.0), np.asarray(0.0)
         for stratum in self.strata:
             expected &= stratum.listed is None and stratum.alphabets is not None
         if expected:
             at = self.in_errors if p is None else p
-            spread = sum(map(partial(Stratum.expected_spread, p=at), self.strata))
+            for stratum in self.strata:
+                spread = spread + stratum.expected_spread(at)
             return without_rounding(self._sandwich(spread), 1.0 / self.nobs)
         for stratum in self.strata:
             squares = squares + stratum.observed_squares
@@ -198,10 +199,10 @@ class JointMoments(Moments):
             return None
         if (units := stratum.units(stratum.loads)) is None:
             return None
-        law = self.in_errors
+        (one, other), law = units, self.in_errors
         if stratum.listed is not None:
-            law, units = stratum.report_law(self.plug_in), tuple(u.reported() for u in units)
-        return product_covariance(*units, law.reshape(self.sizes), self.nobs)
+            one, other, law = one.reported(), other.reported(), stratum.report_law(self.plug_in)
+        return product_covariance(one, other, law.reshape(self.sizes), self.nobs)
 
     def variances(self) -> Array:
         """Variances of the estimate, shape (k,), without their covariances; one stratum."""
@@ -442,7 +443,7 @@ class Factor(NamedTuple):
     """
 
     W: Array
-    index: Array | None = None
+    index: Array | None = None  # type: ignore[assignment]  # tuple has a method of this name
     scale: Array | None = None
 
     def rows(self, part: slice) -> Array:

@@ -152,7 +152,7 @@ class JointCounts:
     @property
     def n_missing(self) -> int:
         """Respondents who were left out because a report was missing."""
-        return max(map(attrgetter("n_missing"), self.reports))
+        return int(max(map(attrgetter("n_missing"), self.reports)))
 
     @property
     def mechanisms(self) -> tuple[Any, ...]:

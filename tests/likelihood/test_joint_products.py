@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ldpstats as ldp
-from ldpstats.models.association import estimates
+from ldpstats.models.association import evidence as estimates
 
 PAIRS = {
     "labels": (ldp.KRR(5, 1.5), ldp.KRR(4, 0.7)),

@@ -13,7 +13,6 @@ from grid import report_codes
 from scipy import stats
 
 import ldpstats as ldp
-from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
 
 Array = npt.NDArray[Any]
 
@@ -144,15 +143,15 @@ def test_from_table_matches_a_data_frame_by_label() -> None:
     ],
 )
 def test_from_table_refuses(table: Any, match: str) -> None:
-    with pytest.raises(InvalidArgument, match=match):
+    with pytest.raises(ldp.InvalidArgument, match=match):
         ldp.JointCounts.from_table(table, (KRR, WARNER))
 
 
 @pytest.mark.parametrize("mechanism", [BITS, ORR, RAPPOR])
 def test_bits_and_cohorts_have_no_table(mechanism: Any) -> None:
-    with pytest.raises(NotAvailable, match="reports"):
+    with pytest.raises(ldp.NotAvailable, match="reports"):
         ldp.JointCounts.from_table(np.ones((3, 4), dtype=int), (KRR, mechanism))
-    with pytest.raises(NotAvailable, match="table"):
+    with pytest.raises(ldp.NotAvailable, match="table"):
         ldp.JointCounts([reports(KRR, 5, 1), reports(mechanism, 5, 2)]).table()
 
 
@@ -185,9 +184,9 @@ def test_addition_refuses_what_does_not_match() -> None:
     triple = ldp.JointCounts([reports(KRR, 5, 1), reports(WARNER, 5, 2), reports(KRR, 5, 3)])
     careful = ldp.JointCounts([reports(ldp.KRR(("a", "b", "c"), 2.0), 5, 1), reports(WARNER, 5, 2)])
     for other in (swapped, careful):
-        with pytest.raises(MechanismMismatch, match="fingerprint"):
+        with pytest.raises(ldp.MechanismMismatch, match="fingerprint"):
             pair + other
-    with pytest.raises(InvalidArgument, match=r"3 variables.*must have 2"):
+    with pytest.raises(ldp.InvalidArgument, match=r"3 variables.*must have 2"):
         pair + triple
     with pytest.raises(TypeError):
         pair + 1

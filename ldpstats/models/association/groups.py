@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import combinations
 from math import prod
 from typing import Any
@@ -367,31 +367,37 @@ class JointGroup:
 
     def linear_strata(self) -> list[Stratum]:
         """Products of the linear estimates of single reports."""
-        factors, responses, alphabets = [], [], []
-        for v, (counts, spec) in enumerate(zip(self.variables, self.specs, strict=True)):
+        factors, equations, alphabets = [], [], []
+        columns = zip(self.variables, self.specs, self.index, self.channels, strict=True)
+        for v, (counts, spec, index, Q) in enumerate(columns):
             moments = counts.mechanism.moments(counts, spec.candidates)
-            every, place = counts, slice(None)
-            if self.listed is not None:  # all labels that are possible
-                every = each_once(Reports(self.labels[v], counts.mechanism))
-                place = np.searchsorted(every.y, counts.y)
-            features = linear_features(every, moments, spec.approximate)[:, : spec.k]
-            factors.append(Factor(features[place], self.index[v]))
-            responses.append(partial(linear_response, moments, rest=spec.approximate))
-            alphabets.append(Alphabet(features, self.channels[v]))
-        rows, strata = JointRows(tuple(factors)), []
+            equations.append(moments)
+            features = linear_features(counts, moments, spec.approximate)[:, : spec.k]
+            factors.append(Factor(features, index))
+            if self.listed is not None and Q is not None:  # all labels that are possible
+                every = each_once(Reports(self.labels[v], counts.mechanism))  # type: ignore[arg-type]
+                alphabets.append(Alphabet(linear_features(every, moments), Q))
+        rows, strata = JointRows(factors), []
         for part in self.slices:
-            n, means = self.counts.n[part], []
-            for spec, reports, response in zip(
-                self.specs, self.counts.reports, responses, strict=True
-            ):
+            n, responses = self.counts.n[part], []
+            reports = zip(equations, self.specs, self.counts.reports, strict=True)
+            for moments, spec, own in reports:
                 shares = None  # of the cohorts among these respondents
-                if reports.cohort is not None:
-                    total = np.bincount(reports.cohort[part], n, reports.mechanism.n_cohorts)
-                    shares = total / n.sum()
-                means.append(response(shares)[: spec.k, : spec.k])
-            made = Stratum(rows.select(part), n, n, int(n.sum()), tuple(means), units=self.units)
-            if self.listed is not None:
-                made = replace(made, alphabets=tuple(alphabets), listed=self.listed)
+                if own.cohort is not None:
+                    total = np.bincount(own.cohort[part], n, own.mechanism.n_cohorts)
+                    shares = np.asarray(total / n.sum())
+                R = linear_response(moments, shares, spec.approximate)
+                responses.append(R[: spec.k, : spec.k])
+            made = Stratum(
+                rows.select(part),
+                n,
+                n,
+                int(n.sum()),
+                tuple(responses),
+                tuple(alphabets) or None,
+                self.listed,
+                self.units,
+            )
             strata.append(made)
         return strata
 
@@ -453,7 +459,8 @@ class JointGroup:
             return None
         cells = np.ravel_multi_index(places, sizes)
         seen = np.bincount(cells, self.counts.n, prod(sizes))
-        return combinations_of(list(map(np.transpose, self.channels))), seen
+        channels: list[Any] = self.channels
+        return combinations_of(list(map(np.transpose, channels))), seen
 
     @property
     def are_listed(self) -> bool:
@@ -549,7 +556,7 @@ class Scores:
     def blocks(self, v: int, to: Array | None = None) -> Iterator[tuple[Array, Array]]:
         """Centred scores of the respondents, shape (b, k), and how many have each."""
         index, some = self.group.index[v], list[Any](self.chunks())
-        counts = self.group.counts.n.astype(np.float64)
+        counts: Array = self.group.counts.n.astype(np.float64)
         if index is not None:
             counts = np.bincount(index[self.part], self.n, len(self.means[v]))
             some = [np.flatnonzero(counts)]

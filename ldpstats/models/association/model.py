@@ -22,8 +22,13 @@ from ldpstats.inference.tests import TestResult
 from ldpstats.likelihood.joint import JointMoments
 from ldpstats.likelihood.rows import Likelihood, Solution
 from ldpstats.mechanisms.base import joint_epsilon, protect_some
-from ldpstats.models.association import estimates
-from ldpstats.models.association.estimates import Evidence, simulated
+from ldpstats.models.association.evidence import (
+    Evidence,
+    cell_law,
+    estimated,
+    maximum,
+    simulated,
+)
 from ldpstats.models.association.groups import (
     JointGroup,
     per_variable,
@@ -189,7 +194,7 @@ class AssociationModel:
 
     def maximum(self, estimator: MLE | None = None) -> Solution:
         """The maximum of the likelihood, from the dual estimate."""
-        return estimates.maximum(self.evidence, estimator)
+        return maximum(self.evidence, estimator)
 
     def simulated(self, p: Array, rng: np.random.Generator) -> AssociationModel:
         """The model of as many simulated respondents, whose true cells have law p.
@@ -257,7 +262,7 @@ class AssociationModel:
             name = "mle" if method is None else method
             estimator = JOINT_ESTIMATORS[one_of("method", name, tuple(JOINT_ESTIMATORS))]()
         evidence = self.evidence
-        problem, linear, solution, fitted, kind, by_moments = estimates.estimated(
+        problem, linear, solution, fitted, kind, by_moments = estimated(
             evidence, estimator, cov_type, progress
         )
         margin_fits = [model.fit_quietly("inversion") for model in self.margins]
@@ -291,7 +296,7 @@ class AssociationModel:
             is_complete=evidence.is_complete,
             lacking=self._lacking,
             unprotected=tuple(unprotected),
-            law=estimates.cell_law(evidence, problem, linear.covariance),
+            law=cell_law(evidence, problem, linear.covariance),
             **made_of(evidence, solution),
             **vars(fit),
         )

@@ -26,7 +26,6 @@ from ldpstats.inference.tables.effects import (
     risk_difference,
     risk_ratio,
 )
-from ldpstats.inference.tables.ratio import FiellerInterval, fieller
 from ldpstats.likelihood.covariance import Covariance, multinomial
 
 Array = npt.NDArray[Any]
@@ -87,7 +86,7 @@ def test_effects_survive_json(kind: str) -> None:
 def test_the_cut(
     low: float, high: float, kind: Any, expected: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ratio, "fieller", lambda *_: FiellerInterval(low, high, kind))
+    monkeypatch.setattr(ratio, "fieller", lambda *_: ratio.FiellerInterval(low, high, kind))
     *numbers, message = ratio.fieller_within(0.1, 0.2, 1e-4, 1e-4, 0.0, (0.0, 1.0))
     assert tuple(numbers) == expected[:3]
     assert expected[3] in message and bool(expected[3]) == bool(message)
@@ -128,7 +127,7 @@ def test_conditionals_are_fieller_sets_of_cell_and_margin(
         np.moveaxis(R[1], axis, 0)[(i, j)[axis]] = 1.0
         R = R.reshape(2, -1)
         (num, den), W = R @ P.ravel(), V.transform(R)
-        found = fieller(num, den, W[0, 0], W[1, 1], W[0, 1], 0.1)
+        found = ratio.fieller(num, den, W[0, 0], W[1, 1], W[0, 1], 0.1)
         effect = conditional(P, V, axis, i, j, 0.1)
         assert effect.estimate == pytest.approx(num / den, rel=1e-12)
         assert (effect.lower, effect.upper) == pytest.approx((found.low, found.high), rel=1e-9)

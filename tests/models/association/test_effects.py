@@ -18,7 +18,7 @@ import ldpstats as ldp
 from ldpstats.inference.tables import ratio
 from ldpstats.inference.tables.ratio import Effect
 from ldpstats.inference.tails import CellLaw, path_cumulants
-from ldpstats.models.association.estimates import cell_law, unconstrained
+from ldpstats.models.association.evidence import cell_law, unconstrained
 
 Array = npt.NDArray[Any]
 

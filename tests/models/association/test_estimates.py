@@ -38,7 +38,6 @@ from shared.variable_products import (
 )
 
 import ldpstats as ldp
-from ldpstats.errors import NotAvailable
 from ldpstats.estimators import EM, MLE
 from ldpstats.likelihood.rows import Likelihood
 
@@ -541,7 +540,7 @@ def test_mixed_groups_are_one_likelihood() -> None:
         J += n.sum() * (Q / (p @ Q)) @ Q.T
     V = np.linalg.inv(J) - np.outer(p, p) / 2000
     np.testing.assert_allclose(results.cov_params(), V, atol=1e-12)
-    with pytest.raises(NotAvailable, match="one product channel"):
+    with pytest.raises(ldp.NotAvailable, match="one product channel"):
         results.test_independence("pearson")
 
 
@@ -582,5 +581,5 @@ def test_shared_cohorts_are_strata() -> None:
         assert results.n_strata == 3
     p = np.array([0.3, 0.2, 0.1, 0.4])
     assert model.likelihood().loglike(p) == pytest.approx(Likelihood(W, n).loglike(p), rel=1e-12)
-    with pytest.raises(NotAvailable, match="score"):
+    with pytest.raises(ldp.NotAvailable, match="score"):
         results.test_independence("pearson")

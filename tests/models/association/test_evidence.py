@@ -13,7 +13,6 @@ import pytest
 from shared.variable_products import survey, taken
 
 import ldpstats as ldp
-from ldpstats.models.association.estimates import MOST_TALLIES
 
 ABC, JOBS = ("a", "b", "c"), ("nurse", "teacher", "driver", "cook")
 WORDS = ["u", "v", "w"]
@@ -185,10 +184,10 @@ def test_another_model_is_refused() -> None:
 
 
 def test_no_more_than_a_table_is_carried() -> None:
-    """As many combinations of reports as MOST_TALLIES, which are patterns of 14 bits."""
+    """16,384 combinations of reports, which are patterns of 14 bits."""
     rng = np.random.default_rng(1)
     for bits, carried in ((7, True), (8, False)):
-        assert (2 ** (7 + bits) <= MOST_TALLIES) == carried
+        assert (2 ** (7 + bits) <= 16_384) == carried
         made = (ldp.KRAPPOR(k, 4.0).privatize(rng.integers(k, size=300), rng) for k in (7, bits))
         results = ldp.AssociationModel(*made).fit("inversion")
         assert (results.to_dict()["tallies"] is not None) == carried

@@ -35,13 +35,6 @@ from shared.association_reports import (
 from shared.bad_values import Refusal, refuses, said
 
 import ldpstats as ldp
-from ldpstats.errors import (
-    InvalidArgument,
-    MechanismMismatch,
-    NotAvailable,
-    NotIdentified,
-    UnknownCategory,
-)
 from ldpstats.estimators import Lasso
 
 SHORT = reports(KR2, YES, 2, N - 40)
@@ -88,7 +81,7 @@ BAD = [
                 ([X, Y], [Y, X]), "different categories", "same order"
             )
         },
-        MechanismMismatch,
+        ldp.MechanismMismatch,
     ),
     # -- identifiers
     *refuses(
@@ -119,7 +112,7 @@ BAD = [
         "candidates",
         lambda v: Model(X, Y, candidates=v),
         {"no such category": said([("a", "zz"), None], "'zz'", "not among")},
-        UnknownCategory,
+        ldp.UnknownCategory,
     ),
     *refuses(
         "candidates",
@@ -157,7 +150,7 @@ BAD = [
         "",
         lambda v: Model(*v),
         {"open alphabet": said((B, Y), "open alphabet", "candidates=")},
-        NotAvailable,
+        ldp.NotAvailable,
     ),
     # -- Other
     *refuses(
@@ -189,7 +182,7 @@ BAD = [
         "",
         lambda v: Model(UNEQUAL, Y, candidates=[("a",), None], other=v),
         {"unequal categories": said(True, "'b' and 'c'", "keep")},
-        NotAvailable,
+        ldp.NotAvailable,
     ),
     # -- names and fits
     *refuses(
@@ -225,13 +218,13 @@ BAD = [
             "reports that say nothing": said(FLAT, "rank 1", "merge"),
             "fewer outputs than categories": said(TALL, "rank 2", "merge"),
         },
-        NotIdentified,
+        ldp.NotIdentified,
     ),
     *refuses(
         "",
         lambda v: fitted(v, Y, candidates=[WORDS, None], names=("word", "late")),
         {"more candidates than bits": said(FEW_BITS, "word", "bits", "merge")},
-        NotIdentified,
+        ldp.NotIdentified,
     ),
 ]
 
@@ -242,7 +235,7 @@ def test_bad_input_is_refused(case: Refusal) -> None:
 
 
 def test_remedies_for_hashes_over_an_alphabet_do_not_contradict_each_other() -> None:
-    with pytest.raises(NotAvailable, match="candidates=None") as caught:
+    with pytest.raises(ldp.NotAvailable, match="candidates=None") as caught:
         Model(HASHED, Y, candidates=[("a", "b"), None], other=True)
     assert "product" not in str(caught.value)
     # so this must work
@@ -296,7 +289,7 @@ QUESTIONS = [
                 {"candidates": [WORDS[:2], None], "other": True}, "method='score'"
             ),
         },
-        NotAvailable,
+        ldp.NotAvailable,
     ),
     *refuses(
         "",
@@ -310,7 +303,7 @@ QUESTIONS = [
             ),
             "weak cells": said(lambda: three().test_homogeneity("z"), "cells", "merge"),
         },
-        NotAvailable,
+        ldp.NotAvailable,
     ),
     *refuses(
         "",
@@ -351,7 +344,7 @@ QUESTIONS = [
         "",
         lambda ask: ask(three()),
         {f"{name} of three": said(ask, "two variables") for name, ask in THREE},
-        NotAvailable,
+        ldp.NotAvailable,
     ),
 ]
 
@@ -402,7 +395,7 @@ def test_all_reports_identical(first: str) -> None:
     results = fitted(same, ldp.Reports(np.zeros(50, dtype=np.int64), KR2))
     assert results.independence is None
     for method in ("score", "pearson") if first == "labels" else ("score",):
-        with pytest.raises(NotIdentified, match="do not vary"):
+        with pytest.raises(ldp.NotIdentified, match="do not vary"):
             results.test_independence(method)
     assert np.isfinite(results.linear_bse).all()
     str(results.summary())
@@ -418,7 +411,7 @@ def test_all_reports_identical(first: str) -> None:
 def test_one_reports_object_for_two_variables(arrange: Any) -> None:
     """Its noise is in both variables: independence would always be rejected."""
     x = ldp.Reports(rng(3).integers(0, 2, 300), KR2)
-    with pytest.raises(InvalidArgument, match=r"reports\[1\]=.*same object as reports\[0\]"):
+    with pytest.raises(ldp.InvalidArgument, match=r"reports\[1\]=.*same object as reports\[0\]"):
         ldp.AssociationModel(*arrange(x))
     again = ldp.Reports(x.y.copy(), KR2)  # equal answers are no error
     assert ldp.AssociationModel(x, again).nobs == 300
@@ -442,7 +435,7 @@ def test_labels_with_colons_are_not_mixed_up() -> None:
     results = fitted(x, y)
     assert results.terms.tolist().count("a:b:c") == 2
     # two cells have this name: it must not stand for one of them
-    with pytest.raises(InvalidArgument, match="hypothesis"):
+    with pytest.raises(ldp.InvalidArgument, match="hypothesis"):
         results.t_test("p[a:b:c] = 0.25")
 
 
@@ -489,14 +482,14 @@ def test_large_tables_have_effects_and_covariances() -> None:
         assert np.isfinite(table.to_numpy()).all()
     assert results.cramers_v().upper > 0.5
     for method in ("wald", "fpe16"):
-        with pytest.raises(NotAvailable, match="score"):
+        with pytest.raises(ldp.NotAvailable, match="score"):
             results.test_independence(method)
 
 
 def test_large_tables_without_covariances_say_what_to_do() -> None:
     g, krr = rng(), ldp.KRR(13, epsilon=5.0)
     reports = (krr.privatize(g.integers(0, 13, 400), g) for _ in range(3))
-    with pytest.raises(NotAvailable) as caught:
+    with pytest.raises(ldp.NotAvailable) as caught:
         fitted(*reports, method="inversion").cov_params()
     # neither of these exists for joint tables
     assert "lasso" not in str(caught.value)

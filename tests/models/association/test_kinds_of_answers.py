@@ -16,7 +16,6 @@ from shared.variable_products import WORDS, Variable, cells_of, law_of, random_l
 from simulate import repeat
 
 import ldpstats as ldp
-from ldpstats.errors import IncompleteListWarning
 from ldpstats.mechanisms import lump
 
 
@@ -43,7 +42,7 @@ def test_modelled_other_warns_and_is_right_for_independent_variables() -> None:
     pairs: list[Variable] = [(mechanism, everything), (ldp.KRR(2, 1.0), None)]
     P = np.outer([0.4, 0.3, *[0.005] * 60], [0.3, 0.7])
     counts = cells_of(pairs, np.rint(1e12 * law_of(pairs, P)).astype(np.int64))
-    with pytest.warns(IncompleteListWarning, match="independent of Y"):
+    with pytest.warns(ldp.IncompleteListWarning, match="independent of Y"):
         model = ldp.AssociationModel(counts, candidates=[WORDS, None], other=True)
     results = model.fit("mle")
     truth = np.vstack([P[:2], P[2:].sum(axis=0)])
@@ -56,7 +55,7 @@ def test_ignoring_other_warns_and_biases() -> None:
     pairs: list[Variable] = [(ldp.KRR(4, 2.0), None), (ldp.KRR(2, 2.0), None)]
     P = random_law(pairs)
     counts = cells_of(pairs, np.rint(1e10 * law_of(pairs, P)).astype(np.int64))
-    with pytest.warns(IncompleteListWarning, match="other=True"):
+    with pytest.warns(ldp.IncompleteListWarning, match="other=True"):
         model = ldp.AssociationModel(counts, candidates=[(0, 1), None])
     results = model.fit("inversion")
     np.testing.assert_allclose(results.table, P[:2], atol=1e-8)  # still unbiased

@@ -15,7 +15,6 @@ from shared.bad_values import Refusal, refuses, said
 from shared.waves import observed
 
 import ldpstats as ldp
-from ldpstats.errors import MechanismMismatch, NotAvailable
 from ldpstats.inference.tests import adjust
 
 Array = npt.NDArray[Any]
@@ -203,7 +202,7 @@ def test_it_has_the_methods_of_all_results() -> None:
     groups = ldp.GroupedModel({"a": X, "b": Y}).fit()
     for results, instead in ((matrix, "pvalues_holm"), (posterior, "prob"), (groups, "test_equal")):
         for test in (results.t_test, results.wald_test):
-            with pytest.raises(NotAvailable, match=instead):
+            with pytest.raises(ldp.NotAvailable, match=instead):
                 test("u = v")
 
 
@@ -312,10 +311,10 @@ def ids(reports: ldp.Reports, known: Any) -> ldp.Reports:
                 "other order": said(("c", "b", "a"), "same order"),
                 "fewer categories": said(("a", "b"), "different categories"),
             },
-            MechanismMismatch,
+            ldp.MechanismMismatch,
         ),
         *refuses(
-            "", lambda v: ldp.change(*v), {"alphabet": said(WORDS, "candidates=")}, NotAvailable
+            "", lambda v: ldp.change(*v), {"alphabet": said(WORDS, "candidates=")}, ldp.NotAvailable
         ),
         # -- rows
         *refuses(
