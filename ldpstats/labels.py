@@ -570,7 +570,7 @@ class _Labels:
             return np.where((numbers >= 0) & (numbers < k), numbers, _UNKNOWN).astype(np.int64)
         values = distinct.tolist()
         found = np.full(len(values), _UNKNOWN, dtype=np.int64)
-        if self.labels.inferred_type == "string" and all(isinstance(v, str) for v in values):
+        if self.labels.inferred_type == "string" and {*map(type, values)} <= {str, np.str_}:
             there = self.labels.get_indexer(pd.Index(values, dtype=object))
             found[there >= 0] = there[there >= 0]
         for i in np.flatnonzero(found < 0):

@@ -126,7 +126,7 @@ def add_fit(commands: Any) -> None:
 
 def _fit(given: argparse.Namespace) -> int:
     of = (given.spec, given.params, given.questionnaire)
-    files = list(found_files(source(given), True).files)
+    files = list(found_files(source(given), True)[0])
     check_output(given, (*map(str, files), *of, given.candidates, given.map, in_file(given.csv)))
     check_csv(given)
     if given.method is not None:
@@ -458,9 +458,7 @@ def _weighted(given: argparse.Namespace, design: Mapping[str, Any]) -> Callable[
         survey = opened(given, sheet, design)
         with watching(survey.data if on_a_terminal() else None):
             results = survey.association(
-                *given.column,
-                candidates=candidates,
-                memoised=False if given.drawn_afresh else None,
+                *given.column, candidates=candidates, memoised=False if given.drawn_afresh else None
             )
         refuse_missing(given, results.n_missing)
         return results, _default_test(results), True
@@ -896,7 +894,7 @@ def source(given: argparse.Namespace) -> Any:
 def files_of(given: argparse.Namespace, table: object = None) -> list[Path]:
     """The files of a table, INPUT if none is given, in the order in which they are read."""
     named = source(given) if table is None else table
-    return list(found_files(named, given.on_error == "report").files)
+    return list(found_files(named, given.on_error == "report")[0])
 
 
 def on_engine(given: argparse.Namespace, files: list[Path]) -> bool:

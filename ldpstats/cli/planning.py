@@ -30,7 +30,7 @@ from ldpstats.devices.library import DESIGNS
 from ldpstats.errors import InvalidArgument, LDPError
 from ldpstats.io.specifications import QUESTIONNAIRE, is_format, json_document, specification_text
 from ldpstats.labels import as_labels, labels_to_json, matched
-from ldpstats.models.layout import LONGEST_LABEL, SummaryTable, epsilon_text, one_line
+from ldpstats.models.layout import LONGEST_LABEL, SummaryTable, one_line
 from ldpstats.models.plots import set_title, title_text
 from ldpstats.planning.choice import cost, ratios
 from ldpstats.planning.expected_precision import shares_text
@@ -216,7 +216,7 @@ def _text(
         stubs=[one_line(name, LONGEST_LABEL) for name in table["mechanism"]],
         body=[
             [
-                epsilon_text(row["epsilon"]),
+                f"{row['epsilon']:.6g}".replace("inf", "infinite"),
                 f"{row['bits']:,}",
                 f"{row[what]:.4g}" if what == "se" else f"{row[what]:,}",
                 f"{row['ratio']:.4g}",
@@ -473,7 +473,7 @@ def _device(given: argparse.Namespace) -> int:
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in (head, *rows)
     ]
-    lines += ["", f"epsilon: {epsilon_text(mechanism.epsilon)}"]
+    lines += ["", f"epsilon: {mechanism.epsilon:.6g}".replace("inf", "infinite")]
     if mechanism.unknown:
         names = ", ".join(mechanism.unknown)
         lines.append(f"unknown: {names} (epsilon is the largest over their values)")

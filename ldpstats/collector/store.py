@@ -511,7 +511,7 @@ def opened_folder(path: FilePath, sheet: Questionnaire) -> Path:
             )
         return folder
     try:
-        others = bool(found_files(folder).files)
+        others = bool(found_files(folder)[0])
     except InvalidArgument:
         others = False
     if others:

@@ -299,9 +299,7 @@ def forced_cards(truth_cards: int, yes: int, no: int, answers: Any = _ANSWERS) -
         f"say {said_no}": positive_integer("no", no, 0),
     }
     counts = {label: number for label, number in counts.items() if number}
-    return cards(counts).when(
-        {label: _on(label, (said_yes, said_no)) for label in counts},
-    )
+    return cards(counts).when({label: _on(label, (said_yes, said_no)) for label in counts})
 
 
 def forced_coins(answers: Any = _ANSWERS) -> Device:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,12 +13,12 @@ from typing import Any
 from ldpstats.arguments import one_of
 from ldpstats.engines.base import Engine, Partial, needed, stacked
 from ldpstats.engines.database import SUFFIXES, DuckDB, Embedded, database
-from ldpstats.engines.parquet import found_files, is_files, parquet
+from ldpstats.engines.parquet import found_files, parquet
 from ldpstats.engines.query import Frame, Query
 from ldpstats.errors import InvalidArgument
 from ldpstats.io.storage import checked_path, refusal
 
-__all__ = ["ENGINES", "opened"]
+__all__ = ["ENGINES", "is_files", "opened"]
 
 
 # -- Lazy frames of Polars ------------------------------------------------------------------------
@@ -84,6 +85,13 @@ class Spark(Engine):
 ENGINES = {"duckdb": Embedded, "spark": Spark, "polars": Polars}  # what reads Parquet files
 
 
+def is_files(data: object) -> bool:
+    """Whether `data` names files: a name, or a list of names."""
+    if isinstance(data, list | tuple):
+        return bool(data) and all(isinstance(item, str | os.PathLike) for item in data)
+    return isinstance(data, str | os.PathLike)
+
+
 def opened(
     data: object,
     name: str = "data",
@@ -113,7 +121,7 @@ def opened(
     if stored:
         return database(name, checked_path(data), table)
     found = found_files(data, report)
-    names = [str(file) for file in found.files] or [name for name, _ in found.refused]
+    names = [str(file) for file in found[0]] or [name for name, _ in found[1]]
     if not all(name.lower().endswith(".parquet") for name in names):
         if engine is not None:
             remedy = "goes with Parquet files: convert these, for others are read into memory"

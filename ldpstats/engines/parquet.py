@@ -33,7 +33,7 @@ from ldpstats.io.tables import file_format
 from ldpstats.labels import is_text
 from ldpstats.reports.layout import is_of_bytes
 
-__all__ = ["BATCH", "MERGED", "Files", "Found", "footer", "found_files", "is_files", "parquet"]
+__all__ = ["BATCH", "MERGED", "Files", "Found", "footer", "found_files", "parquet"]
 
 
 T = TypeVar("T")
@@ -67,7 +67,7 @@ class Files(Query):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        return next(iter(self.footers.values())).columns
+        return tuple(next(iter(self.footers.values())).schema.names)
 
     @property
     def files(self) -> list[str]:
@@ -137,17 +137,11 @@ class Files(Query):
         try:
             yield from super().streamed(batches)
         except EngineFailure:
-            self._check_unchanged()
+            self.refused_changed(self.files, handed_on=True)
             if not self.report:
                 self.refused_damaged(self.files)
             raise
-        self._check_unchanged()
-
-    def _check_unchanged(self) -> None:
-        """Refuse files that changed, also with `report`: their rows were handed on."""
-        for file in self.files:
-            if not self.footers[file].unchanged(file):
-                raise refusal(file, _CHANGED)
+        self.refused_changed(self.files, handed_on=True)
 
     def _refuse(self, file: str, why: str) -> None:
         """Leave a file out, or refuse it."""
@@ -158,11 +152,13 @@ class Files(Query):
         if not self.files:
             raise refusal(file, f"{why}; no other file is left")
 
-    def refused_changed(self, files: Sequence[str]) -> bool:
+    def refused_changed(self, files: Sequence[str], handed_on: bool = False) -> bool:
         """Refuse those of some files that are not the ones that were opened; are there any?"""
         found = False
         for file in files:
             if not self.footers[file].unchanged(file):
+                if handed_on:  # their rows: nothing can be left out any more
+                    raise refusal(file, _CHANGED)
                 self._refuse(file, _CHANGED)
                 found = True
         return found
@@ -252,8 +248,9 @@ def _copies(footers: dict[str, Footer]) -> list[tuple[str, str]]:
 def parquet(name: str, found: Found, engine: Engine, report: bool) -> Files:
     """Open Parquet files: read what they say of their columns, and compare it."""
     footers: dict[str, Footer] = {}
-    problems = list(found.refused)
-    for path in found.files:
+    files, refused = found
+    problems = list(refused)
+    for path in files:
         file = str(path)
         try:
             opened = footer(path)
@@ -295,11 +292,6 @@ class Footer:
     n: int
     groups: tuple[int, ...]  # rows of each row group
     state: tuple[int, ...]
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Names of the columns."""
-        return tuple(self.schema.names)
 
     @property
     def batch(self) -> str:
@@ -380,13 +372,14 @@ def _kind(kind: Any) -> str:
 
 def difference(first: Footer, path: str, other: Footer) -> str:
     """How columns differ from those of the first file, at `path`, but for the widths of numbers."""
-    lacks = [name for name in first.columns if name not in other.columns]
-    more = [name for name in other.columns if name not in first.columns]
+    known_names, names_there = first.schema.names, other.schema.names
+    lacks = [name for name in known_names if name not in names_there]
+    more = [name for name in names_there if name not in known_names]
     for names, verb in ((lacks, "has no column"), (more, "has the column")):
         if names:
             has = "has" if verb == "has no column" else "does not have"
             return f"{verb} {names[0]!r}, which {path} {has}: give files of one table"
-    for name in first.columns:
+    for name in known_names:
         kinds = [_kind(held.schema.field(name).type) for held in (first, other)]
         if kinds[0] != kinds[1] and "null" not in kinds:
             return f"holds {kinds[1]} in column {name!r}, and {path} {kinds[0]}: convert one"
@@ -425,23 +418,12 @@ _KINDS = (".csv", ".csv.gz", ".parquet")
 _GONE = "no such file: check the name"
 
 
-def is_files(data: object) -> bool:
-    """Whether `data` names files: a name, or a list of names."""
-    if isinstance(data, list | tuple):
-        return bool(data) and all(isinstance(item, str | os.PathLike) for item in data)
-    return isinstance(data, str | os.PathLike)
-
-
-@dataclass(frozen=True)
-class Found:
-    """Files in the order in which they are read, and names that led to none, with the reason."""
-
-    files: tuple[Path, ...]
-    refused: tuple[tuple[str, str], ...] = ()
+Found = tuple[tuple[Path, ...], tuple[tuple[str, str], ...]]
+"""Files in the order in which they are read, and names that led to none, with the reason."""
 
 
 def found_files(data: object, report: bool = False) -> Found:
-    """The files that `data` names, each once; with `report` names without one are `refused`."""
+    """The files that `data` names, each once; with `report` also the names without one."""
     items = data if isinstance(data, list | tuple) else [data]
     files: list[Path] = []
     refused: list[tuple[str, str]] = []
@@ -469,7 +451,7 @@ def found_files(data: object, report: bool = False) -> Found:
     if len(kinds) > 1:
         remedy = f"is of another kind than {kinds[True]}: convert one of them"
         raise InvalidArgument("path", str(kinds[False]), remedy)
-    return Found(tuple(files), tuple(refused))
+    return tuple(files), tuple(refused)
 
 
 def _expanded(path: Path) -> Iterator[tuple[Path, str]]:

@@ -223,8 +223,8 @@ _CACHED = 1 << 20  # numbers of arrays that fit in the cache
 class Average:
     """Numbers, (m,), and their derivatives by all parameters, (m, size)."""
 
-    value: Array
-    gradient: Array
+    value: npt.NDArray[np.float64]
+    gradient: npt.NDArray[np.float64]
 
     def __sub__(self, other: Average) -> Average:
         return Average(self.value - other.value, self.gradient - other.gradient)

@@ -610,8 +610,12 @@ def selected_intervals(estimate: Array, se: Array, least: Array, alpha: float) -
     return bounds
 
 
-def pvalue_text(p: float) -> str:
-    """A p-value with three decimals, "<0.001" below that, and "-" where there is none."""
-    if np.isnan(p):
-        return "-"
-    return f"{p:.3f}" if p >= 0.0005 else "<0.001"
+def pvalue_text(p: float, name: str = "") -> str:
+    """A p-value with three decimals, "<0.001" below that, and "-" where there is none.
+
+    With a `name`, as within a sentence: "p = 0.034" or "p < 0.001".
+    """
+    text = "-" if np.isnan(p) else f"{p:.3f}" if p >= 0.0005 else "<0.001"
+    if not name:
+        return text
+    return f"{name} < {text[1:]}" if text[0] == "<" else f"{name} = {text}"

@@ -28,7 +28,6 @@ from ldpstats.io.tables import (
     CHUNK_ROWS,
     Advance,
     Cells,
-    LabelOf,
     answers_in,
     arrow_type,
     check_mechanism,
@@ -459,12 +458,6 @@ class ReportColumn:
         return [fingerprint_column(self.column), *beside]
 
     @cached_property
-    def _to_label(self) -> LabelOf | None:
-        if not isinstance(self.mechanism, Enumerated):
-            return None
-        return label_of(self.path, self.mechanism.outputs, self.na)
-
-    @cached_property
     def _missing_texts(self) -> list[str]:
         labels = self.mechanism.outputs if isinstance(self.mechanism, Enumerated) else ()
         return missing_texts(self.path, self.na, labels)
@@ -478,7 +471,10 @@ class ReportColumn:
         if self.mechanism.n_bits and holds_bytes(column):
             values, absent = present_bytes(column)
         else:
-            values, absent = present(self.where, column, self._to_label, self._missing_texts)
+            to_label = None
+            if isinstance(self.mechanism, Enumerated):
+                to_label = label_of(self.path, self.mechanism.outputs, self.na)
+            values, absent = present(self.where, column, to_label, self._missing_texts)
         if self.missing == "raise":
             refuse_missing(self.where, done, absent)
         if not isinstance(self.mechanism, Enumerated):

@@ -8,7 +8,6 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from io import BufferedReader, RawIOBase, TextIOWrapper
 from itertools import islice
 from pathlib import Path
@@ -183,28 +182,22 @@ def table_chunks(
     if advance is not None and not callable(advance):
         raise InvalidArgument("advance", advance, "must be a function of the fraction done")
     chunks = _parquet_chunks if file_format(path) == ".parquet" else _csv_chunks
-    wanted = _Wanted(path, names("columns", columns), list(optional), secret, codes)
-    for frame, fraction in chunks(wanted, chunk_rows):
+    wanted = names("columns", columns)
+
+    def places(header: list[str]) -> dict[str, int]:
+        """Positions of the wanted columns that exist."""
+        there = [name for name in optional if name in header or guarded(name) in header]
+        every = dict.fromkeys([*wanted, *there])
+        return {name: _position(path, header, name, secret) for name in every}
+
+    for frame, fraction in chunks(path, places, chunk_rows, secret, codes):
         yield frame
         if advance is not None:
             advance(fraction)
 
 
-@dataclass(frozen=True)
-class _Wanted:
-    """The columns to read from a table."""
-
-    path: FilePath
-    columns: list[str]
-    optional: list[str]
-    secret: bool
-    codes: Sequence[str]
-
-    def places(self, header: list[str]) -> dict[str, int]:
-        """Positions of the wanted columns that exist."""
-        there = [name for name in self.optional if name in header or guarded(name) in header]
-        every = dict.fromkeys([*self.columns, *there])
-        return {name: _position(self.path, header, name, self.secret) for name in every}
+Places = Callable[[list[str]], dict[str, int]]
+"""From a header to the positions of the columns that are wanted."""
 
 
 @contextmanager
@@ -242,13 +235,15 @@ class _Lines(RawIOBase):
         return len(piece)
 
 
-def _csv_chunks(wanted: _Wanted, chunk_rows: int) -> Iterator[tuple[pd.DataFrame, float]]:
+def _csv_chunks(
+    path: FilePath, places: Places, chunk_rows: int, secret: bool, codes: Sequence[str]
+) -> Iterator[tuple[pd.DataFrame, float]]:
     """Chunks by Arrow as far as the file is plain, then by the strict reader, from the start."""
     done = 0
-    with _csv_bytes(wanted.path, wanted.secret) as (stream, raw):
+    with _csv_bytes(path, secret) as (stream, raw):
         size = os.fstat(raw.fileno()).st_size
         header = header_of(stream.readline(csv.field_size_limit()))
-        at = wanted.places(header) if header else {}
+        at = places(header) if header else {}
         if header and at:
             for block in blocks(stream, chunk_rows):
                 columns = parsed_numbers(block, len(header), at.values())
@@ -257,47 +252,32 @@ def _csv_chunks(wanted: _Wanted, chunk_rows: int) -> Iterator[tuple[pd.DataFrame
                 cells: dict[str, pd.Series[Any]] = {}
                 for name, i in at.items():
                     text = pd.Series(columns[i], dtype=pd.ArrowDtype(columns[i].type))
-                    coded_text = name in wanted.codes
-                    cells[name] = text if coded_text else pd.Series(objects(text), dtype=object)
+                    cells[name] = text if name in codes else pd.Series(objects(text), dtype=object)
                 frame = pd.DataFrame(cells)
                 done += len(frame)
                 yield frame, raw.tell() / size
             else:
                 return
-    yield from _strict_chunks(wanted, chunk_rows, done)
-
-
-def _strict_chunks(
-    wanted: _Wanted, chunk_rows: int, done: int
-) -> Iterator[tuple[pd.DataFrame, float]]:
-    """Chunks after `done` rows; errors name what is wrong, and the row."""
-    path = wanted.path
-    with csv_lines(path, wanted.secret) as (lines, raw):
+    with csv_lines(path, secret) as (lines, raw):  # whose errors name what is wrong, and the row
         size = os.fstat(raw.fileno()).st_size
         header = next(lines, [])
         if not header:
             raise refusal(path, "is empty: the first line must name the columns")
-        at = wanted.places(header)
-        rows = _whole_rows(path, lines, len(header))
+        at, rows = places(header), _whole_rows(path, lines, len(header))
         for _ in islice(rows, done):
             pass
-        while texts := _by_column(rows, chunk_rows, at):
+        while True:
+            texts: dict[str, list[str | None]] = {}
+            # in blocks too small to wake the garbage collector, which would take half of the time
+            for start in range(0, chunk_rows, 512):
+                some = list(islice(rows, min(512, chunk_rows - start)))
+                if not some:
+                    break
+                for name, i in at.items():
+                    texts.setdefault(name, []).extend([row[i] or None for row in some])
+            if not texts:
+                return
             yield pd.DataFrame(texts, dtype=object), raw.tell() / size
-
-
-def _by_column(
-    rows: Iterator[list[str]], number: int, at: Mapping[str, int]
-) -> dict[str, list[str | None]]:
-    """The next `number` rows, or fewer, as columns; empty after the last row."""
-    texts: dict[str, list[str | None]] = {}
-    # in blocks too small to wake the garbage collector, which would take half of the time
-    for start in range(0, number, 512):
-        block = list(islice(rows, min(512, number - start)))
-        if not block:
-            break
-        for column, i in at.items():
-            texts.setdefault(column, []).extend([row[i] or None for row in block])  # "" is falsy
-    return texts
 
 
 def _whole_rows(path: FilePath, lines: Iterable[list[str]], width: int) -> Iterator[list[str]]:
@@ -315,22 +295,23 @@ def _whole_rows(path: FilePath, lines: Iterable[list[str]], width: int) -> Itera
             )
 
 
-def _parquet_chunks(wanted: _Wanted, chunk_rows: int) -> Iterator[tuple[pd.DataFrame, float]]:
+def _parquet_chunks(
+    path: FilePath, places: Places, chunk_rows: int, secret: bool, codes: Sequence[str]
+) -> Iterator[tuple[pd.DataFrame, float]]:
     """Batches of rows, and the fraction of the file that is read."""
     import pyarrow
     import pyarrow.parquet
 
-    path = wanted.path
-    with reading(path, pyarrow.ArrowException, secret=wanted.secret, regular=True):
+    with reading(path, pyarrow.ArrowException, secret=secret, regular=True):
         file = pyarrow.parquet.ParquetFile(path)
-        if wanted.codes:  # text comes as dictionaries, where it is wanted so
+        if codes:  # text comes as dictionaries, where it is wanted so
             with file:
                 text = [c.name for c in file.schema_arrow if pyarrow.types.is_string(c.type)]
-                chosen = [name for name in text if name in wanted.codes]
+                chosen = [name for name in text if name in codes]
                 file = pyarrow.parquet.ParquetFile(path, read_dictionary=chosen)
         with file:
             header = file.schema_arrow.names
-            stored = {header[i]: name for name, i in wanted.places(header).items()}
+            stored = {header[i]: name for name, i in places(header).items()}
             done = 0
             for batch in file.iter_batches(batch_size=chunk_rows, columns=list(stored)):
                 done += batch.num_rows
@@ -843,28 +824,17 @@ def whole_counts(
         return -1 if value is None else value  # which is refused below, in the original's name
 
     absent = np.zeros(len(column), dtype=bool) if missing is None else missing
-    if (quick := _whole_numbers(column, absent)) is not None:
-        return quick
+    held = column[~absent] if absent.any() else column
+    if pd.api.types.is_integer_dtype(column.dtype) and not held.hasnans:
+        quick = np.where(absent, 0, column.to_numpy(np.int64, na_value=0))
+        if not quick.size or quick.min() >= 0:
+            return quick
     values = objects(_plain(where, column))[~absent]
     remedy = "must be a whole number, neither negative nor missing"
     found = np.zeros(len(column), dtype=np.int64)
     with row_named(where, done, values, absent, remedy):
         found[~absent] = counts_vector(where, [number(value) for value in values], (len(values),))
     return found
-
-
-def _whole_numbers(column: pd.Series[Any], missing: Array) -> npt.NDArray[np.int64] | None:
-    """Whole numbers by their type, (n,), 0 if `missing`; None for others and for negative ones."""
-    if not pd.api.types.is_integer_dtype(column.dtype):
-        return None
-    there = ~missing if missing.any() else None
-    if (column if there is None else column[there]).hasnans:
-        return None
-    if there is None:
-        found: npt.NDArray[np.int64] = column.to_numpy(np.int64)
-    else:
-        found = np.where(there, column.to_numpy(np.int64, na_value=0), 0)
-    return None if found.size and found.min() < 0 else found
 
 
 @contextmanager

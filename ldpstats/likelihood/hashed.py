@@ -395,6 +395,7 @@ _SATURATED = 1e-8  # share of their variance that residuals have where candidate
 _SETTLED = 0.05  # relative change of weights that is too small to matter
 _INFLUENCES = 1e10  # multiplications up to which the influence of every cell is computed
 _BLIND = 0.25  # growth of variances that must not go unnoticed
+_LEAST_LEFT = 0.05  # of a residual, that least squares is taken to leave
 _GUARD = 0.12  # share of the variance that residuals show, where that is the larger one
 _KEPT = ("inverse", "_fitted", "_plug_in_noise", "_collision_spread", "_noise_squares")
 _DOUBT = 0.01  # p-value below which candidates do not fit, and the equations allow for others
@@ -787,13 +788,45 @@ class CohortMoments(Moments):
 
     @cached_property
     def _collision_moments(self) -> tuple[Array, Array, float]:
-        """`collision_cumulants`, or rough ones where cells and candidates are many."""
+        """Third cumulants of the estimates by collisions, and variances that cells show, (S,) both.
+
+        And the sum of the cubed frequencies of the unlisted answers. The variances are those of
+        MacKinnon and White (1985, HC3), the squared residuals of each candidate's own influences:
+        they are large where a candidate owes its estimate to few cells. Where cells and candidates
+        are many it is as if only own cells had influence, and leverages were W q / (1 + W q), with
+        q such that their sum is the number of candidates.
+        """
         p, _, plug_in = self._fitted
-        residuals = [source.moved - source.design.times(p) for source in self.sources]
-        moments = self.sources, residuals, plug_in, self.collisions
-        if self._has_influences:
-            return collision_cumulants(*moments, self.inverse)
-        return rough_collision_cumulants(*moments)
+        cubes, squares, observed, expected = np.zeros(self.k), np.zeros(self.k), 0.0, 0.0
+        pulls = [source.weights * source.design.slope**2 for source in self.sources]
+        every, low, high = np.concatenate(pulls), 1e-12, 1e12
+        for _ in range(0 if self._has_influences else 60):  # bisection of the logarithm of q
+            q = np.sqrt(low * high)
+            w = every / every.max() * q
+            low, high = (q, high) if (w / (1.0 + w)).sum() < self.k else (low, q)
+        total = np.sum([s.design.owners(w) for s, w in zip(self.sources, pulls, strict=True)], 0)
+        for source, w in zip(self.sources, pulls, strict=True):
+            third, reach = source.collision_third, source.design.slope * total
+            r = source.moved - source.design.times(p)
+            if self._has_influences:
+                left: Array = np.ones(source.ones.shape)
+                for c, leverage, L in source.influences(self.inverse):
+                    left[c] -= np.minimum(leverage, 1.0)
+                    apart: Array = r.reshape(left.shape)[c] / np.maximum(left[c], _LEAST_LEFT)
+                    cubes += third * _cube(L).sum(axis=0)
+                    squares += apart**2 @ (L * L)
+                left = left.reshape(-1)
+            else:
+                left = 1.0 / (1.0 + w / every.max() * high)
+                apart = w * r / np.maximum(left, _LEAST_LEFT)
+                cubes += third * source.design.owners(_cube(w)) / reach**3
+                squares += source.design.owners(apart**2) / reach**2
+            g, noise = source.weights**1.5, source.noise_third(plug_in).reshape(-1)
+            observed += float((g * (_cube(r) - _cube(left) * noise)).sum())
+            expected += third * float((g * _cube(left)).sum())
+        ratio = observed / expected if expected > 0.0 else 0.0
+        third = float(min(max(ratio, 0.0), self.collisions**1.5))  # at most of a single one
+        return third * cubes, squares, third
 
     @property
     def _has_influences(self) -> bool:
@@ -813,12 +846,12 @@ class CohortMoments(Moments):
         third = self._collision_moments[2]
         scale = float(np.vdot(self.inverse, self.spread())) / self.k
         fourth = 0.0  # what collisions of equal answers add, but for scales
-        for number, c, leverage, _ in _influences(self.sources, self.inverse):
-            source = self.sources[number]
-            r, weight = source.design.background, float(source.cohort_weights[c])
+        for source in self.sources:
+            r = source.design.background
             kurtosis = 1.0 - 6.0 * r * (1.0 - r)
-            each = source.design.slope**2 * source.collision_variance * kurtosis
-            fourth += max(each, 0.0) * float(((weight * leverage) ** 2).sum())
+            each = max(source.design.slope**2 * source.collision_variance * kurtosis, 0.0)
+            for c, leverage, _ in source.influences(self.inverse):
+                fourth += each * float(((source.cohort_weights[c] * leverage) ** 2).sum())
         return plain + third**2 / self.collisions * fourth / scale**2
 
     def tally(self, linear: Uncertain, p: Array | None = None) -> OwnTally | None:
@@ -1020,6 +1053,13 @@ class CohortSource:
         """Law of the labels, shape (C, m), if nobody holds anything but the candidates."""
         return np.asarray(self.absent * p.sum() + self.design.slope * self.design.owned(p))
 
+    def influences(self, inverse: Array) -> Iterator[tuple[int, Array, Array]]:
+        """Cohorts with reports, the leverages of their cells, (m,), and d p / d t, (m, S)."""
+        for c in np.flatnonzero(self.reports).tolist():
+            A = self.design.block(c)
+            L = float(self.cohort_weights[c]) * (A @ inverse)
+            yield c, (A * L).sum(axis=1), L
+
     def reach(self, c: int, rows: Array) -> tuple[Array, Array]:
         """Least and largest of `rows`, (q, S), times A_c' (t - offset) for one report, (q,)."""
         weights = rows @ self.design.block(c).T
@@ -1031,88 +1071,6 @@ class CohortSource:
 def _pairs(x: Array) -> Array:
     """Sum over different cells j, k of a cohort of x_j x_k, for x of shape (C, m); shape (C,)."""
     return np.asarray(x.sum(axis=1) ** 2 - (x**2).sum(axis=1))
-
-
-# -- What chance collisions with unlisted answers do to estimates, by the influence of each cell ---
-
-
-_LEAST_LEFT = 0.05  # of a residual, that least squares is taken to leave
-
-
-def _influences(
-    sources: Sequence[CohortSource], inverse: Array
-) -> Iterator[tuple[int, int, Array, Array]]:
-    """Source, cohort, and of its cells the leverage, (m,), and influences d p / d t, (m, S)."""
-    for number, source in enumerate(sources):
-        for c in np.flatnonzero(source.reports):
-            A = source.design.block(int(c))
-            L = float(source.cohort_weights[c]) * (A @ inverse)
-            yield number, int(c), (A * L).sum(axis=1), L
-
-
-def collision_cumulants(
-    sources: Sequence[CohortSource],
-    residuals: Sequence[Array],
-    p: Array,
-    collisions: float,
-    inverse: Array,
-) -> tuple[Array, Array, float]:
-    """Third cumulants of the estimates by collisions, and variances that cells show, (S,) both.
-
-    And the sum of the cubed frequencies of the unlisted answers. The variances are those of
-    MacKinnon and White (1985, HC3), the squared residuals of each candidate's own influences: they
-    are large where a candidate owes its estimate to few cells.
-    """
-    cubes, squares = np.zeros(p.size), np.zeros(p.size)
-    thirds = [source.noise_third(p) for source in sources]
-    observed = expected = 0.0
-    for number, c, leverage, L in _influences(sources, inverse):
-        source = sources[number]
-        r = residuals[number].reshape(source.ones.shape)[c]
-        left = 1.0 - np.minimum(leverage, 1.0)
-        g = float(source.cohort_weights[c]) ** 1.5
-        observed += g * float((_cube(r) - _cube(left) * thirds[number][c]).sum())
-        expected += g * source.collision_third * float(_cube(left).sum())
-        cubes += source.collision_third * (L * L * L).sum(axis=0)
-        squares += (r / np.maximum(left, _LEAST_LEFT)) ** 2 @ (L * L)
-    third = _cubed_frequencies(observed, expected, collisions)
-    return third * cubes, squares, third
-
-
-def rough_collision_cumulants(
-    sources: Sequence[CohortSource], residuals: Sequence[Array], p: Array, collisions: float
-) -> tuple[Array, Array, float]:
-    """`collision_cumulants` for many candidates, as if only own cells had influence.
-
-    Leverages are W q / (1 + W q), with q such that their sum is the number of candidates.
-    """
-    slopes = [source.design.slope for source in sources]
-    weights = [s.weights * slope**2 for s, slope in zip(sources, slopes, strict=True)]
-    every = np.concatenate(weights)
-    low, high = 1e-12, 1e12  # around q, by bisection of its logarithm
-    for _ in range(60):
-        q = np.sqrt(low * high)
-        w = every / every.max() * q
-        low, high = (q, high) if (w / (1.0 + w)).sum() < p.size else (low, q)
-    pulls = [s.design.owners(w) for s, w in zip(sources, weights, strict=True)]
-    total = np.sum(pulls, axis=0)
-    cubes, squares, observed, expected = np.zeros(p.size), np.zeros(p.size), 0.0, 0.0
-    for source, w, slope, r in zip(sources, weights, slopes, residuals, strict=True):
-        left = 1.0 / (1.0 + w / every.max() * high)
-        g, owners = source.weights**1.5, source.design.owners
-        noise = source.noise_third(p).reshape(-1)
-        observed += float((g * (_cube(r) - _cube(left) * noise)).sum())
-        expected += source.collision_third * float((g * _cube(left)).sum())
-        cubes += source.collision_third * owners(_cube(w)) / (slope * total) ** 3
-        squares += owners((w * r / np.maximum(left, _LEAST_LEFT)) ** 2) / (slope * total) ** 2
-    third = _cubed_frequencies(observed, expected, collisions)
-    return third * cubes, squares, third
-
-
-def _cubed_frequencies(observed: float, expected: float, collisions: float) -> float:
-    """Sum of the cubed frequencies of unlisted answers: at most that of a single one."""
-    ratio = observed / expected if expected > 0.0 else 0.0
-    return float(min(max(ratio, 0.0), collisions**1.5))
 
 
 def _cube(x: Array) -> Array:

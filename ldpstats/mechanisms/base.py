@@ -604,10 +604,10 @@ def check_document(given: object) -> dict[str, Any]:
     return document
 
 
-def set_fields(mechanism: Mechanism, **values: Any) -> None:
-    """Set fields of a frozen mechanism that is being made."""
+def set_fields(made: object, **values: Any) -> None:
+    """Set fields of a frozen object that is being made."""
     for name, value in values.items():
-        object.__setattr__(mechanism, name, value)
+        object.__setattr__(made, name, value)
 
 
 def check_labels(mechanism: Any) -> None:

@@ -33,11 +33,7 @@ from ldpstats.sampling.samplers import (
     simulation_words,
 )
 
-__all__ = [
-    "HadamardResponse",
-    "ProjectiveGeometryResponse",
-    "SubsetSelection",
-]
+__all__ = ["HadamardResponse", "ProjectiveGeometryResponse", "SubsetSelection"]
 
 
 Array = npt.NDArray[Any]

@@ -295,11 +295,7 @@ def listed_mechanism(name: str, mechanism: object) -> Enumerated:
 
 
 def combined(
-    Q: Array,
-    categories: pd.Index[Any],
-    outputs: pd.Index[Any],
-    sensitive: Any,
-    description: str,
+    Q: Array, categories: pd.Index[Any], outputs: pd.Index[Any], sensitive: Any, description: str
 ) -> CustomMechanism:
     """The mechanism of a computed Q, its reports in category order if they are the categories."""
     order = category_order(outputs, categories)

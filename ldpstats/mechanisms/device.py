@@ -24,13 +24,7 @@ from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.labels import encode
 from ldpstats.likelihood.parametric import PolynomialMatrix
 from ldpstats.likelihood.rows import DenseRows, Likelihood
-from ldpstats.mechanisms.base import (
-    Mechanism,
-    check_document,
-    joined_labels,
-    made_of,
-    set_fields,
-)
+from ldpstats.mechanisms.base import Mechanism, check_document, joined_labels, made_of, set_fields
 from ldpstats.mechanisms.custom import (
     CustomMechanism,
     Enumerated,
@@ -538,11 +532,7 @@ class UnknownDevice(DeviceMechanism):
         return worst_epsilon(*self._terms)
 
     def simulate(
-        self,
-        values: object,
-        rng: np.random.Generator,
-        missing: str = "raise",
-        **parameters: Any,
+        self, values: object, rng: np.random.Generator, missing: str = "raise", **parameters: Any
     ) -> Reports:
         """Simulate the reports of many respondents where the parameters have these values.
 

@@ -29,12 +29,8 @@ from ldpstats.clients.device import (
 )
 from ldpstats.errors import HIDDEN, InvalidArgument, NotAvailable, UnknownCategory
 from ldpstats.labels import as_labels, as_series, column_name, encode, labels_from_json
-from ldpstats.mechanisms.sensitive import (
-    URAP,
-    URR,
-    checked_levels,
-    secret_codes,
-)
+from ldpstats.mechanisms.base import set_fields
+from ldpstats.mechanisms.sensitive import URAP, URR, checked_levels, secret_codes
 from ldpstats.reports.single import Reports
 from ldpstats.sampling.samplers import Words, simulation_words
 
@@ -124,8 +120,7 @@ class PUM(Specified):
             levels = checked_levels(levels, tags, "tags")
             if set(levels) == {self._default}:
                 levels = None
-        object.__setattr__(self, "tags", pd.Index(tags.to_numpy(), dtype=tags.dtype))
-        object.__setattr__(self, "levels", levels)
+        set_fields(self, tags=pd.Index(tags.to_numpy(), dtype=tags.dtype), levels=levels)
 
     def matrix(self) -> NoReturn:
         """Refused: what a respondent's categories are is hers."""

@@ -50,14 +50,7 @@ from ldpstats.reports.single import BitCounts, Counts, Reports
 from ldpstats.sampling import samplers
 from ldpstats.sampling.samplers import Words
 
-__all__ = [
-    "URAP",
-    "URR",
-    "checked_levels",
-    "paired",
-    "secret_codes",
-    "withhold",
-]
+__all__ = ["URAP", "URR", "checked_levels", "paired", "secret_codes", "withhold"]
 
 
 Array = npt.NDArray[Any]

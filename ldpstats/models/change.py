@@ -52,21 +52,17 @@ from ldpstats.models.association.model import AssociationModel
 from ldpstats.models.association.results import AssociationResults
 from ldpstats.models.layout import (
     LONGEST_LABEL,
-    PARTLY_PROTECTED,
     Fit,
-    SummaryTable,
+    Pair,
     closing_notes,
     decimals,
     distinct_lines,
-    epsilon_text,
-    estimates_in_cells,
     estimator_text,
     figures,
-    header,
     interval_note,
     names_alpha,
     one_line,
-    pvalue_words,
+    title,
 )
 from ldpstats.models.plots import (
     axes_of,
@@ -542,6 +538,12 @@ class ChangeResults(Results):
         table: pd.DataFrame = self.joint.table
         return table
 
+    @property
+    def _levels(self) -> Array:
+        """Estimated frequencies in both waves, (k, 2)."""
+        P = self.joint.fitted.estimate.reshape(self.joint.sizes)
+        return np.column_stack([P.sum(axis=1), P.sum(axis=0)])
+
     # -- intervals and tests -----------------------------------------------------------------
 
     @names_alpha
@@ -679,69 +681,70 @@ class ChangeResults(Results):
             "linear_se", "lower", "upper" of the change, and "pvalue" of no change.
         """
         frame = self._estimates_frame(level(alpha))
-        P = self.joint.fitted.estimate.reshape(self.joint.sizes)
         for axis in (0, 1):
-            frame.insert(axis, self.waves[axis], P.sum(axis=1 - axis), allow_duplicates=True)
+            frame.insert(axis, self.waves[axis], self._levels[:, axis], allow_duplicates=True)
         known = not np.isnan(self.linear.bse()).any()
         return frame.assign(pvalue=self.pvalues if known else np.nan)
 
-    def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
-        fit, joint, waves = self, self.joint, self.waves
-        frame = self.summary_frame(alpha)
+    def _rows(self, alpha: float, max_rows: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
+        frame = self.summary_frame(alpha).iloc[:, 2:]  # both waves come first, whatever their names
+        return frame, frame
+
+    def _largest(self, frame: pd.DataFrame, max_rows: int) -> tuple[pd.DataFrame, list[str]]:
+        if len(frame) <= max_rows:
+            return frame, []
         order = np.argsort(-np.abs(frame["linear"].to_numpy()), kind="stable")[:max_rows]
-        shown = frame if len(frame) <= max_rows else frame.iloc[np.sort(order)]
-        # both waves come first, whatever they are called
-        levels, changes = shown.iloc[:, :2].to_numpy(float), shown.iloc[:, 2:]
-        heads, cells, source = estimates_in_cells(changes, frame.iloc[:, 2:], alpha, details)
-        first = map(figures, levels, repeat(decimals(changes)))
-        pvalues = map(pvalue_text, changes["pvalue"])
-        body = [[*a, *b, p] for a, b, p in zip(first, cells, pvalues, strict=True)]
-        question = f" of {one_line(fit.name, LONGEST_LABEL)}" if fit.name else ""
-        sources = zip(waves, fit.sources, strict=True)
-        left = [(f"{one_line(wave, 20)}:", source) for wave, source in sources]
-        left += [("Estimator:", estimator_text(fit)), ("Categories:", str(self.k))]
-        right = [("No. Respondents:", str(fit.nobs)), ("Missing:", str(fit.n_missing))]
-        if any(self.lost):
-            right.append(("In one wave only:", str(sum(self.lost))))
-        right.append(("Epsilon, both (nats):", epsilon_text(fit.epsilon)))
+        note = f"Shown: the {max_rows} largest of {len(frame)} changes."
+        return frame.iloc[np.sort(order)], [note]
+
+    def _body(self, shown: pd.DataFrame, heads: list[str], cells: list[list[str]]) -> Any:
+        levels = self._levels[self.index.get_indexer(shown.index)]
+        first = map(figures, levels, repeat(decimals(shown["linear_se"].to_numpy())))
+        pvalues = map(pvalue_text, shown["pvalue"])
+        cells = [[*a, *b, p] for a, b, p in zip(first, cells, pvalues, strict=True)]
+        heads = [*distinct_lines(self.waves, _HEAD), "change", *heads[1:], "p-value"]
+        return super()._body(shown, heads, cells)
+
+    def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
+        sources = zip(self.waves, self.sources, strict=True)
+        left: list[Pair] = [(f"{one_line(wave, 20)}:", source) for wave, source in sources]
+        left += [("Estimator:", estimator_text(self)), ("Categories:", self.k)]
+        right: list[Pair] = [("No. Respondents:", self.nobs), ("Missing:", self.n_missing)]
+        right += [("In one wave only:", sum(self.lost))] * any(self.lost)
+        right.append(("Epsilon, both (nats):", self.epsilon))
+        waves = " to ".join(one_line(wave, LONGEST_LABEL) for wave in self.waves)
+        return f"{title(self, 'Change', '')} from {waves}", left, right
+
+    def _interval_notes(
+        self, frame: pd.DataFrame, uncut: pd.DataFrame, alpha: float, source: str
+    ) -> list[str]:
         notes = []
         if any(self.lost):
             each = " and ".join(f"{size:,}" for size in self.lost)
             notes.append(f"NOTE: {each} persons, in one of the matched waves only, were left out.")
-        notes += missing_notes(joint.nobs, joint.n_missing, waves, joint.lacking)
-        if np.isnan(fit.linear.bse()).any():
+        notes += missing_notes(self.nobs, self.n_missing, self.waves, self.joint.lacking)
+        if self._has_intervals:
+            kind = "Wald" if self.law is None else "score intervals with skewness"
+            notes += [
+                interval_note(alpha, kind, None, source),
+                "p-value: of no change, two-sided, not adjusted for the number of categories.",
+            ]
+        else:
             notes.append(
                 "Standard errors of so many categories were not computed: lump them, candidates=."
             )
-        else:
-            kind = "Wald" if self.law is None else "score intervals with skewness"
-            notes.append(interval_note(alpha, kind, None, source))
-            notes.append(
-                "p-value: of no change, two-sided, not adjusted for the number of categories."
-            )
-        if len(shown) < len(frame):
-            notes.append(f"Shown: the {len(shown)} largest of {len(frame)} changes.")
         if (test := self.homogeneity) is not None:
             notes.append(
                 f"Same distribution in both waves ({test.method}): {test.statistic:.4g} on "
-                f"{test.df:g} df, {pvalue_words(test.pvalue)}."
+                f"{test.df:g} df, {pvalue_text(test.pvalue, 'p')}."
             )
             notes += [f"NOTE: {test.note}."] if test.note else []
-        if self.turnover_law is not None or joint.linear.covariance is not None:
+        if self.turnover_law is not None or self.joint.linear.covariance is not None:
             notes.append(f"Turnover: {self.turnover(alpha)}.")
-        notes += [PARTLY_PROTECTED] * fit.is_partial
-        return SummaryTable(
-            title=f"Change{question} from {' to '.join(one_line(wave, 40) for wave in waves)}",
-            header=header(left, right, joint if details else None),
-            columns=[*distinct_lines(waves, _HEAD), "change", *heads[1:], "p-value"],
-            stubs=distinct_lines(shown.index, LONGEST_LABEL),
-            body=body,
-            notes=[
-                *notes,
-                *[PARTLY_PROTECTED] * fit.is_partial,
-                *closing_notes(fit, joint.condition),
-            ],
-        )
+        return notes
+
+    def _notes(self, frame: pd.DataFrame, details: bool = False) -> list[str]:
+        return closing_notes(self, self.joint.condition)
 
     @names_alpha
     def plot(  # type: ignore[override]  # another kind of plot

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -35,22 +34,16 @@ from ldpstats.models.frequency.results import FrequencyResults, interval_kind
 from ldpstats.models.frequency.samples import homogeneity
 from ldpstats.models.layout import (
     LONGEST_LABEL,
-    PARTLY_PROTECTED,
-    SummaryTable,
+    Pair,
     closing_notes,
     distinct_lines,
-    epsilon_text,
-    estimates_in_cells,
     estimator_text,
-    goodness_notes,
-    header,
+    in_blocks,
     in_turn,
     interval_note,
-    largest,
     names_alpha,
-    one_line,
-    pvalue_words,
     resolution_notes,
+    title,
 )
 from ldpstats.models.plots import plot_by_group
 from ldpstats.models.posterior.draws import (
@@ -68,6 +61,7 @@ from ldpstats.models.results import (
     group_label,
     group_place,
     labelled,
+    several_worded,
     stacked_index,
     user_label,
     worded,
@@ -81,6 +75,9 @@ if TYPE_CHECKING:
 __all__ = ["GroupedModel", "GroupedResults"]
 
 Table = TypeVar("Table")  # a Series or a DataFrame
+
+_MOST_SOURCES = 4  # mechanisms that a header names
+_MOST_GROUPS = 40  # groups that are shown and named, unless max_rows is more
 
 
 class GroupedModel:
@@ -518,13 +515,10 @@ class GroupedResults(Stored):
         >>> ldp.GroupedModel(groups).fit().quantile(0.5)["estimate"].to_dict()
         {'north': 'low', 'south': 'high'}
         """
-        quantiles = [fit.quantile(q, alpha) for fit in self.fits]
-        frames = [one for one in quantiles if isinstance(one, pd.DataFrame)]
-        if not frames:
+        quantiles: list[Any] = [fit.quantile(q, alpha) for fit in self.fits]
+        if isinstance(quantiles[0], pd.Series):
             return pd.DataFrame(quantiles).set_axis(self.groups)
-        rows = [(*label, one) for label in self.labels for one in frames[0].index]
-        index = pd.MultiIndex.from_tuples(rows, names=[*self.by, "q"])
-        return pd.DataFrame(pd.concat(frames).set_axis(index))
+        return pd.DataFrame(pd.concat(quantiles, keys=list(self.groups), names=[*self.by, "q"]))
 
     # -- comparisons -----------------------------------------------------------------------
 
@@ -625,8 +619,108 @@ class GroupedResults(Stored):
             "p_equal": np.nan if self.equal is None else self.equal.pvalue,
         }
 
-    def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
-        return _summary(self, alpha, max_rows, details)
+    @property
+    def is_partial(self) -> bool:
+        """Whether epsilon protects the sensitive categories of some group only."""
+        return any(fit.is_partial for fit in self.fits)
+
+    def _rows(self, alpha: float, max_rows: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """The rows of the groups that are shown: those with most reports, in their order."""
+        reports = np.array([fit.nobs for fit in self.fits])
+        most = np.argsort(-reports, kind="stable")[: max(_MOST_GROUPS, max_rows)]
+        fits = {place: self.fits[place] for place in sorted(most.tolist())}
+        frames = [fit.summary_frame(alpha).iloc[fit.linear.places] for fit in fits.values()]
+        frame = pd.concat(frames, keys=fits)
+        return frame, frame
+
+    def _largest(self, frame: pd.DataFrame, max_rows: int) -> tuple[pd.DataFrame, list[str]]:
+        groups = [rows for _, rows in frame.groupby(level=0)]
+        largest, notes = super()._largest, []
+        if len(groups) < (g := len(self.fits)):
+            notes.append(
+                f"Shown: the {len(groups)} groups with most reports, of {g}; summary(max_rows={g}) "
+                "shows all, summary_frame() has all."
+            )
+        if max_rows < (k := max(map(len, groups))):
+            notes.append(f"Shown: the {max_rows} largest of {k} estimates in each group.")
+        return pd.concat([largest(rows, max_rows)[0] for rows in groups]), notes
+
+    def _body(self, shown: pd.DataFrame, heads: list[str], cells: list[list[str]]) -> Any:
+        """A block of rows for each group, under its label and number of reports."""
+        heads, _, cells = super()._body(shown, heads, cells)
+        own, labels = (shown.index.get_level_values(i) for i in (0, 1))
+        places = own.unique().tolist()
+        names = distinct_lines(
+            (", ".join(map(str, self.labels[place])) for place in places), LONGEST_LABEL
+        )
+        pairs = zip(places, names, strict=True)
+        blocks = {place: f"{name} (n = {self.fits[place].nobs})" for place, name in pairs}
+        lines = distinct_lines(self.categories, LONGEST_LABEL)
+        stubs = [lines[row] for row in self.categories.get_indexer(labels)]
+        return heads, *in_blocks(blocks, own.tolist(), stubs, cells)
+
+    def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
+        *by, last = self.by
+        sources = self.sources
+        head = "Mechanism:" if len(sources) == 1 else "Mechanisms:"
+        if len(sources) > _MOST_SOURCES:
+            sources = (f"{len(sources)} kinds",)
+        left: list[Pair] = [(head if i == 0 else "", source) for i, source in enumerate(sources)]
+        left.append(("Estimator:", estimator_text(self.fits[0])))
+        alike = len({fit.epsilon for fit in self.fits}) == 1
+        right: list[Pair] = [("Groups:", len(self.fits)), ("No. Reports:", self.nobs)]
+        right.append(("Missing:", self.n_missing))
+        right.append(("Epsilon (nats):" if alike else "Epsilon, largest:", self.epsilon))
+        name = f"{title(self, unnamed='')} by "
+        return name + (f"{', '.join(by)} and {last}" if by else last), left, right
+
+    def _interval_notes(
+        self, frame: pd.DataFrame, uncut: pd.DataFrame, alpha: float, source: str
+    ) -> list[str]:
+        places = frame.index.unique(0)
+        kinds = "; or ".join(dict.fromkeys(interval_kind(self.fits[place]) for place in places))
+        return [
+            interval_note(alpha, f"{kinds}, within each group", uncut, source),
+            f"p-value: {super()._interval_words()[1]}.",
+        ]
+
+    def _notes(self, frame: pd.DataFrame, details: bool = False) -> list[str]:
+        """The test that groups are equal, who is left out, and what to doubt in which group."""
+        notes: list[str] = []
+        places = frame.index.unique(0).tolist()
+        if (test := self.equal) is not None:
+            df: Any = f"{test.df:g}" if isinstance(test.df, int | float) else test.df
+            words = f"{test.statistic:.4g} on {df} df, {pvalue_text(test.pvalue, 'p')}"
+            notes.append(f"Same distribution in all groups ({test.method}): {words}.")
+            notes += [f"NOTE: {test.note}."] if test.note else []
+        if self.empty:
+            names = several_worded(self.empty, self.by, max(_MOST_GROUPS, len(places)))
+            notes.append(f"NOTE: without a report, and not fitted: {names}.")
+        if self.n_ungrouped:
+            notes.append(f"NOTE: {self.n_ungrouped} respondents are in no group.")
+        doubtful = 0
+        for place, (label, fit) in enumerate(zip(self.labels, self.fits, strict=True)):
+            own = resolution_notes(fit, fit.presence_pvalues)
+            own += closing_notes(fit, fit.condition, fit.goodness_of_fit)
+            if fit.caution:
+                own.append(f"WARNING: {fit.caution}: tests and intervals do not keep their level.")
+            if fit.is_incomplete:
+                own.append("WARNING: the reports indicate that other answers exist.")
+            words = worded(label, self.by)
+            doubts = [note.removeprefix("WARNING: ") for note in own if note.startswith("WARNING")]
+            if place not in set(places):
+                doubtful += bool(doubts)
+            elif details:
+                notes += [f"{words}: {note}" for note in own]
+            else:
+                notes += [f"WARNING: {words}: {doubt}" for doubt in doubts]
+        if doubtful:
+            words = f"{doubtful} of the {len(self.fits) - len(places)} groups that are not shown"
+            notes.append(
+                f"WARNING: {words} have warnings: see the summary of each, such as "
+                "results[label].summary()"
+            )
+        return notes
 
     @names_alpha
     def plot(
@@ -705,110 +799,3 @@ class GroupedResults(Stored):
         if (n := len(values["fits"])) != len(values["labels"]):
             raise InvalidArgument("labels", len(values["labels"]), f"must be {n}, one a group")
         return super()._restored(values)
-
-
-# -- The summary of the frequencies of one variable in several groups -----------------------------
-
-
-_MOST_SOURCES = 4  # mechanisms that a header names
-_MOST_GROUPS = 40  # groups that are shown and named, unless max_rows is more
-
-
-def _summary(results: GroupedResults, alpha: float, max_rows: int, details: bool) -> SummaryTable:
-    """A block of rows for each group, under its label and number of reports."""
-    # the groups that are shown: those with most reports, in their order
-    reports = np.array([fit.nobs for fit in results.fits])
-    most = np.argsort(-reports, kind="stable")[: max(_MOST_GROUPS, max_rows)]
-    places = sorted(most.tolist())
-    fits = [results.fits[place] for place in places]
-    every = [fit.summary_frame(alpha).iloc[fit.linear.places] for fit in fits]
-    frames = [largest(frame, max_rows) for frame in every]
-    together = pd.concat(frames)
-    heads, estimates, source = estimates_in_cells(together, together, alpha, details)
-    columns = [*heads, "p-value"]
-    pvalues = map(pvalue_text, together["presence_pvalue"])
-    cells = ([*row, p] for row, p in zip(estimates, pvalues, strict=True))
-    stubs: list[str] = []
-    body: list[list[str]] = []
-    labels = (", ".join(map(str, results.labels[place])) for place in places)
-    names = distinct_lines(labels, LONGEST_LABEL)
-    for name, fit, frame in zip(names, fits, frames, strict=True):
-        categories = distinct_lines(frame.index, LONGEST_LABEL)
-        stubs += [f"{name} (n = {fit.nobs})", *(f"  {text}" for text in categories)]
-        body += [[""] * len(columns), *islice(cells, len(frame))]
-    what = f" of {one_line(results.name, LONGEST_LABEL)}" if results.name else ""
-    *by, last = results.by
-    sources = results.sources
-    head = "Mechanism:" if len(sources) == 1 else "Mechanisms:"
-    if len(sources) > _MOST_SOURCES:
-        sources = (f"{len(sources)} kinds",)
-    left = [(head if i == 0 else "", source) for i, source in enumerate(sources)]
-    left.append(("Estimator:", estimator_text(results.fits[0])))
-    alike = len({fit.epsilon for fit in results.fits}) == 1
-    right = [
-        ("Groups:", str(len(results.fits))),
-        ("No. Reports:", str(results.nobs)),
-        ("Missing:", str(results.n_missing)),
-        ("Epsilon (nats):" if alike else "Epsilon, largest:", epsilon_text(results.epsilon)),
-    ]
-    kinds = "; or ".join(dict.fromkeys(interval_kind(fit) for fit in fits))
-    notes = [
-        interval_note(alpha, f"{kinds}, within each group", together, source),
-        "p-value: of p = 0 against p > 0, not adjusted for the number of categories.",
-    ]
-    if len(places) < (g := len(results.fits)):
-        notes.append(
-            f"Shown: the {len(places)} groups with most reports, of {g}; summary(max_rows={g}) "
-            "shows all, summary_frame() has all."
-        )
-    if max_rows < (k := max(map(len, every))):
-        notes.append(f"Shown: the {max_rows} largest of {k} estimates in each group.")
-    return SummaryTable(
-        title=f"Frequencies{what} by " + (f"{', '.join(by)} and {last}" if by else last),
-        header=header(left, right),
-        columns=columns,
-        stubs=stubs,
-        body=body,
-        notes=[*notes, *_group_notes(results, places, details)],
-    )
-
-
-def _group_notes(results: GroupedResults, places: list[int], details: bool) -> list[str]:
-    """The test that groups are equal, who is left out, and what to doubt in which group."""
-    notes: list[str] = []
-    if (test := results.equal) is not None:
-        df: Any = f"{test.df:g}" if isinstance(test.df, int | float) else test.df
-        words = f"{test.statistic:.4g} on {df} df, {pvalue_words(test.pvalue)}"
-        notes.append(f"Same distribution in all groups ({test.method}): {words}.")
-        if test.note:
-            notes.append(f"NOTE: {test.note}.")
-    if results.empty:
-        most = max(_MOST_GROUPS, len(places))
-        names = "; ".join(worded(label, results.by) for label in results.empty[:most])
-        names += f"; and {len(results.empty) - most} more" * (len(results.empty) > most)
-        notes.append(f"NOTE: without a report, and not fitted: {names}.")
-    if results.n_ungrouped:
-        notes.append(f"NOTE: {results.n_ungrouped} respondents are in no group.")
-    notes += [PARTLY_PROTECTED] * any(fit.is_partial for fit in results.fits)
-    for place in places:
-        notes += _doubts(worded(results.labels[place], results.by), results.fits[place], details)
-    others = [fit for place, fit in enumerate(results.fits) if place not in set(places)]
-    doubtful = sum(bool(_doubts("", fit, False)) for fit in others)
-    if doubtful:
-        words = f"{doubtful} of the {len(others)} groups that are not shown have warnings"
-        notes.append(f"WARNING: {words}: see the summary of each, such as results[label].summary()")
-    return notes
-
-
-def _doubts(words: str, fit: FrequencyResults, details: bool) -> list[str]:
-    """Warnings of one group, which name it; all that is said of its fit with `details`."""
-    notes = resolution_notes(fit, fit.presence_pvalues)
-    notes += closing_notes(fit, fit.condition) + goodness_notes(fit.goodness_of_fit)
-    if fit.caution:
-        notes.append(f"WARNING: {fit.caution}: tests and intervals do not keep their level.")
-    if fit.is_incomplete:
-        notes.append("WARNING: the reports indicate that other answers exist.")
-    if details:
-        return [f"{words}: {note}" for note in notes]
-    doubts = [note.removeprefix("WARNING: ") for note in notes if note.startswith("WARNING: ")]
-    return [f"WARNING: {words}: {doubt}" for doubt in doubts]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
 from itertools import repeat, zip_longest
@@ -52,23 +52,17 @@ __all__ = [
     "count_of",
     "decimals",
     "distinct_lines",
-    "epsilon_text",
-    "estimates_in_cells",
     "estimator_text",
     "figures",
-    "goodness_notes",
     "header",
+    "in_blocks",
     "in_turn",
     "interval_columns",
     "interval_note",
     "is_partial",
-    "largest",
     "names_alpha",
     "one_line",
-    "pvalue_words",
     "resolution_notes",
-    "respondents_pairs",
-    "rest_notes",
     "tidy_names",
     "title",
 ]
@@ -108,19 +102,29 @@ class SummaryTable:
         from statsmodels.iolib.table import SimpleTable
         from statsmodels.iolib.tableformatting import fmt_base
 
+        from ldpstats.models.statsmodels import EscapedSummary  # which takes a while to import
+
         heads, stubs = list(self.columns), list(self.stubs)
         body = list(map(list, self.body))
-        widths = [max(map(display_width, stubs), default=0), *_widths([heads, *body])]
-        below = np.maximum(widths, 10).tolist()
-        header = _narrowed(self.header, max(PAGE_WIDTH, sum(below) + len(below) - 1))
+        below = np.maximum([*_widths(zip(stubs)), *_widths([heads, *body])], 10).tolist()
+        # the longest values of the header, such as the steps of a device, go on more lines
+        header, most = list(map(list, self.header)), max(PAGE_WIDTH, sum(below) + len(below) - 1)
+        for value in (1, 3):
+            above = _widths(header)
+            excess = sum(above) + 6 - most  # with the space between columns
+            if excess <= 0 or above[value] <= _SHORTEST_LINE:
+                continue
+            room = max(_SHORTEST_LINE, above[value] - excess)
+            sides = [[row[:2] for row in header], [row[2:] for row in header]]
+            sides[value // 2] = [line for pair in sides[value // 2] for line in _lines(pair, room)]
+            left, right = ([pair for pair in side if any(pair)] for side in sides)  # both close up
+            header = [[*a, *b] for a, b in zip_longest(left, right, fillvalue=["", ""])]
         above = _widths(header)
         # both tables get the width of the wider one
         lack = (sum(above) + 2 * (len(above) - 1)) - (sum(below) + len(below) - 1)
         below[0] += max(0, lack)
         above[1] += max(0, -lack) // 2
         above[3] += (max(0, -lack) + 1) // 2
-        from ldpstats.models.statsmodels import EscapedSummary  # which takes a while to import
-
         summary = EscapedSummary()
         summary.tables = [
             SimpleTable(header, title=self.title, txt_fmt=_HEADER_TEXT | {"colwidths": above}),
@@ -130,27 +134,27 @@ class SummaryTable:
         return summary
 
 
-def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
+def in_blocks(
+    blocks: Mapping[Any, str], of: Sequence[Any], stubs: Sequence[str], cells: list[list[str]]
+) -> tuple[list[str], list[list[str]]]:
+    """Rows of a table under the heads of their blocks, which `of` tells of each row."""
+    rows_of: dict[Any, list[int]] = {block: [] for block in blocks}
+    for row, block in enumerate(of):
+        rows_of[block].append(row)
+    names: list[str] = []
+    body: list[list[str]] = []
+    for block, rows in rows_of.items():
+        if rows:
+            names += [blocks[block], *(f"  {stubs[row]}" for row in rows)]
+            body += [[""] * len(cells[0]), *(cells[row] for row in rows)]
+    return names, body
+
+
+def _widths(rows: Iterable[Sequence[str]]) -> list[int]:
     widths = []
     for column in zip(*rows, strict=True):
         widths.append(max(map(display_width, column)))
     return widths
-
-
-def _narrowed(header: Sequence[Sequence[str]], width: int) -> list[list[str]]:
-    """A header of this width: its longest values, such as the steps of a device, on more lines."""
-    rows = list(map(list, header))
-    for value in (1, 3):
-        widths = _widths(rows)
-        excess = sum(widths) + 6 - width  # with the space between columns
-        if excess <= 0 or widths[value] <= _SHORTEST_LINE:
-            continue
-        room = max(_SHORTEST_LINE, widths[value] - excess)
-        sides = [[row[:2] for row in rows], [row[2:] for row in rows]]
-        sides[value // 2] = [line for pair in sides[value // 2] for line in _lines(pair, room)]
-        left, right = ([pair for pair in side if any(pair)] for side in sides)  # both close up
-        rows = [[*a, *b] for a, b in zip_longest(left, right, fillvalue=["", ""])]
-    return rows
 
 
 def _lines(pair: Sequence[str], room: int) -> list[list[str]]:
@@ -210,57 +214,15 @@ def figures(values: Iterable[float], digits: int) -> list[str]:
     return texts
 
 
-def pvalue_words(p: float) -> str:
-    """A p-value within a sentence: "p = 0.034" or "p < 0.001"."""
-    text = pvalue_text(p)
-    return f"p < {text[1:]}" if text.startswith("<") else f"p = {text}"
-
-
-def decimals(frame: pd.DataFrame) -> int:
-    """Decimals that show two digits of the smallest standard error; at least four."""
-    se = frame["linear_se"].to_numpy()
-    smallest = se[se > 1e-9].min(initial=1.0)
-    return int(np.clip(2 - np.floor(np.log10(smallest)), 4, 9))
-
-
-def largest(frame: pd.DataFrame, max_rows: int) -> pd.DataFrame:
-    """The rows to print: all, or the largest estimates; of equal ones by the unconstrained."""
-    if len(frame) <= max_rows:
-        return frame
-    keys = -frame["linear"].to_numpy(), -frame["params"].to_numpy()
-    return frame.iloc[np.lexsort(keys)[:max_rows]]
+def decimals(se: Array, least: int = 4) -> int:
+    """Decimals that show two digits of the smallest standard error; from `least` to 9."""
+    smallest = float(se[se > 1e-9].min(initial=1.0))
+    return int(np.clip(2 - np.floor(np.log10(smallest)), least, 9))
 
 
 def interval_columns(alpha: float) -> list[str]:
     """Heads of the two columns of an interval."""
     return [f"[{alpha / 2:.4g}", f"{1 - alpha / 2:.4g}]"]
-
-
-def estimates_in_cells(
-    shown: pd.DataFrame, frame: pd.DataFrame, alpha: float, details: bool
-) -> tuple[list[str], list[list[str]], str]:
-    """Heads and cells of the rows `shown` of a frame of estimates, and words on its intervals.
-
-    The unconstrained estimate, on which intervals rest, has columns where some row of the frame has
-    it a tenth of a standard error apart; the words say so where the reader can see a difference.
-    """
-    asked, linear = ["params", "bse"], ["linear", "linear_se"]
-    first, second = frame[asked].to_numpy(float), frame[linear].to_numpy(float)
-    both_lack = np.isnan(first) & np.isnan(second)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        apart = np.abs(first - second) / second[:, 1:]
-    apart = np.where((first == second) | both_lack, 0.0, apart)
-    apart = np.where(np.isnan(apart), np.inf, apart)  # only one has any
-    digits, words = decimals(shown), ", from the unconstrained estimate"
-    heads, columns = ["estimate", "std err"], asked
-    if details or np.any(apart > 0.1):
-        heads, columns = [*heads, "unconstr.", "std err"], [*asked, *linear]
-    elif np.array_equal(frame[asked].round(digits), frame[linear].round(digits), equal_nan=True):
-        words = ""
-    else:
-        words += ", which differs by less than a tenth of a std err"
-    values = shown[[*columns, "lower", "upper"]].to_numpy(float)
-    return [*heads, *interval_columns(alpha)], list(map(figures, values, repeat(digits))), words
 
 
 # -- The header and the notes that summaries of all kinds share -----------------------------------
@@ -270,48 +232,28 @@ PARTLY_PROTECTED = (
     "NOTE: epsilon protects the sensitive categories only: reports may reveal any other answer."
 )
 DOUBTFUL = 0.01  # p-value of a goodness of fit below which a summary warns
-_COVARIANCE = {  # what a covariance rests on, in words
-    "expected": "expected information",
-    "observed": "observed information",
-    "fpe16": "fpe16 (overstates)",
-    "linear": "linear estimate",
-    "dual": "dual of the likelihood",
-    "sandwich": "sandwich, by the design",
-}
 
-Pair = tuple[str, str]
-"""A name and a value of a header."""
+Pair = tuple[str, Any]
+"""A name and a value of a header: text, a number of things, or an epsilon."""
 
 
-def title(fit: Fit, what: str = "Frequencies", unnamed: str = " of a privatised variable") -> str:
+def title(fit: Any, what: str = "Frequencies", unnamed: str = " of a privatised variable") -> str:
     """The first line: the name of the variable, where it has one."""
     return what + (f" of {one_line(fit.name, LONGEST_LABEL)}" if fit.name else unnamed)
 
 
 def header(
-    left: Sequence[Pair], right: Sequence[Pair], details: Fit | None = None
+    left: Sequence[Pair], right: Sequence[Pair], more: Sequence[Sequence[Pair]] = ((), ())
 ) -> list[list[str]]:
-    """Header rows of two columns of pairs, the shorter one filled up; `details` of a fit last."""
-    parts = [(left, right)]
-    if details is not None:  # how the estimate was computed, and the likelihood at it
-        gap = f"{details.gap_nats:.2g} nats" if np.isfinite(details.gap) else "-"
-        made = [
-            ("Covariance:", _COVARIANCE.get(details.cov_type, details.cov_type)),
-            ("Gap to maximum:", gap),
-            ("Iterations:", str(details.n_iter)),
-            ("Converged:", "yes" if details.converged else "NO"),
-        ]
-        numbers = (
-            ("Log-Likelihood:", details.llf),
-            ("AIC:", details.aic),
-            ("BIC:", details.bic),
-        )
-        likely = [(name, f"{x:.2f}" if np.isfinite(x) else "-") for name, x in numbers]
-        parts.append((made, [*likely, ("Df model:", str(details.df_model))]))
+    """Header rows of two columns of pairs, the shorter one filled up; then those of `more`."""
     rows = []
-    for first, second in parts:
-        for a, b in zip_longest(first, second, fillvalue=("", "")):
-            rows.append([*a, *b])
+    for both in ((left, right), more):
+        for pairs in zip_longest(*both, fillvalue=("", "")):
+            row = []
+            for name, value in pairs:
+                text = f"{value:.6g}" if isinstance(value, float) else str(value)
+                row += [name, text.replace("inf", "infinite") if value == np.inf else text]
+            rows.append(row)
     return rows
 
 
@@ -323,32 +265,15 @@ def estimator_text(fit: Fit) -> str:
 def interval_note(alpha: float, kind: str, ends: pd.DataFrame | None, source: str) -> str:
     """What the intervals with these `ends` are, which are cut at 0 and 1 unless they are None.
 
-    `source` are the words of `estimates_in_cells`.
+    `source` are the words of `Tabulated._estimate_cells`.
     """
     touch = ends is not None and ((ends["lower"] <= 0.0) | (ends["upper"] >= 1.0)).any()
     cut = ", cut to [0, 1]" if touch else ""
     return f"Intervals: {100 * (1 - alpha):.4g}% {kind}{cut}{source}."
 
 
-def respondents_pairs(fit: Any) -> list[Pair]:
-    """How many reports there are, how many are missing, and how private they are."""
-    name = "Epsilon, largest:" if len(fit.sources) > 1 else "Epsilon (nats):"
-    missing = ("Missing:", str(fit.n_missing))
-    return [("No. Reports:", str(fit.nobs)), missing, (name, epsilon_text(fit.epsilon))]
-
-
-def rest_notes(n_shown: int, n: int) -> list[str]:
-    """How many rows are shown, where not all are."""
-    return [f"Shown: the {n_shown} largest of {n} estimates."] if n_shown < n else []
-
-
-def epsilon_text(epsilon: float) -> str:
-    """Epsilon in nats, as a summary shows it."""
-    return f"{epsilon:.6g}" if np.isfinite(epsilon) else "infinite"
-
-
-def closing_notes(fit: Fit, condition: float) -> list[str]:
-    """Notes on standard errors, convergence and the channel that every fit may need."""
+def closing_notes(fit: Fit, condition: float, test: TestResult | None = None) -> list[str]:
+    """What every fit may need: on errors, convergence, the channel and the goodness of fit."""
     notes = []
     if (
         fit.cov_type in WITHOUT_ERRORS
@@ -367,6 +292,11 @@ def closing_notes(fit: Fit, condition: float) -> list[str]:
         notes.append(f"WARNING: the estimator did not converge: {fit.message}")
     if words := ill_conditioned(condition):
         notes.append(f"WARNING: {words}.")
+    if test is not None:
+        p = pvalue_text(test.pvalue, "p")
+        notes.append(f"Goodness of fit ({test.method}): {p}.")
+        if test.pvalue < DOUBTFUL:
+            notes.append(f"WARNING: the reports contradict the hypothesis that {test.null}.")
     return notes
 
 
@@ -399,16 +329,6 @@ def resolution_notes(
         f"{n} is needed. None stands out from the noise{rule}, and "
         "standard errors are larger than the spread of shares that are drawn at random."
     ]
-
-
-def goodness_notes(test: TestResult | None) -> list[str]:
-    """The goodness of fit, and a warning where the reports contradict its hypothesis."""
-    if test is None:
-        return []
-    notes = [f"Goodness of fit ({test.method}): {pvalue_words(test.pvalue)}."]
-    if test.pvalue < DOUBTFUL:
-        notes.append(f"WARNING: the reports contradict the hypothesis that {test.null}.")
-    return notes
 
 
 # -- What every fit leaves behind: the estimate, the one that tests rest on, and how it was made ---
@@ -636,6 +556,8 @@ class Tabulated(ABC):
 
         @property
         def tvalues(self) -> pd.Series[float]: ...
+        @property
+        def is_partial(self) -> bool: ...
         def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame: ...
 
     @abstractmethod
@@ -647,9 +569,106 @@ class Tabulated(ABC):
     def _subject(self) -> str:
         """What was estimated, for the head of a column."""
 
-    @abstractmethod
+    # -- the summary: a kind says more, or something else, by these, and never lays it out --------
+
+    def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
+        """Title of the summary, and the pairs of its header, left and right."""
+        raise NotImplementedError  # of kinds that have a summary of their own
+
+    def _computed(self) -> tuple[list[Pair], list[Pair]]:
+        """Pairs of the header of a summary with details, left and right."""
+        return [], []
+
+    def _rows(self, alpha: float, max_rows: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """`summary_frame`, and its intervals before they were cut, where these are known."""
+        frame = self.summary_frame(alpha)
+        return frame, frame
+
+    def _largest(self, frame: pd.DataFrame, max_rows: int) -> tuple[pd.DataFrame, list[str]]:
+        """The rows to print: all, or the largest estimates, and a note that says so."""
+        if (n := len(frame)) <= max_rows:
+            return frame, []
+        # of equal ones by the unconstrained
+        keys = [-frame[name].to_numpy() for name in ("linear", "params") if name in frame]
+        note = f"Shown: the {max_rows} largest of {n} estimates."
+        return frame.iloc[np.lexsort(keys)[:max_rows]], [note]
+
+    def _estimate_cells(
+        self, shown: pd.DataFrame, frame: pd.DataFrame, alpha: float, details: bool
+    ) -> tuple[list[str], list[list[str]], str]:
+        """Heads and cells of the rows `shown` of a frame of estimates, and words on its intervals.
+
+        The unconstrained estimate, on which intervals rest, has columns where some row of the frame
+        has it a tenth of a standard error apart; the words say so where the reader can see it.
+        """
+        asked, linear = ["params", "bse"], ["linear", "linear_se"]
+        first, second = frame[asked].to_numpy(float), frame[linear].to_numpy(float)
+        both_lack = np.isnan(first) & np.isnan(second)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            apart = np.abs(first - second) / second[:, 1:]
+        apart = np.where((first == second) | both_lack, 0.0, apart)
+        apart = np.where(np.isnan(apart), np.inf, apart)  # only one has any
+        digits, words = decimals(shown["linear_se"].to_numpy()), ", from the unconstrained estimate"
+        heads, columns = ["estimate", "std err"], asked
+        if details or np.any(apart > 0.1):
+            heads, columns = [*heads, "unconstr.", "std err"], [*asked, *linear]
+        elif np.array_equal(
+            frame[asked].round(digits), frame[linear].round(digits), equal_nan=True
+        ):
+            words = ""
+        else:
+            words += ", which differs by less than a tenth of a std err"
+        values = shown[[*columns, "lower", "upper"]].to_numpy(float)
+        return [*heads, *interval_columns(alpha)], list(map(figures, values, repeat(digits))), words
+
+    def _body(
+        self, shown: pd.DataFrame, heads: list[str], cells: list[list[str]]
+    ) -> tuple[list[str], list[str], list[list[str]]]:
+        """Heads, names of the rows, and all cells, beginning with those of the estimates."""
+        if "presence_pvalue" in shown:
+            heads = [*heads, "p-value"]
+            for row, p in zip(cells, shown["presence_pvalue"], strict=True):
+                row.append(pvalue_text(p))
+        labels: Any = shown.index
+        if isinstance(labels, pd.MultiIndex):
+            labels = [" : ".join(map(str, label)) for label in labels]
+        return heads, distinct_lines(labels, LONGEST_LABEL), cells
+
+    def _interval_words(self) -> tuple[str, str]:
+        """How intervals are computed, and what p-values are of, in words."""
+        return "Wald", "of p = 0 against p > 0, not adjusted for the number of categories"
+
+    def _interval_notes(
+        self, frame: pd.DataFrame, uncut: pd.DataFrame, alpha: float, source: str
+    ) -> list[str]:
+        """What intervals and p-values are; `source` the words of `_estimate_cells`."""
+        kind, pvalues = self._interval_words()
+        notes = [interval_note(alpha, kind, uncut, source)]
+        return [*notes, f"p-value: {pvalues}."] if "presence_pvalue" in frame else notes
+
+    def _notes(self, frame: pd.DataFrame, details: bool = False) -> list[str]:
+        """What else is to be known of the rows of the summary; a kind puts its own before."""
+        return []
+
     def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
         """What the summary says, for checked options."""
+        frame, uncut = self._rows(alpha, max_rows)
+        if isinstance(self, Fit):  # without candidates that were not selected
+            frame, uncut = frame.iloc[self.linear.places], uncut.iloc[self.linear.places]
+        shown, rest = self._largest(frame, max_rows)
+        heads, cells, source = self._estimate_cells(shown, frame, alpha, details)
+        heads, stubs, body = self._body(shown, heads, cells)
+        name, left, right = self._heading()
+        notes = [*self._interval_notes(frame, uncut, alpha, source), *rest]
+        notes += [PARTLY_PROTECTED] * self.is_partial
+        return SummaryTable(
+            name,
+            header(left, right, self._computed() if details else ((), ())),
+            heads,
+            stubs,
+            body,
+            [*notes, *self._notes(frame, details)],
+        )
 
     def _tidy(self, alpha: float) -> pd.DataFrame:
         """Estimates by their labels: "estimate", "std_error", "lower", "upper", "p_value"."""

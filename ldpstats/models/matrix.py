@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
 from operator import methodcaller
@@ -33,6 +33,7 @@ from ldpstats.models.layout import (
 from ldpstats.models.plots import title_text
 from ldpstats.models.results import plot_symmetric
 from ldpstats.models.storage import Stored
+from ldpstats.models.weighted.tables import WeightedTable
 from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import Reports
 
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
 
 __all__ = ["AssociationMatrix", "associations", "pairwise"]
 
+
+Weighted = Callable[[Sequence[Any], Sequence[Any]], WeightedTable]
 
 _REMEDY = 'must map names to Reports or pairs (Reports, mask), such as {"job": x, "late": y}'
 
@@ -128,23 +131,25 @@ def associations(
 def pairwise(
     names: Sequence[str],
     sources: Mapping[str, tuple[str, int]],
-    pairs: Iterable[tuple[tuple[str, str], JointCounts | LDPError]],
+    pairs: Iterable[tuple[tuple[str, str], JointCounts | LDPError | Weighted]],
     candidates: Any = None,
     other: Any = False,
     method: Any = None,
     alpha: float = 0.05,
     memoised: bool | None = None,
     origins: Mapping[str, str] | None = None,
+    epsilon: float | None = None,
 ) -> AssociationMatrix:
     """The association of every pair, from its counts, or the reason why there are none.
 
+    With weights a pair has what fits it, given its candidates and `other`, instead of counts.
     `sources` has the mechanism of each variable and its number of reports, filled while pairs are
     read. `origins` are what variables are called where waves of one question are not told apart.
     """
     alpha = level(alpha)
     lists = dict(zip(names, per_variable("candidates", candidates, names), strict=True))
     others = dict(zip(names, per_variable("other", other, names, scalar=True), strict=True))
-    fits: list[AssociationResults] = []
+    fits: list[AssociationResults | WeightedTable] = []
     errors: dict[tuple[str, str], LDPError] = {}
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", LDPWarning)
@@ -153,6 +158,9 @@ def pairwise(
             try:
                 if isinstance(counts, LDPError):
                     raise counts
+                if not isinstance(counts, JointCounts):
+                    fits.append(counts(kept, rest))
+                    continue
                 called = None if origins is None else [origins[name] for name in both]
                 refuse_shared([counts], both, memoised, origins=called)
                 model = AssociationModel(
@@ -172,6 +180,7 @@ def pairwise(
         pairs=tuple(fits),
         failed=tuple((*both, str(error)) for both, error in errors.items()),
         alpha=alpha,
+        epsilon=epsilon,
     )
 
 
@@ -196,7 +205,7 @@ class AssociationMatrix(Stored):
         Names of the variables and their mechanisms.
     answered : tuple of int
         Reports of each variable.
-    pairs : tuple of AssociationResults
+    pairs : tuple of AssociationResults, with weights of WeightedTable
         The fit of each pair; ``matrix["job", "late"]`` finds one.
     failed : tuple of (str, str, str)
         Pairs that could not be fitted: both names and the reason.
@@ -229,9 +238,12 @@ class AssociationMatrix(Stored):
     names: tuple[str, ...]
     sources: tuple[str, ...]
     answered: tuple[int, ...]
-    pairs: tuple[AssociationResults, ...]
+    pairs: tuple[AssociationResults | WeightedTable, ...] = field(
+        metadata={"read": lambda pairs: tuple(map(_pair, pairs))}
+    )
     failed: tuple[tuple[str, str, str], ...] = ()
     alpha: float = 0.05
+    epsilon: float | None = field(default=None, metadata={"later": True})  # with weights
 
     _format = "ldpstats-association-matrix"
     _tests_instead = (
@@ -244,7 +256,7 @@ class AssociationMatrix(Stored):
         pairs = "1 pair" if len(self.pairs) == 1 else f"{len(self.pairs)} pairs"
         return f"AssociationMatrix({', '.join(self.names)}: {pairs}{some})"
 
-    def __getitem__(self, names: tuple[str, str]) -> AssociationResults:
+    def __getitem__(self, names: tuple[str, str]) -> AssociationResults | WeightedTable:
         """The fit of two variables, in the order in which they were given to `associations`."""
         remedy = f"must be two different names of {list(self.names)}"
         if not isinstance(names, tuple) or len(names) != 2 or names[0] == names[1]:
@@ -286,7 +298,8 @@ class AssociationMatrix(Stored):
             if (test := pair.independence) is None:
                 notes.append("independence was not tested: a variable does not vary")
             else:
-                row |= {"statistic": test.statistic, "df": test.df, "pvalue": test.pvalue}
+                df = test.df[0] if isinstance(test.df, tuple) else test.df  # of an F law the first
+                row |= {"statistic": test.statistic, "df": df, "pvalue": test.pvalue}
                 notes.append(test.note)
             rows.append(row | {"note": "; ".join(filter(None, notes))})
         rows += [{"first": a, "second": b, "note": why} for a, b, why in self.failed]
@@ -360,6 +373,8 @@ class AssociationMatrix(Stored):
     def _facts(self) -> dict[str, Any]:
         own: dict[str, float] = {}
         for pair in self.pairs:
+            if isinstance(pair, WeightedTable):
+                continue
             own |= dict(zip(pair.names, (fit.epsilon for fit in pair.margin_fits), strict=True))
         public = {name for pair in self.pairs for name in pair.unprotected}
         private = [epsilon for name, epsilon in own.items() if name not in public]
@@ -367,7 +382,7 @@ class AssociationMatrix(Stored):
             "name": ", ".join(self.names),
             "mechanism": "; ".join(self.sources),
             "method": "; ".join(dict.fromkeys(pair.method for pair in self.pairs)),
-            "epsilon": float(sum(private)) if private else np.inf,
+            "epsilon": self.epsilon or (float(sum(private)) if private else np.inf),
             "nobs": min(pair.nobs for pair in self.pairs),
             "variables": len(self.names),
             "pairs": len(self.pairs),
@@ -423,7 +438,7 @@ class AssociationMatrix(Stored):
             pvalues = pvalue_text(row.pvalue), pvalue_text(row.pvalue_holm)
             ends = figures([row.cramers_v, row.lower, row.upper], 3)
             body.append([*ends, nobs, *figures([row.statistic], 2), df, *pvalues])
-        notes = _notes(frame, len(shown), alpha)
+        notes = _notes(frame, len(shown), alpha, "Rao-Scott" if self.epsilon else "score")
         for pair in shown.index:
             if (fit := fits.get(pair)) is not None:  # how it was fitted
                 names = " and ".join(one_line(name, _LONGEST_NAME) for name in pair)
@@ -440,7 +455,15 @@ class AssociationMatrix(Stored):
                 [f"{short[name]}:", source, "Reports:", str(size)]
                 for name, source, size in variables
             ],
-            columns=["Cramer's V", *heads, "n", "chi2", "df", "p-value", "Holm"],
+            columns=[
+                "Cramer's V",
+                *heads,
+                "n",
+                "F" if self.epsilon else "chi2",
+                "df",
+                "p-value",
+                "Holm",
+            ],
             stubs=[" : ".join(short[name] for name in pair) for pair in shown.index],
             body=body,
             notes=notes,
@@ -492,6 +515,11 @@ class AssociationMatrix(Stored):
         return matrix
 
 
+def _pair(document: dict[str, Any]) -> AssociationResults | WeightedTable:
+    kind = WeightedTable if "totals" in document else AssociationResults
+    return kind.from_dict(document)
+
+
 _INTERVAL = ("cramers_v", "lower", "upper")
 _COLUMNS: dict[str, Any] = {
     "first": object,
@@ -515,13 +543,14 @@ _COLUMNS: dict[str, Any] = {
 _LONGEST_NAME = 24
 
 
-def _notes(frame: pd.DataFrame, shown: int, alpha: float) -> list[str]:
+def _notes(frame: pd.DataFrame, shown: int, alpha: float, kind_of_test: str) -> list[str]:
     """What is tested, which pairs are shown, and the notes of pairs, each note once."""
     tested = int(frame["pvalue"].notna().sum())
     times = count_of(tested, "test")
     notes = [
         f"Cramer's V with {100 * (1 - alpha):.4g}% intervals, from the unconstrained estimates; "
-        f"score tests of independence, p-values as they are and adjusted for {times} (Holm)."
+        f"{kind_of_test} tests of independence, p-values as they are and adjusted for {times} "
+        "(Holm)."
     ]
     if frame["n_missing"].sum():
         notes.append("NOTE: each pair rests on the respondents who have both reports.")

@@ -49,7 +49,6 @@ from ldpstats.models.layout import (
     Fit,
     Pair,
     closing_notes,
-    goodness_notes,
     in_turn,
     names_alpha,
     title,
@@ -593,21 +592,22 @@ class ParametersResults(Results):
             super()._facts() | more | {"goodness_pvalue": np.nan if test is None else test.pvalue}
         )
 
-    @property
-    def _n_fixed(self) -> int:
-        return len(self.groups.names)
+    def _largest(self, frame: pd.DataFrame, max_rows: int) -> tuple[pd.DataFrame, list[str]]:
+        k = len(self.categories)
+        shown, note = super()._largest(frame.iloc[:k], max_rows)
+        return pd.concat([shown, frame.iloc[k:]]), note  # all parameters
 
     def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
         _, left, right = super()._heading()
-        left[-1:] = [("Categories:", str(len(self.categories)))]
-        left.append(("Unknown parameters:", str(len(self.groups.names))))
+        left[-1:] = [("Categories:", len(self.categories))]
+        left.append(("Unknown parameters:", len(self.groups.names)))
         return title(self, "Frequencies and parameters"), left, right
 
     def _interval_words(self) -> tuple[str, str]:
         kind = {"profile": "profile likelihood", "wald": "Wald"}[self.default_intervals]
         return kind, "of a value of 0 against one above, by the likelihood ratio, not adjusted"
 
-    def _notes(self, frame: pd.DataFrame) -> list[str]:
+    def _notes(self, frame: pd.DataFrame, details: bool = False) -> list[str]:
         quoted = in_turn([f"{name!r}" for name in self.groups.names])
         notes = [f"Epsilon: the largest for any value of {quoted} between 0 and 1."]
         if left_open := [str(label) for label in self.undetermined]:
@@ -628,7 +628,7 @@ class ParametersResults(Results):
             )
         if outside := self._outside_words():
             notes.append(f"WARNING: {outside}.")
-        return [*notes, *closing_notes(self, 1.0), *goodness_notes(self.goodness_of_fit)]
+        return [*notes, *closing_notes(self, 1.0, self.goodness_of_fit)]
 
     def _outside_words(self) -> str:
         """What to say of an unconstrained estimate too far outside [0, 1] for chance; else "".

@@ -48,7 +48,6 @@ from ldpstats.models.layout import (
     Pair,
     closing_notes,
     figures,
-    goodness_notes,
     names_alpha,
     one_line,
     title,
@@ -719,14 +718,14 @@ class PersonalizedResults(Results):
         kind = "from the exact ones of the category and of the tags" if exact else "Wald"
         return kind, super()._interval_words()[1]
 
-    def _notes(self, frame: pd.DataFrame) -> list[str]:
+    def _notes(self, frame: pd.DataFrame, details: bool = False) -> list[str]:
         notes, r = self._background_notes(), self.intermediate
         if r.on_boundary and self.is_maximum:
             notes.append(
                 "NOTE: the estimate is on the boundary (an intermediate frequency of zero); the "
                 "intervals do not rest on it."
             )
-        return [*notes, *closing_notes(self, r.condition), *goodness_notes(r.goodness_of_fit)]
+        return [*notes, *closing_notes(self, r.condition, r.goodness_of_fit)]
 
     def _background_notes(self) -> list[str]:
         """What the background assumes, and what it may cost."""

@@ -31,6 +31,7 @@ __all__ = [
     "axis_labels",
     "draw_estimates",
     "figure_of",
+    "finish",
     "finish_rows",
     "fitting",
     "font_scale",
@@ -196,6 +197,20 @@ def legend_below(ax: Axes) -> None:
         )
         if legend.get_window_extent().width <= 1.2 * ax.bbox.width:
             break
+
+
+def finish(ax: Axes, title: str, own: bool, shrink: bool = False) -> None:
+    """Title and legend, in a figure of their `own` or in axes of the caller."""
+    ax.spines[["top", "right"]].set_visible(False)
+    for _ in range(1 if own else 2):  # labels may leave less room than axes have had
+        set_title(ax, title)
+        legend_below(ax)
+        if not own and lacks_layout(ax):
+            keep_in_cell(ax)
+        elif not own:
+            figure_of(ax).draw_without_rendering()
+        if shrink:
+            shrink_labels(ax)
 
 
 def shrink_labels(ax: Axes) -> None:

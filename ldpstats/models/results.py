@@ -10,9 +10,10 @@ import math
 import re
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from itertools import chain, product, repeat
+from itertools import product
+from operator import add
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,26 +31,16 @@ from ldpstats.errors import (
 from ldpstats.inference import tests as tests_
 from ldpstats.inference.intervals import edge_normal, wald
 from ldpstats.inference.tails import chi2_pvalue, two_sided
-from ldpstats.inference.tests import TestResult, pvalue_text, z_test
+from ldpstats.inference.tests import TestResult, z_test
 from ldpstats.likelihood.covariance import Uncertain
-from ldpstats.models.layout import LONGEST_LABEL as SUMMARY_LABEL
 from ldpstats.models.layout import (
-    PARTLY_PROTECTED,
     WITHOUT_ERRORS,
     Fit,
     Pair,
-    SummaryTable,
     closing_notes,
-    distinct_lines,
-    estimates_in_cells,
     estimator_text,
-    header,
-    interval_note,
-    largest,
     names_alpha,
     one_line,
-    respondents_pairs,
-    rest_notes,
     tidy_names,
     title,
 )
@@ -113,6 +104,14 @@ __all__ = [
 Array = npt.NDArray[Any]
 
 _ROUNDING = 1e-6  # of frequencies that sum to one
+_COVARIANCE = {  # what a covariance rests on, in words
+    "expected": "expected information",
+    "observed": "observed information",
+    "fpe16": "fpe16 (overstates)",
+    "linear": "linear estimate",
+    "dual": "dual of the likelihood",
+    "sandwich": "sandwich, by the design",
+}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -122,8 +121,7 @@ class Results(Stored, Fit):
     A kind has the fields of `Fit` and its own, and a label of each estimate by `index`; that gives
     intervals and tests by the normal law of the unconstrained estimate, tables, plot and storage.
     What it knows better it overrides: `conf_int`, `presence_pvalues`, the laws of contrasts; and of
-    its summary `_heading`, `_interval_words`, `_notes`, `_more_columns`, `_lines`, but never the
-    layout.
+    its summary `_heading`, `_interval_words`, `_notes`, `_body`, but never the layout.
 
     `params`, `bse` and `cov_params` describe the estimator that was asked for; tests rest on the
     unconstrained estimate (`linear_params`, `linear_cov`) whatever the estimator was.
@@ -431,13 +429,14 @@ class Results(Stored, Fit):
             intervals = self.conf_int(alpha) if self._has_intervals else intervals
         return pd.DataFrame(
             {
-                "params": self.params,
-                "bse": self._series(self._se(self.fitted), "bse"),
-                "linear": self.linear_params,
-                "linear_se": self._series(self._se(self.linear), "linear_bse"),
-                "lower": intervals["lower"],
-                "upper": intervals["upper"],
-            }
+                "params": self.fitted.estimate,
+                "bse": self._se(self.fitted),
+                "linear": self.linear.estimate,
+                "linear_se": self._se(self.linear),
+                "lower": intervals["lower"].to_numpy(),
+                "upper": intervals["upper"].to_numpy(),
+            },
+            self.index,
         )
 
     @property
@@ -495,81 +494,31 @@ class Results(Stored, Fit):
             "converged": self.converged,
         }
 
-    def _rows(self, alpha: float) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """`summary_frame`, and its intervals before they were cut, where these are known."""
-        frame = self.summary_frame(alpha)
-        return frame, frame
-
     def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
-        """Title of the summary, and the pairs of its header, left and right."""
         several = len(self.sources) > 1 and bool(self.source_nobs)  # whose numbers are known
         sizes = [f", n = {n}" for n in self.source_nobs] if several else [""] * len(self.sources)
         heads = ["Mechanisms:" if several else "Mechanism:", *[""] * len(sizes)]
-        designs = [source + size for source, size in zip(self.sources, sizes, strict=True)]
-        left = list(zip(heads, designs, strict=False))
-        left += [("Estimator:", estimator_text(self)), ("Categories:", str(self.k))]
-        return title(self), left, respondents_pairs(self)
+        left: list[Pair] = list(zip(heads, map(add, self.sources, sizes), strict=False))
+        left += [("Estimator:", estimator_text(self)), ("Categories:", len(self.index))]
+        name = "Epsilon, largest:" if len(self.sources) > 1 else "Epsilon (nats):"
+        right = [("No. Reports:", self.nobs), ("Missing:", self.n_missing), (name, self.epsilon)]
+        return title(self), left, right
 
-    @property
-    def _n_fixed(self) -> int:
-        """Rows at the end of the summary that are shown however many there are."""
-        return 0
+    def _computed(self) -> tuple[list[Pair], list[Pair]]:
+        """How the estimate was computed, and the likelihood at it, left and right of a header."""
+        gap = f"{self.gap_nats:.2g} nats" if np.isfinite(self.gap) else "-"
+        left = [
+            ("Covariance:", _COVARIANCE.get(self.cov_type, self.cov_type)),
+            ("Gap to maximum:", gap),
+            ("Iterations:", self.n_iter),
+            ("Converged:", "yes" if self.converged else "NO"),
+        ]
+        numbers = ("Log-Likelihood:", self.llf), ("AIC:", self.aic), ("BIC:", self.bic)
+        likely = [(name, f"{x:.2f}" if np.isfinite(x) else "-") for name, x in numbers]
+        return left, [*likely, ("Df model:", self.df_model)]
 
-    def _stubs(self, labels: pd.Index[Any]) -> list[str]:
-        """Labels of rows of the summary, of which no two are alike."""
-        return distinct_lines(labels, SUMMARY_LABEL)
-
-    def _lines(
-        self, shown: pd.DataFrame, cells: list[list[str]]
-    ) -> tuple[list[str], list[list[str]]]:
-        """Names of the rows of the summary, and their cells."""
-        return self._stubs(shown.index), cells
-
-    def _more_columns(self, shown: pd.DataFrame) -> dict[str, Iterable[str]]:
-        """Cells behind the intervals, by the heads of their columns."""
-        if "presence_pvalue" not in shown:
-            return {}
-        return {"p-value": map(pvalue_text, shown["presence_pvalue"])}
-
-    def _interval_words(self) -> tuple[str, str]:
-        """How intervals are computed, and what p-values are of, in words."""
-        return "Wald", "of p = 0 against p > 0, not adjusted for the number of categories"
-
-    def _interval_notes(
-        self, frame: pd.DataFrame, uncut: pd.DataFrame, alpha: float, source: str
-    ) -> list[str]:
-        """What intervals and p-values are; `source` the words of `estimates_in_cells`."""
-        kind, pvalues = self._interval_words()
-        notes = [interval_note(alpha, kind, uncut, source)]
-        return [*notes, f"p-value: {pvalues}."] if "presence_pvalue" in frame else notes
-
-    def _notes(self, frame: pd.DataFrame) -> list[str]:
-        """What else is to be known of the rows of the summary; a kind puts its own before."""
+    def _notes(self, frame: pd.DataFrame, details: bool = False) -> list[str]:
         return closing_notes(self, 1.0)
-
-    def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
-        frame, uncut = self._rows(alpha)
-        frame, uncut = frame.iloc[self.linear.places], uncut.iloc[self.linear.places]
-        ends = len(frame) - self._n_fixed
-        shown = pd.concat([largest(frame.iloc[:ends], max_rows), frame.iloc[ends:]])
-        heads, estimates, source = estimates_in_cells(shown, frame, alpha, details)
-        name, left, right = self._heading()
-        more = self._more_columns(shown)
-        own = zip(*more.values(), strict=True) if more else repeat(())
-        stubs, body = self._lines(shown, list(map(list, map(chain, estimates, own))))
-        return SummaryTable(
-            title=name,
-            header=header(left, right, self if details else None),
-            columns=[*heads, *more],
-            stubs=stubs,
-            body=body,
-            notes=[
-                *self._interval_notes(frame, uncut, alpha, source),
-                *rest_notes(len(shown) - self._n_fixed, ends),
-                *[PARTLY_PROTECTED] * self.is_partial,
-                *self._notes(frame),
-            ],
-        )
 
     @names_alpha
     def plot(

@@ -77,7 +77,10 @@ class Stored(Tabulated):
         if not isinstance(document, dict) or repr(head) != repr((cls._format, cls._version)):
             remedy = f'must have "format": "{cls._format}", "version": {cls._version}'
             raise InvalidArgument("document", document, remedy)
-        if lacking := set(keys_of(cls)) - set(document):
+        later = {
+            key for key, (item, _) in keys_of(cls).items() if item and "later" in item.metadata
+        }
+        if lacking := set(keys_of(cls)) - later - set(document):
             raise InvalidArgument("document", sorted(lacking), "are fields that it lacks")
         whole = "fingerprint" in document
         try:

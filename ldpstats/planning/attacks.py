@@ -15,7 +15,6 @@ from ldpstats.labels import position, preview
 from ldpstats.likelihood.covariance import Pair, picked
 from ldpstats.likelihood.hashed import CohortMoments
 from ldpstats.mechanisms.base import Mechanism
-from ldpstats.models.layout import epsilon_text
 from ldpstats.planning.expected_precision import (
     METHODS,
     Summarised,
@@ -157,7 +156,7 @@ class Manipulation(Summarised):
         names = {"upward": "raised by", "downward": "lowered by", "se": "std err"}
         notes = [
             "Of the unconstrained estimate, each category attacked alone. Goodness of fit does "
-            "not find attackers whose reports look like those of another population.",
+            "not find attackers whose reports look like those of another population."
         ]
         if self.mechanism.n_cohorts > 1:
             how = {
@@ -165,13 +164,12 @@ class Manipulation(Summarised):
                 "chosen": "Malicious respondents all report in the cohort that serves them best.",
             }
             notes.append(how[self.cohorts])
-        respondents = ["", ""] if self.n is None else ["Respondents:", f"{self.n:,}"]
+        left = [("Mechanism:", str(self.mechanism)), ("Epsilon (nats):", self.mechanism.epsilon)]
+        right = [("Malicious:", f"{100 * self.share:.4g}%")]
+        right += [] if self.n is None else [("Respondents:", f"{self.n:,}")]
         return frequent_categories(
             title="Largest shifts by malicious respondents",
-            header=[
-                ["Mechanism:", str(self.mechanism), "Malicious:", f"{100 * self.share:.4g}%"],
-                ["Epsilon (nats):", epsilon_text(self.mechanism.epsilon), *respondents],
-            ],
+            pairs=(left, right),
             columns=[names.get(name, name) for name in frame.columns],
             frame=frame,
             most=most,

@@ -29,18 +29,7 @@ from ldpstats.labels import as_labels, preview
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.krr import Observed
 from ldpstats.models.layout import count_of, one_line
-from ldpstats.models.plots import (
-    axes_of,
-    axis_labels,
-    figure_of,
-    keep_in_cell,
-    lacks_layout,
-    legend_below,
-    percent_text,
-    plain,
-    set_title,
-    title_text,
-)
+from ldpstats.models.plots import axes_of, axis_labels, finish, percent_text, plain, title_text
 from ldpstats.planning.expected_precision import (
     check_mechanism,
     expected_shares,
@@ -49,13 +38,7 @@ from ldpstats.planning.expected_precision import (
     shares_text,
 )
 from ldpstats.planning.losses import LOSSES, kinds, urap_kinds, urap_rates, worst_loss
-from ldpstats.planning.power_of_tests import (
-    KINDS,
-    contenders,
-    objective,
-    report_bits,
-    sample_size,
-)
+from ldpstats.planning.power_of_tests import KINDS, contenders, objective, report_bits, sample_size
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -349,7 +332,7 @@ def compare(
     for name, mechanism in named.items():
         strings = candidates if mechanism.is_open else None
         own = mechanism.labels(strings)
-        if len(own) != len(labels) or not own.astype(object).isin(labels.astype(object)).all():
+        if not _same(own, labels):
             remedy = f"has other categories than the first, whose are {list(labels[:5])}"
             raise InvalidArgument(f"mechanisms[{name!r}]", list(own[:5]), remedy)
         precisions.append(precision(mechanism, law, n, design_effect, strings))
@@ -368,6 +351,11 @@ def compare(
         },
         index=[str(name) for name in named],
     )
+
+
+def _same(own: pd.Index[Any], labels: pd.Index[Any]) -> bool:
+    """Whether two lists have the same labels, in any order."""
+    return len(own) == len(labels) and bool(own.astype(object).isin(labels.astype(object)).all())
 
 
 def cost(
@@ -450,11 +438,7 @@ class BestTheta(Printed):
 
 
 def best_theta(
-    k: int,
-    n_sensitive: int,
-    epsilon: float,
-    p: npt.ArrayLike | None = None,
-    loss: str = "l2",
+    k: int, n_sensitive: int, epsilon: float, p: npt.ArrayLike | None = None, loss: str = "l2"
 ) -> BestTheta:
     """Find the theta at which uRAP has the smallest expected loss, at the same epsilon.
 
@@ -641,14 +625,7 @@ def plot_frontier(
         dot: dict[str, Any] = {"color": colour, "ms": 7, "mec": "white", "zorder": 4}
         ax.plot(epsilon, value, _MARKERS[i % len(_MARKERS)], label=name, **dot)
     _name_axes(ax, [*lines.values(), [v for *_, v in dots], [direct]], se, category)
-    ax.spines[["top", "right"]].set_visible(False)
-    for _ in range(1 if own else 2):  # labels may leave less room than axes have had
-        set_title(ax, words)
-        legend_below(ax)
-        if not own and lacks_layout(ax):
-            keep_in_cell(ax)
-        elif not own:
-            figure_of(ax).draw_without_rendering()
+    finish(ax, words, own)
     return ax
 
 
@@ -714,7 +691,7 @@ def _curves(
             remedy = "must have a finite epsilon: a survey without privacy is drawn in any case"
             raise InvalidArgument("mechanisms", str(point), remedy)
         own = labels if point.is_open else point.categories
-        if len(own) != len(labels) or not own.astype(object).isin(labels.astype(object)).all():
+        if not _same(own, labels):
             remedy = f"must have the categories {preview(labels)}"
             raise InvalidArgument("mechanisms", str(point), remedy)
         dots.append((str(point), point.epsilon, measure(point)))

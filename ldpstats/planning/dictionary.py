@@ -21,6 +21,7 @@ from ldpstats.arguments import (
     probability,
 )
 from ldpstats.errors import InvalidArgument
+from ldpstats.mechanisms.base import set_fields
 from ldpstats.models.dictionary.search import (
     STAGES,
     Stage,
@@ -366,15 +367,14 @@ class Setting:
 
     def __post_init__(self) -> None:
         self.layout(1)
-        numbers = {
-            "epsilon": positive_epsilon("epsilon", self.epsilon),
-            "n": positive_integer("n", self.n),
-            "alpha": level(self.alpha),
-            "power": probability("power", self.power, zero=False, one=False),
-            "false_grams": positive_number("false_grams", self.false_grams, (1e-9, _MOST_KEPT)),
-        }
-        for name, number in numbers.items():
-            object.__setattr__(self, name, number)
+        set_fields(
+            self,
+            epsilon=positive_epsilon("epsilon", self.epsilon),
+            n=positive_integer("n", self.n),
+            alpha=level(self.alpha),
+            power=probability("power", self.power, zero=False, one=False),
+            false_grams=positive_number("false_grams", self.false_grams, (1e-9, _MOST_KEPT)),
+        )
         if positive_integer("max_candidates", self.max_candidates) > _MOST_TESTED:
             remedy = f"must be at most {_MOST_TESTED}: hashes do not tell more strings apart"
             raise InvalidArgument("max_candidates", self.max_candidates, remedy)

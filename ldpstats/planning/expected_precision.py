@@ -33,11 +33,11 @@ from ldpstats.mechanisms.pum import PUM
 from ldpstats.models.frequency.estimates import rests_on_scores
 from ldpstats.models.layout import (
     LONGEST_LABEL,
+    Pair,
     SummaryTable,
     distinct_lines,
-    epsilon_text,
+    header,
     one_line,
-    rest_notes,
 )
 from ldpstats.planning.losses import Rates
 
@@ -169,11 +169,18 @@ class Precision(Summarised):
         largest_se = f"{self.se.max():.4g} ({largest})"
         return frequent_categories(
             title="Expected precision of frequencies",
-            header=[
-                ["Mechanism:", str(self.mechanism), "Respondents:", f"{self.n:,}"],
-                ["Epsilon (nats):", epsilon_text(self.mechanism.epsilon), "Without privacy:", kept],
-                ["Design effect:", f"{self.design_effect:g}", "Largest std err:", largest_se],
-            ],
+            pairs=(
+                [
+                    ("Mechanism:", str(self.mechanism)),
+                    ("Epsilon (nats):", self.mechanism.epsilon),
+                    ("Design effect:", self.design_effect),
+                ],
+                [
+                    ("Respondents:", f"{self.n:,}"),
+                    ("Without privacy:", kept),
+                    ("Largest std err:", largest_se),
+                ],
+            ),
             columns=["p", "std err", f"{100 * (1 - alpha):.4g}% width", "std err / p"],
             frame=self.frame(alpha),
             most=most,
@@ -186,7 +193,7 @@ class Precision(Summarised):
 
 def frequent_categories(
     title: str,
-    header: list[list[str]],
+    pairs: tuple[list[Pair], list[Pair]],
     columns: list[str],
     frame: pd.DataFrame,
     most: int,
@@ -197,8 +204,9 @@ def frequent_categories(
     shown = frame.iloc[frequent]
     body = [[f"{value:.4g}" for value in row] for row in shown.to_numpy()]
     stubs = distinct_lines(shown.index, LONGEST_LABEL)
-    notes = [*rest_notes(len(shown), len(frame)), *notes]
-    return SummaryTable(title, header, columns, stubs, body, notes).layout()
+    if most < len(frame):
+        notes = [f"Shown: the {most} largest of {len(frame)} estimates.", *notes]
+    return SummaryTable(title, header(*pairs), columns, stubs, body, notes).layout()
 
 
 def precision(

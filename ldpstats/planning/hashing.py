@@ -415,7 +415,6 @@ def random_design_loss(
     if not mechanism.is_open and len(mechanism.labels()) != law.size:
         known = len(mechanism.labels())
         raise InvalidArgument("p", f"array of shape {law.shape}", f"must have {known} entries")
-    made_by: Any = mechanism
     S, k, C = law.size, mechanism.n_cells, mechanism.n_cohorts
     # The probability of a collision, and the factor of v
     if mechanism.is_open:
@@ -431,14 +430,11 @@ def random_design_loss(
         excess = factor * (1.0 - kappa)
     square, gain = float(law @ law), 1.0 - kappa
     # one report's cells have V = diag(low + rise own) - u u' with u = base + slope own
+    high, low = mechanism.cell_law.high, mechanism.cell_law.low
+    slope = rise = high - low
+    base = 0.0 if mechanism.n_bits else low
     if mechanism.n_bits:
-        high, low = made_by.p1, made_by.p0
-        slope, base = high - low, 0.0
         rise, low = high * (1.0 - high) - low * (1.0 - low) + slope**2, low * (1.0 - low)
-    else:
-        Q = made_by.worst_channel()
-        slope, low = Q.a, Q.b
-        rise, base = slope, low
     length = gain**2 + (k - 1) * kappa**2  # of the contrast: 1 - kappa and -kappa, squared
     offset = base * (1.0 - k * kappa)  # the contrast of the constant part of u
     own = low * length + rise * gain * (law * gain + (1.0 - law) * kappa)

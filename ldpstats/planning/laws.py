@@ -20,7 +20,7 @@ from ldpstats.channels.structured import Channel
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.inference.intervals import Difference
 from ldpstats.inference.tails import CellLaw, continuity, one_sided, skewed_pvalue
-from ldpstats.likelihood.covariance import OwnTally, PathLaw, Uncertain
+from ldpstats.likelihood.covariance import OwnTally, PathLaw, Uncertain, multinomial
 from ldpstats.likelihood.hashed import CohortMoments
 from ldpstats.likelihood.moments import Moments
 from ldpstats.likelihood.regression import (
@@ -365,12 +365,7 @@ _TO_COEFFICIENTS = np.linalg.inv(np.vander(_AT, increasing=True))
 
 
 def difference_test(
-    mechanisms: Sequence[Mechanism],
-    p: Array,
-    shares: Array,
-    x: int,
-    candidates: Any,
-    alpha: float,
+    mechanisms: Sequence[Mechanism], p: Array, shares: Array, x: int, candidates: Any, alpha: float
 ) -> EstimateTest:
     """The score test of `TwoSampleResult.differences` for category x; p of shape (2, k)."""
     pairs = zip(mechanisms, p, strict=True)
@@ -405,8 +400,9 @@ def homogeneity_form(
     if alike and not first.n_bits and not first.n_cohorts:
         Q = np.asarray(first.channel().matrix())
         means = p @ Q
-        null = [_multinomial(pooled @ Q)] * len(p)
-        return _compare_groups(means, shares, null, [_multinomial(m) for m in means], alpha)
+        null = [multinomial(pooled @ Q, 1).matrix()] * len(p)
+        truth = [multinomial(m, 1).matrix() for m in means]
+        return _compare_groups(means, shares, null, truth, alpha)
     scores = all(has_scores(one) for one in mechanisms)
 
     def covariance(mechanism: Mechanism, p: Array) -> Array:
@@ -418,10 +414,6 @@ def homogeneity_form(
     null = [covariance(one, pooled) for one in mechanisms]
     truth = [covariance(one, row) for one, row in zip(mechanisms, p, strict=True)]
     return _compare_groups(p, shares, null, truth, alpha)
-
-
-def _multinomial(m: Array) -> Array:
-    return np.asarray(np.diag(m) - np.outer(m, m))
 
 
 def _compare_groups(

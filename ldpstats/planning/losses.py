@@ -328,11 +328,7 @@ def urr_worst_l1(k: int, n_sensitive: int, epsilon: npt.ArrayLike, n: npt.ArrayL
 
 
 def urap_worst_distribution(
-    k: int,
-    n_sensitive: int,
-    epsilon: npt.ArrayLike,
-    loss: str = "l1",
-    theta: float | None = None,
+    k: int, n_sensitive: int, epsilon: npt.ArrayLike, loss: str = "l1", theta: float | None = None
 ) -> Array:
     """The p at which `urap_l1` or `urap_l2` is largest (MK19 Propositions 8 and 19).
 
@@ -352,11 +348,7 @@ def urap_worst_distribution(
 
 
 def urap_worst_l2(
-    k: int,
-    n_sensitive: int,
-    epsilon: npt.ArrayLike,
-    n: npt.ArrayLike,
-    theta: float | None = None,
+    k: int, n_sensitive: int, epsilon: npt.ArrayLike, n: npt.ArrayLike, theta: float | None = None
 ) -> Loss:
     """Largest `urap_l2` over the distributions of `k` categories (MK19 Proposition 19)."""
     copies, (eps, respondents) = kinds(k, n_sensitive), setting(epsilon, n)
@@ -364,11 +356,7 @@ def urap_worst_l2(
 
 
 def urap_worst_l1(
-    k: int,
-    n_sensitive: int,
-    epsilon: npt.ArrayLike,
-    n: npt.ArrayLike,
-    theta: float | None = None,
+    k: int, n_sensitive: int, epsilon: npt.ArrayLike, n: npt.ArrayLike, theta: float | None = None
 ) -> Loss:
     """Largest `urap_l1` over the distributions of `k` categories (MK19 eq. 17)."""
     copies, (eps, respondents) = kinds(k, n_sensitive), setting(epsilon, n)

@@ -17,14 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import (
-    Printed,
-    level,
-    one_of,
-    positive_integer,
-    probability,
-    real_number,
-)
+from ldpstats.arguments import Printed, level, one_of, positive_integer, probability, real_number
 from ldpstats.errors import InvalidArgument, LDPError, NotAvailable
 from ldpstats.labels import position, preview
 from ldpstats.mechanisms.base import Mechanism
@@ -151,11 +144,7 @@ def asked_power(power: object, alpha: float) -> float:
 
 
 def respondents_for_power(
-    mechanism: Any,
-    goal: Goal,
-    power: float = 0.8,
-    alpha: float = 0.05,
-    design_effect: float = 1.0,
+    mechanism: Any, goal: Goal, power: float = 0.8, alpha: float = 0.05, design_effect: float = 1.0
 ) -> int:
     """The smallest number of respondents with which `power` is at least the one asked for.
 

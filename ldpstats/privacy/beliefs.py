@@ -257,10 +257,7 @@ _FRAME = "must be a DataFrame of privacy.posterior: reports in rows, answers in 
 
 
 def plot_posterior(
-    beliefs: pd.DataFrame,
-    p: Any = None,
-    ax: Axes | None = None,
-    title: str | None = None,
+    beliefs: pd.DataFrame, p: Any = None, ax: Axes | None = None, title: str | None = None
 ) -> Axes:
     """Draw P(answer | report): a row of cells for each report, dark where an answer is likely.
 

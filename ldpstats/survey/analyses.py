@@ -375,6 +375,7 @@ def refuse_kept(held: Held, names: Sequence[str], memoised: object, analysis: st
     for both in combinations(kept, 2):
         if kept[both[0]] is not None and kept[both[0]] == kept[both[1]]:
             origins = [held.origin(name) for name in both]
+            origins = ["wave", "wave"] if analysis == "change" else origins
             refuse_shared([joint(held, both)], both, None, analysis, origins)
 
 

@@ -22,8 +22,8 @@ import pandas as pd
 
 from ldpstats.arguments import did_you_mean
 from ldpstats.engines.base import picked
-from ldpstats.engines.others import opened
-from ldpstats.engines.parquet import found_files, is_files
+from ldpstats.engines.others import is_files, opened
+from ldpstats.engines.parquet import found_files
 from ldpstats.engines.query import Query
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable, shorten
 from ldpstats.io.reports import (
@@ -271,9 +271,10 @@ class Collected(Held):
             if column in there:
                 self.table.check_marks(column, made_by)
         for column, name in own.items():
+            if not (stored := self.table.stored(column)):
+                continue
             made_by = makers_of[name]
             key = SURVEY_FINGERPRINT if isinstance(made_by, DictionarySurvey) else FINGERPRINT
-            stored = self.table.stored(column)
             makers = {key: made_by}
             if self.whole:
                 makers[STORED_FINGERPRINT] = self.questionnaire
@@ -348,7 +349,7 @@ class Collected(Held):
         if name not in self.questionnaire:
             self.table.check_column(name)
             return {name: None}
-        columns = self.questionnaire.columns(name)
+        columns = self.questionnaire.question(name).columns
         return dict(zip(columns, map(self._cohorts.get, columns), strict=True))
 
     def reported(self, name: str) -> Coded:
@@ -502,7 +503,7 @@ def rows_of(
             raise InvalidArgument("na", na, _NO_CODES)
         return query
     if is_files(data):
-        files = found_files(data).files
+        files, _ = found_files(data)
         for file in files:
             file_format(file)
         in_memory: Table = Csv(name, files)

@@ -10,7 +10,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from functools import partial
+from itertools import chain, combinations
 from operator import attrgetter
 from typing import Any
 
@@ -24,6 +25,7 @@ from ldpstats.errors import (
     IncompleteListWarning,
     InvalidArgument,
     LDPWarning,
+    MechanismMismatch,
     NotAvailable,
     UnknownCategory,
 )
@@ -43,13 +45,16 @@ from ldpstats.inference.designs.replicates import GivenWeights
 from ldpstats.labels import matched
 from ldpstats.likelihood.joint import decode
 from ldpstats.mechanisms import PUM
-from ldpstats.models.association.groups import per_variable, prepared
+from ldpstats.mechanisms.base import joint_epsilon
+from ldpstats.models.association.groups import per_variable, prepared, variable_names
 from ldpstats.models.layout import count_of
 from ldpstats.models.weighted.calibration import WeightStep, weight_step
 from ldpstats.models.weighted.estimates import SampleFacts
 from ldpstats.models.weighted.model import WeightedModel, WeightedVariable
-from ldpstats.survey.analyses import grouped_rows
-from ldpstats.survey.data import Held, Part, Remote, Selected
+from ldpstats.models.weighted.results import WeightedResults
+from ldpstats.models.weighted.tables import WeightedTable
+from ldpstats.survey.analyses import grouped_rows, refuse_kept
+from ldpstats.survey.data import Held, Part, Remote, Selected, maker_of
 from ldpstats.survey.design import SampleDesign, refuse_rows, stages_of
 from ldpstats.survey.questionnaire import Coded
 
@@ -62,8 +67,10 @@ __all__ = [
     "svy_sample",
     "trimmed",
     "weigh",
+    "weighted_change",
     "weighted_crossing",
     "weighted_model",
+    "weighted_pairs",
     "whole_of",
 ]
 
@@ -576,6 +583,56 @@ def weighted_crossing(
     )
     domain = np.where(weighed.inside, 0, -1)
     return WeightedModel(weighed.sample, sample_facts(weighed, design), (first, second), domain)
+
+
+def weighted_pairs(
+    held: Held, design: SampleDesign, names: Sequence[str], memoised: object
+) -> tuple[dict[str, tuple[str, int]], Iterator[tuple[tuple[str, str], Any]], float]:
+    """What `pairwise` needs of a complex sample: each pair of questions with what fits it."""
+    known = dict.fromkeys(names, ("", 0))
+
+    def fit(both: tuple[str, str], candidates: Any, other: Any) -> WeightedTable:
+        refuse_kept(held, both, memoised, "association")
+        model = weighted_crossing(held, design, both, candidates, other)
+        if not model.inside.any():
+            raise InvalidArgument("names", both, f"nobody of {len(held)} answered both")
+        table = model.fit_table()
+        for name, source, lacking in zip(both, table.sources, table.lacking, strict=True):
+            known[name] = source, table.nobs + table.n_missing - lacking
+        return table
+
+    sheet, pairs = held.questionnaire, combinations(names, 2)
+    epsilon = joint_epsilon([maker_of(sheet[name]) for name in names if name in sheet])
+    return known, ((both, partial(fit, both)) for both in pairs), epsilon
+
+
+def weighted_change(
+    held: Held,
+    design: SampleDesign,
+    names: Sequence[str],
+    name: str | None = None,
+    waves: Any = None,
+    candidates: Any = None,
+    method: Any = None,
+) -> WeightedResults:
+    """Frequencies of one question in two waves of the same persons, who answered both."""
+    if not isinstance(name, str | None):
+        raise InvalidArgument("name", name, "must be text: the name of the variable")
+    sheet, lists = held.questionnaire, None if candidates is None else [candidates] * 2
+    listed = any(maker_of(sheet[one]).is_open for one in names if one in sheet)
+    model = weighted_crossing(held, design, names, lists, lists is not None and not listed)
+    first, second = (one.reports.mechanism for one in model.variables)
+    if first != second:
+        raise MechanismMismatch(
+            f"with weights waves are compared that one mechanism made, not {first} and {second}: "
+            "estimate each wave alone by frequencies()"
+        )
+    variables = tuple(replace(one, name=name or "") for one in model.variables)
+    labels = tuple((wave,) for wave in variable_names(waves, 2, names))
+    model = replace(model, variables=variables, by=("wave",), labels=labels, waves=True)
+    if not model.inside.any():
+        raise InvalidArgument("names", list(names), f"nobody of {len(held)} answered both")
+    return model.fit(method)
 
 
 def _crossed(name: str, coded: Coded, candidates: Any, other: Any) -> WeightedVariable:

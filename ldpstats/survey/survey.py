@@ -67,8 +67,10 @@ from ldpstats.survey.estimates import (
     sample_facts,
     trimmed,
     weigh,
+    weighted_change,
     weighted_crossing,
     weighted_model,
+    weighted_pairs,
     whole_of,
 )
 
@@ -935,12 +937,7 @@ class Survey:
         self._refuse_joint(names)
         refuse_kept(self.data, self._different(names), memoised, "association")
         if self.design is not None:
-            usual = {"method": ("inversion",), "cov_type": ("default", "linear")}
-            for name, value in ({"method": method} | how).items():
-                known = isinstance(value, str) and str.__str__(value) in usual.get(name, ())
-                if value is not None and value is not False and not known:
-                    remedy = "leave it out: with weights a table is estimated by 'inversion' only"
-                    raise InvalidArgument(name, value, remedy)
+            _check_weighted({"method": method} | how)
             asked = self._different(names)
             crossing = weighted_crossing(self.data, self.design, asked, candidates, other)
             if not crossing.inside.any():
@@ -968,7 +965,8 @@ class Survey:
     ) -> AssociationMatrix:
         """Association of every pair of several questions, see `ldpstats.associations`.
 
-        Each pair rests on the respondents who answered both.
+        Each pair rests on the respondents who answered both. Of a survey with a design pairs are
+        those of `association`, and tests have F laws, of which "df" is the first number.
 
         Parameters
         ----------
@@ -987,7 +985,6 @@ class Survey:
         >>> matrix.nobs.loc["ill", "sex"]
         np.int64(100)
         """
-        self._refuse_design("associations", "use survey.association(first, second) for each pair")
         asked = (
             listed("names", names, "must be a list of questions")
             if not isinstance(names, str)
@@ -996,6 +993,10 @@ class Survey:
         names = self._different(asked)
         self._refuse_joint(names)
         origins = {name: self.data.origin(name) for name in names}
+        if self.design is not None:
+            _check_weighted({"method": how.get("method")})
+            known, fits, epsilon = weighted_pairs(self.data, self.design, names, memoised)
+            return pairwise(names, known, fits, candidates, other, epsilon=epsilon, **how)
         how |= {"memoised": memoised, "origins": origins}
         return pairwise(names, *pairs(self.data, names), candidates, other, **how)
 
@@ -1010,7 +1011,10 @@ class Survey:
         """Change of the frequencies between two questions about the same, see `ldpstats.change`.
 
         Respondents are those of an `association`. Of waves that were `matched`, `lost` counts
-        persons who were in one only.
+        persons who were in one only. Of a survey with a design the weights are those of the table's
+        rows, each a person with both waves; the `differences` of the results are the changes, whose
+        standard errors know that they are of the same persons. (Waves of independent samples are
+        domains: ``frequencies(name, by="wave")``.)
 
         Parameters
         ----------
@@ -1019,7 +1023,17 @@ class Survey:
         name : str, optional
             Name of the variable; that of the question in both waves by default.
         memoised, **how
-            As for `ldpstats.change`: `waves`, `candidates`, `method`.
+            As for `ldpstats.change`: `waves`, `candidates`, `method`, with a design "inversion".
+
+        Returns
+        -------
+        ChangeResults; of a survey with a design, or with ``memoised=True``, WeightedResults
+
+        Raises
+        ------
+        MechanismMismatch, NotAvailable
+            As `ldpstats.change`; with a design for waves of different mechanisms, memoised reports
+            and other estimators.
 
         Examples
         --------
@@ -1030,17 +1044,22 @@ class Survey:
         >>> survey = ldp.Survey(table, asked)
         >>> survey.change("ill_1", "ill_2").nobs
         100
+        >>> weighted = ldp.Survey(table.assign(w=1.5), asked, weights="w")
+        >>> weighted.change("ill_1", "ill_2").differences()["estimate"].round(2).to_list()
+        [-0.33, 0.33]
         """
-        self._refuse_design("change")
         names = self._different((first, second))
         self._refuse_joint(names)
+        origins = {self.data.origin(question) for question in names}
+        if name is None and len(origins) == 1:
+            name = origins.pop()
+        if self.design is not None:
+            refuse_kept(self.data, names, memoised, "change")
+            return weighted_change(self.data, self.design, names, name, **how)
         counts = joint(self.data, names)
         if not counts.nobs:
             remedy = f"nobody of {len(self)} answered both{self._why(names)}"
             raise InvalidArgument("names", names, remedy)
-        origins = {self.data.origin(question) for question in names}
-        if name is None and len(origins) == 1:
-            name = origins.pop()
         return change_between(counts.tally(), name, **how, memoised=memoised, lost=self.data.lost)
 
     def regression(
@@ -1267,6 +1286,16 @@ def _regression(
             lambda rows, coded=coded: [coded.taken(rows).reports],  # type: ignore[misc]
         )
     return asked.model_of(frame, reports, extras)
+
+
+def _check_weighted(how: Mapping[str, Any]) -> None:
+    """Refuse options of a table that have no weighted form."""
+    usual = {"method": ("inversion",), "cov_type": ("default", "linear")}
+    for name, value in how.items():
+        known = isinstance(value, str) and str.__str__(value) in usual.get(name, ())
+        if value is not None and value is not False and not known:
+            remedy = "leave it out: with weights a table is estimated by 'inversion' only"
+            raise InvalidArgument(name, value, remedy)
 
 
 def column_name(argument: str, name: object) -> str:

@@ -187,8 +187,8 @@ def as_column(name: str, series: pd.Series[Any]) -> Column:
     kind = _kind(name, pd.Series(distinct) if ordered is not None else series)
     values: Array = np.asarray(distinct, dtype=object)
     if kind == "text":  # blanks around it are not seen in print
-        values = np.array([text.strip() for text in values], dtype=object)
-        if ordered is None and any(values) and all(DATE.fullmatch(v) for v in values if v):
+        values = np.array([*map(str.strip, values)], dtype=object)
+        if ordered is None and any(values) and all(map(DATE.fullmatch, filter(None, values))):
             with suppress(ValueError):  # the 31st of February
                 moments = [np.datetime64(v.replace(" ", "T") or "NaT", "us") for v in values]
                 kind, values = "date", np.array(moments)
@@ -354,7 +354,7 @@ class Table:
     def _column(self, name: str) -> pd.Series[Any]:
         """A column that exists."""
         if self.kind == "pandas":
-            found = self.frame[name]
+            found: pd.Series[Any] = self.frame[name]
             if isinstance(found.dtype, pd.ArrowDtype):  # read as of Arrow: pandas does not know all
                 return from_arrow(found.array.__arrow_array__())
             return found.reset_index(drop=True)

@@ -16,10 +16,8 @@ import pytest
 
 import ldpstats as ldp
 from ldpstats import labels
-from ldpstats.channels import Bits, Channel, Dense
 from ldpstats.mechanisms import LumpedUnary
 from ldpstats.mechanisms.hashed import most_different
-from ldpstats.privacy import uldp
 
 K = 300_000_000
 MEGABYTES, SECONDS = 200, 2.0
@@ -141,17 +139,17 @@ def epsilons(seed: int, size: int = 1) -> list[float]:
     return [1e-4, 12.0, *np.exp(rng.uniform(np.log(1e-4), np.log(12.0), size)).tolist()]
 
 
-def same_as_dense(channel: Channel, k: int) -> None:
+def same_as_dense(channel: ldp.channels.Channel, k: int) -> None:
     """Compare both kinds of epsilon with those of all entries of Q, whatever is sensitive."""
-    Q = Dense(channel.matrix())
+    Q = ldp.channels.Dense(channel.matrix())
     # a log ratio of entries of Q has an error of some units of machine precision
     assert channel.epsilon() == pytest.approx(Q.epsilon(), rel=1e-12, abs=1e-14)
     for size in range(k + 1):
         for sensitive in combinations(range(k), size):
             found = channel.protected_epsilon(np.array(sensitive, dtype=np.int64))
-            expected = uldp(Q, list(sensitive)).epsilon
+            expected = ldp.privacy.uldp(Q, list(sensitive)).epsilon
             assert found == pytest.approx(expected, rel=1e-12, abs=1e-14)
-            assert found == uldp(channel, list(sensitive)).epsilon
+            assert found == ldp.privacy.uldp(channel, list(sensitive)).epsilon
 
 
 @pytest.mark.parametrize("k", [2, 3, 5])
@@ -172,22 +170,28 @@ def test_closed_forms_of_all_sensitive_sets(k: int, epsilon: float) -> None:
 
 @pytest.mark.parametrize("k", [2, 3, 9])
 def test_a_range_of_bits_is_the_array(k: int) -> None:
-    listed, spread = (Bits(own, k, 0.7, 0.2) for own in (np.arange(k)[:, None], range(k)))
+    listed, spread = (
+        ldp.channels.Bits(own, k, 0.7, 0.2) for own in (np.arange(k)[:, None], range(k))
+    )
     assert spread.unary and spread.shape == listed.shape
     assert spread.epsilon() == listed.epsilon()
     np.testing.assert_array_equal(spread.design(), listed.design())
     np.testing.assert_array_equal(spread.matrix(), listed.matrix())
     every = LumpedUnary(k + 1, 0.7, 0.2).channel()
-    assert not every.unary and every.epsilon() == pytest.approx(Dense(every.matrix()).epsilon())
+    assert not every.unary and every.epsilon() == pytest.approx(
+        ldp.channels.Dense(every.matrix()).epsilon()
+    )
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_bits_that_nobody_owns_tell_nobody_apart(seed: int) -> None:
     rng = np.random.default_rng(seed)
     members = rng.integers(0, 8, (int(rng.integers(2, 5)), int(rng.integers(1, 4))))
-    channel = Bits(members, 10, *rng.uniform(0.05, 0.95, 2))
-    assert channel.epsilon() == pytest.approx(Dense(channel.matrix()).epsilon(), abs=1e-12)
-    wide = Bits(members, 300_000_000, channel.p1, channel.p0)
+    channel = ldp.channels.Bits(members, 10, *rng.uniform(0.05, 0.95, 2))
+    assert channel.epsilon() == pytest.approx(
+        ldp.channels.Dense(channel.matrix()).epsilon(), abs=1e-12
+    )
+    wide = ldp.channels.Bits(members, 300_000_000, channel.p1, channel.p0)
     assert wide.epsilon() == channel.epsilon()
 
 

@@ -13,7 +13,6 @@ from scipy import stats
 
 from ldpstats import kernels
 from ldpstats.errors import InvalidArgument
-from ldpstats.sampling import hashing
 from ldpstats.sampling.hashing import (
     distinct_cells,
     hash_strings,
@@ -64,7 +63,7 @@ def plain_cell(h: int, c: int, j: int, m: int) -> int:
 @pytest.fixture
 def compiled(monkeypatch):
     """Send short arrays too through the compiled kernels."""
-    monkeypatch.setattr(hashing, "_MANY_STRINGS", 0)
+    monkeypatch.setattr("ldpstats.sampling.hashing._MANY_STRINGS", 0)
     monkeypatch.setattr(kernels, "LOADING", 0.0)
 
 
@@ -75,7 +74,7 @@ def compiled(monkeypatch):
 def way(request, monkeypatch):
     """Hash strings in each of the ways that there are."""
     many, loading = request.param[1]
-    monkeypatch.setattr(hashing, "_MANY_STRINGS", many)
+    monkeypatch.setattr("ldpstats.sampling.hashing._MANY_STRINGS", many)
     monkeypatch.setattr(kernels, "LOADING", loading)
 
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from shared.dictionary_layouts import GramLayout
 
 import ldpstats as ldp
 from ldpstats import ORR
 from ldpstats.models.dictionary.search import PairTable, position_counts, screen
-from ldpstats.models.dictionary.survey import DictionaryReports, GramLayout
 
 Array = npt.NDArray[Any]
 
@@ -31,12 +31,12 @@ def survey(mechanism: ldp.Mechanism, layout: GramLayout = LAYOUT) -> ldp.Diction
     )
 
 
-def collected(mechanism: ldp.Mechanism, n: int, seed: int = 1) -> DictionaryReports:
+def collected(mechanism: ldp.Mechanism, n: int, seed: int = 1) -> ldp.DictionaryReports:
     rng = np.random.default_rng(seed)
     return survey(mechanism).privatize(rng.choice(WORDS, n, p=SHARES), rng)
 
 
-def screened(reports: DictionaryReports, false_grams: float = 2.0, most: int = 200) -> Any:
+def screened(reports: ldp.DictionaryReports, false_grams: float = 2.0, most: int = 200) -> Any:
     layout = reports.survey.layout
     counts = [position_counts(reports, a) for a in range(layout.n_positions)]
     return screen(reports.survey.gram_mechanism, counts, layout, false_grams, most)

@@ -179,8 +179,6 @@ def test_analyses_that_would_ignore_the_design() -> None:
     survey = ldp.Survey(TABLE.assign(place="park"), questions, **DESIGN)
     plain = ldp.Survey(TABLE.assign(who=range(6)), SHEET)
     for call in (
-        lambda: survey.associations(["ill", "sex", "region"]),
-        lambda: survey.change("ill", "sex"),
         lambda: survey.personalized("place"),
         lambda: survey.matched(plain, id="w"),
         lambda: plain.matched(survey, id="w"),

@@ -254,21 +254,11 @@ _ROUNDING = 1e-13  # of a variance, relative to what it would be if nothing canc
 
 @dataclass(frozen=True, eq=False)
 class Ratios:
-    """Linear combinations of ratios of totals, ``R ((A T) / (B T))``.
+    """Linear combinations of ratios of totals, ``R ((A T) / (B T))``."""
 
-    Parameters
-    ----------
-    A : array, shape (q, m)
-        Numerators, as linear forms of m totals.
-    B : array, shape (q, m), optional
-        Denominators; one without.
-    R : array, shape (r, q), optional
-        Combinations of the ratios; each of them without.
-    """
-
-    A: Array
-    B: Array | None = None
-    R: Array | None = None
+    A: Array  # (q, m): numerators, as linear forms of m totals
+    B: Array | None = None  # (q, m): denominators; one without
+    R: Array | None = None  # (r, q): combinations of the ratios; each of them without
 
     def defined(self, T: Array) -> tuple[npt.NDArray[np.bool_], Ratios]:
         """Which functions rest on no ratio to zero at totals T, (q,) or (r,), and those."""

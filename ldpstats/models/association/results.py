@@ -36,7 +36,7 @@ from ldpstats.inference.tables import effects
 from ldpstats.inference.tables import independence as tables
 from ldpstats.inference.tables.ratio import Effect, beside
 from ldpstats.inference.tails import CellLaw
-from ldpstats.inference.tests import TestResult, z_test
+from ldpstats.inference.tests import TestResult, pvalue_text, z_test
 from ldpstats.labels import labels_to_json, position, two_positions
 from ldpstats.likelihood.covariance import Covariance, Uncertain, project_simplex
 from ldpstats.likelihood.rows import Solution
@@ -69,12 +69,10 @@ from ldpstats.models.layout import (
     Pair,
     closing_notes,
     distinct_lines,
-    epsilon_text,
     estimator_text,
     in_turn,
     names_alpha,
     one_line,
-    pvalue_words,
     resolution_notes,
 )
 from ldpstats.models.plots import maybe_bar, title_text
@@ -257,17 +255,19 @@ class TableResults(Results):
     def _facts(self) -> dict[str, Any]:
         return super()._facts() | {"name": self.name or self._subject}
 
-    def _stubs(self, labels: pd.Index[Any]) -> list[str]:
+    def _body(self, shown: pd.DataFrame, heads: list[str], cells: list[list[str]]) -> Any:
         """Names of the cells, of which no two are alike."""
+        heads, _, cells = super()._body(shown, heads, cells)
         levels, longest, columns = [], [], []
-        for v in range(labels.nlevels):
-            levels.append(list(dict.fromkeys(labels.get_level_values(v))))
+        for v in range(shown.index.nlevels):
+            levels.append(list(dict.fromkeys(shown.index.get_level_values(v))))
             longest.append(max(map(len, map(str, levels[-1]))))
         for own, width in zip(levels, longest, strict=True):
             # short labels of the other variables leave more room
             room = max(_ROOM // len(levels), _ROOM - (sum(longest) - width))
             columns.append(dict(zip(own, distinct_lines(own, room), strict=True)))
-        return [" : ".join(map(dict.__getitem__, columns, cell)) for cell in labels]
+        stubs = [" : ".join(map(dict.__getitem__, columns, cell)) for cell in shown.index]
+        return heads, stubs, cells
 
     def _interval_notes(self, *of: Any) -> list[str]:
         missing = missing_notes(self.nobs, self.n_missing, self.names, self.lacking)
@@ -919,12 +919,12 @@ class AssociationResults(TableResults):
         left, right = list[Pair](), list[Pair]()
         for name, source, size in zip(self.names, self.sources, self.sizes, strict=True):
             left.append((f"{one_line(name, 20)}:", source))
-            right.append(("Categories:", str(size)))
-        left += [("Estimator:", estimator_text(self)), ("Cells:", str(self.k))]
-        right += [("No. Respondents:", str(self.nobs)), ("Missing:", str(self.n_missing))]
+            right.append(("Categories:", size))
+        left += [("Estimator:", estimator_text(self)), ("Cells:", self.k)]
+        right += [("No. Respondents:", self.nobs), ("Missing:", self.n_missing)]
         if self.n_strata > 1:
-            left.append(("Strata:", str(self.n_strata)))
-        right.append(("Epsilon, all (nats):", epsilon_text(self.epsilon)))
+            left.append(("Strata:", self.n_strata))
+        right.append(("Epsilon, all (nats):", self.epsilon))
         if self.unprotected:
             right.append(("Not protected:", one_line(", ".join(self.unprotected), 40)))
         return f"Joint distribution of {names_in_turn(self.names)}", left, right
@@ -941,7 +941,7 @@ class AssociationResults(TableResults):
             )
         return notes
 
-    def _notes(self, frame: pd.DataFrame) -> list[str]:
+    def _notes(self, frame: pd.DataFrame, details: bool = False) -> list[str]:
         return [
             *self._notes_of_cells(frame),
             *self._notes_of_assumptions(),
@@ -984,7 +984,7 @@ class AssociationResults(TableResults):
             if margin.unexplained is None and fine is not None and fine.pvalue < DOUBTFUL:
                 notes.append(
                     f"WARNING: the reports of {name} contradict the hypothesis that {fine.null} "
-                    f"({fine.method}): {pvalue_words(fine.pvalue)}."
+                    f"({fine.method}): {pvalue_text(fine.pvalue, 'p')}."
                 )
         if self.dispersion > 1.0:
             notes.append(
@@ -997,7 +997,7 @@ class AssociationResults(TableResults):
         else:
             notes.append(
                 f"Independence ({test.method}): {test.statistic:.4g} on {test.df:g} df, "
-                f"{pvalue_words(test.pvalue)}."
+                f"{pvalue_text(test.pvalue, 'p')}."
             )
             notes += [f"NOTE: {test.note}."] if test.note else []
         if not self.is_complete:

@@ -39,12 +39,10 @@ from ldpstats.models.layout import (
     SummaryTable,
     count_of,
     distinct_lines,
-    epsilon_text,
     figures,
     header,
     interval_columns,
     names_alpha,
-    rest_notes,
     title,
 )
 from ldpstats.models.plots import title_text
@@ -328,7 +326,7 @@ class DictionaryResults(Results):
         right = [
             ("No. Respondents:", str(fit.nobs)),
             ("Missing:", str(fit.n_missing)),
-            ("Epsilon, all (nats):", epsilon_text(fit.epsilon)),
+            ("Epsilon, all (nats):", fit.epsilon),
             ("Strings tested:", str(self.n_tested)),
         ]
         if details:
@@ -355,7 +353,8 @@ class DictionaryResults(Results):
                 f"WARNING: {self.caution}: more strings that nobody holds may be accepted than "
                 "that."
             )
-        notes += rest_notes(len(shown), len(frame))
+        if len(shown) < len(frame):
+            notes.append(f"Shown: the {len(shown)} largest of {len(frame)} estimates.")
         if n_biased := int((self.median_unbiased < 0.9 * self.params).sum()):
             notes.append(
                 f"WARNING: {n_biased} of the estimates are just large enough to be accepted, and "
@@ -572,7 +571,8 @@ def tested_strings(
     """
     n, none = evidence.size, np.empty(0)
     fields: dict[str, Any] = {"goodness_of_fit": None, "test_se": np.nan, "caution": ""}
-    strings, estimates = pd.Index([], dtype=object), (none, none, none)
+    strings: pd.Index[Any] = pd.Index([], dtype=object)
+    estimates: tuple[Array, ...] = (none, none, none)
     fitted = Uncertain(none, Covariance.dense(np.empty((0, 0))))
     if fits is not None:
         linear, p = fits.linear, fits.presence_pvalues().to_numpy()

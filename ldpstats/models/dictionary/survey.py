@@ -636,7 +636,7 @@ class DictionaryReports:
     n_missing: int = 0
 
     def __post_init__(self) -> None:
-        if not isinstance(getattr(self.survey, "layout", None), GramLayout):
+        if not isinstance(self.survey, DictionarySurvey):
             raise InvalidArgument("survey", self.survey, "must be a DictionarySurvey")
         n_pairs = len(self.survey.layout.pairs)
         remedy = f"must be whole numbers from 0 to {n_pairs - 1}, one a respondent"

@@ -168,7 +168,7 @@ def by_method(results: Laws, method: str, alpha: float, scheffe: bool = False) -
             )
         compute = exact_binomial if method == "exact" else wilson
         return results.exact.apply(compute, alpha)
-    linear, k = results.linear, results.k
+    linear, k = results.linear, results.linear.estimate.size
     linear.every_bse()
     which = results.fitted if method == "wald-mle" else linear
     if not which.has_errors:

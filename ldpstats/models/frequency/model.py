@@ -171,10 +171,9 @@ class FrequencyModel:
                 f"nobody reported with a device that depends on the unknown {in_turn(lost)}: leave "
                 "its empty group out"
             )
-        self._worded = tuple(  # each source's mechanism, after its cohort if it is one of a device
-            f"{cohort}: {q}" if cohort else str(q)
-            for cohort, q in zip(self.cohorts, self._mechanisms, strict=True)
-        )
+        self._worded: tuple[str, ...] = ()  # each mechanism, after its cohort if there is one
+        for cohort, q in zip(self.cohorts, self._mechanisms, strict=True):
+            self._worded += (f"{cohort}: {q}" if cohort else str(q),)
         if not self.unknown:
             self.problems  # noqa: B018 - candidates and counts are refused here
 
@@ -227,7 +226,8 @@ class FrequencyModel:
     @cached_property
     def _inference(self) -> Moments:
         """The equations that tests rest on: those that allow for others where there are any."""
-        return self._moments.for_inference(self.incomplete)
+        moments = self._moments
+        return moments.for_inference(self.incomplete) if moments.is_open else moments
 
     @property
     def dispersion(self) -> float:
@@ -412,7 +412,9 @@ class FrequencyModel:
             llf = 0.0
             for part in self._likelihoods:
                 llf += part.prepared().loglike(p)
-        unexplained, caution = problem.unexplained(linear) if problem.is_open else None, ""
+        unexplained, dispersion, caution = None, 1.0, ""
+        if problem.is_open:
+            unexplained, dispersion = problem.unexplained(linear), problem.dispersion()
         if unexplained is not None:
             # whether others than the candidates are known, or seen, to be held
             caution = problem.caution(
@@ -446,7 +448,7 @@ class FrequencyModel:
             source_nobs=tuple(map(attrgetter("nobs"), self.sources)),
             goodness_of_fit=fit,
             unexplained=unexplained,
-            dispersion=problem.dispersion(),
+            dispersion=dispersion,
             condition=self._moments.condition,
             caution=caution,
         )

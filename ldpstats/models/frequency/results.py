@@ -50,7 +50,6 @@ from ldpstats.models.layout import (
     Pair,
     closing_notes,
     figures,
-    goodness_notes,
     interval_note,
     is_partial,
     names_alpha,
@@ -59,7 +58,16 @@ from ldpstats.models.layout import (
 )
 from ldpstats.models.results import ContrastLaw, Results, warn_of_method
 
-__all__ = ["FrequencyResults", "checked_scores", "contrast_law", "interval_kind", "null_law"]
+__all__ = [
+    "NOT_ORDERED",
+    "FrequencyResults",
+    "check_order",
+    "checked_scores",
+    "contrast_law",
+    "interval_kind",
+    "null_law",
+    "quantile_table",
+]
 
 Array = npt.NDArray[Any]
 
@@ -586,42 +594,20 @@ class FrequencyResults(Results):
         0.50      low     low  middle
         0.75   middle  middle  middle
         """
-        alpha, remedy = level(alpha), "must be a probability, or a list of them"
-        alone = isinstance(q, int | float | np.number)
-        wanted = [q] if alone else numbers("q", q, remedy).tolist()
-        if not isinstance(wanted, list) or not wanted or any(isinstance(v, list) for v in wanted):
-            raise InvalidArgument("q", q, remedy)
-        wanted = [probability("q", value, zero=False, one=False) for value in wanted]
-        sums = self._cumulative_sums()
-        rows = [self.categories.take(quantile_bounds(sums, v, alpha)) for v in wanted]
-        columns = ["estimate", "lower", "upper"]
-        if alone:
-            name = f"{wanted[0]:g} quantile" + (f" of {self.name}" if self.name else "")
-            return pd.Series(rows[0], index=columns, name=name)
-        index = pd.Index(wanted, name="q")
-        return pd.DataFrame([row.tolist() for row in rows], index=index, columns=columns)
+        alpha, sums = level(alpha), self._cumulative_sums()
+        places = lambda one: quantile_bounds(sums, one, alpha)  # noqa: E731
+        return quantile_table(q, places, self.categories, self.name)
 
     def _cumulative_sums(self) -> list[WeightedSum]:
         """The sums of frequencies up to each category; refused of numbers that do not ascend."""
         self._refuse_open()
-        labels = self.categories
-        numeric = isinstance(labels, pd.RangeIndex) or pd.api.types.is_numeric_dtype(labels.dtype)
-        if numeric and not labels.is_monotonic_increasing:
-            raise InvalidArgument(
-                "categories",
-                labels[:5].tolist(),
-                "are numbers that do not ascend, and cumulative frequencies go by their order: "
-                "list the categories of the mechanism from the smallest to the largest",
-            )
+        check_order(self.categories)
         return cumulative_sums(self, self.answers)
 
     def _refuse_open(self) -> None:
         """Refuse lists of candidates, whose frequencies need not sum to one."""
         if self.unexplained is not None or self.linear.at is not None:
-            raise NotAvailable(
-                "ordered answers need all categories: candidates over an open alphabet have no "
-                "mean, cumulative frequencies or quantiles"
-            )
+            raise NotAvailable(NOT_ORDERED)
 
     # -- presentation ----------------------------------------------------------------------
 
@@ -633,7 +619,7 @@ class FrequencyResults(Results):
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         return self._rows(level(alpha))[0]
 
-    def _rows(self, alpha: float) -> tuple[pd.DataFrame, pd.DataFrame]:
+    def _rows(self, alpha: float, max_rows: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
         if not self.linear.has_errors:
             frame = self._estimates_frame(alpha).assign(presence_pvalue=np.nan)
             return frame, frame
@@ -648,7 +634,7 @@ class FrequencyResults(Results):
         if (rest := self.unexplained) is not None:
             (error,) = figures([rest.bse], 4)
             at = self.linear.at
-            looked = str(self.k) if at is None else f"{self.k}, {at.size} selected"
+            looked = self.k if at is None else f"{self.k}, {at.size} selected"
             left[-1:] = [("Candidates:", looked)]
             left.append(("Not among them:", f"{rest.estimate:.4f} (std err {error})"))
         return name, left, right
@@ -679,7 +665,7 @@ class FrequencyResults(Results):
                     f"{alpha / 2:g} times as likely as at {where[-1]} (see conf_int)."
                 )
         missed = (frame["params"] < frame["lower"]) | (frame["params"] > frame["upper"])
-        if self.is_maximum and missed.any():
+        if missed.any() and self.is_maximum:
             words = "interval of {} does" if missed.sum() == 1 else "intervals of {} do"
             notes.append(
                 f"NOTE: the {words.format(_first_labels(frame.index[missed]))} not contain the "
@@ -690,7 +676,7 @@ class FrequencyResults(Results):
             "p-value: of p = 0 against p > 0, not adjusted for the number of categories.",
         ]
 
-    def _notes(self, frame: pd.DataFrame) -> list[str]:
+    def _notes(self, frame: pd.DataFrame, details: bool = False) -> list[str]:
         notes: list[str] = []
         if self.unexplained is not None and self.assumes_complete:
             notes.append(
@@ -728,7 +714,7 @@ class FrequencyResults(Results):
             if self.method not in ("mle", "em", "cvxpy", "smoothed"):
                 notes.append("NOTE: the standard errors of the estimate hold in the interior only.")
         notes += resolution_notes(self, frame["presence_pvalue"].to_numpy)
-        notes += closing_notes(self, self.condition) + goodness_notes(self.goodness_of_fit)
+        notes += closing_notes(self, self.condition, self.goodness_of_fit)
         if self.goodness_of_fit is not None and self.dispersion > 1.0:
             which = "the candidates" if self.linear.at is None else "the selected"
             notes.append(
@@ -761,6 +747,42 @@ def _limit(
     if end == centre or tail(end, upper) >= least:
         return end
     return float(brentq(lambda v: tail(v, upper) - least, centre, end, xtol=1e-14))
+
+
+NOT_ORDERED = (
+    "ordered answers need all categories: candidates over an open alphabet have no mean, "
+    "cumulative frequencies or quantiles"
+)
+
+
+def check_order(labels: pd.Index[Any]) -> None:
+    """Refuse cumulative frequencies of numbers that do not ascend."""
+    numeric = isinstance(labels, pd.RangeIndex) or pd.api.types.is_numeric_dtype(labels.dtype)
+    if numeric and not labels.is_monotonic_increasing:
+        raise InvalidArgument(
+            "categories",
+            labels[:5].tolist(),
+            "are numbers that do not ascend, and cumulative frequencies go by their order: list "
+            "the categories of the mechanism from the smallest to the largest",
+        )
+
+
+def quantile_table(
+    q: Any, places: Callable[[float], Any], categories: pd.Index[Any], name: str
+) -> pd.Series[Any] | pd.DataFrame:
+    """The categories at the `places` of a quantile and its interval, or of several quantiles."""
+    remedy = "must be a probability, or a list of them"
+    alone = isinstance(q, int | float | np.number)
+    wanted = [q] if alone else numbers("q", q, remedy).tolist()
+    if not isinstance(wanted, list) or not wanted or any(isinstance(v, list) for v in wanted):
+        raise InvalidArgument("q", q, remedy)
+    wanted = [probability("q", value, zero=False, one=False) for value in wanted]
+    rows, columns = [categories.take(places(v)) for v in wanted], ["estimate", "lower", "upper"]
+    if alone:
+        called = f"{wanted[0]:g} quantile" + (f" of {name}" if name else "")
+        return pd.Series(rows[0], index=columns, name=called)
+    index = pd.Index(wanted, name="q")
+    return pd.DataFrame([row.tolist() for row in rows], index=index, columns=columns)
 
 
 def checked_scores(scores: Any, labels: pd.Index[Any]) -> Array:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -410,4 +410,6 @@ def two_sample_test(
         fits = tuple(model.fit_quietly() for model in models)
     except (NotAvailable, NotIdentified):
         pass
-    return TwoSampleResult(*astuple(test), fits)
+    return TwoSampleResult(
+        test.null, test.statistic, test.df, test.pvalue, test.method, test.note, fits
+    )

@@ -27,22 +27,18 @@ from ldpstats.arguments import (
 from ldpstats.errors import InvalidArgument, NotAvailable, PosteriorWarning
 from ldpstats.estimators.likelihood import MLE
 from ldpstats.inference.chains import Chains, LogDensity, ess_bulk, ess_tail, maximum, rhat
-from ldpstats.inference.tests import TestResult
+from ldpstats.inference.tests import TestResult, pvalue_text
 from ldpstats.labels import as_labels, position
 from ldpstats.likelihood.rows import Likelihood, StackedRows, UniformRows
 from ldpstats.models.layout import (
-    LONGEST_LABEL,
-    PARTLY_PROTECTED,
-    SummaryTable,
-    distinct_lines,
+    DOUBTFUL,
+    Pair,
+    decimals,
     figures,
-    header,
     interval_columns,
     names_alpha,
     one_line,
-    pvalue_words,
-    respondents_pairs,
-    rest_notes,
+    title,
 )
 from ldpstats.models.plots import LONGEST_LABEL as LONGEST_TICK
 from ldpstats.models.plots import (
@@ -98,7 +94,6 @@ POSITIVE = -3
 
 _RHAT = 1.01  # Vehtari et al. (2021)
 _FEWEST = 400  # effective draws (the same)
-_DOUBTFUL = 0.01  # predictive p-value
 _LONGEST_PRIOR = 40  # in the header; a longer one is a note
 _WIDTH = 7.0  # of a plot, inches
 _ENGINES = {"hmc": "HMC, Laplace metric", "pymc": "PyMC, NUTS"}
@@ -533,48 +528,58 @@ class PosteriorResults(Stored):
         columns |= {"ess_bulk": self.ess["bulk"], "ess_tail": self.ess["tail"], "rhat": self.rhat}
         return pd.DataFrame(columns)
 
-    def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
-        frame, shares = self.summary_frame(alpha), self._are_shares
-        origin, check = self.origin, self.replicated
-        order = np.argsort(-frame["params"].to_numpy(), kind="stable")[:max_rows]
-        shown = frame if len(frame) <= max_rows else frame.iloc[order]
-        smallest = float(shown["bse"].where(shown["bse"] > 1e-9, 1.0).min())  # 0: one category
-        digits = int(np.clip(2 - np.floor(np.log10(smallest)), 3 if not shares else 4, 9))
-        columns = ["params", "bse", "lower", "upper"]
-        body = [
-            [
-                *figures(row[columns], digits),
-                f"{row.ess_bulk:.0f}",
-                f"{row.ess_tail:.0f}",
-                *figures([row.rhat], 3),
-            ]
-            for _, row in shown.iterrows()
+    is_partial = property(
+        attrgetter("origin.is_partial"), doc="Whether epsilon protects some categories only."
+    )
+
+    def _estimate_cells(
+        self, shown: pd.DataFrame, frame: pd.DataFrame, alpha: float, details: bool
+    ) -> tuple[list[str], list[list[str]], str]:
+        digits = decimals(shown["bse"].to_numpy(), 4 if self._are_shares else 3)
+        heads = ["mean", "std dev", *interval_columns(alpha), "ESS", "tail ESS", "R-hat"]
+        columns, cells = ["params", "bse", "lower", "upper"], []
+        for _, row in shown.iterrows():
+            sizes = figures(row[["ess_bulk", "ess_tail"]], 0)
+            cells.append([*figures(row[columns], digits), *sizes, *figures([row.rhat], 3)])
+        return heads, cells, ""
+
+    def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
+        origin, (chains, n, _) = self.origin, self.samples.shape
+        head = "Mechanisms:" if len(origin.sources) > 1 else "Mechanism:"
+        left: list[Pair] = [(head if i == 0 else "", one) for i, one in enumerate(origin.sources)]
+        prior = origin.prior if len(origin.prior) <= _LONGEST_PRIOR else "see below"
+        left += [("Prior:", prior), ("Engine:", _ENGINES[self.engine])]
+        what = "Posterior of " + origin.subject[:1].lower() + origin.subject[1:]
+        name = "Epsilon, largest:" if len(origin.sources) > 1 else "Epsilon (nats):"
+        right: list[Pair] = [("No. Reports:", origin.nobs), ("Missing:", origin.n_missing)]
+        right += [(name, origin.epsilon), ("Draws:", f"{chains} chains of {n}")]
+        return title(self, what, ""), left, right
+
+    def _computed(self) -> tuple[list[Pair], list[Pair]]:
+        run = self.run
+        return [("Warm-up:", f"{run.warmup} iterations"), ("Kept:", f"one in {run.thin}")], [
+            ("Accepted:", f"{run.accepted:.2f}"),
+            ("Divergences:", run.divergences),
+            ("Step size:", f"{run.step_size:.3g}"),
         ]
-        title = "Posterior of " + origin.subject[:1].lower() + origin.subject[1:]
-        if origin.name:
-            title += f" of {one_line(origin.name, LONGEST_LABEL)}"
-        notes = []
-        if len(origin.prior) > _LONGEST_PRIOR:
-            notes.append(f"Prior: {one_line(origin.prior, 400)}.")
+
+    def _interval_notes(
+        self, frame: pd.DataFrame, uncut: pd.DataFrame, alpha: float, source: str
+    ) -> list[str]:
+        prior, note = self.origin.prior, self.origin.note
+        notes = [f"Prior: {one_line(prior, 400)}."] if len(prior) > _LONGEST_PRIOR else []
         notes.append(f"Intervals hold {100 * (1 - alpha):.4g}% of the posterior, with equal tails.")
-        if origin.note:
-            notes.append(origin.note)
-        notes += [PARTLY_PROTECTED] * origin.is_partial
-        notes += rest_notes(len(shown), len(frame))
+        return [*notes, note] if note else notes
+
+    def _notes(self, frame: pd.DataFrame, details: bool = False) -> list[str]:
+        notes, check = [], self.replicated
         if check is not None:
-            words = pvalue_words(check.pvalue)
+            words = pvalue_text(check.pvalue, "p")
             notes.append(f"Posterior predictive check (chi-square discrepancy): {words}.")
-            if check.pvalue < _DOUBTFUL:
+            if check.pvalue < DOUBTFUL:
                 notes.append(f"WARNING: the reports contradict the hypothesis that {check.null}.")
         doubts = chain_doubts(self.rhat, self.ess, self.divergences, self.samples.shape[:2])
-        return SummaryTable(
-            title=title,
-            header=self._header(details),
-            columns=["mean", "std dev", *interval_columns(alpha), "ESS", "tail ESS", "R-hat"],
-            stubs=distinct_lines(_joined(shown.index, " : "), LONGEST_LABEL),
-            body=body,
-            notes=[*notes, *(f"WARNING: {doubt}." for doubt in doubts)],
-        )
+        return [*notes, *(f"WARNING: {doubt}." for doubt in doubts)]
 
     @names_alpha
     def plot(
@@ -636,27 +641,6 @@ class PosteriorResults(Stored):
             set_title(ax, words)
             legend_below(ax)
         return ax
-
-    def _header(self, details: bool) -> list[list[str]]:
-        """The head of the summary: the survey and the prior, and how chains were run."""
-        origin, run, (chains, n, _) = self.origin, self.run, self.samples.shape
-        several = len(origin.sources) > 1
-        head = "Mechanisms:" if several else "Mechanism:"
-        left = [(head if i == 0 else "", source) for i, source in enumerate(origin.sources)]
-        prior = origin.prior if len(origin.prior) <= _LONGEST_PRIOR else "see below"
-        left += [("Prior:", prior), ("Engine:", _ENGINES[run.engine])]
-        right = [
-            *respondents_pairs(origin),
-            ("Draws:", f"{chains} chains of {n}"),
-        ]
-        if details:
-            left += [("Warm-up:", f"{run.warmup} iterations"), ("Kept:", f"one in {run.thin}")]
-            right += [
-                ("Accepted:", f"{run.accepted:.2f}"),
-                ("Divergences:", str(run.divergences)),
-                ("Step size:", f"{run.step_size:.3g}"),
-            ]
-        return header(left, right)
 
     @property
     def _are_shares(self) -> bool:

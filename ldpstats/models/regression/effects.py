@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -48,9 +48,9 @@ from ldpstats.models.regression.fitted import (
     with_values,
 )
 from ldpstats.models.regression.hypotheses import Degrees, WaldResults, t_pvalues
-from ldpstats.models.regression.presentation import total_epsilon
 from ldpstats.models.regression.structure import new_covariates
 from ldpstats.models.results import linear_hypothesis
+from ldpstats.models.storage import Stored
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -136,7 +136,8 @@ def new_rows(
     if exog is None:
         matrices: list[Array] = list(data.designs)
         marginal = None if data.marginal is None else data.marginal.to_numpy(dtype=np.float64)
-        index = pd.RangeIndex(data.n) if data.formula is None else data.formula.index
+        known = pd.RangeIndex(len(law.respondents.place))
+        index = known if data.formula is None else data.formula.index
         shift = data.offset
     else:
         matrices, index = _matrices(law, exog)
@@ -190,7 +191,7 @@ def _matrices(law: FittedLaw, exog: Any) -> tuple[list[Array], pd.Index[Any]]:
 # -- average predictions -----------------------------------------------------------------------
 
 
-class Averages(WaldResults):
+class Averages(Stored, WaldResults):
     """Averages by a fitted law, whose covariance is by the delta method."""
 
     law: FittedLaw
@@ -215,14 +216,7 @@ class Averages(WaldResults):
         return self.law.subject
 
     def _facts(self) -> dict[str, Any]:
-        data = self.law.data
-        return {
-            "name": self._subject,
-            "mechanism": "; ".join(dict.fromkeys(map(str, data.mechanisms()))),
-            "epsilon": total_epsilon(data),
-            "nobs": data.n if data.counts is None else int(data.counts.sum()),
-            "n_missing": data.n_missing,
-        }
+        return dict(self.law.facts)
 
     @names_alpha
     def plot(
@@ -267,6 +261,9 @@ class AveragePredictions(Averages):
         "mean", "se", "lower" and "upper", a row for each group and, of several categories, for
         each category.
     """
+
+    _format: ClassVar[str] = "ldpstats-average-predictions"
+    _version: ClassVar[int] = 1
 
     groups: list[Any]
     by: str
@@ -459,7 +456,7 @@ def average_predictions(
         if kind == "adjusted" and not isinstance(by, str):
             remedy = "'adjusted' sets all respondents to each group: pass by= the name of a "
             raise InvalidArgument("kind", kind, f"{remedy}covariate, not labels")
-        parts, whole = [], law.assembled
+        parts, whole = [], law.respondents
         for g, value in enumerate(groups):
             if kind == "adjusted":
                 parts.append(mean(set_to(law, by, value)))
@@ -570,7 +567,10 @@ class MarginalEffects(Averages):
     at, method : str
     """
 
-    margeff: Array
+    _format: ClassVar[str] = "ldpstats-marginal-effects"
+    _version: ClassVar[int] = 1
+
+    margeff: npt.NDArray[np.float64]
     names: list[str]
     at: str
     method: str

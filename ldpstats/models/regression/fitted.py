@@ -19,6 +19,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import did_you_mean, level, numbers, positive_integer
+from ldpstats.documents import array_from_json, array_to_json, number_to_json
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.regression import (
     Cells,
@@ -42,10 +43,13 @@ from ldpstats.likelihood.regression import (
     alike,
     predictors_of,
 )
+from ldpstats.models.regression.formulas import Design, combinations_of
+from ldpstats.models.regression.presentation import total_epsilon
 from ldpstats.models.regression.structure import (
     Assembled,
     RegressionData,
     has_listed_reports,
+    outcome_of,
     sandwich_meat,
 )
 
@@ -54,6 +58,7 @@ __all__ = [
     "FittedLaw",
     "ReportTable",
     "covariate",
+    "facts_from_json",
     "goodness_of_fit",
     "set_to",
     "typical_row",
@@ -66,6 +71,8 @@ Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
 Devices = tuple[Sequence[Array], Sequence[Array]]  # channels, (k, l), and derivatives, (m, k, l)
 
+_WORDS = ("name", "mechanism", "method", "penalty", "cov_type")  # facts that are text
+NUMBERS = {"nan": np.nan, "inf": np.inf, "-inf": -np.inf}
 _PER_CELL = 5.0  # reports in a cell, at least on average of the rarest
 _PER_SUM = 20.0  # respondents for each sum whose covariance is estimated
 _MOST_CHANNELS = 3  # whose reports have cells of their own
@@ -75,12 +82,12 @@ _MOST_CHANNELS = 3  # whose reports have cells of their own
 class FittedLaw:
     """The law of the true answers, by the estimated parameters.
 
-    `assembled` has the likelihood over distinct rows; `df` are degrees of freedom of t quantiles,
-    None for normal ones.
+    `assembled` has the likelihood over distinct rows, None of a law that was read from a document,
+    which has no respondents; `df` are degrees of freedom of t quantiles, None for normal ones.
     """
 
     data: RegressionData
-    assembled: Assembled
+    assembled: Assembled | None
     theta: Array
     covariance: Array
     df: float | None
@@ -90,7 +97,88 @@ class FittedLaw:
     @property
     def is_complete(self) -> bool:
         """Whether the law of the private predictors was estimated, if there are any."""
-        return len(self.data.designs) == 1 or len(self.theta) == self.assembled.likelihood.size
+        return len(self.data.designs) == 1 or len(self.theta) > self.n_outcome
+
+    @property
+    def n_outcome(self) -> int:
+        """Number of parameters of the outcome, the spread of a number included."""
+        return predictors_of(self.data.outcome, self.data.designs[0]).size
+
+    @property
+    def respondents(self) -> Assembled:
+        """The likelihood over distinct rows; refused where there are none."""
+        if self.assembled is None:
+            raise NotAvailable(
+                "a document has no respondents to average over: pass exog=, rows to predict for, "
+                "or fit the model to the reports again"
+            )
+        return self.assembled
+
+    @cached_property
+    def facts(self) -> dict[str, Any]:
+        """What there is once: mechanisms, epsilon, and numbers of respondents."""
+        data = self.data
+        return {
+            "name": self.subject,
+            "mechanism": "; ".join(dict.fromkeys(map(str, data.mechanisms()))),
+            "epsilon": total_epsilon(data),
+            "nobs": data.n if data.counts is None else int(data.counts.sum()),
+            "n_missing": data.n_missing,
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """The law without respondents, as JSON values."""
+        data, outcome = self.data, self.data.outcome
+        family = outcome.link if isinstance(outcome, Binary) else type(outcome).__name__.lower()
+        facts = self.facts.items()
+        return {
+            "family": "linear" if isinstance(outcome, Normal) else family,
+            "response": data.response_name,
+            "categories": None if data.categories is None else data.categories.tolist(),
+            "covariates": list(data.names),
+            "theta": array_to_json(self.theta),
+            "covariance": array_to_json(self.covariance),
+            "df": None if self.df is None else number_to_json(float(self.df)),
+            "design": None if data.formula is None else data.formula.to_dict(),
+            "facts": {k: number_to_json(v) if isinstance(v, float) else v for k, v in facts},
+        }
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> FittedLaw:
+        """Read what `to_dict` wrote."""
+        labels, design = document["categories"], document["design"]
+        names = document["covariates"]
+        if not all(isinstance(one, str) for one in (*names, document["response"])):
+            raise InvalidArgument("document", names, "are names that are no text")
+        formula = None if design is None else Design.from_dict(design)
+        private = () if formula is None else formula.private
+        if formula is not None and len(formula.chosen) != len(names):
+            raise InvalidArgument("document", names, "are not the columns of its formula")
+        configurations = [
+            tuple(column.labels[j] for column, j in zip(private, row, strict=True))
+            for row in combinations_of(private)
+        ]
+        categories: pd.Index[Any] | None = None
+        if labels is not None:
+            categories = pd.Index(labels, dtype=None if isinstance(labels[0], int) else object)
+        data = RegressionData(
+            outcome=outcome_of(document["family"], 0 if labels is None else len(labels)),
+            response=None,
+            designs=(np.zeros((0, len(names))),) * len(configurations),
+            names=tuple(names),
+            categories=categories,
+            response_name=document["response"],
+            predictors={column.name: () for column in private},
+            configurations=configurations,
+            formula=formula,
+        )
+        theta, V = (array_from_json(document[key]) for key in ("theta", "covariance"))
+        df = document["df"]
+        law = cls(data, None, theta, V, None if df is None else float(NUMBERS.get(df, df)))
+        if theta.ndim != 1 or V.shape != (theta.size, theta.size) or theta.size < law.n_outcome:
+            raise InvalidArgument("document", theta.shape, "are not the parameters of its model")
+        law.__dict__["facts"] = facts_from_json(document["facts"])
+        return law
 
     def refuse_incomplete(self, what: str) -> None:
         """Refuse averages over private predictors whose law nobody estimated."""
@@ -103,7 +191,7 @@ class FittedLaw:
     @cached_property
     def distinct(self) -> Points:
         """The distinct rows of the respondents, with weights that sum to one."""
-        whole = self.assembled.likelihood
+        whole = self.respondents.likelihood
         weights = whole.weights / whole.weights.sum()
         return replace(whole, weights=weights, seen=None, B=None)
 
@@ -111,7 +199,7 @@ class FittedLaw:
     def rows(self) -> Points:
         """The rows of the respondents in order, with weights that sum to one."""
         marginal = self.data.marginal
-        weights = self.assembled.weights / self.assembled.weights.sum()
+        weights = self.respondents.weights / self.respondents.weights.sum()
         return self.points(
             self.data.designs,
             None if marginal is None else marginal.to_numpy(dtype=np.float64),
@@ -235,6 +323,11 @@ class FittedLaw:
         upper = np.where(np.isinf(spread) & (mean > 0.0), 1.0, upper)
         sure = (se == 0.0) | (((mean <= 0.0) | (mean >= 1.0)) & ~np.isnan(se))  # rounded
         return np.where(sure, mean, lower), np.where(sure, mean, upper)
+
+
+def facts_from_json(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Facts whose numbers have their names where JSON lacks them."""
+    return {k: v if k in _WORDS else NUMBERS.get(v, v) for k, v in document.items()}
 
 
 # -- rows with other values --------------------------------------------------------------------
@@ -376,7 +469,7 @@ def goodness_of_fit(results: Any, groups: Any) -> TestResult:
 
 def _patterns(results: Any, table: ReportTable) -> TestResult | None:
     """Pearson's test where covariates repeat often enough; None where they do not."""
-    data, whole = results.model.data, results.law.assembled
+    data, whole = results.model.data, results.law.respondents
     columns = [data.designs[0], table.at[whole.place]]
     if data.offset is not None:
         columns.append(data.offset)
@@ -419,7 +512,7 @@ def _patterns(results: Any, table: ReportTable) -> TestResult | None:
 
 def _grouped(results: Any, table: ReportTable, most: int) -> TestResult:
     """The test in groups of equal fitted probability."""
-    likelihood, law = results.law.assembled.likelihood, results.law
+    likelihood, law = results.law.respondents.likelihood, results.law
     outcome = results.model.data.outcome
     points = replace(law.distinct, weights=likelihood.weights, B=likelihood.B)
     mean = row_means(points, law.theta)[0]
@@ -453,7 +546,7 @@ def _grouped(results: Any, table: ReportTable, most: int) -> TestResult:
     spread = cells.spread
     if placed is not None:
         influence = placed - likelihood.score_obs(law.theta) @ A @ cells.slopes.T
-        how = results.model.data, law.assembled, results.cov_type
+        how = results.model.data, law.respondents, results.cov_type
         V, spread = sandwich_meat(*how, influence), sandwich_meat(*how, placed)
     statistic, df = quadratic_form(cells.gaps, V, spread)
     if not df:

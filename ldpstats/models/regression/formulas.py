@@ -16,6 +16,7 @@ import ast
 import builtins
 import re
 import sys
+from collections import OrderedDict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -28,6 +29,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import did_you_mean, one_of
+from ldpstats.documents import number_to_json
 from ldpstats.errors import InvalidArgument, LDPError, NotAvailable, cut
 from ldpstats.models.frequency.results import checked_scores
 from ldpstats.reports.single import Reports
@@ -37,6 +39,7 @@ __all__ = [
     "Formula",
     "PrivateColumn",
     "Response",
+    "Spec",
     "Terms",
     "as_frame",
     "caller_names",
@@ -555,6 +558,48 @@ class Design:
             matrix[whole] = self.marginal_spec.matrix(frame.loc[whole])
         return matrix
 
+    def to_dict(self) -> dict[str, Any]:
+        """How matrices are made, without the respondents, as JSON values."""
+        private = [
+            {"name": one.name, "labels": one.labels.tolist()}
+            | {"values": None if one.values is None else one.values.tolist()}
+            for one in self.private
+        ]
+        marginal = self.marginal_spec
+        return {
+            "formula": self.formula.text,
+            "private": private,
+            "chosen": self.chosen.tolist(),
+            "spec": self.spec.to_dict(),
+            "marginal": None if marginal is None else marginal.to_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Design:
+        """Read what `to_dict` wrote."""
+        private = tuple(
+            PrivateColumn(
+                one["name"],
+                pd.Index(one["labels"], dtype=object),
+                None if one["values"] is None else np.array(one["values"]),
+            )
+            for one in document["private"]
+        )
+        chosen = np.array(document["chosen"], dtype=np.int64)
+        spec, marginal = Spec.from_dict(document["spec"]), document["marginal"]
+        if chosen.ndim != 1 or not np.isin(chosen, np.arange(len(spec.columns))).all():
+            raise InvalidArgument("document", chosen.tolist(), "are no columns of its formula")
+        return cls(
+            Formula.parse(document["formula"]),
+            private,
+            spec,
+            None if marginal is None else Spec.from_dict(marginal),
+            chosen,
+            pd.RangeIndex(0),
+            np.zeros(0, dtype=bool),
+            pd.DataFrame(),
+        )
+
 
 # -- the right side ----------------------------------------------------------------------------
 
@@ -761,10 +806,106 @@ class Spec:
         needs = there & {*map(str, frame.columns)}
         return cls(argument, shown, engine, columns, made, names, needs), matrix
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Spec.from_dict, (self.to_dict(),)  # patsy does not pickle what it learned
+
+    def __deepcopy__(self, memo: object) -> Spec:
+        return self
+
     def matrix(self, frame: pd.DataFrame) -> Array:
         """The design matrix of another table with the same columns, (n, p)."""
         how = self.engine, self.made, frame, self.names
         return _evaluate(self.argument, self.text, *how)[1]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The right side of a formula: its factors with their state, and how terms code them."""
+        if self.engine != "patsy":
+            raise NotAvailable(
+                f"what {self.engine} learned cannot be written as text: fit with "
+                "statsmodels.formula.options.formula_engine = 'patsy'"
+            )
+        outside = {k: v for k, v in self.names.items() if k != "np" and v is not getattr(np, k, 0)}
+        factors, terms = [], []
+        for factor, info in self.made.factor_infos.items():
+            if fault := _fault_of(factor.code, "patsy", self.needs, outside):
+                raise NotAvailable(
+                    f"{factor.code!r} {fault}, which no document may run: add what you need as a "
+                    "column of the table"
+                )
+            states = {
+                name: {k: _value_to_json(v, factor.code) for k, v in vars(state).items()}
+                for name, state in info.state["transforms"].items()
+            }
+            levels = None
+            if info.categories is not None:
+                levels = [_value_to_json(one, factor.code) for one in info.categories]
+            one = {
+                "code": factor.code,
+                "levels": levels,
+                "columns": info.num_columns,
+                "state": states,
+            }
+            factors.append(one)
+        for term, codings in self.made.term_codings.items():
+            subterms = []
+            for coding in codings:
+                contrasts = {
+                    factor.code: [contrast.matrix.tolist(), list(contrast.column_suffixes)]
+                    for factor, contrast in coding.contrast_matrices.items()
+                }
+                subterms.append([[f.code for f in coding.factors], contrasts, coding.num_columns])
+            terms.append([[factor.code for factor in term.factors], subterms])
+        return {
+            "argument": self.argument,
+            "text": self.text,
+            "columns": list(self.columns),
+            "needs": sorted(self.needs),
+            "names": {k: _value_to_json(v, k) for k, v in sorted(outside.items())},
+            "factors": factors,
+            "terms": terms,
+        }
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Spec:
+        """Read what `to_dict` wrote; what formulas may not run is refused."""
+        from patsy import ContrastMatrix, DesignInfo, EvalEnvironment, Term
+        from patsy.design_info import FactorInfo, SubtermInfo
+        from patsy.eval import EvalFactor
+
+        needs = frozenset(document["needs"])
+        outside = {k: _value_from_json(v) for k, v in document["names"].items()}
+        names = {name: getattr(np, name) for name in NUMPY} | {"np": np} | outside
+        infos = {}
+        for one in document["factors"]:
+            if fault := _fault_of(one["code"], "patsy", needs, outside):
+                raise InvalidArgument("document", one["code"], fault)
+            factor, state = EvalFactor(one["code"]), dict[str, Any]()
+            factor.memorize_passes_needed(state, EvalEnvironment([names]))
+            if set(state["transforms"]) != set(one["state"]):
+                raise InvalidArgument("document", one["code"], "has another state")
+            for name, values in one["state"].items():
+                own: dict[str, Any] = state["transforms"][name].__dict__
+                own.clear()
+                own.update({k: _value_from_json(v) for k, v in values.items()})
+            levels = one["levels"]
+            kind = "numerical" if levels is None else "categorical"
+            levels = None if levels is None else tuple(map(_value_from_json, levels))
+            infos[one["code"]] = FactorInfo(factor, kind, state, one["columns"], levels)
+        codings: OrderedDict[Any, Any] = OrderedDict()
+        for codes, subterms in document["terms"]:
+            several = []
+            for own, contrasts, n_columns in subterms:
+                matrices = {
+                    infos[code].factor: ContrastMatrix(np.array(matrix, dtype=np.float64), suffixes)
+                    for code, (matrix, suffixes) in contrasts.items()
+                }
+                factors = [infos[code].factor for code in own]
+                several.append(SubtermInfo(factors, matrices, n_columns))
+            codings[Term([infos[code].factor for code in codes])] = several
+        columns = tuple(document["columns"])
+        made = DesignInfo(columns, {info.factor: info for info in infos.values()}, codings)
+        where = document["argument"], document["text"], "patsy"
+        return cls(*where, columns, made, names, needs)
 
     @property
     def slices(self) -> dict[str, slice]:
@@ -781,6 +922,42 @@ class Spec:
             return bool(states.get(factor.code, {}).get("transforms"))
         known = self.made.transform_state
         return any(key in factor.code for key in known)
+
+
+def _value_to_json(value: Any, where: str) -> Any:
+    """A plain value, or an array with its type."""
+    if isinstance(value, np.generic) and not isinstance(value, np.longdouble):
+        value = value.item()
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return (
+            number_to_json(value) if np.isfinite(value) else {"float64": [repr(value)], "shape": []}
+        )
+    if isinstance(value, list | tuple):
+        return [_value_to_json(one, where) for one in value]
+    array = np.asarray(value)
+    if array.dtype.kind not in "biuf" or isinstance(value, Mapping) or array.size > 1000:
+        raise NotAvailable(
+            f"what {where!r} has, {type(value).__name__}, cannot be written as text: add a column "
+            "of the table with it"
+        )
+    return {array.dtype.name: list(map(str, array.ravel())), "shape": list(array.shape)}
+
+
+def _value_from_json(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_value_from_json(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    kind, _ = value
+    if np.dtype(kind).kind not in "biuf":
+        raise InvalidArgument("document", kind, "is no type of numbers")
+    texts = [one == "True" for one in value[kind]] if kind == "bool" else value[kind]
+    array = np.array(list(map(np.dtype(kind).type, texts)))
+    if any(size < 0 for size in value["shape"]):
+        raise InvalidArgument("document", value["shape"], "is no shape")
+    return array.reshape(value["shape"]) if value["shape"] else array[0]
 
 
 def _evaluate(

@@ -257,26 +257,8 @@ class PrivatizedOLS(PrivatizedRegression):
 class PrivatizedOLSResults(Coefficients):
     """Coefficients of least squares of the scores of a privatised answer.
 
-    Attributes
-    ----------
-    params, bse, tvalues, pvalues : Series, shape (p,)
-        Coefficients, standard errors, their ratio, and two-sided p-values.
-    scale : float
-        Residual variance of the pseudo-response; it holds the variance of the randomisation.
-    noise_variance : float
-        Estimated mean variance that the randomisation adds to a pseudo-response.
-    privacy_share : float
-        `noise_variance` over `scale`: the share of the residual variance that is randomisation.
-    rsquared : float
-        Of the pseudo-response: what the covariates explain of answers and randomisation.
-    rsquared_answers : float
-        Estimated R squared of the true scores; nan where their estimated variance is not positive.
-    nobs, df_model, df_resid : float
-        Respondents, coefficients other than a constant, and respondents less coefficients.
-    df_inference : Series, shape (p,)
-        Degrees of freedom of the test and interval of each coefficient.
-    cov_type : str
-        Covariance of the estimates.
+    The residual variance, `scale`, is that of the pseudo-response and holds the randomisation, as
+    `rsquared` does; `rsquared_answers` and `privacy_share` are estimates of what it does to them.
 
     Examples
     --------
@@ -309,6 +291,7 @@ class PrivatizedOLSResults(Coefficients):
 
     method: ClassVar[str] = "least squares"
     penalty: ClassVar[None] = None
+    penalises: ClassVar[bool] = False
     infinite: ClassVar[tuple[str, ...]] = ()
     converged: ClassVar[bool] = True
     n_maxima: ClassVar[int] = 1

@@ -15,8 +15,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import pairwise
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -70,6 +69,7 @@ from ldpstats.models.regression.posterior import regression_posterior
 from ldpstats.models.regression.results import DeviceRegressionResults, RegressionResults
 from ldpstats.models.regression.structure import (
     Assembled,
+    Named,
     RegressionData,
     assemble,
     cluster_options,
@@ -110,19 +110,8 @@ _ANOTHER_DEVICE = (
 )
 
 
-class RegressionModel:
-    """Data of a regression that are checked: the response, predictors, or both are privatised.
-
-    Parameters
-    ----------
-    data : RegressionData
-
-    Attributes
-    ----------
-    exog_names : list of str
-    endog_names : str
-    nobs : int
-    """
+class RegressionModel(Named):
+    """Data of a regression that are checked: the response, predictors, or both are privatised."""
 
     def __init__(self, data: RegressionData) -> None:
         self.data = data
@@ -165,28 +154,11 @@ class RegressionModel:
         RegressionModel.__init__(model, data)
         return model
 
-    # -- what it is ----------------------------------------------------------------------------
-
-    @property
-    def exog_names(self) -> list[str]:
-        """Names of the covariates."""
-        return list(self.data.names)
-
-    @property
-    def endog_names(self) -> str:
-        """Name of the response."""
-        return self.data.response_name
-
     @property
     def nobs(self) -> int:
         """Number of respondents."""
         counts = self.data.counts
         return self.data.n if counts is None else int(np.sum(counts))
-
-    @property
-    def categories(self) -> pd.Index[Any] | None:
-        """Categories of the outcome."""
-        return self.data.categories
 
     def __repr__(self) -> str:
         name = type(self).__name__
@@ -201,46 +173,6 @@ class RegressionModel:
 
 class PrivatizedRegression(RegressionModel):
     """A regression with a likelihood over distinct rows, and how its maxima are searched."""
-
-    @property
-    def equations(self) -> list[str]:
-        """Names of the equations of a multinomial logit; one without a name for others."""
-        categories = self.data.categories
-        if isinstance(self.data.outcome, Multinomial) and categories is not None:
-            return [str(label) for label in categories[1:]]
-        return [""]
-
-    @property
-    def threshold_names(self) -> list[str]:
-        """Names of the thresholds between ordered categories, as statsmodels has them."""
-        categories = self.data.categories
-        if not isinstance(self.data.outcome, Ordered) or categories is None:
-            return []
-        return [f"{a}/{b}" for a, b in pairwise(categories)]
-
-    @property
-    def n_shown(self) -> int:
-        """Number of coefficients that results show: all of the outcome but its spread.
-
-        Unknown parameters of devices are shown too, after them.
-        """
-        return self.likelihood.n_outcome - isinstance(self.data.outcome, Numeric)
-
-    @property
-    def all_names(self) -> list[str]:
-        """A name for each parameter: of the outcome, of private predictors' law, of devices."""
-        names = [
-            f"{equation}: {name}" if equation else name
-            for equation in self.equations
-            for name in self.exog_names
-        ] + self.threshold_names
-        if isinstance(self.data.outcome, Numeric):
-            names.append("log(sigma)")
-        if self.data.marginal is not None:
-            for labels in self.data.configurations[1:]:
-                which = ", ".join(str(label) for label in labels)
-                names += [f"P({which}): {name}" for name in self.data.marginal.columns]
-        return [*names, *self.unknown]
 
     @cached_property
     def assembled(self) -> Assembled:
@@ -956,7 +888,23 @@ class PrivatizedLogit(PrivatizedRegression):
         super().__init__(response_data(link, reports, X, offset, freq_weights, weights, candidates))
 
 
-class PrivatizedMNLogit(PrivatizedRegression):
+class _SeveralCategories(PrivatizedRegression):
+    _family: ClassVar[str]
+
+    def __init__(
+        self,
+        reports: Any,
+        X: Any,
+        offset: Any = None,
+        freq_weights: Any = None,
+        weights: Any = None,
+        candidates: Any = None,
+    ) -> None:
+        how = reports, X, offset, freq_weights, weights, candidates
+        super().__init__(response_data(self._family, *how))
+
+
+class PrivatizedMNLogit(_SeveralCategories):
     """Multinomial logit of a privatised answer with any number of categories.
 
     Parameters
@@ -992,20 +940,10 @@ class PrivatizedMNLogit(PrivatizedRegression):
     age       0.5  -1.0
     """
 
-    def __init__(
-        self,
-        reports: Any,
-        X: Any,
-        offset: Any = None,
-        freq_weights: Any = None,
-        weights: Any = None,
-        candidates: Any = None,
-    ) -> None:
-        how = reports, X, offset, freq_weights, weights, candidates
-        super().__init__(response_data("multinomial", *how))
+    _family: ClassVar[str] = "multinomial"
 
 
-class PrivatizedOrderedModel(PrivatizedRegression):
+class PrivatizedOrderedModel(_SeveralCategories):
     """Proportional odds model of a privatised answer with ordered categories.
 
     ``P(y <= a) = 1/(1 + exp(x'beta - alpha_a))``. As in statsmodels' OrderedModel, coefficients are
@@ -1047,17 +985,7 @@ class PrivatizedOrderedModel(PrivatizedRegression):
     Name: params, dtype: float64
     """
 
-    def __init__(
-        self,
-        reports: Any,
-        X: Any,
-        offset: Any = None,
-        freq_weights: Any = None,
-        weights: Any = None,
-        candidates: Any = None,
-    ) -> None:
-        how = reports, X, offset, freq_weights, weights, candidates
-        super().__init__(response_data("ordered", *how))
+    _family: ClassVar[str] = "ordered"
 
 
 class PrivatePredictors(PrivatizedRegression):

@@ -21,19 +21,14 @@ from ldpstats.models.plots import (
     LONGEST_LABEL,
     axes_of,
     axis_labels,
-    figure_of,
+    finish,
     font_scale,
     interval_name,
-    keep_in_cell,
-    lacks_layout,
-    legend_below,
     name_rows,
     percent_text,
     plain,
     rows_height,
     set_figure_title,
-    set_title,
-    shrink_labels,
     title_text,
 )
 from ldpstats.models.regression.fitted import FittedLaw, covariate, set_to, typical_row
@@ -180,7 +175,7 @@ def _drawn(
     name_rows(ax, axis_labels(texts[:most], LONGEST_LABEL), len(rows) - drawn)
     ax.set_xlabel(plain(unit))
     ax.tick_params(axis="y", length=0)
-    _finish(ax, title, own, shrink=True)
+    finish(ax, title, own, shrink=True)
     return ax
 
 
@@ -318,7 +313,7 @@ def plot_effects(
         ax = axes_of(ax, *_EFFECT)
         _draw_effect(ax, law, names[0], at, points, alpha, _ROOM)
         ax.set_ylabel(plain(law.unit))
-        _finish(ax, words, own)
+        finish(ax, words, own)
         return ax
     if ax is not None:
         remedy = f"takes one covariate: pass name=, one of {', '.join(names)}"
@@ -400,20 +395,6 @@ def _draw_effect(
 
         ax.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
         ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: percent_text(value)))
-
-
-def _finish(ax: Axes, title: str, own: bool, shrink: bool = False) -> None:
-    """Title and legend, in a figure of their `own` or in axes of the caller."""
-    ax.spines[["top", "right"]].set_visible(False)
-    for _ in range(1 if own else 2):  # labels may leave less room than axes have had
-        set_title(ax, title)
-        legend_below(ax)
-        if not own and lacks_layout(ax):
-            keep_in_cell(ax)
-        elif not own:
-            figure_of(ax).draw_without_rendering()
-        if shrink:
-            shrink_labels(ax)
 
 
 def _values(law: FittedLaw, name: str, points: int) -> tuple[Any, bool]:

@@ -17,13 +17,11 @@ from ldpstats.models.layout import (
     LONGEST_LABEL,
     SummaryTable,
     distinct_lines,
-    epsilon_text,
     figures,
     header,
     in_turn,
     interval_columns,
     one_line,
-    pvalue_words,
 )
 
 __all__ = [
@@ -31,6 +29,8 @@ __all__ = [
     "kept_information",
     "model_name",
     "regression_summary",
+    "summary_header",
+    "summary_notes",
     "total_epsilon",
 ]
 
@@ -86,11 +86,25 @@ def regression_summary(
     heads = ["coef", "std err", letter, f"P>|{letter}|", *interval_columns(alpha)]
     subject = one_line(results.model.endog_names, LONGEST_LABEL)
     title = f"{model_name(results.model.data.outcome)} regression of {subject}"
-    notes = _notes(results, alpha, len(shown), len(frame), details)
-    return SummaryTable(title, _header(results, details), heads, stubs, body, notes)
+    percent = f"{100 * (1 - alpha):.4g}%"
+    if not results.why_wald:
+        kind = "penalised " if results.penalises else ""
+        notes = [
+            f"P-values and {percent} intervals: profiles of the {kind}likelihood, which agree "
+            f"about zero. Std err and {letter} are Wald."
+        ]
+    else:
+        law = quantiles_in_words(results.df_inference, results.use_t)
+        notes = [f"P-values and {percent} intervals: Wald, {law}, as {results.why_wald}."]
+        few = results.method == _SQUARES and results.n_clusters is None
+        notes += few_notes(results.df_inference, _FEW if few else 4.0)
+    if len(shown) < len(frame):
+        notes.append(f"Shown: the first {len(shown)} of {len(frame)} coefficients.")
+    head, more = results._heading(details)
+    return SummaryTable(title, head, heads, stubs, body, [*notes, *more])
 
 
-def _header(results: Any, details: bool) -> list[list[str]]:
+def summary_header(results: Any, details: bool) -> list[list[str]]:
     """What was fitted to which reports, in two columns."""
     data = results.model.data
     left = [("Dep. variable:", one_line(results.model.endog_names, 30))]
@@ -122,12 +136,12 @@ def _header(results: Any, details: bool) -> list[list[str]]:
     epsilon = "Epsilon (nats):"
     if len(questions) > 1:
         epsilon = "Epsilon, all answers:"
-    elif len({group.mechanism.epsilon for _, groups in questions for group in groups}) > 1:
+    elif len(set([group.mechanism.epsilon for _, groups in questions for group in groups])) > 1:
         epsilon = "Epsilon, largest:"
     right = [
         ("Respondents:", f"{results.nobs:,.0f}"),
         ("Missing, left out:", f"{data.n_missing:,}"),
-        (epsilon, epsilon_text(total_epsilon(data))),
+        (epsilon, total_epsilon(data)),
     ]
     if squares:
         right.append(("R2, reports:", f"{results.rsquared:.4f}"))
@@ -143,7 +157,7 @@ def _header(results: Any, details: bool) -> list[list[str]]:
         ]
         if results.df_model:
             p = results.llr_pvalue
-            right.append(("LR test:", f"{results.llr:.2f}, {pvalue_words(p)}"))
+            right.append(("LR test:", f"{results.llr:.2f}, {pvalue_text(p, 'p')}"))
     if not squares:
         right.append(("Iterations:", str(results.n_iter)))
     if results.method not in _NO_LIKELIHOOD:
@@ -158,23 +172,10 @@ def _header(results: Any, details: bool) -> list[list[str]]:
     return header(left, right)
 
 
-def _notes(results: Any, alpha: float, n_shown: int, n: int, details: bool) -> list[str]:
-    """What tests and intervals are, what may be wrong, and what the randomisation has cost."""
+def summary_notes(results: Any, details: bool) -> list[str]:
+    """What may be wrong, and what the randomisation has cost."""
     model = results.model
-    percent = f"{100 * (1 - alpha):.4g}%"
-    if not results.why_wald:
-        kind = "penalised " if results.penalises else ""
-        notes = [
-            f"P-values and {percent} intervals: profiles of the {kind}likelihood, which agree "
-            f"about zero. Std err and {'t' if results.use_t else 'z'} are Wald."
-        ]
-    else:
-        law = quantiles_in_words(results.df_inference, results.use_t)
-        notes = [f"P-values and {percent} intervals: Wald, {law}, as {results.why_wald}."]
-        few = results.method == _SQUARES and results.n_clusters is None
-        notes += few_notes(results.df_inference, _FEW if few else 4.0)
-    if n_shown < n:
-        notes.append(f"Shown: the first {n_shown} of {n} coefficients.")
+    notes = []
     if isinstance(model.data.outcome, Ordered):
         notes.append("Thresholds: the first, and logarithms of the steps to the next.")
     if model.unknown:
@@ -227,7 +228,7 @@ def _notes(results: Any, alpha: float, n_shown: int, n: int, details: bool) -> l
     if details and model.data.is_categorical:
         try:
             test = results.goodness_of_fit()
-            notes.append(f"Goodness of fit ({test.method}): {pvalue_words(test.pvalue)}.")
+            notes.append(f"Goodness of fit ({test.method}): {pvalue_text(test.pvalue, 'p')}.")
         except NotAvailable:
             pass
     return notes
@@ -237,7 +238,7 @@ def _notes_of_squares(results: Any, details: bool) -> list[str]:
     """What the scores are, and what the randomisation does to least squares of them."""
     notes, model = [], results.model
     if not np.isnan(results.fvalue):
-        text = pvalue_words(results.f_pvalue)
+        text = pvalue_text(results.f_pvalue, "p")
         notes.append(f"All coefficients but the constant are zero: {text}.")
     if details or len(model.categories) <= _SCORES:
         pairs = list(zip(model.categories.tolist(), model.data.scores.tolist(), strict=True))

@@ -5,6 +5,7 @@ interval of level 1 - alpha holds all values whose profile falls by less than ha
 quantile, and the p-value is of the fall at zero, so that they agree. Other tests are likelihood
 ratios, scores and Wald tests, and other tables compare the fit with a naive one. What is said of
 the true answers rests on `RegressionResults.law`; `effects`, `fitted`, `plots` compute it.
+`StoredRegression` is what of all this a document holds, in which there is no respondent.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +26,7 @@ from ldpstats.arguments import (
     one_of,
     probability,
 )
+from ldpstats.documents import number_to_json, written
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.estimators.regression import Maximum, Objective, ascend, search
 from ldpstats.inference.profiles import Probed, Profile
@@ -41,7 +43,7 @@ from ldpstats.likelihood.regression import (
     predictors_of,
 )
 from ldpstats.models.layout import SummaryTable, names_alpha
-from ldpstats.models.regression.fitted import Devices, FittedLaw
+from ldpstats.models.regression.fitted import Devices, FittedLaw, facts_from_json
 from ldpstats.models.regression.hypotheses import (
     Degrees,
     WaldResults,
@@ -56,9 +58,12 @@ from ldpstats.models.regression.presentation import (
     coefficient_labels,
     model_name,
     regression_summary,
+    summary_header,
+    summary_notes,
     total_epsilon,
 )
-from ldpstats.models.regression.structure import conditional_value, distinct_rows
+from ldpstats.models.regression.structure import Named, conditional_value, distinct_rows
+from ldpstats.models.storage import Stored
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -75,6 +80,9 @@ _MANY = 50_000  # rows from which on profiles are made only if they may differ f
 _SMALL = 0.05  # as where no standardised coefficient is known to this
 _DECREMENT = 1e-9  # of restricted maxima
 _AT_BOUND, _INSIDE = 0.05, 1e-3  # first step from a bound, and distance from it of starts
+
+_LEVEL = 0.05  # one minus that of the intervals in a document
+_AGAIN = "fit the model to the reports again"
 
 _OF_SEEN_ANSWERS = {
     "get_distribution",
@@ -93,17 +101,22 @@ _OF_SEEN_ANSWERS = {
 }
 
 
-class Coefficients(WaldResults):
+class Coefficients(Stored, WaldResults):
     """Coefficients of regressions: criteria, those of who takes reports for answers, predictions.
 
     A kind has a `model`, `cov_type`, `method` and `use_t`, the `law` of the true answers, and says
     why tests are Wald.
     """
 
+    _format: ClassVar[str] = "ldpstats-regression-results"
+    _version: ClassVar[int] = 1
+
     model: Any
-    cov_type: str
 
     if TYPE_CHECKING:  # of kinds
+
+        @property
+        def infinite(self) -> tuple[str, ...]: ...
 
         @property
         def nobs(self) -> float: ...
@@ -123,6 +136,16 @@ class Coefficients(WaldResults):
             table = np.asarray(values).reshape(len(equations), -1).T
             return pd.DataFrame(table, index=self.model.exog_names, columns=equations)
         return super()._shaped(values, name)
+
+    @property
+    def params(self) -> Any:
+        """Coefficients: a Series, or a DataFrame with a column for each equation (multinomial).
+
+        Those whose maximum is at infinity are infinite; predictions take one that is far out.
+        """
+        values = self._estimated[0]
+        far = np.isin(self.names, self.infinite)
+        return self._shaped(np.where(far, np.copysign(np.inf, values), values), "params")
 
     @property
     def aic(self) -> float:
@@ -468,6 +491,18 @@ class Coefficients(WaldResults):
     def __str__(self) -> str:
         return str(self.summary())
 
+    def _heading(self, details: bool) -> tuple[Any, list[str]]:
+        """The header of the summary, and its notes but those on intervals."""
+        return summary_header(self, details), summary_notes(self, details)
+
+    def _stored(self) -> dict[str, Any]:
+        return StoredRegression.of(self)._stored()
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> Any:
+        """Read what `to_dict` wrote: all that needs no respondent."""
+        return super(Coefficients, StoredRegression).from_dict(document)
+
     def _criteria(self) -> dict[str, float]:
         """The likelihood and what is made of it; nan where there is none."""
         try:
@@ -496,28 +531,18 @@ class RegressionResults(Coefficients):
     respondents times the p-th root of the ratio of two determinants, those of the information of
     the reports and of the answers themselves on the p coefficients, an average over them.
 
-    Parameters
+    `to_json` writes the results without a respondent. What is read (`from_json`) has their
+    estimates, tests, default intervals of 95 % and summary, and predicts the same for other tables,
+    to the last digit: a formula is written with its levels and with what functions such as
+    ``center`` learned. What needs the respondents is refused: averages over them, profiles at other
+    levels, tests that fit again. Formulas with a function of your own are not written.
+
+    Attributes
     ----------
-    model : PrivatizedRegression
-    theta : array
-        All parameters: coefficients of the outcome, and of the law of private predictors.
-    covariance_all : array
-        Covariance of `theta`; nan where an estimate is infinite.
-    value : float
-        Of what was maximised.
-    hessian : array
-        Its second derivatives.
-    method, penalty, cov_type : str
-    converged : bool
-    n_iter : int
     n_maxima : int
         Distinct local maxima that were met from several starts.
     infinite : tuple of str
         Coefficients whose maximum is at infinity.
-    df : float or None
-        Degrees of freedom of t quantiles; None for normal ones.
-    shares : InformationShares or None
-        Of the clusters, if each coefficient has degrees of freedom of its own.
 
     Examples
     --------
@@ -537,9 +562,9 @@ class RegressionResults(Coefficients):
     """
 
     model: Any
-    theta: Array
-    covariance_all: Array
-    value: float
+    theta: Array  # all parameters: of the outcome, of private predictors' law, of devices
+    covariance_all: Array  # of theta; nan where an estimate is infinite or held by a bound
+    value: float  # of what was maximised
     hessian: Array
     method: str
     penalty: str | None
@@ -550,6 +575,7 @@ class RegressionResults(Coefficients):
     infinite: tuple[str, ...]
     df: float | None = None
     shares: InformationShares | None = None
+    n_clusters: ClassVar[None] = None
     _limits: dict[tuple[float, str], Array] = field(default_factory=dict, init=False)
     _zeros: dict[int, tuple[Profile, Probed]] = field(default_factory=dict, init=False)
 
@@ -577,16 +603,6 @@ class RegressionResults(Coefficients):
     @property
     def _estimated(self) -> tuple[Array, Array]:
         return self.theta[self.shown], self.covariance_all[np.ix_(self.shown, self.shown)]
-
-    @property
-    def params(self) -> Any:
-        """Coefficients: a Series, or a DataFrame with a column for each equation (multinomial).
-
-        Those whose maximum is at infinity are infinite; predictions take `theta`, which is far out.
-        """
-        values = self._estimated[0]
-        far = np.isin(self.names, self.infinite)
-        return self._shaped(np.where(far, np.copysign(np.inf, values), values), "params")
 
     @property
     def use_t(self) -> bool:
@@ -665,6 +681,7 @@ class RegressionResults(Coefficients):
         alone at the same estimate. `llnull`, `aic` and `bic` are of the same likelihood; `llr` is
         of all reports.
         """
+        assert self.law.assembled is not None
         return conditional_value(self.law.assembled.likelihood, self.law.theta)
 
     @cached_property
@@ -696,6 +713,7 @@ class RegressionResults(Coefficients):
     def llr(self) -> float:
         """Likelihood ratio statistic of all coefficients but the constant."""
         self._refuse_pseudo("llr")
+        assert self.law.assembled is not None
         joint = self.law.assembled.likelihood.value(self.law.theta)
         return max(0.0, 2.0 * (joint - self._null[1]))
 
@@ -1238,28 +1256,12 @@ class RegressionResults(Coefficients):
 class DeviceRegressionResults(RegressionResults):
     """Coefficients of a regression and unknown parameters of devices, estimated together.
 
-    All that `RegressionResults` has is here too: predictions, margins, tests of terms, plots.
-    Standard errors of all of it allow for the parameters being unknown.
-
-    Attributes
-    ----------
-    params : Series, shape (p + m,)
-        The coefficients, named as in other fits (those of a multinomial logit "category: name"),
-        then the unknown parameters, which lie in [0, 1].
-    bse : Series
-        Standard errors, from the observed information; nan for a parameter on the boundary, and
-        given its value for the rest.
-    pvalues : Series
-        Likelihood ratio tests of zero; of an unknown parameter against values above zero.
-    coefficients, parameters : Series
-        The two parts of `params`.
-
-    Notes
-    -----
-    `conf_int` has profiles of the joint likelihood, which end at the bounds of parameters. Of
-    coefficients whose maximum is at infinity intervals have no end, or only one that leaves out
-    zero. p-values of coefficients are below .05 if and only if the 95 % interval does not hold
-    zero; those of unknown parameters are one-sided, and go with the 90 % interval.
+    All that `RegressionResults` has is here too, and standard errors of all of it allow for the
+    parameters being unknown. `params` are the coefficients (of a multinomial logit "category:
+    name"), then the unknown parameters, in [0, 1]. `bse` is nan for a parameter on the boundary,
+    and given its value for the rest. `conf_int` has profiles of the joint likelihood, which end at
+    the bounds of parameters; of coefficients at infinity they have no end, or only one that leaves
+    out zero. p-values of unknown parameters are one-sided, and go with the 90 % interval.
     """
 
     @property
@@ -1289,3 +1291,164 @@ class DeviceRegressionResults(RegressionResults):
     def __repr__(self) -> str:
         names = ", ".join(self.model.unknown)
         return f"DeviceRegressionResults({self.model.endog_names}, {names}; n={self.nobs})"
+
+
+# -- what is written as a document, and read ---------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StoredRegression(Coefficients):
+    """A regression that was written as a document, and read: all that needs no respondent."""
+
+    law: FittedLaw
+    unknown: tuple[str, ...]
+    constant: int | None
+    estimate: npt.NDArray[np.float64]
+    covariance: npt.NDArray[np.float64]
+    infinite: tuple[str, ...]
+    tested: npt.NDArray[np.float64]  # p-values
+    limits: npt.NDArray[np.float64]  # default intervals of 95 %, (m, 2)
+    df: npt.NDArray[np.float64] | None  # of each coefficient; None of normal quantiles
+    reported: npt.NDArray[np.float64] | None  # naive coefficients
+    method: str
+    penalty: str | None
+    cov_type: str
+    why_wald: str
+    penalises: bool
+    n_clusters: int | None
+    heading: tuple[tuple[str, ...], ...]
+    details: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...]
+    more: tuple[str, ...]
+    facts: dict[str, Any]
+
+    @classmethod
+    def of(cls, results: Any) -> StoredRegression:
+        """What is kept of results."""
+        model, use_t = results.model, results.use_t
+        try:
+            naive = results._naive()
+        except NotAvailable:
+            naive = None
+        (heading, notes), (details, more) = map(results._heading, (False, True))
+        estimate, covariance = results._estimated
+        facts = results._facts().items()
+        df = np.asarray(results.df_inference, dtype=np.float64).T.ravel()
+        return cls(
+            law=results.law,
+            unknown=tuple(model.unknown),
+            constant=model.constant,
+            estimate=estimate,
+            covariance=covariance,
+            infinite=results.infinite,
+            tested=np.asarray(results.pvalues, dtype=np.float64).T.ravel(),
+            limits=results._bounds(_LEVEL),
+            df=df if use_t else None,
+            reported=naive,
+            method=results.method,
+            penalty=results.penalty,
+            cov_type=results.cov_type,
+            why_wald=results.why_wald,
+            penalises=results.penalises,
+            n_clusters=results.n_clusters,
+            heading=tuple(map(tuple, heading)),
+            details=tuple(map(tuple, details)),
+            notes=tuple(notes),
+            more=tuple(more),
+            facts={k: number_to_json(v) if isinstance(v, float) else v for k, v in facts},
+        )
+
+    def __repr__(self) -> str:
+        return f"StoredRegression({self.method}, m={len(self.index)}, n={self.nobs:g})"
+
+    @cached_property
+    def model(self) -> Any:
+        """The model, without respondents."""
+        model: Any = Named()
+        model.data, model.unknown, model.constant = self.law.data, self.unknown, self.constant
+        return model
+
+    @cached_property
+    def index(self) -> pd.Index[Any]:
+        return coefficient_labels(self.model)
+
+    @property
+    def _estimated(self) -> tuple[Array, Array]:
+        return self.estimate, self.covariance
+
+    @property
+    def use_t(self) -> bool:
+        """Whether quantiles are those of a t distribution."""
+        return self.df is not None
+
+    @property
+    def degrees(self) -> Degrees:
+        known = self.df
+        if known is None or np.ptp(known) == 0.0:
+            return None if known is None else float(known[0])
+
+        def of(R: Array) -> float:
+            if len(R) > 1 or np.count_nonzero(R) > 1:
+                raise NotAvailable(
+                    "degrees of freedom of several coefficients together need the respondents, "
+                    f"who are not in a document: {_AGAIN}"
+                )
+            return float(known[np.flatnonzero(R[0])[0]])
+
+        return of
+
+    @property
+    def nobs(self) -> float:
+        """Number of respondents."""
+        return float(self.facts["nobs"])
+
+    @property
+    def llf(self) -> float:
+        """Log-likelihood, where there is one."""
+        self._refuse_pseudo("llf")
+        return float(self.facts["llf"])
+
+    def _refuse_pseudo(self, what: str) -> None:
+        if self.facts["llf"] == "nan":
+            raise NotAvailable(f"{what}: this fit has no likelihood: use wald_test")
+
+    @property
+    def pvalues(self) -> Any:
+        """p-values of each coefficient, those of the fit."""
+        return self._shaped(self.tested, "pvalues")
+
+    def conf_int(self, alpha: float = 0.05, method: str = "default") -> pd.DataFrame:
+        """Confidence intervals of the coefficients; default ones by profiles of 95 % alone.
+
+        Parameters
+        ----------
+        alpha : float
+        method : {"default", "wald"}
+        """
+        alpha, method = level(alpha), one_of("method", method, ("default", "wald"))
+        ends = super()._bounds(alpha) if method == "wald" else self._bounds(alpha)
+        return pd.DataFrame(ends, index=self.index, columns=["lower", "upper"])
+
+    def _bounds(self, alpha: float) -> Array:
+        if self.why_wald:
+            return super()._bounds(alpha)
+        if alpha != _LEVEL:
+            raise NotAvailable(
+                "profiles at other levels than 95 % need the reports, which are not in a document: "
+                f"use conf_int(method='wald'), or {_AGAIN}"
+            )
+        return self.limits
+
+    def _naive(self) -> Array:
+        if self.reported is None:
+            raise NotAvailable("there is no naive estimate to compare with")
+        return self.reported
+
+    def _stored(self) -> dict[str, Any]:
+        return written(self)
+
+    def _heading(self, details: bool) -> tuple[Any, list[str]]:
+        return (self.details, [*self.more]) if details else (self.heading, [*self.notes])
+
+    def _facts(self) -> dict[str, Any]:
+        return facts_from_json(self.facts)

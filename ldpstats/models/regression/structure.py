@@ -11,7 +11,8 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -51,6 +52,7 @@ from ldpstats.reports.single import BitCounts, Counts, Reports, not_reports
 
 __all__ = [
     "Assembled",
+    "Named",
     "RegressionData",
     "assemble",
     "cluster_options",
@@ -139,6 +141,72 @@ class RegressionData:
         for some in self.predictors.values():
             groups += list(some)
         return [reports.mechanism for reports in groups]
+
+
+class Named:
+    """A regression by its names: of response, covariates, equations, thresholds and parameters."""
+
+    data: RegressionData
+
+    if TYPE_CHECKING:  # of models
+
+        @property
+        def unknown(self) -> tuple[str, ...]: ...
+
+    @property
+    def exog_names(self) -> list[str]:
+        """Names of the covariates."""
+        return list(self.data.names)
+
+    @property
+    def endog_names(self) -> str:
+        """Name of the response."""
+        return self.data.response_name
+
+    @property
+    def categories(self) -> pd.Index[Any] | None:
+        """Categories of the outcome."""
+        return self.data.categories
+
+    @property
+    def equations(self) -> list[str]:
+        """Names of the equations of a multinomial logit; one without a name for others."""
+        categories = self.data.categories
+        if isinstance(self.data.outcome, Multinomial) and categories is not None:
+            return [str(label) for label in categories[1:]]
+        return [""]
+
+    @property
+    def threshold_names(self) -> list[str]:
+        """Names of the thresholds between ordered categories, as statsmodels has them."""
+        categories = self.data.categories
+        if not isinstance(self.data.outcome, Ordered) or categories is None:
+            return []
+        return [f"{a}/{b}" for a, b in pairwise(categories)]
+
+    @property
+    def n_shown(self) -> int:
+        """Number of coefficients that results show: all of the outcome but its spread.
+
+        Unknown parameters of devices are shown too, after them.
+        """
+        return len(self.exog_names) * len(self.equations) + len(self.threshold_names)
+
+    @property
+    def all_names(self) -> list[str]:
+        """A name for each parameter: of the outcome, of private predictors' law, of devices."""
+        names = [
+            f"{equation}: {name}" if equation else name
+            for equation in self.equations
+            for name in self.exog_names
+        ] + self.threshold_names
+        if isinstance(self.data.outcome, Normal):
+            names.append("log(sigma)")
+        if self.data.marginal is not None:
+            for labels in self.data.configurations[1:]:
+                which = ", ".join(str(label) for label in labels)
+                names += [f"P({which}): {name}" for name in self.data.marginal.columns]
+        return [*names, *self.unknown]
 
 
 def response_data(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
@@ -107,13 +107,13 @@ class DesignResults(Results):
     def shares(self) -> Ratios:
         """The unconstrained estimates as functions of the totals, (q,)."""
         g = len(self.domains.labels)
-        return cell_shares(len(self.index) // g, len(self.totals_law.estimate) // g, g)
+        return cell_shares(self.linear.estimate.size // g, len(self.totals_law.estimate) // g, g)
 
     @property
     def _domain_of(self) -> Codes:
         """The domain of each estimate, (q,)."""
         g = len(self.domains.labels)
-        return np.repeat(np.arange(g), len(self.index) // g)
+        return np.repeat(np.arange(g), self.linear.estimate.size // g)
 
     def _sums(self, weights: Array) -> Array:
         """Weighted sums of the totals of cells in each domain as linear forms, weights (cells,)."""
@@ -214,9 +214,11 @@ class DesignResults(Results):
         weights = ("Sum of weights:", f"{facts.weight_sum:,.6g}")
         return left, [weights, ("Df of design:", f"{facts.df:g}")]
 
-    def _more_columns(self, shown: pd.DataFrame) -> dict[str, Iterable[str]]:
-        both = figures(shown["deff_design"], 2), figures(shown["deff_privacy"], 2)
-        return {"deff design": both[0], "deff privacy": both[1]}  # factors of the design effect
+    def _body(self, shown: pd.DataFrame, heads: list[str], cells: list[list[str]]) -> Any:
+        deff = figures(shown["deff_design"], 2), figures(shown["deff_privacy"], 2)
+        for row, *both in zip(cells, *deff, strict=True):
+            row += both
+        return super()._body(shown, [*heads, "deff design", "deff privacy"], cells)
 
     def _interval_notes(
         self, frame: pd.DataFrame, uncut: pd.DataFrame, alpha: float, source: str

@@ -1,7 +1,8 @@
 """From cells of a complex sample to weighted frequencies, and to the table of two variables.
 
 A domain has the totals of its cells, which are products of decoded reports, and of its persons: of
-one variable k categories and one; of two a b cells, a rows, b columns and one (`pair_table`).
+one variable k categories and one; of two a b cells, a rows, b columns and one (`pair_table`). Waves
+are domains of the same persons: the scores of a cell are its row in each of them.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import product
+from itertools import product, repeat
 from typing import Any
 
 import numpy as np
@@ -104,7 +105,10 @@ class WeightedVariable:
 
 @dataclass(frozen=True, eq=False)
 class WeightedModel:
-    """One privatised variable, or two, in domains of a complex sample of c cells."""
+    """One privatised variable, or two, in domains of a complex sample of c cells.
+
+    With `waves` the variables are one question, which the same persons answered more than once.
+    """
 
     sample: Sample
     facts: SampleFacts  # the sample in words and numbers
@@ -112,6 +116,7 @@ class WeightedModel:
     domain: Codes  # (c,) -1 outside of all
     by: tuple[str, ...] = ()  # the columns that make the domains
     labels: tuple[Label, ...] = ((),)  # their values in each
+    waves: bool = False  # each variable is a domain of its own
 
     # -- totals ------------------------------------------------------------------------------
 
@@ -127,14 +132,17 @@ class WeightedModel:
     def _parts(self) -> list[tuple[Codes, Decoded, Codes, Array]]:
         """Of each domain its cells, their decoded reports, and the row of the scores of each."""
         everyone, w, parts = np.flatnonzero(self.inside), self.sample.w, []
-        whole = [one.decoded(w, everyone) for one in self.variables]
+        whole = [(one, *one.decoded(w, everyone)) for one in self.variables]
         order = np.argsort(self.domain[everyone], kind="stable")
         sizes = np.bincount(self.domain[everyone], minlength=len(self.labels))
-        for at in np.split(order, np.cumsum(sizes)[:-1]):
+        groups = [(whole, at) for at in np.split(order, np.cumsum(sizes)[:-1])]
+        if self.waves:
+            groups = [([one], order) for one in whole]
+        for variables, at in groups:
             cells = everyone[at]
             decoded = [  # of most mechanisms it is the same in all domains
-                (one, place[at]) if one.is_fixed or len(self.labels) == 1 else v.decoded(w, cells)
-                for v, (one, place) in zip(self.variables, whole, strict=True)
+                (one, place[at]) if one.is_fixed or sizes.size == 1 else v.decoded(w, cells)
+                for v, one, place in variables
             ]
             (first, row), *others = decoded
             table = np.column_stack([first.phi, np.ones(len(first.phi))])
@@ -156,15 +164,17 @@ class WeightedModel:
         """What each respondent adds to the totals of all domains."""
         from scipy.sparse import block_diag, csr_array
 
-        at, before, tables = np.full(self.domain.shape, -1, dtype=np.int64), 0, []
-        for cells, _, row, one in self._parts:
-            at[cells] = before + row
+        before, tables = 0, []
+        at = np.full((len(self._parts) if self.waves else 1, self.domain.size), -1, dtype=np.int64)
+        for i, (cells, _, row, one) in enumerate(self._parts):
+            at[i if self.waves else 0, cells] = before + row
             before += len(one)
             tables.append(one)
         table: Any = tables[0]
         if len(tables) > 1:
             table = csr_array(block_diag(tables, format="csr"))
-        return Scores(((at, table),), np.where(self.inside, self.domain, -1), len(tables))
+        domain = np.where(self.inside, self.domain, -1)
+        return Scores(tuple(zip(at, repeat(table))), domain, len(tables) // len(at))
 
     def noise(self, weights: Array) -> Array:
         """Randomisation covariance of the totals, where squared weights are `weights`, (c,)."""
@@ -190,7 +200,7 @@ class WeightedModel:
 
         As if other answers were held in one domain each; then differences are rather covered.
         """
-        if len(self.variables) > 1 or self._parts[0][1][0][0].is_fixed:
+        if len(self._parts[0][1]) > 1 or self._parts[0][1][0][0].is_fixed:
             return 0.0
         m = len(self._parts) * self._parts[0][3].shape[1]
         covariance = np.zeros((m, m))
@@ -212,7 +222,7 @@ class WeightedModel:
         how, free = (self.scores, self.noise, self._collided), self.sample.without_corrections()
         totals = estimated_totals(self.sample, *how)
         again = totals if free is self.sample else estimated_totals(free, *how)
-        g, q = len(self.labels), int(np.prod([len(v.labels) for v in self.variables]))
+        g, q = len(self._parts), int(np.prod([one.k for one, _ in self._parts[0][1]]))
         shares, n = totals.of(cell_shares(q, len(totals.estimate) // g, g)), self.sample.n
         p, noise = shares.value.reshape(g, q), []
         for (_, decoded, *_), own in zip(self._parts, p, strict=True):
@@ -222,11 +232,12 @@ class WeightedModel:
             noise.append(np.diagonal(_noise([one for one, _ in decoded], at))[:q])
         simple = np.where((p > 0.0) & (p < 1.0), p * (1.0 - p), np.nan)
         mechanisms, nobs = [v.reports.mechanism for v in self.variables], int(n[self.inside].sum())
-        domain, there = np.where(self.inside, self.domain, -1), np.flatnonzero(self.inside)
-        own = domain[there]
-        size, w = np.bincount(own, n[there], g), np.bincount(own, self.sample.w[there], g)
-        w2 = np.bincount(own, self.sample.w2[there], g)
-        variances = np.diagonal(shares.covariance).reshape(g, q)
+        domain, d = np.where(self.inside, self.domain, -1), self.scores.n_domains  # waves are one
+        there, size, w, w2 = np.flatnonzero(self.inside), *np.empty((3, g))
+        for found, of in ((size, n), (w, self.sample.w), (w2, self.sample.w2)):
+            found[:] = np.tile(np.bincount(domain[there], of[there], d), g // d)
+        varies = np.diagonal(shares.covariance).reshape(d, -1).max(axis=1) > 0.0
+        sources = tuple(map(str, mechanisms[: len(self._parts[0][1])]))
         linear = Uncertain(shares.value, checked(shares.covariance))
         common = {
             "fitted": linear,
@@ -237,21 +248,21 @@ class WeightedModel:
             "nobs": nobs,
             "n_missing": int(n[(self.domain >= 0) & ~self.inside].sum()),
             "epsilon": joint_epsilon(mechanisms),
-            "sources": tuple(map(str, mechanisms)),
+            "sources": sources,
             "is_partial": protect_some(mechanisms),
-            "name": "" if len(self.variables) > 1 else self.variables[0].name,
-            "source_nobs": (nobs,) * len(mechanisms),
+            "name": "" if len(sources) > 1 else self.variables[0].name,
+            "source_nobs": (nobs,) * len(sources),
             "totals_law": totals,
             "sample": self.facts,
             "domains": Domains(
                 by=self.by,
                 labels=self.labels,
                 sizes=np.rint(size).astype(np.int64),
-                df=degrees_of_freedom(self.sample, domain, g),
-                df_free=degrees_of_freedom(free, domain, g),
+                df=np.tile(degrees_of_freedom(self.sample, domain, d), g // d),
+                df_free=np.tile(degrees_of_freedom(free, domain, d), g // d),
                 channel=(1.0 + np.array(noise) / simple).reshape(-1),
                 spread=size * w2 / w**2,
-                alone=in_one_unit(self.sample, domain, variances.max(axis=1) > 0.0),
+                alone=np.tile(in_one_unit(self.sample, domain, varies), g // d),
                 n_ungrouped=self.facts.nobs - int(n[self.domain >= 0].sum()),
             ),
         }
@@ -274,9 +285,11 @@ class WeightedModel:
         method = one_of("method", method, _METHODS)
         if constraints is not None and method != "mle":
             raise InvalidArgument("constraints", constraints, "goes with method='mle' only")
-        model, (variable,) = self, self.variables
+        if self.waves and method == "mle":
+            raise NotAvailable("method='mle' with weights: waves are compared by 'inversion'")
+        model, variable = self, self.variables[0]
         there = np.bincount(self.domain[self.inside], minlength=len(self.labels)) > 0
-        if not there.all():  # without domains in which nobody reported
+        if not (self.waves or there.all()):  # without domains in which nobody reported
             none = [label for label, here in zip(self.labels, there, strict=True) if not here]
             empty = several_worded(none, self.by)
             warnings.warn(f"no report in the domain {empty}: it is not fitted", LDPWarning, 4)
@@ -371,7 +384,7 @@ class WeightedModel:
 
     def _equal(self, totals: Totals, nu: float) -> tuple[RaoScott | None, str]:
         """Departures from one distribution in all domains, or why there are none."""
-        g, (one,) = len(self.labels), self.variables
+        g, one = len(self.labels), self.variables[0]
         if g < 2:
             return None, "there is one domain only"
         decoding = self._parts[0][1][0][0]

@@ -15,17 +15,30 @@ import pandas as pd
 from ldpstats.arguments import distribution, level, one_of
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.designs.linearisation import Ratios, Totals
-from ldpstats.inference.designs.tests import Counted, RaoScott, fit_to, metric, t_bounds
-from ldpstats.inference.tests import TestResult
+from ldpstats.inference.designs.tests import (
+    Counted,
+    RaoScott,
+    critical,
+    fit_to,
+    metric,
+    t_bounds,
+)
+from ldpstats.inference.intervals import edge_normal
+from ldpstats.inference.tests import TestResult, pvalue_text
 from ldpstats.labels import align, positions
 from ldpstats.mechanisms import Mechanism, mechanism_from_dict
-from ldpstats.models.frequency.results import checked_scores
+from ldpstats.models.frequency.results import (
+    NOT_ORDERED,
+    check_order,
+    checked_scores,
+    quantile_table,
+)
 from ldpstats.models.layout import (
     LONGEST_LABEL,
     Pair,
     distinct_lines,
+    in_blocks,
     names_alpha,
-    pvalue_words,
     resolution_notes,
     title,
 )
@@ -81,6 +94,8 @@ class WeightedResults(DesignResults):
         Score intervals, covariances between categories and between domains, tests.
     totals, mean, ratio, differences
         Numbers of persons, means of scores, ratios of categories, differences between domains.
+    cumulative, quantile
+        Of ordered answers.
     unexplained
         Share of the answers that are not among the candidates, of an open alphabet.
     deff
@@ -154,8 +169,7 @@ class WeightedResults(DesignResults):
 
     @property
     def _counted(self) -> Counted:
-        g = len(self.domains.labels)
-        return Counted(np.tile(self.counted.offset, g), np.tile(self.counted.scale, g))
+        return self.counted.some(np.tile(np.arange(len(self.categories)), len(self.domains.labels)))
 
     # -- what is estimated -------------------------------------------------------------------
 
@@ -170,12 +184,61 @@ class WeightedResults(DesignResults):
         alpha : float
             One minus the coverage of the interval.
         """
-        if self.mechanism.is_open:
-            raise NotAvailable("a mean over candidates: the candidates need not be all answers")
+        self._refuse_open()
         values = checked_scores(scores, self.categories)
         functions = Ratios(self._sums(values), self._persons)
         name = f"mean of {self.name}" if self.name else "mean"
         return self._by_domain(functions, level(alpha), name)
+
+    @names_alpha
+    def cumulative(self, alpha: float = 0.05) -> pd.DataFrame:
+        """Cumulative frequencies in the order of the categories, with score intervals.
+
+        As `FrequencyResults.cumulative`; in each domain.
+        """
+        alpha, k, g = level(alpha), len(self.categories), len(self.domains.labels)
+        self._refuse_open()
+        check_order(self.categories)
+        sets, T = np.tril(np.ones((k, k))), self.totals_law.estimate.size
+        A = np.zeros((g * k, T))
+        for i, own in enumerate(np.split(np.arange(T), g)):
+            A[i * k : (i + 1) * k, own[:k]] = sets
+        df, persons = self.df.to_numpy(), self._persons.repeat(k, axis=0)
+        table = self._of_totals(Ratios(A, persons), df, alpha, self.index)
+        p, se = table["estimate"].to_numpy(), table["se"].to_numpy()
+        counted = self.counted.joined(sets, self.mechanism.n_bits == 0)
+        n = (self.domains.sizes / self.domains.spread)[self._domain_of]
+        bounds = self._score(p, se, critical(df, alpha), counted.some(np.tile(np.arange(k), g)), n)
+        table[["lower", "upper"]] = edge_normal(bounds, p, se, alpha)
+        table.loc[self._unknown, ["lower", "upper"]] = 0.0, 1.0
+        table.iloc[k - 1 :: k] = 1.0, 0.0, 1.0, 1.0
+        return table
+
+    @names_alpha
+    def quantile(self, q: Any, alpha: float = 0.05) -> pd.Series[Any] | pd.DataFrame:
+        """Quantiles of ordered answers, as `FrequencyResults.quantile`; in each domain.
+
+        The interval has the categories that the limits of `cumulative` do not rule out (Woodruff
+        1952, Journal of the American Statistical Association 47, 635-646).
+        """
+        frame, k, found = self.cumulative(alpha), len(self.categories), []
+        for start in range(0, len(frame), k):
+            p, _, low, high = frame.iloc[start : start + k].to_numpy().T
+
+            def places(q: float, p: Array = p, low: Array = low, high: Array = high) -> list[Any]:
+                last = np.flatnonzero(low[:-1] <= q).max(initial=-1) + 1
+                return [np.argmax(p >= q), np.argmax(high >= q), last]
+
+            found.append(quantile_table(q, places, self.categories, self.name))
+        if not self.by:
+            return found[0]
+        if isinstance(found[0], pd.Series):
+            return pd.DataFrame(found).set_axis(self.groups)
+        return pd.DataFrame(pd.concat(found, keys=list(self.groups), names=[*self.by, "q"]))
+
+    def _refuse_open(self) -> None:
+        if self.mechanism.is_open:
+            raise NotAvailable(NOT_ORDERED)
 
     @names_alpha
     def ratio(
@@ -356,24 +419,17 @@ class WeightedResults(DesignResults):
         name = title(self, "Weighted frequencies") + by
         return name, left[:-1] + own[0], right + own[1]  # without the number of categories
 
-    def _lines(
-        self, shown: pd.DataFrame, cells: list[list[str]]
-    ) -> tuple[list[str], list[list[str]]]:
+    def _body(self, shown: pd.DataFrame, heads: list[str], cells: list[list[str]]) -> Any:
         """The rows of each domain under its label."""
+        heads, stubs, cells = super()._body(shown, heads, cells)
         if not self.by:
-            return super()._lines(shown, cells)
-        stubs: list[str] = []
-        body: list[list[str]] = []
+            return heads, stubs, cells
+        sizes = zip(map(tuple, self.domains.labels), self.domains.sizes, strict=True)
+        blocks = {label: f"{', '.join(map(str, label))} (n = {size})" for label, size in sizes}
         lines = distinct_lines(self.categories, LONGEST_LABEL)
-        places = self.categories.get_indexer(shown.index.get_level_values(-1))
-        for label, size in zip(self.domains.labels, self.domains.sizes, strict=True):
-            rows = [i for i, one in enumerate(shown.index) if one[:-1] == tuple(label)]
-            if rows:
-                stubs.append(f"{', '.join(map(str, label))} (n = {size})")
-                body.append([""] * len(cells[0]))
-                stubs += [f"  {lines[places[i]]}" for i in rows]
-                body += [cells[i] for i in rows]
-        return stubs, body
+        rows = self.categories.get_indexer(shown.index.get_level_values(-1))
+        own = [label[:-1] for label in shown.index]
+        return heads, *in_blocks(blocks, own, [lines[row] for row in rows], cells)
 
     def _interval_notes(self, *of: Any) -> list[str]:
         notes, n_ungrouped = super()._interval_notes(*of), self.domains.n_ungrouped
@@ -388,11 +444,11 @@ class WeightedResults(DesignResults):
             notes.append(f"NOTE: {n_ungrouped} respondents are in no domain.")
         if self.equal is not None and self.equal.is_testable:
             test = self.test_equal()
-            words = f"{test.method}): {pvalue_words(test.pvalue)}"
+            words = f"{test.method}): {pvalue_text(test.pvalue, 'p')}"
             notes.append(f"Same distribution in all domains ({words}.")
         return notes
 
-    def _notes(self, frame: pd.DataFrame) -> list[str]:
+    def _notes(self, frame: pd.DataFrame, details: bool = False) -> list[str]:
         return [*([] if self.by else resolution_notes(self)), *super()._notes(frame)]
 
     @names_alpha

@@ -26,16 +26,14 @@ from ldpstats.inference.designs.tests import (
     t_bounds,
 )
 from ldpstats.inference.intervals import edge_normal
-from ldpstats.inference.tests import TestResult
+from ldpstats.inference.tests import TestResult, pvalue_text
 from ldpstats.labels import position
 from ldpstats.models.association.results import TableResults, names_in_turn
 from ldpstats.models.layout import (
     Pair,
-    epsilon_text,
     estimator_text,
     names_alpha,
     one_line,
-    pvalue_words,
 )
 from ldpstats.models.weighted.estimates import (
     Dependence,
@@ -294,21 +292,13 @@ class WeightedTable(TableResults, DesignResults):
         ----------
         on : str, optional
             Name of the variable in the condition; the first by default.
-        reference : label, optional
-            The category that the others are compared with; the first by default.
-        alpha : float
-            One minus the coverage of each interval.
-        all_pairs : bool
-            Compare every category with each before it, instead of with one reference.
-        method : {"default", "wald"}
-            "default" combines the limits of `conditional` of both shares (see `Differences`);
-            "wald": estimate plus or minus t times standard error. p-values are of these.
+        reference, alpha, all_pairs, method
+            As for `WeightedResults.differences`, of categories and limits of `conditional`.
 
         Returns
         -------
         DataFrame, a row for each comparison and category of the other variable
-            "estimate", "se", "lower", "upper", "pvalue" and "pvalue_holm", Holm's adjustment for
-            all rows; two categories that add up to one are one hypothesis.
+            The columns of `WeightedResults.differences`.
         """
         alpha, axis = level(alpha), self._axis(on)
         own, other = self.labels[axis], self.labels[1 - axis]
@@ -335,9 +325,7 @@ class WeightedTable(TableResults, DesignResults):
         ----------
         numerator, denominator : tuple of two labels, or list of such
             Cells, for example ("ill", "north").
-        alpha : float
-            One minus the coverage of the interval.
-        method : {"default", "wald"}
+        alpha, method
             As for `WeightedResults.ratio`.
 
         Returns
@@ -375,11 +363,16 @@ class WeightedTable(TableResults, DesignResults):
     def _normal(self, alpha: float) -> float:
         return float(normal_level(np.array(self._freedom), level(alpha)))
 
-    def _independence_pvalue(self) -> float | None:
+    @property
+    def independence(self) -> TestResult | None:
+        """`test_independence`; None where there is nothing to test."""
         null = self.dependence.null
-        if null is None or not null.is_testable:
+        return self.test_independence() if null is not None and null.is_testable else None
+
+    def _independence_pvalue(self) -> float | None:
+        if (test := self.independence) is None:
             return None
-        return self._normal(float(np.clip(self.test_independence().pvalue, 1e-300, 1 - 1e-9)))
+        return self._normal(float(np.clip(test.pvalue, 1e-300, 1 - 1e-9)))
 
     def test_independence(self, method: str = "unbiased", effects: str = "null") -> TestResult:
         """Test that the variables are independent in what the population was drawn from.
@@ -442,7 +435,7 @@ class WeightedTable(TableResults, DesignResults):
         right = [
             ("No. Respondents:", str(self.nobs)),
             ("Missing:", str(self.n_missing)),
-            ("Epsilon, all (nats):", epsilon_text(self.epsilon)),
+            ("Epsilon, all (nats):", self.epsilon),
             *right,
         ]
         if self.unprotected:
@@ -450,14 +443,13 @@ class WeightedTable(TableResults, DesignResults):
         return f"Weighted joint distribution of {names_in_turn(self.names)}", left, right
 
     def _interval_notes(self, *of: Any) -> list[str]:
-        notes, null = super()._interval_notes(*of), self.dependence.null
-        if null is not None and null.is_testable:
-            test = self.test_independence()
+        notes, test = super()._interval_notes(*of), self.independence
+        if test is not None:
             df = test.df
             words = ", ".join(f"{one:g}" for one in df) if isinstance(df, tuple) else df
             notes.append(
                 f"Independence ({test.method}): {test.statistic:.4g} on {words} df, "
-                f"{pvalue_words(test.pvalue)}."
+                f"{pvalue_text(test.pvalue, 'p')}."
             )
         for name in self.listed:
             notes.append(f"NOTE: the candidates of {name} are taken for all answers.")

@@ -12,12 +12,12 @@ import pandas as pd
 import pytest
 import tqdm
 from scipy import stats
+from shared.dictionary_layouts import GramLayout
 
 import ldpstats as ldp
 from ldpstats import KRAPPOR, KRR, ORR, RAPPOR
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.tests import selected_intervals
-from ldpstats.models.dictionary.survey import GramLayout
 
 LATIN = "abcdefghijklmnopqrstuvwxyz"
 CLEAR = ORR(1 << 16, 1, epsilon=30.0)  # as good as no noise

@@ -11,12 +11,21 @@ import pandas as pd
 import pytest
 from grid import per_cohort, report_codes
 from scipy import stats
-from shared.dictionary_layouts import GRAMS, SMALL, Array, cut, every_string, make, single
+from shared.dictionary_layouts import (
+    GRAMS,
+    SMALL,
+    Array,
+    GramLayout,
+    cut,
+    every_string,
+    make,
+    single,
+)
 
 import ldpstats as ldp
 from ldpstats import KRR, ORR, RAPPOR, URR
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable, UnknownCategory
-from ldpstats.models.dictionary.survey import GramLayout, gram_mechanism
+from ldpstats.models.dictionary.survey import gram_mechanism
 
 LAYOUTS = [
     GramLayout(4, 2, "abc", " ", 2),

@@ -14,7 +14,6 @@ from statsmodels.iolib.table import SimpleTable
 
 import ldpstats as ldp
 from ldpstats.inference.tests import pvalue_text
-from ldpstats.models.layout import pvalue_words
 
 SPECIAL = ("x^2", "50% & more", "a_b#{c}", r"\input{x}~", "<script>alert(1)</script>", "$x$|y")
 LONG = ("wrapped\nand\ttabbed", "word " * 40, "x" * 200, "short")
@@ -177,7 +176,7 @@ def test_no_pvalue_is_shown_as_zero() -> None:
     assert [pvalue_text(p) for p in (0.0, 0.00049, 0.0005, 0.0124, 1.0, np.nan)] == [
         *("<0.001", "<0.001", "0.001", "0.012", "1.000", "-")
     ]
-    assert [pvalue_words(p) for p in (0.0, 0.5)] == ["p < 0.001", "p = 0.500"]
+    assert [pvalue_text(p, "p") for p in (0.0, 0.5)] == ["p < 0.001", "p = 0.500"]
     lines = lines_of_tables(fitted(("a", "b", "c"), [420, 330, 250]).summary().as_text())
     assert all(line.endswith(("<0.001", "0.002")) for line in lines if line[0] in "abc")
 

@@ -24,7 +24,7 @@ class ToyResults(Results):
     def index(self) -> "pd.Index[Any]":
         return pd.Index(self.colours)
 
-    def _notes(self, frame: pd.DataFrame) -> list[str]:
+    def _notes(self, frame: pd.DataFrame, details: bool = False) -> list[str]:
         return ["NOTE: a toy.", f"NOTE: of {len(frame)} colours.", *super()._notes(frame)]
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import integrate, stats
+from shared.dictionary_layouts import GramLayout
 from shared.dictionary_stages import GRAMS, LAYOUT, WORDS, Array, collected, screened, survey, table
 
 import ldpstats as ldp
@@ -25,7 +26,6 @@ from ldpstats.models.dictionary.search import (
     printed_threshold,
     screen,
 )
-from ldpstats.models.dictionary.survey import GramLayout
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
+from shared.dictionary_layouts import GramLayout
 from shared.dictionary_stages import Array, table
 
 import ldpstats as ldp
@@ -31,7 +32,6 @@ from ldpstats.models.dictionary.search import (
     search_again,
     without,
 )
-from ldpstats.models.dictionary.survey import GramLayout
 
 # ---- strings
 

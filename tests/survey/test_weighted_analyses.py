@@ -1,0 +1,198 @@
+"""Changes, ordered answers and pairs of questions of a complex sample: by hand, and coverage."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import ldpstats as ldp
+from tests.simulate import coverage
+
+LABELS = (1, 2, 3)
+KRR = ldp.KRR(LABELS, epsilon=2.5)
+PLAIN = dict.fromkeys("ab", ldp.Observed(LABELS))
+# joint laws of the answers in two waves, a in rows; of strata, and of kinds of clusters
+LAWS = np.array(
+    [
+        [[0.30, 0.06, 0.02], [0.04, 0.26, 0.06], [0.02, 0.06, 0.18]],
+        [[0.10, 0.06, 0.04], [0.02, 0.30, 0.12], [0.02, 0.04, 0.30]],
+        [[0.40, 0.10, 0.02], [0.06, 0.16, 0.08], [0.02, 0.06, 0.10]],
+        [[0.16, 0.04, 0.06], [0.04, 0.22, 0.10], [0.04, 0.04, 0.30]],
+    ]
+)
+SHARES = np.array([0.4, 0.3, 0.2, 0.1])  # of the population in strata
+WEIGHT = np.array([[4, 5, 6], [6, 7, 8], [8, 9, 10]]) / 4.0  # by answer
+DESIGNS: dict[str, dict[str, str]] = {
+    "equal": {},
+    "unequal": {},
+    "strata": {"strata": "s"},
+    "clusters": {"clusters": "u"},
+}
+
+
+def law_of(design: str) -> np.ndarray:
+    """The law of both answers in the population."""
+    if design == "strata":
+        return np.asarray(np.tensordot(SHARES, LAWS, 1))
+    return LAWS[0] if design in ("equal", "unequal") else LAWS.mean(axis=0)
+
+
+def drawn(design: str, rng: np.random.Generator, n: int = 800) -> pd.DataFrame:
+    """Answers of a sample with its weights, strata and clusters."""
+    stratum, unit = np.arange(n) * 4 // n, np.arange(n) // 10
+    chances, w = np.repeat(LAWS[:1], n, axis=0), np.ones(n)
+    if design == "unequal":  # those with large weights are sampled less
+        chances = chances / WEIGHT
+    elif design == "strata":
+        chances, w = LAWS[stratum], SHARES[stratum]
+    elif design == "clusters":
+        chances, w = LAWS[rng.integers(0, 4, n // 10)][unit], rng.uniform(0.5, 1.5, n)
+    sums = chances.reshape(n, 9).cumsum(axis=1)
+    cell = (rng.random(n)[:, None] * sums[:, -1:] > sums).sum(axis=1)
+    if design == "unequal":
+        w = WEIGHT.reshape(-1)[cell] * rng.uniform(0.5, 1.5, n)
+    answers = {"a": cell // 3 + 1, "b": cell % 3 + 1}
+    return pd.DataFrame(answers | {"w": w, "s": stratum, "u": unit})
+
+
+def by_hand(table: pd.DataFrame, z: np.ndarray) -> tuple[float, float]:
+    """Weighted mean of z, and its linearised standard error: units within strata."""
+    w = table["w"].to_numpy()
+    mean = float(w @ z / w.sum())
+    scores = table.assign(e=w * (z - mean) / w.sum()).groupby(["s", "u"])["e"].sum()
+    strata = scores.groupby("s")
+    return mean, float(np.sqrt((strata.var(ddof=1) * strata.size()).sum()))
+
+
+@pytest.fixture(scope="module")
+def table() -> pd.DataFrame:
+    return drawn("clusters", np.random.default_rng(3)).astype({"a": int, "b": int})
+
+
+@pytest.fixture(scope="module")
+def survey(table: pd.DataFrame) -> ldp.Survey:
+    return ldp.Survey(table, PLAIN, weights="w", strata="s", clusters="u")
+
+
+def test_changes_are_those_computed_by_hand(table: pd.DataFrame, survey: ldp.Survey) -> None:
+    results = survey.change("a", "b", name="answer", waves=("first", "second"))
+    apart = results.differences()
+    for label in LABELS:
+        z = (table["b"] == label).to_numpy(float) - (table["a"] == label).to_numpy(float)
+        found = apart.loc[("second", label)]
+        assert (found["estimate"], found["se"]) == pytest.approx(by_hand(table, z), rel=1e-8)
+    assert (results.nobs, list(results.groups)) == (800, ["first", "second"])
+    np.testing.assert_allclose(results.params["first"], survey.frequencies("a").params, rtol=1e-12)
+    replicated = survey.replicates("jackknife").change("a", "b").differences()
+    np.testing.assert_allclose(replicated["se"], apart["se"], rtol=0.02)
+    again = ldp.WeightedResults.from_json(results.to_json())
+    assert str(again.summary()) == str(results.summary())
+
+
+def test_a_change_counts_who_answered_once(table: pd.DataFrame) -> None:
+    gone = table.assign(b=table["b"].where(np.arange(800) % 10 > 0))
+    survey = ldp.Survey(gone, PLAIN, weights="w", strata="s", clusters="u")
+    results, both = survey.change("a", "b"), gone["b"].notna()
+    assert (results.nobs, results.n_missing) == (720, 80)
+    kept = table.assign(w=table["w"].where(both, 0.0))  # a domain of the sample
+    found = results.differences().loc[("b", 3)]
+    z = (table["b"] == 3).to_numpy(float) - (table["a"] == 3).to_numpy(float)
+    assert (found["estimate"], found["se"]) == pytest.approx(by_hand(kept, z), rel=1e-8)
+
+
+def test_ordered_answers_are_those_computed_by_hand(
+    table: pd.DataFrame, survey: ldp.Survey
+) -> None:
+    results = survey.frequencies("a")
+    frame, sums = results.cumulative(), results.params.cumsum()
+    for label in LABELS[:2]:
+        found = frame.loc[label]
+        expected = by_hand(table, (table["a"] <= label).to_numpy(float))
+        assert (found["estimate"], found["se"]) == pytest.approx(expected, rel=1e-8)
+    # what is not above a category is above none: the interval of the last is that of the others
+    last = results.conf_int().loc[3]
+    np.testing.assert_allclose(frame.loc[2, ["upper", "lower"]], 1.0 - last, rtol=1e-9)
+    assert frame.loc[3].tolist() == [1.0, 0.0, 1.0, 1.0]
+    for q in (0.2, 0.5, 0.9):
+        assert results.quantile(q)["estimate"] == sums.index[np.argmax(sums >= q)]
+    q = float(frame.loc[1, "upper"])
+    assert results.quantile(q - 1e-6)["lower"] == 1
+    assert results.quantile(q + 1e-6)["lower"] == 2
+    domains = survey.frequencies("a", by="s")
+    alone = survey.where("s == 2").frequencies("a")
+    np.testing.assert_allclose(domains.cumulative().loc[2], alone.cumulative(), rtol=1e-12)
+    assert domains.quantile([0.3, 0.5]).loc[(2, 0.5)].tolist() == alone.quantile(0.5).tolist()
+
+
+def test_pairs_are_tables_of_two(survey: ldp.Survey) -> None:
+    matrix, table = survey.associations(["a", "b", "s"]), survey.association("a", "b")
+    assert matrix.cramers_v.loc["a", "b"] == table.cramers_v().estimate
+    assert matrix.pvalues.loc["a", "b"] == table.test_independence().pvalue
+    assert matrix.nobs.loc["a", "a"] == 800
+    again = ldp.AssociationMatrix.from_json(matrix.to_json())
+    assert str(again.summary()) == str(matrix.summary())
+    assert "Rao-Scott" in str(matrix.summary())
+
+
+def test_what_has_no_weighted_form() -> None:
+    table = pd.DataFrame({"a": [1, 2] * 10, "b": [2, 1] * 10, "w": 1.0})
+    other = ldp.KRR(LABELS, epsilon=1.0)
+    for asked, error, words, how in (
+        ({"a": KRR, "b": other}, ldp.MechanismMismatch, "one mechanism", {}),
+        ({"a": KRR, "b": KRR}, ldp.NotAvailable, "'inversion'", {"method": "mle"}),
+        ({"a": KRR, "b": KRR}, ldp.NotAvailable, "memoised=True", {"memoised": True}),
+        (dict.fromkeys("ab", KRR >> KRR), ldp.NotAvailable, "memoised=False", {}),
+    ):
+        with pytest.raises(error, match=words):
+            ldp.Survey(table, asked, weights="w").change("a", "b", **how)
+    with pytest.raises(ldp.InvalidArgument, match="'inversion' only"):
+        ldp.Survey(table, PLAIN, weights="w").associations(["a", "b"], method="mle")
+
+
+@cache
+def simulated(design: str, naive: bool = False, R: int = 500) -> dict[str, Any]:
+    """Coverage of 95 percent intervals, and of quantiles."""
+    rng, P = np.random.default_rng(7), law_of(design)
+    sheet, how = ldp.Questionnaire({"a": KRR, "b": KRR}), {} if naive else DESIGNS[design]
+    found: dict[str, list[Any]] = {"change": [], "cumulative": [], "quantile": [], "V": []}
+    for _ in range(R):
+        table = sheet.privatize(drawn(design, rng), rng)
+        survey = ldp.Survey(table, sheet, weights="w", **how)
+        ends = ["lower", "upper"]
+        if naive:  # as if waves were of different persons
+            wave = pd.concat([table.assign(wave=v, y=table[v]) for v in "ab"])
+            apart = ldp.Survey(wave, {"y": KRR}, weights="w").frequencies("y", by="wave")
+            found["change"].append(apart.differences()[ends].to_numpy())
+        else:
+            found["change"].append(survey.change("a", "b").differences()[ends].to_numpy())
+            v = survey.associations(["a", "b"])["a", "b"].cramers_v()
+            found["V"].append([v.lower, v.upper])
+        one = survey.frequencies("a")
+        found["cumulative"].append(one.cumulative()[ends].to_numpy()[:2])
+        found["quantile"].append(one.quantile([0.3, 0.5])[ends].to_numpy())
+    a, b = P.sum(axis=1), P.sum(axis=0)
+    V = np.sqrt((P**2 / np.outer(a, b)).sum() - 1.0) / np.sqrt(2.0)
+    middle = 1 + np.searchsorted(a.cumsum(), [0.3, 0.5])
+    truth = {"change": b - a, "cumulative": a.cumsum()[:2], "quantile": middle, "V": V}
+    return {name: coverage(ends, truth[name]) for name, ends in found.items() if ends}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("design", DESIGNS)
+def test_intervals_cover(design: str) -> None:
+    found = simulated(design)
+    for name in ("change", "cumulative", "V"):
+        mean = found[name].mean()  # over categories
+        assert 0.93 <= mean <= 0.97, (name, found[name])
+    assert np.all(found["quantile"] >= 0.93)
+
+
+@pytest.mark.slow
+def test_naive_covariances_do_not() -> None:
+    # waves of the same persons taken for those of others, and clusters for persons
+    assert np.all(simulated("equal", True)["change"] > 0.97)
+    assert np.all(simulated("clusters", True)["cumulative"] < 0.92)
