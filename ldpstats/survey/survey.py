@@ -1046,7 +1046,7 @@ class Survey:
         100
         >>> weighted = ldp.Survey(table.assign(w=1.5), asked, weights="w")
         >>> weighted.change("ill_1", "ill_2").differences()["estimate"].round(2).to_list()
-        [-0.33, 0.33]
+        [0.33, -0.33]
         """
         names = self._different((first, second))
         self._refuse_joint(names)
