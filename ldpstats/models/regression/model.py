@@ -483,8 +483,8 @@ class PrivatizedRegression(RegressionModel):
             return self._corrected(kind, groups, correct, first)
         likelihood = self.likelihood
         if method == "em":
-            usual_start = start(likelihood) if first is None else first
-            top = expectation_maximisation(likelihood, usual_start)
+            first = start(likelihood) if first is None else first
+            top = expectation_maximisation(likelihood, first)
             found = Found(top, 1, flat_direction(likelihood, top, self.units))
         else:
             found = self.climb(penalty, first, maxiter)
@@ -494,24 +494,23 @@ class PrivatizedRegression(RegressionModel):
             # the penalised likelihood falls to minus infinity
             fixed = np.any(found.flat > _SHARE, axis=0)
             infinite = tuple(np.array(self.all_names)[found.flat[0] > _SHARE].tolist())
+        words = ""
         if infinite:
             instead = "p-values and default intervals are valid, and fit(penalty='jeffreys') has "
             if self.unknown:
                 instead = "Their intervals have no end, and fit_posterior() has "
-            warnings.warn(
+            words = (
                 "the likelihood has its maximum at infinity, or cannot tell it from there: "
-                f"{', '.join(infinite)}. {instead}finite estimates",
-                ConvergenceWarning,
-                2,
+                f"{', '.join(infinite)}. {instead}finite estimates"
             )
         elif not top.converged:
-            warnings.warn(
+            words = (
                 f"the iteration stopped after {top.n_iter} steps before a maximum was reached "
                 f"(twice the gain still predicted: {top.decrement:.2g}): raise maxiter, or pass "
-                "start_params",
-                ConvergenceWarning,
-                2,
+                "start_params"
             )
+        if words:
+            warnings.warn(words, ConvergenceWarning, 2)
         if numeric:
             self._compare_with_corrected(top.theta, 3)
         V, shares = self._covariance(top, kind, groups, correct, fixed)
