@@ -467,9 +467,8 @@ class PrivatizedRegression(RegressionModel):
         data, only = self.data, self.data.only_corrected
         # mixtures of laws of numbers fit any other shape by effects that are not there
         numeric = bool(data.predictors) and not data.is_categorical
-        if method is None:
-            method = "corrected" if only or numeric else "mle"
-        method = one_of("method", method, _METHODS)
+        usual_method = "corrected" if only or numeric else "mle"
+        method = one_of("method", usual_method if method is None else method, _METHODS)
         if only and method != "corrected":
             raise NotAvailable(f"method={method!r}: {only}: use method='corrected'")
         if penalty is not None:
@@ -481,11 +480,10 @@ class PrivatizedRegression(RegressionModel):
             raise InvalidArgument("penalty", penalty, "goes with method='mle' only")
         if method == "corrected":
             return self._corrected(kind, groups, correct, first)
-        likelihood = self.likelihood
         if method == "em":
-            first = start(likelihood) if first is None else first
-            top = expectation_maximisation(likelihood, first)
-            found = Found(top, 1, flat_direction(likelihood, top, self.units))
+            first = start(self.likelihood) if first is None else first
+            top = expectation_maximisation(self.likelihood, first)
+            found = Found(top, 1, flat_direction(self.likelihood, top, self.units))
         else:
             found = self.climb(penalty, first, maxiter)
         top, infinite = found.maximum, ()
