@@ -47,6 +47,7 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         "collector",
         "ldpstats",
         "cli demo pymc",
+        "__main__",
     ),
     "ldpstats.likelihood": (
         "blocks covariance parametric",

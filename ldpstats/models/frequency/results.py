@@ -671,10 +671,7 @@ class FrequencyResults(Results):
                 f"NOTE: the {words.format(_first_labels(frame.index[missed]))} not contain the "
                 "estimate, which is constrained: intervals belong to the unconstrained one."
             )
-        return [
-            *notes,
-            "p-value: of p = 0 against p > 0, not adjusted for the number of categories.",
-        ]
+        return [*notes, f"p-value: {self._interval_words()[1]}."]
 
     def _notes(self, frame: pd.DataFrame, details: bool = False) -> list[str]:
         notes: list[str] = []
