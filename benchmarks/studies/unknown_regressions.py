@@ -19,6 +19,7 @@ from scipy.stats import chi2
 import ldpstats as ldp
 from benchmarks.studies import stored
 from ldpstats.devices import flip, truth, unknown
+from ldpstats.inference.profiles import Profile
 
 STORED = Path(__file__).with_suffix(".csv")
 SURVEYS, ALPHA = 1_000, 0.05
@@ -67,7 +68,8 @@ def one(setting, number, seed=1):
     model = survey(setting, np.random.default_rng([seed, list(SETTINGS).index(setting), number]))
     true, found = truth_of(setting), model.fit()
     reach = chi2.isf(ALPHA, 1) / 2
-    profiles = [(found._profile(j), value) for j, value in enumerate(true[found.index])]
+    each = (Profile(*found.profiled, j, model.units, model.bounded) for j in range(len(true)))
+    profiles = zip(each, true[found.index], strict=True)
     falls = [one.at(value, [one.line(value)]).fall ** 2 / 2.0 for one, value in profiles]
     groups = model.data.response
     known = [ldp.Reports(own.y, own.mechanism.at(cheating=0)) for own in groups]

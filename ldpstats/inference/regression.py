@@ -78,7 +78,7 @@ class InformationShares:
         scale = np.sqrt(np.diagonal(total))
         scale = np.where(scale > 0.0, scale, 1.0)
         size, axes = np.linalg.eigh(total / np.outer(scale, scale))
-        size = np.maximum(size, 1e-14 * size[-1])
+        size = np.maximum(size, 1e-14 * size.max(initial=0.0))
         root = scale[:, None] * axes * np.sqrt(size)
         back = (axes / np.sqrt(size)).T / scale
         values, vectors = np.linalg.eigh(back @ information @ back.T)

@@ -181,6 +181,17 @@ def simulated(design: str, naive: bool = False, R: int = 500) -> dict[str, Any]:
     return {name: coverage(ends, truth[name]) for name, ends in found.items() if ends}
 
 
+def test_a_domain_without_standard_errors_leaves_ordered_answers_open() -> None:
+    rng, sheet = np.random.default_rng(1), {"a": ldp.KRAPPOR(LABELS, 2.0)}
+    people = pd.DataFrame({"a": LABELS * 7, "g": ["u"] * 20 + ["v"], "w": np.arange(1.0, 22.0)})
+    held = ldp.Questionnaire(sheet).privatize(people, rng)
+    with pytest.warns(ldp.LDPWarning, match="one sampling unit"):
+        results = ldp.Survey(held, sheet, weights="w").frequencies("a", by="g")
+        table = results.cumulative().loc["v"]
+    assert table["se"].isna().tolist() == [True, True, False]
+    assert table[["lower", "upper"]].to_numpy().tolist() == [[0.0, 1.0], [0.0, 1.0], [1.0, 1.0]]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("design", DESIGNS)
 def test_intervals_cover(design: str) -> None:

@@ -1444,6 +1444,14 @@ class StoredRegression(Coefficients):
             raise NotAvailable("there is no naive estimate to compare with")
         return self.reported
 
+    def __getattr__(self, name: str) -> Any:
+        if name in (facts := self.__dict__.get("facts", {})):
+            return facts_from_json(facts)[name]
+        words = f"{type(self).__name__!r} has no attribute {name!r}"
+        if not name.startswith("_") and hasattr(RegressionResults, name):
+            words = f"{name}: it needs respondents, who are not in a document: {_AGAIN}"
+        raise AttributeError(words)
+
     def _stored(self) -> dict[str, Any]:
         return written(self)
 

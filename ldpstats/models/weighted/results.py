@@ -209,8 +209,8 @@ class WeightedResults(DesignResults):
         counted = self.counted.joined(sets, self.mechanism.n_bits == 0)
         n = (self.domains.sizes / self.domains.spread)[self._domain_of]
         bounds = self._score(p, se, critical(df, alpha), counted.some(np.tile(np.arange(k), g)), n)
+        bounds = np.where(self._unknown[:, None], (0.0, 1.0), bounds)
         table[["lower", "upper"]] = edge_normal(bounds, p, se, alpha)
-        table.loc[self._unknown, ["lower", "upper"]] = 0.0, 1.0
         table.iloc[k - 1 :: k] = 1.0, 0.0, 1.0, 1.0
         return table
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -434,7 +435,9 @@ def pvalues(models: Iterator[ldp.AssociationModel]) -> dict[str, list[float]]:
     """p-values of independence and of trend, and those of the chi-square and the normal law."""
     found: dict[str, list[float]] = {"score": [], "chi-square": [], "trend": [], "normal": []}
     for model in models:
-        results = model.fit("inversion")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ldp.MisfitWarning)  # of one survey in a thousand
+            results = model.fit("inversion")
         features = results.test_independence()
         found["score"].append(features.pvalue)
         found["chi-square"].append(float(stats.chi2.sf(features.statistic, features.df)))

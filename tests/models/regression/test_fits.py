@@ -240,3 +240,14 @@ def test_rows_that_stand_for_nobody():
     with pytest.raises(NotIdentified, match="first"):
         first = (np.arange(400) == 0).astype(float)
         ldp.PrivatizedLogit(reports, X.assign(first=first), freq_weights=1 - first)
+
+
+def test_clusters_of_separated_answers() -> None:
+    """No coefficient is finite, so that there is no information to share among clusters."""
+    X = pd.DataFrame({"const": 1.0, "age": [1.0, 2.0, 3.0, 4.0] * 10})
+    said = np.where(X["age"] > 2.0, "yes", "no")
+    reports = ldp.Observed(("no", "yes")).privatize(said, np.random.default_rng(3))
+    kinds = {"groups": np.arange(40) % 8}
+    with pytest.warns(ldp.ConvergenceWarning, match="at infinity"):
+        results = ldp.PrivatizedLogit(reports, X).fit(cov_type="cluster", cov_kwds=kinds)
+    assert set(results.infinite) == {"const", "age"} and results.bse.isna().all()

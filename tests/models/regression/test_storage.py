@@ -201,3 +201,13 @@ def test_a_document_runs_no_code(fits: dict[str, Any]) -> None:
         forged.pop("fingerprint")
         with pytest.raises(LDPError):
             type(fits["logit"]).from_dict(forged)
+
+
+def test_what_needs_respondents_says_so(fits: dict[str, Any]) -> None:
+    read = type(fits["logit"]).from_json(fits["logit"].to_json())
+    assert read.converged is True and read.df_model == fits["logit"].df_model
+    for name in ("score_test", "odds_ratios", "llr"):
+        with pytest.raises(AttributeError, match=f"{name}: .* not in a document: fit the model"):
+            getattr(read, name)
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        read.nonsense  # noqa: B018
