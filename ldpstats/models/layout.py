@@ -547,7 +547,8 @@ class Tabulated(ABC):
     """Results that print as a summary and are tables of data for further use.
 
     A kind gives what it estimates as `_subject`, what there is once by `_facts`, its estimates by
-    `summary_frame` and `tvalues`, and what its summary says by `_summary_table`. The attributes
+    `summary_frame` and `tvalues`, the title of its summary with the pairs of its header, left and
+    right, by `_heading`; one with a summary of its own gives `_summary_table` instead. Attributes
     that begin with ``__maketables`` are read by the package maketables, which sets several results
     side by side in HTML, LaTeX and Word.
     """
@@ -559,6 +560,7 @@ class Tabulated(ABC):
         @property
         def is_partial(self) -> bool: ...
         def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame: ...
+        def _heading(self) -> tuple[str, list[Pair], list[Pair]]: ...
 
     @abstractmethod
     def _facts(self) -> dict[str, Any]:
@@ -570,10 +572,6 @@ class Tabulated(ABC):
         """What was estimated, for the head of a column."""
 
     # -- the summary: a kind says more, or something else, by these, and never lays it out --------
-
-    def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
-        """Title of the summary, and the pairs of its header, left and right."""
-        raise NotImplementedError  # of kinds that have a summary of their own
 
     def _computed(self) -> tuple[list[Pair], list[Pair]]:
         """Pairs of the header of a summary with details, left and right."""
