@@ -192,6 +192,19 @@ def test_a_domain_without_standard_errors_leaves_ordered_answers_open() -> None:
     assert table[["lower", "upper"]].to_numpy().tolist() == [[0.0, 1.0], [0.0, 1.0], [1.0, 1.0]]
 
 
+def test_one_sampling_unit_shows_no_effect() -> None:
+    people = pd.DataFrame({"a": [1, 1, 2], "b": [1, 2, 2], "w": [1.0, 2.0, 3.0], "u": 1})
+    survey = ldp.Survey(people, PLAIN, weights="w", clusters="u", single_unit="average")
+    with pytest.warns(ldp.LDPWarning):
+        table = survey.association("a", "b")
+    with pytest.raises(ldp.NotAvailable, match="one sampling unit"):
+        table.cramers_v()
+    with pytest.warns(ldp.LDPWarning):
+        pairs = survey.associations(["a", "b"])
+    (row,) = pairs.to_frame().to_dict("records")
+    assert np.isnan(row["lower"]) and "one sampling unit" in row["note"]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("design", DESIGNS)
 def test_intervals_cover(design: str) -> None:

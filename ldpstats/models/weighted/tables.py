@@ -361,6 +361,11 @@ class WeightedTable(TableResults, DesignResults):
     # -- association -------------------------------------------------------------------------
 
     def _normal(self, alpha: float) -> float:
+        if self._unknown.any():
+            raise NotAvailable(
+                "an effect in a sample of one sampling unit, or of strata of one unit, has no "
+                "standard error: one unit does not show how shares vary"
+            )
         return float(normal_level(np.array(self._freedom), level(alpha)))
 
     @property
