@@ -14,7 +14,7 @@ import pytest
 import ldpstats as ldp
 from ldpstats.likelihood.covariance import Unexplained
 from ldpstats.planning.goals import Goal
-from ldpstats.survey.estimates import WeightChange
+from ldpstats.survey.weighing import WeightChange
 
 # arguments of other calls, which print as a line
 LINES = {"Source", "ReplicateWeights", "MadeReplicates", "WeightStep", "Difference"}

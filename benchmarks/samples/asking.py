@@ -14,7 +14,7 @@ from benchmarks.samples.population import REGIONS, SHARES, Drawn
 from ldpstats.inference.designs.linearisation import LinearTotals, design_covariance, missed_noise
 from ldpstats.inference.designs.tests import Counted
 from ldpstats.likelihood.joint import Decoding, decode
-from ldpstats.models.weighted.estimates import SampleFacts
+from ldpstats.models.weighted.base import SampleFacts
 from ldpstats.models.weighted.model import WeightedModel, WeightedVariable
 from ldpstats.reports.single import Reports
 

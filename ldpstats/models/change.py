@@ -235,7 +235,7 @@ def _margins_alone(
 ) -> WeightedResults:
     """The frequencies of both waves, the two reports of a person being one sampling unit."""
     from ldpstats.inference.designs.linearisation import Sample, Stage
-    from ldpstats.models.weighted.estimates import SampleFacts
+    from ldpstats.models.weighted.base import SampleFacts
     from ldpstats.models.weighted.model import WeightedModel, WeightedVariable
 
     first, second = counts.reports

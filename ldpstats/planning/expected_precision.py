@@ -30,7 +30,7 @@ from ldpstats.likelihood.covariance import Covariance
 from ldpstats.likelihood.moments import Moments
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.pum import PUM
-from ldpstats.models.frequency.estimates import rests_on_scores
+from ldpstats.models.frequency.intervals import rests_on_scores
 from ldpstats.models.layout import (
     LONGEST_LABEL,
     Pair,

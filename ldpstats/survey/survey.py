@@ -60,7 +60,7 @@ from ldpstats.survey.data import (
     rows_of,
 )
 from ldpstats.survey.design import MadeReplicates, ReplicateWeights, SampleDesign
-from ldpstats.survey.estimates import (
+from ldpstats.survey.weighing import (
     Reweighting,
     calibrated,
     poststratified,
@@ -618,7 +618,7 @@ class Survey:
         ----------
         https://svylab.com/docs/svy
         """
-        from ldpstats.survey.estimates import svy_sample
+        from ldpstats.survey.weighing import svy_sample
 
         questions = [names] if isinstance(names, str) else listed("names", names, _QUESTIONS)
         asked = [column_name("names", name) for name in questions]

@@ -69,7 +69,7 @@ from ldpstats.likelihood.joint import (
 from ldpstats.likelihood.rows import DenseRows, Likelihood, Solution, StackedRows
 from ldpstats.mechanisms import mechanism_from_dict
 from ldpstats.models.association.groups import JointGroup, Scores, VariableSpec
-from ldpstats.models.frequency.estimates import LARGEST_INFORMATION
+from ldpstats.models.frequency.intervals import LARGEST_INFORMATION
 from ldpstats.models.frequency.model import FrequencyModel
 from ldpstats.models.plots import fitting
 from ldpstats.reports.joint import ALWAYS_MERGED, JointCounts

@@ -40,7 +40,7 @@ from ldpstats.likelihood.covariance import (
 )
 from ldpstats.likelihood.rows import Likelihood, StackedRows
 from ldpstats.mechanisms import Mechanism, mechanism_from_dict
-from ldpstats.models.frequency.estimates import Laws
+from ldpstats.models.frequency.intervals import Laws
 from ldpstats.models.results import ContrastLaw
 
 __all__ = [

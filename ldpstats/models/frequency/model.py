@@ -47,7 +47,7 @@ from ldpstats.likelihood.joint import joined
 from ldpstats.likelihood.moments import Moments
 from ldpstats.likelihood.rows import FixedEntry, Likelihood, Solution
 from ldpstats.mechanisms.base import protect_some
-from ldpstats.models.frequency.estimates import (
+from ldpstats.models.frequency.intervals import (
     OneStep,
     Specifications,
     information_covariance,

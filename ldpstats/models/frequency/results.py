@@ -44,7 +44,7 @@ from ldpstats.models.frequency.answers import (
     null_law,
     quantile_bounds,
 )
-from ldpstats.models.frequency.estimates import METHODS, by_method, cut, zero_pvalues
+from ldpstats.models.frequency.intervals import METHODS, by_method, cut, zero_pvalues
 from ldpstats.models.layout import (
     LONGEST_LABEL,
     Pair,

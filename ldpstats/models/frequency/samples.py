@@ -36,7 +36,7 @@ from ldpstats.likelihood.covariance import Covariance
 from ldpstats.likelihood.moments import Moments
 from ldpstats.likelihood.rows import Likelihood
 from ldpstats.models.frequency.answers import difference_rows
-from ldpstats.models.frequency.estimates import OneStep, effective_counts
+from ldpstats.models.frequency.intervals import OneStep, effective_counts
 from ldpstats.models.frequency.model import Data, FrequencyModel, refuse_shared_persons, reports_in
 from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.models.frequency.tests import (

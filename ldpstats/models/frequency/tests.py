@@ -41,7 +41,7 @@ from ldpstats.likelihood.covariance import ExactForm, block_diagonal, project_si
 from ldpstats.likelihood.joint import joined
 from ldpstats.likelihood.moments import Check, Equations, Moments, OwnCounts, ill_conditioned
 from ldpstats.likelihood.rows import DenseRows
-from ldpstats.models.frequency.estimates import LARGEST_INFORMATION, OneStep, effective_counts
+from ldpstats.models.frequency.intervals import LARGEST_INFORMATION, OneStep, effective_counts
 from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.reports.single import BitCounts, Counts
 

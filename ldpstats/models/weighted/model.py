@@ -60,7 +60,7 @@ from ldpstats.likelihood.joint import (
 from ldpstats.mechanisms.base import joint_epsilon, protect_some
 from ldpstats.models.layout import CONSTRAINED, SANDWICH
 from ldpstats.models.results import Label, several_worded
-from ldpstats.models.weighted.estimates import Dependence, Domains, SampleFacts, cell_shares
+from ldpstats.models.weighted.base import Dependence, Domains, SampleFacts, cell_shares
 from ldpstats.models.weighted.results import WeightedResults
 from ldpstats.models.weighted.tables import WeightedTable
 from ldpstats.reports.joint import JointCounts

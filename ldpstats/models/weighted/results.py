@@ -44,7 +44,7 @@ from ldpstats.models.layout import (
 )
 from ldpstats.models.plots import plot_by_group
 from ldpstats.models.results import group_place, stacked_index
-from ldpstats.models.weighted.estimates import (
+from ldpstats.models.weighted.base import (
     DesignResults,
     check_counted,
     check_estimates,

@@ -35,7 +35,7 @@ from ldpstats.models.layout import (
     names_alpha,
     one_line,
 )
-from ldpstats.models.weighted.estimates import (
+from ldpstats.models.weighted.base import (
     Dependence,
     DesignResults,
     Limits,

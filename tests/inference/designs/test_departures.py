@@ -19,7 +19,7 @@ from ldpstats.inference.designs.linearisation import (
     estimated_totals,
 )
 from ldpstats.inference.designs.tests import RaoScott, fit_to, metric
-from ldpstats.models.weighted.estimates import SampleFacts
+from ldpstats.models.weighted.base import SampleFacts
 from ldpstats.models.weighted.model import WeightedModel, WeightedVariable
 
 REFERENCE = Path(__file__).parents[2] / "reference" / "survey"

@@ -19,7 +19,7 @@ from ldpstats import Counts
 from ldpstats.channels import Channel
 from ldpstats.likelihood.rows import Likelihood
 from ldpstats.mechanisms import LumpedUnary
-from ldpstats.models.frequency.estimates import OneStep
+from ldpstats.models.frequency.intervals import OneStep
 
 # of a thousand simulated surveys one looks as if it did not fit
 pytestmark = pytest.mark.filterwarnings("ignore::ldpstats.errors.MisfitWarning")

@@ -48,8 +48,8 @@ from ldpstats.mechanisms import PUM
 from ldpstats.mechanisms.base import joint_epsilon
 from ldpstats.models.association.groups import per_variable, prepared, variable_names
 from ldpstats.models.layout import count_of
+from ldpstats.models.weighted.base import SampleFacts
 from ldpstats.models.weighted.calibration import WeightStep, weight_step
-from ldpstats.models.weighted.estimates import SampleFacts
 from ldpstats.models.weighted.model import WeightedModel, WeightedVariable
 from ldpstats.models.weighted.results import WeightedResults
 from ldpstats.models.weighted.tables import WeightedTable
