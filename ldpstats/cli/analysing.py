@@ -331,7 +331,7 @@ INPUT, and each table of --with, may be a folder or a pattern in quotes, whose f
 With --questionnaire, each --column names one of its questions, or a public column of text, and the
 table may be cut by --where. Respondents without all of the answers are left out and counted. If
 --weights, --strata, --clusters or --fpc name columns of a complex sample, the table is that of its
-population, of two variables.
+population.
 """
 
 _PLOTS = ("heatmap", "departures", "mosaic")

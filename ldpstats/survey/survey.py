@@ -839,14 +839,20 @@ class Survey:
     ) -> PersonalizedResults:
         """Frequencies of the true answers to a PUM question, see `PersonalizedModel`.
 
+        Of a survey with a design they are shares of the population, with its standard errors.
+
         Raises
         ------
         NotAvailable
             For questions of another kind: use `frequencies`.
         """
-        pum = self._of_kind(name, PUM, "PUM", "personalized")
-        name = str.__str__(name)
-        return PersonalizedModel(tally(self.data, name), pum, background, exact, name).fit(method)
+        pum = self._of_kind(name, PUM, "PUM")
+        name, data = str.__str__(name), None
+        if self.design is not None:
+            data = weighted_model(self.data, self.design, name, ())
+        else:
+            data = tally(self.data, name)
+        return PersonalizedModel(data, pum, background, exact, name).fit(method)
 
     def dictionary(self, name: str, keep: Any = None, **how: Any) -> DictionaryResults:
         """Strings that nobody listed, found in the reports of a dictionary question.
@@ -864,7 +870,8 @@ class Survey:
         NotAvailable
             For questions of another kind: use `frequencies`.
         """
-        self._of_kind(name, DictionarySurvey, "dictionary", "dictionary")
+        self._of_kind(name, DictionarySurvey, "dictionary")
+        self._refuse_design("dictionary")
         name = str.__str__(name)
         return DictionaryModel(self.data.read([name]).coded(name).reports, keep).fit(**how)
 
@@ -913,7 +920,7 @@ class Survey:
 
         Returns
         -------
-        AssociationResults; of a survey with a design WeightedTable, of two questions
+        AssociationResults; of a survey with a design WeightedTable
 
         Raises
         ------
@@ -941,7 +948,8 @@ class Survey:
             asked = self._different(names)
             crossing = weighted_crossing(self.data, self.design, asked, candidates, other)
             if not crossing.inside.any():
-                remedy = f"nobody of {len(self)} answered both{self._why(names)}"
+                what = "both" if len(asked) == 2 else "all of them"
+                remedy = f"nobody of {len(self)} answered {what}{self._why(names)}"
                 raise InvalidArgument("names", names, remedy)
             return crossing.fit_table()
         counts = self.joint_counts(*names)
@@ -1135,14 +1143,13 @@ class Survey:
         name = column_name("name", name)
         return self.questionnaire[name] if name in self.questionnaire else None
 
-    def _of_kind(self, name: str, kind: type, what: str, analysis: str) -> Any:
-        """What makes the reports of a question of this kind; refuse others, and a design."""
+    def _of_kind(self, name: str, kind: type, what: str) -> Any:
+        """What makes the reports of a question of this kind; refuse others."""
         made_by = self._made_by(name)
         if not isinstance(made_by, kind):
             if name not in self.questionnaire:
                 self.data.unasked(name)  # which refuses one that is not there
             raise NotAvailable(f"{name!r} is no {what} question: use survey.frequencies({name!r})")
-        self._refuse_design(analysis)
         return made_by
 
     def _refuse_dictionary(self, name: str, what: str) -> None:

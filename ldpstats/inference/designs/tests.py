@@ -44,9 +44,9 @@ Research 21, 347-359; Fieller (1954), for ratios.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any, ClassVar
 
 import numpy as np
@@ -66,7 +66,13 @@ from ldpstats.inference.designs.linearisation import (
 )
 from ldpstats.inference.information import observed_tangent_inverse
 from ldpstats.inference.tests import TestResult
-from ldpstats.likelihood.joint import Decoding, LinearDecoding, distinct_reports, each_once
+from ldpstats.likelihood.joint import (
+    Decoding,
+    LinearDecoding,
+    distinct_reports,
+    each_once,
+    places_of,
+)
 from ldpstats.likelihood.rows import Likelihood, Rows, Solution
 from ldpstats.reports.single import Reports
 
@@ -78,6 +84,7 @@ __all__ = [
     "RaoScott",
     "at_observed",
     "critical",
+    "departures",
     "fit_to",
     "homogeneity",
     "independence",
@@ -210,42 +217,53 @@ _APART = 1e-9  # shares that differ
 
 def independence(
     totals: Totals,
-    shape: tuple[int, int],
-    metrics: tuple[Array, Array],
+    sizes: Sequence[int],
+    metrics: Sequence[Array],
     n: float,
     nu: float,
     forms: Array | None = None,
 ) -> RaoScott:
     """Pearson's statistic of independence, with effects of the design under the hypothesis.
 
-    `totals` are of phi_x kron phi_y, phi_x, phi_y and one, or those of which these are the `forms`.
+    `totals` are those of a table of variables with the `sizes` (see `places_of`), or those of which
+    these are the `forms`.
     """
-    forms = np.eye(len(totals.estimate)) if forms is None else forms
-    (a, b), N = shape, float(forms[-1] @ totals.estimate)
-    P, r, c = np.split(forms[:-1] @ totals.estimate / N, [a * b, a * b + a])
-    if not metrics[0].size or not metrics[1].size:
+    # departures are means of products of two or more whitened reports, phi_v less its mean
+    if not all(L.size for L in metrics):
         raise NotAvailable("a variable has one category only in this sample: nothing can depend")
-    expected = np.outer(r, c).reshape(-1)
-    departure = _rotated((P - expected)[:, None], metrics)[:, 0]
-    rows, columns = np.kron(np.eye(a), c[:, None]), np.kron(r[:, None], np.eye(b))
-    moved = np.hstack([np.eye(P.size), -rows, -columns])  # derivatives of P - r c'
-    apart = totals.covariance_of(Ratios(forms[:-1], forms[-1:].repeat(len(forms) - 1, 0), moved))
-    effects = n * _rotated(_rotated(apart, metrics).T, metrics)
-    V = None
-    if departure.size <= nu:  # else it is singular
-        # with the covariance of totals, not of shares, as the survey package of R has it
-        sums = product(np.hstack([moved, expected[:, None]]), forms)
-        apart = totals.covariance_of(Ratios(sums / N))
-        V = _rotated(_rotated(apart, metrics).T, metrics)
-    return corrected(departure, effects, V, n, nu)
+    places = places_of(sizes)
+    forms = np.eye(len(totals.estimate)) if forms is None else forms
+    T = (forms @ totals.estimate)[places]
+    maps, white = [], []
+    for v, L in enumerate(metrics):
+        margin = T[(-1,) * v + (slice(-1),) + (-1,) * (T.ndim - v - 1)] / T.flat[-1]
+        one = np.zeros((L.shape[1] + 1, len(L) + 1))
+        one[:-1, :-1], one[:-1, -1], one[-1, -1] = L.T, -(L.T @ margin), 1.0
+        maps.append(one)
+        white.append(np.arange(len(one)) < L.shape[1])
+    several = reduce(np.add.outer, [own.astype(int) for own in white]).reshape(-1) > 1
+    A = product(reduce(np.kron, maps)[several], forms[places.reshape(-1)])
+    persons = forms[places.flat[-1:]].repeat(len(A), axis=0)
+    effects = n * totals.covariance_of(Ratios(A, persons))
+    # of totals, not of shares, as the survey package of R has it
+    V = totals.covariance_of(Ratios(A / T.flat[-1])) if len(A) <= nu else None
+    return corrected(A @ totals.estimate / T.flat[-1], effects, V, n, nu)
 
 
-def _rotated(M: Array, metrics: tuple[Array, Array]) -> Array:
-    """``(L_x kron L_y)' M`` of metrics (a, d_x) and (b, d_y), shape (a b, m) -> (d_x d_y, m)."""
-    first, second = metrics
-    half = first.T @ M.reshape(len(first), -1)
-    whole = second.T @ half.reshape(first.shape[1], len(second), -1)
-    return np.asarray(whole.reshape(-1, M.shape[1]))
+def departures(totals: Totals, g: Array, G: Array, V: Array, n: float, nu: float) -> RaoScott:
+    """Score statistic of smooth functions g, (q,), of the shares of cells, which would be zero.
+
+    G, (q, cells), are their derivatives and V, (cells, cells), the covariance of one decoded report
+    under simple random sampling and the hypothesis. `totals` begin with the cells.
+    """
+    simple = G @ V @ G.T
+    size = np.sqrt(np.maximum(np.diagonal(simple), 0.0))
+    size = np.where(size > 0.0, size, np.inf)  # of nobody nothing is said
+    L = metric(simple / np.outer(size, size), False) / size[:, None]
+    m = len(totals.estimate)
+    cells, persons = np.eye(m)[: len(V)], np.eye(m)[-1:].repeat(len(V), axis=0)
+    C = totals.covariance_of(Ratios(cells, persons, L.T @ G))
+    return corrected(L.T @ g, n * C, C, n, nu)
 
 
 def at_observed(
@@ -498,15 +516,21 @@ class Counted:
                 offset[i], scale[i] = one.offset.sum(), one.scale[0]
         return Counted(offset, scale)
 
-    def crossed(self, other: Counted, rows: Array, columns: Array) -> Counted:
-        """The pairs of reports that cells of two variables are counted by, row-major, (a b,)."""
-        # others who make a pair depend on the margins, which are taken as known; the variance of a
-        # cell holds what they add to it
-        first, second = (np.clip(margin, 0.0, 1.0) for margin in (rows, columns))
-        mixed = np.outer(self.offset, other.offset + other.scale * second)
-        offset = mixed + np.outer(self.scale * first, other.offset)
-        scale = np.outer(self.scale, other.scale)
-        return Counted(offset.reshape(-1), scale.reshape(-1))
+    @classmethod
+    def crossed(cls, each: Sequence[Counted], shares: Array) -> Counted:
+        """The reports together that cells of several variables are counted by, row-major.
+
+        Others who make them depend on the `shares` of sets of variables, arranged by `places_of`,
+        which are taken as known; the variance of a cell holds what they add to it.
+        """
+        offset = np.clip(shares, 0.0, 1.0)
+        offset[(slice(-1),) * offset.ndim] = 0.0
+        for one in each:  # the first axis goes last
+            offset = np.moveaxis(offset, 0, -1)
+            offset = offset[..., :-1] * one.scale + offset[..., -1:] * one.offset
+        return cls(
+            offset.reshape(-1), reduce(np.multiply.outer, [one.scale for one in each]).reshape(-1)
+        )
 
 
 def critical(df: Array, alpha: float) -> Array:

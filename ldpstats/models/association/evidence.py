@@ -551,11 +551,7 @@ def null_covariance(evidence: Evidence, given: int) -> Covariance | None:
     if any(stratum.listed is None for stratum in problem.strata):
         return None  # reports that cannot be listed, as of bits
     p = project_simplex(problem.estimate()[0]).reshape(evidence.sizes)
-    first, second = (v for v in range(3) if v != given)
-    mass = p.sum(axis=(first, second), keepdims=True)
-    product = p.sum(axis=first, keepdims=True) * p.sum(axis=second, keepdims=True)
-    null = np.divide(product, mass, out=np.zeros(evidence.sizes), where=mass > 0.0)
-    return problem.covariance(null.reshape(-1))
+    return problem.covariance(association.independent_given(p, given).reshape(-1))
 
 
 # -- Tests of independence and of a trend ---------------------------------------------------------

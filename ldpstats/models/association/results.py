@@ -202,6 +202,25 @@ class TableResults(Results):
         z = z_values(*effects.departures(self.linear_table, self.linear.known()))
         return self._table(z.reshape(-1), "z")
 
+    def _chosen(self, names: Any, more: Sequence[str]) -> list[int]:
+        """Places of some of three or more variables, in the order that is asked for."""
+        asked: Any = [names, *more] if isinstance(names, str) or more else names
+        known = self.names
+        remedy = f"must be two or more of {list(known)}, fewer than all, each once"
+        chosen = listed("names", asked, remedy)
+        good = all(isinstance(name, str) and name in known for name in chosen)
+        if not good or len(set(chosen)) < len(chosen) or not 1 < len(chosen) < len(known):
+            if good and len(chosen) == 1:
+                remedy += "; margins() has the distribution of one"
+            raise InvalidArgument("names", asked, remedy)
+        return list(map(known.index, chosen))
+
+    def _given(self, name: str, variable: object) -> int:
+        """The place of one of three variables."""
+        if len(self.sizes) != 3:
+            raise NotAvailable(f"the test is for three variables; there are {len(self.sizes)}")
+        return self.names.index(one_of(name, variable, self.names))
+
     def _refuse_more_than_two(self) -> None:
         """Refuse effects, which are of two variables."""
         if len(self.names) != 2:
@@ -637,16 +656,8 @@ class AssociationResults(TableResults):
         array([[0.271, 0.202],
                [0.229, 0.298]])
         """
-        asked: Any = [names, *more] if isinstance(names, str) or more else names
-        known = self.names
-        remedy = f"must be two or more of {list(known)}, fewer than all, each once"
-        chosen = listed("names", asked, remedy)
-        good = all(isinstance(name, str) and name in known for name in chosen)
-        if not good or len(set(chosen)) < len(chosen) or not 1 < len(chosen) < len(known):
-            if good and len(chosen) == 1:
-                remedy += "; margins() has the distribution of one"
-            raise InvalidArgument("names", asked, remedy)
-        keep = [known.index(name) for name in chosen]
+        keep, known = self._chosen(names, more), self.names
+        chosen = [known[v] for v in keep]
 
         def some(values: Sequence[Any]) -> tuple[Any, ...]:
             return tuple([values[v] for v in keep])
@@ -842,10 +853,7 @@ class AssociationResults(TableResults):
 
         That is: estimate, covariance, names, place of this variable, cells in the order of all.
         """
-        sizes = self.sizes
-        if len(sizes) != 3:
-            raise NotAvailable(f"the test is for three variables; there are {len(sizes)}")
-        axis = self.names.index(one_of(name, variable, self.names))
+        axis, sizes = self._given(name, variable), self.sizes
         cells = np.moveaxis(np.arange(np.prod(sizes)).reshape(sizes), axis, -1)
         first, second = (other for v, other in enumerate(self.names) if v != axis)
         V = self.linear.known().take(cells.reshape(-1))

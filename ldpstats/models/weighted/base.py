@@ -66,6 +66,7 @@ __all__ = [
     "DesignResults",
     "Domains",
     "Limits",
+    "Part",
     "SampleFacts",
     "cell_shares",
     "check_counted",
@@ -556,6 +557,20 @@ class Dependence(Document):
     null: RaoScott | None  # with those under independence
     observed: RaoScott | None  # with those at the table of reports
     why: str = ""  # one of them is not there
+    # of three variables what is tested of two given each, and whether their odds ratios are alike
+    given: tuple[RaoScott | None, ...] | None = field(default=None, metadata={"later": True})
+    alike: RaoScott | None = field(default=None, metadata={"later": True})
+
+
+@dataclass(frozen=True, eq=False)
+class Part(Document):
+    """Some of the variables of a table, and what its totals do not tell of them."""
+
+    names: tuple[str, ...]
+    dependence: Dependence
+    epsilon: float
+    is_partial: bool
+    channel: Array  # as that of `Domains`
 
 
 # -- Documents: shapes that go together ------------------------------------------------------------
