@@ -451,14 +451,17 @@ def _unweighted(given: argparse.Namespace, how: dict[str, Any]) -> Callable[[], 
 
 def _weighted(given: argparse.Namespace, design: Mapping[str, Any]) -> Callable[[], Fitted]:
     """What fits the table of a complex sample; its options are checked first."""
-    refuse_unweighted(given, ("other", "method", "test", "permutations", "surveys", "seed"))
+    refuse_unweighted(given, ("method", "test", "permutations", "surveys", "seed"))
     sheet, _, candidates, _ = sheet_of(given)
 
     def fit() -> Fitted:
         survey = opened(given, sheet, design)
         with watching(survey.data if on_a_terminal() else None):
             results = survey.association(
-                *given.column, candidates=candidates, memoised=False if given.drawn_afresh else None
+                *given.column,
+                candidates=candidates,
+                other=given.other,
+                memoised=False if given.drawn_afresh else None,
             )
         refuse_missing(given, results.n_missing)
         return results, _default_test(results), True

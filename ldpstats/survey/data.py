@@ -851,6 +851,14 @@ class Waves(Held):
         new: dict[Any, str] = {source: new for new, source in self.sources.items()}
         return {new[wave, c]: new.get((wave, d)) for c, d in wave.parts_of(old).items()}
 
+    def numbers(self, argument: str, name: str) -> Array:
+        wave, old = self._source(name)
+        return wave.numbers(argument, old)
+
+    def missing_codes(self, name: str) -> tuple[str, ...]:
+        wave, old = self._source(name)
+        return wave.missing_codes(old)
+
     def _source(self, name: str) -> tuple[Held, str]:
         if name not in self.sources:
             shown = ", ".join(map(repr, self.columns))

@@ -199,10 +199,14 @@ class Survey:
         if isinstance(self.replicate_weights, ReplicateWeights):
             found = self.replicate_weights.on(held.columns, isinstance(rows, Query))
             object.__setattr__(self, "replicate_weights", found)
+        self._check_design()
+
+    def _check_design(self) -> None:
+        """Refuse columns of a design that are not there, and in memory values that cannot be."""
         if self.design is not None:
-            self.design.check(held)
-            if not isinstance(rows, Query):
-                weigh(held, self.design, [])  # for its errors
+            self.design.check(self.data)
+            if not isinstance(self.data, Remote):
+                weigh(self.data, self.design, [])
 
     @cached_property
     def design(self) -> SampleDesign | None:
@@ -343,7 +347,9 @@ class Survey:
             for kind, names in kinds.items()
         }
 
-    def matched(self, other: Survey, id: str, suffixes: Sequence[str] = ("_1", "_2")) -> Survey:
+    def matched(
+        self, other: Survey, id: str, suffixes: Sequence[str] = ("_1", "_2"), **design: Any
+    ) -> Survey:
         """The persons who are in this survey and in another one, with the columns of both.
 
         Parameters
@@ -354,6 +360,9 @@ class Survey:
             The public column that identifies persons in both.
         suffixes : two str
             What is added to the names of the columns, and questions, of each wave.
+        **design
+            `weights`, `strata`, `clusters`, `fpc`, `nested`, `single_unit` of those who are in
+            both, as for `Survey`: columns of the result, such as "weight_1".
 
         Returns
         -------
@@ -365,7 +374,10 @@ class Survey:
         Raises
         ------
         InvalidArgument
-            If identifiers are missing, repeat or are of different types, or nobody is in both.
+            If identifiers are missing, repeat or are of different types, or nobody is in both; and
+            for columns of a design as `Survey`.
+        NotAvailable
+            For waves that have designs of their own: those of both waves have another.
 
         Examples
         --------
@@ -381,14 +393,24 @@ class Survey:
                 "other", type(other).__name__, "must be a Survey, the second wave"
             )
         for wave in (self, other):
-            wave._refuse_design("matched", "match surveys that are made without weights=")
+            remedy = (
+                "match surveys that are made without weights=, and name those of the persons in "
+            )
+            remedy += "both, matched(..., weights='weight_1')"
+            wave._refuse_design("matched", remedy)
+        known = ("weights", "strata", "clusters", "fpc", "nested", "single_unit")
+        for name, value in design.items():
+            if name not in known:
+                raise InvalidArgument(name, value, f"is no argument of matched(): {in_turn(known)}")
         remedy = 'must be two different texts, such as ("_1", "_2")'
         given = [] if isinstance(suffixes, str) else listed("suffixes", suffixes, remedy)
         pair = [str.__str__(s) for s in given if isinstance(s, str) and s.isprintable()]
         if len(given) != 2 or len(set(pair)) != 2:
             raise InvalidArgument("suffixes", suffixes, remedy)
         waves = matched(self.data, other.data, column_name("id", id), (pair[0], pair[1]))
-        return Survey(waves, waves.questionnaire)
+        made = Survey(waves, waves.questionnaire, **design)
+        made._check_design()
+        return made
 
     # -- weights, and how variances are estimated ------------------------------------------------
 
