@@ -869,11 +869,8 @@ class Survey:
             For questions of another kind: use `frequencies`.
         """
         pum = self._of_kind(name, PUM, "PUM")
-        name, data = str.__str__(name), None
-        if self.design is not None:
-            data = weighted_model(self.data, self.design, name, ())
-        else:
-            data = tally(self.data, name)
+        name, design = str.__str__(name), self.design
+        data = weighted_model(self.data, design, name, ()) if design else tally(self.data, name)
         return PersonalizedModel(data, pum, background, exact, name).fit(method)
 
     def dictionary(self, name: str, keep: Any = None, **how: Any) -> DictionaryResults:

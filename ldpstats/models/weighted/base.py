@@ -587,13 +587,13 @@ def check_shapes(shapes: Mapping[str, tuple[Any, tuple[int, ...]]]) -> None:
             raise InvalidArgument("document", name, remedy)
 
 
-def check_counted(counted: Counted, k: int, of: str = "") -> None:
+def check_counted(counted: Counted, k: int) -> None:
     """Refuse reports that k categories cannot be counted by."""
     offset, scale = counted.offset, counted.scale
-    check_shapes({f"offset{of}": (offset, (k,)), f"scale{of}": (scale, (k,))})
+    check_shapes({"offset": (offset, (k,)), "scale": (scale, (k,))})
     if np.isinf(offset).any() or np.isinf(scale).any() or (scale == 0.0).any():
         remedy = "is damaged: scales must be numbers other than zero"
-        raise InvalidArgument("document", f"scale{of}", remedy)
+        raise InvalidArgument("document", "scale", remedy)
 
 
 def check_estimates(fit: Fit, totals: Mapping[str, Totals], q: int, m: int, sources: int) -> None:

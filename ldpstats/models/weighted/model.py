@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations, product, repeat
+from itertools import chain, combinations, product, repeat
 from math import prod
 from typing import Any
 
@@ -350,11 +350,23 @@ class WeightedModel:
                 _refuse_unlisted(variable.name, totals.of(Ratios(rest, persons)))
         domain, n = self.domain >= 0, self.sample.n
         names = tuple(one.name for one in self.variables)
-        *parts, whole = [
-            self._part(keep, superpopulation.some(places_within(sizes, keep)), nu)
-            for size in range(2, len(names) + 1)
-            for keep in combinations(range(len(names)), size)
-        ]
+        every, parts = range(len(names)), []
+        for keep in chain.from_iterable(combinations(every, size) for size in every[2:]):
+            own = superpopulation.some(places_within(sizes, keep))
+            laws, made_by = [], []
+            for v in keep:
+                laws.append(decoded[v])
+                made_by.append(self.variables[v].reports.mechanism)
+            q = prod(one.k for one in laws)
+            parts.append(
+                Part(
+                    tuple(names[v] for v in keep),
+                    self._dependence(keep, own, nu),
+                    joint_epsilon(made_by),
+                    protect_some(made_by),
+                    _channel(own.estimate[:q] / own.estimate[-1], laws),
+                )
+            )
         results = WeightedTable(
             **common,
             labels=tuple(one.labels for one in self.variables),
@@ -362,7 +374,7 @@ class WeightedModel:
             names=names,
             lacking=tuple(int(n[domain & (one.at < 0)].sum()) for one in self.variables),
             unprotected=tuple(v.name for v in self.variables if v.reports.mechanism.unprotected),
-            dependence=whole.dependence,
+            dependence=self._dependence(every, superpopulation, nu),
             counted=tuple(map(Counted.by, decoded)),
             parts=tuple(parts) or None,
         )
@@ -410,8 +422,8 @@ class WeightedModel:
         except NotAvailable as error:
             return None, str(error)
 
-    def _part(self, keep: Sequence[int], totals: Totals, nu: float) -> Part:
-        """Some of the variables, whose totals these are: their tests, or why there are none."""
+    def _dependence(self, keep: Sequence[int], totals: Totals, nu: float) -> Dependence:
+        """How some of the variables, whose totals these are, depend on each other; or why not."""
         variables = [self.variables[v] for v in keep]
         decodings = [self._parts[0][1][v][0] for v in keep]
         sizes = [one.k for one in decodings]
@@ -453,14 +465,7 @@ class WeightedModel:
                 except NotAvailable:
                     each.append(None)
             dependence = replace(dependence, given=tuple(each[:3]), alike=(*each, None)[3])
-        made_by = [one.reports.mechanism for one in variables]
-        return Part(
-            tuple(one.name for one in variables),
-            dependence,
-            joint_epsilon(made_by),
-            protect_some(made_by),
-            _channel(p.reshape(-1), decodings),
-        )
+        return dependence
 
 
 def _channel(p: Array, decodings: Sequence[Decoding]) -> Array:

@@ -402,7 +402,7 @@ class WeightedTable(TableResults, DesignResults):
         WeightedTable(inversion, ill x sex: 2 x 2, n=400)
         """
         keep = self._chosen(names, more)
-        chosen, labels = ([own[v] for v in keep] for own in (self.names, self.labels))
+        chosen, labels = [self.names[v] for v in keep], [self.labels[v] for v in keep]
         totals = self.totals_law.some(places_within(self.sizes, keep))
         q = prod(map(len, labels))
         shares = totals.of(cell_shares(q, len(totals.estimate), 1))
@@ -529,8 +529,10 @@ class WeightedTable(TableResults, DesignResults):
 
         Notes
         -----
-        Simulated sizes at .05, 600 samples each of 2,000 respondents in 3 x 2 x 2 cells of k-RR
-        with and without noise: .033 with equal weights, .063 with weights of 1 to 2.5.
+        Simulated sizes at .05, 600 samples each of 2,000 respondents in 3 x 2 x 2 cells, two
+        variables with k-RR: .033 with equal weights, .063 with weights of 1 to 2.5, .050 in strata,
+        .052 in clusters; of `test_homogeneity` .032, .050, .035, .042, of `test_independence` .032,
+        .052, .057, .057.
         """
         axis = self._given("given", given)
         first, second = (name for name in self.names if name != given)

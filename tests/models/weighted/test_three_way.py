@@ -278,6 +278,5 @@ def test_intervals_cover_and_tests_keep_their_size(design: str, replications: An
 @pytest.mark.slow
 def test_without_the_weights_they_do_not(replications: Any) -> None:
     R = replications(150, 150)
-    assert simulated("unequal", R, naive=True)["cells"].min() < 0.8
-    clusters = simulated("clusters", R, naive=True, null=True)
-    assert clusters["margin"].min() < 0.85 and clusters["cells"].mean() < 0.93
+    found = simulated("unequal", R, naive=True)
+    assert found["cells"].min() < 0.5 and found["margin"].max() < 0.5
