@@ -71,7 +71,8 @@ class BatchWriter:
     @cached_property
     def _types(self) -> dict[str, str]:
         """Arrow's types of the columns that are not text."""
-        return arrow_types({c: by for q in self.questionnaire.entries for c, by in q.parts.items()})
+        entries = self.questionnaire.entries
+        return arrow_types({c: by for q in entries for c, by in q.layout.parts.items()})
 
     def _frame(self, rows: list[list[Any]]) -> pd.DataFrame:
         """The columns of all questions, from rows of reports."""

@@ -18,12 +18,7 @@ from ldpstats.channels.certificates import Audit
 from ldpstats.clients.device import plain
 from ldpstats.devices import Device
 from ldpstats.errors import HIDDEN, InvalidArgument, NotAvailable
-from ldpstats.io.dictionary import cells_of
-from ldpstats.io.reports import (
-    SURVEY_COLUMNS,
-    cohort_index,
-    stored_fingerprints,
-)
+from ldpstats.io.reports import SURVEY_COLUMNS, Layout
 from ldpstats.io.specifications import QUESTIONNAIRE, SURVEY, is_format, json_document
 from ldpstats.io.storage import FilePath, refusal
 from ldpstats.io.tables import cell_type
@@ -32,7 +27,7 @@ from ldpstats.mechanisms import PUM, Mechanism, mechanism_from_dict
 from ldpstats.mechanisms.custom import Enumerated
 from ldpstats.models.dictionary.survey import DictionarySurvey
 from ldpstats.models.layout import in_turn
-from ldpstats.reports.layout import cohort_column, fingerprint_column
+from ldpstats.reports.layout import cohort_column, cohort_index, fingerprint_column
 from ldpstats.reports.single import Reports
 from ldpstats.sampling.samplers import Words, entropy_of, sample_krr, system_words
 from ldpstats.survey.tables import Table
@@ -97,14 +92,19 @@ class Question:
         return found
 
     @property
+    def layout(self) -> Layout:
+        """How its reports stand in a table."""
+        return Layout(self.made_by, (self.name,))
+
+    @property
     def mechanisms(self) -> Mapping[str, Mechanism]:
         """The mechanisms whose reports its columns hold, by column."""
-        return {self.name: self.made_by}
+        return {c: made_by for c, made_by in self.layout.parts.items() if made_by is not None}
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Its columns in a table of reports."""
-        return (self.name,)
+        return self.layout.columns
 
     def audit(self) -> Audit:
         """The audit of its mechanism."""
@@ -166,20 +166,6 @@ class Question:
 
     # -- reports -----------------------------------------------------------------------------
 
-    def cells(self, reports: Any) -> dict[str, Any]:
-        """What its columns have, for `columns_of`."""
-        return {self.name: reports}
-
-    @property
-    def parts(self) -> dict[str, Mechanism | None]:
-        """What makes the reports of each of its columns; None for whole numbers beside them."""
-        return {column: self.mechanisms.get(column) for column in self.columns}
-
-    @property
-    def stored(self) -> dict[str, dict[bytes, bytes]]:
-        """Its columns in a Parquet file, and what is stored beside them: who made them."""
-        return stored_fingerprints(self.parts)
-
     def message(self, reports: Any) -> Any:
         """What a device sends for one report, in plain Python."""
         return self.made_by.procedure.message(reports)
@@ -221,8 +207,8 @@ class PersonalQuestion(Question):
         return found
 
     @property
-    def mechanisms(self) -> Mapping[str, Mechanism]:
-        return {self.name: self.made_by.common}
+    def layout(self) -> Layout:
+        return Layout(self.made_by.common, (self.name,))
 
     def audit(self) -> Audit:
         return self.made_by.common.audit()
@@ -246,20 +232,8 @@ class DictionaryQuestion(Question):
     private, labels, sensitive = True, None, None
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        return tuple(f"{self.name}_{part}" for part in SURVEY_COLUMNS)
-
-    @property
-    def mechanisms(self) -> Mapping[str, Mechanism]:
-        _, gram_1, _, gram_2, string = self.columns
-        return dict(zip((gram_1, gram_2, string), self.made_by.mechanisms, strict=True))
-
-    def cells(self, reports: Any) -> dict[str, Any]:
-        return dict(zip(self.columns, cells_of(reports).values(), strict=True))
-
-    @property
-    def stored(self) -> dict[str, dict[bytes, bytes]]:
-        return stored_fingerprints(self.parts, self.made_by)
+    def layout(self) -> Layout:
+        return Layout(self.made_by, tuple(f"{self.name}_{part}" for part in SURVEY_COLUMNS))
 
 
 def question_of(name: str, made_by: object) -> Question:
