@@ -103,7 +103,8 @@ def keys_of(kind: type) -> Mapping[str, tuple[Field[Any] | None, Any]]:
 def written(source: Any) -> dict[str, Any]:
     """The fields of a dataclass as plain JSON types; of other keys the attribute, if any."""
     document: dict[str, Any] = {}
-    keys = keys_of(type(source))
+    kind: Any = type(source)
+    keys = keys_of(kind)
     for key, (item, reads) in keys.items():
         if item is None:
             document[key] = _plain(getattr(source, key, None))

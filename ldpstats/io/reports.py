@@ -81,7 +81,6 @@ __all__ = [
     "Layout",
     "ReportColumn",
     "ReportTable",
-    "arrow_types",
     "check_labels",
     "check_paths",
     "chunks_of",
@@ -280,6 +279,11 @@ class Layout:
             parts = None, first, None, second, string
         return dict(zip(self.columns, parts, strict=True))
 
+    @property
+    def types(self) -> dict[str, str]:
+        """Arrow's type of each column."""
+        return {c: "int64" if by is None else arrow_type(by) for c, by in self.parts.items()}
+
     def cells(self, reports: Any) -> dict[str, Any]:
         """What the columns have, for `columns_of`: reports, or whole numbers."""
         parts: Any = (reports,)
@@ -345,11 +349,10 @@ class ReportTable:
         **how: Any,
     ) -> None:
         """Write frames with these columns, and what is stored beside `kept` ones; `write_table`."""
-        parts = self.layout.parts
-        for mechanism in filter(None, parts.values()):
+        for mechanism in filter(None, self.layout.parts.values()):
             check_labels(self.path, mechanism, how["spreadsheet_safe"])
         stored = {**(kept or {}), **self.layout.stored}
-        write_table(frames, self.path, arrow_types(parts), stored, **how)
+        write_table(frames, self.path, self.layout.types, stored, **how)
 
     def write_chunks(self, chunks: Iterable[Any], force: bool, safe: bool) -> None:
         """Write chunks of reports; of those who gave no answer, an empty row after each chunk."""
@@ -411,11 +414,6 @@ class ReportTable:
         more: Any = {"force": force, "beside": text, "spreadsheet_safe": spreadsheet_safe}
         self.write(frames(), kept.stored, **more)
         return totals[0], totals[1]
-
-
-def arrow_types(parts: Mapping[str, Mechanism | None]) -> dict[str, str]:
-    """Arrow's type of each column of reports, or of whole numbers beside them."""
-    return {name: "int64" if part is None else arrow_type(part) for name, part in parts.items()}
 
 
 # -- A column of privatised reports in a table: which mechanism made it, and what its fields say ---
@@ -539,7 +537,8 @@ class ReportColumn:
 
 def _whole(values: Any, absent: Array) -> Any:
     """A whole column from its values that are there."""
-    return filled(values, absent) if absent.any() else values
+    kind = int if values.dtype.kind == "i" else object
+    return filled(values, absent, kind) if absent.any() else values
 
 
 # -- Tables of true answers made into tables of reports: what all kinds of reports share ----------

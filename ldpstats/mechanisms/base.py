@@ -316,8 +316,8 @@ class Mechanism(Instrument[Client, Collector]):
                 )
             return Reports(self.format.parse(name, text), self, 0, groups, column_name(labels))
         if cohort is not None and self.cohort_names:
-            codes = label_codes(self, (name, "cohort"), labels, cohort)
-            codes = self.format.all_there(name, codes)
+            form: Any = self.format  # of labels
+            codes = form.all_there(name, label_codes(self, (name, "cohort"), labels, cohort))
             return Reports(codes, self, name=column_name(labels))
         if cohort is not None:
             raise InvalidArgument("cohort", cohort, f"must be None: {self} has no cohorts")

@@ -428,14 +428,16 @@ def cohort_index(mechanism: Any) -> pd.Index[Any]:
     names = mechanism.cohort_names
     if all(name.isascii() and name.isdecimal() and str(int(name)) == name for name in names):
         return pd.Index([int(name) for name in names])
-    return pd.Index(names)
+    labels: pd.Index[Any] = pd.Index(names)
+    return labels
 
 
 def cohort_labels(mechanism: Any) -> pd.Index[Any]:
     """What reports of a device of cohorts may be without their cohort, of any of them."""
     said = [label for part in mechanism.cohort_parts for label in part.mechanism.outputs.tolist()]
     distinct = dict.fromkeys((type(label), label) for label in said)  # True is not 1
-    return as_labels("cohorts", [label for _, label in distinct], 1)
+    labels: pd.Index[Any] = as_labels("cohorts", [label for _, label in distinct], 1)
+    return labels
 
 
 def label_codes(

@@ -30,7 +30,6 @@ from ldpstats.io.counting import read_counts
 from ldpstats.io.reports import (
     STORED_FINGERPRINT,
     KeptColumns,
-    arrow_types,
     check_labels,
     check_paths,
     constant,
@@ -544,8 +543,8 @@ def privatize_sheets(
     how: dict[str, Any] = {"force": force, "spreadsheet_safe": spreadsheet_safe, "beside": beside}
     pace: dict[str, Any] = {"chunk_rows": chunk_rows, "advance": advance}
     chunks = _sheets(client, kept, names("na", na), totals, **pace)
-    parts = {c: by for q in sheet.entries if q.private for c, by in q.layout.parts.items()}
-    write_table(chunks, target, arrow_types(parts), stored, **how)
+    types = {c: t for q in sheet.entries if q.private for c, t in q.layout.types.items()}
+    write_table(chunks, target, types, stored, **how)
     return totals
 
 

@@ -6,7 +6,6 @@ reports, and columns of a table read as reports.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -31,8 +30,14 @@ from ldpstats.clients.device import (
 from ldpstats.errors import HIDDEN, InvalidArgument, UnknownCategory
 from ldpstats.io.dictionary import of_fields, starts_in
 from ldpstats.io.reports import ALREADY, is_of_reports
-from ldpstats.io.specifications import QUESTIONNAIRE, json_document, json_text
-from ldpstats.io.storage import FilePath, refusal, replacing
+from ldpstats.io.specifications import (
+    QUESTIONNAIRE,
+    json_text,
+    specification_text,
+    specified,
+    write_specification,
+)
+from ldpstats.io.storage import FilePath
 from ldpstats.io.tables import columns_of, reports_in
 from ldpstats.labels import as_series, column_name, matched
 from ldpstats.mechanisms import Mechanism
@@ -652,12 +657,9 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
         InvalidArgument
             If the file exists or cannot be written.
         """
-        text = json.dumps(self.to_dict(), indent=2) + "\n"
         if path is None:
-            return text
-        with replacing(path, force) as temporary:
-            temporary.write_text(text, encoding="utf-8")
-        return None
+            return specification_text(self)
+        return write_specification(self, path, force)
 
     @classmethod
     def from_json(cls, source: FilePath) -> Questionnaire:
@@ -677,13 +679,8 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
         """
         if isinstance(source, str) and source.lstrip().startswith(("{", "[")):
             return cls.from_dict(json_text(source))
-        document = json_document(source)
-        try:
-            return cls.from_dict(document)
-        except (ValueError, OverflowError, RecursionError) as error:
-            raise refusal(
-                source, f"is not the specification of a questionnaire ({error})"
-            ) from None
+        sheet: Questionnaire = specified(source, "questionnaire", cls.from_dict)
+        return sheet
 
     def __reduce__(self) -> tuple[Any, ...]:  # read-only dicts cannot be pickled
         return type(self), (dict(self.mechanisms), self.ask, dict(self.refused))

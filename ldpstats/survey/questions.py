@@ -19,11 +19,11 @@ from ldpstats.clients.device import plain
 from ldpstats.devices import Device
 from ldpstats.errors import HIDDEN, InvalidArgument, NotAvailable
 from ldpstats.io.reports import SURVEY_COLUMNS, Layout
-from ldpstats.io.specifications import QUESTIONNAIRE, SURVEY, is_format, json_document
-from ldpstats.io.storage import FilePath, refusal
+from ldpstats.io.specifications import QUESTIONNAIRE, SURVEY, is_format, specified
+from ldpstats.io.storage import FilePath
 from ldpstats.io.tables import cell_type
 from ldpstats.labels import as_series, matched, missing_entries, preview
-from ldpstats.mechanisms import PUM, Mechanism, mechanism_from_dict
+from ldpstats.mechanisms import PUM, Mechanism
 from ldpstats.mechanisms.custom import Enumerated
 from ldpstats.models.dictionary.survey import DictionarySurvey
 from ldpstats.models.layout import in_turn
@@ -440,22 +440,19 @@ def read_questions(document: object) -> dict[str, Any]:
 
 def read_specification(path: FilePath) -> Mechanism | PUM | DictionarySurvey:
     """What a JSON file specifies: a mechanism of any kind, or a dictionary survey."""
-    document = json_document(path)
-    if is_format(document, QUESTIONNAIRE):
-        raise refusal(path, "is the specification of a questionnaire, not of one question")
-    try:
-        return _read_mechanism(document)
-    except (ValueError, OverflowError, RecursionError) as error:
-        raise refusal(path, f"is not the specification of a mechanism ({error})") from None
+    other = "is the specification of a questionnaire, not of one question"
+    made_by: Mechanism | PUM | DictionarySurvey = specified(
+        path, "mechanism", _read_mechanism, {QUESTIONNAIRE: other}
+    )
+    return made_by
 
 
 def _read_mechanism(document: Any) -> Mechanism | PUM | DictionarySurvey:
     """What a specification of any kind specifies."""
-    if is_format(document, SURVEY):
-        return DictionarySurvey.from_dict(document)
-    if is_format(document, "ldpstats-pum"):
-        return PUM.from_dict(document)
-    return mechanism_from_dict(document)
+    kinds: dict[str, Any] = {SURVEY: DictionarySurvey, "ldpstats-pum": PUM}
+    found = next((kind for own, kind in kinds.items() if is_format(document, own)), Mechanism)
+    made_by: Mechanism | PUM | DictionarySurvey = found.from_dict(document)
+    return made_by
 
 
 # -- Reports of devices that respondents work by hand: in groups, and with unknown parameters -----
