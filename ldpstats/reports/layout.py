@@ -460,27 +460,24 @@ def label_codes(
     known, parts = cohort_labels(mechanism), mechanism.cohort_parts
     codes = matched(places[0], labels, known, done=done)
     groups = matched(places[1], cohort, cohort_index(mechanism), done=done)
-    there, rows = codes >= 0, (done or 0) + 1
-    alone = there & (groups < 0)
-    if alone.any():
-        remedy = "is missing, but there is a report: say which device made it, or leave it out"
-        where = f"{places[1]}, row {rows + int(np.argmax(alone))}"
-        raise InvalidArgument(where, None, remedy)
-    table = np.full((len(parts), len(known)), -1, dtype=np.int64)
-    number = {(type(label), label): j for j, label in enumerate(known.tolist())}
+    table = np.full((len(parts) + 1, len(known) + 1), -1, dtype=np.int64)  # -1 beside missing ones
     for c, part in enumerate(parts):
-        for label, place in zip(part.mechanism.outputs.tolist(), part.places, strict=True):
-            table[c, number[type(label), label]] = place
-    found = np.full(codes.shape, -1, dtype=np.int64)
-    found[there] = table[groups[there], codes[there]]
-    strange = there & (found < 0)
-    if strange.any():
-        i = int(np.argmax(strange))
+        table[c, matched("cohorts", part.mechanism.outputs, known)] = part.places
+    found = table[groups, codes]
+    strange = (found < 0) & (codes >= 0)
+    if not strange.any():
+        return found
+    alone = strange & (groups < 0)
+    i = int(np.argmax(alone if alone.any() else strange))
+    where, value = places[0], known[codes[i]]
+    if alone.any():
+        where, value = places[1], None
+        remedy = "is missing, but there is a report: say which device made it, or leave it out"
+    else:
         part = parts[groups[i]]
         said = ", ".join(map(repr, part.mechanism.outputs[part.places >= 0].tolist()[:8]))
         remedy = f"is no report of the cohort {part.name!r}, which says {said}"
-        raise InvalidArgument(f"{places[0]}, row {rows + i}", known[codes[i]], remedy)
-    return found
+    raise InvalidArgument(f"{where}, row {(done or 0) + i + 1}", value, remedy)
 
 
 def holds_bytes(column: pd.Series[Any]) -> bool:

@@ -659,7 +659,8 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
         """
         if path is None:
             return specification_text(self)
-        return write_specification(self, path, force)
+        write_specification(self, path, force)
+        return None
 
     @classmethod
     def from_json(cls, source: FilePath) -> Questionnaire:
