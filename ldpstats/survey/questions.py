@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from html import escape
 from math import fsum
 from typing import Any
@@ -91,12 +92,12 @@ class Question:
         found: pd.Index[Any] | None = self.made_by.sensitive
         return found
 
-    @property
+    @cached_property
     def layout(self) -> Layout:
         """How its reports stand in a table."""
         return Layout(self.made_by, (self.name,))
 
-    @property
+    @cached_property
     def mechanisms(self) -> Mapping[str, Mechanism]:
         """The mechanisms whose reports its columns hold, by column."""
         return {c: made_by for c, made_by in self.layout.parts.items() if made_by is not None}
@@ -206,7 +207,7 @@ class PersonalQuestion(Question):
         found: pd.Index[Any] = self.made_by.mechanism.sensitive
         return found
 
-    @property
+    @cached_property
     def layout(self) -> Layout:
         return Layout(self.made_by.common, (self.name,))
 
@@ -231,7 +232,7 @@ class DictionaryQuestion(Question):
     made_by: DictionarySurvey
     private, labels, sensitive = True, None, None
 
-    @property
+    @cached_property
     def layout(self) -> Layout:
         return Layout(self.made_by, tuple(f"{self.name}_{part}" for part in SURVEY_COLUMNS))
 
