@@ -30,7 +30,6 @@ from ldpstats.io.reports import (
     FINGERPRINT,
     STORED_FINGERPRINT,
     SURVEY_FINGERPRINT,
-    cohort_labels,
     stored_text,
 )
 from ldpstats.io.storage import FilePath, checked_path, refusal
@@ -51,6 +50,7 @@ from ldpstats.reports.layout import (
     check_fingerprints,
     cohort_beside,
     cohort_column,
+    cohort_labels,
     fingerprint_column,
 )
 from ldpstats.reports.single import Reports

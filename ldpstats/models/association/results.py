@@ -44,6 +44,7 @@ from ldpstats.mechanisms.base import joint_epsilon
 from ldpstats.models.association.evidence import (
     MOST_TALLIES,
     Evidence,
+    Tallies,
     cell_law,
     check_options,
     collapsed,
@@ -55,8 +56,6 @@ from ldpstats.models.association.evidence import (
     rests_on,
     score_test,
     smallest_expected,
-    tallies_from_dict,
-    tallies_to_dict,
     trend_test,
     wald_test,
     z_values,
@@ -1036,7 +1035,8 @@ class AssociationResults(TableResults):
     # -- storage -----------------------------------------------------------------------------
 
     def _stored(self) -> dict[str, Any]:
-        return super()._stored() | {"tallies": tallies_to_dict(self.evidence)}
+        tallies = Tallies.of(self.evidence)
+        return super()._stored() | {"tallies": None if tallies is None else tallies.to_dict()}
 
     @classmethod
     def _restored(cls, values: dict[str, Any]) -> AssociationResults:
@@ -1055,9 +1055,10 @@ class AssociationResults(TableResults):
             raise InvalidArgument("lacking", list(lacking), remedy)
         if values["law"] is not None and values["law"].step.size != cells:
             raise InvalidArgument("law", values["law"].step.size, f"must be of {cells} cells")
-        stored = values["tallies"], names, labels, values["others"], values["digest"]
-        partial = any(fit.is_partial for fit in values["margin_fits"])
-        made = {"is_partial": partial, "evidence": tallies_from_dict(*stored)}
+        made: dict[str, Any] = {"is_partial": any(fit.is_partial for fit in values["margin_fits"])}
+        if values["tallies"] is not None:
+            own = names, labels, values["others"], values["digest"]
+            made["evidence"] = Tallies.from_dict(values["tallies"]).evidence(*own)
         return super()._restored(values | made)
 
 
