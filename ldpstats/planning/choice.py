@@ -37,22 +37,13 @@ from ldpstats.planning.expected_precision import (
     precision,
     shares_text,
 )
-from ldpstats.planning.losses import LOSSES, kinds, urap_kinds, urap_rates, worst_loss
+from ldpstats.planning.losses import LOSSES, kinds, urap_kinds, urap_rates
 from ldpstats.planning.power_of_tests import KINDS, contenders, objective, report_bits, sample_size
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "BestTheta",
-    "MechanismChoice",
-    "best_theta",
-    "compare",
-    "cost",
-    "plot_frontier",
-    "ratios",
-    "recommend",
-]
+__all__ = ["BestTheta", "MechanismChoice", "best_theta", "compare", "plot_frontier", "recommend"]
 
 
 _FEW = 1.1  # times the respondents that are worth naming for much shorter reports
@@ -518,7 +509,7 @@ def _loss(copies: Array, epsilon: float, p: Array | None, loss: str, theta: floa
     """Loss of one respondent at p, or its maximum over p."""
     eps, one = np.array(epsilon), np.array(1.0)
     if p is None:
-        return float(worst_loss(urap_kinds(copies, eps, theta), copies, one, loss))
+        return float(urap_kinds(copies, eps, theta).loss(None, one, loss, copies))
     rates = urap_rates(np.arange(p.size) < copies[0], eps, theta)
     return float(rates.loss(p, one, loss))
 

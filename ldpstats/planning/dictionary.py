@@ -44,7 +44,7 @@ from ldpstats.planning.expected_precision import hashed_rates, report_variances
 from ldpstats.planning.losses import krappor_rates, krr_rates
 from ldpstats.planning.power_of_tests import report_bits
 
-__all__ = ["DictionaryPlan", "GramDesign", "Setting", "plan_dictionary"]
+__all__ = ["DictionaryPlan", "plan_dictionary"]
 
 
 Array = npt.NDArray[Any]

@@ -45,28 +45,11 @@ if TYPE_CHECKING:
     from statsmodels.iolib.summary import Summary
 
 __all__ = [
-    "METHODS",
     "PersonalizedBound",
     "Precision",
-    "Summarised",
-    "check_mechanism",
-    "effect_of_design",
-    "expected_shares",
-    "frequent_categories",
-    "has_scores",
-    "hashed_rates",
     "one_report_covariance",
-    "one_report_variances",
     "personalized_bound",
-    "place_of_category",
     "precision",
-    "relatives",
-    "report_variances",
-    "score_covariance",
-    "shares_text",
-    "standard_errors",
-    "table_text",
-    "widths",
 ]
 
 

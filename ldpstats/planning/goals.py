@@ -37,15 +37,7 @@ from ldpstats.planning.laws import (
     response_channel,
 )
 
-__all__ = [
-    "CoefficientTest",
-    "Goal",
-    "GroupsTest",
-    "IndependenceTest",
-    "PresenceTest",
-    "Ray",
-    "ValueTest",
-]
+__all__ = ["CoefficientTest", "GroupsTest", "IndependenceTest", "PresenceTest", "ValueTest"]
 
 
 Array = npt.NDArray[Any]

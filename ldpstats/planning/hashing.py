@@ -43,7 +43,7 @@ from ldpstats.likelihood.hashed import CohortMoments
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.hashed import ORAPPOR, ORR, Hashed
 from ldpstats.planning.expected_precision import check_mechanism
-from ldpstats.planning.losses import Loss, probabilities, rectangular, sample_size
+from ldpstats.planning.losses import Loss, probabilities, rectangular, respondents_of
 from ldpstats.planning.power_of_tests import report_bits, smallest
 
 __all__ = [
@@ -347,7 +347,7 @@ def expected_loss(
 
 def _total(variances: Array, n: npt.ArrayLike, loss: str) -> Loss:
     """Loss at n respondents, given the variances at one."""
-    respondents = sample_size(n)
+    respondents = respondents_of(n)
     if loss == "l2":
         return variances.sum() / respondents
     return np.sqrt(2.0 / (np.pi * respondents)) * np.sqrt(variances).sum()

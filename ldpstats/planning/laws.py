@@ -39,20 +39,6 @@ from ldpstats.planning.expected_precision import (
     score_covariance,
 )
 
-__all__ = [
-    "CountTest",
-    "EstimateTest",
-    "FormTest",
-    "PlannedTest",
-    "association_form",
-    "coefficient_test",
-    "difference_test",
-    "frequency_law",
-    "homogeneity_form",
-    "response_channel",
-]
-
-
 Array = npt.NDArray[Any]
 
 

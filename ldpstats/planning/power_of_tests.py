@@ -39,20 +39,7 @@ from ldpstats.planning.expected_precision import (
 from ldpstats.planning.goals import Goal, IndependenceTest, Ray
 from ldpstats.planning.laws import PlannedTest
 
-__all__ = [
-    "KINDS",
-    "Detectable",
-    "Kind",
-    "Objective",
-    "contenders",
-    "minimum_detectable",
-    "objective",
-    "power",
-    "report_bits",
-    "respondents_for_power",
-    "sample_size",
-    "smallest",
-]
+__all__ = ["Detectable", "minimum_detectable", "power", "sample_size"]
 
 
 Array = npt.NDArray[Any]
