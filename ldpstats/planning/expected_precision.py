@@ -6,7 +6,6 @@ and the bound for personalised estimates.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -25,6 +24,7 @@ from ldpstats.arguments import (
 )
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.inference.information import observed_tangent_inverse
+from ldpstats.inference.tails import normal_critical
 from ldpstats.labels import align, position, preview
 from ldpstats.likelihood.covariance import Covariance
 from ldpstats.likelihood.moments import Moments
@@ -39,7 +39,6 @@ from ldpstats.models.layout import (
     header,
     one_line,
 )
-from ldpstats.planning.losses import Rates
 
 if TYPE_CHECKING:
     from statsmodels.iolib.summary import Summary
@@ -105,7 +104,8 @@ class Precision(Summarised):
     @cached_property
     def se(self) -> pd.Series[Any]:
         """Standard error of the unconstrained estimate of each category."""
-        return self._named(standard_errors(self.variances, self.n, self.design_effect), "se")
+        errors = standard_errors(self.variances, self.n, self.design_effect)
+        return pd.Series(errors, index=self.p.index, name="se")
 
     @property
     def total(self) -> float:
@@ -131,12 +131,15 @@ class Precision(Summarised):
 
     def width(self, alpha: float = 0.05) -> pd.Series[Any]:
         """Full width of the Wald interval of each category, before a cut to [0, 1]."""
-        return self._named(widths(self.se.to_numpy(), level(alpha)), "width")
+        return (2.0 * normal_critical(alpha) * self.se).rename("width")
 
     @property
     def relative(self) -> pd.Series[Any]:
         """Standard error over p of each category; inf where p is zero."""
-        return self._named(relatives(self.se.to_numpy(), self.p.to_numpy()), "relative")
+        p = self.p.to_numpy()
+        with np.errstate(over="ignore"):  # of p next to zero
+            values = np.divide(self.se, p, out=np.full(p.shape, np.inf), where=p > 0.0)
+        return pd.Series(values, index=self.p.index, name="relative")
 
     def frame(self, alpha: float = 0.05) -> pd.DataFrame:
         """All of these by category: "p", "se", "width", "relative"."""
@@ -169,9 +172,6 @@ class Precision(Summarised):
             most=most,
             notes=["Of the unconstrained estimate, on which intervals and tests rest."],
         )
-
-    def _named(self, values: Array, name: str) -> pd.Series[Any]:
-        return pd.Series(values, index=self.p.index, name=name)
 
 
 def frequent_categories(
@@ -263,19 +263,6 @@ def precision(
 def standard_errors(variances: Array, n: int, design_effect: float) -> Array:
     """Of n respondents; as computed, it never rises in n."""
     return np.asarray(np.sqrt(variances * design_effect / float(n)))
-
-
-def widths(se: Array, alpha: float) -> Array:
-    """Full widths of Wald intervals."""
-    from scipy.special import ndtri
-
-    return np.asarray(-2.0 * ndtri(alpha / 2.0) * se)
-
-
-def relatives(se: Array, p: Array) -> Array:
-    """Standard errors over p; inf where p is zero."""
-    with np.errstate(over="ignore"):  # of p next to zero
-        return np.asarray(np.divide(se, p, out=np.full(p.shape, np.inf), where=p > 0.0))
 
 
 def place_of_category(category: object, labels: pd.Index[Any]) -> int:
@@ -435,36 +422,6 @@ def table_text(table: Any) -> str:
     if len(table) > _ROWS:
         words.append(f"... ({len(table)} rows)")
     return "; ".join(words)
-
-
-# -- Variance of the frequency of one answer, per report, whatever the mechanism ------------------
-# Every mechanism here says of an answer whether a report supports it: it is the answer (k-RR), its
-# bit is set (unary), or the cell that it owns is reported or set (hashed). With the chance `own`
-# that an answer supports itself, and `other` that another one does (over random hashes, where it
-# may own the same cell), an answer of frequency f is supported by the share ``u = other + (own -
-# other) f`` of the reports, and the variance of its estimate from one report is
-#
-#     u (1 - u) / (own - other)^2.
-#
-# An answer that owns h bits has h times the information if they are added up, as least squares
-# does; as a likelihood they have ``(1 + 1/v)^h - 1``, with v the variance from one bit.
-
-
-def hashed_rates(mechanisms: Sequence[Any]) -> Rates:
-    """Rates of e hashed mechanisms of an open alphabet (ORR, ORAPPOR, RAPPOR), of shape (e, 1)."""
-    laws = [mechanism.cell_law for mechanism in mechanisms]
-    high, other = np.array([[law.high] for law in laws]), np.array([[law.mean] for law in laws])
-    return Rates(high, 1.0 - high, other, high - other)
-
-
-def report_variances(
-    rates: Rates, frequency: float = 0.0, n_hashes: int = 1, likelihood: bool = False
-) -> Array:
-    """Variance from one report of the frequency of an answer, shape (e,)."""
-    single = rates.deviations(np.array([frequency]), np.ones(1))[..., 0] ** 2
-    if likelihood:
-        return np.asarray(1.0 / np.expm1(n_hashes * np.log1p(1.0 / single)))
-    return np.asarray(single / n_hashes)
 
 
 # -- A bound on the l1 loss of a personalised estimate --------------------------------------------
