@@ -6,7 +6,7 @@ and the bound for personalised estimates.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -251,13 +251,10 @@ def precision(
     >>> precision(krr, [0.5, 0.3, 0.2], n=2000).se.round(4).to_dict()
     {'nurse': 0.03, 'cook': 0.0287, 'driver': 0.0277}
     """
-    variances = one_report_variances(mechanism, p, candidates, method)
-    labels = mechanism.labels(candidates)
-    shares = expected_shares(p, labels, partial=mechanism.is_open)
+    at, how = setting(mechanism, p, candidates), one_of("method", method, METHODS)
     respondents, effect = positive_integer("n", n), effect_of_design(design_effect)
-    return Precision(
-        mechanism, pd.Series(shares, index=labels, name="p"), respondents, effect, variances
-    )
+    shares = pd.Series(at.p, index=at.labels, name="p")
+    return Precision(mechanism, shares, respondents, effect, at.variances(how))
 
 
 def standard_errors(variances: Array, n: int, design_effect: float) -> Array:
@@ -313,57 +310,72 @@ def one_report_covariance(
     >>> one_report_covariance(krr, [0.4, 0.3, 0.2, 0.1]).variances().round(3)
     array([2.304, 2.157, 1.991, 1.804])
     """
-    problem, law, scored = _planned(mechanism, p, candidates, method)
-    if scored is not None:
-        return scored
-    if not problem.has_covariance:
-        raise NotAvailable(
-            f"the covariance of {problem.k} categories of {mechanism} is too large to form: "
-            "precision() has their standard errors"
-        )
-    return problem.covariance(law).scaled(float(problem.nobs))
+    at = setting(mechanism, p, candidates)
+    return at.covariance(one_of("method", method, METHODS))
 
 
-def one_report_variances(
-    mechanism: Mechanism, p: Any = None, candidates: Any = None, method: str = "mle"
-) -> Array:
-    """The diagonal of `one_report_covariance`, shape (k,), for very many categories too."""
-    problem, law, scored = _planned(mechanism, p, candidates, method)
-    if scored is not None:
-        return scored.variances()
-    return np.asarray(problem.estimate_variances(law) * problem.nobs)
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """A mechanism with the distribution that is planned for, and what is known of one report."""
+
+    mechanism: Mechanism
+    p: Array  # (k,), in the order of the labels
+    labels: pd.Index[Any]
+    candidates: Any = None
+
+    @cached_property
+    def moments(self) -> Moments:
+        """The equations of one report in each cohort."""
+        return self.mechanism.moments(self.mechanism.specimen(), self.candidates)
+
+    @cached_property
+    def scores(self) -> tuple[Array, Covariance] | None:
+        """Where results rest on the likelihood of bits or blocks, its inverse information.
+
+        That is on the tangent space, at a distribution without zeros, which comes first.
+        """
+        if not rests_on_scores([self.mechanism], [self.moments]):
+            return None
+        start = np.maximum(self.p, _LEAST)
+        start = start / start.sum()
+        try:
+            return start, observed_tangent_inverse(self.mechanism.channel().information(start))
+        except (NotAvailable, NotIdentified):  # inversion has the milder demands
+            return None
+
+    def at(self, p: Array) -> Setting:
+        """The same with another distribution; the equations do not depend on it."""
+        other = replace(self, p=p)
+        other.__dict__["moments"] = self.moments
+        return other
+
+    def covariance(self, method: str = "mle") -> Covariance:
+        """Of the unconstrained estimate from one report."""
+        if method == "mle" and self.scores:
+            return self.scores[1]
+        if not self.moments.has_covariance:
+            raise NotAvailable(
+                f"the covariance of {len(self.p)} categories of {self.mechanism} is too large to "
+                "form: precision() has their standard errors"
+            )
+        return self.moments.covariance(self.p).scaled(float(self.moments.nobs))
+
+    def variances(self, method: str = "mle") -> Array:
+        """The diagonal of the covariance, shape (k,), for very many categories too."""
+        if method == "mle" and self.scores:
+            return self.scores[1].variances()
+        return np.asarray(self.moments.estimate_variances(self.p) * self.moments.nobs)
+
+    def place(self, category: Any) -> int:
+        """Position of a category."""
+        return position("category", category, self.labels, f"is no category of {self.mechanism}")
 
 
-def _planned(
-    mechanism: Mechanism, p: Any, candidates: Any, method: str
-) -> tuple[Moments, Array, Covariance | None]:
-    """The equations of one report in each cohort, the distribution, and what scores know."""
-    check_mechanism(mechanism)
-    how = one_of("method", method, METHODS)
-    law = expected_shares(p, mechanism.labels(candidates), partial=mechanism.is_open)
-    problem = mechanism.moments(mechanism.specimen(), candidates)
-    if how == "inversion" or not has_scores(mechanism, problem):
-        return problem, law, None
-    try:
-        return problem, law, score_covariance(mechanism, law)[1]
-    except (NotAvailable, NotIdentified):  # inversion has the milder demands
-        return problem, law, None
-
-
-def has_scores(mechanism: Mechanism, problem: Moments | None = None) -> bool:
-    """Whether results rest on the likelihood of bits or blocks; `problem` has its equations."""
-    if mechanism.n_cohorts:  # which may have no equations without candidates
-        return False
-    if problem is None:
-        problem = mechanism.moments(mechanism.specimen())
-    return rests_on_scores([mechanism], [problem])
-
-
-def score_covariance(mechanism: Mechanism, p: Array) -> tuple[Array, Covariance]:
-    """The inverse information at p on the tangent space, after p with no frequency at zero."""
-    start = np.maximum(p, _LEAST)
-    start = start / start.sum()
-    return start, observed_tangent_inverse(mechanism.channel().information(start))
+def setting(mechanism: Mechanism, p: Any, candidates: Any) -> Setting:
+    """What is planned for; p of an open alphabet may sum to less than one."""
+    labels = check_mechanism(mechanism).labels(candidates)
+    law = expected_shares(p, labels, partial=mechanism.is_open)
+    return Setting(mechanism, law, labels, candidates)
 
 
 def check_mechanism(mechanism: object, name: str = "mechanism") -> Mechanism:

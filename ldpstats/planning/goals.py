@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,10 +24,9 @@ from ldpstats.labels import align, by_label, position
 from ldpstats.likelihood.regression import Multinomial, Ordered
 from ldpstats.mechanisms.base import Mechanism, set_fields
 from ldpstats.models.regression.structure import covariates, outcome_of
-from ldpstats.planning.expected_precision import check_mechanism, shares_text, table_text
+from ldpstats.planning.expected_precision import Setting, check_mechanism, shares_text, table_text
 from ldpstats.planning.laws import (
     PlannedTest,
-    Setting,
     association_test,
     coefficient_test,
     count_test,
@@ -86,7 +85,7 @@ class Goal(ABC):
         """The goal in a survey with this mechanism."""
 
 
-def setting(mechanism: object, p: Any, name: str = "p", of: str = "mechanism") -> Setting:
+def _setting(mechanism: object, p: Any, name: str = "p", of: str = "mechanism") -> Setting:
     """What a goal is planned with; of an open alphabet the labels of p are the candidates."""
     made_by, candidates = check_mechanism(mechanism, of), None
     if made_by.is_open:
@@ -151,9 +150,9 @@ class FrequencyGoal(Goal):
 
         Of `tests` together (Bonferroni) each is one-sided; a test alone, of 0, is two-sided.
         """
-        at, presence = setting(mechanism, self.p), tests > 0
-        x = at.place(self.category)
-        gap, rest = float(at.p[x]) - value, np.delete(at.p, x)
+        assumed, presence = _setting(mechanism, self.p), tests > 0
+        x = assumed.place(self.category)
+        gap, rest = float(assumed.p[x]) - value, np.delete(assumed.p, x)
         rest = rest / rest.sum() if rest.sum() > 0.0 else np.full(rest.size, 1.0 / rest.size)
         most = np.inf if gap == 0.0 else (1.0 - value) / gap if gap > 0.0 else -value / gap
 
@@ -165,7 +164,7 @@ class FrequencyGoal(Goal):
 
         def test(multiple: float, alpha: float) -> PlannedTest:
             truth, level = effect(multiple), alpha / max(tests, 1)
-            law = frequency_law(replace(at, p=shares(multiple)), x)
+            law = frequency_law(assumed.at(shares(multiple)), x)
             if law.count is not None:
                 offset, scale = law.count
                 null, true = (min(max(offset + scale * v, 0.0), 1.0) for v in (value, truth))
@@ -175,9 +174,9 @@ class FrequencyGoal(Goal):
             return estimate_test(shift, *cumulants, level, larger=presence, continuous=plain)
 
         def truth(multiple: float) -> pd.Series[float]:
-            return pd.Series(shares(multiple), index=at.labels, name="p")
+            return pd.Series(shares(multiple), index=assumed.labels, name="p")
 
-        return Ray(f"frequency of {at.labels[x]!r}", most, effect, truth, test)
+        return Ray(f"frequency of {assumed.labels[x]!r}", most, effect, truth, test)
 
 
 @dataclass(frozen=True, eq=False)
@@ -393,7 +392,7 @@ class IndependenceTest(Goal):
                 remedy = f"must have the shape {sizes}, of the categories of both mechanisms"
                 raise InvalidArgument("table", f"array of shape {values.shape}", remedy)
         first, second = (
-            setting(one, margin, "table", f"mechanism[{i}]")
+            _setting(one, margin, "table", f"mechanism[{i}]")
             for i, (one, margin) in enumerate(zip(mechanism, margins, strict=True))
         )
         if isinstance(self.table, pd.DataFrame):  # in the order of the mechanisms' categories
@@ -667,7 +666,7 @@ class GroupsTest(Goal):
             makers = list(mechanism)
         for one in makers:
             check_mechanism(one)
-        sides = [setting(one, _row(self.p, i)) for i, one in enumerate(makers)]
+        sides = [_setting(one, _row(self.p, i)) for i, one in enumerate(makers)]
         for side in sides[1:]:
             if not side.labels.equals(sides[0].labels):
                 remedy = "must have the same categories in the same order for all groups"
@@ -689,7 +688,7 @@ class GroupsTest(Goal):
             return np.asarray(laws / laws.sum(axis=1, keepdims=True))
 
         def test(multiple: float, alpha: float) -> PlannedTest:
-            now = [replace(side, p=p) for side, p in zip(sides, laws(multiple), strict=True)]
+            now = [side.at(p) for side, p in zip(sides, laws(multiple), strict=True)]
             if x is None:
                 return homogeneity_test(now, shares, alpha)
             return difference_test(now, shares, x, alpha)

@@ -41,7 +41,7 @@ from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.labels import align
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.hashed import ORAPPOR, ORR, Hashed
-from ldpstats.planning.expected_precision import check_mechanism, one_report_variances
+from ldpstats.planning.expected_precision import Setting, check_mechanism
 from ldpstats.planning.losses import Loss, probabilities, rectangular, respondents_of
 from ldpstats.planning.power_of_tests import report_bits, smallest
 
@@ -311,7 +311,7 @@ def expected_loss(
     check_mechanism(mechanism)
     labels = mechanism.labels(candidates)
     law = distribution("p", align("p", p, labels), len(labels))
-    return _total(one_report_variances(mechanism, law, candidates, "inversion"), n, loss)
+    return _total(Setting(mechanism, law, labels, candidates).variances("inversion"), n, loss)
 
 
 def _total(variances: Array, n: npt.ArrayLike, loss: str) -> Loss:

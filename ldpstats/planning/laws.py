@@ -8,18 +8,17 @@ independence and of a coefficient.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.inference.intervals import Difference
 from ldpstats.inference.tables.independence import whiten
 from ldpstats.inference.tails import CellLaw, continuity, one_sided, skewed_pvalue
-from ldpstats.labels import position
 from ldpstats.likelihood.covariance import OwnTally, PathLaw, Tallies, Uncertain, multinomial
 from ldpstats.likelihood.hashed import CohortMoments
 from ldpstats.likelihood.regression import (
@@ -30,29 +29,9 @@ from ldpstats.likelihood.regression import (
     Seen,
     predictors_of,
 )
-from ldpstats.mechanisms.base import Mechanism
-from ldpstats.planning.expected_precision import (
-    has_scores,
-    one_report_covariance,
-    one_report_variances,
-    score_covariance,
-)
+from ldpstats.planning.expected_precision import Setting
 
 Array = npt.NDArray[Any]
-
-
-@dataclass(frozen=True, eq=False)
-class Setting:
-    """A mechanism with the distribution that is planned for, in the order of its categories."""
-
-    mechanism: Mechanism
-    p: Array
-    labels: pd.Index[Any]
-    candidates: Any
-
-    def place(self, category: Any) -> int:
-        """Position of a category."""
-        return position("category", category, self.labels, f"is no category of {self.mechanism}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,16 +250,12 @@ class FrequencyLaw:
 
 def frequency_law(at: Setting, x: int) -> FrequencyLaw:
     """Law of estimate x of `FrequencyResults.linear_params`, p being the distribution."""
-    mechanism, p = at.mechanism, at.p
-    if has_scores(mechanism):  # the estimate is one step of the likelihood, else the inversion
-        try:
-            start, V = score_covariance(mechanism, p)
+    mechanism, p, problem = at.mechanism, at.p, at.moments
+    if at.scores:  # the estimate is one step of the likelihood, else the inversion
+        start, V = at.scores
+        with suppress(NotAvailable, NotIdentified):  # inversion has the milder demands
             moments = mechanism.channel().score_moments(start, V.core)
-        except (NotAvailable, NotIdentified):  # inversion has the milder demands
-            pass
-        else:
             return FrequencyLaw(_cumulants(PathLaw.around(start, (1,), [moments]), x, p, 1.0))
-    problem = mechanism.moments(mechanism.specimen(), at.candidates)
     form = problem.exact_form()
     if form is not None and form.known[x]:
         offset, scale = float(form.offset[x]), float(form.scale[x])
@@ -303,7 +278,7 @@ def frequency_law(at: Setting, x: int) -> FrequencyLaw:
         tally = problem.tally(None, p)  # type: ignore[arg-type]  # only hashes look at an estimate
     if isinstance(tally, PathLaw | OwnTally):
         return FrequencyLaw(_cumulants(tally, x, p, float(problem.nobs)), continuous=hashed)
-    variance = float(one_report_variances(mechanism, p, at.candidates)[x])
+    variance = float(at.variances()[x])
     return FrequencyLaw(lambda v: (variance, 0.0), continuous=True)
 
 
@@ -352,23 +327,19 @@ def homogeneity_test(sides: Sequence[Setting], shares: Array, alpha: float) -> P
     """The default test of `homogeneity_test`: all groups with the first."""
     # Pearson's of the table of labels if one mechanism without cohorts makes them, else Wald's,
     # which the score test of whole reports equals where groups are large.
-    makers, means = [side.mechanism for side in sides], np.array([side.p for side in sides])
-    first, scores = makers[0], all(map(has_scores, makers))
-    labels = all(one == first for one in makers) and not first.n_bits and not first.n_cohorts
+    first, means = sides[0].mechanism, np.array([side.p for side in sides])
+    labels = all(side.mechanism == first for side in sides)
+    labels = labels and not first.n_bits and not first.n_cohorts
     if labels:
         means = means @ np.asarray(first.channel().matrix())
     pooled = shares @ means
-
-    def covariance(mechanism: Mechanism, p: Array) -> Array:
-        """Of one respondent's reports, or of her unconstrained estimate, (d, d)."""
-        if labels:
-            return multinomial(p, 1).matrix()
-        if scores:
-            return score_covariance(mechanism, p)[1].matrix()
-        return one_report_covariance(mechanism, p, sides[0].candidates, "inversion").matrix()
-
-    null = [covariance(one, pooled) for one in makers]
-    truth = [covariance(one, row) for one, row in zip(makers, means, strict=True)]
+    if labels:
+        null = [multinomial(pooled, 1).matrix()] * len(sides)
+        truth = [multinomial(m, 1).matrix() for m in means]
+    else:
+        method = "mle" if all(side.scores for side in sides) else "inversion"
+        null = [side.at(pooled).covariance(method).matrix() for side in sides]
+        truth = [side.covariance(method).matrix() for side in sides]
     pair, others = [], len(sides) - 1  # covariances of the differences from the first group
     for each in (null, truth):
         d = len(each[0])
@@ -428,13 +399,12 @@ def _information(side: Setting) -> Array:
         except InvalidArgument:
             remedy = "gives no one to an answer that would show: leave that category out"
             raise InvalidArgument("table", side.p.tolist(), remedy) from None
-    problem = mechanism.moments(mechanism.specimen(), side.candidates)
-    information = problem.information(side.p)
+    information = side.moments.information(side.p)
     if information is None:
         raise NotAvailable(
             f"the information of reports of {mechanism} is not known: simulate the survey"
         )
-    return np.asarray(information / problem.nobs)
+    return np.asarray(information / side.moments.nobs)
 
 
 def _white(Q: Array, p: Array) -> Array:

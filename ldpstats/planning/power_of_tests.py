@@ -28,9 +28,8 @@ from ldpstats.mechanisms.krr import KRR, Warner
 from ldpstats.mechanisms.unary import KRAPPOR
 from ldpstats.models.layout import one_line
 from ldpstats.planning.expected_precision import (
+    Setting,
     effect_of_design,
-    one_report_covariance,
-    one_report_variances,
     place_of_category,
     precision,
     standard_errors,
@@ -121,17 +120,17 @@ def planned(mechanism: Any, goal: object) -> Ray:
 
 def asked_power(
     ray: Ray, goal: Goal, power: object, alpha: float, design_effect: object, where: str
-) -> tuple[float, float]:
-    """A power above alpha, for a goal whose truth is not its null hypothesis; the design effect."""
+) -> tuple[PlannedTest, float, float]:
+    """The test of a goal whose truth is not its null, a power above alpha, the design effect."""
     asked = probability("power", power, zero=False, one=False)
     if asked <= alpha:
         remedy = f"must be above alpha = {alpha:g}, which a test has without any respondent"
         raise InvalidArgument("power", power, remedy)
-    effect = effect_of_design(design_effect)
-    if not ray.test(1.0, alpha).differs:
+    effect, test = effect_of_design(design_effect), ray.test(1.0, alpha)
+    if not test.differs:
         remedy = f"has the null hypothesis for its truth{where}"
         raise InvalidArgument("goal", goal.words, remedy)
-    return asked, effect
+    return test, asked, effect
 
 
 def needed(test: PlannedTest, asked: float, design_effect: float) -> int:
@@ -269,7 +268,7 @@ def minimum_detectable(
     """
     ray, number, alpha = planned(mechanism, goal), positive_integer("n", n), level(alpha)
     where = ", which gives no direction"
-    asked, effect = asked_power(ray, goal, power, alpha, design_effect, where)
+    _, asked, effect = asked_power(ray, goal, power, alpha, design_effect, where)
 
     def excess(multiple: float) -> float:
         if multiple == 0.0:
@@ -392,8 +391,7 @@ def sample_size(
         ray, alpha = planned(mechanism, goal), level(alpha)
         where = ": no number of respondents finds a departure"
         given = _POWER if power is None else power
-        asked, effect = asked_power(ray, goal, given, alpha, design_effect, where)
-        return needed(ray.test(1.0, alpha), asked, effect)
+        return needed(*asked_power(ray, goal, given, alpha, design_effect, where))
     if power is not None:
         raise InvalidArgument("power", power, "goes with goal= only")
     wanted = {name: value for name, value in targets.items() if value is not None}
@@ -471,8 +469,8 @@ def objective(goal: Any, labels: pd.Index[Any]) -> tuple[str, Callable[[Mechanis
             remedy = 'must be "total", "worst", a mapping from labels to weights, or a test'
             raise InvalidArgument("goal", goal, remedy)
         if one_of("goal", goal, _GOALS) == "total":
-            return "summed variance", lambda mechanism, p: one_report_variances(mechanism, p).sum()
-        return "maximal standard error", lambda made, p: one_report_variances(made, p).max()
+            return "summed variance", lambda made, p: Setting(made, p, labels).variances().sum()
+        return "maximal standard error", lambda made, p: Setting(made, p, labels).variances().max()
     if not goal:
         raise InvalidArgument("goal", goal, "must weigh at least one category")
     by_label: Mapping[Any, Any] = goal
@@ -499,10 +497,10 @@ def objective(goal: Any, labels: pd.Index[Any]) -> tuple[str, Callable[[Mechanis
     what = f"the share of {what}" if len(terms) == 1 else what
 
     def loss(mechanism: Mechanism, p: Array) -> float:
+        at = Setting(mechanism, p, labels)
         if np.count_nonzero(weights) == 1:
-            return float(one_report_variances(mechanism, p) @ weights**2)
-        covariance = one_report_covariance(mechanism, p)
-        return max(float(covariance.forms(weights[None])[0]), 0.0)
+            return float(at.variances() @ weights**2)
+        return max(float(at.covariance().forms(weights[None])[0]), 0.0)
 
     return f"variance of {what}", loss
 
