@@ -42,7 +42,7 @@ from ldpstats.labels import align
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.hashed import ORAPPOR, ORR, Hashed
 from ldpstats.planning.expected_precision import Setting, check_mechanism
-from ldpstats.planning.losses import Loss, probabilities, rectangular, respondents_of
+from ldpstats.planning.losses import LOSSES, Loss, probabilities, rectangular, respondents_of
 from ldpstats.planning.power_of_tests import report_bits, smallest
 
 __all__ = [
@@ -259,9 +259,6 @@ def _filters(k: int, h: int) -> tuple[Array, Array]:
 # where noise dominates; intervals and tests rest on the linear estimate.
 
 
-_LOSSES = ("l1", "l2")
-
-
 def expected_loss(
     mechanism: Mechanism,
     p: npt.ArrayLike,
@@ -307,7 +304,7 @@ def expected_loss(
     >>> expected_loss(orr, p, n=[20_000, 80_000], candidates=candidates).round(4)
     array([0.0464, 0.0232])
     """
-    loss = one_of("loss", loss, _LOSSES)
+    loss = one_of("loss", loss, LOSSES)
     check_mechanism(mechanism)
     labels = mechanism.labels(candidates)
     law = distribution("p", align("p", p, labels), len(labels))
@@ -376,7 +373,7 @@ def random_design_loss(
     >>> round(float(expected_loss(orr, p, n=10**6, candidates=names)), 4)
     0.0778
     """
-    loss = one_of("loss", loss, _LOSSES)
+    loss = one_of("loss", loss, LOSSES)
     law = probabilities(p)
     check_mechanism(mechanism)
     if not isinstance(mechanism, Hashed) or mechanism.n_owned != 1:
@@ -566,7 +563,7 @@ def recommend_design(
         law = np.asarray(law / law.sum())
     else:
         law = distribution("p", p, S)
-    loss = one_of("loss", loss, ("l1", "l2"))
+    loss = one_of("loss", loss, LOSSES)
     closed = boolean("closed", closed)
     given = [mechanisms] if isinstance(mechanisms, str) else mechanisms
     names = listed("mechanisms", given, f"must be names from {_MECHANISMS}")

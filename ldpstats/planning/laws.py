@@ -268,8 +268,9 @@ def frequency_law(at: Setting, x: int) -> FrequencyLaw:
             return spread / scale**2, spread * (1.0 - 2.0 * m) / scale**3
 
         return FrequencyLaw(cumulants, (offset, scale))
-    hashed = isinstance(problem, CohortMoments)
-    if hashed:  # the tally of its own cells where reports are as expected
+    if isinstance(
+        problem, CohortMoments
+    ):  # the tally of its own cells where reports are as expected
         ones = np.rint(problem.single("power").cell_means(p) * _COHORT).astype(np.int64)
         sizes = np.full(len(ones), _COHORT) if mechanism.n_bits else None
         problem = mechanism.moments(mechanism.counts(ones, sizes), at.candidates)
@@ -277,7 +278,8 @@ def frequency_law(at: Setting, x: int) -> FrequencyLaw:
     else:
         tally = problem.tally(None, p)  # type: ignore[arg-type]  # only hashes look at an estimate
     if isinstance(tally, PathLaw | OwnTally):
-        return FrequencyLaw(_cumulants(tally, x, p, float(problem.nobs)), continuous=hashed)
+        n = float(problem.nobs)
+        return FrequencyLaw(_cumulants(tally, x, p, n), continuous=isinstance(tally, OwnTally))
     variance = float(at.variances()[x])
     return FrequencyLaw(lambda v: (variance, 0.0), continuous=True)
 

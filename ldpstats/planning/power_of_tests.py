@@ -119,7 +119,7 @@ def planned(mechanism: Any, goal: object) -> Ray:
 
 
 def asked_power(
-    ray: Ray, goal: Goal, power: object, alpha: float, design_effect: object, where: str
+    ray: Ray, goal: Goal, power: object, alpha: float, design_effect: object, why: str
 ) -> tuple[PlannedTest, float, float]:
     """The test of a goal whose truth is not its null, a power above alpha, the design effect."""
     asked = probability("power", power, zero=False, one=False)
@@ -128,7 +128,7 @@ def asked_power(
         raise InvalidArgument("power", power, remedy)
     effect, test = effect_of_design(design_effect), ray.test(1.0, alpha)
     if not test.differs:
-        remedy = f"has the null hypothesis for its truth{where}"
+        remedy = f"has the null hypothesis for its truth{why}"
         raise InvalidArgument("goal", goal.words, remedy)
     return test, asked, effect
 
@@ -267,8 +267,8 @@ def minimum_detectable(
     0.0338
     """
     ray, number, alpha = planned(mechanism, goal), positive_integer("n", n), level(alpha)
-    where = ", which gives no direction"
-    _, asked, effect = asked_power(ray, goal, power, alpha, design_effect, where)
+    why = ", which gives no direction"
+    _, asked, effect = asked_power(ray, goal, power, alpha, design_effect, why)
 
     def excess(multiple: float) -> float:
         if multiple == 0.0:
@@ -341,7 +341,8 @@ def sample_size(
     se : float, optional
         Standard error to reach, below 0.5; 0.015 is one and a half percentage points.
     width : float, optional
-        Full width of the Wald interval to reach, before a cut to [0, 1]; below 1.
+        Full width of the Wald interval to reach, twice the margin of error, before a cut to [0, 1];
+        below 1. A margin of three percentage points is ``width=0.06``.
     relative : float, optional
         Standard error over p to reach. Every category that counts needs a positive p.
     category : label, optional
@@ -389,9 +390,9 @@ def sample_size(
             if value is not None:
                 raise InvalidArgument(name, value, "goes without goal=, which says what is needed")
         ray, alpha = planned(mechanism, goal), level(alpha)
-        where = ": no number of respondents finds a departure"
+        why = ": no number of respondents finds a departure"
         given = _POWER if power is None else power
-        return needed(*asked_power(ray, goal, given, alpha, design_effect, where))
+        return needed(*asked_power(ray, goal, given, alpha, design_effect, why))
     if power is not None:
         raise InvalidArgument("power", power, "goes with goal= only")
     wanted = {name: value for name, value in targets.items() if value is not None}
