@@ -30,8 +30,7 @@ from ldpstats.models.layout import (
     names_alpha,
     one_line,
 )
-from ldpstats.models.plots import title_text
-from ldpstats.models.results import plot_symmetric
+from ldpstats.models.plots import labels_of, plot_cells, title_text
 from ldpstats.models.storage import Stored
 from ldpstats.models.weighted.tables import WeightedTable
 from ldpstats.reports.joint import JointCounts
@@ -514,18 +513,25 @@ class AssociationMatrix(Stored):
             As in `summary_frame`.
         """
         alpha, frame = self.alpha if alpha is None else alpha, self.summary_frame(alpha)
-        v, lower, upper = (self._matrix(name, 1.0, frame) for name in _INTERVAL)
-        return plot_symmetric(
-            v,
-            lower,
-            upper,
-            self.pvalues_holm < alpha,
+        v, low, high = (self._matrix(name, 1.0, frame).to_numpy()[1:, :-1] for name in _INTERVAL)
+        certain = (self.pvalues_holm < alpha).to_numpy()[1:, :-1]
+        known = np.where(np.tri(len(v)) > 0, v, np.nan)
+        texts = [f"{one:.2f}" if np.isfinite(one) else "" for one in known.flat]
+        ends = zip(texts, low.flat, high.flat, strict=True)
+        longer = [text and f"{text}\n[{a:.2f}, {b:.2f}]" for text, a, b in ends]
+        labels = labels_of(pd.Index(self.names))
+        words = f"Associations of {len(labels)} variables, {100 * (1 - alpha):g}% intervals"
+        return plot_cells(
+            known,
+            (labels[1:], labels[:-1]),
+            (longer, texts),
             ax,
-            title_text(
-                title, f"Associations of {len(v)} variables, {100 * (1 - alpha):g}% intervals"
-            ),
+            title_text(title, words),
+            ("", ""),
             "Cramer's V",
-            f"hatched: independence is not rejected at {alpha:g} (Holm)",
+            certain=certain,
+            hatched=~certain & np.isfinite(known),
+            note=f"hatched: independence is not rejected at {alpha:g} (Holm)",
         )
 
     # -- storage -----------------------------------------------------------------------------

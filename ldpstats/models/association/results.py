@@ -30,7 +30,6 @@ from ldpstats.arguments import (
 )
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.inference import intervals
-from ldpstats.inference import tests as multiplicity
 from ldpstats.inference.intervals import edge_normal
 from ldpstats.inference.tables import effects
 from ldpstats.inference.tables import independence as tables
@@ -306,7 +305,7 @@ class TableResults(Results):
         NotAvailable
             For more than two variables, and for a mosaic of negative estimates.
         """
-        from ldpstats.models.association.presentation import plot_heat_map
+        from ldpstats.models.association.plots import plot_heat_map
 
         kind = one_of("kind", kind, ("heatmap", "departures", "mosaic"))
         self._refuse_more_than_two()
@@ -320,7 +319,7 @@ class TableResults(Results):
 
     def _mosaic(self, bounds: pd.DataFrame, ax: Axes | None, alpha: float, title: str) -> Axes:
         """With categories that are too thin to read merged, and the intervals of their sums."""
-        from ldpstats.models.association.presentation import merging, plot_mosaic
+        from ldpstats.models.association.plots import merging, plot_mosaic
 
         if np.any(self.fitted.estimate < 0.0):
             raise NotAvailable(
@@ -723,8 +722,7 @@ class AssociationResults(TableResults):
         """
         if np.isnan(self.linear.bse()).any():
             self.linear.known()
-        p = self._zero_pvalues(two_sided=False)
-        return self.index[np.asarray(multiplicity.reject(p, level(alpha), method))]
+        return self._above_zero(self._zero_pvalues(two_sided=False), alpha, method)
 
     def test_independence(
         self,

@@ -479,7 +479,7 @@ class DictionaryResults(Results):
             If `truth` is not a Series of frequencies by string, `ax` is not an Axes, or `sort`,
             `most` or `title` is invalid.
         """
-        from ldpstats.models.dictionary.presentation import plot_dictionary, read_truth
+        from ldpstats.models.dictionary.plots import plot_dictionary, read_truth
 
         alpha, most = level(alpha), positive_integer("most", most)
         true = None if truth is None else read_truth(self._survey, truth)
@@ -504,7 +504,7 @@ class DictionaryResults(Results):
         InvalidArgument
             If `max_strings` is not a positive integer, `ax` is not an Axes, or `title` is not text.
         """
-        from ldpstats.models.dictionary.presentation import MOST_STRINGS, plot_graph
+        from ldpstats.models.dictionary.plots import MOST_STRINGS, plot_graph
 
         most = MOST_STRINGS if max_strings is None else positive_integer("max_strings", max_strings)
         title, shown = self._title(title), self.params.iloc[:most]
