@@ -60,6 +60,7 @@ __all__ = [
     "is_partial",
     "names_alpha",
     "one_line",
+    "outcome_notes",
     "resolution_notes",
     "tidy_names",
     "title",
@@ -233,6 +234,14 @@ def closing_notes(fit: Fit, condition: float, test: TestResult | None = None) ->
         if test.pvalue < DOUBTFUL:
             notes.append(f"WARNING: the reports contradict the hypothesis that {test.null}.")
     return notes
+
+
+def outcome_notes(what: str, test: TestResult) -> list[str]:
+    """The outcome of a test of what the words say, and the note that it has."""
+    each = test.df if isinstance(test.df, tuple) else (test.df,)
+    df, p = ", ".join(f"{one:g}" for one in each), pvalue_text(test.pvalue, "p")
+    note = f"{what} ({test.method}): {test.statistic:.4g} on {df} df, {p}."
+    return [note, f"NOTE: {test.note}."] if test.note else [note]
 
 
 def resolution_notes(

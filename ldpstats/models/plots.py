@@ -8,6 +8,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +34,6 @@ __all__ = [
     "draw_estimates",
     "figure_of",
     "finish",
-    "finish_rows",
     "fitting",
     "font_scale",
     "hatch",
@@ -51,6 +51,7 @@ __all__ = [
     "plot_cells",
     "plot_frequencies",
     "plot_groups",
+    "plot_rows",
     "progress_bar",
     "rows_height",
     "set_figure_title",
@@ -204,17 +205,25 @@ def legend_below(ax: Axes) -> None:
             break
 
 
-def finish(ax: Axes, title: str, own: bool, shrink: bool = False) -> None:
-    """Title and legend, in a figure of their `own` or in axes of the caller."""
+def finish(ax: Axes, title: str, own: bool, rows: bool = False) -> None:
+    """Title and legend, in a figure of their `own` or in axes of the caller.
+
+    Labels of `rows` get the room that they need.
+    """
     ax.spines[["top", "right"]].set_visible(False)
     for _ in range(1 if own else 2):  # labels may leave less room than axes have had
         set_title(ax, title)
         legend_below(ax)
-        if not own and lacks_layout(ax):
+        if own and rows:  # by labels that would take the room of the estimates and the title
+            labels = ax.get_yticklabels()
+            widest = max((label.get_window_extent().width for label in labels), default=0.0)
+            figure, room = figure_of(ax), font_scale() * _ROOM
+            figure.set_figwidth(max(figure.get_figwidth(), widest / figure.dpi + room))
+        elif not own and lacks_layout(ax):
             keep_in_cell(ax)
         elif not own:
             figure_of(ax).draw_without_rendering()
-        if shrink:
+        if rows:
             shrink_labels(ax)
 
 
@@ -535,16 +544,14 @@ def plot_frequencies(
     source = fit.sources[0] if len(fit.sources) == 1 else f"{len(fit.sources)} mechanisms"
     words = title_text(title, "\n".join([*filter(None, [fit.name]), f"{source}, n = {fit.nobs:,}"]))
     shown = shown_rows(frame["params"], frame["linear"], sorts(sort, frame.index), most)
-    own = ax is None
-    ax = axes_of(ax, _WIDTH, rows_height(len(shown) + (len(shown) < len(frame))))
-    at = np.arange(len(shown))[::-1]
-    draw_estimates(ax, frame.iloc[shown], at, interval_name(alpha))
-    if true is not None:
-        ax.plot(true[shown], at, "d", color="C3", mfc="none", label="truth")
-    name_rows(ax, axis_labels(frame.index[shown], LONGEST_LABEL), len(frame) - len(shown))
-    ax.set_xlabel("frequency")
-    finish_rows(ax, words, own)
-    return ax
+
+    def draw(ax: Axes, at: Array) -> None:
+        draw_estimates(ax, at, frame.iloc[shown], interval_name(alpha))
+        if true is not None:
+            ax.plot(true[shown], at, "d", color="C3", mfc="none", label="truth")
+
+    labels = axis_labels(frame.index[shown], LONGEST_LABEL)
+    return plot_rows(draw, labels, len(frame) - len(shown), ax, words, "frequency")
 
 
 def sorts(sort: Any, labels: pd.Index[Any] | None = None) -> bool:
@@ -566,7 +573,7 @@ def shown_rows(params: Any, ties: Any, sort: bool, most: int) -> npt.NDArray[np.
     return largest if sort else np.sort(largest)
 
 
-def rows_height(rows: int) -> float:
+def rows_height(rows: float) -> float:
     """Height in inches of a figure with so many rows."""
     return 1.8 + 0.26 * max(rows, 1)
 
@@ -579,7 +586,7 @@ def interval_name(alpha: float) -> str:
 # -- rows ----------------------------------------------------------------------------------
 
 
-def draw_estimates(ax: Axes, frame: pd.DataFrame, at: Array, interval: str) -> None:
+def draw_estimates(ax: Axes, at: Array, frame: pd.DataFrame, interval: str) -> None:
     """Draw `params` with `lower` and `upper` at heights; intervals too short to see are bars."""
     if not len(frame):
         return
@@ -612,24 +619,30 @@ def name_rows(ax: Axes, labels: Sequence[str], n_more: int = 0) -> None:
         more.set_fontstyle("italic")
 
 
-def finish_rows(ax: Axes, title: str, own: bool, sign: str = "%") -> None:
-    """Percentages with their `sign`, title and legend; labels have the room that they need."""
-    ax.spines[["top", "right"]].set_visible(False)
+def plot_rows(
+    draw: Callable[[Axes, Array], None],
+    labels: Sequence[str],
+    n_more: int,
+    ax: Axes | None,
+    title: str,
+    name: str,
+    sign: str | None = "%",
+    lines: float = 1.0,
+) -> Axes:
+    """Rows that `draw` draws at their heights, under their labels; of `lines` lines each.
+
+    `name` is that of the axis, which has percentages with their `sign`, or None numbers.
+    """
+    own = ax is None
+    ax = axes_of(ax, _WIDTH, rows_height(lines * len(labels) + (n_more > 0)))
+    draw(ax, np.arange(len(labels))[::-1])
+    name_rows(ax, labels, n_more)
+    ax.set_xlabel(name)
     ax.tick_params(axis="y", length=0)
-    for _ in range(1 if own else 2):  # labels may leave less room than axes have had
-        set_title(ax, title)
-        legend_below(ax)
-        if own:  # by labels that would take the room of the estimates and the title
-            labels = ax.get_yticklabels()
-            widest = max((label.get_window_extent().width for label in labels), default=0.0)
-            figure, room = figure_of(ax), font_scale() * _ROOM
-            figure.set_figwidth(max(figure.get_figwidth(), widest / figure.dpi + room))
-        elif lacks_layout(ax):
-            keep_in_cell(ax)
-        else:
-            figure_of(ax).draw_without_rendering()
-        shrink_labels(ax)
-    percent_axis(ax, sign=sign)
+    finish(ax, title, own, rows=True)
+    if sign is not None:
+        percent_axis(ax, sign=sign)
+    return ax
 
 
 # -- Frequencies in several groups: panels, or one category with a line for each group ------------
@@ -675,15 +688,11 @@ def plot_by_group(
     rows = pd.DataFrame(estimates).reset_index(drop=True)
     names = pd.Index(_group_names(list(frames)))
     shown = shown_rows(rows["params"], rows["params"], sorts(sort, names), most)
-    own, n_more = ax is None, len(rows) - len(shown)
-    ax = axes_of(ax, _WIDTH, rows_height(len(shown) + (n_more > 0)))
-    draw_estimates(ax, rows.iloc[shown], np.arange(len(shown))[::-1], interval_name(alpha))
     short = axis_labels(names[shown], LONGEST_LABEL)
     lines = [f"{one}, n = {sizes[i]:,}" for one, i in zip(short, shown, strict=True)]
-    name_rows(ax, lines, n_more)
-    ax.set_xlabel(f"frequency of {axis_labels([category], LONGEST_LABEL)[0]}")
-    finish_rows(ax, words, own)
-    return ax
+    draw = partial(draw_estimates, frame=rows.iloc[shown], interval=interval_name(alpha))
+    of = f"frequency of {axis_labels([category], LONGEST_LABEL)[0]}"
+    return plot_rows(draw, lines, len(rows) - len(shown), ax, words, of)
 
 
 def _group_names(groups: Sequence[Any]) -> list[str]:
@@ -736,7 +745,8 @@ def plot_groups(
         names = [f"{name}, n = {size:,}" for name, size in zip(names, sizes, strict=False)]
     names = [textwrap.fill(name, _LONGEST_GROUP) for name in names]
     for ax, name, frame in zip(panels, names, frames.values(), strict=False):
-        draw_estimates(ax, frame.reindex(shown), np.arange(len(shown))[::-1], interval_name(alpha))
+        at = np.arange(len(shown))[::-1]
+        draw_estimates(ax, at, frame.reindex(shown), interval_name(alpha))
         ax.set_title(name, fontsize="medium")
         ax.spines[["top", "right"]].set_visible(False)
         ax.tick_params(axis="y", length=0)

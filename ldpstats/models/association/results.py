@@ -72,6 +72,7 @@ from ldpstats.models.layout import (
     in_turn,
     names_alpha,
     one_line,
+    outcome_notes,
     resolution_notes,
 )
 from ldpstats.models.plots import maybe_bar, title_text
@@ -993,11 +994,7 @@ class AssociationResults(TableResults):
         if test is None:
             notes.append("Independence of all variables was not tested: test pairs of them.")
         else:
-            notes.append(
-                f"Independence ({test.method}): {test.statistic:.4g} on {test.df:g} df, "
-                f"{pvalue_text(test.pvalue, 'p')}."
-            )
-            notes += [f"NOTE: {test.note}."] if test.note else []
+            notes += outcome_notes("Independence", test)
         if not self.is_complete:
             words = "are ignored by the estimate, but not by the unconstrained one."
             if not (self.is_maximum or self.method == "one_step"):
