@@ -81,7 +81,8 @@ class EscapedSummary(Summary):  # type: ignore[misc]  # statsmodels ships no typ
         below[0] += max(0, lack)
         above[1] += max(0, -lack) // 2
         above[3] += (max(0, -lack) + 1) // 2
-        rows, body = ([list(map(change, row)) for row in part] for part in (rows, body))
+        for row in (*rows, *body):
+            row[:] = map(change, row)
         heads, stubs = list(map(change, heads)), list(map(change, stubs))
         header = _HEADER_TEXT | {"colwidths": above}
         return [

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -66,6 +67,7 @@ class Coefficients(Stored, WaldResults):
 
     model: Any
     _covariances: ClassVar[dict[str, str]] = KINDS
+    _untested = property(attrgetter("model.threshold_names"))
 
     if TYPE_CHECKING:  # of kinds
 
@@ -445,13 +447,13 @@ class Coefficients(Stored, WaldResults):
 
     @property
     def _title(self) -> str:
-        subject = one_line(self._subject, LONGEST_LABEL)
+        subject = one_line(self.model.endog_names, LONGEST_LABEL)
         return f"{model_name(self.model.data.outcome)} regression of {subject}"
 
     def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
         """What was fitted to which reports."""
         data, questions = self.model.data, self.model.data.questions
-        left: list[Pair] = [("Dep. variable:", one_line(self._subject, 30))]
+        left: list[Pair] = [("Dep. variable:", one_line(self.model.endog_names, 30))]
         if isinstance(data.outcome, Binary):
             left.append(("Success:", one_line(data.categories[1], 30)))
         elif isinstance(data.outcome, Multinomial):
@@ -464,7 +466,7 @@ class Coefficients(Stored, WaldResults):
             if len(groups) > _MECHANISMS:
                 mechanisms.append(f"and {len(groups) - _MECHANISMS} more groups")
         stub = "Mechanisms:" if len(mechanisms) > 1 else "Mechanism:"
-        left += [("" if i else stub, text) for i, text in enumerate(mechanisms)]
+        left += zip([stub] + [""] * len(mechanisms), mechanisms, strict=False)
         method = self.method.upper() if len(self.method) < 4 else self.method
         left.append(("Method:", f"{method}, {self.penalty}" if self.penalty else method))
         kind = self.cov_type
@@ -476,7 +478,7 @@ class Coefficients(Stored, WaldResults):
         epsilon = "Epsilon (nats):"
         if len(questions) > 1:
             epsilon = "Epsilon, all answers:"
-        elif len({one.epsilon for one in data.mechanisms()}) > 1:
+        elif len(set(map(attrgetter("epsilon"), data.mechanisms()))) > 1:
             epsilon = "Epsilon, largest:"
         right = [
             ("Respondents:", f"{self.nobs:,.0f}"),
@@ -489,15 +491,6 @@ class Coefficients(Stored, WaldResults):
         converged = "yes" if self.converged else "NO"
         df = f"{self.df_model:g}, {self.df_resid:g}"
         return [("Converged:", converged)], [("Df model, residual:", df)]
-
-    def _estimate_cells(
-        self, shown: pd.DataFrame, frame: pd.DataFrame, alpha: float, details: bool
-    ) -> tuple[list[str], list[list[str]], str]:
-        heads, cells, words = super()._estimate_cells(shown, frame, alpha, details)
-        for name, row in zip(shown.index, cells, strict=True):
-            if name in self.model.threshold_names:  # which nobody tests
-                row[2:4] = "", ""
-        return heads, cells, words
 
     def _interval_notes(
         self, frame: pd.DataFrame, uncut: pd.DataFrame, alpha: float, source: str

@@ -80,6 +80,7 @@ class WaldResults(Tabulated):
     """
 
     _head, _noun = "coef", "coefficients"  # what the summary calls them
+    _untested: Any = ()  # names that nobody tests
 
     @property
     @abstractmethod
@@ -226,12 +227,14 @@ class WaldResults(Tabulated):
         letter = "z" if self.degrees is None else "t"
         digits, cells = decimals(shown["std_error"].to_numpy()), []
         columns = ["estimate", "std_error", "lower", "upper", "t", "p_value"]
-        for *values, t, p in shown[columns].to_numpy():
+        untested = self._untested
+        for name, (*values, t, p) in zip(shown.index, shown[columns].to_numpy(), strict=True):
             texts = figures(values, digits)
             for i, value in enumerate(values):
                 if _WIDEST <= abs(value) < np.inf:
                     texts[i] = f"{value:.4g}"
-            cells.append([*texts[:2], *figures([t], 2), pvalue_text(p), *texts[2:]])
+            tests = ["", ""] if name in untested else [*figures([t], 2), pvalue_text(p)]
+            cells.append([*texts[:2], *tests, *texts[2:]])
         heads = [self._head, "std err", letter, f"P>|{letter}|", *interval_columns(alpha)]
         return heads, cells, ""
 
@@ -242,7 +245,7 @@ class WaldResults(Tabulated):
         names = shown.index.get_level_values(-1)
         distinct = list(dict.fromkeys(names))
         lines = dict(zip(distinct, distinct_lines(distinct, LONGEST_LABEL), strict=True))
-        stubs = [lines[name] for name in names]
+        stubs = list(map(lines.__getitem__, names))
         if not isinstance(shown.index, pd.MultiIndex):
             return heads, stubs, cells
         of = shown.index.get_level_values(0).tolist()

@@ -885,7 +885,8 @@ class RegressionResults(Coefficients):
             return 1.0
         if self.infinite or self.method == "corrected":
             return float("nan")
-        whole, theta = self.law.respondents, self.law.theta
+        whole, theta = self.law.assembled, self.law.theta
+        assert whole is not None
         clear = whole.expected(theta)
         if (law := whole.law) is not None:
             k = law.channels[0].shape[0]

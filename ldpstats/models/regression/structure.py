@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -148,8 +149,10 @@ class RegressionData:
     @property
     def epsilon(self) -> float:
         """The largest that a respondent spent on all questions; infinite where there are none."""
-        each = [max(one.mechanism.epsilon for one in groups) for _, groups in self.questions]
-        return float(sum(each)) if each else float("inf")
+        total, questions = 0.0, self.questions
+        for _, groups in questions:
+            total += max(map(attrgetter("mechanism.epsilon"), groups))
+        return float(total) if questions else float("inf")
 
 
 class Named:
