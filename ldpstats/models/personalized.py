@@ -40,7 +40,7 @@ from ldpstats.estimators.base import Estimator
 from ldpstats.inference.designs.tests import normal_level
 from ldpstats.inference.intervals import edge_normal, wald
 from ldpstats.inference.tails import skewed_pvalue
-from ldpstats.inference.tests import binomial_deficit, binomial_excess, reject, z_test
+from ldpstats.inference.tests import binomial_deficit, binomial_excess, z_test
 from ldpstats.labels import align
 from ldpstats.likelihood.covariance import Covariance, Uncertain
 from ldpstats.mechanisms import PUM
@@ -718,9 +718,7 @@ class PersonalizedResults(Results):
         >>> list(ldp.PersonalizedModel(counts, pum, homes, exact=True).fit().detected(0.05))
         ['centre', 'park']
         """
-        alpha = level(alpha)
-        rejected = reject(self.presence_pvalues().to_numpy(), alpha, method)
-        return self.index[np.asarray(rejected)]
+        return self._above_zero(self.presence_pvalues().to_numpy(), alpha, method)
 
     @cached_property
     def _tails(self) -> tuple[Array, Array]:

@@ -30,7 +30,6 @@ from ldpstats.arguments import (
 )
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.inference import intervals
-from ldpstats.inference import tests as multiplicity
 from ldpstats.inference.intervals import edge_normal
 from ldpstats.inference.tables import effects
 from ldpstats.inference.tables import independence as tables
@@ -72,6 +71,7 @@ from ldpstats.models.layout import (
     in_turn,
     names_alpha,
     one_line,
+    outcome_notes,
     resolution_notes,
 )
 from ldpstats.models.plots import maybe_bar, title_text
@@ -324,7 +324,7 @@ class TableResults(Results):
         NotAvailable
             For more than two variables, and for a mosaic of negative estimates.
         """
-        from ldpstats.models.association.presentation import plot_heat_map
+        from ldpstats.models.association.plots import plot_heat_map
 
         kind = one_of("kind", kind, ("heatmap", "departures", "mosaic"))
         self._refuse_more_than_two()
@@ -338,7 +338,7 @@ class TableResults(Results):
 
     def _mosaic(self, bounds: pd.DataFrame, ax: Axes | None, alpha: float, title: str) -> Axes:
         """With categories that are too thin to read merged, and the intervals of their sums."""
-        from ldpstats.models.association.presentation import merging, plot_mosaic
+        from ldpstats.models.association.plots import merging, plot_mosaic
 
         if np.any(self.fitted.estimate < 0.0):
             raise NotAvailable(
@@ -733,8 +733,7 @@ class AssociationResults(TableResults):
         """
         if np.isnan(self.linear.bse()).any():
             self.linear.known()
-        p = self._zero_pvalues(two_sided=False)
-        return self.index[np.asarray(multiplicity.reject(p, level(alpha), method))]
+        return self._above_zero(self._zero_pvalues(two_sided=False), alpha, method)
 
     def test_independence(
         self,
@@ -1002,11 +1001,7 @@ class AssociationResults(TableResults):
         if test is None:
             notes.append("Independence of all variables was not tested: test pairs of them.")
         else:
-            notes.append(
-                f"Independence ({test.method}): {test.statistic:.4g} on {test.df:g} df, "
-                f"{pvalue_text(test.pvalue, 'p')}."
-            )
-            notes += [f"NOTE: {test.note}."] if test.note else []
+            notes += outcome_notes("Independence", test)
         if not self.is_complete:
             words = "are ignored by the estimate, but not by the unconstrained one."
             if not (self.is_maximum or self.method == "one_step"):

@@ -23,7 +23,7 @@ from ldpstats.inference import intervals
 from ldpstats.inference.goodness import ReportSums
 from ldpstats.inference.tables.ratio import FiellerInterval, fieller
 from ldpstats.inference.tails import one_sided
-from ldpstats.inference.tests import TestResult, reject
+from ldpstats.inference.tests import TestResult
 from ldpstats.labels import align, midpoints, position, positions
 from ldpstats.likelihood.covariance import (
     Covariance,
@@ -338,8 +338,7 @@ class FrequencyResults(Results):
                 f"the list of candidates is not complete, and {self.caution}: the errors of "
                 "detection are not controlled; collect reports in more cohorts, or pass force=True"
             )
-        rejected = reject(self.presence_pvalues().to_numpy(), alpha, method)
-        return self.index[np.asarray(rejected)]
+        return self._above_zero(self.presence_pvalues().to_numpy(), alpha, method)
 
     def presence_pvalues(self) -> pd.Series[float]:
         """One-sided p-values of p = 0 against p > 0, not adjusted for multiplicity.

@@ -160,13 +160,13 @@ def test_intervals_that_are_too_short_to_see_have_a_mark() -> None:
         columns=["params", "lower", "upper"],
     )
     ax = plt.subplots()[1]
-    draw_estimates(ax, frame, np.arange(4), "95% interval")
+    draw_estimates(ax, np.arange(4), frame, "95% interval")
     marks = line(ax, "95% interval too short to see")
     assert marks.get_xdata().tolist() == [0.0, 1.0] and marks.get_ydata().tolist() == [0, 1]
     assert marks.get_markersize() > line(ax, "estimate").get_markersize() + 4
     unknown = frame.assign(lower=np.nan, upper=np.nan)
     ax = plt.subplots()[1]
-    draw_estimates(ax, unknown, np.arange(4), "95% interval")
+    draw_estimates(ax, np.arange(4), unknown, "95% interval")
     assert [x.get_label() for x in ax.get_lines()][1:] == ["estimate"] and not ax.collections
 
 

@@ -15,30 +15,6 @@ import ldpstats as ldp
 from ldpstats import InvalidArgument
 
 
-def test_logit() -> None:
-    results = fitted("arrays")
-    text = str(results.summary())
-    assert text == str(results)
-    for words in (
-        "Logit regression of y",
-        "Success:",
-        "KRR(k=2, epsilon=2)",
-        "observed information",
-        f"{results.llf:,.2f}",
-        f"{results.llnull:,.2f}",
-        "Maxima met:",
-        "P-values and 95% intervals: profiles of the penalised likelihood, which agree",
-        "Without the channel the slopes would read: age",
-    ):
-        assert words in text
-    row = next(line for line in text.split("\n") if line.startswith("age"))
-    assert f"{results.params['age']:.4f}"[:5] in row
-    assert "Goodness of fit" not in text
-    assert "Goodness of fit (chi-square" in str(results.summary(details=True))
-    assert "<table" in results._repr_html_()
-    assert "\\begin{tabular}" in results.summary().as_latex()
-
-
 def test_blocks_of_a_multinomial_logit() -> None:
     results = fitted("robust")
     lines = str(results.summary(alpha=0.1)).split("\n")
@@ -48,6 +24,15 @@ def test_blocks_of_a_multinomial_logit() -> None:
     assert any(line.startswith("Reference:") and "cook" in line for line in lines)
     few = str(results.summary(max_rows=4))
     assert "Shown: the first 4 of 9 coefficients." in few
+
+
+@pytest.mark.parametrize("of", ["get_margeff", "predictions"])
+def test_effects_and_predictions_are_laid_out_as_coefficients(of: str) -> None:
+    found = getattr(fitted("multinomial"), of)(**({"by": "kids"} if of == "predictions" else {}))
+    summary, first = found.summary(max_rows=3), str(found.index[0][0])
+    assert summary.as_frame().index[0] == f"{first}:" and summary.as_frame().shape[0] >= 4
+    assert f"Shown: the first 3 of {len(found.index)} estimates." in summary.as_text()
+    assert "Shown" not in found.summary().as_text()
 
 
 def test_private_predictors() -> None:
