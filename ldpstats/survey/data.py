@@ -54,7 +54,7 @@ from ldpstats.reports.layout import (
     fingerprint_column,
 )
 from ldpstats.reports.single import Reports
-from ldpstats.survey.conditions import Condition, in_memory, known, pushed, sides
+from ldpstats.survey.conditions import Condition, Pushed, known, sides
 from ldpstats.survey.questionnaire import (
     Coded,
     Questionnaire,
@@ -154,7 +154,7 @@ class Held(ABC):
         """The rows for which a condition, or an expression of Narwhals, is true."""
         if isinstance(condition, Condition):
             self.prepare(condition.columns())
-            return Selected(self, np.flatnonzero(sides(condition, in_memory(self))[0]))
+            return Selected(self, np.flatnonzero(sides(condition, self.public)[0]))
         import narwhals
         import pyarrow
 
@@ -612,7 +612,7 @@ class Remote(Derived):
 
     def where(self, condition: Any) -> Remote:
         if isinstance(condition, Condition):
-            condition, _ = sides(condition, pushed(self))
+            condition, _ = sides(condition, self.tested)
         else:
             public = picked(self.query.frame(self.query.engine.session()), self.public_columns)
             self.query.tried(lambda: check_expression(condition, public))
@@ -669,42 +669,42 @@ class Remote(Derived):
 
     # -- what conditions ask --------------------------------------------------------------------
 
-    def compared(self, name: str) -> Any:
-        """The type of a column of numbers or dates, which the engine compares; None of others."""
+    def tested(self, name: str) -> Pushed:
+        """A column whose tests the engine evaluates."""
         import narwhals
+        import pyarrow
 
-        if self.owner(name) is not None or self.query.levels(*self.parts_of(name)) is not None:
-            return None
-        dtype = self.query.type(name)
-        date = dtype == narwhals.Date or (dtype == narwhals.Datetime and dtype.time_zone is None)
-        return dtype if dtype.is_numeric() or date else None
+        if self.owner(name) is None and self.query.levels(*self.parts_of(name)) is None:
+            dtype = self.query.type(name)
+            date = dtype == narwhals.Date or (dtype == narwhals.Datetime and not dtype.time_zone)
+            if date or dtype.is_numeric():
+                kind, none = "date" if date else "number", np.empty(0, dtype=np.int64)
+                return Pushed(name, kind, none, none, dtype=dtype, rows=self)
+        self.refuse_private(name)
+        (column,) = self.columns_of([name])
+        return self._cells([name], pyarrow.table({column: self.domain(column).raw}))[0]
+
+    def pairs(self, *names: str) -> list[Pushed]:
+        """Two columns of the distinct pairs of values in these rows."""
+        cells = self.query.cells(self.columns_of(names))
+        return self._cells(names, cells.remove_column(cells.num_columns - 1))
+
+    def _cells(self, names: Sequence[str], read: Any) -> list[Pushed]:
+        part, found = self.part(read), []
+        for name in names:
+            cells = read.column(next(iter(self.parts_of(name)))).to_pylist()
+            found.append(Pushed(**vars(part.public(name)), cells=cells, rows=self))
+        return found
 
     def is_empty(self, name: str) -> bool:
-        """Whether a column has no value in the whole table."""
+        """Whether a column of numbers or dates has no value in the whole table."""
         remote, old = self._origin(name)
         if remote is not self:
             return remote.is_empty(old)
         if name not in self.empty:
-            self.empty[name] = not len(
-                self.query.whole().filtered(known(name, self.compared(name)))
-            )
+            there = known(name, self.query.type(name))
+            self.empty[name] = not len(self.query.whole().filtered(there))
         return self.empty[name]
-
-    def distinct(self, names: Sequence[str]) -> tuple[Held, list[list[Any]]]:
-        """The distinct values of a column in the whole table, or the pairs of two in these rows."""
-        import pyarrow
-
-        for name in names:
-            self.refuse_private(name)
-        columns = self.columns_of(names)
-        if len(columns) == 1:
-            read = pyarrow.table({columns[0]: self.domain(columns[0]).raw})
-        else:
-            read = self.query.cells(columns)
-            read = read.remove_column(read.num_columns - 1)
-        values = self.part(read)
-        first = [next(iter(self.parts_of(name))) for name in names]
-        return values, [read.column(column).to_pylist() for column in first]
 
 
 @dataclass(frozen=True, eq=False)
