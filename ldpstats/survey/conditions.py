@@ -23,12 +23,13 @@ from math import isfinite
 from typing import Any, NoReturn
 
 import numpy as np
+import pandas as pd
 
 from ldpstats.arguments import nearest_label
 from ldpstats.errors import InvalidArgument, NotAvailable, UnknownCategory
 from ldpstats.survey.tables import DATE, SIGNS, Column
 
-__all__ = ["Condition", "Pushed", "known", "parse", "read", "sides"]
+__all__ = ["Condition", "Pushed", "is_mask", "known", "parse", "read", "sides"]
 
 MOST_CHARACTERS, MOST_DIGITS, MOST_NESTED = 10_000, 40, 50
 
@@ -159,8 +160,15 @@ class _Word:
     operand: Any = None  # the value, or the name of the column
 
 
+def is_mask(given: object) -> bool:
+    """Whether this chooses rows by a value for each."""
+    return isinstance(given, np.ndarray | pd.Series | list)
+
+
 def read(given: object) -> Any:
-    """A condition from text, or the expression of Narwhals that was given."""
+    """A condition from text; a mask, and an expression of Narwhals, as it was given."""
+    if is_mask(given):
+        return given
     if type(given).__module__.partition(".")[0] != "narwhals":
         return parse(given)
     import narwhals
@@ -474,15 +482,14 @@ class Pushed(Column):
                 (some if yes else rest).append(cell)
         if len(some) <= len(rest):
             return self._among(some)
-        return self._among(None) & ~self._among(rest)
+        there = known(self.name, self.dtype)
+        return there & ~self._among(rest) if rest else there
 
-    def _among(self, cells: list[Any] | None) -> Any:
-        """Where it holds one of some cells; None for any."""
+    def _among(self, cells: list[Any]) -> Any:
+        """Where it holds one of some cells."""
         import narwhals
 
         col, there = narwhals.col(self.name), known(self.name, self.dtype)
-        if cells is None:
-            return there
         if not cells:
             return there & ~there
         if self.dtype is None:

@@ -7,7 +7,7 @@ import operator
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any
@@ -171,7 +171,7 @@ class Column:
 
     def taken(self, rows: npt.NDArray[np.int64]) -> Column:
         """Some rows, in another order perhaps."""
-        return replace(self, codes=self.codes[rows])
+        return Column(self.name, self.kind, self.codes[rows], self.values, self.ordered)
 
     def categories(self, remedy: str, declared: bool = False) -> Column:
         """With the values that occur (or are `declared` in an order) as labels; refuse decimals."""
