@@ -354,7 +354,9 @@ def joined(join: Callable[[Any, Any], Any], parts: Sequence[Any]) -> Any:
     return join(joined(join, parts[:half]), joined(join, parts[half:]))
 
 
-def _tested(sign: str, column_of: Callable[[str], Column], name: Name, other: Any) -> Any:
+def _tested(
+    sign: str, column_of: Callable[[str], Column], name: Name, other: Any
+) -> tuple[Any, Any]:
     """The sides of a test of a column: with a value, values (one is equal) or another column."""
     column = column_of(name)
     known = column.known
