@@ -138,7 +138,7 @@ def count(
         linear estimates, but does not give the likelihood.
     missing : {"count", "raise"}
         Count missing reports in `n_missing`, or refuse them.
-    where : str or expression of Narwhals, optional
+    where : str, expression of Narwhals, or mask, optional
         A condition on other columns, as for `Survey.where`.
     na : list, or mapping from column to list
         Codes that mean missing, as for `Survey`.
@@ -397,7 +397,7 @@ def summed(
     import pyarrow
 
     columns = remote.columns_of(by)
-    domains = [remote.domain(column).raw for column in columns]
+    domains = [remote.domain(column)[0] for column in columns]
     ((column, cohort),) = remote.parts_of(name).items()
     made_by = maker_of(remote.questionnaire[name])
     what = BitSums(made_by, column, cohort, tuple(columns), tuple(domains), count, name)

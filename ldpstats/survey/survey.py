@@ -15,7 +15,7 @@ from typing import Any, Self, overload
 import numpy as np
 import pandas as pd
 
-from ldpstats.arguments import as_array, check_slice, listed
+from ldpstats.arguments import listed
 from ldpstats.engines.query import Query
 from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
 from ldpstats.mechanisms import PUM, Mechanism
@@ -49,11 +49,10 @@ from ldpstats.survey.analyses import (
     sums_suffice,
     tally,
 )
-from ldpstats.survey.conditions import Condition, read
+from ldpstats.survey.conditions import Condition, is_mask, read
 from ldpstats.survey.data import (
     Held,
     Remote,
-    Selected,
     held_on,
     identifiers,
     questionnaire_of,
@@ -268,7 +267,7 @@ class Survey:
         >>> len(survey.where("18 <= age and not age > 80"))
         1
         """
-        if isinstance(condition, np.ndarray | pd.Series | list):
+        if is_mask(condition):
             return self[condition]
         tree = read(condition)
         chosen = self.data.where(tree)
@@ -289,27 +288,7 @@ class Survey:
         if isinstance(mask, str):
             remedy = f"reports of a question are survey.reports({mask!r})"
             raise InvalidArgument("mask", mask, f"must be True or False for each row; {remedy}")
-        if not self.data.ordered:
-            raise NotAvailable("rows of this table have no order: select them by where(condition)")
-        n = len(self)
-        if isinstance(mask, slice):
-            check_slice("mask", mask, n)
-            rows = np.arange(n)[mask]
-        else:
-            remedy = f"must be True or False for each of the {n} rows, or a slice"
-            chosen = as_array("mask", mask, remedy)
-            if chosen.dtype != bool or chosen.shape != (n,):
-                raise InvalidArgument("mask", mask, remedy)
-            if isinstance(mask, pd.Series) and not mask.index.equals(self.data.index):
-                # it would choose other rows than it means
-                remedy = "has another index than the rows of the survey, or another order: make it "
-                remedy += "from the same table, .reindex it, or pass .to_numpy() if its order is "
-                remedy += "that of the rows"
-                raise InvalidArgument("mask", "Series", remedy)
-            rows = np.flatnonzero(chosen)
-        if not rows.size:
-            raise InvalidArgument("mask", mask, "chooses nobody")
-        selected = Selected(self.data.read(self.columns), rows)
+        selected = self.data.masked(mask)
         if self.design is not None:
             whole_of(selected)  # refuses rows of which the rest of the sample is not known
         return replace(self, data=selected)
