@@ -1,9 +1,9 @@
-"""Maximisers of a likelihood over the simplex: what they share, Newton, and proximal Newton.
+"""Roots of functions, and maximisers of a likelihood over the simplex: Newton, proximal Newton.
 
-All minimise ``f(p) = -sum_i n_i log(W p)_i / N + sum(p)`` over p >= 0, whose solution sums to one
-by itself: the penalty leaves the maximum where it is, and p >= 0 is the only constraint. Each
-iteration minimises a quadratic model of f exactly, of a dense Hessian, of diagonal plus low rank,
-or from a sample of the reports, and searches the line to there.
+The maximisers minimise ``f(p) = -sum_i n_i log(W p)_i / N + sum(p)`` over p >= 0, whose solution
+sums to one by itself: the penalty leaves the maximum where it is, and p >= 0 is the only
+constraint. Each iteration minimises a quadratic model of f exactly, of a dense Hessian, of diagonal
+plus low rank, or from a sample of the reports, and searches the line to there.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ __all__ = [
     "proximal_newton",
     "report",
     "require_possible",
+    "root",
     "sampled",
     "starting_point",
     "tell",
@@ -160,6 +161,45 @@ def search(W: Rows, n: Array, p: Array, d: Array, step: Array) -> tuple[float, A
     shrinking = step < 0.0
     longest = float(np.min(p[shrinking] / -step[shrinking], initial=100.0))
     return line_search(d, change, n, float(step.sum()), longest), change
+
+
+_MOST_TRIED = 200  # arguments of a function, of which a root needs about ten
+
+
+def root(
+    f: Callable[[Array], Any], inside: npt.ArrayLike, outside: npt.ArrayLike, xtol: float = 0.0
+) -> Array:
+    """Where f ceases to be positive on the way from `inside`, where it is, `outside`; elementwise.
+
+    An end where it is otherwise is returned. By inverse quadratic steps in a bracket, or to its
+    middle, to `xtol` or rounding (Chandrupatla 1997, Adv. Eng. Softw. 28, 145-149).
+    """
+    a, b = np.broadcast_arrays(np.asarray(inside, np.float64), np.asarray(outside, np.float64))
+    least = xtol or np.maximum(2.0**-55 * np.abs(b - a), 1e-300)
+    with np.errstate(all="ignore"):
+        one, two = (np.array([end, f(end)]) for end in (a, b))  # arguments, and values of f
+        two = np.where(one[1] > 0.0, two, one)
+        one = np.where(two[1] > 0.0, two, one)
+        t: Any = 0.5
+        for _ in range(_MOST_TRIED):
+            (a, fa), (b, fb) = one, two
+            best = np.where(np.abs(fa) < np.abs(fb), a, b)
+            width = b - a
+            room = (least + 4e-16 * np.abs(best)) / np.abs(width)
+            done = (room > 0.5) | (fb == 0.0)
+            if done.all():
+                break
+            x = a + np.where(done, 0.0, np.minimum(np.maximum(t, room), 1.0 - room)) * width
+            new = np.array([x, f(x)])
+            same = (new[1] > 0.0) == (fa > 0.0)
+            (c, fc), two = np.where(same, one, two), np.where(same, two, one)
+            one, (a, fa), (b, fb) = new, new, two
+            away, rise = c - b, fc - fb
+            xi, phi = (a - b) / away, (fa - fb) / rise
+            smooth = (phi * phi < xi) & ((1.0 - phi) ** 2 < 1.0 - xi)
+            way = (c - a) / (b - a) * fb / (fc - fa) - fc / (fb - fa)
+            t = np.where(smooth, way * fa / rise, 0.5)
+    return np.asarray(best)
 
 
 def report(ascent: Ascent, nobs: int, how: str, wanted: float) -> Solution:

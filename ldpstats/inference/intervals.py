@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,9 +26,9 @@ import numpy.typing as npt
 
 from ldpstats.arguments import level, one_of, positive_integer
 from ldpstats.errors import InvalidArgument
+from ldpstats.estimators.solvers import root
 from ldpstats.inference.tails import (
     CellLaw,
-    bisected,
     chi2_critical,
     continuity,
     normal_critical,
@@ -251,9 +252,6 @@ def simultaneous_alpha(alpha: float, k: int, method: str = "bonferroni") -> floa
 # -- Wald, Scheffe and score intervals of estimates that are normal, or nearly so -----------------
 
 
-_STEPS = 55  # of bisection: to 3e-17 of the width at the start
-
-
 def wald(estimate: npt.ArrayLike, se: npt.ArrayLike, alpha: float = 0.05) -> Array:
     """Wald intervals, estimate -+ z se.
 
@@ -423,17 +421,15 @@ def inverted(
     reach = span[1] - span[0] + 40.0 * np.max([law(v)[0] for v in edges], axis=0)
     far_ends = np.minimum(x, span[0]) - reach, np.maximum(x, span[1]) + reach
 
-    def accepted(v: Array, sign: float) -> Any:
+    def excess(sign: float, v: Array) -> Array:
         se, skewness = law(np.clip(v, *span))[:2]
-        excess = sign * (x - v) - se * continuity(skewness)
-        z = np.divide(excess, se, out=np.zeros(excess.shape), where=se > 0)
-        certain = np.where(excess > 0, 0.0, 1.0)
-        return np.where(se > 0, skewed_pvalue(z, sign * skewness), certain) > half
+        above = sign * (x - v) - se * continuity(skewness)
+        z = np.divide(above, se, out=np.zeros(above.shape), where=se > 0)
+        certain = np.where(above > 0, 0.0, 1.0)
+        return np.where(se > 0, skewed_pvalue(z, sign * skewness), certain) - half
 
-    ends = []
-    for sign, far in zip((1.0, -1.0), far_ends, strict=True):
-        ends.append(bisected(accepted, x, far, _STEPS, sign)[0])
-    return np.stack(ends, axis=-1)
+    pairs = zip((1.0, -1.0), far_ends, strict=True)
+    return np.stack([root(partial(excess, sign), x, far) for sign, far in pairs], axis=-1)
 
 
 def _around(estimate: npt.ArrayLike, se: npt.ArrayLike, critical: float) -> Array:
@@ -700,12 +696,13 @@ def edge_binomial(
             count = np.where(below, t[at], n[at] - t[at])
             terms = base[at], slope[at], below, count, n[at]
             near, far = np.full(at.size, 1.0 - side), np.full(at.size, float(side))
-            goal = log_half + _log_tail(near, *terms)
-            ends[at, side] = bisected(_more_probable, near, far, _STEPS, goal, *terms)[1]
+            log_tail = partial(_log_tail, *terms)
+            goal = log_half + log_tail(near)
+            ends[at, side] = root(lambda v, tail=log_tail, goal=goal: tail(v) - goal, near, far)
     return ends
 
 
-def _log_tail(v: Array, base: Array, slope: Array, below: Any, t: Array, n: Array) -> Array:
+def _log_tail(base: Array, slope: Array, below: Any, t: Array, n: Array, v: Array) -> Array:
     """ln P(Bin(n, m) <= t) of frequencies v; far in the tail by the signed root of the deviance.
 
     m is base + slope v, or its complement where the tally is not `below`, so that t counts others.
@@ -724,15 +721,10 @@ def _log_tail(v: Array, base: Array, slope: Array, below: Any, t: Array, n: Arra
         )
 
 
-def _more_probable(v: Array, goal: Array, *terms: Any) -> Array:
-    """Whether the tail at the frequencies v is above its goal, on the scale of logarithms."""
-    return np.asarray(_log_tail(v, *terms) > goal)
-
-
 # -- Score intervals and p-values of the difference of two independent frequencies ----------------
 
 
-_NEWTON_STEPS = 40  # of Newton, who needs a few, or of bisection: accurate to 1e-12 at worst
+_INSIDE = 1e-13  # of the range of a frequency, from its ends
 
 
 @dataclass(frozen=True, eq=False)
@@ -786,7 +778,7 @@ class Difference:
     def law(self, gap: Array) -> tuple[Array, Array]:
         """Standard error and skewness of the estimates if the differences are `gap`, (k,)."""
         # the second frequency, by the score equation: variances are quadratic, so that it, times
-        # both, is cubic; Newton's steps find its root, or bisection where they leave the bracket
+        # both, is cubic; where a variance is zero at an end, so is that, which is no solution
         a, b, c = self.first_law.variance.T
         moved = np.array([a + gap * (b + gap * c), b + 2.0 * gap * c, c])  # V1 in powers of v
         other = self.second_law.variance.T
@@ -795,14 +787,11 @@ class Difference:
             cubic[:3] += t * V
             cubic[1:] -= V
         low, high = np.maximum(0.0, -gap), np.minimum(1.0, 1.0 - gap)
-        v = 0.5 * (low + high)
-        for _ in range(_NEWTON_STEPS):
-            value = cubic[0] + v * (cubic[1] + v * (cubic[2] + v * cubic[3]))
-            slope = cubic[1] + v * (2.0 * cubic[2] + 3.0 * v * cubic[3])
-            low, high = np.where(value > 0.0, v, low), np.where(value > 0.0, high, v)
-            step = v - np.divide(value, slope, out=np.full(v.shape, np.inf), where=slope != 0.0)
-            inside = (step > low) & (step < high)
-            v = np.where(inside, step, 0.5 * (low + high))
+        v = root(
+            lambda v: cubic[0] + v * (cubic[1] + v * (cubic[2] + v * cubic[3])),
+            low + _INSIDE * (high - low),
+            high - _INSIDE * (high - low),
+        )
         (s1, g1), (s2, g2) = self.first_law.at(v + gap), self.second_law.at(v)
         se = np.hypot(s1, s2)
         third = g1 * s1**3 - g2 * s2**3
