@@ -11,6 +11,7 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from ldpstats.estimators.solvers import (
     require_possible,
     tell,
 )
-from ldpstats.likelihood.hashed import HashDesign
+from ldpstats.likelihood.hashed import HashDesign, conjugate_gradients
 from ldpstats.likelihood.rows import Rows
 
 if TYPE_CHECKING:
@@ -411,7 +412,10 @@ def _face_step(problem: _Problem, p: Array) -> Array:
     The step is halved until the objective falls, so what is returned is never worse than p.
     """
     descent = problem.descent(problem.residual(p))
-    step, t = _conjugate_gradients(problem, descent), 1.0
+    scaled = (1.0 / problem.squares).__mul__  # by the diagonal
+    goal, t = 1e-2 * math.sqrt(float(descent @ scaled(descent))), 1.0
+    product = partial(problem.design.normal, problem.weights)
+    step, _ = conjugate_gradients(product, scaled, descent, _DIRECTIONS, goal)
     while t > 1e-6:
         reached = np.maximum(p + t * step, 0.0)
         change = reached - p
@@ -420,30 +424,6 @@ def _face_step(problem: _Problem, p: Array) -> Array:
             return np.asarray(reached)
         t *= 0.5
     return p
-
-
-def _conjugate_gradients(problem: _Problem, descent: Array) -> Array:
-    """Solve ``A' D A step = descent`` to about a hundredth, preconditioned by the diagonal.
-
-    Ends early at a direction along which the objective is a straight line.
-    """
-    step, left = np.zeros(descent.size), descent
-    scaled = left / problem.squares
-    along, size = scaled, float(left @ scaled)
-    enough = 1e-4 * size
-    for _ in range(_DIRECTIONS):
-        bent = problem.design.normal(problem.weights, along)
-        curvature = float(along @ bent)
-        if curvature <= 1e-14 * float(along @ (problem.squares * along)):
-            break
-        step = step + size / curvature * along
-        left = left - size / curvature * bent
-        scaled = left / problem.squares
-        size, before = float(left @ scaled), size
-        if size <= enough:
-            break
-        along = scaled + size / before * along
-    return np.asarray(step)
 
 
 # -- Maximise a likelihood less a quadratic penalty over the simplex, with its certificate --------
@@ -650,18 +630,11 @@ def _newton_step(W: Rows, v: Array, barrier: Array, g: Array) -> tuple[Array, Ar
     def preconditioned(r: Array) -> Array:
         return np.asarray(r / D - across * (across @ r))
 
-    x, Wx, r = np.zeros_like(g), np.zeros_like(v), -g
-    y = preconditioned(r)
-    rho, step, length = float(r @ y), y, 0.0
-    for _ in range(_MOST_PRODUCTS):
-        if rho <= _FORCING**2 * length:
-            break
-        Wstep = W.mix(step)
-        product = W.adjoint(v * Wstep) + barrier * step
-        t = rho / float(step @ product)
-        x, Wx, r = x + t * step, Wx + t * Wstep, r - t * product
-        length += t * rho  # x'(W' diag(v) W + diag(barrier)) x so far
-        y = preconditioned(r)
-        rho, last = float(r @ y), rho
-        step = y + (rho / last) * step
-    return x, Wx
+    x, _ = conjugate_gradients(
+        lambda step: W.adjoint(v * W.mix(step)) + barrier * step,
+        preconditioned,
+        -g,
+        _MOST_PRODUCTS,
+        relative=_FORCING,
+    )
+    return x, W.mix(x)
