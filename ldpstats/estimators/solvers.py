@@ -41,6 +41,7 @@ __all__ = [
     "line_search",
     "maximise_reduced",
     "newton",
+    "newton_root",
     "observed",
     "proximal_newton",
     "report",
@@ -129,30 +130,22 @@ def line_search(d: Array, change: Array, n: Array, cost: float, longest: float) 
     """Maximiser over 0 <= t <= longest of ``sum_i n_i log(d_i + t change_i) / N - t cost``.
 
     d, all positive, and its change per unit of t have shape (u,); `cost` is the change of the sum
-    of p. Newton's method on the derivative, which falls in t, kept inside a bracket; it stops where
-    the derivative is a hundredth of what it was at 0. A full step that does is t = 1 exactly, so
-    that an entry which it sends to zero becomes an exact zero.
+    of p. It stops where the derivative, which falls in t, is a hundredth of what it was at 0. A
+    full step that does is t = 1 exactly, so that an entry which it sends to zero becomes an exact
+    zero.
     """
     total = float(n.sum())
-    enough = 1e-2 * abs(float(n @ (change / d)) / total - cost)
-    low, high, t = 0.0, longest, min(1.0, longest)
-    for _ in range(60):
+
+    def steep(t: float) -> tuple[float, float]:
         at = d + t * change
-        newton = -1.0
-        if at.min() > 0.0:
-            with np.errstate(over="ignore", invalid="ignore"):
-                ratio = change / at
-                slope = float(n @ ratio) / total - cost
-                newton = t + slope * total / max(float(n @ (ratio * ratio)), 1e-300)
-            if abs(slope) <= enough or (t == longest and slope >= 0.0):
-                return t
-            low, high = (t, high) if slope > 0.0 else (low, t)
-        else:
-            high = t
-        if not low < newton < high:
-            newton = longest if newton >= longest == high else (low + high) / 2.0
-        t = newton
-    return low
+        if not at.min() > 0.0:
+            return -np.inf, np.nan
+        with np.errstate(over="ignore", invalid="ignore"):
+            ratio = change / at
+            return float(n @ ratio) / total - cost, -float(n @ (ratio * ratio)) / total
+
+    enough = 1e-2 * abs(float(n @ (change / d)) / total - cost)
+    return newton_root(steep, 0.0, longest, min(1.0, longest), enough)
 
 
 def search(W: Rows, n: Array, p: Array, d: Array, step: Array) -> tuple[float, Array]:
@@ -164,6 +157,7 @@ def search(W: Rows, n: Array, p: Array, d: Array, step: Array) -> tuple[float, A
 
 
 _MOST_TRIED = 200  # arguments of a function, of which a root needs about ten
+_MOST_STEEP = 60  # the same with slopes, of three or four
 
 
 def root(
@@ -200,6 +194,40 @@ def root(
             way = (c - a) / (b - a) * fb / (fc - fa) - fc / (fb - fa)
             t = np.where(smooth, way * fa / rise, 0.5)
     return np.asarray(best)
+
+
+def newton_root(
+    steep: Callable[[float], tuple[float, float]],
+    inside: float,
+    outside: float,
+    first: float,
+    enough: float = 0.0,
+    xtol: float = 0.0,
+) -> float:
+    """`root` of a function that falls, or rises, nearly straight, by its slopes: `steep` has both.
+
+    Newton's method in a bracket from `first`, until values are below `enough`, or steps below
+    `xtol`. The far end is tried only if a step leads there, and returned if f is positive there.
+    """
+    limit, seen, t = outside, False, first
+    for _ in range(_MOST_STEEP):
+        value, slope = steep(t)
+        if abs(value) <= enough or (t == limit and value >= 0.0):
+            break
+        if value > 0.0:
+            inside = t
+        else:
+            outside, seen = t, True
+        step = -value / slope if slope != 0.0 else np.nan
+        low, high = min(inside, outside), max(inside, outside)
+        if high - low <= xtol or abs(step) <= xtol:
+            return min(max(t + step, low), high) if abs(step) <= xtol else t
+        t += step
+        if not low < t < high:  # or nan
+            t = (inside + outside) / 2.0 if seen else limit
+    else:
+        return inside
+    return t
 
 
 def report(ascent: Ascent, nobs: int, how: str, wanted: float) -> Solution:
@@ -407,8 +435,14 @@ class LowRankModel(Model):
             U = self.U[free]
             curvature = np.eye(s.size) + U.T @ (U / self.D[free, None])
             move = -np.linalg.solve(curvature, left)
-            t, x, left = self._search(s, move, left, p, g)
+
+            def fall(t: Any, s: Array = s, move: Array = move) -> float:
+                return -float(move @ self._at(s + t * move, p, g)[1])
+
+            # all the way, or to where it is flat
+            t = 1.0 if abs(fall(1.0)) <= 0.9 * fall(0.0) else float(root(fall, 0.0, 1.0))
             s = s + t * move
+            x, left = self._at(s, p, g)
             if t == 1.0 and np.array_equal(free, x > -p):
                 break
         return x
@@ -416,21 +450,6 @@ class LowRankModel(Model):
     def _at(self, s: Array, p: Array, g: Array) -> tuple[Array, Array]:
         x = np.maximum(-(g + self.U @ s) / self.D, -p)
         return x, s - x @ self.U
-
-    def _search(
-        self, s: Array, move: Array, left: Array, p: Array, g: Array
-    ) -> tuple[float, Array, Array]:
-        """How far to go along `move`: all the way, or to where the slope has fallen somewhat."""
-        enough = 0.9 * abs(float(move @ left))
-        low, high, t = 0.0, 1.0, 1.0
-        for _ in range(50):
-            x, found = self._at(s + t * move, p, g)
-            slope = float(move @ found)
-            if abs(slope) <= enough:
-                break
-            low, high = (low, t) if slope > 0.0 else (t, high)
-            t = (low + high) / 2.0
-        return t, x, found
 
 
 # -- Newton's method for a likelihood with an explicit matrix W -----------------------------------

@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from ldpstats.arguments import level, one_of, positive_integer
 from ldpstats.errors import InvalidArgument
-from ldpstats.estimators.solvers import root
+from ldpstats.estimators.solvers import newton_root, root
 from ldpstats.inference.tails import (
     CellLaw,
     chi2_critical,
@@ -136,40 +136,17 @@ def profile(
         if limit == estimate:
             return limit
         if slope_at is not None:
-            first = estimate + np.sign(limit - estimate) * critical * se
-            return _newton_end(steep, estimate, limit, float(first))
+            first = float(estimate + np.sign(limit - estimate) * critical * se)
+            between = min(estimate, limit) < first < max(estimate, limit)
+            return newton_root(steep, estimate, limit, first if between else limit, xtol=_XTOL)
         return limit if excess(limit) <= 0 else float(brentq(excess, limit, estimate, xtol=_XTOL))
 
     def steep(v: float) -> tuple[float, float]:
         above = excess(v)
-        root = above + critical
-        return above, -slope_at(v) / root if slope_at and root > 0.0 else np.nan
+        fall = above + critical
+        return -above, slope_at(v) / fall if slope_at and fall > 0.0 else np.nan
 
     return end(0.0), end(1.0)
-
-
-def _newton_end(
-    steep: Callable[[float], tuple[float, float]], estimate: float, limit: float, first: float
-) -> float:
-    """Where a nearly linear function that is negative at the estimate is 0; else the limit."""
-    # the limit is looked at only if a step leads there
-    inside, outside, seen = estimate, limit, False
-    v = first if min(estimate, limit) < first < max(estimate, limit) else limit
-    while abs(outside - inside) > _XTOL:
-        value, slope = steep(v)
-        if value > 0.0:
-            outside, seen = v, True
-        elif v == limit:
-            return limit
-        else:
-            inside = v
-        step = -value / slope if np.isfinite(slope) and slope != 0.0 else np.nan
-        if abs(step) <= _XTOL:
-            return float(np.clip(v + step, 0.0, 1.0))
-        v += step
-        if not min(inside, outside) < v < max(inside, outside):  # or nan
-            v = (inside + outside) / 2.0 if seen else limit
-    return v
 
 
 def percentile(draws: npt.ArrayLike, alpha: float = 0.05) -> Array:
