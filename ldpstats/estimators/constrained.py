@@ -69,16 +69,16 @@ def constrained_maximum(
         )
     require_possible(W)
     p = _feasible_point(W, lambda q: _check_convex(constraints, q))
-    best, best_at, scale, step_size = Ascent(p, np.inf, 0, False), 0, 1.0, np.inf
+    best, scale, step_size = Ascent(p, np.inf, 0, False), 1.0, np.inf
     for i in range(max_iter + 1):
         d = W.mix(p)
         score = W.adjoint(n / (d * total))
         gap = _gap(score, constraints)
         if gap < best.gap:
-            best, best_at = Ascent(p, gap, i, gap <= target), i
+            best = Ascent(p, gap, i, gap <= target)
         if best.converged and (step_size <= LAST_STEP or gap * total <= STEP**2 / 2.0):
             break
-        if i - best_at >= _PATIENCE:
+        if i - best.n_iter >= _PATIENCE:
             break
         step = _model_step(W.gram(n / (d * d * total)), 1.0 - score, p, scale, constraints)
         change = W.mix(step)
@@ -585,13 +585,13 @@ def interior_newton(
     g = 1.0 - W.adjoint(weight)
     mu = max(-float(g.min()), target) / k
     z = np.maximum(g, mu / p)
-    best, best_at, size = Ascent(p, np.inf, 0, False), 0, np.inf
+    best, size = Ascent(p, np.inf, 0, False), np.inf
     for i in range(max_iter + 1):
         mass = float(p.sum())
         gap = max((1.0 - float(g.min())) * mass - 1.0, 0.0)
         tell(gap, target)
         if gap < best.gap:
-            best, best_at = Ascent(p / mass, gap, i, size <= max_step), i
+            best = Ascent(p / mass, gap, i, size <= max_step)
         if gap <= target and size <= max_step:
             # what is nearer to its bound than its slope, in the units of the curvature, is zero
             q = np.where(p * W.adjoints(weight / d)[1] < z, 0.0, p)
@@ -599,7 +599,7 @@ def interior_newton(
             fresh = certified_gap(W, n, q) if W.mix(q).min() > 0.0 else np.inf
             if fresh <= target:
                 return Ascent(q, fresh, i, True)
-        if i - best_at > _PATIENCE_NEWTON:
+        if i - best.n_iter > _PATIENCE_NEWTON:
             break
         mu = _SHRINK * float(p @ z) / k
         x, change = _newton_step(W, weight / d, z / p, g - mu / p)

@@ -167,6 +167,11 @@ def root(
 
     An end where it is otherwise is returned. By inverse quadratic steps in a bracket, or to its
     middle, to `xtol` or rounding (Chandrupatla 1997, Adv. Eng. Softw. 28, 145-149).
+
+    Examples
+    --------
+    >>> root(lambda x: [2.0, 9.0] - x**2, [0.0, 0.0], 9.0)
+    array([1.41421356, 3.        ])
     """
     a, b = np.broadcast_arrays(np.asarray(inside, np.float64), np.asarray(outside, np.float64))
     least = xtol or np.maximum(2.0**-55 * np.abs(b - a), 1e-300)
@@ -484,7 +489,7 @@ def newton(
         p = p * W.adjoint(n / (d * total))
         d = W.mix(p)
     p = np.where(p < _TINY, 0.0, p)
-    best, best_at, step_size = Ascent(p, np.inf, 0, False), 0, np.inf
+    best, step_size = Ascent(p, np.inf, 0, False), np.inf
     for i in range(max_iter + 1):
         p = p / p.sum()
         d = W.mix(p)
@@ -492,8 +497,8 @@ def newton(
         gap = max(float(score.max()) - 1.0, 0.0)
         tell(gap, target)
         if gap < best.gap:
-            best, best_at = Ascent(p, gap, i, False), i
-        if (gap <= target and step_size <= max_step) or i - best_at >= _PATIENCE:
+            best = Ascent(p, gap, i, False)
+        if (gap <= target and step_size <= max_step) or i - best.n_iter >= _PATIENCE:
             break
         v, g = n / (d * d * total), 1.0 - score
         step = DenseModel(W.gram(v)).step(p, g)
@@ -654,7 +659,7 @@ def proximal_newton(
         require_possible(W)
         p = 0.5 * start + 0.5 / start.size
         d = W.mix(p)
-    best, best_at = Ascent(p, np.inf, 0, False), 0
+    best = Ascent(p, np.inf, 0, False)
     moved, last = np.inf, None
     model: Model | None = None
     for i in range(max_iter + 1):
@@ -663,7 +668,7 @@ def proximal_newton(
         g, gap = 1.0 - score, max(float(score.max()) - 1.0, 0.0)
         tell(gap, target)
         if gap < best.gap:
-            best, best_at = Ascent(p, gap, i, False), i
+            best = Ascent(p, gap, i, False)
         if model is None or moved > 1.0:
             model = model_at(W, weight / d)
         x = model.step(p, g)
@@ -673,7 +678,7 @@ def proximal_newton(
             fresh = certified_gap(W, n, q)
             if fresh <= target:
                 return Ascent(q, fresh, i, True)
-        if i - best_at > _PATIENCE_PROXIMAL:
+        if i - best.n_iter > _PATIENCE_PROXIMAL:
             break
         step = _conjugate(model, p, g, x, last)
         t, change = search(W, n, p, d, step)

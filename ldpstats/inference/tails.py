@@ -360,11 +360,10 @@ class CellLaw(Document):
 
             # accepted theta may lie apart from the estimate, whose variance may grow with theta:
             # look for the outermost one
-            inside, outside = np.zeros(start.size), reach * 0.5**_HALVINGS
+            inside = np.zeros(start.size)
             for halvings in range(_HALVINGS, 0, -1):
-                farther = reach * 0.5 ** (halvings - 1)
-                inside = np.where(excess(outside) > 0.0, outside, inside)
-                outside = farther
+                far = reach * 0.5**halvings
+                inside = np.where(excess(far) > 0.0, far, inside)
             outside = np.where(inside > 0.0, 2.0 * inside, reach * 0.5**_HALVINGS)
             ends.append(start + side * root(excess, inside, outside))
         return np.stack(ends, axis=-1)
