@@ -673,16 +673,18 @@ def edge_binomial(
             count = np.where(below, t[at], n[at] - t[at])
             terms = base[at], slope[at], below, count, n[at]
             near, far = np.full(at.size, 1.0 - side), np.full(at.size, float(side))
-            log_tail = partial(_log_tail, *terms)
-            goal = log_half + log_tail(near)
-            ends[at, side] = root(lambda v, tail=log_tail, goal=goal: tail(v) - goal, near, far)
+            goal = log_half + _log_tail(*terms, near)
+            ends[at, side] = root(partial(_log_tail, *terms, goal=goal), near, far)
     return ends
 
 
-def _log_tail(base: Array, slope: Array, below: Any, t: Array, n: Array, v: Array) -> Array:
-    """ln P(Bin(n, m) <= t) of frequencies v; far in the tail by the signed root of the deviance.
+def _log_tail(
+    base: Array, slope: Array, below: Any, t: Array, n: Array, v: Array, goal: Any = 0.0
+) -> Array:
+    """ln P(Bin(n, m) <= t) less a goal; far in the tail by the signed root of the deviance.
 
-    m is base + slope v, or its complement where the tally is not `below`, so that t counts others.
+    For frequencies v, m is base + slope v, or its complement where the tally is not `below`, so
+    that t counts others.
     """
     from scipy.special import betainc, log_ndtr, xlogy
 
@@ -691,11 +693,8 @@ def _log_tail(base: Array, slope: Array, below: Any, t: Array, n: Array, v: Arra
     tail = np.where(t >= n, 1.0, betainc(np.maximum(n - t, 1), t + 1, 1 - m))
     with np.errstate(divide="ignore"):
         deviance = xlogy(t, t / (n * m)) + xlogy(n - t, (n - t) / (n * (1 - m)))
-        return np.where(
-            tail > 1e-290,
-            np.log(np.maximum(tail, 1e-300)),
-            log_ndtr(-np.sqrt(2 * np.maximum(deviance, 0.0))),
-        )
+        far = log_ndtr(-np.sqrt(2 * np.maximum(deviance, 0.0)))
+        return np.asarray(np.where(tail > 1e-290, np.log(np.maximum(tail, 1e-300)), far) - goal)
 
 
 # -- Score intervals and p-values of the difference of two independent frequencies ----------------
