@@ -25,6 +25,7 @@ from ldpstats.likelihood.regression import (
     Ordered,
     Poisson,
     Predictors,
+    predictors_of,
 )
 from ldpstats.models.regression.hypotheses import naive_params, reported_codes
 
@@ -154,8 +155,6 @@ def test_scores_are_derivatives(name: str) -> None:
 
 
 def made_predictors(name: str, X: Array) -> Predictors:
-    from ldpstats.likelihood.regression import predictors_of
-
     return predictors_of(OUTCOMES[name], X)
 
 

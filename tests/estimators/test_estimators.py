@@ -29,11 +29,12 @@ from ldpstats.estimators import (
     Composite,
     CvxpyMLE,
     Inversion,
+    LikelihoodEstimator,
+    MomentsEstimator,
     Normalized,
     Projected,
     Thresholded,
 )
-from ldpstats.estimators.base import LikelihoodEstimator, MomentsEstimator
 from ldpstats.estimators.likelihood import em_step
 from ldpstats.likelihood.covariance import multinomial, project_simplex
 from ldpstats.likelihood.moments import Equations

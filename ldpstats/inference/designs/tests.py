@@ -56,6 +56,7 @@ from ldpstats.arguments import one_of
 from ldpstats.documents import Document
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.estimators.likelihood import MLE
+from ldpstats.estimators.solvers import root
 from ldpstats.inference.designs.linearisation import (
     Ratios,
     Sample,
@@ -476,7 +477,6 @@ _FEW = 20.0  # reports, of effective respondents
 _LEAST, _MOST = 1e-6, 1e9  # critical values
 _ROUNDING = 1e-13  # of a variance, relative to its terms
 _GRID = np.geomspace(0.05, 500.0, 40)  # between which limits move one way
-_STEPS = 48  # of bisection of logarithms between two of these
 
 
 @dataclass(frozen=True, eq=False)
@@ -648,20 +648,17 @@ class Differences:
 
         low, high = np.full(df.shape, _LEAST), np.full(df.shape, _MOST)
         for t in _GRID[::-1]:
-            rejected = self._rejected(np.full(df.shape, t))
+            rejected = self._beyond(np.full(df.shape, t)) > 0.0
             low = np.where(rejected, np.maximum(low, t), _LEAST)
             high = np.where(rejected, high, t)
-        for _ in range(_STEPS):
-            middle = np.sqrt(low * high)
-            rejected = self._rejected(middle)
-            low, high = np.where(rejected, middle, low), np.where(rejected, high, middle)
-        p = 2.0 * stdtr(np.maximum(df, 1.0), -low)
+        t = np.exp(root(lambda log: self._beyond(np.exp(log)), np.log(low), np.log(high)))
+        p = 2.0 * stdtr(np.maximum(df, 1.0), -t)
         return np.asarray(np.where(self.estimate == 0.0, 1.0, p))
 
-    def _rejected(self, t: Array) -> npt.NDArray[np.bool_]:
-        """Whether zero is beyond the limits, (r,)."""
+    def _beyond(self, t: Array) -> Array:
+        """How far zero is beyond the limits, (r,); not above zero where it is within."""
         down, up = self._reaches(t).T
-        return np.asarray((self.estimate > down) | (self.estimate < -up))
+        return np.asarray(np.fmax(self.estimate - down, -up - self.estimate))
 
     def _reaches(self, t: Array) -> Array:
         """How far limits lie below the estimates and above, (r, 2)."""

@@ -19,6 +19,7 @@ from ldpstats.arguments import (
     probability,
 )
 from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.estimators.solvers import root
 from ldpstats.inference import intervals
 from ldpstats.inference.goodness import ReportSums
 from ldpstats.inference.tables.ratio import FiellerInterval, fieller
@@ -735,14 +736,12 @@ def _limit(
     If the centre is itself rejected, because an estimate is negative, that at which the estimate is
     alpha/2 times as probable as there (a CLs limit).
     """
-    from scipy.optimize import brentq
-
     half = alpha / 2.0
     at_centre = tail(centre, upper)
     least = half if at_centre > half else half * at_centre
     if end == centre or tail(end, upper) >= least:
         return end
-    return float(brentq(lambda v: tail(v, upper) - least, centre, end, xtol=1e-14))
+    return float(root(lambda v: tail(float(v), upper) - least, centre, end))
 
 
 NOT_ORDERED = (
