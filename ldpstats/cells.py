@@ -14,6 +14,7 @@ derivative is written down, it is that of a complex step of 1e-30, exact to roun
 
 from __future__ import annotations
 
+import ast
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -156,7 +157,7 @@ class Law(ABC):
             step[a] += 1j * _STEP
             yield self.mix(reports, step).imag / _STEP
 
-    def sorted(self, theta: Array) -> Array:
+    def sorted(self, theta: Array, reports: CellReports) -> Array:
         """The same law in its printed form, where several parameters give one law."""
         return theta
 
@@ -173,9 +174,13 @@ class Structure:
     law: Callable[[Questions, Columns], Law]  # of questions, and columns z
     covariates: str | None = None  # a formula of public columns
     is_convex: bool = False
+    given: tuple[Any, ...] = ()  # the arguments of `function`
 
     def __repr__(self) -> str:
         return self.words
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (function, self.given) if self.given else (read_structure, (self.words,))
 
 
 def log_sum(x: Array) -> Array:
@@ -265,12 +270,17 @@ class LogLinear(CellLaw):
         self.size, self.bounded = int(self._ends[-1]), np.zeros(len(names), dtype=bool)
 
     def cells(self, theta: Array, reports: CellReports) -> Array:
-        eta = np.zeros(self._sizes, theta.dtype)
+        parts: dict[int, list[tuple[Any, Array]]] = {}
         for term, shape, at in zip(self._terms, self._shapes, self._ends, strict=False):
             part = theta[at : at + prod(shape)].reshape(shape)
             for _, B in term:  # each takes the first axis and puts its own last
                 part = np.tensordot(part, B, (0, 1))
-            eta = eta + part.reshape(self._across(term))
+            parts.setdefault(term[0][0], []).append((term, part))
+        eta: Array = np.zeros((), theta.dtype)  # of the questions from j on
+        for j in range(len(self._sizes) - 1, -1, -1):
+            eta = np.broadcast_to(eta, self._sizes[j:])
+            for term, part in parts.get(j, []):
+                eta = eta + part.reshape(self._across(term)[j:])
         return log_sum(eta.reshape(-1))
 
     def _across(self, term: tuple[tuple[int, Array], ...]) -> list[int]:
@@ -281,10 +291,25 @@ class LogLinear(CellLaw):
 
     def moments(self, q: Array) -> Array:
         """The sum of the terms' columns with weights q, (prod k_j,): (d,)."""
-        q, parts = q.reshape(self._sizes), []
+        sums: dict[tuple[int, ...], Array] = {}  # of q over the first questions that a term lacks
+
+        def margin(inside: Sequence[int], j: int) -> Array:
+            """q summed over the questions before j that are not inside."""
+            left = tuple(i for i in range(j) if i in inside) + tuple(range(j, len(self._sizes)))
+            if left not in sums:
+                if not j:
+                    sums[left] = q.reshape(self._sizes)
+                else:
+                    more = margin(inside, j - 1)
+                    place = sum(i < j - 1 for i in inside)
+                    sums[left] = more if j - 1 in inside else more.sum(axis=place)
+            return sums[left]
+
+        parts = []
         for term in self._terms:
             inside = [j for j, _ in term]
-            part = q.sum(axis=tuple(j for j in range(q.ndim) if j not in inside))
+            part = margin(inside, inside[-1])
+            part = part.sum(axis=tuple(range(len(inside), part.ndim)))
             for _, B in term:
                 part = np.tensordot(part, B, (0, 0))
             parts.append(part.reshape(-1))
@@ -295,7 +320,7 @@ class LogLinear(CellLaw):
 
         def pull(v: Array) -> Array:
             q = p * reports.rows.adjoint(v)
-            return self.moments(q) - q.sum() * self.moments(p)
+            return np.asarray(self.moments(q) - q.sum() * self.moments(p))
 
         return reports.rows.mix(p), pull
 
@@ -487,10 +512,12 @@ class LatentClassLaw(Mixture):
         own = [np.log(law[:, 1:] / law[:, :1]).reshape(-1) for law in laws]
         return np.concatenate([odds.reshape(-1), *own])
 
-    def sorted(self, theta: Array) -> Array:
+    def sorted(self, theta: Array, reports: CellReports) -> Array:
         """The largest class first."""
         odds, _ = self._split(theta)
-        order = np.argsort(-np.append(0.0, odds[:, 0]), kind="stable")
+        weights = self.nodes(theta, reports.z)[0]
+        shares = reports.n @ weights if len(weights) > 1 else weights[0]
+        order = np.argsort(-shares, kind="stable")
         whole = np.vstack([np.zeros((1, odds.shape[1])), odds])[order]
         out, at = [(whole[1:] - whole[0]).reshape(-1)], odds.size
         for k in self._sizes:
@@ -559,7 +586,7 @@ class ItemLaw(Mixture):
         theta[self._J : self.size - self._q] = 1.0
         yield theta
 
-    def sorted(self, theta: Array) -> Array:
+    def sorted(self, theta: Array, reports: CellReports) -> Array:
         """Slopes are positive: abilities may be turned round."""
         out, at = theta.copy(), slice(self._J, self.size - self._q)
         if theta[at].sum() < 0.0:
@@ -673,8 +700,9 @@ class WithDevices(Law):
         values = 1.0 / (1.0 + np.exp(-theta[..., at:]))
         return np.concatenate([self.inner.shown(theta[..., :at]), values], axis=-1)
 
-    def sorted(self, theta: Array) -> Array:
-        return np.r_[self.inner.sorted(theta[: self.inner.size]), theta[self.inner.size :]]
+    def sorted(self, theta: Array, reports: CellReports) -> Array:
+        at = self.inner.size
+        return np.concatenate([self.inner.sorted(theta[:at], reports), theta[at:]])
 
     def starts(self, reports: CellReports, rng: np.random.Generator) -> Iterator[Array]:
         while True:  # the starts of a law may be few, those of the devices are not
@@ -1004,7 +1032,8 @@ def function(
         k = prod(map(len, questions.values()))
         return FunctionLaw(p, first, known, k, jac)
 
-    return Structure(f"function({word}: {', '.join(known)})", law)
+    words = f"function({word}: {', '.join(known)})"
+    return Structure(words, law, given=(p, first, known, jac))
 
 
 def cell_names(questions: Questions) -> tuple[str, ...]:
@@ -1016,3 +1045,19 @@ def cell_names(questions: Questions) -> tuple[str, ...]:
             "latent_class, rasch and loglinear have few parameters"
         )
     return tuple(" : ".join(map(str, cell)) for cell in product(*questions.values()))
+
+
+def read_structure(text: str) -> Structure:
+    """The structure that prints as this text, of plain arguments."""
+    makers = {
+        made.__name__: made
+        for made in (saturated, loglinear, latent_class, rasch, two_parameter, list_experiment)
+    }
+    call = ast.parse(text, mode="eval").body
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+        raise InvalidArgument("structure", text, f"must be a call of {', '.join(makers)}")
+    plain = [ast.literal_eval(one) for one in call.args]
+    named = {str(one.arg): ast.literal_eval(one.value) for one in call.keywords}
+    maker: Any = makers[call.func.id]
+    made: Structure = maker(*plain, **named)
+    return made

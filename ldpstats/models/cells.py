@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations, product
 from math import prod
@@ -32,7 +32,9 @@ from ldpstats.cells import (
     Simplex,
     Structure,
     WithDevices,
+    read_structure,
 )
+from ldpstats.documents import Document, array_from_json, array_to_json, written
 from ldpstats.errors import (
     ConvergenceWarning,
     InvalidArgument,
@@ -47,7 +49,7 @@ from ldpstats.inference.tests import TestResult, pvalue_text
 from ldpstats.likelihood.parametric import PolynomialMatrix
 from ldpstats.likelihood.regression import alike as kinds_of
 from ldpstats.likelihood.rows import Likelihood
-from ldpstats.mechanisms import Observed
+from ldpstats.mechanisms import Observed, mechanism_from_dict
 from ldpstats.models.association.groups import refuse_shared
 from ldpstats.models.layout import (
     DOUBTFUL,
@@ -69,6 +71,7 @@ from ldpstats.models.regression.formulas import (
     one_sided,
 )
 from ldpstats.models.regression.hypotheses import Degrees, WaldResults, t_quantile
+from ldpstats.models.storage import Stored
 from ldpstats.models.weighted.base import SampleFacts
 from ldpstats.priors import checked_generator
 from ldpstats.reports.joint import JointCounts
@@ -169,27 +172,33 @@ def _refuse_kept(rows: Sequence[Sequence[Part]], names: Sequence[str], memoised:
         refuse_shared([], names, memoised, "a joint model")
         return
     for (v, one), (w, other) in combinations(enumerate(rows), 2):
-        for (first, a), (second, b) in ((x, y) for x in one for y in other):
+        for (first, a), (second, b) in product(one, other):
+            kept = first.mechanism.permanent
+            if kept is None or kept != second.mechanism.permanent:
+                continue
             if (both := a & b).any():
                 parts = [first[both[a]], second[both[b]]]
                 refuse_shared([JointCounts(parts)], [names[v], names[w]], None, "a joint model")
 
 
 @dataclass(frozen=True, eq=False)
-class _Seen:
-    """Distinct reports of a question: likelihoods (d + 1, k), the last of ones, and places."""
+class Seen(Document):
+    """Distinct reports of a question: likelihoods, (d + 1, k), the last of ones, their kinds."""
 
-    W: Array
-    group: npt.NDArray[np.intp]  # (d + 1,) the mechanism of each report, -1 for none
-    at: npt.NDArray[np.intp]  # (N,)
-    logs: Array  # (N,) what likelihoods were divided by
-    Q: PolynomialMatrix | None  # of a question whose devices have unknown parameters
     labels: pd.Index[Any]
-    shown: list[Any]  # (d + 1,) reports as a person reads them; None for none
+    W: Array
+    group: npt.NDArray[np.int64]  # (d + 1,) the mechanism of each report, -1 for none
+    shown: tuple[Any, ...]  # (d + 1,) reports as a person reads them; None for none
+    Q: PolynomialMatrix | None = None  # of devices with unknown parameters
 
 
-def _seen(parts: Sequence[Part], candidates: Any, unknown: Sequence[str]) -> _Seen:
-    W, group, shown, matrices = [], [], [], []
+def _seen(
+    parts: Sequence[Part], candidates: Any, unknown: Sequence[str]
+) -> tuple[Seen, npt.NDArray[np.intp], Array]:
+    """Distinct reports, which of them each row has, (N,), and logs of what W was divided by."""
+    W: list[Array] = []
+    shown: list[Any] = []
+    group, matrices = [], []
     size = len(parts[0][1])
     at, logs = np.full(size, -1, dtype=np.intp), np.zeros(size)
     is_open = parts[0][0].mechanism.is_open
@@ -206,7 +215,7 @@ def _seen(parts: Sequence[Part], candidates: Any, unknown: Sequence[str]) -> _Se
         if possible_reports(mech) <= _LISTED:
             codes, own = np.unique(report_numbers(part), return_inverse=True)
             some = numbered_reports(part, codes)
-        at[there] = own.reshape(-1) + sum(map(len, W))
+        at[there] = own.reshape(-1) + sum(len(own) for own in W)
         if unknown:
             matrices.append(polynomial_matrix(mech, unknown).take(some.y))
             W.append(np.full((len(some.y), len(labels)), np.nan))
@@ -219,7 +228,7 @@ def _seen(parts: Sequence[Part], candidates: Any, unknown: Sequence[str]) -> _Se
         group += [g] * len(some.y)
         listed_ = not mech.n_bits and not mech.n_cohorts
         shown += mech.outputs[some.y].tolist() if listed_ else range(len(some.y))
-    at[at < 0] = sum(map(len, W))
+    at[at < 0] = sum(len(own) for own in W)
     Q = None
     if unknown:  # the terms of all, those of other mechanisms with zeros
         wide = [Q.coefficients for Q in matrices]
@@ -230,7 +239,7 @@ def _seen(parts: Sequence[Part], candidates: Any, unknown: Sequence[str]) -> _Se
         ]
         Q = PolynomialMatrix(np.vstack([Q.exponents for Q in matrices]), np.concatenate(padded))
     whole = np.vstack([*W, np.ones((1, len(labels)))])
-    return _Seen(whole, np.array([*group, -1]), at, logs, Q, labels, [*shown, None])
+    return Seen(labels, whole, np.array([*group, -1]), (*shown, None), Q), at, logs
 
 
 def _covariates(text: str | None, frame: Any, used: Array) -> tuple[Array, tuple[str, ...]]:
@@ -297,6 +306,8 @@ class CellModel:
     0.59
     """
 
+    _last: tuple[Array, Array] | None = None  # where scores were summed last, and to what
+
     def __init__(
         self,
         data: Any,
@@ -310,6 +321,7 @@ class CellModel:
             remedy = "must be a structure of ldpstats.cells, such as latent_class(2)"
             raise InvalidArgument("structure", structure, remedy)
         got = data if isinstance(data, CellData) else _cell_data(data, covariates)
+        self._clusters: Any = None
         self.structure, self.names = structure, _named(names, [own[0][0].name for own in got.rows])
         self.mechanisms = tuple(tuple(part.mechanism for part, _ in own) for own in got.rows)
         lists = dict(candidates or {})
@@ -319,13 +331,11 @@ class CellModel:
         _refuse_kept(got.rows, self.names, memoised)
         every = [mech for own in self.mechanisms for mech in own]
         unknown = list(dict.fromkeys(name for mech in every for name in mech.unknown))
-        seen = [
+        read = [
             _seen(own, lists.get(name), unknown if any(mech.unknown for mech in mechs) else ())
             for name, own, mechs in zip(self.names, got.rows, self.mechanisms, strict=True)
         ]
-        self.questions: Questions = {
-            name: own.labels for name, own in zip(self.names, seen, strict=True)
-        }
+        self._seen = [one for one, _, _ in read]
         masks = [np.any([there for _, there in own], axis=0) for own in got.rows]
         n = np.ones(len(masks[0]), dtype=np.int64) if got.n is None else np.asarray(got.n)
         answered = np.any(masks, axis=0) & (n > 0)
@@ -341,28 +351,85 @@ class CellModel:
         self.nobs, self.n_missing = int(n[kept].sum()), int(n[~answered].sum())
         self.answered = tuple(int(n[there].sum()) for there in masks)
         weights = n if got.w is None else got.w * (self.nobs / got.w[kept].sum())
-        index = np.column_stack([own.at for own in seen])[kept]
+        index = np.column_stack([at for _, at, _ in read])[kept]
         kinds = kinds_of([*index.T, *z[kept].T]) or (np.arange(kept.size), np.arange(kept.size))
         first, place = kinds
-        self.reports = CellReports(
-            W=tuple(own.W for own in seen),
-            index=index[first],
-            n=np.bincount(place, weights[kept], len(first)),
-            z=z[kept][first],
-            devices={j: own.Q for j, own in enumerate(seen) if own.Q is not None},
-        )
+        self._index, self._z = index[first], z[kept][first]
+        self._n = np.bincount(place, weights[kept], len(first))
+        self._spread = dict(zip(columns, spread.tolist(), strict=True))
         self._pattern = np.full(len(n), -1, dtype=np.int64)  # of each row's joint report
         self._pattern[kept] = place
-        self._weights, self._times, self._data = weights, n, got
-        self._groups = [own.group for own in seen]
-        self._shown = [own.shown for own in seen]
-        logs = np.sum([own.logs for own in seen], axis=0)[kept]
+        self._weights, self._times, self._data, self._facts = weights, n, got, got.facts
+        logs = np.sum([logs for _, _, logs in read], axis=0)[kept]
         self._scale = float(weights[kept] @ logs)
-        law = structure.law(self.questions, dict(zip(columns, spread, strict=True)))
-        self.law: Law = WithDevices(law, tuple(unknown)) if unknown else law
+        self.law = self._law_of(structure)
+
+    @property
+    def questions(self) -> Questions:
+        """The questions with their answers."""
+        pairs = zip(self.names, self._seen, strict=True)
+        return {name: own.labels for name, own in pairs}
+
+    @cached_property
+    def reports(self) -> CellReports:
+        """The distinct joint reports, and how often each was seen."""
+        devices = {j: own.Q for j, own in enumerate(self._seen) if own.Q is not None}
+        W = tuple(own.W for own in self._seen)
+        return CellReports(W, self._index, self._n, self._z, devices)
+
+    def _law_of(self, structure: Structure) -> Law:
+        """A structure of these questions, behind devices with unknown parameters if some have."""
+        law = structure.law(self.questions, self._spread)
+        every = [mech for own in self.mechanisms for mech in own]
+        unknown = tuple(dict.fromkeys(name for mech in every for name in mech.unknown))
+        return WithDevices(law, unknown) if unknown else law
 
     def __repr__(self) -> str:
         return f"CellModel({in_turn(list(self.names))}; {self.structure}; n={self.nobs})"
+
+    # -- documents -----------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """The structure, and how often each joint report was seen, as plain JSON types."""
+        if str(self.structure).startswith("function("):
+            raise NotAvailable("a function cannot be written as text: pickle the results")
+        return {
+            "structure": str(self.structure),
+            "names": list(self.names),
+            "mechanisms": [[mech.to_dict() for mech in own] for own in self.mechanisms],
+            "seen": [own.to_dict() for own in self._seen],
+            "answered": list(self.answered),
+            "nobs": self.nobs,
+            "n_missing": self.n_missing,
+            "index": array_to_json(self._index.astype(np.int64)),
+            "n": array_to_json(self._n.astype(np.float64)),
+            "z": array_to_json(self._z),
+            "spread": self._spread,
+            "scale": self._scale,
+            "facts": self._facts and self._facts.to_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> CellModel:
+        """Read what `to_dict` wrote; without the rows, by which clusters and designs are seen."""
+        model = cls.__new__(cls)
+        model.structure = read_structure(document["structure"])
+        model.names = tuple(document["names"])
+        model.mechanisms = tuple(
+            tuple(mechanism_from_dict(one) for one in own) for own in document["mechanisms"]
+        )
+        model._seen = [Seen.from_dict(own) for own in document["seen"]]
+        model.answered = tuple(document["answered"])
+        model.nobs, model.n_missing = document["nobs"], document["n_missing"]
+        model._index = array_from_json(document["index"], "int64").astype(np.intp)
+        model._n = array_from_json(document["n"])
+        model._z = array_from_json(document["z"]).reshape(len(model._n), -1)
+        model._spread, model._scale = dict(document["spread"]), float(document["scale"])
+        model._facts = document["facts"] and SampleFacts.from_dict(document["facts"])
+        model._pattern = model._weights = model._times = np.zeros(0, dtype=np.int64)
+        model._data, model._clusters = CellData([]), None
+        model.law = model._law_of(model.structure)
+        return model
 
     # -- the likelihood ------------------------------------------------------------------------
 
@@ -388,8 +455,10 @@ class CellModel:
         Of more than 100 parameters minus the sum of squared scores, which has the same expectation.
         """
         if self.law.size > _MANY:
-            S = self.law.scores(self.reports, theta)
-            return -np.asarray((S * self.reports.n[:, None]).T @ S)
+            if self._last is None or not np.array_equal(self._last[0], theta):
+                S = self.law.scores(self.reports, theta)
+                self._last = theta, -np.asarray((S * self.reports.n[:, None]).T @ S)
+            return self._last[1]
         H = np.empty((self.law.size, self.law.size))
         for a in range(self.law.size):
             step = np.zeros(self.law.size)
@@ -398,8 +467,10 @@ class CellModel:
             H[a] = (ahead - behind) / (2.0 * step[a])
         return (H + H.T) / 2.0
 
-    def meat(self, rows: Array, cov_type: str, groups: Array | None = None) -> Array:
+    def meat(self, rows: Array, cov_type: str) -> Array:
         """Covariance of the sum of rows, (u, p), one a joint report, over respondents."""
+        if cov_type in ("design", "cluster") and not self._pattern.size:
+            raise NotAvailable("results that were read have no rows: fit the survey again")
         if cov_type == "design":
             got = self._data
             assert got.sample is not None and got.w is not None
@@ -408,9 +479,8 @@ class CellModel:
             some = np.flatnonzero((self._pattern >= 0) & (got.w > 0))[0]
             return design_meat(got.sample, rows * (self._weights[some] / got.w[some]), at)
         if cov_type == "cluster":
-            assert groups is not None
             used = self._pattern >= 0
-            codes, units = pd.factorize(groups[used])
+            codes, units = pd.factorize(self._clusters[used])
             sums = np.zeros((len(units), rows.shape[1]))
             np.add.at(sums, codes, rows[self._pattern[used]] * self._times[used, None])
             G = len(units)
@@ -476,11 +546,12 @@ class CellModel:
             if groups.shape != self._pattern.shape or missing:
                 remedy = f"must have a label for each of the {self._pattern.size} respondents"
                 raise InvalidArgument("groups", groups.shape, remedy)
+        model = self._with(_clusters=groups) if groups is not None else self
         keep = one_of("unidentified", unidentified, ("raise", "keep")) == "keep"
         rng = np.random.default_rng(2026) if rng is None else checked_generator(rng)
         most = positive_integer("n_starts", n_starts, 1)
         if self.structure.is_convex and not self.reports.devices:
-            return self._fit_simplex(cov_type, groups)
+            return model._fit_simplex(cov_type)
         if not keep:
             self._check_identified(rng)
         starts: Iterable[Array] = self.law.starts(self.reports, rng)
@@ -498,9 +569,9 @@ class CellModel:
             if good and np.isfinite(one) and distinct[-1] - one > _SAME:
                 distinct.append(one)
         reached = sum(value - one <= _SAME for one, _, _ in tops)
-        results = self._results(
-            self.law.sorted(theta),
-            (cov_type, groups),
+        results = model._results(
+            self.law.sorted(theta, self.reports),
+            cov_type,
             converged=converged,
             maxima=tuple(distinct),
             reached=(reached, len(tops)),
@@ -523,10 +594,11 @@ class CellModel:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             # in coordinates in which the information at the start is about the identity
-            S = np.sqrt(self.reports.n)[:, None] * self.law.scores(self.reports, theta)
-            size, axes = np.linalg.eigh(S.T @ S / self.nobs) if S.size else (np.ones(0), S.T @ S)
-            root = axes / np.sqrt(np.maximum(size, 1e-6 * size.max(initial=1e-300)))
-            first = theta
+            first, root = theta, np.eye(theta.size)
+            if theta.size <= _MANY:
+                S = np.sqrt(self.reports.n)[:, None] * self.law.scores(self.reports, theta)
+                size, axes = np.linalg.eigh(S.T @ S / self.nobs)
+                root = axes / np.sqrt(np.maximum(size, 1e-6 * size.max(initial=1e-300)))
 
             def fall(u: Array) -> tuple[float, Array]:
                 value, slope = self.evaluate(first + root @ u)
@@ -541,7 +613,7 @@ class CellModel:
                 size, axes = np.linalg.eigh(H)
                 step = axes @ ((axes.T @ slope) / np.maximum(-size, 1e-8 * np.abs(size).max()))
                 gain = float(slope @ step) / 2.0
-                if gain < 1e-10:
+                if gain < (1e-10 if theta.size <= _MANY else 1e-5):
                     break
                 while step @ step > 1e-20:
                     new = self.loglike(theta + step)
@@ -553,7 +625,7 @@ class CellModel:
                 theta, value = theta + step, new
         return value, theta, bool(np.abs(slope).max(initial=0.0) / self.nobs < 1e-6)
 
-    def _fit_simplex(self, cov_type: str, groups: Array | None) -> CellResults:
+    def _fit_simplex(self, cov_type: str) -> CellResults:
         """Of any distribution: concave, with a certificate; then coordinates of what is above 0."""
         from ldpstats.estimators import MLE
 
@@ -563,35 +635,38 @@ class CellModel:
         support = support[np.argsort(-solution.p[support], kind="stable")]
         p = solution.p[support]
         theta = np.log(p[1:] / p[0])
-        model = self._with_law(Simplex(self.law.names, support))
-        return model._results(
+        model = self._with(law=Simplex(self.law.names, support))
+        results = model._results(
             theta,
-            (cov_type, groups),
+            cov_type,
+            support.astype(np.int64),
             converged=solution.converged,
             maxima=(model.loglike(theta),),
             reached=(1, 1),
             gap=max(0.0, likelihood.gap(solution.p)),
         )
+        return replace(results, model=self)
 
-    def _with_law(self, law: Law, structure: Structure | None = None) -> CellModel:
-        """The same reports under another law."""
+    def _with(self, **changed: Any) -> CellModel:
+        """The same reports with another law, or clusters."""
         model = CellModel.__new__(CellModel)
-        more = {"law": law, "structure": structure or self.structure}
-        model.__dict__.update(self.__dict__ | more)
+        model.__dict__.update(self.__dict__ | changed)
         return model
 
-    def _results(self, theta: Array, how: tuple[str, Array | None], **more: Any) -> CellResults:
+    def _results(
+        self, theta: Array, cov_type: str, support: Any = None, **more: Any
+    ) -> CellResults:
         size, axes = np.linalg.eigh(-self.curvature(theta))
         flat = size <= _FLAT * max(size.max(initial=0.0), 1e-300)
         inverse = (axes[:, ~flat] / size[~flat]) @ axes[:, ~flat].T
         covariance, df = inverse, None
-        if how[0] != "observed":
+        if cov_type != "observed":
             scores = self.law.scores(self.reports, theta)
-            covariance = inverse @ self.meat(scores, *how) @ inverse
-        if how[1] is not None:
-            df = float(len(pd.unique(how[1][self._pattern >= 0])) - 1)
-        elif self._data.facts is not None:
-            df = float(self._data.facts.df)
+            covariance = inverse @ self.meat(scores, cov_type) @ inverse
+        if cov_type == "cluster":
+            df = float(len(pd.unique(self._clusters[self._pattern >= 0])) - 1)
+        elif self._facts is not None:
+            df = float(self._facts.df)
         return CellResults(
             model=self,
             theta=theta,
@@ -599,9 +674,9 @@ class CellModel:
             covariance=covariance,
             flat=axes[:, flat],
             llf=self.loglike(theta),
-            cov_type=how[0],
+            cov_type=cov_type,
             df=df,
-            groups=how[1],
+            support=support,
             **more,
         )
 
@@ -653,8 +728,8 @@ class CellModel:
             raise NotAvailable("surveys are simulated for questions whose reports are known labels")
         if got.sample is not None or self.reports.z.shape[1]:
             raise NotAvailable("surveys are simulated without covariates and without a design")
-        columns = zip(self._groups, self.reports.index.T, strict=True)
-        kinds = np.column_stack([group[at] for group, at in columns])
+        columns = zip(self._seen, self.reports.index.T, strict=True)
+        kinds = np.column_stack([own.group[at] for own, at in columns])
         asked, place = np.unique(kinds, axis=0, return_inverse=True)
         sizes = np.bincount(place.reshape(-1), self.reports.n).astype(np.int64)
         law = np.asarray(p, dtype=np.float64).reshape(-1)
@@ -673,7 +748,7 @@ class CellModel:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CellResults(WaldResults):
+class CellResults(Stored, WaldResults):
     """Estimated parameters of a law of several answers.
 
     Attributes
@@ -691,27 +766,45 @@ class CellResults(WaldResults):
         Of a saturated law, the certificate per report that no distribution is likelier.
     """
 
+    _format = "ldpstats-cell-results"
+
     model: CellModel
     theta: Array
-    inverse: Array  # of the observed information
-    covariance: Array  # of theta
+    inverse: Array = field(metadata={"array": "symmetric"})  # of the observed information
+    covariance: Array = field(metadata={"array": "symmetric"})  # of theta
     flat: Array  # directions of theta, in columns, without information
+    support: npt.NDArray[np.int64] | None  # cells of a saturated law that are above zero
     llf: float
     cov_type: str
     converged: bool
     maxima: tuple[float, ...]
     reached: tuple[int, int]  # starts that ended at the best, of how many
-    df: float | None = None  # of the t law, of clusters and designs
-    groups: Array | None = None  # of clusters
+    df: float | None  # of the t law, of clusters and designs
     gap: float = np.nan
+    tested: TestResult | None = None  # goodness of fit, of results that were read
+
+    def __post_init__(self) -> None:
+        shape = (self.theta.size, self.theta.size)
+        if self.inverse.shape != shape or self.covariance.shape != shape:
+            raise InvalidArgument("covariance", self.covariance.shape, f"must be {shape}")
+        object.__setattr__(self, "flat", self.flat.reshape(self.theta.size, -1))
+        if self.law.size != self.theta.size:
+            raise InvalidArgument("theta", self.theta.shape, f"must be ({self.law.size},)")
 
     def __repr__(self) -> str:
         return f"CellResults({self.model.structure}; n={self.nobs})"
 
-    @property
+    @cached_property
     def law(self) -> Law:
         """The law, whose parameters are estimated."""
-        return self.model.law
+        if self.support is None:
+            return self.model.law
+        return Simplex(self.model.law.names, self.support.astype(np.intp))
+
+    @cached_property
+    def _fitted(self) -> CellModel:
+        """The model under the law that was estimated."""
+        return self.model._with(law=self.law)
 
     @property
     def nobs(self) -> int:
@@ -725,12 +818,16 @@ class CellResults(WaldResults):
 
     @property
     def aic(self) -> float:
-        """Akaike's information criterion."""
+        """Akaike's information criterion; nan with a design, whose weights are no respondents."""
+        if self.model._facts is not None:
+            return np.nan
         return 2.0 * self.df_model - 2.0 * self.llf
 
     @property
     def bic(self) -> float:
-        """Schwarz's information criterion."""
+        """Schwarz's information criterion, see `aic`."""
+        if self.model._facts is not None:
+            return np.nan
         return float(np.log(self.nobs)) * self.df_model - 2.0 * self.llf
 
     @property
@@ -742,12 +839,15 @@ class CellResults(WaldResults):
     def index(self) -> pd.Index[Any]:
         return pd.Index(self.law.names)
 
+    def _values(self, theta: Array) -> Array:
+        """The parameters as they are shown, of points (..., d)."""
+        return np.asarray(self.law.shown(theta) / self.law.units)
+
     @cached_property
     def _estimated(self) -> tuple[Array, Array]:
-        shown = lambda theta: self.law.shown(theta) / self.law.units  # noqa: E731
-        G = _slopes_of(shown, self.theta, True)
+        G = _slopes_of(self._values, self.theta, True)
         V = G @ self.covariance @ G.T
-        values = np.asarray(shown(self.theta))
+        values = self._values(self.theta)
         at_bound = self.law.bounded & ((values < _EDGE) | (values > 1.0 - _EDGE))
         lost = self._left_open(G) | at_bound
         V[lost], V[:, lost] = np.nan, np.nan
@@ -772,7 +872,9 @@ class CellResults(WaldResults):
         if key not in self._kept:
             if method == "profile":
                 each = enumerate(self.law.bounded)
-                found = [self._profile(self._shown(i), bounded, alpha, True) for i, bounded in each]
+                found = [
+                    self._profile(_entry(self._values, i), flag, alpha, True) for i, flag in each
+                ]
             else:
                 values, V = self._estimated
                 se, z = np.sqrt(np.maximum(np.diagonal(V), 0.0)), float(t_quantile(alpha, self.df))
@@ -780,10 +882,6 @@ class CellResults(WaldResults):
                 found = [_wald(*each, z) for each in pairs]
             self._kept[key] = np.array(found)
         return self._kept[key].copy()
-
-    def _shown(self, i: int) -> Callable[[Array], Any]:
-        unit = np.broadcast_to(self.law.units, len(self.law.names))[i]
-        return lambda theta: self.law.shown(theta)[..., i] / unit
 
     @cached_property
     def _kept(self) -> dict[tuple[float, str], Array]:
@@ -906,7 +1004,7 @@ class CellResults(WaldResults):
         from scipy.optimize import minimize
 
         def fall(u: Array) -> tuple[float, Array]:
-            value, slope = self.model.evaluate(self.theta + root @ u)
+            value, slope = self._fitted.evaluate(self.theta + root @ u)
             return (self.llf - value, -(root.T @ slope)) if np.isfinite(value) else (1e10, u)
 
         rule = {
@@ -1001,7 +1099,7 @@ class CellResults(WaldResults):
             ends = [_wald(v, s, True, z) for v, s in zip(values, se, strict=True)]
         else:
             each = range(len(values))
-            ends = [self._profile(lambda t, i=i: law(t)[i], True, alpha) for i in each]
+            ends = [self._profile(_entry(law, i), True, alpha) for i in each]
         table = np.column_stack([values, se, np.array(ends)])
         return pd.DataFrame(table, index=index, columns=["estimate", "std_error", "lower", "upper"])
 
@@ -1095,7 +1193,7 @@ class CellResults(WaldResults):
         above, p_null = 0, np.real(self._p(self.theta))
         for _ in range(surveys):
             drawn = self.model.simulated(p_null, rng)
-            wider = drawn._with_law(other.law, other.model.structure)
+            wider = drawn._with(law=other.law, structure=other.model.structure)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 small = drawn.fit(start=self.theta) if self.theta.size else drawn.fit()
@@ -1111,19 +1209,23 @@ class CellResults(WaldResults):
         was seen with what is expected, as far as that is five or more; its covariance is that of
         the differences, less what the parameters were fitted to.
         """
+        if self.tested is not None:
+            return self.tested
         model, reports = self.model, self.model.reports
         if max(len(W) - 1 for W in reports.W) > _MOST_REPORTS:
             raise NotAvailable(
                 f"goodness of fit compares reports of at most {_MOST_REPORTS} kinds a question"
             )
-        groups, at, n = model._groups, reports.index, reports.n
+        groups, at, n = [own.group for own in model._seen], reports.index, reports.n
         kinds = np.column_stack([group[col] for group, col in zip(groups, at.T, strict=True)])
         J = len(groups)
         # of every mechanism the reports but the first, which the others determine
         free = [np.flatnonzero((g >= 0) & (np.r_[-1, g[:-1]] == g)) for g in groups]
         asked: list[tuple[tuple[int, int], ...]] = []
         for some in [*((j,) for j in range(J)), *combinations(range(J), 2)]:
-            asked += [tuple(zip(some, y, strict=True)) for y in product(*(free[j] for j in some))]
+            asked += [
+                tuple(zip(some, y, strict=True)) for y in product(*(free[j].tolist() for j in some))
+            ]
         gaps = []
         for feature in asked:
             there = np.all([kinds[:, j] == groups[j][y] for j, y in feature], axis=0)
@@ -1131,8 +1233,8 @@ class CellResults(WaldResults):
             index = np.tile([len(W) - 1 for W in reports.W], (len(n) if reports.z.size else 1, 1))
             for j, y in feature:
                 index[:, j] = y
-            some = replace(reports, index=index, n=n[: len(index)], z=reports.z[: len(index)])
-            law = self.law.mix(some, self.theta)
+            those = replace(reports, index=index, n=n[: len(index)], z=reports.z[: len(index)])
+            law = self.law.mix(those, self.theta)
             if float((n * law) @ there) >= 5.0:
                 gaps.append(there * (seen - law))
         if not gaps:
@@ -1140,7 +1242,7 @@ class CellResults(WaldResults):
         T, S = np.stack(gaps, axis=1), self.law.scores(reports, self.theta)
         T = T / np.sqrt(np.maximum(n @ T**2, 1e-300))
         total, turn = n @ T, (T * n[:, None]).T @ S
-        V = model.meat(T, self.cov_type, self.groups)
+        V = model.meat(T, self.cov_type)
         size, axes = np.linalg.eigh(V)
         kept = size > 1e-8 * size.max(initial=0.0)
         whiten = axes[:, kept] / np.sqrt(size[kept])
@@ -1173,8 +1275,8 @@ class CellResults(WaldResults):
         if reports.devices:
             reports = reports.known(self.law.shown(self.theta)[-len(self.theta) + law.size :])
         labels = [
-            pd.Series([shown[i] for i in column.tolist()], name=name, dtype=object)
-            for name, column, shown in zip(model.names, reports.index.T, model._shown, strict=True)
+            pd.Series([own.shown[i] for i in column.tolist()], name=name, dtype=object)
+            for name, column, own in zip(model.names, reports.index.T, model._seen, strict=True)
         ]
         beliefs = law.posterior(reports, theta)
         index = pd.MultiIndex.from_frame(pd.concat(labels, axis=1))
@@ -1196,6 +1298,16 @@ class CellResults(WaldResults):
         every = self.model.mechanisms
         private = [own for own in every if not all(isinstance(mech, Observed) for mech in own)]
         return [max(mech.epsilon for mech in own) for own in private]
+
+    def _stored(self) -> dict[str, Any]:
+        return written(replace(self, tested=self._goodness))
+
+    @cached_property
+    def _goodness(self) -> TestResult | None:
+        try:
+            return self.goodness_of_fit()
+        except NotAvailable:
+            return None
 
     def _facts(self) -> dict[str, Any]:
         model = self.model
@@ -1238,12 +1350,14 @@ class CellResults(WaldResults):
             ("Epsilon, all (nats):", float(sum(self._epsilons))),
             ("Parameters:", self.df_model),
             ("Covariance:", self.cov_type),
-            ("Log-likelihood:", f"{self.llf:.2f}"),
-            ("AIC:", f"{self.aic:.2f}"),
-            ("BIC:", f"{self.bic:.2f}"),
         ]
-        facts = model._data.facts
-        if facts is not None:
+        if (facts := model._facts) is None:
+            right += [
+                ("Log-likelihood:", f"{self.llf:.2f}"),
+                ("AIC:", f"{self.aic:.2f}"),
+                ("BIC:", f"{self.bic:.2f}"),
+            ]
+        else:
             right += [("Design:", facts.design), ("Degrees of freedom:", f"{self.df:g}")]
         return f"{model.structure} of {in_turn(list(model.names))}", left, right
 
@@ -1287,9 +1401,7 @@ class CellResults(WaldResults):
             notes.append("No std err: on a bound, where the intervals keep their coverage.")
         if min(model.answered) < self.nobs:
             notes.append("Questions that a respondent was not asked count with all that she said.")
-        try:
-            test = self.goodness_of_fit()
-        except NotAvailable:
+        if (test := self._goodness) is None:
             return notes
         sign = "WARNING" if test.pvalue < DOUBTFUL else "Goodness of fit"
         notes.append(
@@ -1297,6 +1409,10 @@ class CellResults(WaldResults):
             f"{test.df:g}, {pvalue_text(test.pvalue, 'p')}."
         )
         return notes
+
+
+def _entry(law: Callable[[Array], Array], i: int) -> Callable[[Array], Any]:
+    return lambda theta: law(theta)[..., i]
 
 
 def _inner(law: Law) -> Law:
