@@ -92,6 +92,7 @@ _LISTED = 1 << 20  # different reports up to which equal ones are merged
 _SAME = 1e-5  # nats between two maxima that are one
 _CURVED = 1e-5  # of coordinates, for second derivatives
 _ZERO = 1e-9  # probability of a cell that counts as none
+_NONE = 1e-12  # what it is taken for
 _EVERY = 1 << 14  # combinations of reports up to which all are listed
 _EDGE = 1e-6  # from a probability to a bound that it is on
 _FAR = 16.0  # log odds that are as good as infinite
@@ -307,6 +308,7 @@ class CellModel:
     """
 
     _last: tuple[Array, Array] | None = None  # where scores were summed last, and to what
+    _tilt: Callable[[Array], tuple[float, Array]] | None = None  # what a profile adds
 
     def __init__(
         self,
@@ -423,8 +425,8 @@ class CellModel:
         model.nobs, model.n_missing = document["nobs"], document["n_missing"]
         model._index = array_from_json(document["index"], "int64").astype(np.intp)
         model._n = array_from_json(document["n"])
-        model._z = array_from_json(document["z"]).reshape(len(model._n), -1)
         model._spread, model._scale = dict(document["spread"]), float(document["scale"])
+        model._z = array_from_json(document["z"]).reshape(len(model._n), len(model._spread))
         model._facts = document["facts"] and SampleFacts.from_dict(document["facts"])
         model._pattern = model._weights = model._times = np.zeros(0, dtype=np.int64)
         model._data, model._clusters = CellData([]), None
@@ -447,7 +449,11 @@ class CellModel:
             if not m.min() > 0.0:
                 return -np.inf, np.zeros(theta.size)
             value = float(self.reports.n @ np.log(m)) + self._scale
-            return value, pull(self.reports.n / m)
+            slope = pull(self.reports.n / m)
+        if self._tilt is not None:
+            more, turn = self._tilt(theta)
+            value, slope = value + more, slope + turn
+        return value, slope
 
     def curvature(self, theta: Array) -> Array:
         """Its second derivatives, (d, d), by central differences of gradients.
@@ -602,12 +608,13 @@ class CellModel:
 
             def fall(u: Array) -> tuple[float, Array]:
                 value, slope = self.evaluate(first + root @ u)
+                value = value if np.isfinite(value) else -1e10
                 return -value / self.nobs, -(root.T @ slope) / self.nobs
 
             how = {"gtol": 1e-7, "maxiter": 3000}
             begin = np.zeros(theta.size)
             theta = first + root @ minimize(fall, begin, jac=True, method="BFGS", options=how).x
-            value = self.loglike(theta)
+            value = self.evaluate(theta)[0]
             for _ in range(20):
                 slope, H = self.evaluate(theta)[1], self.curvature(theta)
                 size, axes = np.linalg.eigh(H)
@@ -616,7 +623,7 @@ class CellModel:
                 if gain < (1e-10 if theta.size <= _MANY else 1e-5):
                     break
                 while step @ step > 1e-20:
-                    new = self.loglike(theta + step)
+                    new = self.evaluate(theta + step)[0]
                     if new > value:
                         break
                     step = step / 4.0
@@ -631,15 +638,13 @@ class CellModel:
 
         likelihood = Likelihood(self.reports.rows, self.reports.n)
         solution = MLE().solve(likelihood)
-        support = np.flatnonzero(solution.p > _ZERO)
-        support = support[np.argsort(-solution.p[support], kind="stable")]
-        p = solution.p[support]
-        theta = np.log(p[1:] / p[0])
-        model = self._with(law=Simplex(self.law.names, support))
+        order = np.argsort(-solution.p, kind="stable")
+        theta = np.log(np.maximum(solution.p[order[1:]], _NONE) / solution.p[order[0]])
+        model = self._with(law=Simplex(self.law.names, order))
         results = model._results(
             theta,
             cov_type,
-            support.astype(np.int64),
+            order.astype(np.int64),
             converged=solution.converged,
             maxima=(model.loglike(theta),),
             reached=(1, 1),
@@ -654,7 +659,7 @@ class CellModel:
         return model
 
     def _results(
-        self, theta: Array, cov_type: str, support: Any = None, **more: Any
+        self, theta: Array, cov_type: str, order: Any = None, **more: Any
     ) -> CellResults:
         size, axes = np.linalg.eigh(-self.curvature(theta))
         flat = size <= _FLAT * max(size.max(initial=0.0), 1e-300)
@@ -676,7 +681,7 @@ class CellModel:
             llf=self.loglike(theta),
             cov_type=cov_type,
             df=df,
-            support=support,
+            order=order,
             **more,
         )
 
@@ -773,7 +778,7 @@ class CellResults(Stored, WaldResults):
     inverse: Array = field(metadata={"array": "symmetric"})  # of the observed information
     covariance: Array = field(metadata={"array": "symmetric"})  # of theta
     flat: Array  # directions of theta, in columns, without information
-    support: npt.NDArray[np.int64] | None  # cells of a saturated law that are above zero
+    order: npt.NDArray[np.int64] | None  # of the cells of a saturated law, by their estimates
     llf: float
     cov_type: str
     converged: bool
@@ -787,7 +792,8 @@ class CellResults(Stored, WaldResults):
         shape = (self.theta.size, self.theta.size)
         if self.inverse.shape != shape or self.covariance.shape != shape:
             raise InvalidArgument("covariance", self.covariance.shape, f"must be {shape}")
-        object.__setattr__(self, "flat", self.flat.reshape(self.theta.size, -1))
+        d = self.theta.size
+        object.__setattr__(self, "flat", self.flat.reshape(d, self.flat.size // max(d, 1)))
         if self.law.size != self.theta.size:
             raise InvalidArgument("theta", self.theta.shape, f"must be ({self.law.size},)")
 
@@ -797,9 +803,9 @@ class CellResults(Stored, WaldResults):
     @cached_property
     def law(self) -> Law:
         """The law, whose parameters are estimated."""
-        if self.support is None:
+        if self.order is None:
             return self.model.law
-        return Simplex(self.model.law.names, self.support.astype(np.intp))
+        return Simplex(self.model.law.names, self.order.astype(np.intp))
 
     @cached_property
     def _fitted(self) -> CellModel:
@@ -814,6 +820,8 @@ class CellResults(Stored, WaldResults):
     @property
     def df_model(self) -> int:
         """Free parameters; of a saturated law those of cells above zero."""
+        if isinstance(self.law, Simplex):
+            return int((self.law.shown(self.theta) > _ZERO).sum()) - 1
         return self.law.size
 
     @property
@@ -932,32 +940,24 @@ class CellResults(Stored, WaldResults):
         se = float(np.linalg.norm(slope[0] @ root[:, : known.sum()]))
         ratio = float(np.sqrt(slope[0] @ self.covariance @ slope[0])) / se if se > 0.0 else 1.0
         z = float(t_quantile(alpha, self.df)) * (1.0 if self.cov_type == "observed" else ratio)
-        edge = bool(bounded) and not _EDGE < value < 1.0 - _EDGE
+        if bounded and not _EDGE < value < 1.0 - _EDGE:
+            return self._from_edge(g, turn, value < 0.5, z)
         middle, scale = value, max(se, 1e-12)
         if bounded:
-            center = float(np.clip(value, _EDGE, 1.0 - _EDGE))
-            middle = float(np.log(center / (1.0 - center)))
-            scale = 1.0 if edge else max(se, 1.0 / self.nobs) / (center * (1.0 - center))
-        first = np.zeros(self.theta.size)
-        if edge:
-            inside = np.clip(self.theta, -9.0, 9.0) - self.theta
-            first = np.linalg.lstsq(root, inside, rcond=None)[0]
+            middle = float(np.log(value / (1.0 - value)))
+            scale = max(se, 1.0 / self.nobs) / (value * (1.0 - value))
         ends = []
         for sign in (-1.0, 1.0):
-            if edge and (value < 0.5) == (sign < 0.0):
-                ends.append(float(round(value)))
-                continue
             low, high = (middle, 0.0), (np.nan, np.inf)
-            s, u, found = middle + sign * z * min(scale, 4.0), first, sign * np.inf
+            s, found = middle + sign * z * min(scale, 4.0), sign * np.inf
+            u = np.zeros(self.theta.size)
             for _ in range(60):
                 if bounded and abs(s) > _FAR:
                     found = float(sign > 0.0)
                     break
                 t = float(1.0 / (1.0 + np.exp(-s))) if bounded else s
-                if edge:
-                    begin = self._near(g, turn, root, u, t)
-                else:  # along the way so far
-                    begin = u * ((s - middle) / (low[0] - middle)) if low[0] != middle else u
+                # along the way so far
+                begin = u * ((s - middle) / (low[0] - middle)) if low[0] != middle else u
                 u_t, drop = self._constrained(g, turn, root, begin, t)
                 r = float(np.sqrt(max(0.0, 2.0 * drop)))
                 if abs(r - z) <= _NEAR * z:
@@ -979,23 +979,31 @@ class CellResults(Stored, WaldResults):
             ends.append(found)
         return min(ends), max(ends)
 
-    def _near(self, g: Any, turn: Any, root: Array, u: Array, t: float) -> Array:
-        """From u, a point near g = t along the slope of g, which bounds make small."""
-        from scipy.optimize import brentq
+    def _from_edge(self, g: Any, turn: Any, below: bool, z: float) -> Bounds:
+        """The set of a probability whose estimate is zero (`below`), or one.
 
-        slope = root.T @ turn(self.theta + root @ u)[0]
-        length = float(np.linalg.norm(slope))
+        The maximum of the likelihood plus c log g is one under g = t for some t; the c is found at
+        which the likelihood has fallen by z**2 / 2, to which it is near.
+        """
+        sign = 1.0 if below else -1.0
+        theta, c, ends = np.clip(self.theta, -9.0, 9.0), z**2 / 2.0, (0.0, 0.0)
+        low, high = 0.0, np.inf
+        for _ in range(30):
 
-        def gap(a: float) -> float:
-            return float(np.real(g(self.theta + root @ (u + a * slope / max(length, 1e-300))))) - t
+            def tilt(point: Array, c: float = c) -> tuple[float, Array]:
+                value = float(np.real(g(point)))
+                value = max(value if below else 1.0 - value, 1e-300)
+                return c * float(np.log(value)), sign * c * turn(point)[0] / value
 
-        here, far = gap(0.0), 0.1
-        far = -np.sign(here) * far
-        while np.sign(gap(far)) == np.sign(here) and abs(far) < 1e3:
-            far *= 2.0
-        if length == 0.0 or here == 0.0 or np.sign(gap(far)) == np.sign(here):
-            return u
-        return np.asarray(u + brentq(gap, 0.0, far, xtol=1e-4) * slope / length)
+            theta = self._fitted._with(_tilt=tilt)._climb(theta)[1]
+            t, drop = float(np.real(g(theta))), self.llf - self._fitted.loglike(theta)
+            ends = (0.0, t) if below else (t, 1.0)
+            fall = 2.0 * max(drop, 1e-12) / z**2
+            if abs(fall - 1.0) < 2.0 * _NEAR:
+                break
+            low, high = (c, high) if fall < 1.0 else (low, c)
+            c = c / fall if low < c / fall < high else (low + min(high, 4.0 * c)) / 2.0
+        return ends
 
     def _constrained(
         self, g: Any, turn: Any, root: Array, u: Array, t: float
@@ -1375,7 +1383,7 @@ class CellResults(Stored, WaldResults):
             notes.append(
                 f"Certificate: no distribution is likelier by {self.gap:.1e} nats a report."
             )
-            if (zeros := len(self.index) - self.law.size - 1) > 0:
+            if (zeros := len(self.index) - self.df_model - 1) > 0:
                 notes.append(
                     f"NOTE: {zeros} cells are estimated as zero, and have no standard error."
                 )
@@ -1392,10 +1400,8 @@ class CellResults(Stored, WaldResults):
         if not self.converged:
             notes.append("WARNING: no start reached a maximum.")
         lower, upper = frame["lower"], frame["upper"]
-        open_ = frame.index[
-            np.where(self.law.bounded, (lower <= 0) & (upper >= 1), lower == -np.inf)
-        ]
-        if len(open_):
+        whole = np.where(self.law.bounded, (lower <= 0.0) & (upper >= 1.0), lower == -np.inf)
+        if open_ := [str(name) for name in frame.index[whole]]:
             notes.append(f"WARNING: at the estimate the reports leave {in_turn(open_)} open.")
         if frame["bse"].isna().any() and not isinstance(self.law, Simplex):
             notes.append("No std err: on a bound, where the intervals keep their coverage.")
