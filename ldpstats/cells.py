@@ -433,6 +433,11 @@ class LatentClassLaw(Mixture):
         self.size = first + C * sum(k - 1 for k in self._sizes)
         self.bounded = np.r_[np.full(len(shares), not self._q), np.ones(len(own))].astype(bool)
 
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return self._C
+
     def _split(self, theta: Array) -> tuple[Array, list[Array]]:
         """Log odds of classes, (..., C - 1, 1 + q), and the laws of questions, (..., C, k_j)."""
         C, lead = self._C, theta.shape[:-1]
@@ -579,6 +584,12 @@ class ItemLaw(Mixture):
         yes = 1.0 / (1.0 + np.exp(-eta))
         laws = [np.stack([1.0 - yes[..., j], yes[..., j]], axis=-1) for j in range(J)]
         return self._w[None], laws
+
+    def curves(self, theta: Array) -> tuple[Array, Array]:
+        """Abilities, in standard deviations from the mean, (100,), and P(yes), (100, J)."""
+        t, J = np.linspace(-3.0, 3.0, 100), self._J
+        slopes = theta[J : 2 * J] if self._each else np.full(J, self._sd or theta[J])
+        return t, 1.0 / (1.0 + np.exp(theta[:J] - t[:, None] * slopes))
 
     def shown(self, theta: Array) -> Array:
         return theta

@@ -26,6 +26,7 @@ import pandas as pd
 from ldpstats.arguments import level, listed, one_of, positive_integer, replicates
 from ldpstats.cells import (
     CellReports,
+    ItemLaw,
     LatentClassLaw,
     Law,
     Questions,
@@ -42,6 +43,7 @@ from ldpstats.errors import (
     NotIdentified,
 )
 from ldpstats.inference.designs.linearisation import Sample
+from ldpstats.inference.profiles import Bounds, Surface, function_interval, slopes_of
 from ldpstats.inference.regression import design_meat
 from ldpstats.inference.tables.ratio import Effect
 from ldpstats.inference.tails import chi2_pvalue
@@ -62,6 +64,7 @@ from ldpstats.models.layout import (
     one_line,
 )
 from ldpstats.models.parameters import polynomial_matrix
+from ldpstats.models.plots import plot_class_lines, plot_class_map, plot_curves, title_text
 from ldpstats.models.regression.formulas import (
     Formula,
     Spec,
@@ -71,6 +74,7 @@ from ldpstats.models.regression.formulas import (
     one_sided,
 )
 from ldpstats.models.regression.hypotheses import Degrees, WaldResults, t_quantile
+from ldpstats.models.regression.plots import draw_estimates
 from ldpstats.models.storage import Stored
 from ldpstats.models.weighted.base import SampleFacts
 from ldpstats.priors import checked_generator
@@ -95,9 +99,7 @@ _ZERO = 1e-9  # probability of a cell that counts as none
 _NONE = 1e-12  # what it is taken for
 _EVERY = 1 << 14  # combinations of reports up to which all are listed
 _EDGE = 1e-6  # from a probability to a bound that it is on
-_FAR = 16.0  # log odds that are as good as infinite
 _FLAT = 1e-7  # singular value, relative to the largest, that counts as zero
-_NEAR = 1e-3  # of the critical value, how exactly an interval ends where it is reached
 _MANY = 100  # parameters above which scores stand in for second derivatives
 _MOST_PROFILES = 60  # parameters up to which intervals are profiles by default
 _MOST_REPORTS = 64  # different ones of a question, up to which pairs are compared with the law
@@ -632,6 +634,10 @@ class CellModel:
                 theta, value = theta + step, new
         return value, theta, bool(np.abs(slope).max(initial=0.0) / self.nobs < 1e-6)
 
+    def tilted(self, start: Array, tilt: Callable[[Array], tuple[float, Array]]) -> Array:
+        """The maximum of the log-likelihood plus a function, which has a slope, above a point."""
+        return self._with(_tilt=tilt)._climb(start)[1]
+
     def _fit_simplex(self, cov_type: str) -> CellResults:
         """Of any distribution: concave, with a certificate; then coordinates of what is above 0."""
         from ldpstats.estimators import MLE
@@ -658,9 +664,7 @@ class CellModel:
         model.__dict__.update(self.__dict__ | changed)
         return model
 
-    def _results(
-        self, theta: Array, cov_type: str, order: Any = None, **more: Any
-    ) -> CellResults:
+    def _results(self, theta: Array, cov_type: str, order: Any = None, **more: Any) -> CellResults:
         size, axes = np.linalg.eigh(-self.curvature(theta))
         flat = size <= _FLAT * max(size.max(initial=0.0), 1e-300)
         inverse = (axes[:, ~flat] / size[~flat]) @ axes[:, ~flat].T
@@ -704,7 +708,7 @@ class CellModel:
             ranks.append((rank, axes[rank:]))
         rank, axes = max(ranks, key=lambda one: one[0])
         part = np.abs(axes).max(axis=0, initial=0.0) if len(axes) else np.ones(self.law.size)
-        G = _slopes_of(self.law.shown, theta)
+        G = slopes_of(self.law.shown, theta)
         named = [name for name, row in zip(self.law.names, G, strict=True)
                  if np.abs(row[part > 0.1]).max(initial=0.0) > 0.0]  # fmt: skip
         raise NotIdentified(
@@ -807,11 +811,6 @@ class CellResults(Stored, WaldResults):
             return self.model.law
         return Simplex(self.model.law.names, self.order.astype(np.intp))
 
-    @cached_property
-    def _fitted(self) -> CellModel:
-        """The model under the law that was estimated."""
-        return self.model._with(law=self.law)
-
     @property
     def nobs(self) -> int:
         """Respondents with a report on some question."""
@@ -853,7 +852,7 @@ class CellResults(Stored, WaldResults):
 
     @cached_property
     def _estimated(self) -> tuple[Array, Array]:
-        G = _slopes_of(self._values, self.theta, True)
+        G = slopes_of(self._values, self.theta, True)
         V = G @ self.covariance @ G.T
         values = self._values(self.theta)
         at_bound = self.law.bounded & ((values < _EDGE) | (values > 1.0 - _EDGE))
@@ -922,109 +921,24 @@ class CellResults(Stored, WaldResults):
     def _profile(
         self, g: Callable[[Array], Any], bounded: Any, alpha: float, many: bool = False
     ) -> Bounds:
-        """All values t of g for which ``2 (llf - max over g = t)`` is below the critical value.
-
-        `bounded`: they are probabilities; `many`: g takes points of shape (..., d).
-        """
+        """The profile set of a function of theta, see `inference.profiles.function_interval`."""
 
         def turn(theta: Array) -> Array:
-            return _slopes_of(g, theta, many)
+            return slopes_of(g, theta, many)
 
-        value, slope = float(np.real(g(self.theta))), turn(self.theta)
+        slope = turn(self.theta)
         if self._left_open(slope)[0]:
             return (0.0, 1.0) if bounded else (-np.inf, np.inf)
-        # coordinates u in which the information is the identity, as far as there is some
-        size, axes = np.linalg.eigh((self.inverse + self.inverse.T) / 2.0)
-        known = size > 1e-12 * size.max(initial=0.0)
-        root = np.column_stack([axes[:, known] * np.sqrt(size[known]), axes[:, ~known]])
-        se = float(np.linalg.norm(slope[0] @ root[:, : known.sum()]))
-        ratio = float(np.sqrt(slope[0] @ self.covariance @ slope[0])) / se if se > 0.0 else 1.0
-        z = float(t_quantile(alpha, self.df)) * (1.0 if self.cov_type == "observed" else ratio)
-        if bounded and not _EDGE < value < 1.0 - _EDGE:
-            return self._from_edge(g, turn, value < 0.5, z)
-        middle, scale = value, max(se, 1e-12)
-        if bounded:
-            middle = float(np.log(value / (1.0 - value)))
-            scale = max(se, 1.0 / self.nobs) / (value * (1.0 - value))
-        ends = []
-        for sign in (-1.0, 1.0):
-            low, high = (middle, 0.0), (np.nan, np.inf)
-            s, found = middle + sign * z * min(scale, 4.0), sign * np.inf
-            u = np.zeros(self.theta.size)
-            for _ in range(60):
-                if bounded and abs(s) > _FAR:
-                    found = float(sign > 0.0)
-                    break
-                t = float(1.0 / (1.0 + np.exp(-s))) if bounded else s
-                # along the way so far
-                begin = u * ((s - middle) / (low[0] - middle)) if low[0] != middle else u
-                u_t, drop = self._constrained(g, turn, root, begin, t)
-                r = float(np.sqrt(max(0.0, 2.0 * drop)))
-                if abs(r - z) <= _NEAR * z:
-                    found = t
-                    break
-                if r < z:
-                    low, u = (s, r), u_t
-                else:
-                    high = (s, r)
-                if np.isfinite(high[1]):  # the root of a line, kept from the ends
-                    share = (z - low[1]) / (high[1] - low[1])
-                    s = low[0] + float(np.clip(share, 0.03, 0.97)) * (high[0] - low[0])
-                    if abs(high[0] - low[0]) < 1e-6 * scale:  # the fall jumps: between maxima
-                        found = t
-                        break
-                else:
-                    more = float(np.clip(z / max(r, 0.3 * z) - 1.0, 0.01, 2.0))
-                    s = low[0] + (low[0] - middle) * more
-            ends.append(found)
-        return min(ends), max(ends)
+        z = float(t_quantile(alpha, self.df))
+        if self.cov_type != "observed":
+            own, usual = (slope[0] @ V @ slope[0] for V in (self.covariance, self.inverse))
+            z *= float(np.sqrt(own / usual)) if usual > 0.0 else 1.0
+        return function_interval(self._surface, g, turn, z, bool(bounded))
 
-    def _from_edge(self, g: Any, turn: Any, below: bool, z: float) -> Bounds:
-        """The set of a probability whose estimate is zero (`below`), or one.
-
-        The maximum of the likelihood plus c log g is one under g = t for some t; the c is found at
-        which the likelihood has fallen by z**2 / 2, to which it is near.
-        """
-        sign = 1.0 if below else -1.0
-        theta, c, ends = np.clip(self.theta, -9.0, 9.0), z**2 / 2.0, (0.0, 0.0)
-        low, high = 0.0, np.inf
-        for _ in range(30):
-
-            def tilt(point: Array, c: float = c) -> tuple[float, Array]:
-                value = float(np.real(g(point)))
-                value = max(value if below else 1.0 - value, 1e-300)
-                return c * float(np.log(value)), sign * c * turn(point)[0] / value
-
-            theta = self._fitted._with(_tilt=tilt)._climb(theta)[1]
-            t, drop = float(np.real(g(theta))), self.llf - self._fitted.loglike(theta)
-            ends = (0.0, t) if below else (t, 1.0)
-            fall = 2.0 * max(drop, 1e-12) / z**2
-            if abs(fall - 1.0) < 2.0 * _NEAR:
-                break
-            low, high = (c, high) if fall < 1.0 else (low, c)
-            c = c / fall if low < c / fall < high else (low + min(high, 4.0 * c)) / 2.0
-        return ends
-
-    def _constrained(
-        self, g: Any, turn: Any, root: Array, u: Array, t: float
-    ) -> tuple[Array, float]:
-        """The best u with ``g(theta + root u) = t``, and how far the likelihood falls."""
-        from scipy.optimize import minimize
-
-        def fall(u: Array) -> tuple[float, Array]:
-            value, slope = self._fitted.evaluate(self.theta + root @ u)
-            return (self.llf - value, -(root.T @ slope)) if np.isfinite(value) else (1e10, u)
-
-        rule = {
-            "type": "eq",
-            "fun": lambda u: float(np.real(g(self.theta + root @ u))) - t,
-            "jac": lambda u: root.T @ turn(self.theta + root @ u)[0],
-        }
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
-            how = {"ftol": 1e-7, "maxiter": 200}
-            found = minimize(fall, u, jac=True, method="SLSQP", constraints=[rule], options=how)
-        return found.x, float(found.fun)
+    @cached_property
+    def _surface(self) -> Surface:
+        model = self.model._with(law=self.law)
+        return Surface(self.theta, self.llf, self.inverse, self.nobs, model.evaluate, model.tilted)
 
     # -- tables and effects --------------------------------------------------------------------
 
@@ -1099,7 +1013,7 @@ class CellResults(Stored, WaldResults):
         self, law: Callable[[Array], Array], index: pd.Index[Any], alpha: float, method: str
     ) -> pd.DataFrame:
         method = one_of("method", method, ("delta", "profile"))
-        values, G = np.real(law(self.theta)), _slopes_of(law, self.theta)
+        values, G = np.real(law(self.theta)), slopes_of(law, self.theta)
         V = G @ self.covariance @ G.T
         se = np.where(self._left_open(G), np.nan, np.sqrt(np.maximum(np.diagonal(V), 0.0)))
         if method == "delta":
@@ -1139,7 +1053,7 @@ class CellResults(Stored, WaldResults):
         def f(theta: Array) -> Any:
             return g(self._p(theta))
 
-        value, slope = np.asarray(f(self.theta)), _slopes_of(f, self.theta)
+        value, slope = np.asarray(f(self.theta)), slopes_of(f, self.theta)
         if value.ndim or not np.isfinite(value):
             raise InvalidArgument("g", value, "must return one number")
         if self._left_open(slope)[0]:
@@ -1205,7 +1119,8 @@ class CellResults(Stored, WaldResults):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 small = drawn.fit(start=self.theta) if self.theta.size else drawn.fit()
-                gain = 2.0 * (wider.fit(rng=rng, unidentified="keep").llf - small.llf)
+                large = wider.fit(n_starts=4, rng=rng, unidentified="keep")
+            gain = 2.0 * (large.llf - small.llf)
             above += gain >= statistic
         how = f"likelihood ratio test, {surveys} simulated surveys"
         return TestResult(null, statistic, float(df), (1 + above) / (1 + surveys), how)
@@ -1416,6 +1331,54 @@ class CellResults(Stored, WaldResults):
         )
         return notes
 
+    @names_alpha
+    def plot(
+        self,
+        kind: str | None = None,
+        alpha: float = 0.05,
+        ax: Any = None,
+        title: str | None = None,
+    ) -> Any:
+        """Draw the parameters.
+
+        Parameters
+        ----------
+        kind : {"profiles", "heatmap", "curves", "estimates"}, optional
+            "profiles": the answers of each latent class as a line with intervals, the default of
+            latent classes; "heatmap": the same as colours. "curves": the probability of a yes to
+            each item by ability, the default of item models. "estimates": all parameters with their
+            intervals, the default of others.
+        alpha : float
+            One minus the coverage of the intervals.
+        ax : matplotlib Axes, optional
+        title : str, optional
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        alpha, law = level(alpha), _inner(self.law)
+        kinds = {LatentClassLaw: ("profiles", "heatmap"), ItemLaw: ("curves",)}
+        known = (*kinds.get(type(law), ()), "estimates")
+        kind = known[0] if kind is None else one_of("kind", kind, known)
+        words = title_text(title, f"{self.model.structure} of {in_turn(list(self.model.names))}")
+        frame = self.summary_frame(alpha)
+        if kind == "estimates":
+            return draw_estimates(frame, "parameter", alpha, 40, ax, words)
+        if isinstance(law, ItemLaw):
+            return plot_curves(law.curves(self.theta), self.model.names, ax, words)
+        assert isinstance(law, LatentClassLaw)
+        answers = frame[[" | class " in str(name) for name in frame.index]]
+        pairs = [tuple(str(name).rsplit(" | ", 1)) for name in answers.index]
+        answers.index = pd.MultiIndex.from_tuples(pairs)
+        reports = self.model.reports
+        shares = law.nodes(self.theta[: law.size], reports.z)[0]
+        mean = shares[0] if len(shares) == 1 else reports.n @ shares / reports.n.sum()
+        classes = [f"class {c + 1}" for c in range(law.n_classes)]
+        called = [f"{c} ({100 * share:.0f}%)" for c, share in zip(classes, mean, strict=True)]
+        draw = plot_class_map if kind == "heatmap" else plot_class_lines
+        return draw(answers, dict(zip(classes, called, strict=True)), alpha, ax, words)
+
 
 def _entry(law: Callable[[Array], Array], i: int) -> Callable[[Array], Any]:
     return lambda theta: law(theta)[..., i]
@@ -1424,34 +1387,6 @@ def _entry(law: Callable[[Array], Array], i: int) -> Callable[[Array], Any]:
 def _inner(law: Law) -> Law:
     """A law without its devices."""
     return law.inner if isinstance(law, WithDevices) else law
-
-
-Bounds = tuple[float, float]
-
-
-def _slopes_of(f: Callable[[Array], Any], theta: Array, many: bool = False) -> Array:
-    """Derivatives of f, (m, d), by complex steps; by differences where f drops them.
-
-    `many`: f takes points (..., d) at once.
-    """
-    if many and theta.size:
-        values = np.asarray(f(theta + 1e-30j * np.eye(theta.size)))
-        return np.atleast_2d(values.imag.T / 1e-30)
-    columns = []
-    for a in range(theta.size):
-        step = theta.astype(complex)
-        step[a] += 1e-30j
-        value = np.atleast_1d(np.asarray(f(step)))
-        if np.iscomplexobj(value):
-            columns.append(value.imag / 1e-30)
-            continue
-        h = 1e-6 * max(1.0, abs(float(theta[a])))
-        up, down = theta.copy(), theta.copy()
-        up[a], down[a] = theta[a] + h, theta[a] - h
-        columns.append((np.atleast_1d(f(up)) - np.atleast_1d(f(down))) / (2.0 * h))
-    if not columns:
-        return np.zeros((np.atleast_1d(np.asarray(f(theta))).size, 0))
-    return np.stack(columns, axis=1)
 
 
 def _wald(value: float, se: float, bounded: Any, z: float) -> Bounds:
