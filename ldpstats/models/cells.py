@@ -306,7 +306,7 @@ class CellModel:
     >>> reports = [krr.privatize(answer, rng) for answer in answers]
     >>> model = ldp.CellModel(reports, ldp.cells.latent_class(2), names=["a", "b", "c", "d"])
     >>> model.fit().params.round(2).to_dict()["class 1"]
-    0.59
+    0.61
     """
 
     _last: tuple[Array, Array] | None = None  # where scores were summed last, and to what
