@@ -773,6 +773,19 @@ class CellResults(Stored, WaldResults):
         Different maxima that starts reached; `maxima` has their log-likelihoods.
     gap : float
         Of a saturated law, the certificate per report that no distribution is likelier.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> rng, krr = np.random.default_rng(1), ldp.KRR(("no", "yes"), epsilon=2.0)
+    >>> a = rng.choice(["no", "yes"], 2000)
+    >>> reports = [krr.privatize(answers, rng) for answers in (a, a, rng.permutation(a))]
+    >>> model = ldp.CellModel(reports, ldp.cells.loglinear("a*b + c"), names=["a", "b", "c"])
+    >>> results = model.fit()
+    >>> results.margin("a", "b").estimate.round(2).tolist()
+    [0.49, 0.01, 0.01, 0.49]
+    >>> results.wald_test("c[yes] = 0").pvalue > 0.05
+    True
     """
 
     _format = "ldpstats-cell-results"
