@@ -37,6 +37,7 @@ from ldpstats.errors import (
 )
 
 if TYPE_CHECKING:
+    from ldpstats import cells as cells
     from ldpstats import channels as channels
     from ldpstats import privacy as privacy
     from ldpstats.inference.tables.ratio import Effect
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from ldpstats.mechanisms import *  # noqa: F403  a new one is exported there alone
     from ldpstats.models.association.model import AssociationModel
     from ldpstats.models.association.results import AssociationResults
+    from ldpstats.models.cells import CellModel, CellResults
     from ldpstats.models.change import ChangeResults, change
     from ldpstats.models.dictionary.model import DictionaryModel
     from ldpstats.models.dictionary.results import DictionaryResults
@@ -83,6 +85,7 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 _FOLDERS = (
+    "cells",
     "channels",
     "datasets",
     "devices",
@@ -99,6 +102,7 @@ _HOMES = {  # and the modules of these
     "inference.tests": "TestResult",
     "models.association.model": "AssociationModel",
     "models.association.results": "AssociationResults",
+    "models.cells": "CellModel CellResults",
     "models.change": "ChangeResults change",
     "models.dictionary.model": "DictionaryModel",
     "models.dictionary.results": "DictionaryResults",
@@ -140,6 +144,8 @@ __all__ = [
     "BoundaryWarning",
     "BudgetSpent",
     "CalibrationReport",
+    "CellModel",
+    "CellResults",
     "ChangeResults",
     "ConvergenceWarning",
     "Counts",

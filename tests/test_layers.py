@@ -30,7 +30,7 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         "datasets",
         "reports",
         "likelihood",
-        "priors",
+        "priors cells",
         "channels",
         "clients",
         "estimators",
@@ -70,6 +70,7 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         "frequency",
         "association",
         "weighted",
+        "regression",
     ),
 }
 HEAVY = {

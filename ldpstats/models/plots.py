@@ -49,6 +49,8 @@ __all__ = [
     "plain",
     "plot_by_group",
     "plot_cells",
+    "plot_class_lines",
+    "plot_curves",
     "plot_frequencies",
     "plot_groups",
     "plot_rows",
@@ -790,3 +792,48 @@ def _figure(figure: Any, size: tuple[float, float]) -> Any:
     if not isinstance(whole.get_layout_engine(), ConstrainedLayoutEngine):
         whole.set_layout_engine("constrained")  # no other makes room for the legend
     return figure
+
+
+# -- Latent classes and items ----------------------------------------------------------------------
+
+
+def plot_class_lines(
+    answers: pd.DataFrame, called: Mapping[str, str], alpha: float, ax: Axes | None, title: str
+) -> Axes:
+    """A line for each class through its probabilities of the answers, with their intervals.
+
+    `answers`, indexed by answer and class, has "params", "lower" and "upper"; `called` the names of
+    the classes.
+    """
+    rows, own = list(answers.index.unique(level=0)), ax is None
+    ax = axes_of(ax, max(4.5, 1.5 + 0.6 * len(rows)), 3.8)
+    for c, (name, label) in enumerate(called.items()):
+        some = answers.xs(name, level=1).reindex(rows)
+        at = np.arange(len(rows)) + 0.06 * (c - (len(called) - 1) / 2.0)
+        ax.vlines(at, some["lower"], some["upper"], color=f"C{c % 10}", lw=2, alpha=0.6)
+        ax.plot(at, some["params"], "o-", ms=5, lw=1, color=f"C{c % 10}", label=plain(label))
+    names = axis_labels(rows, 18)
+    long = max(map(len, names)) > 7
+    ax.set_xticks(
+        np.arange(len(rows)), names, rotation=40 if long else 0, ha="right" if long else "center"
+    )
+    ax.set_ylim(-0.02, 1.02)
+    ax.set_ylabel(f"probability, {interval_name(alpha)}")
+    finish(ax, title, own)
+    return ax
+
+
+def plot_curves(
+    curves: tuple[Array, Array], names: Sequence[str], ax: Axes | None, title: str
+) -> Axes:
+    """The probability of a yes, (m, J), by ability, (m,), a line for each of the J items."""
+    own, (ability, yes) = ax is None, curves
+    ax = axes_of(ax, 5.5, 3.8)
+    for j, name in enumerate(names):
+        style = "-" if j < 10 else "--"
+        ax.plot(ability, yes[:, j], style, color=f"C{j % 10}", label=plain(one_line(name, 20)))
+    ax.set_ylim(-0.02, 1.02)
+    ax.set_xlabel("ability, in standard deviations")
+    ax.set_ylabel("probability of yes")
+    finish(ax, title, own)
+    return ax

@@ -16,11 +16,13 @@ import numpy as np
 import pandas as pd
 
 from ldpstats.arguments import listed
+from ldpstats.cells import Structure
 from ldpstats.engines.query import Query
 from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
 from ldpstats.mechanisms import PUM, Mechanism
 from ldpstats.models.association.model import AssociationModel
 from ldpstats.models.association.results import AssociationResults
+from ldpstats.models.cells import CellModel
 from ldpstats.models.change import ChangeResults, change_between
 from ldpstats.models.dictionary.model import DictionaryModel
 from ldpstats.models.dictionary.results import DictionaryResults
@@ -62,6 +64,7 @@ from ldpstats.survey.design import MadeReplicates, ReplicateWeights, SampleDesig
 from ldpstats.survey.weighing import (
     Reweighting,
     calibrated,
+    cell_data,
     poststratified,
     sample_facts,
     trimmed,
@@ -905,7 +908,7 @@ class Survey:
         """Joint distribution of the true answers to two or more questions.
 
         Respondents who lack one of the answers are left out; `n_missing` counts them, and the
-        summary says so.
+        summary says so. `cells` uses what they did answer, and has laws with fewer parameters.
 
         Parameters
         ----------
@@ -1005,6 +1008,73 @@ class Survey:
             return pairwise(names, known, fits, candidates, other, epsilon=epsilon, **how)
         how |= {"memoised": memoised, "origins": origins}
         return pairwise(names, *pairs(self.data, names), candidates, other, **how)
+
+    def cells(
+        self,
+        names: Sequence[str],
+        structure: Structure,
+        candidates: Mapping[str, Any] | None = None,
+        memoised: bool | None = None,
+    ) -> CellModel:
+        """A joint model of the true answers to several questions, see `ldpstats.CellModel`.
+
+        A respondent counts with all that she was asked: a question that ``ask=`` passed over, or
+        that she did not answer, is no reason to leave her out. (A refusal may depend on the answer,
+        and the model does not know that.) Of a survey with a design the estimates are those of the
+        population, and their covariance is the design's.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Questions, also of devices with unknown parameters; or public columns of text, booleans
+            or categories, which join without noise.
+        structure : Structure
+            What `ldpstats.cells` makes; its covariates are public columns, without missing values.
+        candidates, memoised
+            As for `CellModel`.
+
+        Returns
+        -------
+        CellModel
+            Its `fit()` estimates.
+
+        Raises
+        ------
+        InvalidArgument
+            For names and covariates that are not there, covariates that are missing, and structures
+            that do not fit the questions.
+        NotAvailable
+            For PUM and dictionary questions, and where two reports of a person may come from one
+            permanent response.
+
+        Examples
+        --------
+        >>> import numpy as np, pandas as pd, ldpstats as ldp
+        >>> rng = np.random.default_rng(5)
+        >>> uses = rng.random(6000) < 0.4
+        >>> people = pd.DataFrame({name: np.where(rng.random(6000) < np.where(uses, 0.8, 0.1),
+        ...                                       "yes", "no") for name in ("a", "b", "c")})
+        >>> sheet = ldp.Questionnaire({name: ldp.Warner(epsilon=2.0) for name in people}, ask=2)
+        >>> survey = ldp.Survey(sheet.privatize(people, rng), sheet)
+        >>> results = survey.cells(["a", "b", "c"], ldp.cells.saturated()).fit()
+        >>> results.nobs, results.margin("a")["estimate"].round(1).tolist()
+        (6000, [0.6, 0.4])
+        """
+        names = [column_name("names", one) for one in listed("names", names, _QUESTIONS)]
+        if len(set(names)) < len(names) or not names:
+            raise InvalidArgument("names", names, "must be different questions")
+        for name in names:
+            self._refuse_dictionary(name, "cells")
+            if isinstance(self._made_by(name), PUM):
+                raise NotAvailable(f"cells of {name!r}: it is a PUM question")
+        refuse_kept(self.data, names, memoised, "a joint model")
+        return CellModel(
+            cell_data(self.data, self.design, names, structure),
+            structure,
+            names,
+            candidates=candidates,
+            memoised=False,
+        )
 
     def change(
         self,
@@ -1190,9 +1260,8 @@ class Survey:
             )
         if self.design is not None:
             raise NotAvailable(
-                f"a design: {unknown}, estimated by maximum likelihood, which has no weighted "
-                "form: make the survey without weights=, strata= and clusters= for an unweighted "
-                "estimate"
+                f"a design: {unknown}: survey.cells([{name!r}], ldpstats.cells.saturated()) "
+                "estimates both, with weights, strata and clusters"
             )
         return name, by
 
@@ -1204,7 +1273,8 @@ class Survey:
                 raise NotAvailable(
                     f"association of {name!r}: its device has the unknown "
                     f"{in_turn(made_by.unknown)}, and a joint table needs known ones, "
-                    f"mechanism.at(...); it may be the response of a regression: "
+                    f"mechanism.at(...); survey.cells(names, ldpstats.cells.saturated()) "
+                    f"estimates both, and it may be the response of a regression: "
                     f"survey.regression('{name} ~ ...')"
                 )
 

@@ -20,6 +20,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import boolean, did_you_mean, listed, one_of, real_number
+from ldpstats.cells import Structure
 from ldpstats.engines.query import LEAST_WEIGHT, MOST_WEIGHT, faults
 from ldpstats.errors import (
     IncompleteListWarning,
@@ -47,7 +48,9 @@ from ldpstats.likelihood.joint import decode
 from ldpstats.mechanisms import PUM
 from ldpstats.mechanisms.base import joint_epsilon
 from ldpstats.models.association.groups import per_variable, prepared, variable_names
+from ldpstats.models.cells import CellData
 from ldpstats.models.layout import count_of
+from ldpstats.models.regression.formulas import names_of, one_sided
 from ldpstats.models.weighted.base import SampleFacts
 from ldpstats.models.weighted.calibration import WeightStep, weight_step
 from ldpstats.models.weighted.model import WeightedModel, WeightedVariable
@@ -646,6 +649,37 @@ def _crossed(name: str, coded: Coded, candidates: Any, other: Any) -> WeightedVa
         remedy = f"must be True for {name}: with weights a table is of all answers"
         raise InvalidArgument("other", other, remedy)
     return WeightedVariable(name, reports, coded.at)
+
+
+def cell_data(
+    held: Held, design: SampleDesign | None, names: Sequence[str], structure: Structure
+) -> CellData:
+    """What respondents said to several questions, and the covariates of a structure."""
+    beside = []
+    if isinstance(structure, Structure) and structure.covariates is not None:
+        _, terms = one_sided("covariates", structure.covariates, "patsy")
+        beside = sorted(name for name in names_of(terms) if name in held.columns)
+        for name in beside:
+            held.refuse_private(name)
+    asked = [*names, *(name for name in beside if name not in names)]
+    sample, inside, facts, w, n = None, None, None, None, None
+    if design is None:
+        cells, n = held.cells(asked)
+        rows: Any = np.arange(len(cells))
+    else:
+        weighed = weigh(held, design, asked)
+        cells, sample, inside = weighed.cells, weighed.sample, np.flatnonzero(weighed.inside)
+        n, w, rows = sample.n[inside].astype(np.int64), sample.w[inside], inside
+    cells.prepare(asked)
+    coded = [cells.coded(name).taken(rows) for name in names]
+    parts = [[(one.reports, one.present)] for one in coded]
+    if design is not None:
+        used = np.zeros(len(cells), dtype=bool)
+        used[rows] = np.any([one.present for one in coded], axis=0)
+        facts = sample_facts(replace(weighed, inside=used), design)
+    columns = {name: cells.unasked(name).plain()[rows] for name in beside}
+    public = pd.DataFrame(columns) if beside else None
+    return CellData(parts, n, w, sample, inside, facts, public)
 
 
 def sample_facts(weighed: Weighed, design: SampleDesign) -> SampleFacts:

@@ -1,0 +1,1086 @@
+"""Laws of the cells of several questions, with parameters: structures of a `CellModel`.
+
+A respondent has a true cell x of the product of the questions, of probability ``p_x(theta)``. What
+was collected of her has the likelihood ``L(x)``, a product over the questions of the probability of
+the report given the answer: one for a question that was not asked. A law gives ``m = L p`` for each
+distinct joint report, and pulls weights of reports back to the parameters; with the m's derivatives
+over m, the scores, that is all that a fit, its standard errors and its tests need.
+
+Two kinds of laws avoid large arrays. Laws of cells form p, of which L takes the margins factor by
+factor. Mixtures never form it: given a class, or the ability at a node, answers to different
+questions are independent, so that L p is a product over questions, summed over the nodes. Where no
+derivative is written down, it is that of a complex step of 1e-30, exact to rounding.
+"""
+
+from __future__ import annotations
+
+import ast
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import combinations, product
+from math import comb, prod
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments import did_you_mean, listed, positive_integer, positive_number
+from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.likelihood.joint import Factor, JointRows
+from ldpstats.likelihood.parametric import PolynomialMatrix
+from ldpstats.likelihood.rows import DenseRows, Rows
+
+__all__ = [
+    "Structure",
+    "function",
+    "latent_class",
+    "list_experiment",
+    "loglinear",
+    "rasch",
+    "saturated",
+    "two_parameter",
+]
+
+Array = npt.NDArray[Any]
+Questions = Mapping[str, "pd.Index[Any]"]  # with their answers
+Columns = Mapping[str, float]  # of covariates, with the standard deviations that z is divided by
+
+_STEP = 1e-30  # of complex steps
+_EVEN = 1e-9  # log odds that end in it are those of a probability of zero or one
+
+
+@dataclass(frozen=True, eq=False)
+class CellReports:
+    """Distinct joint reports: for each question distinct likelihoods, and which of them each has.
+
+    `W` has for each question the likelihoods (d_j, k_j) of its distinct reports, ones in the last
+    row, of those who have none; `index`, (u, J), the row of each joint report; `n`, (u,), the
+    respondents or the sum of their weights; `z`, (u, q), public covariates. Of questions whose
+    device has unknown parameters `devices` has the probabilities of the distinct reports.
+    """
+
+    W: tuple[Array, ...]
+    index: npt.NDArray[np.intp]
+    n: Array
+    z: Array
+    devices: Mapping[int, PolynomialMatrix] = field(default_factory=dict)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Categories of the questions."""
+        return tuple(W.shape[1] for W in self.W)
+
+    @cached_property
+    def rows(self) -> Rows:
+        """The likelihoods of all cells, as products."""
+        factors = []
+        for W, at in zip(self.W, self.index.T, strict=True):
+            seen = W if at.max() == len(W) - 1 else W[:-1]  # everybody was asked
+            factors.append(Factor(np.ascontiguousarray(seen), np.ascontiguousarray(at)))
+        return JointRows(factors) if len(factors) > 1 else DenseRows(factors[0].rows(slice(None)))
+
+    def known(self, values: Array) -> CellReports:
+        """The reports of devices whose unknown parameters have these values, (m,)."""
+        made = {j: _with_ones(Q.at(values).T) for j, Q in self.devices.items()}
+        return replace(self, W=tuple(made.get(j, W) for j, W in enumerate(self.W)))
+
+    def given(self, laws: Sequence[Array]) -> list[Array]:
+        """For each question the likelihoods of the reports, (u, C), under the laws (C, k_j).
+
+        Laws that differ by respondent are (u, C, k_j).
+        """
+        columns = zip(self.W, laws, self.index.T, strict=True)
+        return [
+            (W @ law.T)[at] if law.ndim == 2 else np.einsum("uk,uck->uc", W[at], law)
+            for W, law, at in columns
+        ]
+
+    def pulled(self, weights: Sequence[Array], laws: Sequence[Array]) -> list[Array]:
+        """The transpose of `given`, by question, shaped as its law, of weights (u, C)."""
+        sums = []
+        for W, at, w, law in zip(self.W, self.index.T, weights, laws, strict=True):
+            if law.ndim == 2:
+                by_report = [np.bincount(at, column, len(W)) for column in w.T]
+                sums.append(np.stack(by_report) @ W)
+            else:
+                sums.append(w[:, :, None] * W[at][:, None, :])
+        return sums
+
+
+def _with_ones(W: Array) -> Array:
+    return np.vstack([W, np.ones((1, W.shape[1]))])
+
+
+class Law(ABC):
+    """A structure with the questions that it is about: p(theta), theta of shape (d,)."""
+
+    names: tuple[str, ...]  # of the parameters as they are shown
+    size: int  # d, of coordinates without constraints
+    bounded: Array  # whether what is shown is a probability, by parameter
+    units: Any = 1.0  # what is shown is divided by: standard deviations of covariates
+
+    @abstractmethod
+    def mix(self, reports: CellReports, theta: Array) -> Array:
+        """``m = L p(theta)``, (u,); theta may be complex."""
+
+    @abstractmethod
+    def shown(self, theta: Array) -> Array:
+        """The parameters as they are shown, (..., names); theta, (..., d), may be complex."""
+
+    @abstractmethod
+    def starts(self, reports: CellReports, rng: np.random.Generator) -> Iterator[Array]:
+        """Points to climb from."""
+
+    @abstractmethod
+    def cells(self, theta: Array, reports: CellReports) -> Array:
+        """p(theta), (prod k_j,), the mean over the covariates of reports; theta may be complex."""
+
+    def at(self, reports: CellReports, theta: Array) -> tuple[Array, Callable[[Array], Array]]:
+        """m, (u,), and a function of v, (u,): ``sum_i v_i dm_i / dtheta``, (d,)."""
+
+        def pull(v: Array) -> Array:
+            return np.array([v @ column for column in self._slopes(reports, theta)])
+
+        return self.mix(reports, theta), pull
+
+    def scores(self, reports: CellReports, theta: Array) -> Array:
+        """``d log m / dtheta``, (u, d)."""
+        m = self.mix(reports, theta)
+        return np.stack([column / m for column in self._slopes(reports, theta)], axis=1)
+
+    def _slopes(self, reports: CellReports, theta: Array) -> Iterator[Array]:
+        for a in range(self.size):
+            step = theta.astype(complex)
+            step[a] += 1j * _STEP
+            yield self.mix(reports, step).imag / _STEP
+
+    def sorted(self, theta: Array, reports: CellReports) -> Array:
+        """The same law in its printed form, where several parameters give one law."""
+        return theta
+
+    def generic(self, rng: np.random.Generator) -> Array:
+        """A point without a pattern, at which a law that is identified shows it."""
+        return rng.normal(0.0, 0.7, self.size)
+
+
+@dataclass(frozen=True, eq=False)
+class Structure:
+    """A law of the cells of several questions: the functions of `ldpstats.cells` make it.
+
+    Examples
+    --------
+    >>> rasch("~ age").covariates
+    '~ age'
+    """
+
+    words: str
+    law: Callable[[Questions, Columns], Law]  # of questions, and columns z
+    covariates: str | None = None  # a formula of public columns
+    is_convex: bool = False
+    given: tuple[Any, ...] = ()  # the arguments of `function`
+
+    def __repr__(self) -> str:
+        return self.words
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (function, self.given) if self.given else (read_structure, (self.words,))
+
+
+def log_sum(x: Array) -> Array:
+    """Probabilities whose logarithms are x but for a constant, along the last axis."""
+    e = np.exp(x - x.real.max(axis=-1, keepdims=True))
+    return np.asarray(e / e.sum(axis=-1, keepdims=True))
+
+
+def first_zero(x: Array) -> Array:
+    """x with a first column of zeros: log odds against the first category."""
+    return np.concatenate([np.zeros((*x.shape[:-1], 1), x.dtype), x], axis=-1)
+
+
+# -- Laws of cells ---------------------------------------------------------------------------------
+
+
+class CellLaw(Law):
+    """A law that forms p."""
+
+    def mix(self, reports: CellReports, theta: Array) -> Array:
+        p = self.cells(theta, reports)
+        if np.iscomplexobj(p):
+            return np.asarray(reports.rows.mix(p.real) + 1j * reports.rows.mix(p.imag))
+        return reports.rows.mix(p)
+
+
+class FunctionLaw(CellLaw):
+    """Any function of parameters."""
+
+    def __init__(
+        self, p: Callable[[Array], Any], start: Array, names: tuple[str, ...], k: int, jac: Any
+    ) -> None:
+        self._p, self._start, self._jac, self._k = p, start, jac, k
+        self.names, self.size, self.bounded = names, len(start), np.zeros(len(start), dtype=bool)
+
+    def cells(self, theta: Array, reports: CellReports) -> Array:
+        p = np.asarray(self._p(theta)).reshape(-1)
+        if p.size != self._k:
+            raise InvalidArgument("p", p.shape, f"must return the probabilities of {self._k} cells")
+        if np.isfinite(p).all() and abs(p.real.sum() - 1.0) < 1e-8 and p.real.min() >= -1e-12:
+            return p
+        if np.array_equal(theta, self._start):
+            shown = dict(zip(self.names, theta.tolist(), strict=True))
+            remedy = f"must return probabilities that sum to one; at {shown} they do not"
+            raise InvalidArgument("p", p.real[:5].tolist(), remedy)
+        return np.full(self._k, np.nan)  # no report is possible there
+
+    def _slopes(self, reports: CellReports, theta: Array) -> Iterator[Array]:
+        if self._jac is not None:
+            J = np.asarray(self._jac(theta), dtype=float).reshape(self._k, self.size)
+            yield from (reports.rows.mix(np.ascontiguousarray(column)) for column in J.T)
+            return
+        for a in range(self.size):
+            step = theta.astype(complex)
+            step[a] += 1j * _STEP
+            p = self.cells(step, reports)
+            if np.iscomplexobj(p):
+                yield reports.rows.mix(p.imag / _STEP)
+                continue
+            h = 1e-6 * max(1.0, abs(theta[a]))  # a function that drops the imaginary part
+            up, down = theta.copy(), theta.copy()
+            up[a], down[a] = theta[a] + h, theta[a] - h
+            yield reports.rows.mix(
+                (self.cells(up, reports) - self.cells(down, reports)) / (2.0 * h)
+            )
+
+    def shown(self, theta: Array) -> Array:
+        return theta
+
+    def generic(self, rng: np.random.Generator) -> Array:
+        return np.asarray(self._start * (1.0 + rng.normal(0.0, 0.02, self.size)))
+
+    def starts(self, reports: CellReports, rng: np.random.Generator) -> Iterator[Array]:
+        yield self._start
+
+
+class LogLinear(CellLaw):
+    """``log p = const + sum of terms``; a term has a matrix (k_j, c_j) for each of its own."""
+
+    def __init__(
+        self,
+        sizes: Sequence[int],
+        terms: Sequence[tuple[tuple[int, Array], ...]],
+        names: tuple[str, ...],
+    ) -> None:
+        self._sizes, self._terms, self.names = tuple(sizes), terms, names
+        self._shapes = [tuple(B.shape[1] for _, B in term) for term in terms]
+        self._ends = np.cumsum([0, *map(prod, self._shapes)])
+        self.size, self.bounded = int(self._ends[-1]), np.zeros(len(names), dtype=bool)
+
+    def cells(self, theta: Array, reports: CellReports) -> Array:
+        parts: dict[int, list[tuple[Any, Array]]] = {}
+        for term, shape, at in zip(self._terms, self._shapes, self._ends, strict=False):
+            part = theta[at : at + prod(shape)].reshape(shape)
+            for _, B in term:  # each takes the first axis and puts its own last
+                part = np.tensordot(part, B, (0, 1))
+            parts.setdefault(term[0][0], []).append((term, part))
+        eta: Array = np.zeros((), theta.dtype)  # of the questions from j on
+        for j in range(len(self._sizes) - 1, -1, -1):
+            eta = np.broadcast_to(eta, self._sizes[j:])
+            for term, part in parts.get(j, []):
+                eta = eta + part.reshape(self._across(term)[j:])
+        return log_sum(eta.reshape(-1))
+
+    def _across(self, term: tuple[tuple[int, Array], ...]) -> list[int]:
+        shape = [1] * len(self._sizes)
+        for j, _ in term:
+            shape[j] = self._sizes[j]
+        return shape
+
+    def moments(self, q: Array) -> Array:
+        """The sum of the terms' columns with weights q, (prod k_j,): (d,)."""
+        sums: dict[tuple[int, ...], Array] = {}  # of q over the first questions that a term lacks
+
+        def margin(inside: Sequence[int], j: int) -> Array:
+            """q summed over the questions before j that are not inside."""
+            left = tuple(i for i in range(j) if i in inside) + tuple(range(j, len(self._sizes)))
+            if left not in sums:
+                if not j:
+                    sums[left] = q.reshape(self._sizes)
+                else:
+                    more = margin(inside, j - 1)
+                    place = sum(i < j - 1 for i in inside)
+                    sums[left] = more if j - 1 in inside else more.sum(axis=place)
+            return sums[left]
+
+        parts = []
+        for term in self._terms:
+            inside = [j for j, _ in term]
+            part = margin(inside, inside[-1])
+            part = part.sum(axis=tuple(range(len(inside), part.ndim)))
+            for _, B in term:
+                part = np.tensordot(part, B, (0, 0))
+            parts.append(part.reshape(-1))
+        return np.concatenate(parts)
+
+    def at(self, reports: CellReports, theta: Array) -> tuple[Array, Callable[[Array], Array]]:
+        p = self.cells(theta, reports)
+
+        def pull(v: Array) -> Array:
+            q = p * reports.rows.adjoint(v)
+            return np.asarray(self.moments(q) - q.sum() * self.moments(p))
+
+        return reports.rows.mix(p), pull
+
+    def _slopes(self, reports: CellReports, theta: Array) -> Iterator[Array]:
+        p = self.cells(theta, reports)
+        m, mean = reports.rows.mix(p), iter(self.moments(p))
+        table = p.reshape(self._sizes)
+        for term in self._terms:
+            for columns in product(*(B.T for _, B in term)):
+                column: Array = np.ones(())
+                for one in columns:
+                    column = np.multiply.outer(column, one)
+                part = (table * column.reshape(self._across(term))).reshape(-1)
+                yield reports.rows.mix(part) - next(mean) * m
+
+    def shown(self, theta: Array) -> Array:
+        return theta
+
+    def starts(self, reports: CellReports, rng: np.random.Generator) -> Iterator[Array]:
+        yield np.zeros(self.size)
+        yield rng.normal(0.0, 0.3, self.size)
+
+
+# -- Mixtures: questions that are independent given a class, or an ability -------------------------
+
+
+class Mixture(Law):
+    """Nodes with weights, and laws of the questions given the node."""
+
+    @abstractmethod
+    def nodes(self, theta: Array, z: Array) -> tuple[Array, list[Array]]:
+        """Weights, (u or 1, C), and for each question a law, (C, k_j) or (u, C, k_j)."""
+
+    def mix(self, reports: CellReports, theta: Array) -> Array:
+        weights, laws = self.nodes(theta, reports.z)
+        A = reports.given(laws)
+        return np.asarray((np.prod(A, axis=0) * weights).sum(axis=1))
+
+    def at(self, reports: CellReports, theta: Array) -> tuple[Array, Callable[[Array], Array]]:
+        weights, laws = self.nodes(theta, reports.z)
+        others = _others(A := reports.given(laws))
+        given = others[0] * A[0]  # (u, C)
+
+        def pull(v: Array) -> Array:
+            # through weights and laws, whose slopes are those of complex steps
+            by_law = reports.pulled([v[:, None] * other * weights for other in others], laws)
+            by_weight = v[:, None] * given
+            if len(weights) == 1:
+                by_weight = by_weight.sum(axis=0, keepdims=True)
+            out = []
+            for step in theta + 1j * _STEP * np.eye(self.size):
+                moved, slopes = self.nodes(step, reports.z)
+                total = (by_weight * moved.imag).sum()
+                for G, slope in zip(by_law, slopes, strict=True):
+                    total += (G * slope.imag).sum()
+                out.append(total / _STEP)
+            return np.array(out)
+
+        return (given * weights).sum(axis=1), pull
+
+    def cells(self, theta: Array, reports: CellReports) -> Array:
+        weights, laws = self.nodes(theta, reports.z)
+        share = reports.n / reports.n.sum()
+        if all(law.ndim == 2 for law in laws):  # the same for all: mean weights
+            mean = weights[0] if len(weights) == 1 else share @ weights
+            return _product(mean, laws).reshape(-1)
+        total: Any = 0.0
+        for u, own in enumerate(share):
+            mine = [law if law.ndim == 2 else law[u] for law in laws]
+            total = total + own * _product(weights[u if len(weights) > 1 else 0], mine)
+        return np.asarray(total).reshape(-1)
+
+    def posterior(self, reports: CellReports, theta: Array) -> Array:
+        """Probabilities of the nodes given the reports, (u, C)."""
+        weights, laws = self.nodes(theta, reports.z)
+        A = np.prod(reports.given(laws), axis=0) * weights
+        return np.asarray(A / A.sum(axis=1, keepdims=True))
+
+
+def _product(weights: Array, laws: Sequence[Array]) -> Array:
+    """The table of independent answers given a node, (k_1, ..., k_J), summed over nodes."""
+    table = weights
+    for law in laws:
+        table = table[..., None] * law.reshape(len(law), *[1] * (table.ndim - 1), -1)
+    return np.asarray(table.sum(axis=0))
+
+
+class LatentClassLaw(Mixture):
+    """``p = sum_c pi_c prod_j p_jc``; log odds of pi against the first class may rest on z."""
+
+    def __init__(self, questions: Questions, C: int, columns: Columns) -> None:
+        self._sizes, self._C, self._q = [len(v) for v in questions.values()], C, len(columns)
+        self._columns = tuple(columns)
+        shares = [f"class {c + 1}" for c in range(C)]
+        if self._q:
+            shares = [f"class {c + 1}: {one}" for c in range(1, C) for one in ("const", *columns)]
+        own = [
+            f"{name} = {label} | class {c + 1}"
+            for name, labels in questions.items()
+            for c in range(C)
+            for label in (labels if len(labels) > 2 else labels[1:])
+        ]
+        self.names = (*shares, *own)
+        if self._q:
+            each = np.tile([1.0, *columns.values()], C - 1)
+            self.units = np.r_[each, np.ones(len(own))]
+        first = (C - 1) * (1 + self._q)
+        self.size = first + C * sum(k - 1 for k in self._sizes)
+        self.bounded = np.r_[np.full(len(shares), not self._q), np.ones(len(own))].astype(bool)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return self._C
+
+    def _split(self, theta: Array) -> tuple[Array, list[Array]]:
+        """Log odds of classes, (..., C - 1, 1 + q), and the laws of questions, (..., C, k_j)."""
+        C, lead = self._C, theta.shape[:-1]
+        at, laws = (C - 1) * (1 + self._q), []
+        odds = theta[..., :at].reshape(*lead, C - 1, 1 + self._q)
+        for k in self._sizes:
+            own = theta[..., at : at + C * (k - 1)].reshape(*lead, C, k - 1)
+            laws.append(log_sum(first_zero(own)))
+            at += C * (k - 1)
+        return odds, laws
+
+    def nodes(self, theta: Array, z: Array) -> tuple[Array, list[Array]]:
+        odds, laws = self._split(theta)
+        eta = odds[:, 0] + z @ odds[:, 1:].T if self._q else odds[None, :, 0]
+        return log_sum(first_zero(eta)), laws
+
+    def shown(self, theta: Array) -> Array:
+        odds, laws = self._split(theta)
+        lead = theta.shape[:-1]
+        shares = odds if self._q else log_sum(first_zero(odds[..., 0]))
+        own = [law if law.shape[-1] > 2 else law[..., 1:] for law in laws]
+        return np.concatenate([part.reshape(*lead, -1) for part in (shares, *own)], axis=-1)
+
+    def at(self, reports: CellReports, theta: Array) -> tuple[Array, Callable[[Array], Array]]:
+        weights, laws = self.nodes(theta, reports.z)
+        others = _others(A := reports.given(laws))
+        joint = others[0] * A[0] * weights  # (u, C)
+
+        def pull(v: Array) -> Array:
+            own = v[:, None] * joint
+            by_odds = (own - own.sum(axis=1, keepdims=True) * weights)[:, 1:]
+            out = [np.column_stack([by_odds.sum(axis=0), by_odds.T @ reports.z]).reshape(-1)]
+            pulled = reports.pulled([v[:, None] * other * weights for other in others], laws)
+            for law, S in zip(laws, pulled, strict=True):
+                S = law * (S - (law * S).sum(axis=1, keepdims=True))
+                out.append(S[:, 1:].reshape(-1))
+            return np.concatenate(out)
+
+        return joint.sum(axis=1), pull
+
+    def scores(self, reports: CellReports, theta: Array) -> Array:
+        weights, laws = self.nodes(theta, reports.z)
+        A = reports.given(laws)
+        m = (np.prod(A, axis=0) * weights).sum(axis=1, keepdims=True)
+        by_odds = (np.prod(A, axis=0) * weights / m - weights)[:, 1:]
+        const = np.concatenate([np.ones((len(m), 1)), reports.z], axis=1)
+        columns = [(by_odds[:, :, None] * const[:, None, :]).reshape(len(m), -1)]
+        parts = zip(reports.W, reports.index.T, laws, A, _others(A), strict=True)
+        for W, at, law, own, other in parts:
+            outside = weights * other / m
+            for c in range(self._C):  # d m / d log odds of an answer, given the class
+                answers = (W * law[c])[at] - own[:, [c]] * law[c]
+                columns.append(outside[:, [c]] * answers[:, 1:])
+        return np.hstack(columns)
+
+    def starts(self, reports: CellReports, rng: np.random.Generator) -> Iterator[Array]:
+        while True:
+            theta = rng.normal(0.0, 1.0, self.size)
+            theta[: (self._C - 1) * (1 + self._q)] = 0.0
+            yield self._expected(reports, theta)
+
+    def _expected(self, reports: CellReports, theta: Array, rounds: int = 40) -> Array:
+        """Some steps of EM, with shares that rest on no covariate."""
+        _, laws = self._split(theta)
+        weights = np.full(self._C, 1.0 / self._C)
+        for _ in range(rounds):
+            A = reports.given(laws)
+            m = np.prod(A, axis=0) @ weights
+            v = reports.n / m
+            joint = v[:, None] * np.prod(A, axis=0) * weights
+            pulled = reports.pulled([v[:, None] * other * weights for other in _others(A)], laws)
+            counts = [law * S for law, S in zip(laws, pulled, strict=True)]
+            laws = [S / S.sum(axis=1, keepdims=True) for S in counts]
+            weights = joint.sum(axis=0) / joint.sum()
+        odds = np.zeros((self._C - 1, 1 + self._q))
+        weights = np.maximum(weights, 1e-6)
+        odds[:, 0] = np.log(weights[1:] / weights[0])
+        laws = [np.maximum(law, 1e-6) for law in laws]
+        own = [np.log(law[:, 1:] / law[:, :1]).reshape(-1) for law in laws]
+        return np.concatenate([odds.reshape(-1), *own])
+
+    def sorted(self, theta: Array, reports: CellReports) -> Array:
+        """The largest class first."""
+        odds, _ = self._split(theta)
+        weights = self.nodes(theta, reports.z)[0]
+        shares = reports.n @ weights if len(weights) > 1 else weights[0]
+        order = np.argsort(-shares, kind="stable")
+        whole = np.vstack([np.zeros((1, odds.shape[1])), odds])[order]
+        out, at = [(whole[1:] - whole[0]).reshape(-1)], odds.size
+        for k in self._sizes:
+            part = theta[at : at + self._C * (k - 1)].reshape(self._C, k - 1)
+            out.append(part[order].reshape(-1))
+            at += part.size
+        return np.concatenate(out)
+
+
+def _others(A: Sequence[Array]) -> list[Array]:
+    """The product over all questions but one, for each of them: without divisions, A may be 0."""
+    before = [np.ones_like(A[0])]
+    for part in A[:-1]:
+        before.append(before[-1] * part)
+    after = np.ones_like(A[0])
+    for j in range(len(A) - 1, -1, -1):
+        before[j] = before[j] * after
+        after = after * A[j]
+    return before
+
+
+class ItemLaw(Mixture):
+    """``P(yes_j | t) = logistic(a_j t - b_j)``, abilities t normal about ``z beta``."""
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        slopes: Literal["one", "each"] | float,
+        n_nodes: int,
+        columns: Columns,
+    ) -> None:
+        from numpy.polynomial.hermite_e import hermegauss
+
+        nodes, weights = hermegauss(n_nodes)
+        self._t, self._w, self._J, self._q = (
+            nodes,
+            weights / weights.sum(),
+            len(names),
+            len(columns),
+        )
+        self._each, self._sd = slopes == "each", slopes if isinstance(slopes, float) else None
+        more = [f"{name}: discrimination" for name in names] if self._each else ["sd of abilities"]
+        more = more if self._sd is None else []
+        self.names = (*(f"{name}: difficulty" for name in names), *more, *columns)
+        self.size, self.bounded = len(self.names), np.zeros(len(self.names), dtype=bool)
+        self.units = np.r_[np.ones(self.size - self._q), [*columns.values()]]
+
+    def nodes(self, theta: Array, z: Array) -> tuple[Array, list[Array]]:
+        J = self._J
+        slopes: Any = theta[J : 2 * J] if self._each else np.repeat(theta[J : J + 1], J)
+        slopes = slopes if self._sd is None else self._sd
+        t = self._t[:, None]  # (D, 1), or (u, D, 1) about the means of z
+        eta = t * slopes - theta[:J]
+        if self._q:
+            mean = (z @ theta[self.size - self._q :])[:, None, None]
+            eta = eta + mean * (slopes if self._each else 1.0)
+        yes = 1.0 / (1.0 + np.exp(-eta))
+        laws = [np.stack([1.0 - yes[..., j], yes[..., j]], axis=-1) for j in range(J)]
+        return self._w[None], laws
+
+    def curves(self, theta: Array) -> tuple[Array, Array]:
+        """Abilities, in standard deviations from the mean, (100,), and P(yes), (100, J)."""
+        t, J = np.linspace(-3.0, 3.0, 100), self._J
+        slopes = theta[J : 2 * J] if self._each else np.full(J, self._sd or theta[J])
+        return t, 1.0 / (1.0 + np.exp(theta[:J] - t[:, None] * slopes))
+
+    def shown(self, theta: Array) -> Array:
+        return theta
+
+    def starts(self, reports: CellReports, rng: np.random.Generator) -> Iterator[Array]:
+        theta = np.zeros(self.size)
+        theta[self._J : self.size - self._q] = 1.0
+        yield theta
+
+    def sorted(self, theta: Array, reports: CellReports) -> Array:
+        """Slopes are positive: abilities may be turned round."""
+        out, at = theta.copy(), slice(self._J, self.size - self._q)
+        if theta[at].sum() < 0.0:
+            out[at] = -theta[at]
+            out[self.size - self._q :] *= -1.0 if self._each else 1.0
+        return out
+
+
+class ListLaw(Mixture):
+    """Counts of J control items with an item of interest: two groups, one with it on the list.
+
+    Nodes are the answers to the item, no and yes. The first question is the count of the control
+    group, 0 to J, the second that of the treatment group, which the item raises by one. Without
+    covariates the control counts of either answer have any law; with some they are binomial.
+    """
+
+    def __init__(self, J: int, columns: Columns) -> None:
+        self._J, self._q = J, len(columns)
+        const = ["const", *columns]
+        self.names = ("item = yes", *(f"{y} items | item = {z}" for z in ("no", "yes")
+                                      for y in range(J + 1)))  # fmt: skip
+        if columns:
+            heads = ("item = yes", "control items | item = no", "control items | item = yes")
+            self.names = tuple(f"{head}: {one}" for head in heads for one in const)
+            self.units = np.tile([1.0, *columns.values()], 3)
+        self.size = len(self.names) if columns else 1 + 2 * J
+        self.bounded = np.full(len(self.names), not columns)
+        self._choose = np.array([comb(J, y) for y in range(J + 1)], dtype=float)
+
+    def nodes(self, theta: Array, z: Array) -> tuple[Array, list[Array]]:
+        J = self._J
+        if self._q:
+            X = np.column_stack([np.ones(len(z)), z])
+            yes, *odds = (X @ part for part in theta.reshape(3, -1))
+            weights = log_sum(first_zero(yes[:, None]))
+            share = 1.0 / (1.0 + np.exp(-np.stack(odds, axis=1)))[..., None]  # (u, 2, 1)
+            ups, downs = [np.ones_like(share)], [np.ones_like(share)]
+            for _ in range(J):  # powers
+                ups.append(ups[-1] * share)
+                downs.append(downs[-1] * (1.0 - share))
+            counts = self._choose * np.concatenate(ups, -1) * np.concatenate(downs[::-1], -1)
+        else:
+            weights = log_sum(first_zero(theta[None, :1]))
+            counts = log_sum(first_zero(theta[1:].reshape(2, J)))
+        treated = np.zeros((*counts.shape[:-1], J + 2), counts.dtype)
+        treated[..., 0, : J + 1] = counts[..., 0, :]
+        treated[..., 1, 1:] = counts[..., 1, :]
+        return weights, [counts, treated]
+
+    def shown(self, theta: Array) -> Array:
+        if self._q:
+            return theta
+        lead = theta.shape[:-1]
+        odds = theta[..., 1:].reshape(*lead, 2, self._J)
+        yes = log_sum(first_zero(theta[..., :1]))[..., 1:]
+        return np.concatenate([yes, log_sum(first_zero(odds)).reshape(*lead, -1)], axis=-1)
+
+    def starts(self, reports: CellReports, rng: np.random.Generator) -> Iterator[Array]:
+        while True:
+            yield self.generic(rng)
+
+
+class WithDevices(Law):
+    """Another law behind devices with unknown parameters, which are the last, by log odds."""
+
+    def __init__(self, law: Law, names: tuple[str, ...]) -> None:
+        self.inner, self.names, self._m = law, (*law.names, *names), len(names)
+        self.size = law.size + len(names)
+        self.bounded = np.r_[law.bounded, np.ones(len(names), dtype=bool)]
+        self.units = np.r_[np.broadcast_to(law.units, len(law.names)), np.ones(len(names))]
+
+    def _split(self, reports: CellReports, theta: Array) -> tuple[CellReports, Array, Array]:
+        """Reports with devices known, coordinates of the law, and values of the parameters."""
+        at = self.inner.size
+        values = 1.0 / (1.0 + np.exp(-theta[at:]))
+        return reports.known(values), theta[:at], values
+
+    def mix(self, reports: CellReports, theta: Array) -> Array:
+        known, own, _ = self._split(reports, theta)
+        return self.inner.mix(known, own)
+
+    def _by_device(self, reports: CellReports, theta: Array) -> list[Array]:
+        """Derivatives of m by the log odds of the parameters: a question's at a time."""
+        known, own, values = self._split(reports, theta)
+        slopes = {j: Q.derivatives(values) for j, Q in reports.devices.items()}
+        columns = []
+        for a, value in enumerate(values):
+            total: Any = 0.0
+            for j, D in slopes.items():
+                W = list(known.W)
+                W[j] = np.vstack([D[a].T, np.zeros((1, D.shape[1]))])
+                total = total + self.inner.mix(replace(known, W=tuple(W)), own)
+            columns.append(total * value * (1.0 - value))
+        return columns
+
+    def at(self, reports: CellReports, theta: Array) -> tuple[Array, Callable[[Array], Array]]:
+        known, own, _ = self._split(reports, theta)
+        m, pull = self.inner.at(known, own)
+        return m, lambda v: np.r_[pull(v), [v @ one for one in self._by_device(reports, theta)]]
+
+    def scores(self, reports: CellReports, theta: Array) -> Array:
+        known, own, _ = self._split(reports, theta)
+        inner, m = self.inner.scores(known, own), self.inner.mix(known, own)
+        return np.column_stack([inner, *(one / m for one in self._by_device(reports, theta))])
+
+    def cells(self, theta: Array, reports: CellReports) -> Array:
+        return self.inner.cells(theta[: self.inner.size], reports)
+
+    def shown(self, theta: Array) -> Array:
+        at = self.inner.size
+        values = 1.0 / (1.0 + np.exp(-theta[..., at:]))
+        return np.concatenate([self.inner.shown(theta[..., :at]), values], axis=-1)
+
+    def sorted(self, theta: Array, reports: CellReports) -> Array:
+        at = self.inner.size
+        return np.concatenate([self.inner.sorted(theta[:at], reports), theta[at:]])
+
+    def generic(self, rng: np.random.Generator) -> Array:
+        return np.concatenate([self.inner.generic(rng), rng.normal(0.0, 0.7, self._m)])
+
+    def starts(self, reports: CellReports, rng: np.random.Generator) -> Iterator[Array]:
+        while True:  # the starts of a law may be few, those of the devices are not
+            values = rng.uniform(0.05, 0.95, self._m)
+            for own in self.inner.starts(reports.known(values), rng):
+                yield np.r_[own, np.log(values / (1.0 - values))]
+                values = rng.uniform(0.05, 0.95, self._m)
+
+
+# -- What a caller asks for ------------------------------------------------------------------------
+
+
+class Simplex(CellLaw):
+    """Any distribution: log odds of the cells, in an order, against the first of it."""
+
+    def __init__(self, names: tuple[str, ...], order: npt.NDArray[np.intp]) -> None:
+        self.names, self._order = names, order
+        self.size, self.bounded = len(order) - 1, np.ones(len(names), dtype=bool)
+
+    def cells(self, theta: Array, reports: CellReports) -> Array:
+        return self.shown(theta)
+
+    def at(self, reports: CellReports, theta: Array) -> tuple[Array, Callable[[Array], Array]]:
+        p = self.cells(theta, reports)
+
+        def pull(v: Array) -> Array:
+            q = p * reports.rows.adjoint(v)
+            return np.asarray((q - q.sum() * p)[self._order[1:]])
+
+        return reports.rows.mix(p), pull
+
+    def _slopes(self, reports: CellReports, theta: Array) -> Iterator[Array]:
+        p = self.cells(theta, reports)
+        m = reports.rows.mix(p)
+        for cell in self._order[1:].tolist():
+            column = np.zeros(p.size)
+            column[cell] = p[cell]
+            yield reports.rows.mix(column) - p[cell] * m
+
+    def shown(self, theta: Array) -> Array:
+        p = np.zeros((*theta.shape[:-1], len(self.names)), theta.dtype)
+        p[..., self._order] = log_sum(first_zero(theta))
+        return p
+
+    def starts(self, reports: CellReports, rng: np.random.Generator) -> Iterator[Array]:
+        yield np.zeros(self.size)
+
+
+_MOST_CELLS = 1 << 20
+
+
+def saturated() -> Structure:
+    """Any distribution of the cells: what the reports say without an assumption.
+
+    The likelihood is concave: `gap` certifies the maximum.
+
+    Examples
+    --------
+    >>> saturated()
+    saturated()
+    """
+
+    def law(questions: Questions, columns: Columns) -> Law:
+        names = cell_names(questions)
+        return Simplex(names, np.arange(len(names)))
+
+    return Structure("saturated()", law, is_convex=True)
+
+
+def loglinear(formula: str) -> Structure:
+    """A log-linear model: logarithms of the probabilities of cells are sums of terms.
+
+    Parameters
+    ----------
+    formula : str
+        Names of questions joined by ``+``, ``:`` and ``*``, as in a regression:
+        "q0*q1 + q2" has the association of two questions, of which the third is independent. Names
+        that are not one word stand in `backquotes`. ``score(q0)`` takes the place of a question by
+        the number of its answer, from 0 on, so that "q0 + q1 + score(q0):score(q1)" is an
+        association of ordered answers with one parameter.
+
+    Notes
+    -----
+    Parameters are those of treatment coding against the first answer: of two answers, an
+    interaction is the log odds ratio. An interaction without its main effects is refused.
+
+    References
+    ----------
+    Agresti (2013), Categorical Data Analysis, chapters 9 and 10.
+
+    Examples
+    --------
+    >>> loglinear("smokes*drinks + drives")
+    loglinear('smokes*drinks + drives')
+    """
+    if not isinstance(formula, str) or not formula.strip():
+        remedy = "must be a formula of questions, such as 'q0*q1 + q2'"
+        raise InvalidArgument("formula", formula, remedy)
+    return Structure(
+        f"loglinear({formula!r})", lambda questions, _: _log_linear(formula, questions)
+    )
+
+
+def _log_linear(formula: str, questions: Questions) -> Law:
+    from patsy import ModelDesc, PatsyError
+
+    names = list(questions)
+    code = formula.replace("~", " ~ ") if formula.strip().startswith("~") else f"~ {formula}"
+    quoted = {}
+    for j, name in enumerate(names):  # patsy reads names alone
+        code = code.replace(f"`{name}`", f"_q{j}_")
+        quoted[f"_q{j}_"] = quoted[name] = j
+    try:
+        terms = ModelDesc.from_formula(code).rhs_termlist
+    except PatsyError as error:
+        remedy = f"cannot be read ({error.args[0]})"
+        raise InvalidArgument("formula", formula, remedy) from None
+    found: list[tuple[tuple[int, bool], ...]] = []
+    for term in terms:
+        own = []
+        for factor in term.factors:
+            word = factor.name()
+            is_score = word.startswith("score(") and word.endswith(")")
+            name = word[6:-1].strip() if is_score else word
+            if name not in quoted:
+                remedy = f"has {word!r}, which is no question{did_you_mean(name, names)}"
+                raise InvalidArgument("formula", formula, remedy)
+            own.append((quoted[name], is_score))
+        if len({j for j, _ in own}) < len(own):
+            raise InvalidArgument("formula", formula, "has a term with one question twice")
+        if own:
+            found.append(tuple(sorted(own)))
+    if not found:
+        raise InvalidArgument("formula", formula, "has no term")
+    plain = {frozenset(j for j, _ in term) for term in found}
+    for term in found:
+        inside = [j for j, _ in term]
+        for size in range(1, len(inside)):
+            for some in combinations(inside, size):
+                if frozenset(some) not in plain:
+                    lacking = ":".join(names[j] for j in some)
+                    remedy = f"has an interaction without {lacking}: write * in place of :"
+                    raise InvalidArgument("formula", formula, remedy)
+    designs, shown = [], []
+    for term in found:
+        parts, words = [], []
+        for j, is_score in term:
+            labels = questions[names[j]]
+            k = len(labels)
+            B = np.arange(k, dtype=float)[:, None] if is_score else np.eye(k)[:, 1:]
+            parts.append((j, B))
+            levels = [f"score({names[j]})"]
+            words.append(levels if is_score else [f"{names[j]}[{one}]" for one in labels[1:]])
+        designs.append(tuple(parts))
+        shown += [":".join(some) for some in product(*words)]
+    return LogLinear([len(v) for v in questions.values()], designs, tuple(shown))
+
+
+def latent_class(n_classes: int, covariates: str | None = None) -> Structure:
+    """Classes of respondents within which answers to different questions are independent.
+
+    Parameters
+    ----------
+    n_classes : int
+        Two or more, as many as are assumed: `lr_test` with a bootstrap compares numbers.
+    covariates : str, optional
+        "~ age + region": public columns that the log odds of a class, against the first, rest on.
+
+    Notes
+    -----
+    Classes are in the order of their shares, the largest first. That answers are independent within
+    them is an assumption: `goodness_of_fit` compares pairs of reports with it.
+
+    Examples
+    --------
+    >>> latent_class(2)
+    latent_class(2)
+    """
+    C = positive_integer("n_classes", n_classes, 2)
+    text = f"latent_class({C}{'' if covariates is None else f', {covariates!r}'})"
+
+    def law(questions: Questions, columns: Columns) -> Law:
+        return LatentClassLaw(questions, C, columns)
+
+    return Structure(text, law, covariates)
+
+
+def rasch(covariates: str | None = None, n_nodes: int = 21, sd: float | None = None) -> Structure:
+    """Yes/no items with one ability: ``P(yes_j | t) = 1 / (1 + exp(b_j - t))``, t normal.
+
+    Parameters
+    ----------
+    covariates : str, optional
+        "~ age + region": public columns that the mean of abilities rests on.
+    n_nodes : int
+        Nodes of the Gauss-Hermite quadrature over abilities.
+    sd : float, optional
+        The standard deviation of abilities where it is known; estimated by default.
+
+    Notes
+    -----
+    Parameters are the difficulties b of the items, whose second answer is the yes, and the standard
+    deviation of abilities: item randomised response.
+
+    References
+    ----------
+    Fox (2005), Journal of Educational and Behavioral Statistics 30, 189-212.
+
+    Examples
+    --------
+    >>> rasch("~ age")
+    rasch('~ age')
+    """
+    words = [] if sd is None else [f"sd={sd}"]
+    slopes = "one" if sd is None else positive_number("sd", sd, (1e-3, 1e3))
+    return _items("rasch", slopes, covariates, n_nodes, words)
+
+
+def two_parameter(covariates: str | None = None, n_nodes: int = 21) -> Structure:
+    """Yes/no items of unequal discrimination: ``P(yes_j | t) = 1 / (1 + exp(b_j - a_j t))``.
+
+    Parameters are the difficulties b and discriminations a; abilities have variance one. See
+    `rasch`.
+
+    Examples
+    --------
+    >>> two_parameter()
+    two_parameter()
+    """
+    return _items("two_parameter", "each", covariates, n_nodes)
+
+
+def _items(
+    name: str, slopes: Any, covariates: str | None, n_nodes: int, more: Sequence[str] = ()
+) -> Structure:
+    nodes = positive_integer("n_nodes", n_nodes, 3)
+    words = [] if covariates is None else [repr(covariates)]
+    words += [] if nodes == 21 else [f"n_nodes={nodes}"]
+    words += more
+
+    def law(questions: Questions, columns: Columns) -> Law:
+        for question, labels in questions.items():
+            if len(labels) != 2:
+                remedy = f"has {len(labels)} answers: items have two, the yes second"
+                raise InvalidArgument("names", question, remedy)
+        return ItemLaw(list(questions), slopes, nodes, columns)
+
+    return Structure(f"{name}({', '.join(words)})", law, covariates)
+
+
+def list_experiment(n_items: int, covariates: str | None = None) -> Structure:
+    """An item count: how many items of a list hold, with the sensitive one for half of the people.
+
+    Parameters
+    ----------
+    n_items : int
+        Control items J. The first question is the count of the control group, with the answers 0 to
+        J in order, the second that of the treatment group, 0 to J + 1. Nobody has both.
+    covariates : str, optional
+        "~ age + region": public columns that the log odds of the item rest on, and those of the
+        control items, whose count is then binomial given the item.
+
+    Notes
+    -----
+    Without covariates the estimated share is that of the difference in means, as far as it and the
+    counts are within their bounds; that nobody's answer to the control items changes with the list
+    is an assumption, as that no one hides the item when all hold.
+
+    References
+    ----------
+    Imai (2011), Journal of the American Statistical Association 106, 407-416.
+
+    Examples
+    --------
+    >>> list_experiment(3)
+    list_experiment(3)
+    """
+    J = positive_integer("n_items", n_items, 1)
+    words = f"list_experiment({J}{'' if covariates is None else f', {covariates!r}'})"
+
+    def law(questions: Questions, columns: Columns) -> Law:
+        sizes = [len(labels) for labels in questions.values()]
+        if sizes != [J + 1, J + 2]:
+            remedy = f"must be two, with {J + 1} and {J + 2} answers: counts of either group"
+            raise InvalidArgument("data", f"questions with {sizes} answers", remedy)
+        return ListLaw(J, columns)
+
+    return Structure(words, law, covariates)
+
+
+def function(
+    p: Callable[[Array], Any], start: Any, names: Sequence[str], jac: Any = None
+) -> Structure:
+    """Any law of the cells: a function of parameters.
+
+    Parameters
+    ----------
+    p : callable
+        Takes parameters, shape (d,), and returns the probabilities of the cells, an axis a question
+        or flat. Derivatives are complex steps: of numpy's functions all but abs, max, comparisons
+        and angles keep them. Where the result is real they are central differences.
+    start : array, shape (d,)
+        Parameters to begin with. They are best free: where p is no distribution the likelihood is
+        zero, and a maximum at such an edge has no standard errors.
+    names : sequence of str
+        What the parameters are called.
+    jac : callable, optional
+        Takes parameters and returns the derivatives of the cells, shape (cells, d).
+
+    Examples
+    --------
+    >>> both = function(lambda t: [[1 - t[0] - t[1], t[1]], [t[0] / 2, t[0] / 2]], [.2, .2],
+    ...                 ["a", "b"])
+    >>> both
+    function(<lambda>: a, b)
+    """
+    if not callable(p):
+        raise InvalidArgument("p", p, "must be a function of the parameters")
+    first = np.atleast_1d(np.asarray(start, dtype=np.float64))
+    known = tuple(listed("names", names, "must be a name for each parameter"))
+    if first.ndim != 1 or not np.isfinite(first).all() or len(known) != first.size:
+        raise InvalidArgument(
+            "start", start, f"must be {len(known)} finite numbers, as many as names"
+        )
+    word = getattr(p, "__name__", "p")
+
+    def law(questions: Questions, columns: Columns) -> Law:
+        k = prod(map(len, questions.values()))
+        return FunctionLaw(p, first, known, k, jac)
+
+    words = f"function({word}: {', '.join(known)})"
+    return Structure(words, law, given=(p, first, known, jac))
+
+
+def cell_names(questions: Questions) -> tuple[str, ...]:
+    """Names of all cells, row-major."""
+    sizes = [len(labels) for labels in questions.values()]
+    if prod(sizes) > _MOST_CELLS:
+        raise NotAvailable(
+            f"{prod(sizes):,} cells are too many to estimate each: {_MOST_CELLS:,} at most; "
+            "latent_class, rasch and loglinear have few parameters"
+        )
+    return tuple(" : ".join(map(str, cell)) for cell in product(*questions.values()))
+
+
+def read_structure(text: str) -> Structure:
+    """The structure that prints as this text, of plain arguments."""
+    makers = {
+        made.__name__: made
+        for made in (saturated, loglinear, latent_class, rasch, two_parameter, list_experiment)
+    }
+    call = ast.parse(text, mode="eval").body
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+        raise InvalidArgument("structure", text, f"must be a call of {', '.join(makers)}")
+    plain = [ast.literal_eval(one) for one in call.args]
+    named = {str(one.arg): ast.literal_eval(one.value) for one in call.keywords}
+    maker: Any = makers[call.func.id]
+    made: Structure = maker(*plain, **named)
+    return made

@@ -1,0 +1,1425 @@
+"""Joint models of several privatised answers: cells of questions behind their channels.
+
+The log-likelihood is ``sum_i w_i log (L_i p(theta))``: L_i the likelihood of what was collected of
+a respondent, one for what was not asked, p a law of `ldpstats.cells`. It is not concave but for the
+saturated law: the best of several starts is taken, and how many maxima there are is said. Standard
+errors are those of the observed information, or a sandwich of the scores. Intervals are profiles:
+of a function g of the parameters, the maximum under g = t is found in coordinates in which the
+information is the identity, and t from the signed root of twice the fall, which is nearly linear in
+it; with a sandwich the fall is scaled to its variance.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import combinations, product
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments import level, listed, one_of, positive_integer, replicates
+from ldpstats.cells import (
+    CellReports,
+    ItemLaw,
+    LatentClassLaw,
+    Law,
+    Questions,
+    Simplex,
+    Structure,
+    WithDevices,
+    read_structure,
+)
+from ldpstats.documents import Document, array_from_json, array_to_json, written
+from ldpstats.errors import (
+    ConvergenceWarning,
+    InvalidArgument,
+    NotAvailable,
+    NotIdentified,
+)
+from ldpstats.inference.designs.linearisation import Sample
+from ldpstats.inference.profiles import Bounds, Surface, function_interval, slopes_of
+from ldpstats.inference.regression import design_meat
+from ldpstats.inference.tables.ratio import Effect
+from ldpstats.inference.tails import chi2_pvalue
+from ldpstats.inference.tests import TestResult, pvalue_text
+from ldpstats.likelihood.parametric import PolynomialMatrix
+from ldpstats.likelihood.regression import alike as kinds_of
+from ldpstats.likelihood.rows import Likelihood
+from ldpstats.mechanisms import Observed, mechanism_from_dict
+from ldpstats.models.association.groups import refuse_shared
+from ldpstats.models.layout import (
+    DOUBTFUL,
+    Pair,
+    figures,
+    in_turn,
+    interval_columns,
+    is_partial,
+    names_alpha,
+    one_line,
+)
+from ldpstats.models.parameters import polynomial_matrix
+from ldpstats.models.plots import (
+    LONGEST_LABEL,
+    axis_labels,
+    plot_cells,
+    plot_class_lines,
+    plot_curves,
+    title_text,
+)
+from ldpstats.models.regression.formulas import (
+    Formula,
+    Spec,
+    as_frame,
+    known_names,
+    names_of,
+    one_sided,
+)
+from ldpstats.models.regression.hypotheses import Degrees, WaldResults, t_quantile
+from ldpstats.models.regression.plots import draw_estimates
+from ldpstats.models.storage import Stored
+from ldpstats.models.weighted.base import SampleFacts
+from ldpstats.priors import checked_generator
+from ldpstats.reports.joint import JointCounts
+from ldpstats.reports.single import (
+    Counts,
+    Reports,
+    numbered_reports,
+    possible_reports,
+    report_numbers,
+)
+
+__all__ = ["CellData", "CellModel", "CellResults"]
+
+Array = npt.NDArray[Any]
+Part = tuple[Reports, npt.NDArray[np.bool_]]  # reports of one mechanism, and the rows that have one
+
+_LISTED = 1 << 20  # different reports up to which equal ones are merged
+_SAME = 1e-5  # nats between two maxima that are one
+_CURVED = 1e-5  # of coordinates, for second derivatives
+_ZERO = 1e-9  # probability of a cell that counts as none
+_NONE = 1e-12  # what it is taken for
+_EVERY = 1 << 14  # combinations of reports up to which all are listed
+_EDGE = 1e-6  # from a probability to a bound that it is on
+_FLAT = 1e-7  # singular value, relative to the largest, that counts as zero
+_MANY = 100  # parameters above which scores stand in for second derivatives
+_MOST_PROFILES = 60  # parameters up to which intervals are profiles by default
+_MOST_REPORTS = 64  # different ones of a question, up to which pairs are compared with the law
+
+
+# -- What was collected ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class CellData:
+    """Rows of a table: for each question the reports of its mechanisms, and which rows have one.
+
+    `n`, (N,), is how many respondents a row stands for, `w` the sum of their sampling weights;
+    `sample` the cells of the design that they are of, `inside` which of them are rows, and `facts`
+    its words. `public` has the columns of covariates.
+    """
+
+    rows: Sequence[Sequence[Part]]
+    n: Array | None = None
+    w: Array | None = None
+    sample: Sample | None = None
+    inside: Array | None = None
+    facts: SampleFacts | None = None
+    public: Any = None
+
+
+def _cell_data(data: Any, covariates: Any) -> CellData:
+    """The rows of what a caller passes."""
+    if isinstance(data, JointCounts):
+        rows = [[(part, np.ones(len(part), dtype=bool))] for part in data.reports]
+        return CellData(rows, data.n, public=covariates)
+    rows, size = [], None
+    for j, given in enumerate(listed("data", data, "must be a list of Reports, one a question")):
+        several = isinstance(given, list) and all(isinstance(one, tuple) for one in given)
+        parts: list[Part] = []
+        for one in given if several else [given]:
+            part, mask = one if isinstance(one, tuple | list) and len(one) == 2 else (one, None)
+            if not isinstance(part, Reports):
+                remedy = "must be Reports, or a pair of them and a mask of respondents"
+                raise InvalidArgument(f"data[{j}]", part, remedy)
+            there = np.ones(len(part), dtype=bool) if mask is None else np.asarray(mask)
+            if there.dtype != bool or there.ndim != 1 or int(there.sum()) != len(part):
+                remedy = f"must be true for the {len(part)} respondents who have a report"
+                raise InvalidArgument("mask", mask, remedy)
+            if size is not None and there.size != size:
+                remedy = f"must be {size}, as of other questions: of respondents without a report "
+                remedy += "pass pairs (reports, mask)"
+                raise InvalidArgument(f"data[{j}]", f"{there.size} respondents", remedy)
+            size = there.size
+            parts.append((part, there))
+        if np.sum([there for _, there in parts], axis=0).max(initial=0) > 1:
+            raise InvalidArgument(f"data[{j}]", "masks", "must not have respondents in common")
+        rows.append(parts)
+    if not rows:
+        raise InvalidArgument("data", data, "has no question")
+    return CellData(rows, public=covariates)
+
+
+def _named(names: Sequence[str] | None, known: Sequence[str]) -> tuple[str, ...]:
+    remedy = f"must be {len(known)} different names, one for each question"
+    if names is None:
+        unique = all(known) and len(set(known)) == len(known)
+        return tuple(known) if unique else tuple(f"q{j}" for j in range(len(known)))
+    given = tuple(listed("names", names, remedy))
+    if len(given) != len(known) or len(set(given)) < len(given):
+        raise InvalidArgument("names", names, remedy)
+    return tuple(map(str, given))
+
+
+def _refuse_kept(rows: Sequence[Sequence[Part]], names: Sequence[str], memoised: object) -> None:
+    """Refuse two reports of a person that may come from one permanent response."""
+    if memoised is not None:
+        refuse_shared([], names, memoised, "a joint model")
+        return
+    for (v, one), (w, other) in combinations(enumerate(rows), 2):
+        for (first, a), (second, b) in product(one, other):
+            kept = first.mechanism.permanent
+            if kept is None or kept != second.mechanism.permanent:
+                continue
+            if (both := a & b).any():
+                parts = [first[both[a]], second[both[b]]]
+                refuse_shared([JointCounts(parts)], [names[v], names[w]], None, "a joint model")
+
+
+@dataclass(frozen=True, eq=False)
+class Seen(Document):
+    """Distinct reports of a question: likelihoods, (d + 1, k), the last of ones, their kinds."""
+
+    labels: pd.Index[Any]
+    W: Array
+    group: npt.NDArray[np.int64]  # (d + 1,) the mechanism of each report, -1 for none
+    shown: tuple[Any, ...]  # (d + 1,) reports as a person reads them; None for none
+    Q: PolynomialMatrix | None = None  # of devices with unknown parameters
+
+
+def _seen(
+    parts: Sequence[Part], candidates: Any, unknown: Sequence[str]
+) -> tuple[Seen, npt.NDArray[np.intp], Array]:
+    """Distinct reports, which of them each row has, (N,), and logs of what W was divided by."""
+    W: list[Array] = []
+    shown: list[Any] = []
+    group, matrices = [], []
+    size = len(parts[0][1])
+    at, logs = np.full(size, -1, dtype=np.intp), np.zeros(size)
+    is_open = parts[0][0].mechanism.is_open
+    if candidates is not None and not is_open:
+        remedy = "are known to the mechanism: leave them out"
+        raise InvalidArgument("candidates", candidates, remedy)
+    labels = parts[0][0].mechanism.labels(candidates)
+    for g, (part, there) in enumerate(parts):
+        mech = part.mechanism
+        if not mech.labels(candidates).equals(labels):
+            remedy = f"must have the answers {labels.tolist()}, as others of the question"
+            raise InvalidArgument("data", str(mech), remedy)
+        some, own = part, np.arange(len(part))
+        if possible_reports(mech) <= _LISTED:
+            codes, own = np.unique(report_numbers(part), return_inverse=True)
+            some = numbered_reports(part, codes)
+        at[there] = own.reshape(-1) + sum(len(own) for own in W)
+        if unknown:
+            matrices.append(polynomial_matrix(mech, unknown).take(some.y))
+            W.append(np.full((len(some.y), len(labels)), np.nan))
+        else:
+            ones = np.ones(len(some.y), np.int64)
+            counts = Counts(some.y, ones, mech, 0, some.cohort)
+            rows = mech.likelihood(counts, candidates if is_open else None).W
+            W.append(rows.take(0, rows.shape[0]))
+            logs[there] = rows.log_scale[own.reshape(-1)]
+        group += [g] * len(some.y)
+        listed_ = not mech.n_bits and not mech.n_cohorts
+        shown += mech.outputs[some.y].tolist() if listed_ else range(len(some.y))
+    at[at < 0] = sum(len(own) for own in W)
+    Q = None
+    if unknown:  # the terms of all, those of other mechanisms with zeros
+        wide = [Q.coefficients for Q in matrices]
+        ends = np.cumsum([0, *(C.shape[2] for C in wide)])
+        padded = [
+            np.pad(C, ((0, 0), (0, 0), (a, ends[-1] - b)))
+            for C, a, b in zip(wide, ends, ends[1:], strict=False)
+        ]
+        Q = PolynomialMatrix(np.vstack([Q.exponents for Q in matrices]), np.concatenate(padded))
+    whole = np.vstack([*W, np.ones((1, len(labels)))])
+    return Seen(labels, whole, np.array([*group, -1]), (*shown, None), Q), at, logs
+
+
+def _covariates(text: str | None, frame: Any, used: Array) -> tuple[Array, tuple[str, ...]]:
+    """Public columns of a formula, (N, q), without a constant, of the rows that are used."""
+    if text is None:
+        return np.zeros((used.size, 0)), ()
+    right, terms = one_sided("covariates", text, "patsy")
+    if frame is None:
+        raise InvalidArgument("covariates", frame, f"must be a table: the structure has {text!r}")
+    table = as_frame("covariates", frame, sorted(names_of(terms)))
+    if len(table) != used.size:
+        remedy = f"must be {used.size}, one for each respondent"
+        raise InvalidArgument("covariates", f"{len(table)} rows", remedy)
+    formula = Formula.parse(f"answer ~ {right}")
+    names = known_names(formula, (), [*table.columns, "answer"], {})
+    spec, matrix = Spec.of("covariates", right, table[used], "patsy", names, text)
+    z = np.zeros((used.size, matrix.shape[1] - 1))
+    z[used] = matrix[:, [name != "Intercept" for name in spec.columns]]
+    if not z.shape[1]:
+        raise InvalidArgument("covariates", text, "names no column")
+    return z, tuple(name for name in spec.columns if name != "Intercept")
+
+
+class CellModel:
+    """A law of the answers to several questions, behind their mechanisms.
+
+    Parameters
+    ----------
+    data : sequence of Reports, or of pairs (Reports, mask), or JointCounts
+        One element a question; row i of all of them is one respondent. Of a pair the mask, bool of
+        shape (N,), says which of the N respondents have a report: those who were not asked, or did
+        not answer, count with all else that they said. A question that groups of respondents
+        answered by different mechanisms is a list of pairs. `Survey.cells` takes all from a table.
+        Devices with unknown parameters are estimated with the structure.
+    structure : Structure
+        What `ldpstats.cells` makes: saturated(), loglinear("a*b + c"), latent_class(2), rasch(),
+        two_parameter(), function(...).
+    names : sequence of str, optional
+        Names of the questions; by default those of the reports.
+    covariates : DataFrame, optional
+        Public columns of the respondents, (N, ...), for structures with covariates.
+    candidates : mapping of names to lists, optional
+        The answers to look for, of questions to which any text is an answer.
+    memoised : bool, optional
+        As for `AssociationModel`.
+
+    Raises
+    ------
+    InvalidArgument
+        If questions are not of the same respondents; for a structure that does not fit them.
+    NotAvailable
+        Where two reports of a person may come from one permanent response.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> rng, krr = np.random.default_rng(1), ldp.KRR(("no", "yes"), epsilon=2.0)
+    >>> uses = rng.random(4000) < 0.4
+    >>> answers = [np.where(rng.random(4000) < np.where(uses, 0.8, 0.1), "yes", "no")
+    ...            for _ in range(4)]
+    >>> reports = [krr.privatize(answer, rng) for answer in answers]
+    >>> model = ldp.CellModel(reports, ldp.cells.latent_class(2), names=["a", "b", "c", "d"])
+    >>> model.fit().params.round(2).to_dict()["class 1"]
+    0.61
+    """
+
+    _last: tuple[Array, Array] | None = None  # where scores were summed last, and to what
+    _tilt: Callable[[Array], tuple[float, Array]] | None = None  # what a profile adds
+
+    def __init__(
+        self,
+        data: Any,
+        structure: Structure,
+        names: Sequence[str] | None = None,
+        covariates: Any = None,
+        candidates: Mapping[str, Any] | None = None,
+        memoised: bool | None = None,
+    ) -> None:
+        if not isinstance(structure, Structure):
+            remedy = "must be a structure of ldpstats.cells, such as latent_class(2)"
+            raise InvalidArgument("structure", structure, remedy)
+        got = data if isinstance(data, CellData) else _cell_data(data, covariates)
+        self._clusters: Any = None
+        self.structure, self.names = structure, _named(names, [own[0][0].name for own in got.rows])
+        self.mechanisms = tuple(tuple(part.mechanism for part, _ in own) for own in got.rows)
+        lists = dict(candidates or {})
+        if others := sorted(set(map(str, lists)) - set(self.names)):
+            remedy = f"are of no question: they are {', '.join(self.names)}"
+            raise InvalidArgument("candidates", others, remedy)
+        _refuse_kept(got.rows, self.names, memoised)
+        every = [mech for own in self.mechanisms for mech in own]
+        unknown = list(dict.fromkeys(name for mech in every for name in mech.unknown))
+        read = [
+            _seen(own, lists.get(name), unknown if any(mech.unknown for mech in mechs) else ())
+            for name, own, mechs in zip(self.names, got.rows, self.mechanisms, strict=True)
+        ]
+        self._seen = [one for one, _, _ in read]
+        masks = [np.any([there for _, there in own], axis=0) for own in got.rows]
+        n = np.ones(len(masks[0]), dtype=np.int64) if got.n is None else np.asarray(got.n)
+        answered = np.any(masks, axis=0) & (n > 0)
+        z, columns = _covariates(structure.covariates, got.public, answered)
+        spread = z[answered].std(axis=0) if answered.any() else np.ones(len(columns))
+        if (flat := np.flatnonzero(spread == 0.0)).size:
+            remedy = f"{columns[flat[0]]!r} is the same for all: leave it out"
+            raise InvalidArgument("covariates", structure.covariates, remedy)
+        z = z / spread
+        kept = np.flatnonzero(answered)
+        if not kept.size:
+            raise InvalidArgument("data", "no respondent", "has a report: nothing can be estimated")
+        self.nobs, self.n_missing = int(n[kept].sum()), int(n[~answered].sum())
+        self.answered = tuple(int(n[there].sum()) for there in masks)
+        weights = n if got.w is None else got.w * (self.nobs / got.w[kept].sum())
+        index = np.column_stack([at for _, at, _ in read])[kept]
+        kinds = kinds_of([*index.T, *z[kept].T]) or (np.arange(kept.size), np.arange(kept.size))
+        first, place = kinds
+        self._index, self._z = index[first], z[kept][first]
+        self._n = np.bincount(place, weights[kept], len(first))
+        self._spread = dict(zip(columns, spread.tolist(), strict=True))
+        self._pattern = np.full(len(n), -1, dtype=np.int64)  # of each row's joint report
+        self._pattern[kept] = place
+        self._weights, self._times, self._data, self._facts = weights, n, got, got.facts
+        logs = np.sum([logs for _, _, logs in read], axis=0)[kept]
+        self._scale = float(weights[kept] @ logs)
+        self.law = self._law_of(structure)
+
+    @property
+    def questions(self) -> Questions:
+        """The questions with their answers."""
+        pairs = zip(self.names, self._seen, strict=True)
+        return {name: own.labels for name, own in pairs}
+
+    @cached_property
+    def reports(self) -> CellReports:
+        """The distinct joint reports, and how often each was seen."""
+        devices = {j: own.Q for j, own in enumerate(self._seen) if own.Q is not None}
+        W = tuple(own.W for own in self._seen)
+        return CellReports(W, self._index, self._n, self._z, devices)
+
+    def _law_of(self, structure: Structure) -> Law:
+        """A structure of these questions, behind devices with unknown parameters if some have."""
+        law = structure.law(self.questions, self._spread)
+        every = [mech for own in self.mechanisms for mech in own]
+        unknown = tuple(dict.fromkeys(name for mech in every for name in mech.unknown))
+        return WithDevices(law, unknown) if unknown else law
+
+    def __repr__(self) -> str:
+        return f"CellModel({in_turn(list(self.names))}; {self.structure}; n={self.nobs})"
+
+    # -- documents -----------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """The structure, and how often each joint report was seen, as plain JSON types."""
+        if str(self.structure).startswith("function("):
+            raise NotAvailable("a function cannot be written as text: pickle the results")
+        return {
+            "structure": str(self.structure),
+            "names": list(self.names),
+            "mechanisms": [[mech.to_dict() for mech in own] for own in self.mechanisms],
+            "seen": [own.to_dict() for own in self._seen],
+            "answered": list(self.answered),
+            "nobs": self.nobs,
+            "n_missing": self.n_missing,
+            "index": array_to_json(self._index.astype(np.int64)),
+            "n": array_to_json(self._n.astype(np.float64)),
+            "z": array_to_json(self._z),
+            "spread": self._spread,
+            "scale": self._scale,
+            "facts": self._facts and self._facts.to_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> CellModel:
+        """Read what `to_dict` wrote; without the rows, by which clusters and designs are seen."""
+        model = cls.__new__(cls)
+        model.structure = read_structure(document["structure"])
+        model.names = tuple(document["names"])
+        model.mechanisms = tuple(
+            tuple(mechanism_from_dict(one) for one in own) for own in document["mechanisms"]
+        )
+        model._seen = [Seen.from_dict(own) for own in document["seen"]]
+        model.answered = tuple(document["answered"])
+        model.nobs, model.n_missing = document["nobs"], document["n_missing"]
+        model._index = array_from_json(document["index"], "int64").astype(np.intp)
+        model._n = array_from_json(document["n"])
+        model._spread, model._scale = dict(document["spread"]), float(document["scale"])
+        model._z = array_from_json(document["z"]).reshape(len(model._n), len(model._spread))
+        model._facts = document["facts"] and SampleFacts.from_dict(document["facts"])
+        model._pattern = model._weights = model._times = np.zeros(0, dtype=np.int64)
+        model._data, model._clusters = CellData([]), None
+        model.law = model._law_of(model.structure)
+        return model
+
+    # -- the likelihood ------------------------------------------------------------------------
+
+    def loglike(self, theta: Array) -> float:
+        """Log-likelihood in nats at coordinates theta, (d,), of the law."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            m = self.law.mix(self.reports, theta)
+            value = float(self.reports.n @ np.log(np.where(m > 0.0, m, 0.0)))
+        return value + self._scale
+
+    def evaluate(self, theta: Array) -> tuple[float, Array]:
+        """`loglike` and its gradient, (d,); -inf where a report is impossible."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            m, pull = self.law.at(self.reports, theta)
+            if not m.min() > 0.0:
+                return -np.inf, np.zeros(theta.size)
+            value = float(self.reports.n @ np.log(m)) + self._scale
+            slope = pull(self.reports.n / m)
+        if self._tilt is not None:
+            more, turn = self._tilt(theta)
+            value, slope = value + more, slope + turn
+        return value, slope
+
+    def curvature(self, theta: Array) -> Array:
+        """Its second derivatives, (d, d), by central differences of gradients.
+
+        Of more than 100 parameters minus the sum of squared scores, which has the same expectation.
+        """
+        if self.law.size > _MANY:
+            if self._last is None or not np.array_equal(self._last[0], theta):
+                S = self.law.scores(self.reports, theta)
+                self._last = theta, -np.asarray((S * self.reports.n[:, None]).T @ S)
+            return self._last[1]
+        H = np.empty((self.law.size, self.law.size))
+        for a in range(self.law.size):
+            step = np.zeros(self.law.size)
+            step[a] = _CURVED * max(1.0, abs(theta[a]))
+            ahead, behind = (self.evaluate(theta + s * step)[1] for s in (1.0, -1.0))
+            H[a] = (ahead - behind) / (2.0 * step[a])
+        return (H + H.T) / 2.0
+
+    def meat(self, rows: Array, cov_type: str) -> Array:
+        """Covariance of the sum of rows, (u, p), one a joint report, over respondents."""
+        if cov_type in ("design", "cluster") and not self._pattern.size:
+            raise NotAvailable("results that were read have no rows: fit the survey again")
+        if cov_type == "design":
+            got = self._data
+            assert got.sample is not None and got.w is not None
+            at = np.full(got.sample.w.shape, -1, dtype=np.int64)
+            at[got.inside if got.inside is not None else slice(None)] = self._pattern
+            some = np.flatnonzero((self._pattern >= 0) & (got.w > 0))[0]
+            return design_meat(got.sample, rows * (self._weights[some] / got.w[some]), at)
+        if cov_type == "cluster":
+            used = self._pattern >= 0
+            codes, units = pd.factorize(self._clusters[used])
+            sums = np.zeros((len(units), rows.shape[1]))
+            np.add.at(sums, codes, rows[self._pattern[used]] * self._times[used, None])
+            G = len(units)
+            return np.asarray(sums.T @ sums) * (G / max(G - 1.0, 1.0))
+        return np.asarray((rows * self.reports.n[:, None]).T @ rows)
+
+    # -- the fit -------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        cov_type: str = "default",
+        groups: Any = None,
+        start: Any = None,
+        n_starts: int = 12,
+        rng: np.random.Generator | None = None,
+        unidentified: str = "raise",
+    ) -> CellResults:
+        """Estimate the parameters by maximum likelihood.
+
+        Parameters
+        ----------
+        cov_type : {"default", "observed", "robust", "cluster"}
+            "observed": inverse of the observed information, the default without a design; "robust":
+            sandwich of the scores of respondents; "cluster": of those of `groups`. With the design
+            of a survey the sandwich is always its own.
+        groups : array, shape (N,), optional
+            The cluster of each respondent, for "cluster": where one person has several rows, or
+            respondents were sampled together.
+        start : array, shape (d,), optional
+            Coordinates to begin with, such as `theta` of other results; no other start is tried.
+        n_starts : int
+            Random starts; laws with few of their own stop before.
+        rng : numpy.random.Generator, optional
+            Draws the starts; a fixed one by default.
+        unidentified : {"raise", "keep"}
+            What to do where other values of some parameters give the same law of the reports:
+            refuse, or estimate; such parameters have no standard errors then, but what the reports
+            do determine has: see `margin` and `effect`.
+
+        Raises
+        ------
+        NotIdentified
+            If other values of some parameters give the same law of the reports.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the best maximum was reached from one start alone, or none was reached.
+        """
+        design = self._data.sample is not None
+        usual = "design" if design else "observed"
+        cov_type = one_of("cov_type", cov_type, ("default", "observed", "robust", "cluster"))
+        if design and cov_type != "default":
+            remedy = "must be left out: the covariance is that of the survey's design"
+            raise InvalidArgument("cov_type", cov_type, remedy)
+        cov_type = usual if cov_type == "default" else cov_type
+        if (groups is not None) != (cov_type == "cluster"):
+            remedy = "are for cov_type='cluster', which needs them"
+            raise InvalidArgument("groups", type(groups).__name__, remedy)
+        if groups is not None:
+            groups = np.asarray(groups)
+            missing = pd.isna(groups[self._pattern >= 0]).any() if groups.ndim else True
+            if groups.shape != self._pattern.shape or missing:
+                remedy = f"must have a label for each of the {self._pattern.size} respondents"
+                raise InvalidArgument("groups", groups.shape, remedy)
+        model = self._with(_clusters=groups) if groups is not None else self
+        keep = one_of("unidentified", unidentified, ("raise", "keep")) == "keep"
+        rng = np.random.default_rng(2026) if rng is None else checked_generator(rng)
+        most = positive_integer("n_starts", n_starts, 1)
+        if self.structure.is_convex and not self.reports.devices:
+            return model._fit_simplex(cov_type)
+        if not keep:
+            self._check_identified(rng)
+        starts: Iterable[Array] = self.law.starts(self.reports, rng)
+        if start is not None:
+            point = np.asarray(start, dtype=np.float64)
+            if point.shape != (self.law.size,):
+                remedy = f"must be the {self.law.size} coordinates of a law such as this"
+                raise InvalidArgument("start", start, remedy)
+            starts = [point]
+        tops = [self._climb(point) for _, point in zip(range(most), starts, strict=False)]
+        tops.sort(key=lambda top: -top[0])
+        value, theta, converged = tops[0]
+        distinct = [value]
+        for one, _, good in tops[1:]:
+            if good and np.isfinite(one) and distinct[-1] - one > _SAME:
+                distinct.append(one)
+        reached = sum(value - one <= _SAME for one, _, _ in tops)
+        results = model._results(
+            self.law.sorted(theta, self.reports),
+            cov_type,
+            converged=converged,
+            maxima=tuple(distinct),
+            reached=(reached, len(tops)),
+        )
+        if not converged:
+            words = "no start reached a maximum: standard errors are not to be trusted"
+            warnings.warn(words, ConvergenceWarning, stacklevel=2)
+        elif reached < 2 < len(tops):
+            words = (
+                f"the best of {len(tops)} starts reached its maximum alone: others may be better; "
+                "raise n_starts, or take fewer classes"
+            )
+            warnings.warn(words, ConvergenceWarning, stacklevel=2)
+        return results
+
+    def _climb(self, theta: Array) -> tuple[float, Array, bool]:
+        """The maximum above a point: quasi-Newton, then Newton with the observed information."""
+        from scipy.optimize import minimize
+
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            # in coordinates in which the information at the start is about the identity
+            first, root = theta, np.eye(theta.size)
+            if theta.size <= _MANY:
+                S = np.sqrt(self.reports.n)[:, None] * self.law.scores(self.reports, theta)
+                size, axes = np.linalg.eigh(S.T @ S / self.nobs)
+                root = axes / np.sqrt(np.maximum(size, 1e-6 * size.max(initial=1e-300)))
+
+            def fall(u: Array) -> tuple[float, Array]:
+                value, slope = self.evaluate(first + root @ u)
+                value = value if np.isfinite(value) else -1e10
+                return -value / self.nobs, -(root.T @ slope) / self.nobs
+
+            how = {"gtol": 1e-7, "maxiter": 3000}
+            begin = np.zeros(theta.size)
+            theta = first + root @ minimize(fall, begin, jac=True, method="BFGS", options=how).x
+            value = self.evaluate(theta)[0]
+            for _ in range(20):
+                slope, H = self.evaluate(theta)[1], self.curvature(theta)
+                size, axes = np.linalg.eigh(H)
+                step = axes @ ((axes.T @ slope) / np.maximum(-size, 1e-8 * np.abs(size).max()))
+                gain = float(slope @ step) / 2.0
+                if gain < (1e-10 if theta.size <= _MANY else 1e-5):
+                    break
+                while step @ step > 1e-20:
+                    new = self.evaluate(theta + step)[0]
+                    if new > value:
+                        break
+                    step = step / 4.0
+                else:
+                    break
+                theta, value = theta + step, new
+        return value, theta, bool(np.abs(slope).max(initial=0.0) / self.nobs < 1e-6)
+
+    def tilted(self, start: Array, tilt: Callable[[Array], tuple[float, Array]]) -> Array:
+        """The maximum of the log-likelihood plus a function, which has a slope, above a point."""
+        return self._with(_tilt=tilt)._climb(start)[1]
+
+    def _fit_simplex(self, cov_type: str) -> CellResults:
+        """Of any distribution: concave, with a certificate; then coordinates of what is above 0."""
+        from ldpstats.estimators import MLE
+
+        likelihood = Likelihood(self.reports.rows, self.reports.n)
+        solution = MLE().solve(likelihood)
+        order = np.argsort(-solution.p, kind="stable")
+        theta = np.log(np.maximum(solution.p[order[1:]], _NONE) / solution.p[order[0]])
+        model = self._with(law=Simplex(self.law.names, order))
+        results = model._results(
+            theta,
+            cov_type,
+            order.astype(np.int64),
+            converged=solution.converged,
+            maxima=(model.loglike(theta),),
+            reached=(1, 1),
+            gap=max(0.0, likelihood.gap(solution.p)),
+        )
+        return replace(results, model=self)
+
+    def _with(self, **changed: Any) -> CellModel:
+        """The same reports with another law, or clusters."""
+        model = CellModel.__new__(CellModel)
+        model.__dict__.update(self.__dict__ | changed)
+        return model
+
+    def _results(self, theta: Array, cov_type: str, order: Any = None, **more: Any) -> CellResults:
+        size, axes = np.linalg.eigh(-self.curvature(theta))
+        flat = size <= _FLAT * max(size.max(initial=0.0), 1e-300)
+        inverse = (axes[:, ~flat] / size[~flat]) @ axes[:, ~flat].T
+        covariance, df = inverse, None
+        if cov_type != "observed":
+            scores = self.law.scores(self.reports, theta)
+            covariance = inverse @ self.meat(scores, cov_type) @ inverse
+        if cov_type == "cluster":
+            df = float(len(pd.unique(self._clusters[self._pattern >= 0])) - 1)
+        elif self._facts is not None:
+            df = float(self._facts.df)
+        return CellResults(
+            model=self,
+            theta=theta,
+            inverse=inverse,
+            covariance=covariance,
+            flat=axes[:, flat],
+            llf=self.loglike(theta),
+            cov_type=cov_type,
+            df=df,
+            order=order,
+            **more,
+        )
+
+    def _check_identified(self, rng: np.random.Generator) -> None:
+        """Refuse laws whose scores are dependent at three random points."""
+        ranks, reports, sizes = [], self.reports, [len(W) - 1 for W in self.reports.W]
+        alone = all(len(own) == 1 for own in self.mechanisms)
+        if alone and prod(sizes) <= _EVERY and set(self.answered) == {self.nobs}:
+            every = np.indices(sizes).reshape(len(sizes), -1).T  # seen or not
+            z = reports.z[np.arange(len(every)) % len(reports.z)]
+            reports = replace(reports, index=every, n=np.ones(len(every)), z=z)
+        for _ in range(3):
+            theta = self.law.generic(rng)
+            S = np.sqrt(reports.n)[:, None] * self.law.scores(reports, theta)
+            scale = np.sqrt((S**2).sum(axis=0))
+            _, s, axes = np.linalg.svd(S / np.where(scale > 0.0, scale, 1.0), full_matrices=False)
+            rank = int((s > _FLAT * s.max()).sum())
+            if rank == self.law.size:
+                return
+            ranks.append((rank, axes[rank:]))
+        rank, axes = max(ranks, key=lambda one: one[0])
+        part = np.abs(axes).max(axis=0, initial=0.0) if len(axes) else np.ones(self.law.size)
+        G = slopes_of(self.law.shown, theta)
+        named = [name for name, row in zip(self.law.names, G, strict=True)
+                 if np.abs(row[part > 0.1]).max(initial=0.0) > 0.0]  # fmt: skip
+        raise NotIdentified(
+            f"{self.structure} has {self.law.size} free parameters, of which the reports determine "
+            f"{rank}: {in_turn(named or list(self.law.names))} cannot be estimated, as other "
+            "values give the reports the same law; ask more questions of a person, assume more, or "
+            "pass fit(unidentified='keep') for margins and effects that are determined"
+        )
+
+    def simulated(self, p: Array, rng: np.random.Generator) -> CellModel:
+        """The model of a survey of the same design whose answers have the law p of the cells.
+
+        Parameters
+        ----------
+        p : array, shape (cells,) or an axis a question
+        rng : numpy.random.Generator
+
+        Raises
+        ------
+        NotAvailable
+            With covariates or weights, and for questions whose reports are bits or have cohorts.
+        """
+        every = [mech for own in self.mechanisms for mech in own]
+        got = self._data
+        if any(m.n_bits or m.n_cohorts or m.unknown for m in every):
+            raise NotAvailable("surveys are simulated for questions whose reports are known labels")
+        if got.sample is not None or self.reports.z.shape[1]:
+            raise NotAvailable("surveys are simulated without covariates and without a design")
+        columns = zip(self._seen, self.reports.index.T, strict=True)
+        kinds = np.column_stack([own.group[at] for own, at in columns])
+        asked, place = np.unique(kinds, axis=0, return_inverse=True)
+        sizes = np.bincount(place.reshape(-1), self.reports.n).astype(np.int64)
+        law = np.asarray(p, dtype=np.float64).reshape(-1)
+        drawn = rng.choice(law.size, size=int(sizes.sum()), p=law / law.sum())
+        answers = np.unravel_index(drawn, self.reports.sizes)
+        who = np.repeat(asked, sizes, axis=0)
+        rows = []
+        for j, own in enumerate(self.mechanisms):
+            parts = []
+            for g, mech in enumerate(own):
+                there = who[:, j] == g
+                labels = self.questions[self.names[j]].take(answers[j][there])
+                parts.append((mech.privatize(labels.to_numpy(), rng), there))
+            rows.append(parts)
+        return CellModel(CellData(rows), self.structure, self.names, memoised=False)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CellResults(Stored, WaldResults):
+    """Estimated parameters of a law of several answers.
+
+    Attributes
+    ----------
+    params : Series
+        What the structure calls its parameters.
+    bse : Series
+        Standard errors of `params`, by the delta method.
+    theta : array, shape (d,)
+        Coordinates of the law without constraints.
+    llf, aic, bic : float
+    n_maxima : int
+        Different maxima that starts reached; `maxima` has their log-likelihoods.
+    gap : float
+        Of a saturated law, the certificate per report that no distribution is likelier.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> rng, krr = np.random.default_rng(1), ldp.KRR(("no", "yes"), epsilon=2.0)
+    >>> a = rng.choice(["no", "yes"], 2000)
+    >>> reports = [krr.privatize(answers, rng) for answers in (a, a, rng.permutation(a))]
+    >>> model = ldp.CellModel(reports, ldp.cells.loglinear("a*b + c"), names=["a", "b", "c"])
+    >>> results = model.fit()
+    >>> results.margin("a", "b").estimate.round(2).tolist()
+    [0.49, 0.01, 0.01, 0.49]
+    >>> results.wald_test("c[yes] = 0").pvalue > 0.05
+    True
+    """
+
+    _format = "ldpstats-cell-results"
+    _noun = "parameters"
+
+    model: CellModel
+    theta: Array
+    inverse: Array = field(metadata={"array": "symmetric"})  # of the observed information
+    covariance: Array = field(metadata={"array": "symmetric"})  # of theta
+    flat: Array  # directions of theta, in columns, without information
+    order: npt.NDArray[np.int64] | None  # of the cells of a saturated law, by their estimates
+    llf: float
+    cov_type: str
+    converged: bool
+    maxima: tuple[float, ...]
+    reached: tuple[int, int]  # starts that ended at the best, of how many
+    df: float | None  # of the t law, of clusters and designs
+    gap: float = np.nan
+    tested: TestResult | None = None  # goodness of fit, of results that were read
+
+    def __post_init__(self) -> None:
+        shape = (self.theta.size, self.theta.size)
+        if self.inverse.shape != shape or self.covariance.shape != shape:
+            raise InvalidArgument("covariance", self.covariance.shape, f"must be {shape}")
+        d = self.theta.size
+        object.__setattr__(self, "flat", self.flat.reshape(d, self.flat.size // max(d, 1)))
+        if self.law.size != self.theta.size:
+            raise InvalidArgument("theta", self.theta.shape, f"must be ({self.law.size},)")
+
+    def __repr__(self) -> str:
+        return f"CellResults({self.model.structure}; n={self.nobs})"
+
+    @cached_property
+    def law(self) -> Law:
+        """The law, whose parameters are estimated."""
+        if self.order is None:
+            return self.model.law
+        return Simplex(self.model.law.names, self.order.astype(np.intp))
+
+    @property
+    def nobs(self) -> int:
+        """Respondents with a report on some question."""
+        return self.model.nobs
+
+    @property
+    def df_model(self) -> int:
+        """Free parameters; of a saturated law those of cells above zero."""
+        if isinstance(self.law, Simplex):
+            return int((self.law.shown(self.theta) > _ZERO).sum()) - 1
+        return self.law.size
+
+    @property
+    def aic(self) -> float:
+        """Akaike's information criterion; nan with a design, whose weights are no respondents."""
+        if self.model._facts is not None:
+            return np.nan
+        return 2.0 * self.df_model - 2.0 * self.llf
+
+    @property
+    def bic(self) -> float:
+        """Schwarz's information criterion, see `aic`."""
+        if self.model._facts is not None:
+            return np.nan
+        return float(np.log(self.nobs)) * self.df_model - 2.0 * self.llf
+
+    @property
+    def n_maxima(self) -> int:
+        """Different maxima that starts reached."""
+        return len(self.maxima)
+
+    @property
+    def index(self) -> pd.Index[Any]:
+        return pd.Index(self.law.names)
+
+    def _values(self, theta: Array) -> Array:
+        """The parameters as they are shown, of points (..., d)."""
+        return np.asarray(self.law.shown(theta) / self.law.units)
+
+    @cached_property
+    def _estimated(self) -> tuple[Array, Array]:
+        G = slopes_of(self._values, self.theta, True)
+        V = G @ self.covariance @ G.T
+        values = self._values(self.theta)
+        at_bound = self.law.bounded & ((values < _EDGE) | (values > 1.0 - _EDGE))
+        lost = self._left_open(G) | at_bound
+        V[lost], V[:, lost] = np.nan, np.nan
+        return values, V
+
+    def _left_open(self, G: Array) -> npt.NDArray[np.bool_]:
+        """Functions with these slopes, (m, d), that the reports do not determine, (m,)."""
+        size = np.abs(G).max(axis=1, initial=0.0)
+        return np.asarray(
+            (np.abs(G @ self.flat) > 1e-5 * size[:, None]).any(axis=1) & (size > 1e-7)
+        )
+
+    @property
+    def degrees(self) -> Degrees:
+        return self.df
+
+    # -- intervals -----------------------------------------------------------------------------
+
+    def _bounds(self, alpha: float, method: str = "default") -> Array:
+        method = self.default_intervals if method == "default" else method
+        key = float(alpha), method
+        if key not in self._kept:
+            if method == "profile":
+                each = enumerate(self.law.bounded)
+                found = [
+                    self._profile(_entry(self._values, i), flag, alpha, True) for i, flag in each
+                ]
+            else:
+                values, V = self._estimated
+                se, z = np.sqrt(np.maximum(np.diagonal(V), 0.0)), float(t_quantile(alpha, self.df))
+                pairs = zip(values, se, self.law.bounded, strict=True)
+                found = [_wald(*each, z) for each in pairs]
+            self._kept[key] = np.array(found)
+        return self._kept[key].copy()
+
+    @cached_property
+    def _kept(self) -> dict[tuple[float, str], Array]:
+        return {}
+
+    @names_alpha
+    def conf_int(self, alpha: float = 0.05, method: str = "default") -> pd.DataFrame:
+        """Intervals of the parameters, columns "lower" and "upper".
+
+        Parameters
+        ----------
+        alpha : float
+            One minus the coverage of each interval.
+        method : {"profile", "wald"}
+            "profile": the values that a likelihood ratio test does not reject; where the covariance
+            is a sandwich, the ratio is divided by what that is to the inverse information. "wald":
+            estimate plus or minus quantile times standard error, of probabilities on the scale of
+            log odds; their coverage fails near a bound. "default" is "profile" for up to 60
+            parameters, else "wald".
+        """
+        alpha, method = level(alpha), one_of("method", method, ("default", "profile", "wald"))
+        bounds = self._bounds(alpha, method)
+        return pd.DataFrame(bounds, index=self.index, columns=["lower", "upper"])
+
+    @property
+    def default_intervals(self) -> str:
+        """What `conf_int` gives by default: "profile" or "wald"."""
+        return "profile" if self.law.size <= _MOST_PROFILES else "wald"
+
+    def _profile(
+        self, g: Callable[[Array], Any], bounded: Any, alpha: float, many: bool = False
+    ) -> Bounds:
+        """The profile set of a function of theta, see `inference.profiles.function_interval`."""
+
+        def turn(theta: Array) -> Array:
+            return slopes_of(g, theta, many)
+
+        slope = turn(self.theta)
+        if self._left_open(slope)[0]:
+            return (0.0, 1.0) if bounded else (-np.inf, np.inf)
+        z = float(t_quantile(alpha, self.df))
+        if self.cov_type != "observed":
+            own, usual = (slope[0] @ V @ slope[0] for V in (self.covariance, self.inverse))
+            z *= float(np.sqrt(own / usual)) if usual > 0.0 else 1.0
+        return function_interval(self._surface, g, turn, z, bool(bounded))
+
+    @cached_property
+    def _surface(self) -> Surface:
+        model = self.model._with(law=self.law)
+        return Surface(self.theta, self.llf, self.inverse, self.nobs, model.evaluate, model.tilted)
+
+    # -- tables and effects --------------------------------------------------------------------
+
+    def _p(self, theta: Array) -> Array:
+        return self.law.cells(theta, self.model.reports).reshape(self.model.reports.sizes)
+
+    @property
+    def table(self) -> pd.Series[float]:
+        """Probabilities of all cells; with covariates the mean over the respondents."""
+        index = pd.MultiIndex.from_product(
+            list(self.model.questions.values()), names=self.model.names
+        )
+        return pd.Series(self._p(self.theta).reshape(-1), index=index, name="probability")
+
+    @names_alpha
+    def margin(self, *names: str, alpha: float = 0.05, method: str = "delta") -> pd.DataFrame:
+        """The law of some of the questions, with standard errors and intervals.
+
+        Parameters
+        ----------
+        *names : str
+            Questions, in the order of the rows.
+        alpha : float
+        method : {"delta", "profile"}
+
+        Returns
+        -------
+        DataFrame
+            Columns "estimate", "std_error", "lower" and "upper".
+        """
+        at = self._places(names)
+        rest = tuple(j for j in range(len(self.model.names)) if j not in at)
+        order = np.argsort(np.argsort(at)).tolist()
+
+        def law(theta: Array) -> Array:
+            return np.asarray(self._p(theta).sum(axis=rest).transpose(order).reshape(-1))
+
+        index = pd.MultiIndex.from_product(
+            [self.model.questions[name] for name in names], names=names
+        )
+        return self._effects(law, index, level(alpha), method)
+
+    @names_alpha
+    def conditional(
+        self, name: str, given: str | Sequence[str], alpha: float = 0.05, method: str = "delta"
+    ) -> pd.DataFrame:
+        """The law of one question given the answers to others, see `margin`."""
+        others = [given] if isinstance(given, str) else list(given)
+        at = self._places([*others, name])
+        rest = tuple(j for j in range(len(self.model.names)) if j not in at)
+        order = np.argsort(np.argsort(at)).tolist()
+
+        def law(theta: Array) -> Array:
+            p = self._p(theta).sum(axis=rest).transpose(order)
+            return np.asarray((p / p.sum(axis=-1, keepdims=True)).reshape(-1))
+
+        index = pd.MultiIndex.from_product(
+            [self.model.questions[one] for one in (*others, name)], names=(*others, name)
+        )
+        return self._effects(law, index, level(alpha), method)
+
+    def _places(self, names: Sequence[str]) -> list[int]:
+        known = list(self.model.names)
+        for name in names:
+            if name not in known:
+                raise InvalidArgument("names", name, f"is no question: they are {', '.join(known)}")
+        if not names or len(set(names)) < len(names):
+            raise InvalidArgument("names", list(names), "must be different questions")
+        return [known.index(name) for name in names]
+
+    def _effects(
+        self, law: Callable[[Array], Array], index: pd.Index[Any], alpha: float, method: str
+    ) -> pd.DataFrame:
+        method = one_of("method", method, ("delta", "profile"))
+        values, G = np.real(law(self.theta)), slopes_of(law, self.theta)
+        V = G @ self.covariance @ G.T
+        se = np.where(self._left_open(G), np.nan, np.sqrt(np.maximum(np.diagonal(V), 0.0)))
+        if method == "delta":
+            z = float(t_quantile(alpha, self.df))
+            ends = [_wald(v, s, True, z) for v, s in zip(values, se, strict=True)]
+        else:
+            each = range(len(values))
+            ends = [self._profile(_entry(law, i), True, alpha) for i in each]
+        table = np.column_stack([values, se, np.array(ends)])
+        return pd.DataFrame(table, index=index, columns=["estimate", "std_error", "lower", "upper"])
+
+    @names_alpha
+    def effect(
+        self, g: Callable[[Array], Any], alpha: float = 0.05, method: str = "profile"
+    ) -> Effect:
+        """A function of the probabilities of the cells, with its standard error and interval.
+
+        Parameters
+        ----------
+        g : callable
+            Takes the probabilities of the cells, an axis a question, and returns a number.
+        alpha : float
+        method : {"profile", "delta"}
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> rng, krr = np.random.default_rng(1), ldp.KRR(("no", "yes"), epsilon=2.0)
+        >>> a = rng.choice(["no", "yes"], 2000)
+        >>> reports = [krr.privatize(a, rng), krr.privatize(a, rng)]
+        >>> results = ldp.CellModel(reports, ldp.cells.saturated(), names=["a", "b"]).fit()
+        >>> results.effect(lambda p: p[0, 0] + p[1, 1]).estimate > 0.9
+        True
+        """
+        alpha, method = level(alpha), one_of("method", method, ("profile", "delta"))
+
+        def f(theta: Array) -> Any:
+            return g(self._p(theta))
+
+        value, slope = np.asarray(f(self.theta)), slopes_of(f, self.theta)
+        if value.ndim or not np.isfinite(value):
+            raise InvalidArgument("g", value, "must return one number")
+        if self._left_open(slope)[0]:
+            raise NotIdentified(
+                "the reports do not determine this effect: other values fit as well"
+            )
+        at, se = float(value), float(np.sqrt(slope[0] @ self.covariance @ slope[0]))
+        low, high = _wald(at, se, False, float(t_quantile(alpha, self.df)))
+        if method == "profile":
+            low, high = self._profile(f, False, alpha)
+        return Effect("effect", at, low, high, alpha, message=f"standard error {se:.4g}", ml=at)
+
+    # -- tests ---------------------------------------------------------------------------------
+
+    def lr_test(
+        self,
+        other: CellResults,
+        n_boot: int | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> TestResult:
+        """Likelihood ratio test of this law against a larger one of the same reports.
+
+        Parameters
+        ----------
+        other : CellResults
+            Of a structure that this one is a special case of.
+        n_boot : int, optional
+            Surveys to simulate from this law; needed for numbers of classes, whose ratio has no
+            chi-square law.
+        rng : numpy.random.Generator, optional
+            Needed with `n_boot`.
+        """
+        if not isinstance(other, CellResults) or other.model.names != self.model.names:
+            raise InvalidArgument("other", other, "must be results of the same questions")
+        mine, theirs = self.model.reports.index, other.model.reports.index
+        if self.nobs != other.nobs or mine.shape[1] != theirs.shape[1]:
+            raise InvalidArgument("other", other, "must be results of the same reports")
+        if self.cov_type != "observed":
+            raise NotAvailable(
+                "the likelihood ratio has no chi-square law with weights, designs and clusters: "
+                "use wald_test of the larger structure"
+            )
+        df = other.df_model - self.df_model
+        if df <= 0:
+            remedy = f"must have more than {self.df_model} parameters: ask it the other way round"
+            raise InvalidArgument("other", other, remedy)
+        statistic = max(0.0, 2.0 * (other.llf - self.llf))
+        null = f"{self.model.structure}, against {other.model.structure}"
+        classes = isinstance(_inner(other.law), LatentClassLaw) and other.law.size > self.law.size
+        if n_boot is None:
+            if classes:
+                raise NotAvailable(
+                    "the likelihood ratio of numbers of classes has no chi-square law: pass "
+                    "n_boot=99 and rng="
+                )
+            p = float(chi2_pvalue(statistic, float(df)))
+            return TestResult(null, statistic, float(df), p, "likelihood ratio test")
+        surveys, rng = replicates("n_boot", n_boot, 19), checked_generator(rng)
+        above, p_null = 0, np.real(self._p(self.theta))
+        for _ in range(surveys):
+            drawn = self.model.simulated(p_null, rng)
+            wider = drawn._with(law=other.law, structure=other.model.structure)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                small = drawn.fit(start=self.theta) if self.theta.size else drawn.fit()
+                large = wider.fit(n_starts=4, rng=rng, unidentified="keep")
+            gain = 2.0 * (large.llf - small.llf)
+            above += gain >= statistic
+        how = f"likelihood ratio test, {surveys} simulated surveys"
+        return TestResult(null, statistic, float(df), (1 + above) / (1 + surveys), how)
+
+    def goodness_of_fit(self) -> TestResult:
+        """Whether pairs of reports are as often seen together as the law says.
+
+        The statistic compares how often every report, and every pair of reports to two questions,
+        was seen with what is expected, as far as that is five or more; its covariance is that of
+        the differences, less what the parameters were fitted to.
+        """
+        if self.tested is not None:
+            return self.tested
+        model, reports = self.model, self.model.reports
+        if max(len(W) - 1 for W in reports.W) > _MOST_REPORTS:
+            raise NotAvailable(
+                f"goodness of fit compares reports of at most {_MOST_REPORTS} kinds a question"
+            )
+        groups, at, n = [own.group for own in model._seen], reports.index, reports.n
+        kinds = np.column_stack([group[col] for group, col in zip(groups, at.T, strict=True)])
+        J = len(groups)
+        # of every mechanism the reports but the first, which the others determine
+        free = [np.flatnonzero((g >= 0) & (np.r_[-1, g[:-1]] == g)) for g in groups]
+        asked: list[tuple[tuple[int, int], ...]] = []
+        for some in [*((j,) for j in range(J)), *combinations(range(J), 2)]:
+            asked += [
+                tuple(zip(some, y, strict=True)) for y in product(*(free[j].tolist() for j in some))
+            ]
+        gaps = []
+        for feature in asked:
+            there = np.all([kinds[:, j] == groups[j][y] for j, y in feature], axis=0)
+            seen = np.all([at[:, j] == y for j, y in feature], axis=0)
+            index = np.tile([len(W) - 1 for W in reports.W], (len(n) if reports.z.size else 1, 1))
+            for j, y in feature:
+                index[:, j] = y
+            those = replace(reports, index=index, n=n[: len(index)], z=reports.z[: len(index)])
+            law = self.law.mix(those, self.theta)
+            if float((n * law) @ there) >= 5.0:
+                gaps.append(there * (seen - law))
+        if not gaps:
+            raise NotAvailable("no report is expected five times: there is nothing to compare")
+        T, S = np.stack(gaps, axis=1), self.law.scores(reports, self.theta)
+        T = T / np.sqrt(np.maximum(n @ T**2, 1e-300))
+        total, turn = n @ T, (T * n[:, None]).T @ S
+        V = model.meat(T, self.cov_type)
+        size, axes = np.linalg.eigh(V)
+        kept = size > 1e-8 * size.max(initial=0.0)
+        whiten = axes[:, kept] / np.sqrt(size[kept])
+        e, D = whiten.T @ total, whiten.T @ turn
+        U, s, _ = np.linalg.svd(D / np.sqrt(np.maximum((D**2).sum(axis=0), 1e-300)))
+        left = U[:, int((s > _FLAT * s.max(initial=0.0)).sum()) :]  # what no parameter changes
+        df = left.shape[1]
+        if df <= 0:
+            raise NotAvailable("the law has as many parameters as there are pairs: nothing is left")
+        statistic = float(((e @ left) ** 2).sum())
+        null = f"{model.structure}: the law of pairs of reports"
+        p = float(chi2_pvalue(statistic, float(df)))
+        return TestResult(null, statistic, float(df), p, "score test on margins of pairs")
+
+    def posterior_classes(self) -> pd.DataFrame:
+        """Beliefs about the class of a respondent, for each joint report that was seen.
+
+        They are beliefs about persons, from what they reported and the estimated law: what
+        privatisation leaves of it. They are no measurement of a person.
+
+        Raises
+        ------
+        NotAvailable
+            For structures without classes.
+        """
+        law, model = _inner(self.law), self.model
+        if not isinstance(law, LatentClassLaw):
+            raise NotAvailable(f"{model.structure} has no classes")
+        reports, theta = model.reports, self.theta[: law.size]
+        if reports.devices:
+            reports = reports.known(self.law.shown(self.theta)[-len(self.theta) + law.size :])
+        labels = [
+            pd.Series([own.shown[i] for i in column.tolist()], name=name, dtype=object)
+            for name, column, own in zip(model.names, reports.index.T, model._seen, strict=True)
+        ]
+        beliefs = law.posterior(reports, theta)
+        index = pd.MultiIndex.from_frame(pd.concat(labels, axis=1))
+        columns = [f"class {c + 1}" for c in range(beliefs.shape[1])]
+        frame = pd.DataFrame(beliefs, index=index, columns=columns)
+        return frame.assign(respondents=reports.n.astype(int))
+
+    # -- presentation --------------------------------------------------------------------------
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether some mechanism protects only some answers."""
+        every = [mech for own in self.model.mechanisms for mech in own]
+        return is_partial([mech.to_dict() for mech in every])
+
+    @property
+    def _epsilons(self) -> list[float]:
+        """Epsilon of each private question, the largest of its mechanisms."""
+        every = self.model.mechanisms
+        private = [own for own in every if not all(isinstance(mech, Observed) for mech in own)]
+        return [max(mech.epsilon for mech in own) for own in private]
+
+    def _stored(self) -> dict[str, Any]:
+        return written(replace(self, tested=self._goodness))
+
+    @cached_property
+    def _goodness(self) -> TestResult | None:
+        try:
+            return self.goodness_of_fit()
+        except NotAvailable:
+            return None
+
+    def _facts(self) -> dict[str, Any]:
+        model = self.model
+        return {
+            "name": ", ".join(model.names),
+            "method": str(model.structure),
+            "epsilon": sum(self._epsilons),
+            "nobs": self.nobs,
+            "n_missing": model.n_missing,
+            "df_model": self.df_model,
+            "llf": self.llf,
+            "aic": self.aic,
+            "bic": self.bic,
+            "n_maxima": self.n_maxima,
+            "converged": self.converged,
+        }
+
+    @property
+    def _subject(self) -> str:
+        return " x ".join(self.model.names)
+
+    def _estimate_cells(
+        self, shown: pd.DataFrame, frame: pd.DataFrame, alpha: float, details: bool
+    ) -> tuple[list[str], list[list[str]], str]:
+        values = shown[["estimate", "std_error", "lower", "upper"]].to_numpy(float)
+        heads = ["estimate", "std err", *interval_columns(alpha)]
+        return heads, [figures(row, 4) for row in values], ""
+
+    def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
+        model = self.model
+        left: list[Pair] = [("Respondents:", self.nobs)]
+        for name, own, n in zip(model.names, model.mechanisms, model.answered, strict=True):
+            mechs = str(own[0]) if len(own) == 1 else f"{len(own)} mechanisms"
+            left.append((f"{one_line(name, 20)}:", f"{mechs}, n = {n}"))
+        right: list[Pair] = [
+            ("Epsilon, all (nats):", float(sum(self._epsilons))),
+            ("Parameters:", self.df_model),
+            ("Covariance:", self.cov_type),
+        ]
+        if (facts := model._facts) is None:
+            right += [
+                ("Log-likelihood:", f"{self.llf:.2f}"),
+                ("AIC:", f"{self.aic:.2f}"),
+                ("BIC:", f"{self.bic:.2f}"),
+            ]
+        else:
+            right += [("Design:", facts.design), ("Degrees of freedom:", f"{self.df:g}")]
+        return f"{model.structure} of {in_turn(list(model.names))}", left, right
+
+    def _interval_notes(
+        self, frame: pd.DataFrame, uncut: pd.DataFrame, alpha: float, source: str
+    ) -> list[str]:
+        scaled = "" if self.cov_type == "observed" else ", scaled to the sandwich"
+        if self.default_intervals == "wald":
+            return [f"Intervals: {100 * (1 - alpha):.4g}% Wald."]
+        return [f"Intervals: {100 * (1 - alpha):.4g}% profile likelihood{scaled}."]
+
+    def _notes(self, frame: pd.DataFrame, details: bool = False) -> list[str]:
+        model, notes = self.model, []
+        if isinstance(self.law, Simplex):
+            notes.append(
+                f"Certificate: no distribution is likelier by {self.gap:.1e} nats a report."
+            )
+            if (zeros := len(self.index) - self.df_model - 1) > 0:
+                notes.append(
+                    f"NOTE: {zeros} cells are estimated as zero, and have no standard error."
+                )
+        else:
+            reached, tried = self.reached
+            notes.append(f"Maximum: reached from {reached} of {tried} starts.")
+            if self.n_maxima > 1:
+                behind = self.maxima[0] - self.maxima[1]
+                notes.append(
+                    f"NOTE: {self.n_maxima} maxima; the second is {behind:.2f} nats lower."
+                )
+        if isinstance(_inner(self.law), LatentClassLaw):
+            notes.append("Classes: in the order of their shares, the largest first.")
+        if not self.converged:
+            notes.append("WARNING: no start reached a maximum.")
+        lower, upper = frame["lower"], frame["upper"]
+        whole = np.where(self.law.bounded, (lower <= 0.0) & (upper >= 1.0), lower == -np.inf)
+        if open_ := [str(name) for name in frame.index[whole]]:
+            notes.append(f"WARNING: at the estimate the reports leave {in_turn(open_)} open.")
+        if frame["std_error"].isna().any() and not isinstance(self.law, Simplex):
+            notes.append("No std err: on a bound, where the intervals keep their coverage.")
+        if min(model.answered) < self.nobs:
+            notes.append("Questions that a respondent was not asked count with all that she said.")
+        if (test := self._goodness) is None:
+            return notes
+        sign = "WARNING" if test.pvalue < DOUBTFUL else "Goodness of fit"
+        notes.append(
+            f"{sign}: pairs of reports against the law, chi-square {test.statistic:.1f}, df "
+            f"{test.df:g}, {pvalue_text(test.pvalue, 'p')}."
+        )
+        return notes
+
+    @names_alpha
+    def plot(
+        self,
+        kind: str | None = None,
+        alpha: float = 0.05,
+        ax: Any = None,
+        title: str | None = None,
+    ) -> Any:
+        """Draw the parameters.
+
+        Parameters
+        ----------
+        kind : {"profiles", "heatmap", "curves", "estimates"}, optional
+            "profiles": the answers of each latent class as a line with intervals, the default of
+            latent classes; "heatmap": the same as colours. "curves": the probability of a yes to
+            each item by ability, the default of item models. "estimates": all parameters with their
+            intervals, the default of others.
+        alpha : float
+            One minus the coverage of the intervals.
+        ax : matplotlib Axes, optional
+        title : str, optional
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        alpha, law = level(alpha), _inner(self.law)
+        kinds = {LatentClassLaw: ("profiles", "heatmap"), ItemLaw: ("curves",)}
+        known = (*kinds.get(type(law), ()), "estimates")
+        kind = known[0] if kind is None else one_of("kind", kind, known)
+        words = title_text(title, f"{self.model.structure} of {in_turn(list(self.model.names))}")
+        frame = self.summary_frame(alpha)
+        if kind == "estimates":
+            return draw_estimates(frame, "parameter", alpha, 40, ax, words)
+        if isinstance(law, ItemLaw):
+            return plot_curves(law.curves(self.theta), self.model.names, ax, words)
+        assert isinstance(law, LatentClassLaw)
+        answers = frame[[" | class " in str(name) for name in frame.index]]
+        pairs = [tuple(str(name).rsplit(" | ", 1)) for name in answers.index]
+        answers.index = pd.MultiIndex.from_tuples(pairs)
+        reports = self.model.reports
+        shares = law.nodes(self.theta[: law.size], reports.z)[0]
+        mean = shares[0] if len(shares) == 1 else reports.n @ shares / reports.n.sum()
+        classes = [f"class {c + 1}" for c in range(law.n_classes)]
+        called = [f"{c} ({100 * share:.0f}%)" for c, share in zip(classes, mean, strict=True)]
+        if kind == "profiles":
+            return plot_class_lines(
+                answers, dict(zip(classes, called, strict=True)), alpha, ax, words
+            )
+        table = answers["params"].unstack()[classes].reindex(answers.index.unique(level=0))
+        texts = [[f"{100 * value:.0f}%" for value in table.to_numpy().flat]]
+        labels = axis_labels(table.index, LONGEST_LABEL), called
+        bar = "probability of the answer"
+        return plot_cells(table.to_numpy(), labels, texts, ax, words, ("", ""), bar)
+
+
+def _entry(law: Callable[[Array], Array], i: int) -> Callable[[Array], Any]:
+    return lambda theta: law(theta)[..., i]
+
+
+def _inner(law: Law) -> Law:
+    """A law without its devices."""
+    return law.inner if isinstance(law, WithDevices) else law
+
+
+def _wald(value: float, se: float, bounded: Any, z: float) -> Bounds:
+    """Wald limits, of probabilities by log odds."""
+    if np.isnan(se):
+        return (0.0, 1.0) if bounded else (-np.inf, np.inf)
+    if not bounded or not 0.0 < value < 1.0:
+        low, high = value - z * se, value + z * se
+        return (max(low, 0.0), min(high, 1.0)) if bounded else (low, high)
+    half, odds = z * se / (value * (1.0 - value)), float(np.log(value / (1.0 - value)))
+    low, high = (float(1.0 / (1.0 + np.exp(-(odds + sign * half)))) for sign in (-1.0, 1.0))
+    return low, high
