@@ -15,6 +15,7 @@ For hashed answers, `recommend_design` compares O-RR and O-RAPPOR by their `expe
 from __future__ import annotations
 
 from ldpstats.planning.attacks import Manipulation, Shift, manipulation
+from ldpstats.planning.cells import CellPlan
 from ldpstats.planning.channel import ChannelDesign, design_channel
 from ldpstats.planning.choice import (
     BestTheta,
@@ -89,6 +90,7 @@ from ldpstats.planning.power_of_tests import Detectable, minimum_detectable, pow
 
 __all__ = [
     "BestTheta",
+    "CellPlan",
     "ChannelDesign",
     "CoefficientTest",
     "Detectable",

@@ -1,0 +1,441 @@
+"""Joint models of several questions, planned before anything was collected.
+
+A planned survey has questions with their mechanisms, how many of them a respondent is asked, and
+the law of the cells that is expected. With m the probability of a joint report and s its score, the
+expected information of one respondent is the sum of ``m s s'`` over all sets of questions that she
+may be asked, and all reports on these; effects have their standard errors from it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from itertools import combinations
+from math import comb, prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments import level, listed, positive_epsilon, positive_integer, real_number
+from ldpstats.cells import CellReports, Structure
+from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
+from ldpstats.mechanisms import Observed
+from ldpstats.models.cells import CellData, CellModel, CellResults
+from ldpstats.models.layout import in_turn
+from ldpstats.planning.expected_precision import (
+    check_mechanism,
+    effect_of_design,
+    expected_shares,
+    widths,
+)
+from ldpstats.planning.power_of_tests import asked_power, contenders, smallest
+from ldpstats.reports.single import Reports, possible_reports
+
+__all__ = ["CellPlan"]
+
+Array = npt.NDArray[Any]
+Effect = Callable[[Array], Any] | str | Sequence[str] | Mapping[str, Any]
+
+_MOST_REPORTS = 1 << 20  # joint reports, of all sets of questions, that are listed
+_LISTED = 1 << 14  # reports of one question
+_DRAWN = 1 << 17  # respondents whose reports are drawn where there are more
+_BLOCK = 1 << 15
+_FAR = 1e-3  # total variation from which on an expected law is not of the structure
+_FLAT = 1e-10  # eigenvalue of the information, relative to the largest, that counts as zero
+_ONE_SE = 0.31731050786291415  # alpha of an interval of one standard error
+_MOST = 2**53  # respondents
+_NEVER = "no number of respondents that a survey can have is enough"
+
+
+class CellPlan:
+    """A survey of several questions that a `CellModel` is to analyse, before there are answers.
+
+    Parameters
+    ----------
+    questionnaire : Questionnaire, or mapping from names to mechanisms
+        The questions. Those with the mechanism `Observed` are asked of everyone.
+    structure : Structure
+        What `ldpstats.cells` makes: the law that will be fitted, without covariates.
+    p : array with an axis a question or flat, or Series as `CellResults.table`, optional
+        The probabilities of the cells that are expected, a law of the structure.
+    ask : int, optional
+        How many of the private questions each respondent is asked, drawn at random; by default as
+        many as the questionnaire says, and else all.
+    theta : array, shape (d,), optional
+        Coordinates of the expected law, in place of p: of `loglinear` and `function` the
+        parameters, of `rasch` difficulties and the standard deviation; see `CellResults.theta`.
+    design_effect : float
+        Factor by which the sampling design multiplies variances.
+
+    Attributes
+    ----------
+    table : Series
+        The expected law by cell.
+    exact : bool
+        Whether all joint reports are listed, up to a million. Where there are more the information
+        is the mean over 131,072 respondents, drawn from a fixed generator, whose standard errors
+        are within a few per cent.
+
+    Raises
+    ------
+    InvalidArgument
+        If p is not of the structure: the closest law differs by .001 in total variation.
+    NotAvailable
+        For devices with unknown parameters, and questions to which any text is an answer.
+
+    Examples
+    --------
+    Four items, of which a person is asked two, and two classes of respondents:
+
+    >>> import ldpstats as ldp
+    >>> p = sum(share * np.einsum("i,j,k,l", q, q, q, q)
+    ...         for share, q in ((0.6, [0.9, 0.1]), (0.4, [0.2, 0.8])))
+    >>> krr = ldp.KRR(("no", "yes"), epsilon=2.0)
+    >>> sheet = ldp.Questionnaire({name: krr for name in "abcd"}, ask=2)
+    >>> plan = CellPlan(sheet, ldp.cells.latent_class(2), p)
+    >>> plan.precision({"a": "yes", "b": "yes"}, n=4000).round(4)
+                      expected      se   width
+    a = yes, b = yes     0.262  0.0157  0.0615
+    """
+
+    def __init__(
+        self,
+        questionnaire: Any,
+        structure: Structure,
+        p: Any = None,
+        ask: int | None = None,
+        theta: Any = None,
+        design_effect: float = 1.0,
+    ) -> None:
+        if not isinstance(structure, Structure) or structure.covariates is not None:
+            remedy = "must be one of ldpstats.cells without covariates, such as latent_class(2)"
+            raise InvalidArgument("structure", structure, remedy)
+        given = getattr(questionnaire, "mechanisms", questionnaire)
+        if not isinstance(given, Mapping) or not given:
+            remedy = "must be a Questionnaire, or a mapping from names to mechanisms"
+            raise InvalidArgument("questionnaire", questionnaire, remedy)
+        for name, mech in given.items():
+            check_mechanism(mech, f"questionnaire[{name!r}]")
+            if mech.unknown:
+                raise NotAvailable(f"{name!r}: plan with known values of {in_turn(mech.unknown)}")
+            if mech.is_open:
+                raise NotAvailable(f"{name!r}: {mech} needs its candidates, as alphabet=")
+        self.mechanisms, self.structure = dict(given), structure
+        self.design_effect = effect_of_design(design_effect)
+        self._private = [j for j, mech in enumerate(given.values()) if not mech.unprotected]
+        self.ask = self._number(getattr(questionnaire, "ask", None) if ask is None else ask)
+        if (p is None) == (theta is None):
+            raise InvalidArgument("p", p, "give exactly one of p=, the law of cells, and theta=")
+        labels = [mech.labels() for mech in given.values()]
+        sizes, cells = tuple(map(len, labels)), pd.MultiIndex.from_product(labels, names=[*given])
+        if theta is not None:
+            planned, point = structure.law(dict(zip(given, labels, strict=True)), {}), theta
+            if np.shape(point) != (planned.size,) or not np.isfinite(point).all():
+                remedy = f"must be {planned.size} coordinates, for {in_turn(planned.names)}"
+                raise InvalidArgument("theta", theta, remedy)
+            nobody = CellReports((), np.zeros((1, 0), np.intp), np.ones(1), np.zeros((1, 0)))
+            p = planned.cells(np.asarray(point, dtype=np.float64), nobody)
+        is_table = np.shape(p) == sizes and not isinstance(p, pd.Series)
+        law = expected_shares(np.ravel(p) if is_table else p, cells)
+        # a survey without noise, in which each cell is as often seen as the law says
+        at = np.flatnonzero(law)
+        answers = zip(labels, np.unravel_index(at, sizes), strict=True)
+        rows = [[(Reports(y, Observed(k)), np.ones(len(at), dtype=bool))] for k, y in answers]
+        model = CellModel(CellData(rows, law[at] * 1e9), structure, list(given), memoised=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the best of several maxima is the law, or is far
+            self._expected = model.fit(start=theta, unidentified="keep")
+        if (gap := np.abs(self.table.to_numpy() - law).sum() / 2.0) > _FAR:
+            remedy = f"must be a law of {structure}: the closest differs by {gap:.3g} in total "
+            remedy += "variation; take its table, of fitted results, or pass theta="
+            raise InvalidArgument("p", f"{law.size} probabilities", remedy)
+
+    def _number(self, ask: int | None) -> int:
+        """How many private questions are asked."""
+        every = len(self._private)
+        if ask is not None and positive_integer("ask", ask) > every:
+            raise InvalidArgument("ask", ask, f"must be at most {every}: the private questions")
+        return every if ask is None else int(ask)
+
+    def __repr__(self) -> str:
+        names, drawn = in_turn(list(self.mechanisms)), "" if self.exact else ", reports drawn"
+        return (
+            f"CellPlan({names}; {self.structure}; ask={self.ask}, epsilon={self.epsilon:g}{drawn})"
+        )
+
+    @property
+    def theta(self) -> Array:
+        """Coordinates of the expected law, (d,)."""
+        return self._expected.theta.copy()
+
+    @property
+    def table(self) -> pd.Series[float]:
+        return self._expected.table
+
+    @property
+    def epsilon(self) -> float:
+        """What all reports of a respondent spend at most, in nats."""
+        every = list(self.mechanisms.values())
+        return float(
+            sum(sorted((every[j].epsilon for j in self._private), reverse=True)[: self.ask])
+        )
+
+    # -- the information of one respondent -----------------------------------------------------
+
+    @property
+    def exact(self) -> bool:
+        sizes = [possible_reports(mech) for mech in self.mechanisms.values()]
+        total = [1, *[0] * self.ask]  # of joint reports, by private questions that are asked
+        for j in self._private:
+            for a in range(self.ask, 0, -1):
+                total[a] += total[a - 1] * sizes[j]
+        always = prod(size for j, size in enumerate(sizes) if j not in self._private)
+        return max(sizes) <= _LISTED and total[-1] * always <= _MOST_REPORTS
+
+    @cached_property
+    def information(self) -> Array:
+        """Expected information of one respondent about theta, (d, d)."""
+        law, theta = self._expected.law, self._expected.theta
+        total = np.zeros((law.size, law.size))
+        for reports in self._listed() if self.exact else [self._drawn()]:
+            S = np.sqrt(reports.n)[:, None] * law.scores(reports, theta)
+            total += S.T @ S
+        return total
+
+    def _listed(self) -> Iterator[CellReports]:
+        """All joint reports in blocks; n are their probabilities."""
+        W = []
+        for mech in self.mechanisms.values():
+            Q = np.asarray(mech.channel().matrix())
+            Q = Q[:, Q.sum(axis=0) > 0.0]
+            # reports that are as likely under all answers, but for a factor, say the same
+            _, same = np.unique(np.round(Q / Q.sum(axis=0), 12), axis=1, return_inverse=True)
+            merged = np.zeros((same.max() + 2, len(Q)))
+            np.add.at(merged, same.reshape(-1), Q.T)
+            merged[-1] = 1.0  # of those who are not asked
+            W.append(merged)
+        none, parts = np.array([len(own) - 1 for own in W], dtype=np.intp), []
+        for asked in combinations(self._private, self.ask):
+            inside = [j for j in range(len(W)) if j in asked or j not in self._private]
+            own = np.indices(none[inside].tolist()).reshape(len(inside), -1).T
+            parts.append(np.tile(none, (len(own), 1)))
+            parts[-1][:, inside] = own
+        index, law = np.concatenate(parts), self._expected.law
+        for at in range(0, len(index), _BLOCK):
+            some, none_ = index[at : at + _BLOCK], np.zeros((_BLOCK, 0))
+            every = CellReports(tuple(W), some, np.ones(len(some)), none_[: len(some)])
+            m = law.mix(every, self._expected.theta)
+            share = m[m > 0.0] / comb(len(self._private), self.ask)
+            yield replace(every, index=some[m > 0.0], n=share, z=none_[: share.size])
+
+    def _drawn(self) -> CellReports:
+        """Joint reports of respondents who are drawn; n are their shares."""
+        rng, p, rows = np.random.default_rng(2026), self.table.to_numpy(), []
+        sizes = self._expected.model.reports.sizes
+        answers = np.unravel_index(rng.choice(p.size, size=_DRAWN, p=p / p.sum()), sizes)
+        asked = np.ones((_DRAWN, len(sizes)), dtype=bool)
+        asked[:, self._private] = rng.random((_DRAWN, len(self._private))).argsort(1) < self.ask
+        for codes, who, mech in zip(answers, asked.T, self.mechanisms.values(), strict=True):
+            values = mech.labels().take(codes[who]).to_numpy()
+            rows.append([(mech.privatize(values, rng), who)])
+        names = list(self.mechanisms)
+        reports = CellModel(CellData(rows), self.structure, names, memoised=False).reports
+        return replace(reports, n=reports.n / _DRAWN)
+
+    @cached_property
+    def _of_one(self) -> CellResults:
+        """Results with the covariance that one respondent gives."""
+        size, axes = np.linalg.eigh(self.information)
+        flat = size <= _FLAT * max(size.max(initial=0.0), 1e-300)
+        V = (axes[:, ~flat] / size[~flat]) @ axes[:, ~flat].T * self.design_effect
+        return replace(self._expected, inverse=V, covariance=V, flat=axes[:, flat])
+
+    def _effects(self, effect: Effect) -> pd.DataFrame:
+        """Expected values, and standard errors from one respondent."""
+        words, table = "the effect", None
+        if callable(effect):
+            try:
+                found = self._of_one.effect(effect, _ONE_SE, "delta")
+                values = {"expected": [found.estimate], "se": [(found.upper - found.lower) / 2.0]}
+                table = pd.DataFrame(values, index=["effect"])
+            except NotIdentified:
+                pass
+        else:
+            named = [effect] if isinstance(effect, str) else effect
+            names = list(named) if isinstance(named, Mapping) else listed("effect", named, _REMEDY)
+            words, table = f"the margin of {in_turn(names)}", self._of_one.margin(*names)
+            table = table[["estimate", "std_error"]].set_axis(["expected", "se"], axis=1)
+            if isinstance(effect, Mapping):
+                words = ", ".join(f"{name} = {value}" for name, value in effect.items())
+                if (cell := tuple(effect.values())) not in table.index:
+                    raise InvalidArgument("effect", dict(effect), "has what is no answer")
+                table = table.loc[[cell]].set_axis([words], axis=0)
+        if table is None or table["se"].isna().any():
+            raise NotIdentified(
+                f"{words}: is not determined, under {self.structure}, by reports on {self.ask} of "
+                f"{len(self._private)} private questions; ask more of a person, or assume more"
+            )
+        return table
+
+    # -- what a survey will give ---------------------------------------------------------------
+
+    def precision(self, effect: Effect, n: int, alpha: float = 0.05) -> pd.DataFrame:
+        """Standard errors that n respondents will give.
+
+        Parameters
+        ----------
+        effect : callable, mapping, str or sequence of str
+            A function of the probabilities of the cells, as in `CellResults.effect`; the share of
+            those who give certain answers, a mapping from questions to labels; or the questions of
+            a margin.
+        n : int
+            Respondents.
+        alpha : float
+            One minus the coverage of the Wald interval whose full width is "width".
+
+        Returns
+        -------
+        DataFrame
+            Columns "expected", "se" and "width".
+
+        Raises
+        ------
+        NotIdentified
+            If reports leave the effect open, however many there are.
+        """
+        found = self._effects(effect)
+        se = found["se"].to_numpy() / np.sqrt(positive_integer("n", n))
+        return found.assign(se=se, width=widths(se, level(alpha)))
+
+    def power(self, effect: Effect, n: int, value: float, alpha: float = 0.05) -> float:
+        """Probability that a two-sided Wald test finds that an effect, one number, is not `value`.
+
+        Other parameters are those of `precision`.
+        """
+        from scipy.special import ndtr, ndtri
+
+        found = self._effects(effect).to_numpy()
+        if len(found) > 1:
+            remedy = "must be one number: a function, or a mapping from questions to answers"
+            raise InvalidArgument("effect", effect, remedy)
+        far = found[0, 0] - real_number("value", value, "must be the value of a null hypothesis")
+        z = ndtri(level(alpha) / 2.0)
+        shift = np.sqrt(positive_integer("n", n)) * far / max(found[0, 1], 1e-300)
+        return float(ndtr(z + shift) + ndtr(z - shift))
+
+    def sample_size(
+        self,
+        effect: Effect,
+        se: float | None = None,
+        width: float | None = None,
+        value: float | None = None,
+        power: float = 0.8,
+        alpha: float = 0.05,
+    ) -> int:
+        """The smallest number of respondents that are enough for an effect.
+
+        Parameters
+        ----------
+        effect, alpha
+            As in `precision`; of a margin the worst cell decides.
+        se, width : float, optional
+            Standard error, or full width of the Wald interval, to reach.
+        value : float, optional
+            Of a null hypothesis, for `power` to reach the `power` that is given.
+        """
+        targets = {"se": se, "width": width, "value": value}
+        given = [(name, one) for name, one in targets.items() if one is not None]
+        if len(given) != 1:
+            raise InvalidArgument("se", se, "give exactly one of se=, width= and value=")
+        ((name, target),) = given
+        target = real_number(name, target, "must be a number")
+        if name == "value":
+            asked = asked_power(power, level(alpha))
+            if abs(self._effects(effect)["expected"].iloc[0] - target) < 1e-9:
+                raise InvalidArgument("value", target, "is what is expected: nothing departs")
+            return smallest(
+                lambda n: self.power(effect, n, target, alpha) >= asked, 0, 1, _MOST, _NEVER
+            )
+        if not 0.0 < target < np.inf:
+            raise InvalidArgument(name, target, "must be positive and finite")
+        worst = self._effects(effect)["se"].max()
+        worst *= 1.0 if name == "se" else widths(np.ones(1), level(alpha))[0]
+        return smallest(lambda n: worst / np.sqrt(n) <= target, 0, 1, _MOST, _NEVER)
+
+    def compare(
+        self, effect: Effect, ask: Sequence[int], epsilon: float | None = None, **target: Any
+    ) -> pd.DataFrame:
+        """One epsilon for all that a person is asked: few questions at more each, or many at less.
+
+        Parameters
+        ----------
+        effect : as in `precision`
+        ask : sequence of int
+            Numbers of private questions; each mechanism is made anew with its part of epsilon.
+        epsilon : float, optional
+            What all reports of a respondent spend, in nats; by default as in the plan.
+        **target
+            n= for standard errors, or what `sample_size` is to reach: se=, width=, or value=.
+
+        Returns
+        -------
+        DataFrame
+            "epsilon" of a question; "se", the largest, or "respondents"; "ratio", how many times
+            the respondents of the best; "note" says which settings leave the effect open.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> krr = ldp.KRR(("no", "yes"), epsilon=1.0)
+        >>> plan = CellPlan({"a": krr, "b": krr}, ldp.cells.saturated(), [[0.4, 0.1], [0.1, 0.4]])
+        >>> found = plan.compare(lambda p: p[0, 0] + p[1, 1], ask=[1, 2], value=0.5)
+        >>> found[["epsilon", "respondents"]].rename_axis(None)
+             epsilon  respondents
+        1        2.0          NaN
+        2        1.0        471.0
+        """
+        total = self.epsilon if epsilon is None else positive_epsilon("epsilon", epsilon)
+        rows: dict[int, tuple[float, float, str]] = {}
+        for number in map(self._number, listed("ask", ask, "must be numbers of questions")):
+            each = total / number
+            made = {name: _remade(name, mech, each) for name, mech in self.mechanisms.items()}
+            plan = CellPlan.__new__(CellPlan)
+            plan.__dict__.update(self.__dict__ | {"mechanisms": made, "ask": number})
+            plan.__dict__.pop("information", None)
+            plan.__dict__.pop("_of_one", None)
+            try:
+                if "n" in target:
+                    found = float(plan.precision(effect, **target)["se"].max())
+                else:
+                    found = float(plan.sample_size(effect, **target))
+                rows[number] = each, found, ""
+            except NotIdentified as error:
+                rows[number] = each, np.nan, str(error)
+        columns = ["epsilon", "se" if "n" in target else "respondents", "note"]
+        table = pd.DataFrame(rows.values(), index=pd.Index(rows, name="ask"), columns=columns)
+        loss = table[columns[1]] ** (2 if "n" in target else 1)
+        table.insert(2, "ratio", loss / loss.min())
+        return table
+
+
+_REMEDY = "must be a function of the cells, a mapping from questions to answers, or questions"
+
+
+def _remade(name: str, mechanism: Any, epsilon: float) -> Any:
+    """The mechanism of a question with another epsilon, as its kind has it by default."""
+    if mechanism.unprotected:
+        return mechanism
+    labels = mechanism.labels()
+    for kind, usual in contenders(labels, mechanism.epsilon).values():
+        if usual == mechanism:
+            return kind.make(labels, epsilon)
+    try:
+        return replace(mechanism, epsilon=epsilon)
+    except (TypeError, InvalidArgument):
+        raise NotAvailable(
+            f"{name!r}: {mechanism} has no epsilon that can be changed: make a plan for each ask="
+        ) from None
