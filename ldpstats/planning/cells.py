@@ -20,7 +20,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import level, listed, positive_epsilon, positive_integer, real_number
+from ldpstats.arguments import (
+    level,
+    listed,
+    positive_epsilon,
+    positive_integer,
+    positive_number,
+    real_number,
+)
 from ldpstats.cells import CellReports, Structure
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.mechanisms import Observed
@@ -48,7 +55,6 @@ _FAR = 1e-3  # total variation from which on an expected law is not of the struc
 _FLAT = 1e-10  # eigenvalue of the information, relative to the largest, that counts as zero
 _ONE_SE = 0.31731050786291415  # alpha of an interval of one standard error
 _MOST = 2**53  # respondents
-_NEVER = "no number of respondents that a survey can have is enough"
 
 
 class CellPlan:
@@ -66,40 +72,31 @@ class CellPlan:
         How many of the private questions each respondent is asked, drawn at random; by default as
         many as the questionnaire says, and else all.
     theta : array, shape (d,), optional
-        Coordinates of the expected law, in place of p: of `loglinear` and `function` the
-        parameters, of `rasch` difficulties and the standard deviation; see `CellResults.theta`.
+        In place of p the coordinates of the law: of `loglinear` and `function` the parameters, of
+        `rasch` difficulties and the standard deviation, else those of `CellResults.theta`.
     design_effect : float
         Factor by which the sampling design multiplies variances.
 
-    Attributes
-    ----------
-    table : Series
-        The expected law by cell.
-    exact : bool
-        Whether all joint reports are listed, up to a million. Where there are more the information
-        is the mean over 131,072 respondents, drawn from a fixed generator, whose standard errors
-        are within a few per cent.
-
-    Raises
-    ------
-    InvalidArgument
-        If p is not of the structure: the closest law differs by .001 in total variation.
-    NotAvailable
-        For devices with unknown parameters, and questions to which any text is an answer.
+    Notes
+    -----
+    `table` is the expected law and `theta` has its coordinates. `exact` says whether all joint
+    reports are listed, up to a million; else the information is the mean over 131,072 respondents,
+    drawn from a fixed generator. Effects may be determined where some parameters are not, as of two
+    classes with ``ask=2``: such models are fitted with ``unidentified="keep"``.
 
     Examples
     --------
-    Four items, of which a person is asked two, and two classes of respondents:
+    Four items, of which a person is asked three, and two classes of respondents:
 
     >>> import ldpstats as ldp
     >>> p = sum(share * np.einsum("i,j,k,l", q, q, q, q)
     ...         for share, q in ((0.6, [0.9, 0.1]), (0.4, [0.2, 0.8])))
     >>> krr = ldp.KRR(("no", "yes"), epsilon=2.0)
-    >>> sheet = ldp.Questionnaire({name: krr for name in "abcd"}, ask=2)
+    >>> sheet = ldp.Questionnaire({name: krr for name in "abcd"}, ask=3)
     >>> plan = CellPlan(sheet, ldp.cells.latent_class(2), p)
     >>> plan.precision({"a": "yes", "b": "yes"}, n=4000).round(4)
                       expected      se   width
-    a = yes, b = yes     0.262  0.0157  0.0615
+    a = yes, b = yes     0.262  0.0108  0.0425
     """
 
     def __init__(
@@ -133,12 +130,12 @@ class CellPlan:
         labels = [mech.labels() for mech in given.values()]
         sizes, cells = tuple(map(len, labels)), pd.MultiIndex.from_product(labels, names=[*given])
         if theta is not None:
-            planned, point = structure.law(dict(zip(given, labels, strict=True)), {}), theta
-            if np.shape(point) != (planned.size,) or not np.isfinite(point).all():
+            planned = structure.law(dict(zip(given, labels, strict=True)), {})
+            if np.shape(theta) != (planned.size,):
                 remedy = f"must be {planned.size} coordinates, for {in_turn(planned.names)}"
                 raise InvalidArgument("theta", theta, remedy)
             nobody = CellReports((), np.zeros((1, 0), np.intp), np.ones(1), np.zeros((1, 0)))
-            p = planned.cells(np.asarray(point, dtype=np.float64), nobody)
+            p = planned.cells(np.asarray(theta, dtype=np.float64), nobody)
         is_table = np.shape(p) == sizes and not isinstance(p, pd.Series)
         law = expected_shares(np.ravel(p) if is_table else p, cells)
         # a survey without noise, in which each cell is as often seen as the law says
@@ -149,6 +146,7 @@ class CellPlan:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the best of several maxima is the law, or is far
             self._expected = model.fit(start=theta, unidentified="keep")
+        self.theta, self.table = self._expected.theta, self._expected.table
         if (gap := np.abs(self.table.to_numpy() - law).sum() / 2.0) > _FAR:
             remedy = f"must be a law of {structure}: the closest differs by {gap:.3g} in total "
             remedy += "variation; take its table, of fitted results, or pass theta="
@@ -168,21 +166,11 @@ class CellPlan:
         )
 
     @property
-    def theta(self) -> Array:
-        """Coordinates of the expected law, (d,)."""
-        return self._expected.theta.copy()
-
-    @property
-    def table(self) -> pd.Series[float]:
-        return self._expected.table
-
-    @property
     def epsilon(self) -> float:
         """What all reports of a respondent spend at most, in nats."""
         every = list(self.mechanisms.values())
-        return float(
-            sum(sorted((every[j].epsilon for j in self._private), reverse=True)[: self.ask])
-        )
+        own = sorted((every[j].epsilon for j in self._private), reverse=True)
+        return float(sum(own[: self.ask]))
 
     # -- the information of one respondent -----------------------------------------------------
 
@@ -199,10 +187,10 @@ class CellPlan:
     @cached_property
     def information(self) -> Array:
         """Expected information of one respondent about theta, (d, d)."""
-        law, theta = self._expected.law, self._expected.theta
+        law = self._expected.law
         total = np.zeros((law.size, law.size))
         for reports in self._listed() if self.exact else [self._drawn()]:
-            S = np.sqrt(reports.n)[:, None] * law.scores(reports, theta)
+            S = np.sqrt(reports.n)[:, None] * law.scores(reports, self.theta)
             total += S.T @ S
         return total
 
@@ -226,11 +214,11 @@ class CellPlan:
             parts[-1][:, inside] = own
         index, law = np.concatenate(parts), self._expected.law
         for at in range(0, len(index), _BLOCK):
-            some, none_ = index[at : at + _BLOCK], np.zeros((_BLOCK, 0))
-            every = CellReports(tuple(W), some, np.ones(len(some)), none_[: len(some)])
-            m = law.mix(every, self._expected.theta)
-            share = m[m > 0.0] / comb(len(self._private), self.ask)
-            yield replace(every, index=some[m > 0.0], n=share, z=none_[: share.size])
+            some = index[at : at + _BLOCK]
+            every = CellReports(tuple(W), some, np.ones(len(some)), np.zeros((len(some), 0)))
+            m = law.mix(every, self.theta)
+            seen, n = m > 0.0, m / comb(len(self._private), self.ask)
+            yield replace(every, index=some[seen], n=n[seen], z=every.z[seen])
 
     def _drawn(self) -> CellReports:
         """Joint reports of respondents who are drawn; n are their shares."""
@@ -316,16 +304,7 @@ class CellPlan:
 
         Other parameters are those of `precision`.
         """
-        from scipy.special import ndtr, ndtri
-
-        found = self._effects(effect).to_numpy()
-        if len(found) > 1:
-            remedy = "must be one number: a function, or a mapping from questions to answers"
-            raise InvalidArgument("effect", effect, remedy)
-        far = found[0, 0] - real_number("value", value, "must be the value of a null hypothesis")
-        z = ndtri(level(alpha) / 2.0)
-        shift = np.sqrt(positive_integer("n", n)) * far / max(found[0, 1], 1e-300)
-        return float(ndtr(z + shift) + ndtr(z - shift))
+        return _power(self._effects(effect), positive_integer("n", n), value, level(alpha))
 
     def sample_size(
         self,
@@ -344,27 +323,24 @@ class CellPlan:
             As in `precision`; of a margin the worst cell decides.
         se, width : float, optional
             Standard error, or full width of the Wald interval, to reach.
-        value : float, optional
-            Of a null hypothesis, for `power` to reach the `power` that is given.
+        value, power : float, optional
+            Power to reach in a test that the effect is `value`.
         """
-        targets = {"se": se, "width": width, "value": value}
-        given = [(name, one) for name, one in targets.items() if one is not None]
+        given = {"se": se, "width": width, "value": value}
+        given = {name: one for name, one in given.items() if one is not None}
         if len(given) != 1:
             raise InvalidArgument("se", se, "give exactly one of se=, width= and value=")
-        ((name, target),) = given
-        target = real_number(name, target, "must be a number")
-        if name == "value":
-            asked = asked_power(power, level(alpha))
-            if abs(self._effects(effect)["expected"].iloc[0] - target) < 1e-9:
-                raise InvalidArgument("value", target, "is what is expected: nothing departs")
-            return smallest(
-                lambda n: self.power(effect, n, target, alpha) >= asked, 0, 1, _MOST, _NEVER
-            )
-        if not 0.0 < target < np.inf:
-            raise InvalidArgument(name, target, "must be positive and finite")
-        worst = self._effects(effect)["se"].max()
-        worst *= 1.0 if name == "se" else widths(np.ones(1), level(alpha))[0]
-        return smallest(lambda n: worst / np.sqrt(n) <= target, 0, 1, _MOST, _NEVER)
+        found, alpha = self._effects(effect), level(alpha)
+        if value is not None:
+            asked = asked_power(power, alpha)
+            if _power(found, _MOST, value, alpha) < asked:
+                raise InvalidArgument("value", value, "is too close to what is expected")
+            return smallest(lambda n: _power(found, n, value, alpha) >= asked, 0, 1)
+        ((name, target),) = given.items()
+        goal = positive_number(name, target, (1e-6, np.inf))
+        worst = float(found["se"].max())
+        worst *= 1.0 if name == "se" else float(widths(np.ones(1), alpha)[0])
+        return smallest(lambda n: worst / np.sqrt(n) <= goal, 0, 1)
 
     def compare(
         self, effect: Effect, ask: Sequence[int], epsilon: float | None = None, **target: Any
@@ -393,10 +369,8 @@ class CellPlan:
         >>> krr = ldp.KRR(("no", "yes"), epsilon=1.0)
         >>> plan = CellPlan({"a": krr, "b": krr}, ldp.cells.saturated(), [[0.4, 0.1], [0.1, 0.4]])
         >>> found = plan.compare(lambda p: p[0, 0] + p[1, 1], ask=[1, 2], value=0.5)
-        >>> found[["epsilon", "respondents"]].rename_axis(None)
-             epsilon  respondents
-        1        2.0          NaN
-        2        1.0        471.0
+        >>> found["respondents"].to_dict()
+        {1: nan, 2: 471.0}
         """
         total = self.epsilon if epsilon is None else positive_epsilon("epsilon", epsilon)
         rows: dict[int, tuple[float, float, str]] = {}
@@ -423,6 +397,19 @@ class CellPlan:
 
 
 _REMEDY = "must be a function of the cells, a mapping from questions to answers, or questions"
+
+
+def _power(found: pd.DataFrame, n: int, value: object, alpha: float) -> float:
+    """Of a two-sided Wald test, from what one respondent gives."""
+    from scipy.special import ndtr, ndtri
+
+    if len(found) > 1:
+        remedy = "must be one number: a function, or a mapping from questions to answers"
+        raise InvalidArgument("effect", found.index.tolist(), remedy)
+    expected, se = found.to_numpy()[0]
+    far = expected - real_number("value", value, "must be the value of a null hypothesis")
+    z, shift = ndtri(alpha / 2.0), np.sqrt(n) * far / max(se, 1e-300)
+    return float(ndtr(z + shift) + ndtr(z - shift))
 
 
 def _remade(name: str, mechanism: Any, epsilon: float) -> Any:
