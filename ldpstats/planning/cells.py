@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
@@ -125,6 +127,10 @@ class CellPlan:
         self.design_effect = effect_of_design(design_effect)
         self._private = [j for j, mech in enumerate(given.values()) if not mech.unprotected]
         self.ask = self._number(getattr(questionnaire, "ask", None) if ask is None else ask)
+        own = sorted(
+            (mech.epsilon for mech in given.values() if not mech.unprotected), reverse=True
+        )
+        self.epsilon = float(sum(own[: self.ask]))  # of all reports of a respondent, at most
         if (p is None) == (theta is None):
             raise InvalidArgument("p", p, "give exactly one of p=, the law of cells, and theta=")
         labels = [mech.labels() for mech in given.values()]
@@ -160,31 +166,20 @@ class CellPlan:
         return every if ask is None else int(ask)
 
     def __repr__(self) -> str:
-        names, drawn = in_turn(list(self.mechanisms)), "" if self.exact else ", reports drawn"
-        return (
-            f"CellPlan({names}; {self.structure}; ask={self.ask}, epsilon={self.epsilon:g}{drawn})"
-        )
-
-    @property
-    def epsilon(self) -> float:
-        """What all reports of a respondent spend at most, in nats."""
-        every = list(self.mechanisms.values())
-        own = sorted((every[j].epsilon for j in self._private), reverse=True)
-        return float(sum(own[: self.ask]))
+        asked = f"ask={self.ask}, epsilon={self.epsilon:g}{'' if self.exact else ', reports drawn'}"
+        return f"CellPlan({in_turn(list(self.mechanisms))}; {self.structure}; {asked})"
 
     # -- the information of one respondent -----------------------------------------------------
 
     @property
     def exact(self) -> bool:
         sizes = [possible_reports(mech) for mech in self.mechanisms.values()]
-        total = [1, *[0] * self.ask]  # of joint reports, by private questions that are asked
-        for j in self._private:
-            for a in range(self.ask, 0, -1):
-                total[a] += total[a - 1] * sizes[j]
+        own = sorted((sizes[j] for j in self._private), reverse=True)
         always = prod(size for j, size in enumerate(sizes) if j not in self._private)
-        return max(sizes) <= _LISTED and total[-1] * always <= _MOST_REPORTS
+        most = comb(len(own), self.ask) * prod(own[: self.ask]) * always
+        return max(sizes) <= _LISTED and most <= _MOST_REPORTS
 
-    @cached_property
+    @property
     def information(self) -> Array:
         """Expected information of one respondent about theta, (d, d)."""
         law = self._expected.law
@@ -244,18 +239,15 @@ class CellPlan:
 
     def _effects(self, effect: Effect) -> pd.DataFrame:
         """Expected values, and standard errors from one respondent."""
-        words, table = "the effect", None
+        words, table, results = "the effect", None, self._of_one
         if callable(effect):
-            try:
-                found = self._of_one.effect(effect, _ONE_SE, "delta")
+            with suppress(NotIdentified):
+                found = results.effect(effect, _ONE_SE, "delta")
                 values = {"expected": [found.estimate], "se": [(found.upper - found.lower) / 2.0]}
                 table = pd.DataFrame(values, index=["effect"])
-            except NotIdentified:
-                pass
         else:
-            named = [effect] if isinstance(effect, str) else effect
-            names = list(named) if isinstance(named, Mapping) else listed("effect", named, _REMEDY)
-            words, table = f"the margin of {in_turn(names)}", self._of_one.margin(*names)
+            names = [effect] if isinstance(effect, str) else list(effect)
+            words, table = f"the margin of {in_turn(names)}", results.margin(*names)
             table = table[["estimate", "std_error"]].set_axis(["expected", "se"], axis=1)
             if isinstance(effect, Mapping):
                 words = ", ".join(f"{name} = {value}" for name, value in effect.items())
@@ -288,12 +280,7 @@ class CellPlan:
         Returns
         -------
         DataFrame
-            Columns "expected", "se" and "width".
-
-        Raises
-        ------
-        NotIdentified
-            If reports leave the effect open, however many there are.
+            Columns "expected", "se" and "width"; refused where reports leave the effect open.
         """
         found = self._effects(effect)
         se = found["se"].to_numpy() / np.sqrt(positive_integer("n", n))
@@ -326,9 +313,7 @@ class CellPlan:
         value, power : float, optional
             Power to reach in a test that the effect is `value`.
         """
-        given = {"se": se, "width": width, "value": value}
-        given = {name: one for name, one in given.items() if one is not None}
-        if len(given) != 1:
+        if [se, width, value].count(None) != 2:
             raise InvalidArgument("se", se, "give exactly one of se=, width= and value=")
         found, alpha = self._effects(effect), level(alpha)
         if value is not None:
@@ -336,11 +321,10 @@ class CellPlan:
             if _power(found, _MOST, value, alpha) < asked:
                 raise InvalidArgument("value", value, "is too close to what is expected")
             return smallest(lambda n: _power(found, n, value, alpha) >= asked, 0, 1)
-        ((name, target),) = given.items()
-        goal = positive_number(name, target, (1e-6, np.inf))
-        worst = float(found["se"].max())
-        worst *= 1.0 if name == "se" else float(widths(np.ones(1), alpha)[0])
-        return smallest(lambda n: worst / np.sqrt(n) <= goal, 0, 1)
+        worst, name = float(found["se"].max()), "se" if width is None else "width"
+        goal = positive_number(name, se if width is None else width, (1e-6, np.inf))
+        each = 1.0 if width is None else float(widths(np.ones(1), alpha)[0])
+        return smallest(lambda n: each * worst / np.sqrt(n) <= goal, 0, 1)
 
     def compare(
         self, effect: Effect, ask: Sequence[int], epsilon: float | None = None, **target: Any
@@ -377,16 +361,13 @@ class CellPlan:
         for number in map(self._number, listed("ask", ask, "must be numbers of questions")):
             each = total / number
             made = {name: _remade(name, mech, each) for name, mech in self.mechanisms.items()}
-            plan = CellPlan.__new__(CellPlan)
-            plan.__dict__.update(self.__dict__ | {"mechanisms": made, "ask": number})
-            plan.__dict__.pop("information", None)
+            plan = copy(self)
+            plan.mechanisms, plan.ask = made, number
             plan.__dict__.pop("_of_one", None)
+            find = plan.precision if "n" in target else plan.sample_size
             try:
-                if "n" in target:
-                    found = float(plan.precision(effect, **target)["se"].max())
-                else:
-                    found = float(plan.sample_size(effect, **target))
-                rows[number] = each, found, ""
+                found: Any = find(effect, **target)
+                rows[number] = each, float(found["se"].max() if "n" in target else found), ""
             except NotIdentified as error:
                 rows[number] = each, np.nan, str(error)
         columns = ["epsilon", "se" if "n" in target else "respondents", "note"]
@@ -394,9 +375,6 @@ class CellPlan:
         loss = table[columns[1]] ** (2 if "n" in target else 1)
         table.insert(2, "ratio", loss / loss.min())
         return table
-
-
-_REMEDY = "must be a function of the cells, a mapping from questions to answers, or questions"
 
 
 def _power(found: pd.DataFrame, n: int, value: object, alpha: float) -> float:
