@@ -220,11 +220,13 @@ class FunctionLaw(CellLaw):
         p = np.asarray(self._p(theta)).reshape(-1)
         if p.size != self._k:
             raise InvalidArgument("p", p.shape, f"must return the probabilities of {self._k} cells")
-        if not np.isfinite(p).all() or abs(p.real.sum() - 1.0) > 1e-8 or p.real.min() < -1e-12:
-            shown = dict(zip(self.names, theta.real.tolist(), strict=True))
+        if np.isfinite(p).all() and abs(p.real.sum() - 1.0) < 1e-8 and p.real.min() >= -1e-12:
+            return p
+        if np.array_equal(theta, self._start):
+            shown = dict(zip(self.names, theta.tolist(), strict=True))
             remedy = f"must return probabilities that sum to one; at {shown} they do not"
             raise InvalidArgument("p", p.real[:5].tolist(), remedy)
-        return p
+        return np.full(self._k, np.nan)  # no report is possible there
 
     def _slopes(self, reports: CellReports, theta: Array) -> Iterator[Array]:
         if self._jac is not None:
@@ -431,6 +433,11 @@ class LatentClassLaw(Mixture):
         self.size = first + C * sum(k - 1 for k in self._sizes)
         self.bounded = np.r_[np.full(len(shares), not self._q), np.ones(len(own))].astype(bool)
 
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return self._C
+
     def _split(self, theta: Array) -> tuple[Array, list[Array]]:
         """Log odds of classes, (..., C - 1, 1 + q), and the laws of questions, (..., C, k_j)."""
         C, lead = self._C, theta.shape[:-1]
@@ -578,6 +585,12 @@ class ItemLaw(Mixture):
         laws = [np.stack([1.0 - yes[..., j], yes[..., j]], axis=-1) for j in range(J)]
         return self._w[None], laws
 
+    def curves(self, theta: Array) -> tuple[Array, Array]:
+        """Abilities, in standard deviations from the mean, (100,), and P(yes), (100, J)."""
+        t, J = np.linspace(-3.0, 3.0, 100), self._J
+        slopes = theta[J : 2 * J] if self._each else np.full(J, self._sd or theta[J])
+        return t, 1.0 / (1.0 + np.exp(theta[:J] - t[:, None] * slopes))
+
     def shown(self, theta: Array) -> Array:
         return theta
 
@@ -704,6 +717,9 @@ class WithDevices(Law):
         at = self.inner.size
         return np.concatenate([self.inner.sorted(theta[:at], reports), theta[at:]])
 
+    def generic(self, rng: np.random.Generator) -> Array:
+        return np.concatenate([self.inner.generic(rng), rng.normal(0.0, 0.7, self._m)])
+
     def starts(self, reports: CellReports, rng: np.random.Generator) -> Iterator[Array]:
         while True:  # the starts of a law may be few, those of the devices are not
             values = rng.uniform(0.05, 0.95, self._m)
@@ -716,11 +732,11 @@ class WithDevices(Law):
 
 
 class Simplex(CellLaw):
-    """Any distribution: cells of an estimate that are above zero, by log odds."""
+    """Any distribution: log odds of the cells, in an order, against the first of it."""
 
-    def __init__(self, names: tuple[str, ...], support: npt.NDArray[np.intp]) -> None:
-        self.names, self._support = names, support
-        self.size, self.bounded = len(support) - 1, np.ones(len(names), dtype=bool)
+    def __init__(self, names: tuple[str, ...], order: npt.NDArray[np.intp]) -> None:
+        self.names, self._order = names, order
+        self.size, self.bounded = len(order) - 1, np.ones(len(names), dtype=bool)
 
     def cells(self, theta: Array, reports: CellReports) -> Array:
         return self.shown(theta)
@@ -730,21 +746,21 @@ class Simplex(CellLaw):
 
         def pull(v: Array) -> Array:
             q = p * reports.rows.adjoint(v)
-            return np.asarray((q - q.sum() * p)[self._support[1:]])
+            return np.asarray((q - q.sum() * p)[self._order[1:]])
 
         return reports.rows.mix(p), pull
 
     def _slopes(self, reports: CellReports, theta: Array) -> Iterator[Array]:
         p = self.cells(theta, reports)
         m = reports.rows.mix(p)
-        for cell in self._support[1:].tolist():
+        for cell in self._order[1:].tolist():
             column = np.zeros(p.size)
             column[cell] = p[cell]
             yield reports.rows.mix(column) - p[cell] * m
 
     def shown(self, theta: Array) -> Array:
         p = np.zeros((*theta.shape[:-1], len(self.names)), theta.dtype)
-        p[..., self._support] = log_sum(first_zero(theta))
+        p[..., self._order] = log_sum(first_zero(theta))
         return p
 
     def starts(self, reports: CellReports, rng: np.random.Generator) -> Iterator[Array]:
@@ -1005,7 +1021,8 @@ def function(
         or flat. Derivatives are complex steps: of numpy's functions all but abs, max, comparisons
         and angles keep them. Where the result is real they are central differences.
     start : array, shape (d,)
-        Parameters to begin with.
+        Parameters to begin with. They are best free: where p is no distribution the likelihood is
+        zero, and a maximum at such an edge has no standard errors.
     names : sequence of str
         What the parameters are called.
     jac : callable, optional

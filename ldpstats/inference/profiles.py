@@ -9,7 +9,8 @@ found on the signed root of the fall, which is nearly linear.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -21,7 +22,16 @@ from ldpstats.estimators.parametric import climb, continued, wide_bounds
 from ldpstats.estimators.regression import Maximum, Objective, maximise
 from ldpstats.likelihood.parametric import ParametricLikelihood
 
-__all__ = ["Probed", "Profile", "profile_intervals", "signed_roots"]
+__all__ = [
+    "Bounds",
+    "Probed",
+    "Profile",
+    "Surface",
+    "function_interval",
+    "profile_intervals",
+    "signed_roots",
+    "slopes_of",
+]
 
 
 Array = npt.NDArray[Any]
@@ -332,3 +342,165 @@ class Profile:
                 break
         nearer = abs(inner.fall - root) < abs(outer.fall - root)
         return inner.value if nearer or outer is wall else outer.value
+
+
+# -- Any function of the parameters of a likelihood ------------------------------------------------
+
+
+Bounds = tuple[float, float]
+
+_EDGE = 1e-6  # from a probability to a bound that it is on
+_FAR = 16.0  # log odds that are as good as infinite
+_NEAR = 1e-3  # of the critical value, how exactly an interval ends where it is reached
+
+
+@dataclass(frozen=True, eq=False)
+class Surface:
+    """A log-likelihood near its maximum theta, (d,), with the inverse of the information there."""
+
+    theta: Array
+    llf: float
+    inverse: Array
+    nobs: int
+    evaluate: Callable[[Array], tuple[float, Array]]  # the value and its slopes
+    climb: Callable[[Array, Callable[[Array], tuple[float, Array]]], Array]  # with something added
+
+
+def function_interval(
+    top: Surface,
+    g: Callable[[Array], Any],
+    turn: Callable[[Array], Array],
+    z: float,
+    bounded: bool,
+) -> Bounds:
+    """All values t of g for which the signed root of ``2 (llf - max over g = t)`` is below z.
+
+    `turn` has the derivatives of g, (1, d); where g is `bounded` its values are probabilities. The
+    maximum under g = t is found in coordinates in which the information is the identity.
+    """
+    value, slope = float(np.real(g(top.theta))), turn(top.theta)
+    if bounded and not _EDGE < value < 1.0 - _EDGE:
+        return _from_edge(top, g, turn, value < 0.5, z)
+    size, axes = np.linalg.eigh((top.inverse + top.inverse.T) / 2.0)
+    known = size > 1e-12 * size.max(initial=0.0)
+    root = np.column_stack([axes[:, known] * np.sqrt(size[known]), axes[:, ~known]])
+    se = float(np.linalg.norm(slope[0] @ root[:, : known.sum()]))
+    middle, scale = value, max(se, 1e-12)
+    if bounded:
+        middle = float(np.log(value / (1.0 - value)))
+        scale = max(se, 1.0 / top.nobs) / (value * (1.0 - value))
+    ends = []
+    for sign in (-1.0, 1.0):
+        low, high = (middle, 0.0), (np.nan, np.inf)
+        s, found = middle + sign * z * min(scale, 4.0), sign * np.inf
+        u = np.zeros(top.theta.size)
+        for _ in range(60):
+            if bounded and abs(s) > _FAR:
+                found = float(sign > 0.0)
+                break
+            t = float(1.0 / (1.0 + np.exp(-s))) if bounded else s
+            # along the way so far
+            begin = u * ((s - middle) / (low[0] - middle)) if low[0] != middle else u
+            u_t, drop = _constrained(top, g, turn, root, begin, t)
+            r = float(np.sqrt(max(0.0, 2.0 * drop)))
+            if abs(r - z) <= _NEAR * z:
+                found = t
+                break
+            if r < z:
+                low, u = (s, r), u_t
+            else:
+                high = (s, r)
+            if np.isfinite(high[1]):  # the root of a line, kept from the ends
+                share = (z - low[1]) / (high[1] - low[1])
+                s = low[0] + float(np.clip(share, 0.03, 0.97)) * (high[0] - low[0])
+                if abs(high[0] - low[0]) < 1e-6 * scale:  # the fall jumps: between maxima
+                    found = t
+                    break
+            else:
+                more = float(np.clip(z / max(r, 0.3 * z) - 1.0, 0.01, 2.0))
+                s = low[0] + (low[0] - middle) * more
+        ends.append(found)
+    return min(ends), max(ends)
+
+
+def _from_edge(top: Surface, g: Any, turn: Any, below: bool, z: float) -> Bounds:
+    """The set of a probability whose estimate is zero (`below`), or one.
+
+    The maximum of the likelihood plus c log g is one under g = t for some t; the c is found at
+    which the likelihood has fallen by z**2 / 2, to which it is near.
+    """
+    sign = 1.0 if below else -1.0
+    theta, c, ends = np.clip(top.theta, -9.0, 9.0), z**2 / 2.0, (0.0, 0.0)
+    low, high = 0.0, np.inf
+    for _ in range(30):
+
+        def tilt(point: Array, c: float = c) -> tuple[float, Array]:
+            value = float(np.real(g(point)))
+            value = max(value if below else 1.0 - value, 1e-300)
+            return c * float(np.log(value)), sign * c * turn(point)[0] / value
+
+        theta = top.climb(theta, tilt)
+        t, drop = float(np.real(g(theta))), top.llf - top.evaluate(theta)[0]
+        ends = (0.0, t) if below else (t, 1.0)
+        fall = 2.0 * max(drop, 1e-12) / z**2
+        if abs(fall - 1.0) < 2.0 * _NEAR:
+            break
+        low, high = (c, high) if fall < 1.0 else (low, c)
+        c = c / fall if low < c / fall < high else (low + min(high, 4.0 * c)) / 2.0
+    return ends
+
+
+def _constrained(
+    top: Surface, g: Any, turn: Any, root: Array, u: Array, t: float
+) -> tuple[Array, float]:
+    """The best u with ``g(theta + root u) = t``, and how far the likelihood falls."""
+    from scipy.optimize import minimize
+
+    def fall(u: Array) -> tuple[float, Array]:
+        value, slope = top.evaluate(top.theta + root @ u)
+        return (top.llf - value, -(root.T @ slope)) if np.isfinite(value) else (1e10, u)
+
+    rule: dict[str, Any] = {
+        "type": "eq",
+        "fun": lambda u: float(np.real(g(top.theta + root @ u))) - t,
+        "jac": lambda u: root.T @ turn(top.theta + root @ u)[0],
+    }
+    slope = root.T @ turn(top.theta)[0]
+    along = slope * (t - float(np.real(g(top.theta)))) / max(float(slope @ slope), 1e-300)
+    best = u, np.inf
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        how = {"ftol": 1e-7, "maxiter": 200}
+        for start in (u, along, along / 2.0):  # others only where the search gets stuck
+            found = minimize(fall, start, jac=True, method="SLSQP", constraints=[rule], options=how)
+            holds = abs(rule["fun"](found.x)) < 1e-6 * max(1.0, abs(t))
+            if holds and found.fun < best[1]:
+                best = found.x, float(found.fun)
+            if holds and found.success:
+                break
+    return best
+
+
+def slopes_of(f: Callable[[Array], Any], theta: Array, many: bool = False) -> Array:
+    """Derivatives of f, (m, d), by complex steps; by differences where f drops them.
+
+    `many`: f takes points (..., d) at once.
+    """
+    if many and theta.size:
+        values = np.asarray(f(theta + 1e-30j * np.eye(theta.size)))
+        return np.atleast_2d(values.imag.T / 1e-30)
+    columns = []
+    for a in range(theta.size):
+        step = theta.astype(complex)
+        step[a] += 1e-30j
+        value = np.atleast_1d(np.asarray(f(step)))
+        if np.iscomplexobj(value):
+            columns.append(value.imag / 1e-30)
+            continue
+        h = 1e-6 * max(1.0, abs(float(theta[a])))
+        up, down = theta.copy(), theta.copy()
+        up[a], down[a] = theta[a] + h, theta[a] - h
+        columns.append((np.atleast_1d(f(up)) - np.atleast_1d(f(down))) / (2.0 * h))
+    if not columns:
+        return np.zeros((np.atleast_1d(np.asarray(f(theta))).size, 0))
+    return np.stack(columns, axis=1)

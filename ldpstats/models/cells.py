@@ -26,6 +26,7 @@ import pandas as pd
 from ldpstats.arguments import level, listed, one_of, positive_integer, replicates
 from ldpstats.cells import (
     CellReports,
+    ItemLaw,
     LatentClassLaw,
     Law,
     Questions,
@@ -42,6 +43,7 @@ from ldpstats.errors import (
     NotIdentified,
 )
 from ldpstats.inference.designs.linearisation import Sample
+from ldpstats.inference.profiles import Bounds, Surface, function_interval, slopes_of
 from ldpstats.inference.regression import design_meat
 from ldpstats.inference.tables.ratio import Effect
 from ldpstats.inference.tails import chi2_pvalue
@@ -62,6 +64,7 @@ from ldpstats.models.layout import (
     one_line,
 )
 from ldpstats.models.parameters import polynomial_matrix
+from ldpstats.models.plots import plot_class_lines, plot_class_map, plot_curves, title_text
 from ldpstats.models.regression.formulas import (
     Formula,
     Spec,
@@ -71,6 +74,7 @@ from ldpstats.models.regression.formulas import (
     one_sided,
 )
 from ldpstats.models.regression.hypotheses import Degrees, WaldResults, t_quantile
+from ldpstats.models.regression.plots import draw_estimates
 from ldpstats.models.storage import Stored
 from ldpstats.models.weighted.base import SampleFacts
 from ldpstats.priors import checked_generator
@@ -92,11 +96,10 @@ _LISTED = 1 << 20  # different reports up to which equal ones are merged
 _SAME = 1e-5  # nats between two maxima that are one
 _CURVED = 1e-5  # of coordinates, for second derivatives
 _ZERO = 1e-9  # probability of a cell that counts as none
+_NONE = 1e-12  # what it is taken for
 _EVERY = 1 << 14  # combinations of reports up to which all are listed
 _EDGE = 1e-6  # from a probability to a bound that it is on
-_FAR = 16.0  # log odds that are as good as infinite
 _FLAT = 1e-7  # singular value, relative to the largest, that counts as zero
-_NEAR = 1e-3  # of the critical value, how exactly an interval ends where it is reached
 _MANY = 100  # parameters above which scores stand in for second derivatives
 _MOST_PROFILES = 60  # parameters up to which intervals are profiles by default
 _MOST_REPORTS = 64  # different ones of a question, up to which pairs are compared with the law
@@ -307,6 +310,7 @@ class CellModel:
     """
 
     _last: tuple[Array, Array] | None = None  # where scores were summed last, and to what
+    _tilt: Callable[[Array], tuple[float, Array]] | None = None  # what a profile adds
 
     def __init__(
         self,
@@ -423,8 +427,8 @@ class CellModel:
         model.nobs, model.n_missing = document["nobs"], document["n_missing"]
         model._index = array_from_json(document["index"], "int64").astype(np.intp)
         model._n = array_from_json(document["n"])
-        model._z = array_from_json(document["z"]).reshape(len(model._n), -1)
         model._spread, model._scale = dict(document["spread"]), float(document["scale"])
+        model._z = array_from_json(document["z"]).reshape(len(model._n), len(model._spread))
         model._facts = document["facts"] and SampleFacts.from_dict(document["facts"])
         model._pattern = model._weights = model._times = np.zeros(0, dtype=np.int64)
         model._data, model._clusters = CellData([]), None
@@ -447,7 +451,11 @@ class CellModel:
             if not m.min() > 0.0:
                 return -np.inf, np.zeros(theta.size)
             value = float(self.reports.n @ np.log(m)) + self._scale
-            return value, pull(self.reports.n / m)
+            slope = pull(self.reports.n / m)
+        if self._tilt is not None:
+            more, turn = self._tilt(theta)
+            value, slope = value + more, slope + turn
+        return value, slope
 
     def curvature(self, theta: Array) -> Array:
         """Its second derivatives, (d, d), by central differences of gradients.
@@ -602,12 +610,13 @@ class CellModel:
 
             def fall(u: Array) -> tuple[float, Array]:
                 value, slope = self.evaluate(first + root @ u)
+                value = value if np.isfinite(value) else -1e10
                 return -value / self.nobs, -(root.T @ slope) / self.nobs
 
             how = {"gtol": 1e-7, "maxiter": 3000}
             begin = np.zeros(theta.size)
             theta = first + root @ minimize(fall, begin, jac=True, method="BFGS", options=how).x
-            value = self.loglike(theta)
+            value = self.evaluate(theta)[0]
             for _ in range(20):
                 slope, H = self.evaluate(theta)[1], self.curvature(theta)
                 size, axes = np.linalg.eigh(H)
@@ -616,7 +625,7 @@ class CellModel:
                 if gain < (1e-10 if theta.size <= _MANY else 1e-5):
                     break
                 while step @ step > 1e-20:
-                    new = self.loglike(theta + step)
+                    new = self.evaluate(theta + step)[0]
                     if new > value:
                         break
                     step = step / 4.0
@@ -625,21 +634,23 @@ class CellModel:
                 theta, value = theta + step, new
         return value, theta, bool(np.abs(slope).max(initial=0.0) / self.nobs < 1e-6)
 
+    def tilted(self, start: Array, tilt: Callable[[Array], tuple[float, Array]]) -> Array:
+        """The maximum of the log-likelihood plus a function, which has a slope, above a point."""
+        return self._with(_tilt=tilt)._climb(start)[1]
+
     def _fit_simplex(self, cov_type: str) -> CellResults:
         """Of any distribution: concave, with a certificate; then coordinates of what is above 0."""
         from ldpstats.estimators import MLE
 
         likelihood = Likelihood(self.reports.rows, self.reports.n)
         solution = MLE().solve(likelihood)
-        support = np.flatnonzero(solution.p > _ZERO)
-        support = support[np.argsort(-solution.p[support], kind="stable")]
-        p = solution.p[support]
-        theta = np.log(p[1:] / p[0])
-        model = self._with(law=Simplex(self.law.names, support))
+        order = np.argsort(-solution.p, kind="stable")
+        theta = np.log(np.maximum(solution.p[order[1:]], _NONE) / solution.p[order[0]])
+        model = self._with(law=Simplex(self.law.names, order))
         results = model._results(
             theta,
             cov_type,
-            support.astype(np.int64),
+            order.astype(np.int64),
             converged=solution.converged,
             maxima=(model.loglike(theta),),
             reached=(1, 1),
@@ -653,9 +664,7 @@ class CellModel:
         model.__dict__.update(self.__dict__ | changed)
         return model
 
-    def _results(
-        self, theta: Array, cov_type: str, support: Any = None, **more: Any
-    ) -> CellResults:
+    def _results(self, theta: Array, cov_type: str, order: Any = None, **more: Any) -> CellResults:
         size, axes = np.linalg.eigh(-self.curvature(theta))
         flat = size <= _FLAT * max(size.max(initial=0.0), 1e-300)
         inverse = (axes[:, ~flat] / size[~flat]) @ axes[:, ~flat].T
@@ -676,7 +685,7 @@ class CellModel:
             llf=self.loglike(theta),
             cov_type=cov_type,
             df=df,
-            support=support,
+            order=order,
             **more,
         )
 
@@ -699,7 +708,7 @@ class CellModel:
             ranks.append((rank, axes[rank:]))
         rank, axes = max(ranks, key=lambda one: one[0])
         part = np.abs(axes).max(axis=0, initial=0.0) if len(axes) else np.ones(self.law.size)
-        G = _slopes_of(self.law.shown, theta)
+        G = slopes_of(self.law.shown, theta)
         named = [name for name, row in zip(self.law.names, G, strict=True)
                  if np.abs(row[part > 0.1]).max(initial=0.0) > 0.0]  # fmt: skip
         raise NotIdentified(
@@ -773,7 +782,7 @@ class CellResults(Stored, WaldResults):
     inverse: Array = field(metadata={"array": "symmetric"})  # of the observed information
     covariance: Array = field(metadata={"array": "symmetric"})  # of theta
     flat: Array  # directions of theta, in columns, without information
-    support: npt.NDArray[np.int64] | None  # cells of a saturated law that are above zero
+    order: npt.NDArray[np.int64] | None  # of the cells of a saturated law, by their estimates
     llf: float
     cov_type: str
     converged: bool
@@ -787,7 +796,8 @@ class CellResults(Stored, WaldResults):
         shape = (self.theta.size, self.theta.size)
         if self.inverse.shape != shape or self.covariance.shape != shape:
             raise InvalidArgument("covariance", self.covariance.shape, f"must be {shape}")
-        object.__setattr__(self, "flat", self.flat.reshape(self.theta.size, -1))
+        d = self.theta.size
+        object.__setattr__(self, "flat", self.flat.reshape(d, self.flat.size // max(d, 1)))
         if self.law.size != self.theta.size:
             raise InvalidArgument("theta", self.theta.shape, f"must be ({self.law.size},)")
 
@@ -797,14 +807,9 @@ class CellResults(Stored, WaldResults):
     @cached_property
     def law(self) -> Law:
         """The law, whose parameters are estimated."""
-        if self.support is None:
+        if self.order is None:
             return self.model.law
-        return Simplex(self.model.law.names, self.support.astype(np.intp))
-
-    @cached_property
-    def _fitted(self) -> CellModel:
-        """The model under the law that was estimated."""
-        return self.model._with(law=self.law)
+        return Simplex(self.model.law.names, self.order.astype(np.intp))
 
     @property
     def nobs(self) -> int:
@@ -814,6 +819,8 @@ class CellResults(Stored, WaldResults):
     @property
     def df_model(self) -> int:
         """Free parameters; of a saturated law those of cells above zero."""
+        if isinstance(self.law, Simplex):
+            return int((self.law.shown(self.theta) > _ZERO).sum()) - 1
         return self.law.size
 
     @property
@@ -845,7 +852,7 @@ class CellResults(Stored, WaldResults):
 
     @cached_property
     def _estimated(self) -> tuple[Array, Array]:
-        G = _slopes_of(self._values, self.theta, True)
+        G = slopes_of(self._values, self.theta, True)
         V = G @ self.covariance @ G.T
         values = self._values(self.theta)
         at_bound = self.law.bounded & ((values < _EDGE) | (values > 1.0 - _EDGE))
@@ -914,109 +921,24 @@ class CellResults(Stored, WaldResults):
     def _profile(
         self, g: Callable[[Array], Any], bounded: Any, alpha: float, many: bool = False
     ) -> Bounds:
-        """All values t of g for which ``2 (llf - max over g = t)`` is below the critical value.
-
-        `bounded`: they are probabilities; `many`: g takes points of shape (..., d).
-        """
+        """The profile set of a function of theta, see `inference.profiles.function_interval`."""
 
         def turn(theta: Array) -> Array:
-            return _slopes_of(g, theta, many)
+            return slopes_of(g, theta, many)
 
-        value, slope = float(np.real(g(self.theta))), turn(self.theta)
+        slope = turn(self.theta)
         if self._left_open(slope)[0]:
             return (0.0, 1.0) if bounded else (-np.inf, np.inf)
-        # coordinates u in which the information is the identity, as far as there is some
-        size, axes = np.linalg.eigh((self.inverse + self.inverse.T) / 2.0)
-        known = size > 1e-12 * size.max(initial=0.0)
-        root = np.column_stack([axes[:, known] * np.sqrt(size[known]), axes[:, ~known]])
-        se = float(np.linalg.norm(slope[0] @ root[:, : known.sum()]))
-        ratio = float(np.sqrt(slope[0] @ self.covariance @ slope[0])) / se if se > 0.0 else 1.0
-        z = float(t_quantile(alpha, self.df)) * (1.0 if self.cov_type == "observed" else ratio)
-        edge = bool(bounded) and not _EDGE < value < 1.0 - _EDGE
-        middle, scale = value, max(se, 1e-12)
-        if bounded:
-            center = float(np.clip(value, _EDGE, 1.0 - _EDGE))
-            middle = float(np.log(center / (1.0 - center)))
-            scale = 1.0 if edge else max(se, 1.0 / self.nobs) / (center * (1.0 - center))
-        first = np.zeros(self.theta.size)
-        if edge:
-            inside = np.clip(self.theta, -9.0, 9.0) - self.theta
-            first = np.linalg.lstsq(root, inside, rcond=None)[0]
-        ends = []
-        for sign in (-1.0, 1.0):
-            if edge and (value < 0.5) == (sign < 0.0):
-                ends.append(float(round(value)))
-                continue
-            low, high = (middle, 0.0), (np.nan, np.inf)
-            s, u, found = middle + sign * z * min(scale, 4.0), first, sign * np.inf
-            for _ in range(60):
-                if bounded and abs(s) > _FAR:
-                    found = float(sign > 0.0)
-                    break
-                t = float(1.0 / (1.0 + np.exp(-s))) if bounded else s
-                if edge:
-                    begin = self._near(g, turn, root, u, t)
-                else:  # along the way so far
-                    begin = u * ((s - middle) / (low[0] - middle)) if low[0] != middle else u
-                u_t, drop = self._constrained(g, turn, root, begin, t)
-                r = float(np.sqrt(max(0.0, 2.0 * drop)))
-                if abs(r - z) <= _NEAR * z:
-                    found = t
-                    break
-                if r < z:
-                    low, u = (s, r), u_t
-                else:
-                    high = (s, r)
-                if np.isfinite(high[1]):  # the root of a line, kept from the ends
-                    share = (z - low[1]) / (high[1] - low[1])
-                    s = low[0] + float(np.clip(share, 0.03, 0.97)) * (high[0] - low[0])
-                    if abs(high[0] - low[0]) < 1e-6 * scale:  # the fall jumps: between maxima
-                        found = t
-                        break
-                else:
-                    more = float(np.clip(z / max(r, 0.3 * z) - 1.0, 0.01, 2.0))
-                    s = low[0] + (low[0] - middle) * more
-            ends.append(found)
-        return min(ends), max(ends)
+        z = float(t_quantile(alpha, self.df))
+        if self.cov_type != "observed":
+            own, usual = (slope[0] @ V @ slope[0] for V in (self.covariance, self.inverse))
+            z *= float(np.sqrt(own / usual)) if usual > 0.0 else 1.0
+        return function_interval(self._surface, g, turn, z, bool(bounded))
 
-    def _near(self, g: Any, turn: Any, root: Array, u: Array, t: float) -> Array:
-        """From u, a point near g = t along the slope of g, which bounds make small."""
-        from scipy.optimize import brentq
-
-        slope = root.T @ turn(self.theta + root @ u)[0]
-        length = float(np.linalg.norm(slope))
-
-        def gap(a: float) -> float:
-            return float(np.real(g(self.theta + root @ (u + a * slope / max(length, 1e-300))))) - t
-
-        here, far = gap(0.0), 0.1
-        far = -np.sign(here) * far
-        while np.sign(gap(far)) == np.sign(here) and abs(far) < 1e3:
-            far *= 2.0
-        if length == 0.0 or here == 0.0 or np.sign(gap(far)) == np.sign(here):
-            return u
-        return np.asarray(u + brentq(gap, 0.0, far, xtol=1e-4) * slope / length)
-
-    def _constrained(
-        self, g: Any, turn: Any, root: Array, u: Array, t: float
-    ) -> tuple[Array, float]:
-        """The best u with ``g(theta + root u) = t``, and how far the likelihood falls."""
-        from scipy.optimize import minimize
-
-        def fall(u: Array) -> tuple[float, Array]:
-            value, slope = self._fitted.evaluate(self.theta + root @ u)
-            return (self.llf - value, -(root.T @ slope)) if np.isfinite(value) else (1e10, u)
-
-        rule = {
-            "type": "eq",
-            "fun": lambda u: float(np.real(g(self.theta + root @ u))) - t,
-            "jac": lambda u: root.T @ turn(self.theta + root @ u)[0],
-        }
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
-            how = {"ftol": 1e-7, "maxiter": 200}
-            found = minimize(fall, u, jac=True, method="SLSQP", constraints=[rule], options=how)
-        return found.x, float(found.fun)
+    @cached_property
+    def _surface(self) -> Surface:
+        model = self.model._with(law=self.law)
+        return Surface(self.theta, self.llf, self.inverse, self.nobs, model.evaluate, model.tilted)
 
     # -- tables and effects --------------------------------------------------------------------
 
@@ -1091,7 +1013,7 @@ class CellResults(Stored, WaldResults):
         self, law: Callable[[Array], Array], index: pd.Index[Any], alpha: float, method: str
     ) -> pd.DataFrame:
         method = one_of("method", method, ("delta", "profile"))
-        values, G = np.real(law(self.theta)), _slopes_of(law, self.theta)
+        values, G = np.real(law(self.theta)), slopes_of(law, self.theta)
         V = G @ self.covariance @ G.T
         se = np.where(self._left_open(G), np.nan, np.sqrt(np.maximum(np.diagonal(V), 0.0)))
         if method == "delta":
@@ -1131,7 +1053,7 @@ class CellResults(Stored, WaldResults):
         def f(theta: Array) -> Any:
             return g(self._p(theta))
 
-        value, slope = np.asarray(f(self.theta)), _slopes_of(f, self.theta)
+        value, slope = np.asarray(f(self.theta)), slopes_of(f, self.theta)
         if value.ndim or not np.isfinite(value):
             raise InvalidArgument("g", value, "must return one number")
         if self._left_open(slope)[0]:
@@ -1197,7 +1119,8 @@ class CellResults(Stored, WaldResults):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 small = drawn.fit(start=self.theta) if self.theta.size else drawn.fit()
-                gain = 2.0 * (wider.fit(rng=rng, unidentified="keep").llf - small.llf)
+                large = wider.fit(n_starts=4, rng=rng, unidentified="keep")
+            gain = 2.0 * (large.llf - small.llf)
             above += gain >= statistic
         how = f"likelihood ratio test, {surveys} simulated surveys"
         return TestResult(null, statistic, float(df), (1 + above) / (1 + surveys), how)
@@ -1375,7 +1298,7 @@ class CellResults(Stored, WaldResults):
             notes.append(
                 f"Certificate: no distribution is likelier by {self.gap:.1e} nats a report."
             )
-            if (zeros := len(self.index) - self.law.size - 1) > 0:
+            if (zeros := len(self.index) - self.df_model - 1) > 0:
                 notes.append(
                     f"NOTE: {zeros} cells are estimated as zero, and have no standard error."
                 )
@@ -1392,10 +1315,8 @@ class CellResults(Stored, WaldResults):
         if not self.converged:
             notes.append("WARNING: no start reached a maximum.")
         lower, upper = frame["lower"], frame["upper"]
-        open_ = frame.index[
-            np.where(self.law.bounded, (lower <= 0) & (upper >= 1), lower == -np.inf)
-        ]
-        if len(open_):
+        whole = np.where(self.law.bounded, (lower <= 0.0) & (upper >= 1.0), lower == -np.inf)
+        if open_ := [str(name) for name in frame.index[whole]]:
             notes.append(f"WARNING: at the estimate the reports leave {in_turn(open_)} open.")
         if frame["bse"].isna().any() and not isinstance(self.law, Simplex):
             notes.append("No std err: on a bound, where the intervals keep their coverage.")
@@ -1410,6 +1331,54 @@ class CellResults(Stored, WaldResults):
         )
         return notes
 
+    @names_alpha
+    def plot(
+        self,
+        kind: str | None = None,
+        alpha: float = 0.05,
+        ax: Any = None,
+        title: str | None = None,
+    ) -> Any:
+        """Draw the parameters.
+
+        Parameters
+        ----------
+        kind : {"profiles", "heatmap", "curves", "estimates"}, optional
+            "profiles": the answers of each latent class as a line with intervals, the default of
+            latent classes; "heatmap": the same as colours. "curves": the probability of a yes to
+            each item by ability, the default of item models. "estimates": all parameters with their
+            intervals, the default of others.
+        alpha : float
+            One minus the coverage of the intervals.
+        ax : matplotlib Axes, optional
+        title : str, optional
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        alpha, law = level(alpha), _inner(self.law)
+        kinds = {LatentClassLaw: ("profiles", "heatmap"), ItemLaw: ("curves",)}
+        known = (*kinds.get(type(law), ()), "estimates")
+        kind = known[0] if kind is None else one_of("kind", kind, known)
+        words = title_text(title, f"{self.model.structure} of {in_turn(list(self.model.names))}")
+        frame = self.summary_frame(alpha)
+        if kind == "estimates":
+            return draw_estimates(frame, "parameter", alpha, 40, ax, words)
+        if isinstance(law, ItemLaw):
+            return plot_curves(law.curves(self.theta), self.model.names, ax, words)
+        assert isinstance(law, LatentClassLaw)
+        answers = frame[[" | class " in str(name) for name in frame.index]]
+        pairs = [tuple(str(name).rsplit(" | ", 1)) for name in answers.index]
+        answers.index = pd.MultiIndex.from_tuples(pairs)
+        reports = self.model.reports
+        shares = law.nodes(self.theta[: law.size], reports.z)[0]
+        mean = shares[0] if len(shares) == 1 else reports.n @ shares / reports.n.sum()
+        classes = [f"class {c + 1}" for c in range(law.n_classes)]
+        called = [f"{c} ({100 * share:.0f}%)" for c, share in zip(classes, mean, strict=True)]
+        draw = plot_class_map if kind == "heatmap" else plot_class_lines
+        return draw(answers, dict(zip(classes, called, strict=True)), alpha, ax, words)
+
 
 def _entry(law: Callable[[Array], Array], i: int) -> Callable[[Array], Any]:
     return lambda theta: law(theta)[..., i]
@@ -1418,34 +1387,6 @@ def _entry(law: Callable[[Array], Array], i: int) -> Callable[[Array], Any]:
 def _inner(law: Law) -> Law:
     """A law without its devices."""
     return law.inner if isinstance(law, WithDevices) else law
-
-
-Bounds = tuple[float, float]
-
-
-def _slopes_of(f: Callable[[Array], Any], theta: Array, many: bool = False) -> Array:
-    """Derivatives of f, (m, d), by complex steps; by differences where f drops them.
-
-    `many`: f takes points (..., d) at once.
-    """
-    if many and theta.size:
-        values = np.asarray(f(theta + 1e-30j * np.eye(theta.size)))
-        return np.atleast_2d(values.imag.T / 1e-30)
-    columns = []
-    for a in range(theta.size):
-        step = theta.astype(complex)
-        step[a] += 1e-30j
-        value = np.atleast_1d(np.asarray(f(step)))
-        if np.iscomplexobj(value):
-            columns.append(value.imag / 1e-30)
-            continue
-        h = 1e-6 * max(1.0, abs(float(theta[a])))
-        up, down = theta.copy(), theta.copy()
-        up[a], down[a] = theta[a] + h, theta[a] - h
-        columns.append((np.atleast_1d(f(up)) - np.atleast_1d(f(down))) / (2.0 * h))
-    if not columns:
-        return np.zeros((np.atleast_1d(np.asarray(f(theta))).size, 0))
-    return np.stack(columns, axis=1)
 
 
 def _wald(value: float, se: float, bounded: Any, z: float) -> Bounds:

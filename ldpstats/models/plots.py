@@ -18,7 +18,7 @@ from ldpstats.arguments import numbers, positive_integer
 from ldpstats.errors import InvalidArgument
 from ldpstats.estimators.solvers import watched
 from ldpstats.labels import align, midpoints, preview
-from ldpstats.models.layout import Fit, distinct_lines
+from ldpstats.models.layout import Fit, distinct_lines, one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,6 +46,9 @@ __all__ = [
     "percent_text",
     "plain",
     "plot_by_group",
+    "plot_class_lines",
+    "plot_class_map",
+    "plot_curves",
     "plot_frequencies",
     "plot_groups",
     "progress_bar",
@@ -600,3 +603,72 @@ def _figure(figure: Any, size: tuple[float, float]) -> Any:
     if not isinstance(whole.get_layout_engine(), ConstrainedLayoutEngine):
         whole.set_layout_engine("constrained")  # no other makes room for the legend
     return figure
+
+
+# -- Latent classes and items ----------------------------------------------------------------------
+
+
+def plot_class_lines(
+    answers: pd.DataFrame, called: Mapping[str, str], alpha: float, ax: Axes | None, title: str
+) -> Axes:
+    """A line for each class through its probabilities of the answers, with their intervals.
+
+    `answers`, indexed by answer and class, has "params", "lower" and "upper"; `called` the names of
+    the classes.
+    """
+    rows, own = list(answers.index.unique(level=0)), ax is None
+    ax = axes_of(ax, max(4.5, 1.5 + 0.6 * len(rows)), 3.8)
+    for c, (name, label) in enumerate(called.items()):
+        some = answers.xs(name, level=1).reindex(rows)
+        at = np.arange(len(rows)) + 0.06 * (c - (len(called) - 1) / 2.0)
+        ax.vlines(at, some["lower"], some["upper"], color=f"C{c % 10}", lw=2, alpha=0.6)
+        ax.plot(at, some["params"], "o-", ms=5, lw=1, color=f"C{c % 10}", label=plain(label))
+    names = axis_labels(rows, 18)
+    long = max(map(len, names)) > 7
+    ax.set_xticks(
+        np.arange(len(rows)), names, rotation=40 if long else 0, ha="right" if long else "center"
+    )
+    ax.set_ylim(-0.02, 1.02)
+    ax.set_ylabel(f"probability, {interval_name(alpha)}")
+    finish(ax, title, own)
+    return ax
+
+
+def plot_class_map(
+    answers: pd.DataFrame, called: Mapping[str, str], alpha: float, ax: Axes | None, title: str
+) -> Axes:
+    """Probabilities of the answers in each class as colours; see `plot_class_lines`."""
+    import matplotlib
+
+    table = answers["params"].unstack()[list(called)].reindex(answers.index.unique(level=0))
+    own, values = ax is None, table.to_numpy()
+    ax = axes_of(ax, 3.2 + 0.9 * len(called), rows_height(len(table)))
+    mesh = ax.pcolormesh(values, cmap="Blues", vmin=0.0, vmax=1.0, edgecolor="white", lw=0.5)
+    ax.invert_yaxis()
+    ax.set_xticks(np.arange(len(called)) + 0.5, [plain(label) for label in called.values()])
+    ax.set_yticks(np.arange(len(table)) + 0.5, axis_labels(table.index, LONGEST_LABEL))
+    ax.tick_params(length=0)
+    colours = text_colours(matplotlib.colormaps["Blues"](values.ravel())).reshape(values.shape)
+    for (row, column), value in np.ndenumerate(values):
+        how: dict[str, Any] = {"ha": "center", "va": "center", "color": str(colours[row, column])}
+        ax.text(column + 0.5, row + 0.5, f"{100 * value:.0f}%", **how)
+    figure_of(ax).colorbar(mesh, ax=ax, label="probability of the answer")
+    finish(ax, title, own)
+    ax.spines[:].set_visible(False)
+    return ax
+
+
+def plot_curves(
+    curves: tuple[Array, Array], names: Sequence[str], ax: Axes | None, title: str
+) -> Axes:
+    """The probability of a yes, (m, J), by ability, (m,), a line for each of the J items."""
+    own, (ability, yes) = ax is None, curves
+    ax = axes_of(ax, 5.5, 3.8)
+    for j, name in enumerate(names):
+        style = "-" if j < 10 else "--"
+        ax.plot(ability, yes[:, j], style, color=f"C{j % 10}", label=plain(one_line(name, 20)))
+    ax.set_ylim(-0.02, 1.02)
+    ax.set_xlabel("ability, in standard deviations")
+    ax.set_ylabel("probability of yes")
+    finish(ax, title, own)
+    return ax

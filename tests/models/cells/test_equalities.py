@@ -1,0 +1,222 @@
+"""Joint models against other estimators of the same law, published fits, and brute force."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pytest
+import statsmodels.api as sm
+
+import ldpstats as ldp
+from ldpstats import cells
+from ldpstats.devices import flip, truth, unknown
+
+Array = npt.NDArray[Any]
+# answers of 1,000 people to five items of the Law School Admission Test, 00000 to 11111
+# (Bock and Lieberman 1970)
+LSAT = """3 6 2 11 1 1 3 4 1 8 0 16 0 3 2 15 10 29 14 81 3 28 15 80 16 56 21 173 11 61 28 298"""
+# diagnoses of carcinoma in 118 slides by seven pathologists (Agresti 2002, table 13.1)
+CARCINOMA = """0000000:34 0000100:2 0100000:6 0100001:1 0100100:4 0100101:5 1000000:2 1010101:1
+1100000:2 1100001:1 1100100:2 1100101:7 1100111:1 1101001:1 1101101:2 1101111:3 1110101:13
+1110111:5 1111101:10 1111111:16"""
+
+
+def observed(answers: Array) -> list[ldp.Reports]:
+    """Answers without noise, a question a column."""
+    made_by = ldp.Observed((0, 1))
+    return [made_by.parse("q", column) for column in answers.T]
+
+
+def lsat() -> Array:
+    return np.array(list(product((0, 1), repeat=5))).repeat(list(map(int, LSAT.split())), axis=0)
+
+
+def carcinoma() -> Array:
+    pairs = [cell.split(":") for cell in CARCINOMA.split()]
+    return np.array([list(map(int, x)) for x, _ in pairs]).repeat([int(n) for _, n in pairs], 0)
+
+
+def test_saturated_is_the_joint_table_of_an_association_model() -> None:
+    rng = np.random.default_rng(1)
+    x = rng.integers(0, 3, 900)
+    y = np.where(rng.random(900) < 0.5, x % 2, rng.integers(0, 2, 900))
+    reports = [
+        ldp.KRR((0, 1, 2), epsilon=1.5).privatize(x, rng),
+        ldp.KRAPPOR((0, 1), epsilon=2.0).privatize(y, rng),
+        ldp.SubsetSelection((0, 1, 2), epsilon=1.0).privatize(x, rng),
+    ]
+    table = ldp.AssociationModel(*reports).fit("mle")
+    results = ldp.CellModel(reports, cells.saturated()).fit()
+    assert results.params.to_numpy() == pytest.approx(table.params.to_numpy(), abs=1e-7)
+    assert results.llf == pytest.approx(table.llf, abs=1e-8)
+    assert results.gap < 1e-9
+
+
+def test_a_log_linear_model_without_noise_is_a_poisson_regression() -> None:
+    rng = np.random.default_rng(5)
+    a = rng.random(3000) < 0.4
+    b = rng.random(3000) < np.where(a, 0.6, 0.3)
+    c = rng.integers(0, 3, 3000)
+    frame = pd.DataFrame({"x": a.astype(int), "y": b.astype(int), "z": c})
+    counts = frame.value_counts().reset_index(name="n")
+    formula = "x*y + x*C(z)"
+    glm = sm.GLM.from_formula(f"n ~ {formula}", counts, family=sm.families.Poisson()).fit()
+    reports = [
+        ldp.Observed(tuple(range(k))).parse(name, frame[name].to_numpy())
+        for name, k in (("x", 2), ("y", 2), ("z", 3))
+    ]
+    results = ldp.CellModel(reports, cells.loglinear("x*y + x*z"), names=list("xyz")).fit()
+    names = {"x[1]": "x", "y[1]": "y", "x[1]:y[1]": "x:y", "z[1]": "C(z)[T.1]"}
+    names |= {"z[2]": "C(z)[T.2]", "x[1]:z[1]": "x:C(z)[T.1]", "x[1]:z[2]": "x:C(z)[T.2]"}
+    assert set(names) == set(results.params.index)
+    for own, theirs in names.items():
+        assert results.params[own] == pytest.approx(glm.params[theirs], abs=1e-7)
+        assert results.bse[own] == pytest.approx(glm.bse[theirs], abs=1e-6)
+
+
+def test_scores_of_ordered_answers_are_one_parameter_of_an_association() -> None:
+    rng = np.random.default_rng(6)
+    x = rng.integers(0, 4, 2000)
+    y = np.clip(x + rng.integers(-2, 3, 2000), 0, 3)
+    frame = pd.DataFrame({"x": x, "y": y})
+    counts = pd.crosstab(x, y).stack().reset_index(name="n").set_axis(["x", "y", "n"], axis=1)
+    glm = sm.GLM.from_formula("n ~ C(x) + C(y) + x:y", counts, family=sm.families.Poisson()).fit()
+    made_by = ldp.Observed((0, 1, 2, 3))
+    reports = [made_by.parse(name, frame[name].to_numpy()) for name in frame]
+    structure = cells.loglinear("x + y + score(x):score(y)")
+    results = ldp.CellModel(reports, structure, names=["x", "y"]).fit()
+    assert results.params["score(x):score(y)"] == pytest.approx(glm.params["x:y"], abs=1e-7)
+
+
+@pytest.mark.parametrize(("classes", "llf"), [(2, -317.2568), (3, -293.7050)])
+def test_latent_classes_of_carcinoma_are_those_of_polca(classes: int, llf: float) -> None:
+    model = ldp.CellModel(observed(carcinoma()), cells.latent_class(classes))
+    results = model.fit(n_starts=12, unidentified="keep")
+    assert results.llf == pytest.approx(llf, abs=1e-3)
+    if classes == 2:  # shares and probabilities as published (Agresti 2002, section 13.2)
+        assert results.params.iloc[:2].round(2).tolist() == [0.50, 0.50]
+
+
+@pytest.mark.parametrize(
+    ("structure", "llf"),
+    [
+        (cells.rasch(), -2466.94),
+        (cells.rasch(sd=1.0), -2473.05),
+        (cells.two_parameter(), -2466.65),
+    ],
+    ids=str,
+)
+def test_item_models_of_the_lsat_are_those_of_ltm(structure: Any, llf: float) -> None:
+    results = ldp.CellModel(observed(lsat()), structure).fit()
+    assert round(results.llf, 2) == llf
+    if "sd of abilities" in results.params:  # easinesses and discrimination of R's ltm
+        sizes = results.params.to_numpy().round(3).tolist()
+        assert sizes == [-2.730, -0.999, -0.240, -1.306, -2.099, 0.755]
+
+
+def test_a_function_of_a_logit_is_the_regression() -> None:
+    rng = np.random.default_rng(3)
+    x = rng.integers(0, 3, 4000)
+    y = np.where(rng.random(4000) < 1.0 / (1.0 + np.exp(0.5 - 0.6 * x)), "yes", "no")
+    reports = ldp.KRR(("no", "yes"), epsilon=1.5).privatize(y, rng)
+    logit = ldp.regression("y ~ x", pd.DataFrame({"x": x}), {"y": reports}).fit()
+
+    def law(t: Array) -> Array:
+        yes = 1.0 / (1.0 + np.exp(-(t[0] + t[1] * np.arange(3))))
+        odds = np.concatenate([t[:1] * 0.0 + 1.0, np.exp(t[2:])])
+        out: Array = (odds / odds.sum())[:, None] * np.stack([1.0 - yes, yes], axis=1)
+        return out
+
+    public = ldp.Observed((0, 1, 2)).parse("x", x)
+    structure = cells.function(law, [0.0, 0.0, 0.0, 0.0], ["const", "x", "u", "v"])
+    results = ldp.CellModel([public, reports], structure, names=["x", "y"]).fit()
+    assert results.params.to_numpy()[:2] == pytest.approx(logit.params.to_numpy(), abs=1e-6)
+    assert results.bse.to_numpy()[:2] == pytest.approx(logit.bse.to_numpy(), abs=1e-6)
+
+
+def test_unknown_devices_are_estimated_as_by_frequency_models() -> None:
+    cheats = flip(unknown("cheating"))
+    first, second = (
+        cheats.when({"heads": "no", "tails": flip(q).when({"heads": "yes"}, otherwise=truth)})
+        .mechanism(("no", "yes"))
+        for q in (0.25, 0.6)
+    )
+    reference = ldp.FrequencyModel([first.counts([420, 180]), second.counts([280, 320])]).fit()
+    there = np.arange(1200) < 600
+    parts = [
+        (ldp.Reports(np.repeat([0, 1], [420, 180]), first), there),
+        (ldp.Reports(np.repeat([0, 1], [280, 320]), second), ~there),
+    ]
+    results = ldp.CellModel([parts], cells.saturated(), names=["item"]).fit()
+    assert results.params.to_numpy() == pytest.approx(reference.params.to_numpy(), abs=1e-6)
+    assert results.bse.to_numpy() == pytest.approx(reference.bse.to_numpy(), abs=1e-6)
+    assert results.llf == pytest.approx(reference.llf, abs=1e-8)
+    ends = reference.conf_int().to_numpy()
+    assert results.conf_int().to_numpy() == pytest.approx(ends, abs=2e-4)
+
+
+def test_a_list_experiment_is_the_difference_of_means() -> None:
+    rng = np.random.default_rng(4)
+    count, has, treated = rng.binomial(4, 0.5, 2000), rng.random(2000) < 0.3, np.arange(2000) < 1000
+    count = count + (has & treated)
+    reports = [
+        (ldp.Observed(tuple(range(5))).parse("control", count[~treated]), ~treated),
+        (ldp.Observed(tuple(range(6))).parse("treatment", count[treated]), treated),
+    ]
+    results = ldp.CellModel(reports, cells.list_experiment(4)).fit()
+    groups = count[treated], count[~treated]
+    assert results.params["item = yes"] == pytest.approx(groups[0].mean() - groups[1].mean())
+    variance = sum(group.var() / group.size for group in groups)
+    assert results.bse["item = yes"] == pytest.approx(np.sqrt(variance), rel=1e-5)
+
+
+# -- Every law and mechanism: m, and its scores, by brute force ------------------------------------
+
+YES = ("no", "yes")
+LAWS = [
+    cells.loglinear("q0*q1 + q2"),
+    cells.latent_class(2),
+    cells.rasch(n_nodes=5),
+    cells.two_parameter(n_nodes=5),
+]
+MECHANISMS: list[Callable[[], Any]] = [
+    lambda: ldp.KRR(YES, epsilon=1.0),
+    lambda: ldp.KRAPPOR(YES, epsilon=1.0),
+    lambda: ldp.Warner(epsilon=1.0),
+]
+
+
+@pytest.mark.parametrize("structure", LAWS, ids=str)
+def test_the_likelihood_is_the_sum_over_all_cells(structure: Any) -> None:
+    rng, n = np.random.default_rng(7), 60
+    mechanisms = [make() for make in MECHANISMS]
+    masks = rng.random((3, n)) < 0.7
+    masks[0] |= ~masks.any(axis=0)
+    data = [
+        (mech.privatize(rng.choice(YES, there.sum()), rng), there)
+        for mech, there in zip(mechanisms, masks, strict=True)
+    ]
+    model = ldp.CellModel(data, structure)
+    theta = rng.normal(0.0, 0.5, model.law.size)
+    p = model.law.cells(theta, model.reports).reshape(2, 2, 2)
+    assert p.sum() == pytest.approx(1.0)
+    laws = [np.ones((2, n)) for _ in mechanisms]
+    for law, mech, (reports, there) in zip(laws, mechanisms, data, strict=True):
+        Q, outputs = mech.channel().matrix(), reports.y
+        if mech.n_bits:  # a byte has the pattern, in the order of the matrix
+            outputs = reports.y[:, 0]
+        law[:, there] = Q[:, outputs]
+    m = np.einsum("xyz,xn,yn,zn->n", p, *laws)
+    assert model.loglike(theta) == pytest.approx(float(np.log(m).sum()), abs=1e-9)
+    value, slope = model.evaluate(theta)
+    assert value == pytest.approx(model.loglike(theta))
+    steps = 1e-6 * np.eye(theta.size)
+    differences = [(model.loglike(theta + s) - model.loglike(theta - s)) / 2e-6 for s in steps]
+    assert slope == pytest.approx(np.array(differences), abs=1e-5)
+    scores = model.law.scores(model.reports, theta)
+    assert model.reports.n @ scores == pytest.approx(slope, abs=1e-9)

@@ -1,0 +1,195 @@
+"""What results of joint models answer, refuse and keep."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pytest
+
+import ldpstats as ldp
+from ldpstats import cells
+
+Array = npt.NDArray[Any]
+NAMES = ["a", "b", "c", "d"]
+TOLERANCE = 1e-6
+
+
+def answers(n: int, rng: np.random.Generator) -> Array:
+    """Two classes of four yes/no questions, (n, 4)."""
+    uses = rng.random(n) < 0.4
+    return rng.random((n, 4)) < np.where(uses, 0.8, 0.15)[:, None]
+
+
+@pytest.fixture(scope="module")
+def reports() -> list[ldp.Reports]:
+    rng = np.random.default_rng(2024)
+    krr, yes = ldp.KRR(("no", "yes"), epsilon=2.0), answers(3000, rng)
+    return [krr.privatize(np.where(column, "yes", "no"), rng) for column in yes.T]
+
+
+@pytest.fixture(scope="module")
+def classes(reports: list[ldp.Reports]) -> ldp.CellResults:
+    return ldp.CellModel(reports, cells.latent_class(2), names=NAMES).fit()
+
+
+@pytest.fixture(scope="module")
+def pairs(reports: list[ldp.Reports]) -> ldp.CellResults:
+    return ldp.CellModel(reports, cells.loglinear("a*b + c + d"), names=NAMES).fit()
+
+
+def test_margins_and_conditionals_are_those_of_the_table(classes: ldp.CellResults) -> None:
+    table = classes.table
+    assert table.sum() == pytest.approx(1.0)
+    margin = classes.margin("c", "a")
+    expected = table.groupby(level=["c", "a"]).sum()
+    assert margin["estimate"].to_numpy() == pytest.approx(expected[margin.index].to_numpy())
+    given = classes.conditional("b", "a")["estimate"]
+    both = table.groupby(level=["a", "b"]).sum()
+    assert given["yes", "no"] == pytest.approx(both["yes", "no"] / both["yes"].sum())
+    effect = classes.effect(lambda p: p.sum(axis=(1, 3))[1, 1])  # a and c
+    row = margin.loc["yes", "yes"]
+    assert effect.estimate == pytest.approx(row["estimate"])
+    assert (effect.lower, effect.upper) == pytest.approx((row["lower"], row["upper"]), abs=0.003)
+
+
+def test_intervals_end_where_the_likelihood_has_fallen(reports: list[ldp.Reports]) -> None:
+    # an effect that is a parameter: its profile by a grid of fits with the parameter fixed
+    model = ldp.CellModel(reports[:2], cells.loglinear("a*b"), names=NAMES[:2])
+    results = model.fit()
+    low, high = results.conf_int().loc["a[yes]:b[yes]"]
+
+    def law(t: Array, fixed: float) -> Array:
+        eta = np.stack([t[:1] * 0.0, t[1:], t[:1], t.sum(keepdims=True) + fixed]).ravel()
+        p: Array = np.exp(eta) / np.exp(eta).sum()
+        return p
+
+    for end in (low, high):
+        held = cells.function(lambda t, end=end: law(t, end), [0.0, 0.0], ["a", "b"])
+        below = ldp.CellModel(reports[:2], held, names=NAMES[:2]).fit().llf
+        assert 2.0 * (results.llf - below) == pytest.approx(3.8415, rel=0.003)
+
+
+def test_classes_are_in_the_order_of_their_shares(classes: ldp.CellResults) -> None:
+    assert classes.params["class 1"] > classes.params["class 2"]
+    assert "the largest first" in str(classes.summary())
+    beliefs = classes.posterior_classes()
+    assert beliefs["respondents"].sum() == classes.nobs
+    shares = beliefs[["class 1", "class 2"]]
+    assert shares.sum(axis=1).to_numpy() == pytest.approx(1.0)
+    mean = (shares.mul(beliefs["respondents"], axis=0)).sum() / classes.nobs
+    assert mean.to_numpy() == pytest.approx(classes.params.iloc[:2].to_numpy(), abs=TOLERANCE)
+
+
+def test_the_robust_covariance_is_a_sandwich_of_scores(reports: list[ldp.Reports]) -> None:
+    model = ldp.CellModel(reports[:2], cells.saturated(), names=NAMES[:2])
+    observed, robust = model.fit(), model.fit("robust")
+    assert robust.bse.to_numpy() == pytest.approx(observed.bse.to_numpy(), rel=1e-6)
+    alone = model.fit("cluster", groups=np.arange(3000))
+    assert (alone.bse / robust.bse).to_numpy() == pytest.approx(np.sqrt(3000 / 2999))
+    twice = ldp.CellModel([part[np.arange(6000) // 2] for part in reports[:2]], cells.saturated())
+    doubled = twice.fit("cluster", groups=np.arange(6000) // 2)
+    assert doubled.bse.to_numpy() == pytest.approx(alone.bse.to_numpy(), rel=1e-6)
+    assert twice.fit().bse.to_numpy() == pytest.approx(observed.bse.to_numpy() / np.sqrt(2), rel=1e-5)
+
+
+def test_likelihood_ratios_are_of_nested_laws(
+    reports: list[ldp.Reports], classes: ldp.CellResults, pairs: ldp.CellResults
+) -> None:
+    none = ldp.CellModel(reports, cells.loglinear("a + b + c + d"), names=NAMES).fit()
+    test = none.lr_test(pairs)
+    assert test.df == 1
+    assert test.statistic == pytest.approx(2.0 * (pairs.llf - none.llf))
+    with pytest.raises(ldp.InvalidArgument, match="the other way round"):
+        pairs.lr_test(none)
+    with pytest.raises(ldp.NotAvailable, match="no chi-square law"):
+        none.lr_test(classes)
+    drawn = none.lr_test(classes, n_boot=19, rng=np.random.default_rng(1))
+    assert drawn.pvalue == 0.05  # no simulated survey of independent answers comes near
+
+
+def test_goodness_of_fit_tells_a_wrong_law(
+    classes: ldp.CellResults, pairs: ldp.CellResults
+) -> None:
+    assert classes.goodness_of_fit().pvalue > 0.001
+    assert pairs.goodness_of_fit().pvalue < 1e-6
+    assert "WARNING: pairs of reports" in str(pairs.summary())
+
+
+def test_estimates_on_a_bound_have_one_sided_intervals() -> None:
+    rng = np.random.default_rng(3)
+    krr, yes = ldp.KRR((0, 1), epsilon=1.0), np.zeros(400, dtype=int)
+    model = ldp.CellModel([krr.privatize(yes, rng), krr.privatize(yes, rng)], cells.saturated())
+    results = model.fit()
+    at_zero = results.params[results.params < 1e-9].index
+    assert len(at_zero)
+    assert results.bse[at_zero].isna().all()
+    ends = results.conf_int().loc[at_zero]
+    assert (ends["lower"] == 0.0).all()
+    assert ends["upper"].between(1e-3, 0.5).all()
+
+
+def test_what_is_not_identified_is_named(reports: list[ldp.Reports]) -> None:
+    asked = np.arange(3000) % 2 == 0
+    apart = [(reports[0][asked], asked), (reports[1][~asked], ~asked)]
+    model = ldp.CellModel(apart, cells.loglinear("a*b"), names=["a", "b"])
+    with pytest.raises(ldp.NotIdentified, match="3 free parameters, of which the reports determine 2"):
+        model.fit()
+    kept = model.fit(unidentified="keep")
+    known = ldp.FrequencyModel(reports[0][asked]).fit("mle")
+    assert kept.margin("a")["estimate"].to_numpy() == pytest.approx(known.params, abs=TOLERANCE)
+    assert kept.margin("a")["std_error"].to_numpy() == pytest.approx(known.bse, abs=1e-5)
+    with pytest.raises(ldp.NotIdentified, match="do not determine this effect"):
+        kept.effect(lambda p: p[1, 1])
+    with pytest.raises(ldp.NotIdentified):
+        ldp.CellModel(reports[:2], cells.latent_class(2), names=["a", "b"]).fit()
+
+
+def test_documents_pickles_and_copies(
+    reports: list[ldp.Reports], classes: ldp.CellResults, pairs: ldp.CellResults
+) -> None:
+    saturated = ldp.CellModel(reports[:2], cells.saturated(), names=["a", "b"]).fit()
+    for results in (classes, pairs, saturated):
+        text = results.to_json()
+        again = ldp.CellResults.from_json(text)
+        assert again.to_json() == text
+        assert str(again.summary()) == str(results.summary())
+        assert again.margin("a").equals(results.margin("a"))
+        for other in (pickle.loads(pickle.dumps(results)), copy.deepcopy(results)):
+            assert other.params.equals(results.params)
+    with pytest.raises(ldp.InvalidArgument, match="fingerprint"):
+        ldp.CellResults.from_json(classes.to_json().replace('"nobs": 3000', '"nobs": 3001', 1))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda r: ldp.CellModel(r, "latent_class"), "must be a structure of ldpstats.cells"),
+        (lambda r: ldp.CellModel([], cells.saturated()), "has no question"),
+        (lambda r: ldp.CellModel([r[0], r[1][:9]], cells.saturated()), "must be 3000"),
+        (lambda r: ldp.CellModel(r, cells.saturated(), names=["a"]), "4 different names"),
+        (lambda r: ldp.CellModel(r, cells.loglinear("a*q1")), "'a', which is no question"),
+        (lambda r: ldp.CellModel(r, cells.loglinear("q0:q1")), "without q0"),
+        (lambda r: ldp.CellModel(r, cells.list_experiment(2)), "with 3 and 4 answers"),
+        (lambda r: ldp.CellModel(r, cells.rasch("~ age")), "covariates"),
+        (lambda r: ldp.CellModel(r, cells.saturated(), candidates={"q0": ["no"]}), "known to"),
+        (lambda r: ldp.CellModel(r, cells.saturated()).fit("hc3"), "cov_type"),
+        (lambda r: ldp.CellModel(r, cells.saturated()).fit("cluster"), "groups"),
+        (lambda r: cells.latent_class(1), "n_classes"),
+        (lambda r: cells.function(lambda t: t, [0.0], ["a", "b"]), "as many as names"),
+    ],
+)
+def test_bad_input_is_named(make: Any, message: str, reports: list[ldp.Reports]) -> None:
+    with pytest.raises(ldp.InvalidArgument, match=message):
+        make(reports)
+
+
+def test_covariates_may_not_run_code(reports: list[ldp.Reports]) -> None:
+    frame = pd.DataFrame({"age": np.arange(3000)})
+    structure = cells.latent_class(2, "~ age + __import__('os').getpid()")
+    with pytest.raises(ldp.InvalidArgument, match="covariates|formula"):
+        ldp.CellModel(reports, structure, covariates=frame)
