@@ -134,7 +134,7 @@ class CellPlan:
         if (p is None) == (theta is None):
             raise InvalidArgument("p", p, "give exactly one of p=, the law of cells, and theta=")
         labels = [mech.labels() for mech in given.values()]
-        sizes, cells = tuple(map(len, labels)), pd.MultiIndex.from_product(labels, names=[*given])
+        sizes = tuple(map(len, labels))
         if theta is not None:
             planned = structure.law(dict(zip(given, labels, strict=True)), {})
             if np.shape(theta) != (planned.size,):
@@ -142,8 +142,13 @@ class CellPlan:
                 raise InvalidArgument("theta", theta, remedy)
             nobody = CellReports((), np.zeros((1, 0), np.intp), np.ones(1), np.zeros((1, 0)))
             p = planned.cells(np.asarray(theta, dtype=np.float64), nobody)
-        is_table = np.shape(p) == sizes and not isinstance(p, pd.Series)
-        law = expected_shares(np.ravel(p) if is_table else p, cells)
+        if isinstance(p, pd.Series) and isinstance(p.index, pd.MultiIndex):
+            named = set(p.index.names) == set(given)
+            p = p.reorder_levels([*given]) if named else p
+            p = p.set_axis(p.index.to_flat_index())
+        elif np.shape(p) == sizes and not isinstance(p, pd.Series):
+            p = np.ravel(p)
+        law = expected_shares(p, pd.MultiIndex.from_product(labels).to_flat_index())
         # a survey without noise, in which each cell is as often seen as the law says
         at = np.flatnonzero(law)
         answers = zip(labels, np.unravel_index(at, sizes), strict=True)
