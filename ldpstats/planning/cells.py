@@ -134,31 +134,32 @@ class CellPlan:
         if (p is None) == (theta is None):
             raise InvalidArgument("p", p, "give exactly one of p=, the law of cells, and theta=")
         labels = [mech.labels() for mech in given.values()]
-        sizes = tuple(map(len, labels))
-        if theta is not None:
-            planned = structure.law(dict(zip(given, labels, strict=True)), {})
-            if np.shape(theta) != (planned.size,):
-                remedy = f"must be {planned.size} coordinates, for {in_turn(planned.names)}"
-                raise InvalidArgument("theta", theta, remedy)
-            nobody = CellReports((), np.zeros((1, 0), np.intp), np.ones(1), np.zeros((1, 0)))
-            p = planned.cells(np.asarray(theta, dtype=np.float64), nobody)
+        sizes, cells = tuple(map(len, labels)), pd.MultiIndex.from_product(labels)
         if isinstance(p, pd.Series) and isinstance(p.index, pd.MultiIndex):
-            named = set(p.index.names) == set(given)
-            p = p.reorder_levels([*given]) if named else p
+            p = p.reorder_levels([*given]) if set(p.index.names) == set(given) else p
             p = p.set_axis(p.index.to_flat_index())
         elif np.shape(p) == sizes and not isinstance(p, pd.Series):
             p = np.ravel(p)
-        law = expected_shares(p, pd.MultiIndex.from_product(labels).to_flat_index())
+        law = expected_shares(p, cells.to_flat_index())
         # a survey without noise, in which each cell is as often seen as the law says
-        at = np.flatnonzero(law)
+        at = np.flatnonzero(law if theta is None else law[:1])
         answers = zip(labels, np.unravel_index(at, sizes), strict=True)
         rows = [[(Reports(y, Observed(k)), np.ones(len(at), dtype=bool))] for k, y in answers]
         model = CellModel(CellData(rows, law[at] * 1e9), structure, list(given), memoised=False)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the best of several maxima is the law, or is far
-            self._expected = model.fit(start=theta, unidentified="keep")
+        if theta is None:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # the best of several maxima is p, or is far
+                self._expected = model.fit(unidentified="keep")
+        else:
+            point, none = np.asarray(theta, dtype=np.float64), np.zeros((model.law.size,) * 2)
+            if point.shape != none.shape[:1] or not np.isfinite(point).all():
+                remedy = f"must be {len(none)} coordinates, for {in_turn(model.law.names)}"
+                raise InvalidArgument("theta", theta, remedy)
+            more: Any = (None, np.nan, "observed", True, (), (1, 1), None)
+            self._expected = CellResults(model, point, none, none, none, *more)
         self.theta, self.table = self._expected.theta, self._expected.table
-        if (gap := np.abs(self.table.to_numpy() - law).sum() / 2.0) > _FAR:
+        gap = np.abs(self.table.to_numpy() - law).sum() / 2.0
+        if theta is None and gap > _FAR:
             remedy = f"must be a law of {structure}: the closest differs by {gap:.3g} in total "
             remedy += "variation; take its table, of fitted results, or pass theta="
             raise InvalidArgument("p", f"{law.size} probabilities", remedy)
@@ -251,7 +252,9 @@ class CellPlan:
                 values = {"expected": [found.estimate], "se": [(found.upper - found.lower) / 2.0]}
                 table = pd.DataFrame(values, index=["effect"])
         else:
-            names = [effect] if isinstance(effect, str) else list(effect)
+            remedy = "must be a function of the cells, a mapping of questions to answers, or names"
+            some = [effect] if isinstance(effect, str) else effect
+            names = list(some) if isinstance(some, Mapping) else listed("effect", some, remedy)
             words, table = f"the margin of {in_turn(names)}", results.margin(*names)
             table = table[["estimate", "std_error"]].set_axis(["expected", "se"], axis=1)
             if isinstance(effect, Mapping):

@@ -180,6 +180,7 @@ def test_compared_mechanisms_are_those_of_their_kind_at_the_new_epsilon() -> Non
         (lambda plan: plan.power(both, 9, 0.2), "the effect: is not determined"),
         (lambda plan: plan.power("a", 9, 0.2), "must be one number"),
         (lambda plan: plan.precision({"a": "maybe"}, 9), "no answer"),
+        (lambda plan: plan.precision(3, 9), "must be a function"),
         (lambda plan: plan.sample_size("a"), "exactly one"),
         (lambda plan: plan.sample_size({"a": "yes"}, value=0.38), "too close"),
         (lambda plan: plan.compare("a", [7], n=9), "at most 4"),
