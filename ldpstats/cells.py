@@ -168,7 +168,13 @@ class Law(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Structure:
-    """A law of the cells of several questions: the functions of `ldpstats.cells` make it."""
+    """A law of the cells of several questions: the functions of `ldpstats.cells` make it.
+
+    Examples
+    --------
+    >>> rasch("~ age").covariates
+    '~ age'
+    """
 
     words: str
     law: Callable[[Questions, Columns], Law]  # of questions, and columns z

@@ -70,6 +70,7 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         "frequency",
         "association",
         "weighted",
+        "regression",
     ),
 }
 HEAVY = {

@@ -152,9 +152,8 @@ DEVICES = [
      "== 4"),
     ("survey().association('cheats', 'job')", "mechanism.at(...)",
      "survey({'cheats': CHEATING.at(cheating=0.1), 'job': KRR}).association('cheats', 'job')"),
-    ("survey(weights='w').frequencies('cheats')", "without weights=",
-     "survey({'cheats': library.cheating_detection('1/4', '1/8').mechanism(('no', 'yes'))})"
-     ".questionnaire"),
+    ("survey(weights='w').frequencies('cheats')", "survey.cells(['cheats']",
+     "survey(weights='w').cells(['cheats'], ldp.cells.saturated())"),
     ("ldp.Questionnaire({'cheats': CHEATING}).privatize(TABLE, rng())",
      "parameters={'cheats': {'cheating': 0.1}}",
      "ldp.Questionnaire({'cheats': CHEATING}).privatize(TABLE, rng(), "

@@ -36,10 +36,12 @@ __all__ = [
     "forced_coins",
     "forced_dice",
     "forced_response",
+    "inattentive_crosswise",
     "kuk",
     "mangat",
     "mangat_singh",
     "moors",
+    "one_saying_crosswise",
     "stochastic_lie_detector",
     "triangular",
     "unrelated_question",
@@ -163,6 +165,85 @@ def crosswise(p: Any, text: str | None = None, answers: Any = _ANSWERS) -> Devic
             no: other.when({no: "same", yes: "different"}),
             yes: other.when({yes: "same", no: "different"}),
         }
+    )
+
+
+def inattentive_crosswise(
+    p: Any, attentive: Any = None, text: str | None = None, answers: Any = _ANSWERS
+) -> Device:
+    """The crosswise model, where the inattentive choose at random.
+
+    One question leaves their share open. Beside it ask the same way about something that nobody
+    has, an anchor: `cells.function` says that its answer is "no", and the device is that of both.
+
+    Parameters
+    ----------
+    p, text, answers
+        As for `crosswise`.
+    attentive : float, Fraction, str or unknown, optional
+        Share of the attentive; None for the unknown parameter "attentive".
+
+    References
+    ----------
+    Atsusaka and Stevenson (2023), Political Analysis 31, 134-148: with lambda and lambda' the
+    shares of "same" to the item and the anchor, attentive = ``(lambda' - 1/2) / (1/2 - p')``, and
+    the bias of the crosswise estimate is ``(lambda - 1/2) / (2p - 1) (1 - 1 / attentive)``.
+
+    Examples
+    --------
+    Their example: of 2,000, 148 said different to both, 425 to the item alone, 311 to the anchor
+    alone; the crosswise estimate is .195, without the inattentive .105.
+
+    >>> import numpy as np, ldpstats as ldp
+    >>> device = inattentive_crosswise("15/100").mechanism(("no", "yes"))
+    >>> said = np.array([["different", "different"], ["different", "same"],
+    ...                  ["same", "different"], ["same", "same"]]).repeat([148, 425, 311, 1116], 0)
+    >>> reports = [device.parse(name, said[:, j]) for j, name in enumerate(("item", "anchor"))]
+    >>> law = ldp.cells.function(lambda t: [[1 - t[0], 0 * t[0]], [t[0], 0 * t[0]]], [.2],
+    ...                          ["share"])
+    >>> results = ldp.CellModel(reports, law, names=["item", "anchor"]).fit("robust")
+    >>> results.params.round(3).to_dict()
+    {'share': 0.105, 'attentive': 0.773}
+    """
+    share = chance("attentive", unknown("attentive") if attentive is None else attentive)
+    guess = spin({"same": "1/2", "different": "1/2"}).when(
+        {"same": "same", "different": "different"}
+    )
+    told = crosswise(p, text, answers)
+    return spin({"attentive": share, "random": 1 - share}).when({"random": guess}, otherwise=told)
+
+
+def one_saying_crosswise(
+    p: Any, one_saying: Any = None, text: str | None = None, answers: Any = _ANSWERS
+) -> Device:
+    """The extended crosswise model, where one-sayers choose "same" whatever is true.
+
+    Ask two groups, one with p and one with 1 - p, and fit them together.
+
+    Parameters
+    ----------
+    p, text, answers
+        As for `crosswise`.
+    one_saying : float, Fraction, str or unknown, optional
+        Share of the one-sayers; None for the unknown parameter "one_saying".
+
+    References
+    ----------
+    Heck, Hoffmann and Moshagen (2018), Behavior Research Methods 50, 1895-1905: the shares of
+    "same" in the two groups sum to one if all follow; with one-sayers to one and their share.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> groups = [one_saying_crosswise(p).mechanism(("no", "yes")).counts(n)
+    ...           for p, n in (("1/4", [580, 420]), ("3/4", [520, 480]))]
+    >>> ldp.FrequencyModel(groups).fit().params.round(3).to_dict()["one_saying"]
+    0.1
+    """
+    share = chance("one_saying", unknown("one_saying") if one_saying is None else one_saying)
+    told = crosswise(p, text, answers)
+    return spin({"one_saying": share, "follows": 1 - share}).when(
+        {"one_saying": "same"}, otherwise=told
     )
 
 
@@ -628,7 +709,8 @@ def cheating_detection(
 _ALL: tuple[Callable[..., Device], ...] = (
     *(cheating_detection, christofides, crosswise, disguised_response),
     *(forced_cards, forced_categories, forced_coins, forced_dice, forced_response),
-    *(kuk, mangat, mangat_singh, moors, stochastic_lie_detector, triangular),
+    *(inattentive_crosswise, kuk, mangat, mangat_singh, moors, one_saying_crosswise),
+    *(stochastic_lie_detector, triangular),
     *(unrelated_question, warner),
 )
 DESIGNS: dict[str, Callable[..., Device]] = {

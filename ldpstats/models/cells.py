@@ -306,7 +306,7 @@ class CellModel:
     >>> reports = [krr.privatize(answer, rng) for answer in answers]
     >>> model = ldp.CellModel(reports, ldp.cells.latent_class(2), names=["a", "b", "c", "d"])
     >>> model.fit().params.round(2).to_dict()["class 1"]
-    0.59
+    0.61
     """
 
     _last: tuple[Array, Array] | None = None  # where scores were summed last, and to what
@@ -773,6 +773,19 @@ class CellResults(Stored, WaldResults):
         Different maxima that starts reached; `maxima` has their log-likelihoods.
     gap : float
         Of a saturated law, the certificate per report that no distribution is likelier.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> rng, krr = np.random.default_rng(1), ldp.KRR(("no", "yes"), epsilon=2.0)
+    >>> a = rng.choice(["no", "yes"], 2000)
+    >>> reports = [krr.privatize(answers, rng) for answers in (a, a, rng.permutation(a))]
+    >>> model = ldp.CellModel(reports, ldp.cells.loglinear("a*b + c"), names=["a", "b", "c"])
+    >>> results = model.fit()
+    >>> results.margin("a", "b").estimate.round(2).tolist()
+    [0.49, 0.01, 0.01, 0.49]
+    >>> results.wald_test("c[yes] = 0").pvalue > 0.05
+    True
     """
 
     _format = "ldpstats-cell-results"

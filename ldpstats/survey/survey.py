@@ -903,7 +903,7 @@ class Survey:
         """Joint distribution of the true answers to two or more questions.
 
         Respondents who lack one of the answers are left out; `n_missing` counts them, and the
-        summary says so.
+        summary says so. `cells` uses what they did answer, and has laws with fewer parameters.
 
         Parameters
         ----------
@@ -1255,9 +1255,8 @@ class Survey:
             )
         if self.design is not None:
             raise NotAvailable(
-                f"a design: {unknown}, estimated by maximum likelihood, which has no weighted "
-                "form: make the survey without weights=, strata= and clusters= for an unweighted "
-                "estimate"
+                f"a design: {unknown}: survey.cells([{name!r}], ldpstats.cells.saturated()) "
+                "estimates both, with weights, strata and clusters"
             )
         return name, by
 
@@ -1269,7 +1268,8 @@ class Survey:
                 raise NotAvailable(
                     f"association of {name!r}: its device has the unknown "
                     f"{in_turn(made_by.unknown)}, and a joint table needs known ones, "
-                    f"mechanism.at(...); it may be the response of a regression: "
+                    f"mechanism.at(...); survey.cells(names, ldpstats.cells.saturated()) "
+                    f"estimates both, and it may be the response of a regression: "
                     f"survey.regression('{name} ~ ...')"
                 )
 

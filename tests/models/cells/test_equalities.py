@@ -142,8 +142,9 @@ def test_a_function_of_a_logit_is_the_regression() -> None:
 def test_unknown_devices_are_estimated_as_by_frequency_models() -> None:
     cheats = flip(unknown("cheating"))
     first, second = (
-        cheats.when({"heads": "no", "tails": flip(q).when({"heads": "yes"}, otherwise=truth)})
-        .mechanism(("no", "yes"))
+        cheats.when(
+            {"heads": "no", "tails": flip(q).when({"heads": "yes"}, otherwise=truth)}
+        ).mechanism(("no", "yes"))
         for q in (0.25, 0.6)
     )
     reference = ldp.FrequencyModel([first.counts([420, 180]), second.counts([280, 320])]).fit()
