@@ -5,7 +5,8 @@ the respondents that a precision, or the power of a test, needs. `compare` sets 
 side, `recommend` names the best one for a goal, and `plot_frontier` shows what privacy costs.
 `power` and `minimum_detectable` are of the package's own tests. `design_channel` finds the best
 channel that a privacy limit allows, with a certificate, and `manipulation` says how far malicious
-respondents can move an estimate.
+respondents can move an estimate. `CellPlan` is of joint models of several questions, of which a
+person may be asked some.
 
 For hashed answers, `recommend_design` compares O-RR and O-RAPPOR by their `expected_loss`, and
 `cells_needed` gives the cells that keep candidates apart. For unknown strings see

@@ -119,10 +119,9 @@ class CellPlan:
             raise InvalidArgument("questionnaire", questionnaire, remedy)
         for name, mech in given.items():
             check_mechanism(mech, f"questionnaire[{name!r}]")
-            if mech.unknown:
-                raise NotAvailable(f"{name!r}: plan with known values of {in_turn(mech.unknown)}")
-            if mech.is_open:
-                raise NotAvailable(f"{name!r}: {mech} needs its candidates, as alphabet=")
+            if mech.unknown or mech.is_open:
+                lacking = f"values of {in_turn(mech.unknown)}" if mech.unknown else "an alphabet="
+                raise NotAvailable(f"{name!r}: {mech} is planned for with {lacking}")
         self.mechanisms, self.structure = dict(given), structure
         self.design_effect = effect_of_design(design_effect)
         self._private = [j for j, mech in enumerate(given.values()) if not mech.unprotected]
@@ -343,7 +342,7 @@ class CellPlan:
         ----------
         effect : as in `precision`
         ask : sequence of int
-            Numbers of private questions; each mechanism is made anew with its part of epsilon.
+            Numbers of private questions, of which each has an equal part of epsilon.
         epsilon : float, optional
             What all reports of a respondent spend, in nats; by default as in the plan.
         **target

@@ -21,11 +21,11 @@ YESNO = ("no", "yes")
 R = 200  # surveys; their sd has a relative error of 1 / sqrt(2 R) = .05
 
 
-def classes(J: int) -> Array:
+def classes(J: int) -> Any:
     """Two classes of 60 and 40 %, with the same yes to all of J items: 10 and 80 %."""
     letters = "abcdefgh"[:J]
     laws = ((0.6, [0.9, 0.1]), (0.4, [0.2, 0.8]))
-    return np.sum([w * np.einsum(",".join(letters), *[q] * J) for w, q in laws], axis=0)
+    return sum(w * np.einsum(",".join(letters), *[q] * J) for w, q in laws)
 
 
 def krr(J: int, epsilon: float) -> dict[str, ldp.KRR]:
@@ -63,7 +63,7 @@ def test_information_is_the_mean_observed_information_of_all_reports(ask: int) -
     parts = [[q.T if j in some else np.ones((1, len(q))) for j, q in enumerate(Q)] for some in sets]
     L = np.concatenate([reduce(np.kron, part) for part in parts])  # (reports, cells)
 
-    def p(t: Array) -> Array:
+    def p(t: Array) -> Any:
         a, b = [1.0 - t[0], t[0]], [[1.0 - t[1], t[1]], [1.0 - t[2], t[2]]]
         return np.einsum("a,ab,c->abc", a, b, [0.5 - t[3], 0.3, 0.2 + t[3]]).reshape(-1)
 
