@@ -94,9 +94,8 @@ def test_the_robust_covariance_is_a_sandwich_of_scores(reports: list[ldp.Reports
     twice = ldp.CellModel([part[np.arange(6000) // 2] for part in reports[:2]], cells.saturated())
     doubled = twice.fit("cluster", groups=np.arange(6000) // 2)
     assert doubled.bse.to_numpy() == pytest.approx(alone.bse.to_numpy(), rel=1e-6)
-    assert twice.fit().bse.to_numpy() == pytest.approx(
-        observed.bse.to_numpy() / np.sqrt(2), rel=1e-5
-    )
+    half = observed.bse.to_numpy() / np.sqrt(2.0)
+    assert twice.fit().bse.to_numpy() == pytest.approx(half, rel=1e-5)
 
 
 def test_likelihood_ratios_are_of_nested_laws(
@@ -139,9 +138,7 @@ def test_what_is_not_identified_is_named(reports: list[ldp.Reports]) -> None:
     asked = np.arange(3000) % 2 == 0
     apart = [(reports[0][asked], asked), (reports[1][~asked], ~asked)]
     model = ldp.CellModel(apart, cells.loglinear("a*b"), names=["a", "b"])
-    with pytest.raises(
-        ldp.NotIdentified, match="3 free parameters, of which the reports determine 2"
-    ):
+    with pytest.raises(ldp.NotIdentified, match=r"3 free parameters, .* determine 2"):
         model.fit()
     kept = model.fit(unidentified="keep")
     known = ldp.FrequencyModel(reports[0][asked]).fit("mle")
@@ -195,5 +192,5 @@ def test_bad_input_is_named(make: Any, message: str, reports: list[ldp.Reports])
 def test_covariates_may_not_run_code(reports: list[ldp.Reports]) -> None:
     frame = pd.DataFrame({"age": np.arange(3000)})
     structure = cells.latent_class(2, "~ age + __import__('os').getpid()")
-    with pytest.raises(ldp.InvalidArgument, match="covariates|formula"):
+    with pytest.raises(ldp.InvalidArgument, match=r"covariates|formula"):
         ldp.CellModel(reports, structure, covariates=frame)
