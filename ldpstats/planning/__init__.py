@@ -5,7 +5,8 @@ the respondents that a precision, or the power of a test, needs. `compare` sets 
 side, `recommend` names the best one for a goal, and `plot_frontier` shows what privacy costs.
 `power` and `minimum_detectable` are of the package's own tests. `design_channel` finds the best
 channel that a privacy limit allows, with a certificate, and `manipulation` says how far malicious
-respondents can move an estimate.
+respondents can move an estimate. `CellPlan` is of joint models of several questions, of which a
+person may be asked some.
 
 For hashed answers, `recommend_design` compares O-RR and O-RAPPOR by their `expected_loss`, and
 `cells_needed` gives the cells that keep candidates apart. For unknown strings see
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 from ldpstats.planning import (
     attacks,
+    cells,
     channel,
     choice,
     dictionary,
@@ -26,6 +28,7 @@ from ldpstats.planning import (
     power_of_tests,
 )
 from ldpstats.planning.attacks import *  # noqa: F403
+from ldpstats.planning.cells import *  # noqa: F403
 from ldpstats.planning.channel import *  # noqa: F403
 from ldpstats.planning.choice import *  # noqa: F403
 from ldpstats.planning.dictionary import *  # noqa: F403
@@ -37,6 +40,7 @@ from ldpstats.planning.power_of_tests import *  # noqa: F403
 
 __all__: list[str] = []
 __all__ += attacks.__all__
+__all__ += cells.__all__
 __all__ += channel.__all__
 __all__ += choice.__all__
 __all__ += dictionary.__all__

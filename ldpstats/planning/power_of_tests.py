@@ -118,14 +118,20 @@ def planned(mechanism: Any, goal: object) -> Ray:
     return goal.ray(mechanism)
 
 
-def asked_power(
-    ray: Ray, goal: Goal, power: object, alpha: float, design_effect: object, why: str
-) -> tuple[PlannedTest, float, float]:
-    """The test of a goal whose truth is not its null, a power above alpha, the design effect."""
+def checked_power(power: object, alpha: float) -> float:
+    """A power that is asked for: above the level of the test."""
     asked = probability("power", power, zero=False, one=False)
     if asked <= alpha:
         remedy = f"must be above alpha = {alpha:g}, which a test has without any respondent"
         raise InvalidArgument("power", power, remedy)
+    return asked
+
+
+def asked_power(
+    ray: Ray, goal: Goal, power: object, alpha: float, design_effect: object, why: str
+) -> tuple[PlannedTest, float, float]:
+    """The test of a goal whose truth is not its null, a power above alpha, the design effect."""
+    asked = checked_power(power, alpha)
     effect, test = effect_of_design(design_effect), ray.test(1.0, alpha)
     if not test.differs:
         remedy = f"has the null hypothesis for its truth{why}"
