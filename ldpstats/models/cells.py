@@ -233,8 +233,11 @@ def _seen(
             ones = np.ones(len(some.y), np.int64)
             counts = Counts(some.y, ones, mech, 0, some.cohort)
             rows = mech.likelihood(counts, candidates if is_open else None).W
-            W.append(rows.take(0, rows.shape[0]))
-            logs[there] = rows.log_scale[own.reshape(-1)]
+            likelihoods, scale = rows.take(0, rows.shape[0]), rows.log_scale
+            if possible_reports(mech) <= _LISTED:  # probabilities, which goodness of fit compares
+                likelihoods, scale = likelihoods * np.exp(scale)[:, None], np.zeros(len(scale))
+            W.append(likelihoods)
+            logs[there] = scale[own.reshape(-1)]
         group += [g] * len(some.y)
         listed_ = not mech.n_bits and not mech.n_cohorts
         shown += mech.outputs[some.y].tolist() if listed_ else range(len(some.y))

@@ -121,6 +121,18 @@ def test_goodness_of_fit_tells_a_wrong_law(
     assert "WARNING: pairs of reports" in str(pairs.summary())
 
 
+def test_goodness_of_fit_compares_sets_of_bits_with_their_probabilities() -> None:
+    rng, answers_ = np.random.default_rng(11), answers(2000, np.random.default_rng(12))
+    krr, bits = ldp.KRR((0, 1), epsilon=1.5), ldp.SubsetSelection((0, 1), epsilon=1.5)
+    tests = []
+    for made_by in (krr, bits):
+        words = np.random.default_rng(13)  # the same noise: a set of one is a report of k-RR
+        reports = [made_by.privatize(column.astype(int), words) for column in answers_.T]
+        tests.append(ldp.CellModel(reports, cells.latent_class(2)).fit(rng=rng).goodness_of_fit())
+    assert tests[1].df == tests[0].df == 1
+    assert tests[1].pvalue > 0.001
+
+
 def test_estimates_on_a_bound_have_one_sided_intervals() -> None:
     rng = np.random.default_rng(3)
     krr, yes = ldp.KRR((0, 1), epsilon=1.0), np.zeros(400, dtype=int)
