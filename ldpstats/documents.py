@@ -33,13 +33,14 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import boolean, one_of, positive_integer, real_number
-from ldpstats.errors import InvalidArgument
+from ldpstats.errors import InvalidArgument, LDPError, cut
 from ldpstats.labels import labels_from_json, labels_to_json
 
 __all__ = [
     "Document",
     "array_from_json",
     "array_to_json",
+    "damaged",
     "keys_of",
     "made",
     "number_to_json",
@@ -61,7 +62,7 @@ class Document:
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Self:
         """Read what `to_dict` wrote."""
-        if not isinstance(document, Mapping):
+        if type(document) is not dict and not isinstance(document, Mapping):
             remedy = f"must be what {cls.__name__}.to_dict wrote"
             raise InvalidArgument("document", document, remedy)
         kind: Any = cls
@@ -109,12 +110,14 @@ def written(source: Any) -> dict[str, Any]:
             document[key] = _plain(getattr(source, key, None))
             continue
         value, form = getattr(source, item.name), item.metadata
-        if value is None and "later" in form:
+        if value is None:
+            if "later" not in form:
+                document[key] = None
             continue
         if "array" in form:
             document[key] = array_to_json(value, form["array"] == "symmetric")
         else:
-            document[key] = _plain(float(value) if reads is _number else value)
+            document[key] = number_to_json(float(value)) if reads is _number else _plain(value)
         if "shared" in form and form["shared"] in keys and value.covariance is not None:
             if value.covariance is getattr(source, form["shared"]).covariance:
                 document[key]["covariance"] = form["shared"]
@@ -139,7 +142,7 @@ def _plain(value: Any) -> Any:
         return labels_to_json(value)
     if isinstance(value, pd.DataFrame):
         return value.to_dict(orient="list")
-    if isinstance(value, Sequence):
+    if isinstance(value, (tuple, list, Sequence)):
         return [_plain(one) for one in value]
     if hasattr(value, "to_dict"):
         return value.to_dict()
@@ -153,38 +156,70 @@ def _plain(value: Any) -> Any:
 def read(kind: type, document: Mapping[str, Any]) -> dict[str, Any]:
     """The values in a document by the names of fields; what a class adds by its key, as it is."""
     found: dict[str, Any] = {}
-    keys, lenient = keys_of(kind), getattr(kind, "_lenient", False)
+    keys, (_, required) = keys_of(kind), _names(kind)
+    if not required <= document.keys():
+        lacking = sorted(required - document.keys())
+        raise InvalidArgument("document", lacking, "are fields that it lacks")
     for key, (item, reads) in keys.items():
+        if key not in document:
+            continue
+        value = document[key]
         if item is None:
-            found[key] = document[key]
-        elif key in document:
-            value, form = document[key], item.metadata
+            found[key] = value
+            continue
+        form = item.metadata
+        try:
             if "read" in form:
                 found[item.name] = form["read"](value)
-            elif form.get("shared") in keys and value["covariance"] == form["shared"]:
+            elif (
+                "shared" in form
+                and form["shared"] in keys
+                and value["covariance"] == form["shared"]
+            ):
                 name = form["shared"]
                 found[name] = reads(name, document[name])
                 alone = reads(key, {**value, "covariance": None})
                 found[item.name] = replace(alone, covariance=found[name].covariance)
             elif item.name not in found:
                 found[item.name] = reads(key, value)
-        elif item.default is MISSING or not ("later" in item.metadata or lenient):
-            raise InvalidArgument("document", [key], "are fields that it lacks")
+        except LDPError:
+            raise
+        except Exception as error:
+            raise damaged(key, value, error) from error
     return found
+
+
+def damaged(name: str, shown: object, error: Exception) -> InvalidArgument:
+    """The error about what led to another one while it was read."""
+    why = " ".join(f"{type(error).__name__}: {error}".split())
+    return InvalidArgument(name, shown, f"is damaged ({cut(why, 200)})")
 
 
 def part(kind: type, document: Mapping[str, Any]) -> Any:
     """A dataclass that is a part of a document, of whose keys all are known."""
-    if unknown := document.keys() - keys_of(kind).keys():
-        raise InvalidArgument("document", sorted(unknown), f"are no fields of {kind.__name__}")
+    known = keys_of(kind).keys()
+    if not document.keys() <= known:
+        unknown = sorted(document.keys() - known, key=str)
+        raise InvalidArgument("document", unknown, f"are no fields of {kind.__name__}")
     return made(kind, read(kind, document))
 
 
 def made(kind: Any, values: Mapping[str, Any]) -> Any:
     """A dataclass with those of the values that are of its fields."""
-    own = kind.__dataclass_fields__.values()
-    names = [item.name for item in own if item.init and item.name in values]
-    return kind(**{name: values[name] for name in names})
+    return kind(**{name: values[name] for name in _names(kind)[0] if name in values})
+
+
+@cache
+def _names(kind: Any) -> tuple[tuple[str, ...], frozenset[str]]:
+    """The fields that make an object of a class, and the keys that its documents must have."""
+    own = tuple(item.name for item in fields(kind) if item.init)
+    lenient = getattr(kind, "_lenient", False)
+    may_lack = {
+        key
+        for key, (item, _) in keys_of(kind).items()
+        if item and item.default is not MISSING and (lenient or "later" in item.metadata)
+    }
+    return own, frozenset(keys_of(kind)) - may_lack
 
 
 @cache
@@ -264,6 +299,7 @@ _ENTRIES: dict[Any, str | None] = {np.int64: "int64", np.bool_: "bool", np.integ
 
 _REPEATED = 10**9
 _LISTED = 1000  # numbers, up to which people may want to read them
+_FEW = 50
 _KINDS = {"float64": np.dtype("<f8"), "int64": np.dtype("<i8")}
 
 
@@ -275,7 +311,10 @@ def number_to_json(value: float) -> float | str:
 def array_to_json(values: Array, symmetric: bool = False) -> Any:
     """An array of float64 or int64 in JSON types; half of the entries of a `symmetric` matrix."""
     if values.size <= _LISTED:
-        return values.tolist() if np.isfinite(values).all() else _named(values)
+        listed = values.tolist()
+        if values.ndim == 1 and values.size < _FEW:  # where numpy takes longer
+            return listed if all(map(math.isfinite, listed)) else _named(values)
+        return listed if np.isfinite(values).all() else _named(values)
     document: dict[str, Any] = {"shape": list(values.shape)}
     first = values.flat[0].item()
     if np.isfinite(first) and np.all(values == first):
@@ -294,7 +333,10 @@ def array_from_json(document: Any, kind: str | None = "float64") -> Array:
     What is damaged in a document raises a ValueError, TypeError or LookupError.
     """
     if not isinstance(document, dict):
-        return np.array(document, dtype=kind)
+        found = np.array(document, dtype=None if kind == "int64" else kind)
+        if kind == "int64" and found.size and found.dtype.kind != "i":  # never rounded
+            raise TypeError(f"{found.dtype} entries are not whole numbers")
+        return found.astype(kind or found.dtype, copy=False)
     shape = tuple(document["shape"])
     if "repeated" in document:
         if math.prod(shape) > _REPEATED:

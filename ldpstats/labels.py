@@ -458,16 +458,19 @@ def matched(
     labels: pd.Index[Any],
     secret: bool = False,
     other: str = OTHER_LABELS,
+    done: int | None = None,
+    exact: bool = False,
 ) -> Codes:
     """Return codes of answers among `labels`, int64 of shape (n,), -1 where missing.
 
     Errors name `where` and the row, from 1; with ``secret=True`` they do not show the value.
-    `other` is what to do where the data have other labels.
+    `other` is what to do where the data have other labels; of a file, `done` rows come before. With
+    ``exact=True`` text is a label as it stands, or none.
     """
     if isinstance(labels, pd.RangeIndex) and type(values) is np.ndarray:  # not a masked one
         if values.ndim == 1 and whole_below(values, len(labels)):
             return values.astype(np.int64)
-    known, quick = _Labels(labels), factorized(values, labels)
+    known, quick = _Labels(labels, exact), factorized(values, labels)
     if quick is not None:
         try:
             places = known.places(pd.Index(quick[1], dtype=object))
@@ -487,7 +490,7 @@ def matched(
     if (found == _UNKNOWN).any():
         row = int(np.argmax(found == _UNKNOWN))
         value, times = distinct[codes[row]], int((codes == codes[row]).sum())
-        raise known.refusal(where, row + 1, HIDDEN if secret else value, times, other)
+        raise known.refusal(where, row, HIDDEN if secret else value, times, other, done)
     return found
 
 
@@ -561,6 +564,7 @@ class _Labels:
     """Labels, and how answers find them."""
 
     labels: pd.Index[Any]
+    exact: bool
 
     def places(self, distinct: pd.Index[Any]) -> Codes:
         """Codes of distinct values, shape (u,)."""
@@ -588,7 +592,7 @@ class _Labels:
         if key[0] == "text" and not key[1].strip():
             exact = self._exact(("text", ""))
             return _MISSING if exact is None else exact
-        fits = set(self._alike(key))
+        fits = set[int]() if self.exact else set(self._alike(key))
         return fits.pop() if len(fits) == 1 else _UNKNOWN
 
     def _exact(self, key: Key) -> int | None:
@@ -633,7 +637,7 @@ class _Labels:
         return places
 
     def refusal(
-        self, where: str, row: int, value: object, times: int, other: str
+        self, where: str, row: int, value: object, times: int, other: str, done: int | None
     ) -> UnknownCategory:
         """The error about a value that is no label, given so many times; some are not shown."""
         value = value.item() if isinstance(value, np.generic) else value
@@ -649,12 +653,13 @@ class _Labels:
                     labels = [one for one in labels if str(one).strip().casefold() == folded]
                 nearest = nearest_label(text, labels)
             hint = "" if nearest is None else f"; the nearest is {nearest!r}"
+            shown = f"[{shorten(value)}]"
+            na = f"na={shown} (--na)" if done is not None else f"Survey na={{{where!r}: {shown}}}"
             remedy = (
                 f"{known}{hint} ({times} such value{'s' if times > 1 else ''}); correct it, "
-                f"{other}; if it means a missing answer, leave it empty, or give Survey "
-                f"na={{{where!r}: [{shorten(value)}]}}"
+                f"{other}; if it means a missing answer, leave it empty, or give {na}"
             )
-        return UnknownCategory(f"{where}, row {row}", value, remedy, unquoted)
+        return UnknownCategory(f"{where}, row {(done or 0) + row + 1}", value, remedy, unquoted)
 
 
 # -- The distinct values of a long column, found by Arrow: not one Python object at a time --------

@@ -331,7 +331,7 @@ INPUT, and each table of --with, may be a folder or a pattern in quotes, whose f
 With --questionnaire, each --column names one of its questions, or a public column of text, and the
 table may be cut by --where. Respondents without all of the answers are left out and counted. If
 --weights, --strata, --clusters or --fpc name columns of a complex sample, the table is that of its
-population, of two variables.
+population.
 """
 
 _PLOTS = ("heatmap", "departures", "mosaic")
@@ -451,14 +451,17 @@ def _unweighted(given: argparse.Namespace, how: dict[str, Any]) -> Callable[[], 
 
 def _weighted(given: argparse.Namespace, design: Mapping[str, Any]) -> Callable[[], Fitted]:
     """What fits the table of a complex sample; its options are checked first."""
-    refuse_unweighted(given, ("other", "method", "test", "permutations", "surveys", "seed"))
+    refuse_unweighted(given, ("method", "test", "permutations", "surveys", "seed"))
     sheet, _, candidates, _ = sheet_of(given)
 
     def fit() -> Fitted:
         survey = opened(given, sheet, design)
         with watching(survey.data if on_a_terminal() else None):
             results = survey.association(
-                *given.column, candidates=candidates, memoised=False if given.drawn_afresh else None
+                *given.column,
+                candidates=candidates,
+                other=given.other,
+                memoised=False if given.drawn_afresh else None,
             )
         refuse_missing(given, results.n_missing)
         return results, _default_test(results), True

@@ -19,7 +19,7 @@ import pandas as pd
 
 from ldpstats.engines.parquet import BATCH, MERGED, Footer, footer
 from ldpstats.errors import InvalidArgument
-from ldpstats.io.reports import SURVEY_COLUMNS, arrow_types
+from ldpstats.io.reports import SURVEY_COLUMNS
 from ldpstats.io.storage import reading, replacing
 from ldpstats.io.tables import filled, stored_columns, write_table
 from ldpstats.mechanisms import Mechanism
@@ -71,7 +71,7 @@ class BatchWriter:
     @cached_property
     def _types(self) -> dict[str, str]:
         """Arrow's types of the columns that are not text."""
-        return arrow_types({c: by for q in self.questionnaire.entries for c, by in q.parts.items()})
+        return {c: t for q in self.questionnaire.entries for c, t in q.layout.types.items()}
 
     def _frame(self, rows: list[list[Any]]) -> pd.DataFrame:
         """The columns of all questions, from rows of reports."""

@@ -11,6 +11,7 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from ldpstats.estimators.solvers import (
     require_possible,
     tell,
 )
-from ldpstats.likelihood.hashed import HashDesign
+from ldpstats.likelihood.hashed import HashDesign, conjugate_gradients
 from ldpstats.likelihood.rows import Rows
 
 if TYPE_CHECKING:
@@ -68,16 +69,16 @@ def constrained_maximum(
         )
     require_possible(W)
     p = _feasible_point(W, lambda q: _check_convex(constraints, q))
-    best, best_at, scale, step_size = Ascent(p, np.inf, 0, False), 0, 1.0, np.inf
+    best, scale, step_size = Ascent(p, np.inf, 0, False), 1.0, np.inf
     for i in range(max_iter + 1):
         d = W.mix(p)
         score = W.adjoint(n / (d * total))
         gap = _gap(score, constraints)
         if gap < best.gap:
-            best, best_at = Ascent(p, gap, i, gap <= target), i
+            best = Ascent(p, gap, i, gap <= target)
         if best.converged and (step_size <= LAST_STEP or gap * total <= STEP**2 / 2.0):
             break
-        if i - best_at >= _PATIENCE:
+        if i - best.n_iter >= _PATIENCE:
             break
         step = _model_step(W.gram(n / (d * d * total)), 1.0 - score, p, scale, constraints)
         change = W.mix(step)
@@ -411,7 +412,10 @@ def _face_step(problem: _Problem, p: Array) -> Array:
     The step is halved until the objective falls, so what is returned is never worse than p.
     """
     descent = problem.descent(problem.residual(p))
-    step, t = _conjugate_gradients(problem, descent), 1.0
+    scaled = (1.0 / problem.squares).__mul__  # by the diagonal
+    goal, t = 1e-2 * math.sqrt(float(descent @ scaled(descent))), 1.0
+    product = partial(problem.design.normal, problem.weights)
+    step, _ = conjugate_gradients(product, scaled, descent, _DIRECTIONS, goal)
     while t > 1e-6:
         reached = np.maximum(p + t * step, 0.0)
         change = reached - p
@@ -420,30 +424,6 @@ def _face_step(problem: _Problem, p: Array) -> Array:
             return np.asarray(reached)
         t *= 0.5
     return p
-
-
-def _conjugate_gradients(problem: _Problem, descent: Array) -> Array:
-    """Solve ``A' D A step = descent`` to about a hundredth, preconditioned by the diagonal.
-
-    Ends early at a direction along which the objective is a straight line.
-    """
-    step, left = np.zeros(descent.size), descent
-    scaled = left / problem.squares
-    along, size = scaled, float(left @ scaled)
-    enough = 1e-4 * size
-    for _ in range(_DIRECTIONS):
-        bent = problem.design.normal(problem.weights, along)
-        curvature = float(along @ bent)
-        if curvature <= 1e-14 * float(along @ (problem.squares * along)):
-            break
-        step = step + size / curvature * along
-        left = left - size / curvature * bent
-        scaled = left / problem.squares
-        size, before = float(left @ scaled), size
-        if size <= enough:
-            break
-        along = scaled + size / before * along
-    return np.asarray(step)
 
 
 # -- Maximise a likelihood less a quadratic penalty over the simplex, with its certificate --------
@@ -605,13 +585,13 @@ def interior_newton(
     g = 1.0 - W.adjoint(weight)
     mu = max(-float(g.min()), target) / k
     z = np.maximum(g, mu / p)
-    best, best_at, size = Ascent(p, np.inf, 0, False), 0, np.inf
+    best, size = Ascent(p, np.inf, 0, False), np.inf
     for i in range(max_iter + 1):
         mass = float(p.sum())
         gap = max((1.0 - float(g.min())) * mass - 1.0, 0.0)
         tell(gap, target)
         if gap < best.gap:
-            best, best_at = Ascent(p / mass, gap, i, size <= max_step), i
+            best = Ascent(p / mass, gap, i, size <= max_step)
         if gap <= target and size <= max_step:
             # what is nearer to its bound than its slope, in the units of the curvature, is zero
             q = np.where(p * W.adjoints(weight / d)[1] < z, 0.0, p)
@@ -619,7 +599,7 @@ def interior_newton(
             fresh = certified_gap(W, n, q) if W.mix(q).min() > 0.0 else np.inf
             if fresh <= target:
                 return Ascent(q, fresh, i, True)
-        if i - best_at > _PATIENCE_NEWTON:
+        if i - best.n_iter > _PATIENCE_NEWTON:
             break
         mu = _SHRINK * float(p @ z) / k
         x, change = _newton_step(W, weight / d, z / p, g - mu / p)
@@ -650,18 +630,11 @@ def _newton_step(W: Rows, v: Array, barrier: Array, g: Array) -> tuple[Array, Ar
     def preconditioned(r: Array) -> Array:
         return np.asarray(r / D - across * (across @ r))
 
-    x, Wx, r = np.zeros_like(g), np.zeros_like(v), -g
-    y = preconditioned(r)
-    rho, step, length = float(r @ y), y, 0.0
-    for _ in range(_MOST_PRODUCTS):
-        if rho <= _FORCING**2 * length:
-            break
-        Wstep = W.mix(step)
-        product = W.adjoint(v * Wstep) + barrier * step
-        t = rho / float(step @ product)
-        x, Wx, r = x + t * step, Wx + t * Wstep, r - t * product
-        length += t * rho  # x'(W' diag(v) W + diag(barrier)) x so far
-        y = preconditioned(r)
-        rho, last = float(r @ y), rho
-        step = y + (rho / last) * step
-    return x, Wx
+    x, _ = conjugate_gradients(
+        lambda step: W.adjoint(v * W.mix(step)) + barrier * step,
+        preconditioned,
+        -g,
+        _MOST_PRODUCTS,
+        relative=_FORCING,
+    )
+    return x, W.mix(x)

@@ -33,6 +33,7 @@ from ldpstats.estimators.solvers import (
     proximal_newton,
     report,
     require_possible,
+    root,
     sampled,
     starting_point,
     tell,
@@ -685,16 +686,15 @@ class Composite(MomentsEstimator):
             Where the reports are not unary: one independent bit per category.
         """
         t, A, offset = _bits(problem)
-        from scipy.optimize import brentq
 
-        def excess(nu: float) -> float:
-            return float(_root(nu, t, A, offset).sum()) - 1.0
+        def excess(nu: Any) -> float:
+            return float(_root(float(nu), t, A, offset).sum()) - 1.0
 
         sign = 1.0 if excess(0.0) > 0.0 else -1.0
         edge = sign
         while sign * excess(edge) > 0.0:
             edge *= 2.0
-        nu = float(brentq(excess, min(0.0, edge), max(0.0, edge), xtol=1e-15, rtol=1e-15))
+        nu = float(root(excess, min(0.0, edge), max(0.0, edge), xtol=1e-15))
         p = _root(nu, t, A, offset)
         total = float(p.sum())
         p = p / total

@@ -372,17 +372,18 @@ def maximise(
     stop: Callable[[Array], bool] | None = None,
     units: Array | None = None,
     bounded: Mask | None = None,
+    reach: Callable[[Array, Array], float] | None = None,
 ) -> Maximum:
     """Maximise a function by damped Newton steps.
 
     Directions in which the function is convex or flat are climbed by the gradient: their curvature
     is taken by its absolute value. `free`, (p,), tells which parameters may change. A Newton
     decrement of `tolerance`, twice the gain that is left, is small enough; by default what rounding
-    leaves. `stop` ends the
-    iteration early where it is true of theta. `units` make parameters of standardised ones, ``theta
-    = units @ z``: in these the curvature of a covariate is told from rounding whose mean is very
-    many of its standard deviations. Parameters that are `bounded` stay in [0, 1]: a step ends at
-    the first bound, and what a bound holds is let go where the slope leads inside.
+    leaves. `stop` ends the iteration early where it is true of theta, and `reach` is the largest
+    part of a step from theta that may be taken, or more. `units` make parameters of standardised
+    ones, ``theta = units @ z``: in these the curvature of a covariate is told from rounding whose
+    mean is very many of its standard deviations. Parameters that are `bounded` stay in [0, 1]: a
+    step ends at the first bound, and what a bound holds is let go where the slope leads inside.
     """
     theta = np.array(start, dtype=np.float64)
     free = np.ones(theta.shape, dtype=bool) if free is None else free
@@ -407,7 +408,8 @@ def maximise(
         room = np.full(theta.shape, np.inf)
         falls, grows = bounded & (step < 0.0), bounded & (step > 0.0)
         room[falls], room[grows] = theta[falls] / -step[falls], (1.0 - theta[grows]) / step[grows]
-        length, moved = min(1.0, float(room.min())), False
+        most = np.inf if reach is None else reach(theta, step)
+        length, moved = min(1.0, float(room.min()), most), False
         for _ in range(_HALVINGS):
             tried, met = theta + length * step, room <= length
             tried[met] = step[met] > 0.0
@@ -419,7 +421,7 @@ def maximise(
                 break
             length *= 0.5
         if not moved:  # rounding allows no further gain
-            settled = decrement <= 1e-10 * (1.0 + abs(there))
+            settled = is_peak and decrement <= 1e-10 * (1.0 + abs(there))
             break
         theta, held = tried, held | met
         there, score, hessian = objective.evaluate(theta)
@@ -601,11 +603,9 @@ _REMEDY = (
 )
 _LONGEST_CHANGE = 1.0  # root mean square change of the linear predictors in a step
 _FAR_SPREAD = 40.0  # of their spread, beyond which there is nothing to be found
-_SETTLED = 1e-15  # Newton decrement, in squared standard errors without noise
 _FLAT = 1e-9  # curvature that counts as none, as a share of the smoothed information
 _FIRST, _LEAST = 0.5, 1.0 / 128.0  # steps of the path
 _ITERATIONS = 40
-_MOST_HALVINGS = 30
 _SAME = 1e-4  # change of the linear predictors between two roots that are one
 
 
@@ -671,7 +671,7 @@ def corrected(
         return _corrected_least_squares(made, phi, response, w)
     target = CompletedLikelihood(outcome, made, phi, response, w)
     zero = np.zeros(target.size)
-    begin, n_first = _local_maximum(target.smoothed(0.0), zero, zero)  # concave: no news of x yet
+    begin, n_first = _local_maximum(target.smoothed(0.0), zero)  # concave: no news of x yet
     if begin is None:
         raise NotIdentified(
             "the outcome determines no coefficients even if the private predictors are left to "
@@ -682,7 +682,7 @@ def corrected(
     met = [] if last is None else [last]
     total = n_first + n_path
     for start in (*starts, zero, begin):
-        other, n_other = _local_maximum(target, start, begin)
+        other, n_other = _local_maximum(target, start)
         total += n_other
         if other is not None and all(target.moved(one, other) > _SAME for one in met):
             met.append(other)
@@ -743,9 +743,8 @@ def _end_of_path(target: CompletedLikelihood, begin: Array) -> tuple[Array | Non
     at, t, step, total = begin, 0.0, _FIRST, 0
     while t < 1.0:
         ahead = min(1.0, t + step)
-        maximum, n_iter = _local_maximum(
-            target.smoothed(ahead) if ahead < 1.0 else target, at, begin
-        )
+        now = target.smoothed(ahead) if ahead < 1.0 else target
+        maximum, n_iter = _local_maximum(now, at)
         total += n_iter
         if maximum is None or target.moved(at, maximum) > 8.0 * _LONGEST_CHANGE * step / _FIRST:
             step /= 2.0
@@ -756,42 +755,17 @@ def _end_of_path(target: CompletedLikelihood, begin: Array) -> tuple[Array | Non
     return at, total
 
 
-def _local_maximum(
-    target: CompletedLikelihood, start: Array, reference: Array
-) -> tuple[Array | None, int]:
-    """The local maximum that short steps uphill lead to, None if there is none; and the steps.
+def _local_maximum(target: CompletedLikelihood, start: Array) -> tuple[Array | None, int]:
+    """The local maximum that short steps uphill lead to, None if there is none; and the steps."""
 
-    `reference` has the information that curvature is measured by.
-    """
-    theta = start
-    there, score, hessian = target.evaluate(theta)
-    for n_iter in range(_ITERATIONS):
-        if not (np.isfinite(score).all() and np.isfinite(hessian).all()):
-            return None, n_iter
-        size = np.sqrt(np.abs(np.diagonal(hessian)))
-        size = np.where(size > 0.0, size, 1.0)
-        curvature, axes = np.linalg.eigh(-hessian / np.outer(size, size))
-        g = axes.T @ (score / size)
-        step = (axes @ (g / np.maximum(np.abs(curvature), 1e-8))) / size
-        decrement = float(score @ step)
-        if not np.isfinite(decrement):
-            return None, n_iter
-        if curvature[0] > _FLAT and decrement <= _SETTLED:
-            return theta + step, n_iter
-        length = min(1.0, _LONGEST_CHANGE / max(target.moved(theta, theta + step), 1e-300))
-        for _ in range(_MOST_HALVINGS):
-            tried = theta + length * step
-            at = target.value(tried)
-            if at >= there + 1e-4 * length * decrement - 1e-12 * (1.0 + abs(there)):
-                break
-            length /= 2.0
-        else:
-            return None, n_iter
-        theta = tried
-        if target.spread(theta) > _FAR_SPREAD:
-            return None, n_iter
-        there, score, hessian = target.evaluate(theta)
-    return None, _ITERATIONS
+    def reach(theta: Array, step: Array) -> float:
+        return _LONGEST_CHANGE / max(target.moved(theta, theta + step), 1e-300)
+
+    def far(theta: Array) -> bool:
+        return target.spread(theta) > _FAR_SPREAD
+
+    met = maximise(target, start, None, _ITERATIONS, stop=far, reach=reach)
+    return (met.theta if met.converged else None), met.n_iter - 1
 
 
 # -- A log-likelihood, and half the log determinant of its information added to it ----------------

@@ -1,9 +1,9 @@
-"""Maximisers of a likelihood over the simplex: what they share, Newton, and proximal Newton.
+"""Roots of functions, and maximisers of a likelihood over the simplex: Newton, proximal Newton.
 
-All minimise ``f(p) = -sum_i n_i log(W p)_i / N + sum(p)`` over p >= 0, whose solution sums to one
-by itself: the penalty leaves the maximum where it is, and p >= 0 is the only constraint. Each
-iteration minimises a quadratic model of f exactly, of a dense Hessian, of diagonal plus low rank,
-or from a sample of the reports, and searches the line to there.
+The maximisers minimise ``f(p) = -sum_i n_i log(W p)_i / N + sum(p)`` over p >= 0, whose solution
+sums to one by itself: the penalty leaves the maximum where it is, and p >= 0 is the only
+constraint. Each iteration minimises a quadratic model of f exactly, of a dense Hessian, of diagonal
+plus low rank, or from a sample of the reports, and searches the line to there.
 """
 
 from __future__ import annotations
@@ -41,10 +41,12 @@ __all__ = [
     "line_search",
     "maximise_reduced",
     "newton",
+    "newton_root",
     "observed",
     "proximal_newton",
     "report",
     "require_possible",
+    "root",
     "sampled",
     "starting_point",
     "tell",
@@ -128,30 +130,22 @@ def line_search(d: Array, change: Array, n: Array, cost: float, longest: float) 
     """Maximiser over 0 <= t <= longest of ``sum_i n_i log(d_i + t change_i) / N - t cost``.
 
     d, all positive, and its change per unit of t have shape (u,); `cost` is the change of the sum
-    of p. Newton's method on the derivative, which falls in t, kept inside a bracket; it stops where
-    the derivative is a hundredth of what it was at 0. A full step that does is t = 1 exactly, so
-    that an entry which it sends to zero becomes an exact zero.
+    of p. It stops where the derivative, which falls in t, is a hundredth of what it was at 0. A
+    full step that does is t = 1 exactly, so that an entry which it sends to zero becomes an exact
+    zero.
     """
     total = float(n.sum())
-    enough = 1e-2 * abs(float(n @ (change / d)) / total - cost)
-    low, high, t = 0.0, longest, min(1.0, longest)
-    for _ in range(60):
+
+    def steep(t: float) -> tuple[float, float]:
         at = d + t * change
-        newton = -1.0
-        if at.min() > 0.0:
-            with np.errstate(over="ignore", invalid="ignore"):
-                ratio = change / at
-                slope = float(n @ ratio) / total - cost
-                newton = t + slope * total / max(float(n @ (ratio * ratio)), 1e-300)
-            if abs(slope) <= enough or (t == longest and slope >= 0.0):
-                return t
-            low, high = (t, high) if slope > 0.0 else (low, t)
-        else:
-            high = t
-        if not low < newton < high:
-            newton = longest if newton >= longest == high else (low + high) / 2.0
-        t = newton
-    return low
+        if not at.min() > 0.0:
+            return -np.inf, np.nan
+        with np.errstate(over="ignore", invalid="ignore"):
+            ratio = change / at
+            return float(n @ ratio) / total - cost, -float(n @ (ratio * ratio)) / total
+
+    enough = 1e-2 * abs(float(n @ (change / d)) / total - cost)
+    return newton_root(steep, 0.0, longest, min(1.0, longest), enough)
 
 
 def search(W: Rows, n: Array, p: Array, d: Array, step: Array) -> tuple[float, Array]:
@@ -160,6 +154,85 @@ def search(W: Rows, n: Array, p: Array, d: Array, step: Array) -> tuple[float, A
     shrinking = step < 0.0
     longest = float(np.min(p[shrinking] / -step[shrinking], initial=100.0))
     return line_search(d, change, n, float(step.sum()), longest), change
+
+
+_MOST_TRIED = 200  # arguments of a function, of which a root needs about ten
+_MOST_STEEP = 60  # the same with slopes, of three or four
+
+
+def root(
+    f: Callable[[Array], Any], inside: npt.ArrayLike, outside: npt.ArrayLike, xtol: float = 0.0
+) -> Array:
+    """Where f ceases to be positive on the way from `inside`, where it is, `outside`; elementwise.
+
+    An end where it is otherwise is returned. By inverse quadratic steps in a bracket, or to its
+    middle, to `xtol` or rounding (Chandrupatla 1997, Adv. Eng. Softw. 28, 145-149).
+
+    Examples
+    --------
+    >>> root(lambda x: [2.0, 9.0] - x**2, [0.0, 0.0], 9.0)
+    array([1.41421356, 3.        ])
+    """
+    a, b = np.broadcast_arrays(np.asarray(inside, np.float64), np.asarray(outside, np.float64))
+    least = xtol or np.maximum(2.0**-55 * np.abs(b - a), 1e-300)
+    with np.errstate(all="ignore"):
+        one, two = (np.array([end, f(end)]) for end in (a, b))  # arguments, and values of f
+        two = np.where(one[1] > 0.0, two, one)
+        one = np.where(two[1] > 0.0, two, one)
+        t: Any = 0.5
+        for _ in range(_MOST_TRIED):
+            (a, fa), (b, fb) = one, two
+            best = np.where(np.abs(fa) < np.abs(fb), a, b)
+            width = b - a
+            room = (least + 4e-16 * np.abs(best)) / np.abs(width)
+            done = (room > 0.5) | (fb == 0.0)
+            if done.all():
+                break
+            x = a + np.where(done, 0.0, np.minimum(np.maximum(t, room), 1.0 - room)) * width
+            new = np.array([x, f(x)])
+            same = (new[1] > 0.0) == (fa > 0.0)
+            (c, fc), two = np.where(same, one, two), np.where(same, two, one)
+            one, (a, fa), (b, fb) = new, new, two
+            away, rise = c - b, fc - fb
+            xi, phi = (a - b) / away, (fa - fb) / rise
+            smooth = (phi * phi < xi) & ((1.0 - phi) ** 2 < 1.0 - xi)
+            way = (c - a) / (b - a) * fb / (fc - fa) - fc / (fb - fa)
+            t = np.where(smooth, way * fa / rise, 0.5)
+    return np.asarray(best)
+
+
+def newton_root(
+    steep: Callable[[float], tuple[float, float]],
+    inside: float,
+    outside: float,
+    first: float,
+    enough: float = 0.0,
+    xtol: float = 0.0,
+) -> float:
+    """`root` of a function that falls, or rises, nearly straight, by its slopes: `steep` has both.
+
+    Newton's method in a bracket from `first`, until values are below `enough`, or steps below
+    `xtol`. The far end is tried only if a step leads there, and returned if f is positive there.
+    """
+    limit, seen, t = outside, False, first
+    for _ in range(_MOST_STEEP):
+        value, slope = steep(t)
+        if abs(value) <= enough or (t == limit and value >= 0.0):
+            break
+        if value > 0.0:
+            inside = t
+        else:
+            outside, seen = t, True
+        step = -value / slope if slope != 0.0 else np.nan
+        low, high = min(inside, outside), max(inside, outside)
+        if high - low <= xtol or abs(step) <= xtol:
+            return min(max(t + step, low), high) if abs(step) <= xtol else t
+        t += step
+        if not low < t < high:  # or nan
+            t = (inside + outside) / 2.0 if seen else limit
+    else:
+        return inside
+    return t
 
 
 def report(ascent: Ascent, nobs: int, how: str, wanted: float) -> Solution:
@@ -367,8 +440,14 @@ class LowRankModel(Model):
             U = self.U[free]
             curvature = np.eye(s.size) + U.T @ (U / self.D[free, None])
             move = -np.linalg.solve(curvature, left)
-            t, x, left = self._search(s, move, left, p, g)
+
+            def fall(t: Any, s: Array = s, move: Array = move) -> float:
+                return -float(move @ self._at(s + t * move, p, g)[1])
+
+            # all the way, or to where it is flat
+            t = 1.0 if abs(fall(1.0)) <= 0.9 * fall(0.0) else float(root(fall, 0.0, 1.0))
             s = s + t * move
+            x, left = self._at(s, p, g)
             if t == 1.0 and np.array_equal(free, x > -p):
                 break
         return x
@@ -376,21 +455,6 @@ class LowRankModel(Model):
     def _at(self, s: Array, p: Array, g: Array) -> tuple[Array, Array]:
         x = np.maximum(-(g + self.U @ s) / self.D, -p)
         return x, s - x @ self.U
-
-    def _search(
-        self, s: Array, move: Array, left: Array, p: Array, g: Array
-    ) -> tuple[float, Array, Array]:
-        """How far to go along `move`: all the way, or to where the slope has fallen somewhat."""
-        enough = 0.9 * abs(float(move @ left))
-        low, high, t = 0.0, 1.0, 1.0
-        for _ in range(50):
-            x, found = self._at(s + t * move, p, g)
-            slope = float(move @ found)
-            if abs(slope) <= enough:
-                break
-            low, high = (low, t) if slope > 0.0 else (t, high)
-            t = (low + high) / 2.0
-        return t, x, found
 
 
 # -- Newton's method for a likelihood with an explicit matrix W -----------------------------------
@@ -425,7 +489,7 @@ def newton(
         p = p * W.adjoint(n / (d * total))
         d = W.mix(p)
     p = np.where(p < _TINY, 0.0, p)
-    best, best_at, step_size = Ascent(p, np.inf, 0, False), 0, np.inf
+    best, step_size = Ascent(p, np.inf, 0, False), np.inf
     for i in range(max_iter + 1):
         p = p / p.sum()
         d = W.mix(p)
@@ -433,8 +497,8 @@ def newton(
         gap = max(float(score.max()) - 1.0, 0.0)
         tell(gap, target)
         if gap < best.gap:
-            best, best_at = Ascent(p, gap, i, False), i
-        if (gap <= target and step_size <= max_step) or i - best_at >= _PATIENCE:
+            best = Ascent(p, gap, i, False)
+        if (gap <= target and step_size <= max_step) or i - best.n_iter >= _PATIENCE:
             break
         v, g = n / (d * d * total), 1.0 - score
         step = DenseModel(W.gram(v)).step(p, g)
@@ -595,7 +659,7 @@ def proximal_newton(
         require_possible(W)
         p = 0.5 * start + 0.5 / start.size
         d = W.mix(p)
-    best, best_at = Ascent(p, np.inf, 0, False), 0
+    best = Ascent(p, np.inf, 0, False)
     moved, last = np.inf, None
     model: Model | None = None
     for i in range(max_iter + 1):
@@ -604,7 +668,7 @@ def proximal_newton(
         g, gap = 1.0 - score, max(float(score.max()) - 1.0, 0.0)
         tell(gap, target)
         if gap < best.gap:
-            best, best_at = Ascent(p, gap, i, False), i
+            best = Ascent(p, gap, i, False)
         if model is None or moved > 1.0:
             model = model_at(W, weight / d)
         x = model.step(p, g)
@@ -614,7 +678,7 @@ def proximal_newton(
             fresh = certified_gap(W, n, q)
             if fresh <= target:
                 return Ascent(q, fresh, i, True)
-        if i - best_at > _PATIENCE_PROXIMAL:
+        if i - best.n_iter > _PATIENCE_PROXIMAL:
             break
         step = _conjugate(model, p, g, x, last)
         t, change = search(W, n, p, d, step)

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,9 +26,9 @@ import numpy.typing as npt
 
 from ldpstats.arguments import level, one_of, positive_integer
 from ldpstats.errors import InvalidArgument
+from ldpstats.estimators.solvers import newton_root, root
 from ldpstats.inference.tails import (
     CellLaw,
-    bisected,
     chi2_critical,
     continuity,
     normal_critical,
@@ -135,40 +136,17 @@ def profile(
         if limit == estimate:
             return limit
         if slope_at is not None:
-            first = estimate + np.sign(limit - estimate) * critical * se
-            return _newton_end(steep, estimate, limit, float(first))
+            first = float(estimate + np.sign(limit - estimate) * critical * se)
+            between = min(estimate, limit) < first < max(estimate, limit)
+            return newton_root(steep, estimate, limit, first if between else limit, xtol=_XTOL)
         return limit if excess(limit) <= 0 else float(brentq(excess, limit, estimate, xtol=_XTOL))
 
     def steep(v: float) -> tuple[float, float]:
         above = excess(v)
-        root = above + critical
-        return above, -slope_at(v) / root if slope_at and root > 0.0 else np.nan
+        fall = above + critical
+        return -above, slope_at(v) / fall if slope_at and fall > 0.0 else np.nan
 
     return end(0.0), end(1.0)
-
-
-def _newton_end(
-    steep: Callable[[float], tuple[float, float]], estimate: float, limit: float, first: float
-) -> float:
-    """Where a nearly linear function that is negative at the estimate is 0; else the limit."""
-    # the limit is looked at only if a step leads there
-    inside, outside, seen = estimate, limit, False
-    v = first if min(estimate, limit) < first < max(estimate, limit) else limit
-    while abs(outside - inside) > _XTOL:
-        value, slope = steep(v)
-        if value > 0.0:
-            outside, seen = v, True
-        elif v == limit:
-            return limit
-        else:
-            inside = v
-        step = -value / slope if np.isfinite(slope) and slope != 0.0 else np.nan
-        if abs(step) <= _XTOL:
-            return float(np.clip(v + step, 0.0, 1.0))
-        v += step
-        if not min(inside, outside) < v < max(inside, outside):  # or nan
-            v = (inside + outside) / 2.0 if seen else limit
-    return v
 
 
 def percentile(draws: npt.ArrayLike, alpha: float = 0.05) -> Array:
@@ -249,9 +227,6 @@ def simultaneous_alpha(alpha: float, k: int, method: str = "bonferroni") -> floa
 
 
 # -- Wald, Scheffe and score intervals of estimates that are normal, or nearly so -----------------
-
-
-_STEPS = 55  # of bisection: to 3e-17 of the width at the start
 
 
 def wald(estimate: npt.ArrayLike, se: npt.ArrayLike, alpha: float = 0.05) -> Array:
@@ -423,17 +398,15 @@ def inverted(
     reach = span[1] - span[0] + 40.0 * np.max([law(v)[0] for v in edges], axis=0)
     far_ends = np.minimum(x, span[0]) - reach, np.maximum(x, span[1]) + reach
 
-    def accepted(v: Array, sign: float) -> Any:
+    def excess(sign: float, v: Array) -> Array:
         se, skewness = law(np.clip(v, *span))[:2]
-        excess = sign * (x - v) - se * continuity(skewness)
-        z = np.divide(excess, se, out=np.zeros(excess.shape), where=se > 0)
-        certain = np.where(excess > 0, 0.0, 1.0)
-        return np.where(se > 0, skewed_pvalue(z, sign * skewness), certain) > half
+        above = sign * (x - v) - se * continuity(skewness)
+        z = np.divide(above, se, out=np.zeros(above.shape), where=se > 0)
+        certain = np.where(above > 0, 0.0, 1.0)
+        return np.where(se > 0, skewed_pvalue(z, sign * skewness), certain) - half
 
-    ends = []
-    for sign, far in zip((1.0, -1.0), far_ends, strict=True):
-        ends.append(bisected(accepted, x, far, _STEPS, sign)[0])
-    return np.stack(ends, axis=-1)
+    pairs = zip((1.0, -1.0), far_ends, strict=True)
+    return np.stack([root(partial(excess, sign), x, far) for sign, far in pairs], axis=-1)
 
 
 def _around(estimate: npt.ArrayLike, se: npt.ArrayLike, critical: float) -> Array:
@@ -700,15 +673,18 @@ def edge_binomial(
             count = np.where(below, t[at], n[at] - t[at])
             terms = base[at], slope[at], below, count, n[at]
             near, far = np.full(at.size, 1.0 - side), np.full(at.size, float(side))
-            goal = log_half + _log_tail(near, *terms)
-            ends[at, side] = bisected(_more_probable, near, far, _STEPS, goal, *terms)[1]
+            goal = log_half + _log_tail(*terms, near)
+            ends[at, side] = root(partial(_log_tail, *terms, goal=goal), near, far)
     return ends
 
 
-def _log_tail(v: Array, base: Array, slope: Array, below: Any, t: Array, n: Array) -> Array:
-    """ln P(Bin(n, m) <= t) of frequencies v; far in the tail by the signed root of the deviance.
+def _log_tail(
+    base: Array, slope: Array, below: Any, t: Array, n: Array, v: Array, goal: Any = 0.0
+) -> Array:
+    """ln P(Bin(n, m) <= t) less a goal; far in the tail by the signed root of the deviance.
 
-    m is base + slope v, or its complement where the tally is not `below`, so that t counts others.
+    For frequencies v, m is base + slope v, or its complement where the tally is not `below`, so
+    that t counts others.
     """
     from scipy.special import betainc, log_ndtr, xlogy
 
@@ -717,22 +693,14 @@ def _log_tail(v: Array, base: Array, slope: Array, below: Any, t: Array, n: Arra
     tail = np.where(t >= n, 1.0, betainc(np.maximum(n - t, 1), t + 1, 1 - m))
     with np.errstate(divide="ignore"):
         deviance = xlogy(t, t / (n * m)) + xlogy(n - t, (n - t) / (n * (1 - m)))
-        return np.where(
-            tail > 1e-290,
-            np.log(np.maximum(tail, 1e-300)),
-            log_ndtr(-np.sqrt(2 * np.maximum(deviance, 0.0))),
-        )
-
-
-def _more_probable(v: Array, goal: Array, *terms: Any) -> Array:
-    """Whether the tail at the frequencies v is above its goal, on the scale of logarithms."""
-    return np.asarray(_log_tail(v, *terms) > goal)
+        far = log_ndtr(-np.sqrt(2 * np.maximum(deviance, 0.0)))
+        return np.asarray(np.where(tail > 1e-290, np.log(np.maximum(tail, 1e-300)), far) - goal)
 
 
 # -- Score intervals and p-values of the difference of two independent frequencies ----------------
 
 
-_NEWTON_STEPS = 40  # of Newton, who needs a few, or of bisection: accurate to 1e-12 at worst
+_INSIDE = 1e-13  # of the range of a frequency, from its ends
 
 
 @dataclass(frozen=True, eq=False)
@@ -786,7 +754,7 @@ class Difference:
     def law(self, gap: Array) -> tuple[Array, Array]:
         """Standard error and skewness of the estimates if the differences are `gap`, (k,)."""
         # the second frequency, by the score equation: variances are quadratic, so that it, times
-        # both, is cubic; Newton's steps find its root, or bisection where they leave the bracket
+        # both, is cubic; where a variance is zero at an end, so is that, which is no solution
         a, b, c = self.first_law.variance.T
         moved = np.array([a + gap * (b + gap * c), b + 2.0 * gap * c, c])  # V1 in powers of v
         other = self.second_law.variance.T
@@ -795,14 +763,11 @@ class Difference:
             cubic[:3] += t * V
             cubic[1:] -= V
         low, high = np.maximum(0.0, -gap), np.minimum(1.0, 1.0 - gap)
-        v = 0.5 * (low + high)
-        for _ in range(_NEWTON_STEPS):
-            value = cubic[0] + v * (cubic[1] + v * (cubic[2] + v * cubic[3]))
-            slope = cubic[1] + v * (2.0 * cubic[2] + 3.0 * v * cubic[3])
-            low, high = np.where(value > 0.0, v, low), np.where(value > 0.0, high, v)
-            step = v - np.divide(value, slope, out=np.full(v.shape, np.inf), where=slope != 0.0)
-            inside = (step > low) & (step < high)
-            v = np.where(inside, step, 0.5 * (low + high))
+        v = root(
+            lambda v: cubic[0] + v * (cubic[1] + v * (cubic[2] + v * cubic[3])),
+            low + _INSIDE * (high - low),
+            high - _INSIDE * (high - low),
+        )
         (s1, g1), (s2, g2) = self.first_law.at(v + gap), self.second_law.at(v)
         se = np.hypot(s1, s2)
         third = g1 * s1**3 - g2 * s2**3

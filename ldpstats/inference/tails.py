@@ -12,9 +12,7 @@ cumulants (`CellLaw`); beyond [0, 1] with the law at the nearer end.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,11 +20,11 @@ import numpy.typing as npt
 from ldpstats.arguments import level, one_of, positive_integer
 from ldpstats.documents import Document
 from ldpstats.errors import InvalidArgument
+from ldpstats.estimators.solvers import root
 from ldpstats.likelihood.covariance import finite_array
 
 __all__ = [
     "CellLaw",
-    "bisected",
     "chi2_critical",
     "chi2_pvalue",
     "continuity",
@@ -258,23 +256,11 @@ def chi2_pvalue(statistic: npt.ArrayLike, df: npt.ArrayLike) -> Array:
     return np.where(nu > 0, chdtrc(np.maximum(nu, 1), x), np.where(x > 0, 0.0, 1.0))
 
 
-def bisected(
-    holds: Callable[..., Any], inside: Array, outside: Array, steps: int, *rest: Any
-) -> tuple[Array, Array]:
-    """Both ends after so many halvings: ``holds(v, *rest)`` is true inside, and not outside."""
-    for _ in range(steps):
-        middle = 0.5 * (inside + outside)
-        held = holds(middle, *rest)
-        inside, outside = np.where(held, middle, inside), np.where(held, outside, middle)
-    return inside, outside
-
-
 # -- Score intervals of linear estimates whose variance and skewness depend on the frequency ------
 
 
 _WIDEST = 1e3  # factor by which Student's law may reach farther
 _HALVINGS = 30  # of the reach of the search
-_STEPS = 40  # bisections: ends are accurate to 1e-15 of the reach
 _KNOWN = 1e-12  # variance, relative to the largest coefficient, that counts as zero
 _LEAST_DF = 1.0  # degrees of freedom
 _MOST = 1e3  # skewness beyond which nearly all of a gamma law lies at its lower end
@@ -367,20 +353,19 @@ class CellLaw(Document):
         ) + self.step
         start, ends = np.asarray(estimate, dtype=np.float64), []
 
-        def accepted(far: Array, upper: bool, side: float) -> Any:
-            return self.tail(start, start + side * far, upper) > half
-
         for upper, side in ((True, -1.0), (False, 1.0)):
+
+            def excess(far: Array, upper: bool = upper, side: float = side) -> Array:
+                return self.tail(start, start + side * far, upper) - half
+
             # accepted theta may lie apart from the estimate, whose variance may grow with theta:
             # look for the outermost one
-            inside, outside = np.zeros(start.size), reach * 0.5**_HALVINGS
+            inside = np.zeros(start.size)
             for halvings in range(_HALVINGS, 0, -1):
-                farther = reach * 0.5 ** (halvings - 1)
-                inside = np.where(accepted(outside, upper, side), outside, inside)
-                outside = farther
+                far = reach * 0.5**halvings
+                inside = np.where(excess(far) > 0.0, far, inside)
             outside = np.where(inside > 0.0, 2.0 * inside, reach * 0.5**_HALVINGS)
-            end = bisected(accepted, inside, outside, _STEPS, upper, side)[0]
-            ends.append(start + side * end)
+            ends.append(start + side * root(excess, inside, outside))
         return np.stack(ends, axis=-1)
 
     def pvalues(self, estimate: Array, value: float = 0.0, two_sided: bool = True) -> Array:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +17,10 @@ import numpy.typing as npt
 from ldpstats.arguments import html_table, level, numbers, one_of, real_number
 from ldpstats.documents import Document
 from ldpstats.errors import InvalidArgument, NotIdentified
+from ldpstats.estimators.solvers import root
 from ldpstats.inference.information import checked_inverse, observed_tangent_inverse
 from ldpstats.inference.intervals import checked_tallies
-from ldpstats.inference.tails import bisected, chi2_pvalue, normal_pvalue
+from ldpstats.inference.tails import chi2_pvalue, normal_pvalue
 from ldpstats.likelihood.covariance import Covariance, finite_array
 
 __all__ = [
@@ -563,7 +564,6 @@ def reject(
 # -- Confidence intervals after selection of large estimates --------------------------------------
 
 
-_STEPS = 80  # of bisection: the width of a double
 _CLOSEST = 1e-3  # standard errors above the bound, below which the ends hardly change
 
 
@@ -597,17 +597,15 @@ def selected_intervals(estimate: Array, se: Array, least: Array, alpha: float) -
 
     alpha = level(alpha)
     x, s, c = (np.asarray(v, dtype=np.float64) for v in (estimate, se, least))
-    bounds, usual = np.empty((x.size, 2)), -float(ndtri(alpha / 2.0))
+    usual, tails = -float(ndtri(alpha / 2.0)), np.array([[alpha / 2.0], [1.0 - alpha / 2.0]])
     # the lower end is far down where the estimate is just above the bound
     far = np.log(2.0 / alpha) / np.maximum((x - c) / s, _CLOSEST)
-    ends = x + s * (usual + 1.0), x - s * (usual + 1.0 + far)
+    high, low = np.tile(x + s * (usual + 1.0), (2, 1)), x - s * (usual + 1.0 + far)
 
-    def above(mean: Array, tail: float) -> Any:
-        return log_ndtr((mean - x) / s) - log_ndtr((mean - c) / s) > np.log(tail)
+    def above(mean: Array) -> Array:
+        return np.asarray(log_ndtr((mean - x) / s) - log_ndtr((mean - c) / s) - np.log(tails))
 
-    for side, tail in enumerate((alpha / 2.0, 1.0 - alpha / 2.0)):
-        bounds[:, side] = 0.5 * np.add(*bisected(above, *ends, _STEPS, tail))
-    return bounds
+    return root(above, high, low).T
 
 
 def pvalue_text(p: float, name: str = "") -> str:

@@ -64,8 +64,8 @@ def read_counts(
     count : str, optional
         Column of whole counts, where a row stands for several equal reports.
     cohort : str, optional
-        Column of cohorts, whole numbers from 0. By default cohorts are before the reports, as in
-        "3:0110", or in the column report_cohort for the column report.
+        Column of cohorts, whole numbers from 0 or the names of a device's. By default cohorts are
+        before the reports, as in "3:0110", or in the column report_cohort for the column report.
     missing : {"raise", "count"}
         Refuse missing reports, or count them in `n_missing`.
     na : sequence of str

@@ -13,44 +13,42 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import one_of
-from ldpstats.errors import InvalidArgument, MechanismMismatch, shorten
+from ldpstats.errors import InvalidArgument, UnknownCategory
 from ldpstats.io.reports import (
     SURVEY_COLUMNS,
-    SURVEY_FINGERPRINT,
     SURVEY_FINGERPRINTS,
+    Layout,
     ReportColumn,
     ReportTable,
     chunks_of,
     read_fingerprints,
-    stored_text,
 )
 from ldpstats.io.specifications import check_survey
 from ldpstats.io.storage import FilePath, without_answers
 from ldpstats.io.tables import (
     CHUNK_ROWS,
     Advance,
-    column_metadata,
+    filled,
     missing_texts,
     names,
-    objects,
     present,
     refuse_missing,
     table_chunks,
 )
+from ldpstats.labels import matched, preview
 from ldpstats.models.dictionary.survey import (
     DictionaryClient,
     DictionaryCollector,
     DictionaryReports,
     DictionarySurvey,
-    starts_of,
 )
 
 __all__ = [
     "DictionaryTable",
-    "cells_of",
     "of_fields",
     "privatize_strings",
     "read_dictionary_reports",
+    "starts_in",
     "write_dictionary_reports",
 ]
 
@@ -143,14 +141,7 @@ class DictionaryTable:
         if len(self.columns) != len(SURVEY_COLUMNS) or len(set(self.columns)) < len(SURVEY_COLUMNS):
             remedy = f"must be five distinct names, in place of {', '.join(SURVEY_COLUMNS)}"
             raise InvalidArgument("columns", self.columns, remedy)
-        for column in self.columns:
-            found = stored_text(column_metadata(self.path, column), SURVEY_FINGERPRINT)
-            if found and found != self.survey.fingerprint:
-                raise MechanismMismatch(
-                    f"{self.path}, column {column!r} holds reports of a survey with fingerprint "
-                    f"{shorten(found)}, not of {self.survey} ({self.survey.fingerprint}): use "
-                    "the specification that the reports were made with"
-                )
+        Layout(self.survey, tuple(self.columns)).check_stored(self.path)
 
     @cached_property
     def parts(self) -> list[ReportColumn]:
@@ -180,32 +171,29 @@ class DictionaryTable:
         """The reports of a chunk, `done` rows after the start, and which rows are empty, (n,)."""
         na = missing_texts(self.path, self.na)
         read_fingerprints(self.path, frame, SURVEY_FINGERPRINTS, na, self.survey, done)
-        start_1, start_2 = (self._positions(self.columns[i], frame, done) for i in (0, 2))
-        first, second, string = (part.read(frame, done) for part in self.parts)
-        fields = start_1, first, start_2, second, string
+        start_1, _, start_2, _, _ = self.columns
         where = [f"{self.path}, column {column!r}" for column in self.columns]
-        return of_fields(self.survey, where, fields, done)
+        starts = []
+        for place, column in zip(where[::2], (start_1, start_2), strict=False):
+            values, absent = present(place, frame[column], None, na)
+            starts.append(starts_in(self.survey, place, filled(values, absent), done))
+        a, b = starts
+        one, two, whole = (part.read(frame, done) for part in self.parts)
+        return of_fields(self.survey, where, (a, one, b, two, whole), done)
 
-    def _positions(self, column: str, frame: pd.DataFrame, done: int) -> tuple[Array, Array]:
-        """The positions of the starts in a column, (n,), -1 where missing, and where they are."""
-        starts, where = self.survey.layout.starts, f"{self.path}, column {column!r}"
-        values, absent = present(where, frame[column], None, missing_texts(self.path, self.na))
-        known = {str(start): i for i, start in enumerate(starts)}
-        codes, distinct = pd.factorize(objects(pd.Series(values)))
-        # a column of whole numbers that lacks some is often written as floats: 4.0 is 4
-        found = [known.get(str(value).removesuffix(".0"), -1) for value in distinct]
-        positions = np.array(found, dtype=np.int64)[codes]
-        if (positions < 0).any():
-            i = int(np.argmax(positions < 0))
-            shown = ", ".join(map(str, starts[:5])) + (", ..." if len(starts) > 5 else "")
-            raise InvalidArgument(
-                f"{where}, row {done + int(np.flatnonzero(~absent)[i]) + 1}",
-                distinct[codes[i]],
-                f"is not the start of a gram: grams of the survey start at {shown}",
-            )
-        every = np.full(absent.size, -1, dtype=np.int64)
-        every[~absent] = positions
-        return every, absent
+
+def starts_in(
+    survey: DictionarySurvey, where: str, column: pd.Series[Any], done: int | None = None
+) -> tuple[Array, npt.NDArray[np.bool_]]:
+    """The positions of the starts in a column, (n,), -1 where missing; and which rows have none."""
+    starts: pd.Index[Any] = pd.Index(list(survey.layout.starts))
+    try:
+        positions = matched(where, column, starts, done=done)
+    except UnknownCategory as error:
+        row = int(error.name.rpartition(" ")[2])
+        remedy = f"is not the start of a gram: grams of the survey start at {preview(starts)}"
+        raise InvalidArgument(error.name, column.iloc[row - 1 - (done or 0)], remedy) from None
+    return positions, positions < 0
 
 
 def of_fields(
@@ -269,7 +257,8 @@ def write_dictionary_reports(
     See `read_dictionary_reports`.
     """
     survey, chunks = chunks_of(reports, DictionaryReports, lambda chunk: chunk.survey)
-    _table(path, survey).write_chunks(chunks, cells_of, force, spreadsheet_safe)
+    table = ReportTable(path, Layout(survey, SURVEY_COLUMNS))
+    table.write_chunks(chunks, force, spreadsheet_safe)
 
 
 @without_answers
@@ -327,11 +316,10 @@ def privatize_strings(
         "alphabet: change such strings, or let replace= put a character of the alphabet for all "
         "others"
     )
-    return _table(target, client.survey).privatize(
+    return ReportTable(target, Layout(client.survey, SURVEY_COLUMNS)).privatize(
         source,
         column,
         client,
-        cells_of,
         None,
         remedy,
         keep=keep,
@@ -342,17 +330,3 @@ def privatize_strings(
         force=force,
         chunks={"chunk_rows": chunk_rows, "advance": advance},
     )
-
-
-def _table(path: FilePath, survey: DictionarySurvey) -> ReportTable:
-    """The five columns of a survey's reports in a file."""
-    first, second, string = survey.mechanisms
-    parts = zip(SURVEY_COLUMNS, (None, first, None, second, string), strict=True)
-    return ReportTable(path, survey, dict(parts), SURVEY_FINGERPRINTS)
-
-
-def cells_of(reports: DictionaryReports) -> dict[str, Any]:
-    """Starts and reports, by the columns that have them."""
-    start_1, start_2 = (starts.tolist() for starts in starts_of(reports))
-    five = start_1, reports.first, start_2, reports.second, reports.string
-    return dict(zip(SURVEY_COLUMNS, five, strict=True))

@@ -27,7 +27,6 @@ from ldpstats.io.storage import (
 from ldpstats.io.tables import (
     CHUNK_ROWS,
     Advance,
-    Cells,
     answers_in,
     arrow_type,
     check_mechanism,
@@ -37,6 +36,7 @@ from ldpstats.io.tables import (
     column_metadata,
     columns_of,
     file_format,
+    filled,
     guarded,
     label_of,
     missing_texts,
@@ -47,24 +47,26 @@ from ldpstats.io.tables import (
     present_bytes,
     refuse_guarded,
     refuse_missing,
-    row_named,
     stored_names,
     table_chunks,
     unguarded,
     write_table,
 )
-from ldpstats.labels import as_labels, encode, matched, midpoints
+from ldpstats.labels import midpoints
 from ldpstats.mechanisms import Client, Collector, Mechanism, RAPPORClient
 from ldpstats.mechanisms.custom import Enumerated
-from ldpstats.programs.polynomials import distinct
+from ldpstats.models.dictionary.survey import DictionarySurvey, starts_of
 from ldpstats.reports.layout import (
     check_coded,
     check_fingerprints,
     cohort_beside,
     cohort_column,
+    cohort_index,
+    cohort_labels,
     fingerprint_column,
     holds_bytes,
     is_fingerprint,
+    label_codes,
 )
 from ldpstats.reports.single import Reports
 
@@ -76,21 +78,17 @@ __all__ = [
     "SURVEY_FINGERPRINT",
     "SURVEY_FINGERPRINTS",
     "KeptColumns",
+    "Layout",
     "ReportColumn",
     "ReportTable",
-    "arrow_types",
     "check_labels",
     "check_paths",
     "chunks_of",
-    "cohort_index",
-    "cohort_labels",
     "constant",
     "is_of_reports",
-    "joined_codes",
     "privatize_file",
     "read_candidates",
     "read_fingerprints",
-    "stored_fingerprints",
     "stored_text",
     "write_reports",
 ]
@@ -143,8 +141,8 @@ def write_reports(
     9
     """
     mechanism, chunks = chunks_of(reports, Reports, lambda chunk: chunk.mechanism)
-    table = ReportTable.of(path, "report", mechanism)
-    table.write_chunks(chunks, lambda chunk: {"report": chunk}, force, spreadsheet_safe)
+    table = ReportTable(path, Layout(mechanism, ("report",)))
+    table.write_chunks(chunks, force, spreadsheet_safe)
 
 
 @without_answers
@@ -234,12 +232,11 @@ def privatize_file(
         raise InvalidArgument("client", client, "must be a collector: mechanism.collector()")
     names("name", [name])
     labels = None if client.mechanism.is_open else client.mechanism.labels()
-    table = ReportTable.of(target, name, client.mechanism)
+    table = ReportTable(target, Layout(client.mechanism, (name,)))
     return table.privatize(
         source,
         column,
         client,
-        lambda reports: {name: reports},
         labels,
         _remedy(labels),
         keep=keep,
@@ -265,25 +262,84 @@ def _remedy(labels: pd.Index[Any] | None) -> str:
 
 
 @dataclass(frozen=True)
+class Layout:
+    """The columns of a table that reports of a mechanism, or of a survey of strings, stand in."""
+
+    made_by: Mechanism | DictionarySurvey
+    columns: tuple[str, ...]  # of a survey five: start, gram, start, gram and string
+
+    @property
+    def parts(self) -> dict[str, Mechanism | None]:
+        """What makes the reports of each column; None for whole numbers beside them."""
+        parts: tuple[Mechanism | None, ...]
+        if isinstance(self.made_by, Mechanism):
+            parts = (self.made_by,)
+        else:
+            first, second, string = self.made_by.mechanisms
+            parts = None, first, None, second, string
+        return dict(zip(self.columns, parts, strict=True))
+
+    @property
+    def types(self) -> dict[str, str]:
+        """Arrow's type of each column."""
+        return {c: "int64" if by is None else arrow_type(by) for c, by in self.parts.items()}
+
+    def cells(self, reports: Any) -> dict[str, Any]:
+        """What the columns have, for `columns_of`: reports, or whole numbers."""
+        parts: Any = (reports,)
+        if not isinstance(self.made_by, Mechanism):
+            start_1, start_2 = (starts.tolist() for starts in starts_of(reports))
+            parts = start_1, reports.first, start_2, reports.second, reports.string
+        return dict(zip(self.columns, parts, strict=True))
+
+    @property
+    def mark(self) -> str:
+        """The column of fingerprints, in CSV and in frames."""
+        alone = isinstance(self.made_by, Mechanism)
+        return fingerprint_column(self.columns[0]) if alone else SURVEY_FINGERPRINTS
+
+    @property
+    def stored(self) -> dict[str, dict[bytes, bytes]]:
+        """The columns in a Parquet file, and what is stored beside them: who made the reports."""
+        own = {}
+        if not isinstance(self.made_by, Mechanism):
+            own = {SURVEY_FINGERPRINT: self.made_by.fingerprint.encode("ascii")}
+        found: dict[str, dict[bytes, bytes]] = {}
+        for column, part in self.parts.items():
+            if part is None:
+                found[column] = own
+            else:  # for whoever reads this column alone
+                alone = own | {FINGERPRINT: part.fingerprint.encode("ascii")}
+                found |= dict.fromkeys(stored_names(column, part), alone)
+        return found
+
+    def check_stored(self, path: FilePath) -> None:
+        """Refuse a file whose columns are of another mechanism or survey, as Parquet stores it."""
+        alone = isinstance(self.made_by, Mechanism)
+        kind, key = ("mechanism", FINGERPRINT) if alone else ("survey", SURVEY_FINGERPRINT)
+        for column in self.columns:
+            found = stored_text(column_metadata(path, column), key)
+            if found and found != self.made_by.fingerprint:
+                raise MechanismMismatch(
+                    f"{path}, column {column!r} holds reports of a {kind} with fingerprint "
+                    f"{shorten(found)}, not of {self.made_by} ({self.made_by.fingerprint}): use "
+                    "the specification that the reports were made with"
+                )
+
+
+@dataclass(frozen=True)
 class ReportTable:
-    """The columns of reports of a mechanism, or of a survey with several, in a file."""
+    """A file whose columns are those of a layout, and others that are copied."""
 
     path: FilePath
-    made_by: Any  # whose fingerprint goes with the reports
-    parts: Mapping[str, Mechanism | None]  # of each column; None for whole numbers beside reports
-    mark: str  # the column of fingerprints, in CSV
+    layout: Layout
 
-    @classmethod
-    def of(cls, path: FilePath, name: str, mechanism: Mechanism) -> ReportTable:
-        """The columns of a mechanism's reports."""
-        return cls(path, mechanism, {name: mechanism}, fingerprint_column(name))
-
-    def columns(self, cells: Cells, absent: Array) -> dict[str, pd.Series[Any]]:
+    def columns(self, reports: Any, absent: Array) -> dict[str, pd.Series[Any]]:
         """A chunk of reports, empty where `absent`, (n,); in CSV with fingerprints."""
         parquet = file_format(self.path) == ".parquet"
-        table = columns_of(cells, absent, parquet)
+        table = columns_of(self.layout.cells(reports), absent, parquet)
         if not parquet:
-            table[self.mark] = constant(self.made_by.fingerprint, absent.size)
+            table[self.layout.mark] = constant(self.layout.made_by.fingerprint, absent.size)
         return table
 
     def write(
@@ -293,18 +349,15 @@ class ReportTable:
         **how: Any,
     ) -> None:
         """Write frames with these columns, and what is stored beside `kept` ones; `write_table`."""
-        for mechanism in filter(None, self.parts.values()):
+        for mechanism in filter(None, self.layout.parts.values()):
             check_labels(self.path, mechanism, how["spreadsheet_safe"])
-        survey = None if isinstance(self.made_by, Mechanism) else self.made_by
-        stored = {**(kept or {}), **stored_fingerprints(self.parts, survey)}
-        write_table(frames, self.path, arrow_types(self.parts), stored, **how)
+        stored = {**(kept or {}), **self.layout.stored}
+        write_table(frames, self.path, self.layout.types, stored, **how)
 
-    def write_chunks(
-        self, chunks: Iterable[Any], cells: Callable[[Any], Cells], force: bool, safe: bool
-    ) -> None:
+    def write_chunks(self, chunks: Iterable[Any], force: bool, safe: bool) -> None:
         """Write chunks of reports; of those who gave no answer, an empty row after each chunk."""
         frames = (
-            self.columns(cells(chunk), np.arange(len(chunk) + chunk.n_missing) >= len(chunk))
+            self.columns(chunk, np.arange(len(chunk) + chunk.n_missing) >= len(chunk))
             for chunk in chunks
         )
         self.write(map(pd.DataFrame, frames), force=force, spreadsheet_safe=safe)
@@ -314,7 +367,6 @@ class ReportTable:
         source: FilePath,
         answers: str,
         client: Any,
-        cells: Callable[[Any], Cells],
         labels: pd.Index[Any] | None,
         remedy: str,
         *,
@@ -327,7 +379,7 @@ class ReportTable:
         chunks: Mapping[str, Any],
     ) -> tuple[int, int]:
         """Privatise a column of answers, among `labels` or any text; reports, and those missing."""
-        own = [*stored_fingerprints(self.parts), self.mark]
+        own = [*self.layout.stored, self.layout.mark]
         kept = KeptColumns(source, self.path, names("keep", keep), [answers], own, spreadsheet_safe)
         one_of("missing", missing, ("raise", "count"))
         na = names("na", na)
@@ -350,34 +402,18 @@ class ReportTable:
                 reports = privatized(client, values, named, remedy)
                 totals[0] += len(reports)
                 totals[1] += int(absent.sum())
-                yield pd.DataFrame(self.columns(cells(reports), absent) | kept.of(frame, done))
+                yield pd.DataFrame(self.columns(reports, absent) | kept.of(frame, done))
             if not totals[0]:
                 raise refusal(source, "holds no answer: there is nothing to privatise")
 
-        text = {} if specification is None else {specification: specification_text(self.made_by)}
+        text = (
+            {}
+            if specification is None
+            else {specification: specification_text(self.layout.made_by)}
+        )
         more: Any = {"force": force, "beside": text, "spreadsheet_safe": spreadsheet_safe}
         self.write(frames(), kept.stored, **more)
         return totals[0], totals[1]
-
-
-def arrow_types(parts: Mapping[str, Mechanism | None]) -> dict[str, str]:
-    """Arrow's type of each column of reports, or of whole numbers beside them."""
-    return {name: "int64" if part is None else arrow_type(part) for name, part in parts.items()}
-
-
-def stored_fingerprints(
-    parts: Mapping[str, Mechanism | None], survey: Any = None
-) -> dict[str, dict[bytes, bytes]]:
-    """What Parquet stores beside these columns: who made the reports; `survey`: of strings."""
-    own = {} if survey is None else {SURVEY_FINGERPRINT: survey.fingerprint.encode("ascii")}
-    stored: dict[str, dict[bytes, bytes]] = {}
-    for column, part in parts.items():
-        if part is None:
-            stored[column] = own
-        else:  # for whoever reads this column alone
-            alone = own | {FINGERPRINT: part.fingerprint.encode("ascii")}
-            stored |= dict.fromkeys(stored_names(column, part), alone)
-    return stored
 
 
 # -- A column of privatised reports in a table: which mechanism made it, and what its fields say ---
@@ -432,18 +468,11 @@ class ReportColumn:
             if not (self.mechanism.n_cohorts or self.mechanism.cohort_names):
                 remedy = f"must be left out: {self.mechanism} has no cohorts"
                 raise InvalidArgument("cohort", self.cohort, remedy)
-        stored = stored_text(column_metadata(self.path, self.column), FINGERPRINT)
-        if stored and stored != self.mechanism.fingerprint:
-            raise MechanismMismatch(
-                f"{self.where} holds reports of a mechanism with fingerprint {shorten(stored)}, "
-                f"not of {self.mechanism} ({self.mechanism.fingerprint}): use the specification "
-                "that the reports were made with"
-            )
+        Layout(self.mechanism, (self.column,)).check_stored(self.path)
 
-    @property
-    def where(self) -> str:
-        """The column, in words."""
-        return f"{self.path}, column {self.column!r}"
+    def _where(self, column: str) -> str:
+        """A column, in words."""
+        return f"{self.path}, column {column!r}"
 
     @property
     def columns(self) -> list[str]:
@@ -458,74 +487,58 @@ class ReportColumn:
         return [fingerprint_column(self.column), *beside]
 
     @cached_property
+    def _labels(self) -> pd.Index[Any] | None:
+        """The labels that reports are; None of others."""
+        return self.mechanism.outputs if isinstance(self.mechanism, Enumerated) else None
+
+    @cached_property
     def _missing_texts(self) -> list[str]:
-        labels = self.mechanism.outputs if isinstance(self.mechanism, Enumerated) else ()
-        return missing_texts(self.path, self.na, labels)
+        return missing_texts(self.path, self.na, () if self._labels is None else self._labels)
 
     def read(self, frame: pd.DataFrame, done: int) -> tuple[Reports, npt.NDArray[np.bool_]]:
-        """The reports of a chunk, and which of its rows have none."""
+        """The reports of a chunk, `done` rows after the start, and which of its rows have none."""
+        mechanism, where, labels = self.mechanism, self._where(self.column), self._labels
         digits = fingerprint_column(self.column)
-        read_fingerprints(self.path, frame, digits, self._missing_texts, self.mechanism, done)
-        values: Any
-        column = frame[self.column]
-        if self.mechanism.n_bits and holds_bytes(column):
-            values, absent = present_bytes(column)
-        else:
-            to_label = None
-            if isinstance(self.mechanism, Enumerated):
-                to_label = label_of(self.path, self.mechanism.outputs, self.na)
-            values, absent = present(self.where, column, to_label, self._missing_texts)
+        read_fingerprints(self.path, frame, digits, self._missing_texts, mechanism, done)
+        values, absent = self._fields(frame, self.column, labels)
         if self.missing == "raise":
-            refuse_missing(self.where, done, absent)
-        if not isinstance(self.mechanism, Enumerated):
-            groups = None  # the cohorts of the rows that have a report, if not in the reports' text
-            if (cohort := self._beside(frame, values)) is not None:
-                where = f"{self.path}, column {cohort!r}"
-                groups = cohorts_in(where, self.mechanism, frame[cohort], absent, done)
-            return parsed(self.where, self.mechanism, values, absent, groups, done), absent
-        if self.mechanism.cohort_names and (cohort := self._beside(frame, values)):
-            labels, names = cohort_labels(self.mechanism), cohort_index(self.mechanism)
-            alone = self._codes(self.column, *self._fields(frame, self.column, labels), done)
-            groups = self._codes(cohort, *self._fields(frame, cohort, names), done)
-            columns = {"report": self.column, "cohort": cohort}
-            codes = joined_codes(
-                self.mechanism,
-                alone,
-                groups,
-                lambda i, what: f"{self.path}, column {columns[what]!r}, row {done + i + 1}",
-            )
-        else:
-            codes = self._codes(self.column, self.mechanism.outputs, values, absent, done)
+            refuse_missing(where, done, absent)
+        cohort = self.cohort
+        if cohort is None:  # in the reports' text, or in a column of its name
+            first = values[0] if len(values) else None
+            cohort = cohort_beside(self.column, mechanism, frame.columns, first)
+        beside = "" if cohort is None else self._where(cohort)
+        if labels is None:
+            groups = None
+            if cohort is not None:
+                groups = cohorts_in(beside, mechanism, frame[cohort], absent, done)
+            return parsed(where, mechanism, values, absent, groups, done), absent
+        named = None
+        if cohort is not None:
+            values, absent = self._fields(frame, self.column, cohort_labels(mechanism))
+            named = _whole(*self._fields(frame, cohort, cohort_index(mechanism)))
+        column = _whole(values, absent)
+        codes = label_codes(mechanism, (where, beside), column, named, done, self.exact)
         blank = codes < 0  # text of blanks alone too, unless it is a label
         if self.missing == "raise":
-            refuse_missing(self.where, done, blank)
-        return Reports(codes[~blank], self.mechanism), blank
+            refuse_missing(where, done, blank)
+        return Reports(codes[~blank], mechanism), blank
 
     def _fields(
-        self, frame: pd.DataFrame, column: str, labels: pd.Index[Any]
-    ) -> tuple[pd.Index[Any], Any, Array]:
-        """These labels, the values of a column that are there, and which rows have none."""
-        to_label, where = label_of(self.path, labels, self.na), f"{self.path}, column {column!r}"
-        return labels, *present(where, frame[column], to_label, self._missing_texts)
+        self, frame: pd.DataFrame, column: str, labels: pd.Index[Any] | None
+    ) -> tuple[Any, npt.NDArray[np.bool_]]:
+        """The values of a column that are there, texts of labels as these; which rows have none."""
+        if labels is None and holds_bytes(frame[column]):
+            return present_bytes(frame[column])
+        to_label = None if labels is None else label_of(self.path, labels, self.na)
+        empty = [*self._missing_texts, ""] if labels is None else self._missing_texts
+        return present(self._where(column), frame[column], to_label, empty)
 
-    def _codes(
-        self, column: str, labels: pd.Index[Any], values: Any, absent: Array, done: int
-    ) -> npt.NDArray[np.int64]:
-        """Places among labels of the values of rows that are not `absent`, (n,); -1 where none."""
-        codes = np.full(absent.size, -1, dtype=np.int64)
-        with row_named(f"{self.path}, column {column!r}", done, values, absent):
-            if self.exact:
-                codes[~absent] = encode("reports", values, labels)[0]
-            else:
-                codes[~absent] = matched("reports", values, labels)
-        return codes
 
-    def _beside(self, frame: pd.DataFrame, values: Any) -> str | None:
-        """The column of cohorts, if they are not in the reports, of which these are `values`."""
-        if self.cohort is not None:
-            return self.cohort
-        first = values[0] if len(values) else None
-        return cohort_beside(self.column, self.mechanism, frame.columns, first)
+def _whole(values: Any, absent: Array) -> Any:
+    """A whole column from its values that are there."""
+    kind = int if values.dtype.kind == "i" else object
+    return filled(values, absent, kind) if absent.any() else values
 
 
 # -- Tables of true answers made into tables of reports: what all kinds of reports share ----------
@@ -793,55 +806,3 @@ def _first(column: pd.Series[Any], bad: Callable[[Any], bool]) -> int | None:
 def constant(text: str, n: int) -> pd.Series[Any]:
     """A column of n equal texts."""
     return pd.Series(np.full(n, text, dtype=object), dtype=object)
-
-
-# -- Reports of devices of cohorts whose cohort stands in a column of its own ---------------------
-
-
-Codes = npt.NDArray[np.int64]
-
-
-def cohort_index(mechanism: Mechanism) -> pd.Index[Any]:
-    """The names of the cohorts as a column has them: numbers, where all of them are."""
-    names = mechanism.cohort_names
-    if all(name.isascii() and name.isdecimal() and str(int(name)) == name for name in names):
-        return pd.Index([int(name) for name in names])
-    return pd.Index(names)
-
-
-def cohort_labels(mechanism: Mechanism) -> pd.Index[Any]:
-    """What reports may be without their cohort, of any of them."""
-    found: dict[Any, Any] = {}
-    for part in mechanism.cohort_parts:
-        for label in part.mechanism.outputs.tolist():
-            found.setdefault((type(label), label), label)
-    distinct("cohorts", list(found.values()))
-    return as_labels("cohorts", list(found.values()), 1)
-
-
-def joined_codes(
-    mechanism: Mechanism, codes: Codes, cohorts: Codes, named: Callable[[int, str], str]
-) -> Codes:
-    """Numbers of reports in the whole device, (n,), from those in `cohort_labels` and cohorts."""
-    # all are -1 where missing; named(i, "report" or "cohort") is the place of a field in an error
-    there = codes >= 0
-    alone = there & (cohorts < 0)
-    if alone.any():
-        remedy = "is missing, but there is a report: say which device made it, or leave it out"
-        raise InvalidArgument(named(int(np.argmax(alone)), "cohort"), None, remedy)
-    labels, parts = cohort_labels(mechanism), mechanism.cohort_parts
-    table = np.full((len(parts), len(labels)), -1, dtype=np.int64)
-    number = {(type(label), label): j for j, label in enumerate(labels.tolist())}
-    for c, part in enumerate(parts):
-        for label, place in zip(part.mechanism.outputs.tolist(), part.places, strict=True):
-            table[c, number[type(label), label]] = place
-    found = np.full(codes.shape, -1, dtype=np.int64)
-    found[there] = table[cohorts[there], codes[there]]
-    strange = there & (found < 0)
-    if strange.any():
-        i = int(np.argmax(strange))
-        part = parts[cohorts[i]]
-        known = ", ".join(map(repr, part.mechanism.outputs[part.places >= 0].tolist()[:8]))
-        remedy = f"is no report of the cohort {part.name!r}, which says {known}"
-        raise InvalidArgument(named(i, "report"), labels[codes[i]], remedy)
-    return found

@@ -10,7 +10,7 @@ from typing import Any
 from ldpstats.errors import InvalidArgument
 from ldpstats.io.storage import FilePath, reading, refusal, replacing
 from ldpstats.io.tables import check_mechanism
-from ldpstats.mechanisms import Mechanism, mechanism_from_dict
+from ldpstats.mechanisms import Mechanism
 from ldpstats.models.dictionary.survey import DictionarySurvey
 
 __all__ = [
@@ -25,7 +25,9 @@ __all__ = [
     "read_mechanism",
     "read_survey",
     "specification_text",
+    "specified",
     "write_mechanism",
+    "write_specification",
     "write_survey",
 ]
 
@@ -60,16 +62,17 @@ def read_mechanism(path: FilePath) -> Mechanism:
     KRR(k=2, epsilon=1)
     """
     other = "is the specification of a survey of strings, not of a mechanism"
-    mechanism: Mechanism = _specified(path, "mechanism", mechanism_from_dict, {SURVEY: other})
+    others = {SURVEY: other, QUESTIONNAIRE: _SHEET}
+    mechanism: Mechanism = specified(path, "mechanism", Mechanism.from_dict, others)
     return mechanism
 
 
-def _specified(
-    path: FilePath, what: str, read: Callable[[Any], Any], others: Mapping[str, str]
+def specified(
+    path: FilePath, what: str, read: Callable[[Any], Any], others: Mapping[str, str] | None = None
 ) -> Any:
-    """What a file specifies, as `read`; files of `others` are refused, by their format."""
+    """What a file specifies, as `read`; files of the `others` are refused, by their format."""
     document = json_document(path)
-    for kind, remedy in {**others, QUESTIONNAIRE: _SHEET}.items():
+    for kind, remedy in (others or {}).items():
         if is_format(document, kind):
             raise refusal(path, remedy)
     try:
@@ -124,16 +127,17 @@ def write_mechanism(mechanism: Mechanism, path: FilePath, *, force: bool = False
     See `read_mechanism`.
     """
     check_mechanism(mechanism)
-    _write(mechanism, path, force)
+    write_specification(mechanism, path, force)
 
 
-def _write(made_by: Mechanism | DictionarySurvey, path: FilePath, force: bool) -> None:
+def write_specification(made_by: Any, path: FilePath, force: bool) -> None:
+    """Write the specification of a mechanism, survey or questionnaire to a JSON file."""
     with replacing(path, force) as temporary:
         temporary.write_text(specification_text(made_by), encoding="utf-8")
 
 
-def specification_text(made_by: Mechanism | DictionarySurvey) -> str:
-    """The text of a file with the specification of a mechanism or survey."""
+def specification_text(made_by: Any) -> str:
+    """The text of such a file."""
     return json.dumps(made_by.to_dict(), indent=2) + "\n"
 
 
@@ -164,9 +168,8 @@ def read_survey(path: FilePath) -> DictionarySurvey:
     DictionarySurvey(length=6, 2-grams, alphabet of 3, epsilon=6)
     """
     other = "is the specification of a mechanism, not of a survey"
-    survey: DictionarySurvey = _specified(
-        path, "survey", DictionarySurvey.from_dict, {MECHANISM: other}
-    )
+    others = {MECHANISM: other, QUESTIONNAIRE: _SHEET}
+    survey: DictionarySurvey = specified(path, "survey", DictionarySurvey.from_dict, others)
     return survey
 
 
@@ -209,7 +212,7 @@ def write_survey(survey: DictionarySurvey, path: FilePath, *, force: bool = Fals
     See `read_survey`.
     """
     check_survey(survey)
-    _write(survey, path, force)
+    write_specification(survey, path, force)
 
 
 def check_survey(survey: object) -> None:

@@ -39,7 +39,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -65,6 +65,7 @@ __all__ = [
     "CohortMoments",
     "CohortSource",
     "HashDesign",
+    "conjugate_gradients",
     "least_squares",
     "undetermined",
 ]
@@ -295,6 +296,9 @@ def mirror(lower: Array) -> Array:
     return lower
 
 
+_LEVEL = 1e-14  # curvature, relative to that of the preconditioner, that counts as none
+
+
 def least_squares(
     design: HashDesign, weights: Array, rhs: Array, tol: float = TOLERANCE, max_iter: int = 1000
 ) -> tuple[Array, int, float]:
@@ -309,8 +313,8 @@ def least_squares(
     first = left = _length(gradient, scale)
     p, steps = np.zeros(gradient.shape), 0
     while left > tol * first and steps < max_iter:
-        change, used = _conjugate_gradients(
-            design, weights, scale, gradient, tol * first, max_iter - steps
+        change, used = conjugate_gradients(
+            partial(design.normal, weights), scale.__mul__, gradient, max_iter - steps, tol * first
         )
         steps += used
         moved = rhs - design.times(p + change)
@@ -329,26 +333,34 @@ def _length(gradient: Array, scale: Array) -> float:
     return float(np.sqrt(gradient @ (scale * gradient)))
 
 
-def _conjugate_gradients(
-    design: HashDesign, weights: Array, scale: Array, gradient: Array, goal: float, max_iter: int
+def conjugate_gradients(
+    product: Callable[[Array], Array],
+    scaled: Callable[[Array], Array],
+    right: Array,
+    max_iter: int,
+    goal: float = 0.0,
+    relative: float = 0.0,
 ) -> tuple[Array, int]:
-    """Solve ``A' diag(weights) A x = gradient`` to a remainder of length `goal`; x and steps."""
-    x, r = np.zeros(gradient.shape), gradient.copy()
-    z = scale * r
-    direction, size = z, float(r @ z)
-    for i in range(max_iter):
-        curved = design.normal(weights, direction)
+    """Solve ``A x = right`` for positive definite A, of which `product` is A x; x and steps.
+
+    `scaled` is M r for a remainder r, M about the inverse of A. They end at an r'M r of ``goal^2``,
+    or of ``relative^2 x'A x``, which makes `relative` the relative error, or where A is flat.
+    """
+    x, r, energy, steps = np.zeros(right.shape), right.copy(), 0.0, 0
+    direction = scaled(r)
+    size = float(r @ direction)
+    while steps < max_iter and size > max(goal**2, relative**2 * energy):
+        curved = product(direction)
         curvature = float(direction @ curved)
-        if not curvature > 0.0:
-            return x, i
-        x += size / curvature * direction
-        r -= size / curvature * curved
-        z = scale * r
-        before, size = size, float(r @ z)
-        if size <= goal**2:
-            return x, i + 1
+        if not curvature > _LEVEL * size:
+            break
+        length = size / curvature
+        x += length * direction
+        r -= length * curved
+        z = scaled(r)
+        energy, before, size, steps = energy + length * size, size, float(r @ z), steps + 1
         direction = z + size / before * direction
-    return x, max_iter
+    return x, steps
 
 
 def undetermined(design: HashDesign, weights: Array) -> Array:

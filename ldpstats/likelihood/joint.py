@@ -18,7 +18,8 @@ The decoded report phi of a respondent is unbiased for the indicator of her true
 totals of phi are then unbiased for the weighted totals of the truth, whatever the weights, and what
 her randomisation adds to their variance is the covariance C_x of phi given her category x, which is
 known. ``phi_x kron phi_y`` is unbiased for the indicator of a pair; its covariance, with E_x the
-matrix that has a one at (x, x) alone, is ``C_x kron C_y + E_x kron C_y + C_x kron E_y``.
+matrix that has a one at (x, x) alone, is ``(C_x + E_x) kron (C_y + E_y) - E_x kron E_y``, and so on
+for more variables.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
+from itertools import combinations
 from math import prod
 from operator import attrgetter
 from typing import Any, ClassVar, NamedTuple
@@ -68,10 +70,13 @@ __all__ = [
     "joined",
     "linear_features",
     "linear_response",
-    "pair_noise",
-    "pair_table",
+    "places_of",
+    "places_within",
     "pool",
+    "randomised",
     "report_covariance",
+    "table_noise",
+    "table_rows",
     "unbiased_map",
     "without_rounding",
 ]
@@ -890,50 +895,92 @@ def product_covariance(one: Unit, other: Unit, law: Array, nobs: int) -> Covaria
 # -- Decoded reports of two variables together: their products, and the noise of these ------------
 
 
-def pair_table(first: Array, second: Array) -> Array:
-    """Pairs of decoded reports, (u, a) and (u, b): products, both, and one; (u, ab + a + b + 1)."""
-    products = np.einsum("ia,ib->iab", first, second).reshape(len(first), -1)
-    return np.hstack([products, first, second, np.ones((len(first), 1))])
+def places_of(sizes: Sequence[int]) -> Codes:
+    """Places of the totals of a table of d variables, in an array of shape (k_1 + 1, ..., k_d + 1).
+
+    A table has the totals of all its cells, then those of each set of its variables, larger sets
+    first, last the number of persons. A variable that is not in the set is at its last index.
+    """
+    d, before = len(sizes), 0
+    places = np.empty([k + 1 for k in sizes], dtype=np.int64)
+    for size in range(d, -1, -1):
+        for own in combinations(range(d), size):
+            shape = [sizes[v] for v in own]
+            at = tuple(slice(k) if v in own else k for v, k in enumerate(sizes))
+            places[at] = before + np.arange(prod(shape)).reshape(shape)
+            before += prod(shape)
+    return places
 
 
-def pair_noise(totals: Array, first: Decoding, second: Decoding) -> Array:
-    """Randomisation covariance of totals of `pair_table`, (m, m) with m = ab + a + b + 1.
+def places_within(sizes: Sequence[int], keep: Sequence[int]) -> Codes:
+    """Places of the totals of the table of some of the variables, in an order of their own."""
+    away = len(sizes) - len(keep)
+    own = places_of([sizes[v] for v in keep])
+    found = np.empty(own.size, dtype=np.int64)
+    whole = np.moveaxis(places_of(sizes), list(keep), range(-len(keep), 0))
+    found[own.reshape(-1)] = whole[(-1,) * away].reshape(-1)
+    return found
+
+
+def table_rows(phis: Sequence[Array]) -> Array:
+    """What respondents with decoded reports, (u, k_v) of each variable, add to totals, (u, m)."""
+    whole = reduce(khatri_rao, [np.column_stack([phi, np.ones(len(phi))]) for phi in phis])
+    rows = np.empty_like(whole)
+    rows[:, places_of([phi.shape[1] for phi in phis]).reshape(-1)] = whole
+    return rows
+
+
+def table_noise(totals: Array, decodings: Sequence[Decoding]) -> Array:
+    """Randomisation covariance of the totals of a table, (m, m), in the order of `places_of`.
 
     In the totals, (m,), each respondent counts by her squared weight.
     """
-    a, b = first.k, second.k
-    cells = a * b
-    T, rows, columns = (
-        totals[:cells].reshape(a, b),
-        totals[cells : cells + a],
-        totals[cells + a : -1],
-    )
-    every = float(totals[-1])
-    noise = np.zeros((totals.size, totals.size))
-    whole = noise[:cells, :cells].reshape(a, b, a, b)
-    of_rows, of_columns = noise[:cells, cells : cells + a], noise[:cells, cells + a : -1]
-    crossed, beside = of_rows.reshape(a, b, a), of_columns.reshape(a, b, b)
-    for y in range(b):
-        own = first.noise(T[:, y], float(columns[y]))
-        whole[:, y, :, y] += own
-        crossed[:, y, :] = own
-    for x, unit in enumerate(np.eye(a + 1, a)):  # the last is any other answer
-        pairs, size = (T[x], rows[x]) if x < a else (columns - T.sum(axis=0), every - rows.sum())
-        own = second.noise(pairs, float(size))
-        whole += np.einsum("ik,jl->ijkl", first.noise(unit, 1.0), own)
-        if x < a:
-            whole[x, :, x, :] += own
-            beside[x] = own
-    noise[cells : cells + a, :cells] = of_rows.T
-    noise[cells + a : -1, :cells] = of_columns.T
-    noise[cells : cells + a, cells : cells + a] = first.noise(rows, every)
-    noise[cells + a : -1, cells + a : -1] = second.noise(columns, every)
+    places = places_of([one.k for one in decodings])
+    noise, at = np.empty((totals.size, totals.size)), places.reshape(-1)
+    noise[np.ix_(at, at)] = randomised(totals[places], decodings)[0]
     return noise
 
 
-def report_covariance(decoding: Decoding, p: Array) -> Array:
-    """Covariance of the decoded report of one respondent whose category has the law p, (k, k)."""
-    return np.asarray(decoding.noise(p, 1.0) + np.diag(p) - np.outer(p, p))
+def randomised(T: Array, decodings: Sequence[Decoding]) -> tuple[Array, Array]:
+    """Of totals, (k_1 + 1, ..., k_d + 1), the noise, and second moments of what is true, (m, m).
+
+    With psi a decoded report and a one, and e its mean given the truth, these are the sums of
+    ``E[psi psi'] - e e'`` and of ``e e'`` of Kronecker products over the variables.
+    """
+    first, *others = decodings
+    k = first.k
+    whole = [randomised(part, others) for part in T] if others else []
+    m = len(whole[0][0]) if whole else 1
+    noise, true = np.zeros((2, k + 1, m, k + 1, m))
+    if not others:
+        noise[:k, 0, :k, 0] = first.noise(T[:k], float(T[k]))
+    for x in range(k + 1):
+        for found, one in zip((noise, true), whole[x] if whole else (None, T[x]), strict=True):
+            if one is not None:
+                found[x, :, x] = found[x, :, k] = found[k, :, x] = one
+    if others:
+        second = [sum(both) for both in whole]
+        other = second[k] - sum(second[:k])
+        for x, unit in enumerate(np.eye(k + 1, k)):  # the last is any other answer
+            law = first.noise(unit, 1.0)
+            noise[:k, :, :k] += np.einsum("ij,kl->ikjl", law, second[x] if x < k else other)
+    return noise.reshape((k + 1) * m, -1), true.reshape((k + 1) * m, -1)
+
+
+def report_covariance(p: Array, decodings: Sequence[Decoding]) -> tuple[Array, Array]:
+    """Covariance of the decoded report of one respondent whose cell has the law p, (k_1, .., k_d).
+
+    Returned are that of the randomisation and that in all, (cells, cells).
+    """
+    T, cells = p, (slice(-1),) * p.ndim
+    for axis in range(p.ndim):
+        T = np.concatenate([T, T.sum(axis=axis, keepdims=True)], axis=axis)
+    T[(-1,) * p.ndim] = 1.0  # what it lacks are other answers
+    found = []
+    for one in randomised(T, decodings):
+        found.append(one.reshape(T.shape * 2)[cells * 2].reshape(p.size, p.size))
+    noise, true = found
+    return noise, noise + true - np.outer(p, p)
 
 
 # -- Several independent sources of reports about the same p, as one problem ----------------------

@@ -115,7 +115,6 @@ def mechanism_from_dict(document: dict[str, Any]) -> Mechanism:
     >>> mechanism_from_dict(spec) == KRR(("a", "b"), epsilon=1.0)
     True
     """
-    from ldpstats.mechanisms.base import check_document, read_mechanism
+    from ldpstats.mechanisms.base import Mechanism
 
-    mechanism: Mechanism = read_mechanism(check_document(document)["mechanism"], document)
-    return mechanism
+    return Mechanism.from_dict(document)

@@ -55,7 +55,13 @@ from ldpstats.labels import (
 from ldpstats.likelihood.covariance import Covariance, multinomial
 from ldpstats.likelihood.moments import Equations, Moments
 from ldpstats.likelihood.rows import Likelihood
-from ldpstats.reports.layout import BitFormat, ReportFormat, split_cohorts, with_cohorts
+from ldpstats.reports.layout import (
+    BitFormat,
+    ReportFormat,
+    label_codes,
+    split_cohorts,
+    with_cohorts,
+)
 from ldpstats.reports.single import BitCounts, Counts, Reports
 from ldpstats.sampling import samplers
 from ldpstats.sampling.samplers import SystemWords, Words, simulation_words
@@ -271,8 +277,9 @@ class Mechanism(Instrument[Client, Collector]):
         labels : array-like, shape (n,)
             One report a respondent; a Series keeps its name as that of the variable. If the
             mechanism has cohorts and `cohort` is not given, reports read "cohort:report".
-        cohort : array-like of int, shape (n,), optional
-            Cohort of each respondent, for mechanisms that have cohorts.
+        cohort : array-like, shape (n,), optional
+            Cohort of each respondent, for mechanisms that have cohorts: a whole number, or for a
+            device of cohorts its name.
 
         Returns
         -------
@@ -308,6 +315,10 @@ class Mechanism(Instrument[Client, Collector]):
                     f"is no cohort: they are numbered from 0 to {self.n_cohorts - 1}",
                 )
             return Reports(self.format.parse(name, text), self, 0, groups, column_name(labels))
+        if cohort is not None and self.cohort_names:
+            form: Any = self.format  # of labels
+            codes = form.all_there(name, label_codes(self, (name, "cohort"), labels, cohort))
+            return Reports(codes, self, name=column_name(labels))
         if cohort is not None:
             raise InvalidArgument("cohort", cohort, f"must be None: {self} has no cohorts")
         return Reports(self.format.parse(name, labels), self, name=column_name(labels))
@@ -536,6 +547,9 @@ class Mechanism(Instrument[Client, Collector]):
             a fingerprint that is missing or not that of the other fields.
         """
         checked = cls._unwritten | check_document(document)
+        if cls is Mechanism:  # of any kind
+            read: Any = read_mechanism(checked["mechanism"], document)
+            return read  # type: ignore[no-any-return]
         if checked["mechanism"] != cls.__name__:
             raise InvalidArgument(
                 "mechanism", checked["mechanism"], f"the specification is not of a {cls.__name__}"

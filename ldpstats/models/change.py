@@ -62,16 +62,14 @@ from ldpstats.models.layout import (
     interval_note,
     names_alpha,
     one_line,
+    outcome_notes,
     title,
 )
 from ldpstats.models.plots import (
-    axes_of,
     axis_labels,
     draw_estimates,
-    finish_rows,
     interval_name,
-    name_rows,
-    rows_height,
+    plot_rows,
     sorts,
     title_text,
 )
@@ -451,7 +449,6 @@ def _homogeneity(d: Array, V: Covariance, group: Array, waves: tuple[str, ...]) 
 
 _SPAN = (-1.0, 1.0)  # of a change
 _HEAD = 12  # characters of the head of a column
-_WIDTH = 7.0  # inches
 
 
 @dataclass(frozen=True, eq=False)
@@ -734,11 +731,7 @@ class ChangeResults(Results):
                 "Standard errors of so many categories were not computed: lump them, candidates=."
             )
         if (test := self.homogeneity) is not None:
-            notes.append(
-                f"Same distribution in both waves ({test.method}): {test.statistic:.4g} on "
-                f"{test.df:g} df, {pvalue_text(test.pvalue, 'p')}."
-            )
-            notes += [f"NOTE: {test.note}."] if test.note else []
+            notes += outcome_notes("Same distribution in both waves", test)
         if self.turnover_law is not None or self.joint.linear.covariance is not None:
             notes.append(f"Turnover: {self.turnover(alpha)}.")
         return notes
@@ -784,14 +777,10 @@ class ChangeResults(Results):
         shown = np.sort(order[:most])
         if sorts(sort):
             shown = shown[np.argsort(-frame["params"].to_numpy()[shown], kind="stable")]
-        own = ax is None
-        ax = axes_of(ax, _WIDTH, rows_height(len(shown) + (len(shown) < len(frame))))
-        draw_estimates(ax, frame.iloc[shown], np.arange(len(shown))[::-1], interval_name(alpha))
+        draw = partial(draw_estimates, frame=frame.iloc[shown], interval=interval_name(alpha))
         labels = axis_labels(frame.index[shown], plots.LONGEST_LABEL)
-        name_rows(ax, labels, len(frame) - len(shown))
-        ax.set_xlabel("change of the frequency, in percentage points")
-        finish_rows(ax, words, own, sign="")
-        return ax
+        of = "change of the frequency, in percentage points"
+        return plot_rows(draw, labels, len(frame) - len(shown), ax, words, of, sign="")
 
     # -- storage -----------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ from ldpstats.errors import (
     NotIdentified,
 )
 from ldpstats.estimators.base import Estimator
-from ldpstats.inference.tests import TestResult, adjusted_differences, pvalue_text
+from ldpstats.inference.tests import TestResult, adjusted_differences
 from ldpstats.likelihood.rows import Likelihood
 from ldpstats.mechanisms.base import protect_some
 from ldpstats.models.frequency.answers import difference_rows
@@ -42,6 +42,7 @@ from ldpstats.models.layout import (
     in_turn,
     interval_note,
     names_alpha,
+    outcome_notes,
     resolution_notes,
     title,
 )
@@ -689,10 +690,7 @@ class GroupedResults(Stored):
         notes: list[str] = []
         places = frame.index.unique(0).tolist()
         if (test := self.equal) is not None:
-            df: Any = f"{test.df:g}" if isinstance(test.df, int | float) else test.df
-            words = f"{test.statistic:.4g} on {df} df, {pvalue_text(test.pvalue, 'p')}"
-            notes.append(f"Same distribution in all groups ({test.method}): {words}.")
-            notes += [f"NOTE: {test.note}."] if test.note else []
+            notes += outcome_notes("Same distribution in all groups", test)
         if self.empty:
             names = several_worded(self.empty, self.by, max(_MOST_GROUPS, len(places)))
             notes.append(f"NOTE: without a report, and not fitted: {names}.")

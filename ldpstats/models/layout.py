@@ -8,7 +8,6 @@ They are shown in the order in which they are given.
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,7 +22,6 @@ import pandas as pd
 
 from ldpstats.arguments import (
     boolean,
-    display_width,
     latex_text,
     level,
     positive_integer,
@@ -62,6 +60,7 @@ __all__ = [
     "is_partial",
     "names_alpha",
     "one_line",
+    "outcome_notes",
     "resolution_notes",
     "tidy_names",
     "title",
@@ -74,16 +73,6 @@ __all__ = [
 Array = npt.NDArray[Any]
 
 LONGEST_LABEL = 40
-PAGE_WIDTH = 80  # of a summary whose table is narrower
-_SHORTEST_LINE = 24  # of a value of the header that is broken
-_PIECE = r"\.?(?:[^\s.]|\.(?!\w+\())*\s*"  # "roll(6)", ".when({1: ", "'yes', "
-_HEADER_TEXT = {
-    "data_aligns": "lrlr",
-    "colsep": "  ",
-    "table_dec_above": "=",
-    "table_dec_below": "=",  # Summary drops the last line of every table but one
-    "title_align": "c",
-}
 
 
 @dataclass(frozen=True)
@@ -98,40 +87,10 @@ class SummaryTable:
     notes: Sequence[str]
 
     def layout(self) -> Summary:
-        """The header, the table below it of the same width, and the notes."""
-        from statsmodels.iolib.table import SimpleTable
-        from statsmodels.iolib.tableformatting import fmt_base
-
+        """The header, the table below it of the same width, and the notes, in every format."""
         from ldpstats.models.statsmodels import EscapedSummary  # which takes a while to import
 
-        heads, stubs = list(self.columns), list(self.stubs)
-        body = list(map(list, self.body))
-        below = np.maximum([*_widths(zip(stubs)), *_widths([heads, *body])], 10).tolist()
-        # the longest values of the header, such as the steps of a device, go on more lines
-        header, most = list(map(list, self.header)), max(PAGE_WIDTH, sum(below) + len(below) - 1)
-        for value in (1, 3):
-            above = _widths(header)
-            excess = sum(above) + 6 - most  # with the space between columns
-            if excess <= 0 or above[value] <= _SHORTEST_LINE:
-                continue
-            room = max(_SHORTEST_LINE, above[value] - excess)
-            sides = [[row[:2] for row in header], [row[2:] for row in header]]
-            sides[value // 2] = [line for pair in sides[value // 2] for line in _lines(pair, room)]
-            left, right = ([pair for pair in side if any(pair)] for side in sides)  # both close up
-            header = [[*a, *b] for a, b in zip_longest(left, right, fillvalue=["", ""])]
-        above = _widths(header)
-        # both tables get the width of the wider one
-        lack = (sum(above) + 2 * (len(above) - 1)) - (sum(below) + len(below) - 1)
-        below[0] += max(0, lack)
-        above[1] += max(0, -lack) // 2
-        above[3] += (max(0, -lack) + 1) // 2
-        summary = EscapedSummary()
-        summary.tables = [
-            SimpleTable(header, title=self.title, txt_fmt=_HEADER_TEXT | {"colwidths": above}),
-            SimpleTable(body, heads, stubs, txt_fmt=fmt_base | {"colwidths": below}),
-        ]
-        summary.add_extra_txt(list(self.notes))
-        return summary
+        return EscapedSummary(self)
 
 
 def in_blocks(
@@ -148,29 +107,6 @@ def in_blocks(
             names += [blocks[block], *(f"  {stubs[row]}" for row in rows)]
             body += [[""] * len(cells[0]), *(cells[row] for row in rows)]
     return names, body
-
-
-def _widths(rows: Iterable[Sequence[str]]) -> list[int]:
-    widths = []
-    for column in zip(*rows, strict=True):
-        widths.append(max(map(display_width, column)))
-    return widths
-
-
-def _lines(pair: Sequence[str], room: int) -> list[list[str]]:
-    """A pair on lines that end at a blank or before a step of a device, or where they are full."""
-    name, text = pair
-    lines = [""]
-    for piece in re.findall(_PIECE, text.replace(" = ", "\0=\0")):  # "n = 10" stays on its line
-        fits, alone = (display_width(t.rstrip()) <= room for t in (lines[-1] + piece, piece))
-        if alone and not fits:
-            lines.append("")
-        lines[-1] += piece
-        while display_width((full := lines[-1]).rstrip()) > room:
-            end = full.rfind("(", 1, room) + 1 or room
-            lines[-1:] = [full[:end], full[end:]]
-    shown = [line.rstrip().replace("\0", " ") for line in lines]
-    return [[name if i == 0 else "", line] for i, line in enumerate(shown)]
 
 
 # -- words and figures ---------------------------------------------------------------------
@@ -298,6 +234,14 @@ def closing_notes(fit: Fit, condition: float, test: TestResult | None = None) ->
         if test.pvalue < DOUBTFUL:
             notes.append(f"WARNING: the reports contradict the hypothesis that {test.null}.")
     return notes
+
+
+def outcome_notes(what: str, test: TestResult) -> list[str]:
+    """The outcome of a test of what the words say, and the note that it has."""
+    each = test.df if isinstance(test.df, tuple) else (test.df,)
+    df, p = ", ".join(f"{one:g}" for one in each), pvalue_text(test.pvalue, "p")
+    note = f"{what} ({test.method}): {test.statistic:.4g} on {df} df, {p}."
+    return [note, f"NOTE: {test.note}."] if test.note else [note]
 
 
 def resolution_notes(
@@ -557,8 +501,6 @@ class Tabulated(ABC):
 
         @property
         def tvalues(self) -> pd.Series[float]: ...
-        @property
-        def is_partial(self) -> bool: ...
         def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame: ...
         def _heading(self) -> tuple[str, list[Pair], list[Pair]]: ...
 
@@ -658,7 +600,7 @@ class Tabulated(ABC):
         heads, stubs, body = self._body(shown, heads, cells)
         name, left, right = self._heading()
         notes = [*self._interval_notes(frame, uncut, alpha, source), *rest]
-        notes += [PARTLY_PROTECTED] * self.is_partial
+        notes += [PARTLY_PROTECTED] * getattr(self, "is_partial", False)  # regressions know of none
         return SummaryTable(
             name,
             header(left, right, self._computed() if details else ((), ())),

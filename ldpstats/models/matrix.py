@@ -21,7 +21,7 @@ from ldpstats.models.association.groups import per_variable, refuse_shared, toge
 from ldpstats.models.association.model import AssociationModel
 from ldpstats.models.association.results import AssociationResults
 from ldpstats.models.layout import (
-    SummaryTable,
+    Pair,
     count_of,
     distinct_lines,
     estimator_text,
@@ -30,8 +30,7 @@ from ldpstats.models.layout import (
     names_alpha,
     one_line,
 )
-from ldpstats.models.plots import title_text
-from ldpstats.models.results import plot_symmetric
+from ldpstats.models.plots import labels_of, plot_cells, title_text
 from ldpstats.models.storage import Stored
 from ldpstats.models.weighted.tables import WeightedTable
 from ldpstats.reports.joint import JointCounts
@@ -47,6 +46,7 @@ __all__ = ["AssociationMatrix", "associations", "pairwise"]
 
 Weighted = Callable[[Sequence[Any], Sequence[Any]], WeightedTable]
 
+_LONGEST_NAME = 24
 _REMEDY = 'must map names to Reports or pairs (Reports, mask), such as {"job": x, "late": y}'
 
 
@@ -423,51 +423,78 @@ class AssociationMatrix(Stored):
         """
         return super().summary(self.alpha if alpha is None else alpha, max_rows, details)
 
-    def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
-        frame, fits = (
-            self.summary_frame(alpha),
-            {pair.names: pair for pair in self.pairs if details},
-        )
+    def _largest(self, frame: pd.DataFrame, max_rows: int) -> tuple[pd.DataFrame, list[str]]:
+        if (rest := len(frame) - max_rows) <= 0:
+            return frame, []
         order = np.argsort(frame["pvalue"].fillna(2.0).to_numpy(), kind="stable")[:max_rows]
-        shown = frame if len(frame) <= max_rows else frame.iloc[order]
-        short = dict(zip(self.names, distinct_lines(self.names, _LONGEST_NAME), strict=True))
-        body, rows = [], list[Any](shown.itertuples(index=False))
+        return frame.iloc[order], [f"{rest} pairs with larger p-values are not shown."]
+
+    def _estimate_cells(
+        self, shown: pd.DataFrame, frame: pd.DataFrame, alpha: float, details: bool
+    ) -> tuple[list[str], list[list[str]], str]:
+        statistic = "F" if self.epsilon else "chi2"
+        heads = ["Cramer's V", *interval_columns(alpha), "n", statistic, "df", "p-value", "Holm"]
+        cells, rows = [], list[Any](shown.itertuples(index=False))
         for row in rows:
             nobs = "-" if row.nobs is pd.NA else str(row.nobs)
             df = "-" if np.isnan(row.df) else f"{row.df:g}"
             pvalues = pvalue_text(row.pvalue), pvalue_text(row.pvalue_holm)
             ends = figures([row.cramers_v, row.lower, row.upper], 3)
-            body.append([*ends, nobs, *figures([row.statistic], 2), df, *pvalues])
-        notes = _notes(frame, len(shown), alpha, "Rao-Scott" if self.epsilon else "score")
-        for pair in shown.index:
-            if (fit := fits.get(pair)) is not None:  # how it was fitted
-                names = " and ".join(one_line(name, _LONGEST_NAME) for name in pair)
-                gap = f", gap {fit.gap_nats:.2g} nats" if np.isfinite(fit.gap) else ""
-                state = "converged" if fit.converged else "did NOT converge"
-                log_lik = f", log-likelihood {fit.llf:.2f}" if np.isfinite(fit.llf) else ""
-                steps = count_of(fit.n_iter, "iteration")
-                notes.append(f"{names}: {estimator_text(fit)}{log_lik}{gap}, {steps}, {state}.")
-        variables = zip(self.names, self.sources, self.answered, strict=True)
-        heads = interval_columns(alpha)
-        return SummaryTable(
-            title=f"Associations of {len(self.names)} variables",
-            header=[
-                [f"{short[name]}:", source, "Reports:", str(size)]
-                for name, source, size in variables
-            ],
-            columns=[
-                "Cramer's V",
-                *heads,
-                "n",
-                "F" if self.epsilon else "chi2",
-                "df",
-                "p-value",
-                "Holm",
-            ],
-            stubs=[" : ".join(short[name] for name in pair) for pair in shown.index],
-            body=body,
-            notes=notes,
-        )
+            cells.append([*ends, nobs, *figures([row.statistic], 2), df, *pvalues])
+        return heads, cells, ""
+
+    @property
+    def _short(self) -> dict[str, str]:
+        """Names of the variables as the summary has them."""
+        return dict(zip(self.names, distinct_lines(self.names, _LONGEST_NAME), strict=True))
+
+    def _body(self, shown: pd.DataFrame, heads: list[str], cells: list[list[str]]) -> Any:
+        short = self._short
+        return heads, [" : ".join(short[name] for name in pair) for pair in shown.index], cells
+
+    def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
+        names = [f"{name}:" for name in self._short.values()]
+        left: list[Pair] = list(zip(names, self.sources, strict=True))
+        right: list[Pair] = [("Reports:", size) for size in self.answered]
+        return f"Associations of {len(self.names)} variables", left, right
+
+    def _interval_notes(
+        self, frame: pd.DataFrame, uncut: pd.DataFrame, alpha: float, source: str
+    ) -> list[str]:
+        times = count_of(int(frame["pvalue"].notna().sum()), "test")
+        notes = [
+            f"Cramer's V with {100 * (1 - alpha):.4g}% intervals, from the unconstrained "
+            f"estimates; {'Rao-Scott' if self.epsilon else 'score'} tests of independence, "
+            f"p-values as they are and adjusted for {times} (Holm)."
+        ]
+        if frame["n_missing"].sum():
+            notes.append("NOTE: each pair rests on the respondents who have both reports.")
+        return notes
+
+    def _notes(self, frame: pd.DataFrame, details: bool = False) -> list[str]:
+        """The notes of pairs, each note once, and how each was fitted."""
+        said: dict[tuple[str, str], list[tuple[str, str]]] = {}
+        for pair, note, upper in zip(frame.index, frame["note"], frame["upper"], strict=True):
+            if note:
+                kind = "WARNING" if np.isnan(upper) else "NOTE"
+                said.setdefault((kind, note), []).append(pair)
+        notes = []
+        for (kind, note), pairs in said.items():
+            common = set(pairs[0]).intersection(*pairs)
+            names = ", ".join(f"{one_line(a, 40)} and {one_line(b, 40)}" for a, b in pairs)
+            if len(pairs) > 1 and common:  # all of them have a variable in common
+                (name,) = common
+                others = (b if a == name else a for a, b in pairs)
+                names = f"{one_line(name, 40)} with {', '.join(one_line(b, 40) for b in others)}"
+            notes.append(f"{kind}: {names}: {note}.")
+        for fit in self.pairs if details else ():
+            words = " and ".join(one_line(name, _LONGEST_NAME) for name in fit.names)
+            gap = f", gap {fit.gap_nats:.2g} nats" if np.isfinite(fit.gap) else ""
+            state = "converged" if fit.converged else "did NOT converge"
+            log_lik = f", log-likelihood {fit.llf:.2f}" if np.isfinite(fit.llf) else ""
+            steps = count_of(fit.n_iter, "iteration")
+            notes.append(f"{words}: {estimator_text(fit)}{log_lik}{gap}, {steps}, {state}.")
+        return notes
 
     @names_alpha
     def plot(
@@ -486,18 +513,25 @@ class AssociationMatrix(Stored):
             As in `summary_frame`.
         """
         alpha, frame = self.alpha if alpha is None else alpha, self.summary_frame(alpha)
-        v, lower, upper = (self._matrix(name, 1.0, frame) for name in _INTERVAL)
-        return plot_symmetric(
-            v,
-            lower,
-            upper,
-            self.pvalues_holm < alpha,
+        v, low, high = (self._matrix(name, 1.0, frame).to_numpy()[1:, :-1] for name in _INTERVAL)
+        certain = (self.pvalues_holm < alpha).to_numpy()[1:, :-1]
+        known = np.where(np.tri(len(v)) > 0, v, np.nan)
+        texts = [f"{one:.2f}" if np.isfinite(one) else "" for one in known.flat]
+        ends = zip(texts, low.flat, high.flat, strict=True)
+        longer = [text and f"{text}\n[{a:.2f}, {b:.2f}]" for text, a, b in ends]
+        labels = labels_of(pd.Index(self.names))
+        words = f"Associations of {len(labels)} variables, {100 * (1 - alpha):g}% intervals"
+        return plot_cells(
+            known,
+            (labels[1:], labels[:-1]),
+            (longer, texts),
             ax,
-            title_text(
-                title, f"Associations of {len(v)} variables, {100 * (1 - alpha):g}% intervals"
-            ),
+            title_text(title, words),
+            ("", ""),
             "Cramer's V",
-            f"hatched: independence is not rejected at {alpha:g} (Holm)",
+            certain=certain,
+            hatched=~certain & np.isfinite(known),
+            note=f"hatched: independence is not rejected at {alpha:g} (Holm)",
         )
 
     # -- storage -----------------------------------------------------------------------------
@@ -535,38 +569,3 @@ _COLUMNS: dict[str, Any] = {
     "n_missing": "Int64",
     "note": object,
 }
-
-
-# -- The summary of the associations of several variables -----------------------------------------
-
-
-_LONGEST_NAME = 24
-
-
-def _notes(frame: pd.DataFrame, shown: int, alpha: float, kind_of_test: str) -> list[str]:
-    """What is tested, which pairs are shown, and the notes of pairs, each note once."""
-    tested = int(frame["pvalue"].notna().sum())
-    times = count_of(tested, "test")
-    notes = [
-        f"Cramer's V with {100 * (1 - alpha):.4g}% intervals, from the unconstrained estimates; "
-        f"{kind_of_test} tests of independence, p-values as they are and adjusted for {times} "
-        "(Holm)."
-    ]
-    if frame["n_missing"].sum():
-        notes.append("NOTE: each pair rests on the respondents who have both reports.")
-    if rest := len(frame) - shown:
-        notes.append(f"{rest} pairs with larger p-values are not shown.")
-    said: dict[tuple[str, str], list[tuple[str, str]]] = {}
-    for pair, note, upper in zip(frame.index, frame["note"], frame["upper"], strict=True):
-        if note:
-            kind = "WARNING" if np.isnan(upper) else "NOTE"
-            said.setdefault((kind, note), []).append(pair)
-    for (kind, note), pairs in said.items():
-        common = set(pairs[0]).intersection(*pairs)
-        names = ", ".join(f"{one_line(a, 40)} and {one_line(b, 40)}" for a, b in pairs)
-        if len(pairs) > 1 and common:  # all of them have a variable in common
-            (name,) = common
-            others = (b if a == name else a for a, b in pairs)
-            names = f"{one_line(name, 40)} with {', '.join(one_line(b, 40) for b in others)}"
-        notes.append(f"{kind}: {names}: {note}.")
-    return notes

@@ -8,8 +8,8 @@ likelihood continued beyond [0, 1]; what lies outside is tested by itself.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from ldpstats.arguments import (
     level,
     one_of,
 )
+from ldpstats.documents import Document, written
 from ldpstats.errors import (
     ConvergenceWarning,
     InvalidArgument,
@@ -44,7 +45,7 @@ from ldpstats.likelihood.parametric import (
     unidentified,
     unidentified_exactly,
 )
-from ldpstats.mechanisms import DeviceMechanism, Mechanism, UnknownDevice, mechanism_from_dict
+from ldpstats.mechanisms import DeviceMechanism, Mechanism, UnknownDevice
 from ldpstats.models.layout import (
     Fit,
     Pair,
@@ -349,19 +350,30 @@ class DeviceGroups:
 
     def to_dict(self) -> dict[str, Any]:
         """Specifications and counts as plain JSON types."""
-        return {
-            "mechanisms": [mech.to_dict() for mech in self.mechanisms],
-            "counts": [c.vector().tolist() for c in self.sources],
-            "missing": [c.n_missing for c in self.sources],
-        } | ({"labels": list(self.labels)} if self.labels else {})
+        counts = tuple(own.vector() for own in self.sources)
+        missing = tuple(own.n_missing for own in self.sources)
+        return written(_StoredGroups(self.mechanisms, counts, missing, self.labels or None))
 
     @classmethod
-    def from_dict(cls, document: dict[str, Any]) -> DeviceGroups:
+    def from_dict(cls, document: Mapping[str, Any]) -> DeviceGroups:
         """Inverse of `to_dict`."""
-        made = [mechanism_from_dict(own) for own in document["mechanisms"]]
-        parts = zip(made, document["counts"], document["missing"], strict=True)
-        sources = [replace(mech.counts(n), n_missing=lost) for mech, n, lost in parts]
-        return cls(tuple(sources), tuple(document.get("labels", ())))
+        own = _StoredGroups.from_dict(document)
+        labels = own.labels or ()
+        sizes = [*map(len, (own.mechanisms, own.counts, own.missing, labels or own.mechanisms))]
+        if len(set(sizes)) > 1 or not own.mechanisms:
+            raise InvalidArgument("groups", sizes, "must be as many of each field, one or more")
+        parts = zip(own.mechanisms, own.counts, own.missing, strict=True)
+        return cls(tuple(replace(m.counts(n), n_missing=lost) for m, n, lost in parts), labels)
+
+
+@dataclass(frozen=True)
+class _StoredGroups(Document):
+    """What a document has of groups, one element a group."""
+
+    mechanisms: tuple[Mechanism, ...]
+    counts: tuple[npt.NDArray[np.integer[Any]], ...]
+    missing: tuple[int, ...]
+    labels: tuple[str, ...] | None = field(default=None, metadata={"later": True})
 
 
 def polynomial_matrix(mechanism: Mechanism, names: Sequence[str]) -> PolynomialMatrix:

@@ -17,6 +17,9 @@ p-values (`presence`): where all parts of a sum are zero the law of their counts
 with one part that noise can imitate has an exact binomial p-value; with several, that of the
 weighted sum with its mean, variance and skewness under the null. A report that is impossible under
 the null settles it.
+
+In a complex sample r is the weighted estimate of a `WeightedModel`; intervals combine its own, and
+p-values are of the t law of the design.
 """
 
 from __future__ import annotations
@@ -34,9 +37,10 @@ from ldpstats.arguments import boolean, distribution, level, one_of
 from ldpstats.documents import read
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
 from ldpstats.estimators.base import Estimator
+from ldpstats.inference.designs.tests import normal_level
 from ldpstats.inference.intervals import edge_normal, wald
 from ldpstats.inference.tails import skewed_pvalue
-from ldpstats.inference.tests import binomial_deficit, binomial_excess, reject, z_test
+from ldpstats.inference.tests import binomial_deficit, binomial_excess, z_test
 from ldpstats.labels import align
 from ldpstats.likelihood.covariance import Covariance, Uncertain
 from ldpstats.mechanisms import PUM
@@ -53,6 +57,8 @@ from ldpstats.models.layout import (
     title,
 )
 from ldpstats.models.results import Results, warn_of_method
+from ldpstats.models.weighted.model import WeightedModel
+from ldpstats.models.weighted.results import WeightedResults
 from ldpstats.reports.single import BitCounts, Counts, Reports
 
 if TYPE_CHECKING:
@@ -118,7 +124,7 @@ class PersonalizedModel:
 
     def __init__(
         self,
-        data: Data | Sequence[Data],
+        data: Data | Sequence[Data] | WeightedModel,
         pum: PUM,
         background: Mapping[Any, Any] | None = None,
         exact: bool = False,
@@ -127,12 +133,12 @@ class PersonalizedModel:
         if not isinstance(pum, PUM):
             raise InvalidArgument("pum", pum, "must be the PUM that the reports were made under")
         self.pum, self.exact = pum, boolean("exact", exact)
-        self.frequency = FrequencyModel(data, name=name)
-        if not self.frequency.categories.equals(pum.common.categories):
-            raise MechanismMismatch(
-                f"{self.frequency.sources[0].mechanism} is not over the categories and then the "
-                f"tags of {pum}: pass reports of its clients, or of pum.privatize"
-            )
+        self.frequency: FrequencyModel | WeightedModel
+        if isinstance(data, WeightedModel):  # of a question of the PUM, as a survey makes it
+            self.frequency = data
+        else:
+            self.frequency = FrequencyModel(data, name=name)
+            self._check_categories(self.frequency)
         categories, tags, k = self.categories, self.pum.tags, len(self.categories)
         if background is not None and not isinstance(background, Mapping):
             raise InvalidArgument(
@@ -159,6 +165,14 @@ class PersonalizedModel:
             )
         self._assumed = Background(tags, given, others, self.exact)
 
+    def _check_categories(self, frequency: FrequencyModel) -> None:
+        """Refuse reports over other categories."""
+        if not frequency.categories.equals(self.pum.common.categories):
+            raise MechanismMismatch(
+                f"{frequency.sources[0].mechanism} is not over the categories and then the "
+                f"tags of {self.pum}: pass reports of its clients, or of pum.privatize"
+            )
+
     def __repr__(self) -> str:
         return f"PersonalizedModel({self.pum}; n={self.nobs})"
 
@@ -170,6 +184,8 @@ class PersonalizedModel:
     @property
     def nobs(self) -> int:
         """Number of reports."""
+        if isinstance(self.frequency, WeightedModel):
+            return int(self.frequency.sample.n[self.frequency.inside].sum())
         return self.frequency.nobs
 
     def fit(self, method: str | Estimator[Any] | None = None) -> PersonalizedResults:
@@ -179,7 +195,7 @@ class PersonalizedModel:
         ----------
         method : str or Estimator, optional
             Of the intermediate frequencies, as in `FrequencyModel.fit`: "mle" by default,
-            "inversion" where only bit sums are known.
+            "inversion" where only bit sums are known, and with weights.
 
         Returns
         -------
@@ -199,8 +215,12 @@ class PersonalizedModel:
         LDPWarning
             When the condition number of the channel is above 1e8.
         """
-        intermediate = self.frequency.fit_quietly(method)
-        warn_of_doubts(self.frequency.misfit(intermediate), intermediate.condition)
+        intermediate: FrequencyResults | WeightedResults
+        if isinstance(self.frequency, WeightedModel):
+            intermediate = self.frequency.fit(method)  # type: ignore[arg-type]  # refuses objects
+        else:
+            intermediate = self.frequency.fit_quietly(method)
+            warn_of_doubts(self.frequency.misfit(intermediate), intermediate.condition)
         return _results(intermediate, self.categories, self._assumed)
 
 
@@ -408,7 +428,7 @@ class PersonalizedResults(Results):
         Estimated frequencies by category; a distribution wherever the estimate of r is one.
     linear_params : Series, shape (k,)
         From the unconstrained estimate of r; it may leave [0, 1].
-    intermediate : FrequencyResults
+    intermediate : FrequencyResults, or WeightedResults with weights
         The estimate of r, over k + kappa categories.
     background : DataFrame, shape (kappa, k)
         Distribution of the category behind each tag that `params` rest on.
@@ -452,7 +472,9 @@ class PersonalizedResults(Results):
 
     categories: pd.Index[Any]
     assumed: Background
-    intermediate: FrequencyResults
+    intermediate: FrequencyResults | WeightedResults = field(
+        metadata={"read": lambda document: _intermediate(document)}
+    )
 
     _format = "ldpstats-personalized-results"
     _document = ("categories", "tags", "given", "others", "exact", "intermediate")
@@ -467,6 +489,19 @@ class PersonalizedResults(Results):
     @property
     def index(self) -> pd.Index[Any]:
         return self.categories
+
+    @property
+    def _sampled(self) -> WeightedResults | None:
+        """The weighted estimate of r, of a complex sample."""
+        return self.intermediate if isinstance(self.intermediate, WeightedResults) else None
+
+    @property
+    def _df(self) -> float:
+        """Degrees of freedom of the design; infinite without one, 0 in a single sampling unit."""
+        if self._sampled is None:
+            return np.inf
+        domains = self._sampled.domains
+        return 0.0 if domains.alone[0] else max(float(domains.df[0]), 1.0)
 
     @property
     def df_model(self) -> int:
@@ -547,6 +582,12 @@ class PersonalizedResults(Results):
 
     # -- intervals -------------------------------------------------------------------------
 
+    def _se(self, which: Uncertain) -> Array:
+        return np.where(self._df > 0.0, which.bse(), np.nan)
+
+    def _frame(self, matrix: Array, at: Any = slice(None)) -> pd.DataFrame:
+        return super()._frame(np.where(self._df > 0.0, matrix, np.nan), at)
+
     @names_alpha
     def conf_int(
         self, alpha: float = 0.05, method: str = "default", clip: bool = True
@@ -562,7 +603,8 @@ class PersonalizedResults(Results):
             bot, which are exact, with their covariance (`mover`). "wald":
             linear estimate plus or minus normal quantile times its standard error, too short for
             categories of few reports. "wald-mle": the same around `params`, which fails on the
-            boundary, and warns there.
+            boundary, and warns there. With weights they have quantiles of the t law, and the
+            intervals of the parts are score intervals (see `WeightedResults.conf_int`).
         clip : bool
             Intersect with [0, 1]. An interval that lies outside gets a limit of its own there, see
             `FrequencyResults.conf_int`.
@@ -580,17 +622,20 @@ class PersonalizedResults(Results):
         """
         alpha = level(alpha)
         method = one_of("method", method, ("default", "wald", "wald-mle"))
-        if method == "default":
+        size = alpha if self._sampled is None else float(normal_level(np.array(self._df), alpha))
+        if self._df == 0.0:
+            bounds = np.full((self.k, 2), [-np.inf, np.inf])
+        elif method == "default":
             r = self.intermediate.linear
             ends = self.intermediate.conf_int(alpha, clip=False).to_numpy()
-            bounds = self._mixtures[1].intervals(r.estimate, ends, r.known(), alpha)
+            bounds = self._mixtures[1].intervals(r.estimate, ends, r.known(), size)
         else:
             if method == "wald-mle":
                 warn_of_method(method, self.intermediate.on_boundary)
             which = self.linear if method == "wald" else self.fitted
             if which.covariance is None:
                 raise NotAvailable(f"no covariance of params was computed: {self.cov_type}")
-            bounds = wald(which.estimate, which.bse(), alpha)
+            bounds = wald(which.estimate, which.bse(), size)
         if boolean("clip", clip):
             which = self.fitted if method == "wald-mle" else self.linear
             bounds = edge_normal(bounds, which.estimate, which.bse(), alpha)
@@ -601,9 +646,10 @@ class PersonalizedResults(Results):
     def _intermediate_contrasts(self, R: Array) -> Array | None:
         """Contrasts of the intermediate frequencies that are R p, (q, k + kappa).
 
-        None where p is no linear function of these, as bots without a background are spread.
+        None where p is no linear function of these, as bots without a background are spread, and
+        where their reports have no known law, as in a complex sample.
         """
-        if self.assumed.is_lacking.any():
+        if self.assumed.is_lacking.any() or self._sampled is not None:
             return None
         mix = self._mixtures[1]
         out = (R @ mix.loads) @ mix.rows
@@ -612,13 +658,21 @@ class PersonalizedResults(Results):
 
     def _contrast_law(self, row: Array) -> ContrastLaw | None:
         given, r = self._intermediate_contrasts(row[None]), self.intermediate
-        if given is None:
+        if given is None or isinstance(r, WeightedResults):
             return None
         return contrasts.contrast_law(r, given[0], r.answers)
 
+    def _contrast_df(self, R: Array) -> Array | None:
+        if self._df == 0.0:
+            raise NotAvailable(
+                "a test in a sample of one sampling unit, or of strata of one unit, which does not "
+                "show how shares vary"
+            )
+        return None if self._sampled is None else np.full(len(R), self._df)
+
     def _null_law(self, R: Array, gap: Array) -> ReportSums | None:
         given, r = self._intermediate_contrasts(R), self.intermediate
-        if given is None:
+        if given is None or isinstance(r, WeightedResults):
             return None
         return contrasts.null_law(r, given, gap, r.answers)
 
@@ -635,7 +689,8 @@ class PersonalizedResults(Results):
         share in it are. Their counts then have a known law: the p-value is exact where one count is
         left that noise can imitate, and of the weighted sum, with its variance and skewness, where
         several are. A report that reveals the category makes it 0. Where reports of several
-        mechanisms leave no such law it is that of the normal estimate.
+        mechanisms leave no such law it is that of the normal estimate, and with weights of the t
+        law.
         """
         return self._series(self._tails[0], "presence_pvalues")
 
@@ -663,15 +718,19 @@ class PersonalizedResults(Results):
         >>> list(ldp.PersonalizedModel(counts, pum, homes, exact=True).fit().detected(0.05))
         ['centre', 'park']
         """
-        alpha = level(alpha)
-        rejected = reject(self.presence_pvalues().to_numpy(), alpha, method)
-        return self.index[np.asarray(rejected)]
+        return self._above_zero(self.presence_pvalues().to_numpy(), alpha, method)
 
     @cached_property
     def _tails(self) -> tuple[Array, Array]:
         """p-values against frequencies above zero, and against estimates too negative for zero."""
         self.linear.known()
         p, se = self.linear.estimate, self.linear.bse()
+        if isinstance(self.intermediate, WeightedResults):
+            from scipy.special import stdtr
+
+            with np.errstate(divide="ignore", invalid="ignore"):
+                t = np.where(p == 0.0, 0.0, p / self._se(self.linear))
+            return stdtr(self._df, -t), stdtr(self._df, t)
         larger, smaller = (z_test(p, se, 0.0, side)[1] for side in ("larger", "smaller"))
         form, mix, k = self.intermediate.exact, self._mixtures[1], self.k
         if form is None:
@@ -710,12 +769,20 @@ class PersonalizedResults(Results):
             words = f"{one_line(tag, 20)} {share:.4f} (std err {se})"
             left.append(("Tags:" if i == 0 else "", words))
         known = [("Background:" if i == 0 else "", words) for i, words in enumerate(case)]
+        if self._sampled is not None:
+            own = self._sampled._sample_pairs()
+            left, right = left + own[0], right + own[1]
         right += [("", "")] * (len(left) - len(right) - len(known)) + known
-        return f"{title(self, unnamed='')} behind a personalised mechanism", left, right
+        what = "Frequencies" if self._sampled is None else "Weighted frequencies"
+        return f"{title(self, what, '')} behind a personalised mechanism", left, right
 
     def _interval_words(self) -> tuple[str, str]:
-        exact = self.intermediate.exact is not None
-        kind = "from the exact ones of the category and of the tags" if exact else "Wald"
+        parts, law, r = "exact", "", self.intermediate
+        if isinstance(r, WeightedResults):
+            parts, law = r.intervals, f", t quantiles with {self._df:,.0f} df"
+        elif r.exact is None:
+            return "Wald", super()._interval_words()[1]
+        kind = f"from the {parts} ones of the category and of the tags{law}"
         return kind, super()._interval_words()[1]
 
     def _notes(self, frame: pd.DataFrame, details: bool = False) -> list[str]:
@@ -725,12 +792,16 @@ class PersonalizedResults(Results):
                 "NOTE: the estimate is on the boundary (an intermediate frequency of zero); the "
                 "intervals do not rest on it."
             )
+        if isinstance(r, WeightedResults):
+            condition = r.mechanism.moments(r.mechanism.specimen()).condition
+            return [*notes, *closing_notes(self, condition)]
         return [*notes, *closing_notes(self, r.condition, r.goodness_of_fit)]
 
     def _background_notes(self) -> list[str]:
         """What the background assumes, and what it may cost."""
-        case, bound = self.case, self.loss_bound()
-        noise = f"Expected l1 error from the noise of the reports: {bound['noise']:.3g}"
+        case, bound, source = self.case, self.loss_bound(), "the noise of the reports"
+        source = "the sample and " * (self._sampled is not None) + source
+        noise = f"Expected l1 error from {source}: {bound['noise']:.3g}"
         if (case == "exact").all():
             return [f"The background is assumed to be exact. {noise}."]
         notes = []
@@ -748,8 +819,8 @@ class PersonalizedResults(Results):
             notes.append(f"NOTE: the background of {given} was used as given, right or wrong.")
         return [
             *notes,
-            "NOTE: standard errors, intervals and p-values allow for the noise of the reports "
-            "only, not for an error of the background.",
+            f"NOTE: standard errors, intervals and p-values allow for {source} only, not for an "
+            "error of the background.",
             f"{noise}; from an error of the background: {bound['background']:.3g} at worst.",
         ]
 
@@ -767,8 +838,15 @@ class PersonalizedResults(Results):
         return _results(values["intermediate"], values["categories"], assumed)
 
 
+def _intermediate(document: Any) -> FrequencyResults | WeightedResults:
+    """The estimate of r, with weights or without."""
+    if isinstance(document, dict) and document.get("format") == WeightedResults._format:
+        return WeightedResults.from_dict(document)
+    return FrequencyResults.from_dict(document)
+
+
 def _results(
-    intermediate: FrequencyResults, categories: pd.Index[Any], assumed: Background
+    intermediate: FrequencyResults | WeightedResults, categories: pd.Index[Any], assumed: Background
 ) -> PersonalizedResults:
     """Results from those of the intermediate frequencies (MK19 eq. 21)."""
     both = []

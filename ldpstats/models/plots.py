@@ -8,6 +8,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,49 +20,53 @@ from ldpstats.arguments import numbers, positive_integer
 from ldpstats.errors import InvalidArgument
 from ldpstats.estimators.solvers import watched
 from ldpstats.labels import align, midpoints, preview
-from ldpstats.models.layout import Fit, distinct_lines
+from ldpstats.models.layout import Fit, distinct_lines, one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = [
-    "LIGHT",
     "LONGEST_LABEL",
     "LONGEST_LINE",
     "axes_of",
     "axis_labels",
+    "colour_bar",
     "draw_estimates",
     "figure_of",
     "finish",
-    "finish_rows",
     "fitting",
     "font_scale",
+    "hatch",
     "interval_name",
     "keep_in_cell",
-    "lacks_layout",
+    "labels_of",
     "legend_below",
-    "luma",
+    "longest_label",
     "maybe_bar",
     "moved",
     "name_rows",
     "percent_text",
     "plain",
     "plot_by_group",
+    "plot_cells",
     "plot_frequencies",
     "plot_groups",
+    "plot_rows",
     "progress_bar",
     "rows_height",
     "set_figure_title",
     "set_title",
+    "settle",
     "shown_rows",
-    "shrink_labels",
     "sorts",
-    "text_colours",
     "title_text",
+    "variable_name",
 ]
 
 
-LIGHT = 0.55  # luma of a colour above which black is easier to read on it than white
+Array = npt.NDArray[Any]
+
+_LIGHT = 0.55  # luma of a colour above which black is easier to read on it than white
 LONGEST_LINE = 56  # characters of a line of a title
 _CHARACTER = 0.55  # width of a character of a title, in font sizes
 _LINE = 0.85  # of the height of a row that its label may take
@@ -153,7 +159,7 @@ def _in_lines(text: str, room: float, most: int) -> str:
 
 def text_colours(faces: npt.ArrayLike) -> npt.NDArray[np.str_]:
     """Black or white, whichever is easier to read on colours (..., 4); by their luma."""
-    return np.where(luma(faces) > LIGHT, "black", "white")
+    return np.where(luma(faces) > _LIGHT, "black", "white")
 
 
 def luma(faces: npt.ArrayLike) -> npt.NDArray[np.float64]:
@@ -199,17 +205,25 @@ def legend_below(ax: Axes) -> None:
             break
 
 
-def finish(ax: Axes, title: str, own: bool, shrink: bool = False) -> None:
-    """Title and legend, in a figure of their `own` or in axes of the caller."""
+def finish(ax: Axes, title: str, own: bool, rows: bool = False) -> None:
+    """Title and legend, in a figure of their `own` or in axes of the caller.
+
+    Labels of `rows` get the room that they need.
+    """
     ax.spines[["top", "right"]].set_visible(False)
     for _ in range(1 if own else 2):  # labels may leave less room than axes have had
         set_title(ax, title)
         legend_below(ax)
-        if not own and lacks_layout(ax):
+        if own and rows:  # by labels that would take the room of the estimates and the title
+            labels = ax.get_yticklabels()
+            widest = max((label.get_window_extent().width for label in labels), default=0.0)
+            figure, room = figure_of(ax), font_scale() * _ROOM
+            figure.set_figwidth(max(figure.get_figwidth(), widest / figure.dpi + room))
+        elif not own and lacks_layout(ax):
             keep_in_cell(ax)
         elif not own:
             figure_of(ax).draw_without_rendering()
-        if shrink:
+        if rows:
             shrink_labels(ax)
 
 
@@ -270,6 +284,183 @@ def lacks_layout(ax: Axes) -> bool:
     return figure_of(ax).get_layout_engine() is None
 
 
+# -- Tables drawn as cells: their texts, labels and colour bars ------------------------------------
+
+
+_LONGEST_CELL = 24
+_SIZES = (9.0, 8.0, 7.0, 6.0)  # points, of text in cells: the largest that fits
+_APART = 0.2  # lumas of a cell and of its hatching
+_LIGHTEST, _DARKEST = 0.75, 0.25  # lumas beyond which no lighter, or darker, hatching is seen
+_PAD = 0.03  # between the axes and their colour bar, in widths of the axes
+_BAR_TEXTS = 5.5  # width of the texts of a colour bar, in font sizes: five digits and two lines
+_MOST_ROOM = 0.4  # for the colour bar and for what is left of it, each; in widths of the axes
+
+
+def plot_cells(
+    values: Array,
+    labels: tuple[list[str], list[str]],
+    texts: Sequence[list[str]],
+    ax: Axes | None,
+    title: str,
+    names: tuple[str, str],
+    bar: str,
+    *,
+    limits: tuple[float, float] = (0.0, 1.0),
+    colours: tuple[Any, Any] | None = None,
+    form: Any = "%g",
+    certain: Array | None = None,
+    hatched: Array | None = None,
+    note: str = "",
+) -> Axes:
+    """Draw a table, (k1, k2), as cells in colours, the first row on top; nan is an empty cell.
+
+    Of the `texts` of all cells, from long to short, those are written that fit; paler where it is
+    not `certain`. The `note` is below the `names` of columns and rows where cells are `hatched`.
+    The `bar` says what colours are: a map and a norm, or blues over the `limits`.
+    """
+    import matplotlib
+    from matplotlib.colors import Normalize
+
+    rows, columns = labels
+    own, (k1, k2) = ax is None, values.shape
+    width, height = float(np.clip(9.0 / k2, 0.36, 1.25)), float(np.clip(9.0 / k1, 0.32, 0.5))
+    ax = axes_of(ax, 2.6 + 0.07 * max(map(len, rows)) + k2 * width, 1.8 + k1 * height)
+    cmap, norm = colours or (matplotlib.colormaps["Blues"], Normalize(*limits))
+    shown = np.ma.masked_invalid(values)
+    mesh = ax.pcolormesh(shown, cmap=cmap, norm=norm, edgecolor="white", lw=0.5)
+    ax.invert_yaxis()
+    ax.set_xticks(np.arange(k2) + 0.5, columns)
+    ax.set_yticks(np.arange(k1) + 0.5, rows)
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    faces = mesh.to_rgba(values)
+    has_note = hatched is not None and bool(hatched.any())
+    if hatched is not None:
+        _hatch_cells(ax, hatched, faces)
+    ax.set_xlabel("\n".join(filter(None, [names[0], note * has_note])))
+    ax.set_ylabel(names[1])
+    set_title(ax, title)
+    settle(ax, colour_bar(ax, mesh, bar, form), np.ones(k2), own)
+    _write_cells(ax, texts, faces, np.ones(values.shape, bool) if certain is None else certain)
+    return ax
+
+
+def labels_of(index: pd.Index[Any]) -> list[str]:
+    """Labels of rows or columns."""
+    return axis_labels(index, _LONGEST_CELL)
+
+
+def longest_label(index: pd.Index[Any]) -> int:
+    """Characters of the longest label."""
+    return max(map(len, labels_of(index)))
+
+
+def variable_name(index: pd.Index[Any], default: str) -> str:
+    """The name of the variable whose categories these are."""
+    name = default if index.name is None else index.name
+    return plain(one_line(name, _LONGEST_CELL))
+
+
+def _write_cells(ax: Axes, candidates: Sequence[list[str]], faces: Array, certain: Array) -> None:
+    """Write as much into every cell, (k1, k2), as fits into all; `candidates` from long to short.
+
+    `faces` are the colours of the cells, (k1, k2, 4). An empty text leaves its cell empty.
+    """
+    k1, k2 = certain.shape
+    room = 0.94 * ax.bbox.width / k2, 0.9 * ax.bbox.height / k1
+    for texts, size in product(candidates, _SIZES):
+        trial = ax.text(0.5, 0.5, max(texts, key=len), fontsize=size)
+        extent = trial.get_window_extent()
+        trial.remove()
+        if extent.width <= room[0] and extent.height <= room[1]:
+            break
+    else:
+        return
+    colours = text_colours(faces)
+    for (i, j), text in zip(np.ndindex(k1, k2), texts, strict=True):
+        faint = not certain[i, j] and colours[i, j] == "black"
+        how: dict[str, Any] = {"fontsize": size, "color": "0.35" if faint else colours[i, j]}
+        if text:
+            ax.text(j + 0.5, i + 0.5, text, ha="center", va="center", **how)
+
+
+def _hatch_cells(ax: Axes, cells: npt.NDArray[np.bool_], faces: Array) -> None:
+    """Hatch some cells, (k1, k2), so lightly that text can be read over it."""
+    light = luma(faces)  # lighter than the colour where text is black, if the colour leaves room
+    lighter = np.where(light > _LIGHT, light < _LIGHTEST, light < _DARKEST)
+    greys = np.round(light + np.where(lighter, _APART, -_APART), 1)
+    for grey in np.unique(greys[cells]):
+        these = np.argwhere(cells & (greys == grey))
+        hatch(ax, [(j, i, 1.0, 1.0) for i, j in these], f"{grey:.1f}")
+
+
+def hatch(ax: Axes, places: Any, colour: Any) -> None:
+    """Hatch tiles, each (x, y, width, height)."""
+    from matplotlib.collections import PatchCollection
+    from matplotlib.patches import Rectangle
+
+    if len(places):
+        tiles = [Rectangle((x, y), wide, high) for x, y, wide, high in places]
+        ax.add_collection(
+            PatchCollection(tiles, facecolor="none", edgecolor=colour, hatch="///", lw=0)
+        )
+
+
+def colour_bar(ax: Axes, mappable: Any, label: str, form: Any = "%g") -> Axes:
+    """A colour bar in the room of the axes, right of what stands beside them."""
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    figure: Any = ax.figure
+    how = {"label": label, "aspect": 30, "format": form}
+    if not isinstance(figure_of(ax).get_layout_engine(), ConstrainedLayoutEngine):
+        # nobody else makes room for the texts: those beside the axes, and of the bar
+        extent = ax.get_tightbbox()
+        beside = 0.0 if extent is None else max(extent.x1 - ax.bbox.x1, 0.0)
+        texts = _BAR_TEXTS * float(ax.yaxis.label.get_fontsize()) / 72 * figure.dpi
+        how["pad"] = min(_PAD + beside / ax.bbox.width, _MOST_ROOM)
+        how["fraction"] = min((ax.bbox.height / 30 + texts) / ax.bbox.width, _MOST_ROOM)
+    bar = figure.colorbar(mappable, ax=ax, **({"pad": _PAD} | how))
+    bar.outline.set_visible(False)
+    axes: Axes = bar.ax
+    return axes
+
+
+def settle(ax: Axes, beside: Axes | None, widths: Array, own: bool) -> None:
+    """Turn labels that are too wide for their columns, and keep axes and colour bar in their cell.
+
+    `own` is whether the figure is ours, and may grow.
+    """
+    _turn_labels(ax, widths, own)
+    if lacks_layout(ax):
+        keep_in_cell(ax, beside)  # narrower columns now
+        _turn_labels(ax, widths, own)
+        keep_in_cell(ax, beside)
+    shrink_labels(ax)
+
+
+def _turn_labels(ax: Axes, widths: Array, own: bool) -> None:
+    """Turn labels upright where one is too wide; where they overlap still, leave some out."""
+    figure = figure_of(ax)
+    figure.draw_without_rendering()  # lays out the axes
+    needed = np.array([label.get_window_extent().width for label in ax.get_xticklabels()])
+    low, high = ax.get_xlim()
+    if np.all(needed <= 0.95 * ax.bbox.width * widths / (high - low)):
+        return
+    ax.tick_params(axis="x", rotation=90)
+    if own:
+        figure.set_figheight(figure.get_figheight() + needed.max() / figure.dpi)
+    figure.draw_without_rendering()
+    labels = ax.get_xticklabels()
+    at = np.array([label.get_window_extent().x0 for label in labels])
+    line = 0.9 * max(label.get_window_extent().width for label in labels)
+    written: list[int] = []
+    for i in np.argsort(-widths, kind="stable"):
+        if np.all(np.abs(at[written] - at[i]) >= line):
+            written.append(int(i))
+    texts = [label.get_text() if i in written else "" for i, label in enumerate(labels)]
+    ax.set_xticks(ax.get_xticks(), texts)
+
+
 # -- A bar on standard error that shows how far a computation has come ----------------------------
 
 
@@ -326,8 +517,6 @@ def fitting(show: bool) -> Iterator[None]:
 # -- Plots of estimates with their intervals, one line a category (forest plots) ------------------
 
 
-Array = npt.NDArray[Any]
-
 LONGEST_LABEL = 30
 _WIDTH = 7.0  # inches
 _ROOM = 5.2  # inches beside the labels
@@ -355,16 +544,14 @@ def plot_frequencies(
     source = fit.sources[0] if len(fit.sources) == 1 else f"{len(fit.sources)} mechanisms"
     words = title_text(title, "\n".join([*filter(None, [fit.name]), f"{source}, n = {fit.nobs:,}"]))
     shown = shown_rows(frame["params"], frame["linear"], sorts(sort, frame.index), most)
-    own = ax is None
-    ax = axes_of(ax, _WIDTH, rows_height(len(shown) + (len(shown) < len(frame))))
-    at = np.arange(len(shown))[::-1]
-    draw_estimates(ax, frame.iloc[shown], at, interval_name(alpha))
-    if true is not None:
-        ax.plot(true[shown], at, "d", color="C3", mfc="none", label="truth")
-    name_rows(ax, axis_labels(frame.index[shown], LONGEST_LABEL), len(frame) - len(shown))
-    ax.set_xlabel("frequency")
-    finish_rows(ax, words, own)
-    return ax
+
+    def draw(ax: Axes, at: Array) -> None:
+        draw_estimates(ax, at, frame.iloc[shown], interval_name(alpha))
+        if true is not None:
+            ax.plot(true[shown], at, "d", color="C3", mfc="none", label="truth")
+
+    labels = axis_labels(frame.index[shown], LONGEST_LABEL)
+    return plot_rows(draw, labels, len(frame) - len(shown), ax, words, "frequency")
 
 
 def sorts(sort: Any, labels: pd.Index[Any] | None = None) -> bool:
@@ -386,7 +573,7 @@ def shown_rows(params: Any, ties: Any, sort: bool, most: int) -> npt.NDArray[np.
     return largest if sort else np.sort(largest)
 
 
-def rows_height(rows: int) -> float:
+def rows_height(rows: float) -> float:
     """Height in inches of a figure with so many rows."""
     return 1.8 + 0.26 * max(rows, 1)
 
@@ -399,7 +586,7 @@ def interval_name(alpha: float) -> str:
 # -- rows ----------------------------------------------------------------------------------
 
 
-def draw_estimates(ax: Axes, frame: pd.DataFrame, at: Array, interval: str) -> None:
+def draw_estimates(ax: Axes, at: Array, frame: pd.DataFrame, interval: str) -> None:
     """Draw `params` with `lower` and `upper` at heights; intervals too short to see are bars."""
     if not len(frame):
         return
@@ -432,24 +619,30 @@ def name_rows(ax: Axes, labels: Sequence[str], n_more: int = 0) -> None:
         more.set_fontstyle("italic")
 
 
-def finish_rows(ax: Axes, title: str, own: bool, sign: str = "%") -> None:
-    """Percentages with their `sign`, title and legend; labels have the room that they need."""
-    ax.spines[["top", "right"]].set_visible(False)
+def plot_rows(
+    draw: Callable[[Axes, Array], None],
+    labels: Sequence[str],
+    n_more: int,
+    ax: Axes | None,
+    title: str,
+    name: str,
+    sign: str | None = "%",
+    lines: float = 1.0,
+) -> Axes:
+    """Rows that `draw` draws at their heights, under their labels; of `lines` lines each.
+
+    `name` is that of the axis, which has percentages with their `sign`, or None numbers.
+    """
+    own = ax is None
+    ax = axes_of(ax, _WIDTH, rows_height(lines * len(labels) + (n_more > 0)))
+    draw(ax, np.arange(len(labels))[::-1])
+    name_rows(ax, labels, n_more)
+    ax.set_xlabel(name)
     ax.tick_params(axis="y", length=0)
-    for _ in range(1 if own else 2):  # labels may leave less room than axes have had
-        set_title(ax, title)
-        legend_below(ax)
-        if own:  # by labels that would take the room of the estimates and the title
-            labels = ax.get_yticklabels()
-            widest = max((label.get_window_extent().width for label in labels), default=0.0)
-            figure, room = figure_of(ax), font_scale() * _ROOM
-            figure.set_figwidth(max(figure.get_figwidth(), widest / figure.dpi + room))
-        elif lacks_layout(ax):
-            keep_in_cell(ax)
-        else:
-            figure_of(ax).draw_without_rendering()
-        shrink_labels(ax)
-    percent_axis(ax, sign=sign)
+    finish(ax, title, own, rows=True)
+    if sign is not None:
+        percent_axis(ax, sign=sign)
+    return ax
 
 
 # -- Frequencies in several groups: panels, or one category with a line for each group ------------
@@ -495,15 +688,11 @@ def plot_by_group(
     rows = pd.DataFrame(estimates).reset_index(drop=True)
     names = pd.Index(_group_names(list(frames)))
     shown = shown_rows(rows["params"], rows["params"], sorts(sort, names), most)
-    own, n_more = ax is None, len(rows) - len(shown)
-    ax = axes_of(ax, _WIDTH, rows_height(len(shown) + (n_more > 0)))
-    draw_estimates(ax, rows.iloc[shown], np.arange(len(shown))[::-1], interval_name(alpha))
     short = axis_labels(names[shown], LONGEST_LABEL)
     lines = [f"{one}, n = {sizes[i]:,}" for one, i in zip(short, shown, strict=True)]
-    name_rows(ax, lines, n_more)
-    ax.set_xlabel(f"frequency of {axis_labels([category], LONGEST_LABEL)[0]}")
-    finish_rows(ax, words, own)
-    return ax
+    draw = partial(draw_estimates, frame=rows.iloc[shown], interval=interval_name(alpha))
+    of = f"frequency of {axis_labels([category], LONGEST_LABEL)[0]}"
+    return plot_rows(draw, lines, len(rows) - len(shown), ax, words, of)
 
 
 def _group_names(groups: Sequence[Any]) -> list[str]:
@@ -556,7 +745,8 @@ def plot_groups(
         names = [f"{name}, n = {size:,}" for name, size in zip(names, sizes, strict=False)]
     names = [textwrap.fill(name, _LONGEST_GROUP) for name in names]
     for ax, name, frame in zip(panels, names, frames.values(), strict=False):
-        draw_estimates(ax, frame.reindex(shown), np.arange(len(shown))[::-1], interval_name(alpha))
+        at = np.arange(len(shown))[::-1]
+        draw_estimates(ax, at, frame.reindex(shown), interval_name(alpha))
         ax.set_title(name, fontsize="medium")
         ax.spines[["top", "right"]].set_visible(False)
         ax.tick_params(axis="y", length=0)

@@ -1,7 +1,7 @@
 """What the results of every fit have in common: an estimate, its covariance, linear hypotheses.
 
 First the classes of results with the tests of contrasts, then what models of several kinds share:
-labels of groups, warnings and notes, and tables that are drawn as cells.
+labels of groups, warnings and notes.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from itertools import product
 from operator import add
 from typing import TYPE_CHECKING, Any
 
@@ -44,20 +43,7 @@ from ldpstats.models.layout import (
     tidy_names,
     title,
 )
-from ldpstats.models.plots import (
-    LIGHT,
-    axes_of,
-    axis_labels,
-    figure_of,
-    keep_in_cell,
-    lacks_layout,
-    luma,
-    plain,
-    plot_frequencies,
-    set_title,
-    shrink_labels,
-    text_colours,
-)
+from ldpstats.models.plots import plot_frequencies
 from ldpstats.models.storage import Stored
 
 if TYPE_CHECKING:
@@ -71,33 +57,22 @@ __all__ = [
     "Label",
     "Results",
     "array_hypothesis",
-    "cell_size",
-    "colour_bar",
     "compared_index",
     "compared_pairs",
     "contrast_names",
-    "draw_cells",
     "group_columns",
     "group_label",
     "group_place",
-    "hatch",
-    "hatch_cells",
     "labelled",
-    "labels_of",
     "linear_hypothesis",
-    "longest_label",
     "missing_notes",
-    "plot_symmetric",
-    "settle",
     "several_worded",
     "stacked_index",
     "text_hypothesis",
     "tidy_names",
     "user_label",
-    "variable_name",
     "warn_of_method",
     "worded",
-    "write_cells",
 ]
 
 
@@ -317,6 +292,10 @@ class Results(Stored, Fit):
         pvalue = two_sided(effect - value, se, skewness)
         contrasts.pvalue = pvalue.reshape(np.shape(contrasts.pvalue))
         return contrasts
+
+    def _above_zero(self, p: Array, alpha: float, method: str) -> pd.Index[Any]:
+        """Labels of the frequencies whose p-values, (k,), are rejected over all of them."""
+        return self.index[np.asarray(tests_.reject(p, level(alpha), method))]
 
     def _contrast_law(self, row: Array) -> ContrastLaw | None:
         """The law of the contrast `row`, shape (k,); None where it is not known."""
@@ -721,68 +700,6 @@ def _is_expression(text: str, labels: set[str]) -> bool:
     return len(parts) in readable
 
 
-# -- The plot of a symmetric matrix, such as Cramer's V of all pairs. Matplotlib is imported then --
-
-
-def plot_symmetric(
-    values: pd.DataFrame,
-    lower: pd.DataFrame | None = None,
-    upper: pd.DataFrame | None = None,
-    established: pd.DataFrame | None = None,
-    ax: Axes | None = None,
-    title: str = "",
-    label: str = "",
-    note: str = "",
-    limits: tuple[float, float] = (0.0, 1.0),
-) -> Axes:
-    """Draw the pairs of k >= 2 variables as a triangle of cells, with their intervals.
-
-    Cells that are not `established` are hatched, which the `note` explains. nan is an empty cell.
-    `label` names the colours, which run over `limits`.
-    """
-    import matplotlib
-    from matplotlib.colors import Normalize
-
-    V = _square("values", values, values)
-    low, high = (V if ends is None else _square("bounds", ends, values) for ends in (lower, upper))
-    certain = np.ones(V.shape, bool)
-    if established is not None:
-        certain = _square("told", established, values).astype(bool)
-    below = np.tri(len(V), k=-1, dtype=bool)
-    rows, columns = labels_of(values.index[1:]), labels_of(values.columns[:-1])
-    V, low, high, certain, below = (M[1:, :-1] for M in (V, low, high, certain, below))
-    width, height = cell_size(len(rows), len(columns))
-    own = ax is None
-    size = 2.6 + 0.07 * longest_label(values.index) + len(columns) * width
-    ax = axes_of(ax, size, 1.8 + len(rows) * height)
-    known = np.where(below, V, np.nan)
-    colours = matplotlib.colormaps["Blues"], Normalize(*limits)
-    mesh = draw_cells(ax, np.ma.masked_invalid(known), colours, rows, columns)
-    faces = mesh.to_rgba(known)
-    hatched = below & ~certain & np.isfinite(V)
-    hatch_cells(ax, hatched, faces)
-    ax.set_xlabel(note if hatched.any() else "")
-    set_title(ax, title)
-    settle(ax, colour_bar(ax, mesh, label), np.ones(len(columns)), own)
-    texts = [f"{v:.2f}" if np.isfinite(v) else "" for v in known.flat]
-    candidates = [texts]
-    if lower is not None:
-        ends = zip(texts, low.flat, high.flat, strict=True)
-        candidates.insert(0, [text and f"{text}\n[{a:.2f}, {b:.2f}]" for text, a, b in ends])
-    write_cells(ax, candidates, faces, certain)
-    return ax
-
-
-def _square(name: str, table: Any, like: Any) -> Array:
-    """The numbers of a square table with the labels of another."""
-    if not isinstance(table, pd.DataFrame) or not isinstance(like, pd.DataFrame):
-        raise InvalidArgument(name, table, "must be a DataFrame")
-    k = len(like)
-    if k < 2 or table.shape != (k, k) or list(table.index) != list(like.columns):
-        raise InvalidArgument(name, table, "must have the same two or more labels on both sides")
-    return table.to_numpy()
-
-
 # -- Labels of groups: a value, or a tuple of them where several columns make the groups ----------
 
 
@@ -924,153 +841,6 @@ def warn_of_method(method: str, on_boundary: bool, is_incomplete: bool = False) 
             BoundaryWarning,
             stacklevel=4,
         )
-
-
-# -- Tables drawn as cells: their texts, labels and colour bars. Matplotlib is imported when drawn -
-
-
-LONGEST_LABEL = 24
-_SIZES = (9.0, 8.0, 7.0, 6.0)  # points, of text in cells: the largest that fits
-_APART = 0.2  # lumas of a cell and of its hatching
-_LIGHTEST, _DARKEST = 0.75, 0.25  # lumas beyond which no lighter, or darker, hatching is seen
-_PAD = 0.03  # between the axes and their colour bar, in widths of the axes
-_BAR_TEXTS = 5.5  # width of the texts of a colour bar, in font sizes: five digits and two lines
-_MOST_ROOM = 0.4  # for the colour bar and for what is left of it, each; in widths of the axes
-
-
-def cell_size(rows: int, columns: int) -> tuple[float, float]:
-    """Width and height of a cell, in inches, in a figure of a table of this shape."""
-    return float(np.clip(9.0 / columns, 0.36, 1.25)), float(np.clip(9.0 / rows, 0.32, 0.5))
-
-
-def labels_of(index: pd.Index[Any]) -> list[str]:
-    """Labels of rows or columns."""
-    return axis_labels(index, LONGEST_LABEL)
-
-
-def longest_label(index: pd.Index[Any]) -> int:
-    """Characters of the longest label."""
-    return max(map(len, labels_of(index)))
-
-
-def variable_name(index: pd.Index[Any], default: str) -> str:
-    """The name of the variable whose categories these are."""
-    name = default if index.name is None else index.name
-    return plain(one_line(name, LONGEST_LABEL))
-
-
-def draw_cells(
-    ax: Axes, values: Array, colours: tuple[Any, Any], rows: list[str], columns: list[str]
-) -> Any:
-    """Draw values, (k1, k2), in colours (a map and a norm), the first row on top; the mesh."""
-    cmap, norm = colours
-    mesh = ax.pcolormesh(values, cmap=cmap, norm=norm, edgecolor="white", lw=0.5)
-    ax.invert_yaxis()
-    ax.set_xticks(np.arange(len(columns)) + 0.5, columns)
-    ax.set_yticks(np.arange(len(rows)) + 0.5, rows)
-    ax.tick_params(length=0)
-    ax.spines[:].set_visible(False)
-    return mesh
-
-
-def write_cells(ax: Axes, candidates: Sequence[list[str]], faces: Array, certain: Array) -> None:
-    """Write as much into every cell, (k1, k2), as fits into all; `candidates` from long to short.
-
-    `faces` are the colours of the cells, (k1, k2, 4). An empty text leaves its cell empty.
-    """
-    k1, k2 = certain.shape
-    room = 0.94 * ax.bbox.width / k2, 0.9 * ax.bbox.height / k1
-    for texts, size in product(candidates, _SIZES):
-        trial = ax.text(0.5, 0.5, max(texts, key=len), fontsize=size)
-        extent = trial.get_window_extent()
-        trial.remove()
-        if extent.width <= room[0] and extent.height <= room[1]:
-            break
-    else:
-        return
-    colours = text_colours(faces)
-    for (i, j), text in zip(np.ndindex(k1, k2), texts, strict=True):
-        faint = not certain[i, j] and colours[i, j] == "black"
-        how: dict[str, Any] = {"fontsize": size, "color": "0.35" if faint else colours[i, j]}
-        if text:
-            ax.text(j + 0.5, i + 0.5, text, ha="center", va="center", **how)
-
-
-def hatch_cells(ax: Axes, cells: npt.NDArray[np.bool_], faces: Array) -> None:
-    """Hatch some cells, (k1, k2), so lightly that text can be read over it."""
-    light = luma(faces)  # lighter than the colour where text is black, if the colour leaves room
-    lighter = np.where(light > LIGHT, light < _LIGHTEST, light < _DARKEST)
-    greys = np.round(light + np.where(lighter, _APART, -_APART), 1)
-    for grey in np.unique(greys[cells]):
-        these = np.argwhere(cells & (greys == grey))
-        hatch(ax, [(j, i, 1.0, 1.0) for i, j in these], f"{grey:.1f}")
-
-
-def hatch(ax: Axes, places: Any, colour: Any) -> None:
-    """Hatch tiles, each (x, y, width, height)."""
-    from matplotlib.collections import PatchCollection
-    from matplotlib.patches import Rectangle
-
-    if len(places):
-        tiles = [Rectangle((x, y), wide, high) for x, y, wide, high in places]
-        ax.add_collection(
-            PatchCollection(tiles, facecolor="none", edgecolor=colour, hatch="///", lw=0)
-        )
-
-
-def colour_bar(ax: Axes, mappable: Any, label: str, form: Any = "%g") -> Axes:
-    """A colour bar in the room of the axes, right of what stands beside them."""
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
-
-    figure: Any = ax.figure
-    how = {"label": label, "aspect": 30, "format": form}
-    if not isinstance(figure_of(ax).get_layout_engine(), ConstrainedLayoutEngine):
-        # nobody else makes room for the texts: those beside the axes, and of the bar
-        extent = ax.get_tightbbox()
-        beside = 0.0 if extent is None else max(extent.x1 - ax.bbox.x1, 0.0)
-        texts = _BAR_TEXTS * float(ax.yaxis.label.get_fontsize()) / 72 * figure.dpi
-        how["pad"] = min(_PAD + beside / ax.bbox.width, _MOST_ROOM)
-        how["fraction"] = min((ax.bbox.height / 30 + texts) / ax.bbox.width, _MOST_ROOM)
-    bar = figure.colorbar(mappable, ax=ax, **({"pad": _PAD} | how))
-    bar.outline.set_visible(False)
-    axes: Axes = bar.ax
-    return axes
-
-
-def settle(ax: Axes, beside: Axes | None, widths: Array, own: bool) -> None:
-    """Turn labels that are too wide for their columns, and keep axes and colour bar in their cell.
-
-    `own` is whether the figure is ours, and may grow.
-    """
-    _turn_labels(ax, widths, own)
-    if lacks_layout(ax):
-        keep_in_cell(ax, beside)  # narrower columns now
-        _turn_labels(ax, widths, own)
-        keep_in_cell(ax, beside)
-    shrink_labels(ax)
-
-
-def _turn_labels(ax: Axes, widths: Array, own: bool) -> None:
-    """Turn labels upright where one is too wide; where they overlap still, leave some out."""
-    figure = figure_of(ax)
-    figure.draw_without_rendering()  # lays out the axes
-    needed = np.array([label.get_window_extent().width for label in ax.get_xticklabels()])
-    low, high = ax.get_xlim()
-    if np.all(needed <= 0.95 * ax.bbox.width * widths / (high - low)):
-        return
-    ax.tick_params(axis="x", rotation=90)
-    if own:
-        figure.set_figheight(figure.get_figheight() + needed.max() / figure.dpi)
-    figure.draw_without_rendering()
-    labels = ax.get_xticklabels()
-    at = np.array([label.get_window_extent().x0 for label in labels])
-    line = 0.9 * max(label.get_window_extent().width for label in labels)
-    written: list[int] = []
-    for i in np.argsort(-widths, kind="stable"):
-        if np.all(np.abs(at[written] - at[i]) >= line):
-            written.append(int(i))
-    texts = [label.get_text() if i in written else "" for i, label in enumerate(labels)]
-    ax.set_xticks(ax.get_xticks(), texts)
 
 
 # -- What summaries say of respondents who were left out ------------------------------------------

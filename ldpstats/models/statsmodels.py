@@ -5,16 +5,19 @@ Importing statsmodels takes a second: what makes one of these imports this modul
 
 from __future__ import annotations
 
-import copy
 import re
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from statsmodels.iolib.summary import Summary
+from statsmodels.iolib.table import SimpleTable
+from statsmodels.iolib.tableformatting import fmt_base
 from statsmodels.stats.contrast import ContrastResults
 
 from ldpstats.arguments import display_width, html_text, latex_text
@@ -26,15 +29,76 @@ __all__ = ["EscapedSummary", "ScoreContrasts"]
 
 Array = npt.NDArray[Any]
 
+_PAGE = 80  # of a summary whose table is narrower
+_SHORTEST_LINE = 24  # of a value of the header that is broken
+_PIECE = r"\.?(?:[^\s.]|\.(?!\w+\())*\s*"  # "roll(6)", ".when({1: ", "'yes', "
+_HEADER_TEXT = {
+    "data_aligns": "lrlr",
+    "colsep": "  ",
+    "table_dec_above": "=",
+    "table_dec_below": "=",  # Summary drops the last line of every table but one
+    "title_align": "c",
+}
 _NARROWEST = 79  # characters of a line of notes
 _FIRST, _FILLER = 0xF0000, "\ue000"  # characters for private use
 
 
 class EscapedSummary(Summary):  # type: ignore[misc]  # statsmodels ships no types
-    """A `Summary` whose labels and notes are text, not markup, in HTML, LaTeX and Markdown.
+    """A `SummaryTable` as text, HTML, LaTeX, Markdown and frames: labels are text, not markup.
 
     As text its notes are wrapped at the width of its tables.
     """
+
+    def __init__(self, content: Any) -> None:
+        self.content, self.extra_txt = content, "\n".join(content.notes)
+
+    @cached_property
+    def tables(self) -> list[SimpleTable]:
+        """Header and table as statsmodels has them."""
+        return self._tables(str)
+
+    def _tables(self, change: Callable[[str], str]) -> list[SimpleTable]:
+        """Header and table of one width, whose texts are changed, as markup needs it."""
+        content = self.content
+        heads, stubs = list(content.columns), list(content.stubs)
+        body = list(map(list, content.body))
+        below = np.maximum([*_widths(zip(stubs)), *_widths([heads, *body])], 10).tolist()
+        # the longest values of the header, such as the steps of a device, go on more lines
+        rows, most = list(map(list, content.header)), max(_PAGE, sum(below) + len(below) - 1)
+        for value in (1, 3):
+            above = _widths(rows)
+            excess = sum(above) + 6 - most  # with the space between columns
+            if excess <= 0 or above[value] <= _SHORTEST_LINE:
+                continue
+            room = max(_SHORTEST_LINE, above[value] - excess)
+            sides = [[row[:2] for row in rows], [row[2:] for row in rows]]
+            sides[value // 2] = [line for pair in sides[value // 2] for line in _lines(pair, room)]
+            left, right = ([pair for pair in side if any(pair)] for side in sides)  # both close up
+            rows = [[*a, *b] for a, b in zip_longest(left, right, fillvalue=["", ""])]
+        above = _widths(rows)
+        # both tables get the width of the wider one
+        lack = (sum(above) + 2 * (len(above) - 1)) - (sum(below) + len(below) - 1)
+        below[0] += max(0, lack)
+        above[1] += max(0, -lack) // 2
+        above[3] += (max(0, -lack) + 1) // 2
+        for row in (*rows, *body):
+            row[:] = map(change, row)
+        heads, stubs = list(map(change, heads)), list(map(change, stubs))
+        header = _HEADER_TEXT | {"colwidths": above}
+        return [
+            SimpleTable(rows, title=change(content.title), txt_fmt=header),
+            SimpleTable(body, heads, stubs, txt_fmt=fmt_base | {"colwidths": below}),
+        ]
+
+    def _marked_up(self, escape: Callable[[str], str]) -> Summary:
+        """A summary of statsmodels with escaped texts."""
+        plain = Summary()
+        plain.tables = self._tables(lambda text: escape(text.strip()))
+        plain.extra_txt = escape(self.extra_txt)
+        for table in plain.tables:
+            # statsmodels escapes some characters of some cells, which would come on top
+            table.output_formats["latex"]["replacements"] = {}
+        return plain
 
     def as_text(self) -> str:
         texts: list[str] = []
@@ -48,9 +112,8 @@ class EscapedSummary(Summary):  # type: ignore[misc]  # statsmodels ships no typ
             texts.append(text)
             return chr(_FIRST + len(texts) - 1) + _FILLER * (width - 1)
 
-        padded = _transformed(self.tables, placeholder)
         plain = Summary()
-        plain.tables, plain.extra_txt = padded, self.extra_txt
+        plain.tables, plain.extra_txt = self._tables(placeholder), self.extra_txt
         tables, gap, notes = str(plain.as_text()).partition("\n\n")
         width = max(_NARROWEST, *map(len, tables.split("\n")))
         tables = tables.replace(_FILLER, "")
@@ -69,10 +132,10 @@ class EscapedSummary(Summary):  # type: ignore[misc]  # statsmodels ships no typ
         return tables + gap + "\n".join(lines)
 
     def as_html(self) -> str:
-        return str(self._escaped(html_text).as_html())
+        return str(self._marked_up(html_text).as_html())
 
     def as_latex(self) -> str:
-        escaped = self._escaped(latex_text)
+        escaped = self._marked_up(latex_text)
         # statsmodels leaves the title in a comment, and the tables side by side
         head, between = "\\begin{center}\n", "\\end{tabular}\n"
         title = f"\\textbf{{{escaped.tables[0].title}}} \\\\\n"
@@ -85,30 +148,19 @@ class EscapedSummary(Summary):  # type: ignore[misc]  # statsmodels ships no typ
             [[_markdown_text(str(cell.data).strip()) for cell in row] for row in one]
             for one in self.tables
         )
-        parts = [[f"**{_markdown_text(self.tables[0].title)}**"]]
+        parts = [[f"**{_markdown_text(self.content.title)}**"]]
         for (head, *rows), align in (
             ([[""] * len(header[0]), *header], [":--", "--:"] * 2),
             (table, [":--", *["--:"] * (len(table[0]) - 1)]),
         ):
             parts.append([f"| {' | '.join(row)} |" for row in [head, align, *rows]])
-        notes = (self.extra_txt or "").split("\n")
-        parts += [[_markdown_text(note)] for note in notes if note]
+        parts += [[_markdown_text(note)] for note in self.content.notes if note]
         return "\n\n".join(map("\n".join, parts)) + "\n"
 
     def as_frame(self) -> pd.DataFrame:
         """The table of estimates with its cells as text, as the summary shows them."""
-        head, *rows = ([str(cell.data).strip() for cell in row] for row in self.tables[1])
-        index = pd.Index([stub for stub, *_ in rows], dtype=object)
-        return pd.DataFrame([cells for _, *cells in rows], index=index, columns=head[1:])
-
-    def _escaped(self, escape: Callable[[str], str]) -> Summary:
-        plain = Summary()
-        plain.tables = _transformed(self.tables, lambda text: escape(text.strip()))
-        plain.extra_txt = None if self.extra_txt is None else escape(self.extra_txt)
-        for table in plain.tables:
-            # statsmodels escapes some characters of some cells, which would come on top
-            table.output_formats["latex"]["replacements"] = {}
-        return plain
+        index = pd.Index([stub.strip() for stub in self.content.stubs], dtype=object)
+        return pd.DataFrame(self.content.body, index=index, columns=self.content.columns)
 
 
 def _markdown_text(text: str) -> str:
@@ -116,21 +168,27 @@ def _markdown_text(text: str) -> str:
     return re.sub(r"([\\`*_{}\[\]<>#|$~])", r"\\\1", text)
 
 
-def _transformed(tables: list[Any], change: Callable[[str], str]) -> list[Any]:
-    """Copies of tables with other texts; formats are shared, as a copy of each takes long."""
-    made = []
-    for old in tables:
-        table = copy.copy(old)
-        table.output_formats = copy.deepcopy(old.output_formats)
-        table.title = change(old.title or "")
-        for i, old_row in enumerate(old):
-            table[i] = row = copy.copy(old_row)
-            row.table = table
-            for j, old_cell in enumerate(old_row):
-                row[j] = cell = copy.copy(old_cell)
-                cell.row, cell.data = row, change(str(old_cell.data))
-        made.append(table)
-    return made
+def _widths(rows: Iterable[Sequence[str]]) -> list[int]:
+    widths = []
+    for column in zip(*rows, strict=True):
+        widths.append(max(map(display_width, column)))
+    return widths
+
+
+def _lines(pair: Sequence[str], room: int) -> list[list[str]]:
+    """A pair on lines that end at a blank or before a step of a device, or where they are full."""
+    name, text = pair
+    lines = [""]
+    for piece in re.findall(_PIECE, text.replace(" = ", "\0=\0")):  # "n = 10" stays on its line
+        fits, alone = (display_width(t.rstrip()) <= room for t in (lines[-1] + piece, piece))
+        if alone and not fits:
+            lines.append("")
+        lines[-1] += piece
+        while display_width((full := lines[-1]).rstrip()) > room:
+            end = full.rfind("(", 1, room) + 1 or room
+            lines[-1:] = [full[:end], full[end:]]
+    shown = [line.rstrip().replace("\0", " ") for line in lines]
+    return [[name if i == 0 else "", line] for i, line in enumerate(shown)]
 
 
 class ScoreContrasts(ContrastResults):  # type: ignore[misc]  # statsmodels ships no types

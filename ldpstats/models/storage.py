@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import warnings
+from contextlib import nullcontext
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from ldpstats.clients.device import check_fingerprint
 from ldpstats.clients.portable import ldpstats_client as portable
-from ldpstats.documents import keys_of, made, read, written
-from ldpstats.errors import InvalidArgument, LDPError, LDPWarning, cut
+from ldpstats.documents import damaged, made, read, written
+from ldpstats.errors import InvalidArgument, LDPError, LDPWarning
 from ldpstats.models.layout import Tabulated
 
 __all__ = ["Stored"]
@@ -77,16 +78,11 @@ class Stored(Tabulated):
         if not isinstance(document, dict) or repr(head) != repr((cls._format, cls._version)):
             remedy = f'must have "format": "{cls._format}", "version": {cls._version}'
             raise InvalidArgument("document", document, remedy)
-        later = {
-            key for key, (item, _) in keys_of(cls).items() if item and "later" in item.metadata
-        }
-        if lacking := set(keys_of(cls)) - later - set(document):
-            raise InvalidArgument("document", sorted(lacking), "are fields that it lacks")
         whole = "fingerprint" in document
         try:
-            with np.errstate(all="ignore"), warnings.catch_warnings():
-                if not whole:  # its parts have none either, and the warning below is for all
-                    warnings.simplefilter("ignore")
+            # parts of what has no fingerprint have none either: the warning below is for all
+            alone = nullcontext() if whole else warnings.catch_warnings(action="ignore")
+            with np.errstate(all="ignore"), alone:
                 results = cls._restored(read(cls, document))
                 repr(results)  # what it is made of is there
                 if whole:  # of what was read, and of what it says: some fields follow from others
@@ -102,9 +98,7 @@ class Stored(Tabulated):
         except LDPError:
             raise
         except Exception as error:  # whatever a damaged document leads to
-            why = " ".join(f"{type(error).__name__}: {error}".split())
-            what = document.get("format")
-            raise InvalidArgument("document", what, f"is damaged ({cut(why, 200)})") from error
+            raise damaged("document", cls._format, error) from error
         if not whole:
             warnings.warn(
                 f"this document of {cls._format} has no fingerprint, as those of ldpstats 0.2.0: "

@@ -14,147 +14,34 @@ For hashed answers, `recommend_design` compares O-RR and O-RAPPOR by their `expe
 
 from __future__ import annotations
 
-from ldpstats.planning.attacks import Manipulation, Shift, manipulation
-from ldpstats.planning.channel import ChannelDesign, design_channel
-from ldpstats.planning.choice import (
-    BestTheta,
-    MechanismChoice,
-    best_theta,
-    compare,
-    plot_frontier,
-    recommend,
+from ldpstats.planning import (
+    attacks,
+    channel,
+    choice,
+    dictionary,
+    expected_precision,
+    goals,
+    hashing,
+    losses,
+    power_of_tests,
 )
-from ldpstats.planning.dictionary import DictionaryPlan, plan_dictionary
-from ldpstats.planning.expected_precision import (
-    PersonalizedBound,
-    Precision,
-    one_report_covariance,
-    personalized_bound,
-    precision,
-)
-from ldpstats.planning.goals import (
-    CoefficientTest,
-    GroupsTest,
-    IndependenceTest,
-    PresenceTest,
-    ValueTest,
-)
-from ldpstats.planning.hashing import (
-    Recommendation,
-    cells_needed,
-    cohorts_needed,
-    collision_probability,
-    distinguishable_probability,
-    expected_loss,
-    expected_recoverable_mass,
-    identification_rank,
-    random_design_loss,
-    realised_losses,
-    recommend_design,
-)
-from ldpstats.planning.losses import (
-    crossover_epsilon,
-    effective_sample_size,
-    effective_sample_size_high_privacy,
-    effective_sample_size_low_privacy,
-    excess_ratio,
-    krappor_l1,
-    krappor_l2,
-    krappor_worst_l1,
-    krappor_worst_l2,
-    krr_l1,
-    krr_l2,
-    krr_worst_l1,
-    krr_worst_l2,
-    nonprivate_l1,
-    nonprivate_l2,
-    nonprivate_minimax_l2,
-    nonprivate_worst_l1,
-    nonprivate_worst_l2,
-    uldp_high_privacy_loss,
-    uldp_low_privacy_loss,
-    uldp_lower_bound,
-    urap_l1,
-    urap_l2,
-    urap_worst_distribution,
-    urap_worst_l1,
-    urap_worst_l2,
-    urr_l1,
-    urr_l2,
-    urr_worst_distribution,
-    urr_worst_l1,
-    urr_worst_l2,
-)
-from ldpstats.planning.power_of_tests import Detectable, minimum_detectable, power, sample_size
+from ldpstats.planning.attacks import *  # noqa: F403
+from ldpstats.planning.channel import *  # noqa: F403
+from ldpstats.planning.choice import *  # noqa: F403
+from ldpstats.planning.dictionary import *  # noqa: F403
+from ldpstats.planning.expected_precision import *  # noqa: F403
+from ldpstats.planning.goals import *  # noqa: F403
+from ldpstats.planning.hashing import *  # noqa: F403
+from ldpstats.planning.losses import *  # noqa: F403
+from ldpstats.planning.power_of_tests import *  # noqa: F403
 
-__all__ = [
-    "BestTheta",
-    "ChannelDesign",
-    "CoefficientTest",
-    "Detectable",
-    "DictionaryPlan",
-    "GroupsTest",
-    "IndependenceTest",
-    "Manipulation",
-    "MechanismChoice",
-    "PersonalizedBound",
-    "Precision",
-    "PresenceTest",
-    "Recommendation",
-    "Shift",
-    "ValueTest",
-    "best_theta",
-    "cells_needed",
-    "cohorts_needed",
-    "collision_probability",
-    "compare",
-    "crossover_epsilon",
-    "design_channel",
-    "distinguishable_probability",
-    "effective_sample_size",
-    "effective_sample_size_high_privacy",
-    "effective_sample_size_low_privacy",
-    "excess_ratio",
-    "expected_loss",
-    "expected_recoverable_mass",
-    "identification_rank",
-    "krappor_l1",
-    "krappor_l2",
-    "krappor_worst_l1",
-    "krappor_worst_l2",
-    "krr_l1",
-    "krr_l2",
-    "krr_worst_l1",
-    "krr_worst_l2",
-    "manipulation",
-    "minimum_detectable",
-    "nonprivate_l1",
-    "nonprivate_l2",
-    "nonprivate_minimax_l2",
-    "nonprivate_worst_l1",
-    "nonprivate_worst_l2",
-    "one_report_covariance",
-    "personalized_bound",
-    "plan_dictionary",
-    "plot_frontier",
-    "power",
-    "precision",
-    "random_design_loss",
-    "realised_losses",
-    "recommend",
-    "recommend_design",
-    "sample_size",
-    "uldp_high_privacy_loss",
-    "uldp_low_privacy_loss",
-    "uldp_lower_bound",
-    "urap_l1",
-    "urap_l2",
-    "urap_worst_distribution",
-    "urap_worst_l1",
-    "urap_worst_l2",
-    "urr_l1",
-    "urr_l2",
-    "urr_worst_distribution",
-    "urr_worst_l1",
-    "urr_worst_l2",
-]
+__all__: list[str] = []
+__all__ += attacks.__all__
+__all__ += channel.__all__
+__all__ += choice.__all__
+__all__ += dictionary.__all__
+__all__ += expected_precision.__all__
+__all__ += goals.__all__
+__all__ += hashing.__all__
+__all__ += losses.__all__
+__all__ += power_of_tests.__all__

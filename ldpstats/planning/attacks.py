@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,13 +18,11 @@ from ldpstats.likelihood.hashed import CohortMoments
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.planning.expected_precision import (
     METHODS,
+    Setting,
     Summarised,
     check_mechanism,
     expected_shares,
     frequent_categories,
-    has_scores,
-    one_report_variances,
-    score_covariance,
 )
 
 if TYPE_CHECKING:
@@ -134,9 +133,9 @@ class Manipulation(Summarised):
         if places[0] == places[1]:
             raise InvalidArgument("second", second, "must be another category than first")
         candidates = self.p.index if self.mechanism.is_open else None
-        pair, p = (places[0], places[1]), self.p.to_numpy()
+        at = Setting(self.mechanism, self.p.to_numpy(), self.p.index, candidates)
         how = self.share, self.cohorts, self.method
-        low, high = _shifts(self.mechanism, candidates, p, *how, pair)
+        low, high = _shifts(at, *how, (places[0], places[1]))
         return Shift(float(high[0]), float(low[0]))
 
     def summary(self, max_rows: int = 40) -> Summary:
@@ -267,11 +266,11 @@ def manipulation(
     labels = mechanism.labels(candidates)
     law = expected_shares(p, labels)
     fitted = one_of("method", method, METHODS)
-    low, high = _shifts(mechanism, candidates, law, portion, how, fitted, None)
+    at = Setting(mechanism, law, labels, candidates)
+    low, high = _shifts(at, portion, how, fitted)
     shares, se = pd.Series(law, index=labels, name="p"), None
     if respondents is not None:
-        variances = one_report_variances(mechanism, law, candidates, fitted)
-        se = pd.Series(np.sqrt(variances / respondents), index=labels, name="se")
+        se = pd.Series(np.sqrt(at.variances(fitted) / respondents), index=labels, name="se")
     up, down = (
         pd.Series(v, index=labels, name=s) for v, s in ((high, "upward"), (low, "downward"))
     )
@@ -279,28 +278,19 @@ def manipulation(
 
 
 def _shifts(
-    mechanism: Mechanism,
-    candidates: Any,
-    p: Array,
-    share: float,
-    cohorts: str,
-    method: str,
-    pair: Pair | None,
+    at: Setting, share: float, cohorts: str, method: str, pair: Pair | None = None
 ) -> tuple[Array, Array]:
     """Least and largest shift of each estimate, or of a difference."""
-    problem = mechanism.moments(mechanism.specimen(), candidates)
-    if method == "mle" and cohorts == "assigned" and has_scores(mechanism):
-        try:
-            start, V = score_covariance(mechanism, p)
-            low, high = mechanism.channel().score_reach(start, picked(V.matrix(), pair))
-            return share * low, share * high
-        except (NotAvailable, NotIdentified):  # inversion has the milder demands
-            pass
-    truth = p if pair is None else p[[pair[0]]] - p[[pair[1]]]
+    if method == "mle" and cohorts == "assigned" and at.scores:
+        start, V = at.scores
+        with suppress(NotAvailable, NotIdentified):  # inversion has the milder demands
+            reach = at.mechanism.channel().score_reach(start, picked(V.matrix(), pair))
+            return share * reach[0], share * reach[1]
+    truth = at.p if pair is None else at.p[[pair[0]]] - at.p[[pair[1]]]
     if cohorts == "assigned":
-        low, high = problem.reach(pair)
+        low, high = at.moments.reach(pair)
         return share * (low - truth), share * (high - truth)
-    if not isinstance(problem, CohortMoments):
+    if not isinstance(at.moments, CohortMoments):
         raise InvalidArgument("cohorts", cohorts, "is for mechanisms that have cohorts")
-    low, high = problem.crowded_reach(p, share, pair)
+    low, high = at.moments.crowded_reach(at.p, share, pair)
     return low - truth, high - truth

@@ -122,10 +122,10 @@ def design_channel(
     rays. Categories that are alike are treated as one group, so that k = 1000 under a uniform prior
     takes no longer than k = 10; otherwise all rays are listed, which goes up to k = 12. Beyond, the
     design is the best mechanism that has a name, the bound that of a coarser problem, and the gap
-    larger, as for limits of pairs with more than 4000 rays. Little is lost: in 360 designs for k =
-    3 to 8, epsilon .5 to 3 and priors drawn evenly from all, the best named mechanism needs 1.003
-    times the respondents of the certified best channel on average, and 1.057 times at most (1.010
-    and 1.13 for priors as uneven as Dirichlet(1/2)).
+    larger, as for limits of pairs with more than 4000 rays. Little is lost: in 6,595 designs for k
+    = 3 to 8, epsilon .5 to 3 and priors drawn evenly from all, the best named mechanism needs 1.005
+    times the respondents of the certified best channel on average, at most 1.03 times in 95 % of
+    them and 1.11 times in all (1.015, 1.06 and 1.14 for priors as uneven as Dirichlet(1/2)).
 
     Several channels may be optimal. A design is best at its prior only: see
     `ChannelDesign.sensitivity`.

@@ -37,22 +37,14 @@ from ldpstats.planning.expected_precision import (
     precision,
     shares_text,
 )
-from ldpstats.planning.losses import LOSSES, kinds, urap_kinds, urap_rates, worst_loss
+from ldpstats.planning.goals import Goal
+from ldpstats.planning.losses import LOSSES, kinds, urap_kinds, urap_rates
 from ldpstats.planning.power_of_tests import KINDS, contenders, objective, report_bits, sample_size
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "BestTheta",
-    "MechanismChoice",
-    "best_theta",
-    "compare",
-    "cost",
-    "plot_frontier",
-    "ratios",
-    "recommend",
-]
+__all__ = ["BestTheta", "MechanismChoice", "best_theta", "compare", "plot_frontier", "recommend"]
 
 
 _FEW = 1.1  # times the respondents that are worth naming for much shorter reports
@@ -205,15 +197,15 @@ def recommend(
     """
     labels = as_labels("categories", categories)
     kinds_of = contenders(labels, positive_epsilon("epsilon", epsilon))
-    aim = objective(goal, labels)
-    if aim.test is not None and p is not None:
+    small, loss = objective(goal, labels)
+    if isinstance(goal, Goal) and p is not None:
         raise InvalidArgument("p", p, "goes without a test as goal=, which has its own truth")
     law = expected_shares(p, labels)
     losses_of: dict[str, float] = {}  # for which it can be computed; at least one
     failures = []
     for name, (_, mechanism) in kinds_of.items():
         try:
-            losses_of[name] = aim.loss(mechanism, law)
+            losses_of[name] = loss(mechanism, law)
         except NotAvailable as error:
             failures.append(error)
     if not losses_of:
@@ -222,7 +214,7 @@ def recommend(
     mechanisms = [mechanism for _, mechanism in kinds_of.values()]
     losses = np.array(list(losses_of.values()))
     times = ratios(losses)
-    direct = aim.loss(Observed(labels), law)
+    direct = loss(Observed(labels), law)
     table = pd.DataFrame(
         {
             "name": [kind.title for kind, _ in kinds_of.values()],
@@ -242,9 +234,9 @@ def recommend(
     places = (0, int(worse[0]) if worse.size else 1)
     (kind, best), (_, second) = (kinds_of[table.index[place]] for place in places)
     shares = f"expected shares: {shares_text(pd.Series(law, index=labels))}"
-    if aim.test is not None:
-        shares = aim.test.truth
-    return MechanismChoice(best, second, aim.words, kind.why, table.reset_index(drop=True), shares)
+    if isinstance(goal, Goal):
+        shares = goal.truth
+    return MechanismChoice(best, second, small, kind.why, table.reset_index(drop=True), shares)
 
 
 # -- Several mechanisms side by side, at the same answers and number of respondents ---------------
@@ -518,7 +510,7 @@ def _loss(copies: Array, epsilon: float, p: Array | None, loss: str, theta: floa
     """Loss of one respondent at p, or its maximum over p."""
     eps, one = np.array(epsilon), np.array(1.0)
     if p is None:
-        return float(worst_loss(urap_kinds(copies, eps, theta), copies, one, loss))
+        return float(urap_kinds(copies, eps, theta).loss(None, one, loss, copies))
     rates = urap_rates(np.arange(p.size) < copies[0], eps, theta)
     return float(rates.loss(p, one, loss))
 

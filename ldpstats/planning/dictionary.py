@@ -40,11 +40,10 @@ from ldpstats.models.dictionary.survey import (
     gram_mechanism,
     string_mechanism,
 )
-from ldpstats.planning.expected_precision import hashed_rates, report_variances
-from ldpstats.planning.losses import krappor_rates, krr_rates
+from ldpstats.planning.losses import Rates, krappor_rates, krr_rates
 from ldpstats.planning.power_of_tests import report_bits
 
-__all__ = ["DictionaryPlan", "GramDesign", "Setting", "plan_dictionary"]
+__all__ = ["DictionaryPlan", "plan_dictionary"]
 
 
 Array = npt.NDArray[Any]
@@ -464,3 +463,33 @@ def _together(mechanisms: list[Any], size: float) -> Array:
 def _width(size: int) -> int:
     """Bits of an integer below `size`."""
     return (size - 1).bit_length()
+
+
+# -- Variance of the frequency of one answer, per report, whatever the mechanism ------------------
+# Every mechanism here says of an answer whether a report supports it: it is the answer (k-RR), its
+# bit is set (unary), or the cell that it owns is reported or set (hashed). With the chance `own`
+# that an answer supports itself, and `other` that another one does (over random hashes, where it
+# may own the same cell), an answer of frequency f is supported by the share ``u = other + (own -
+# other) f`` of the reports, and the variance of its estimate from one report is
+#
+#     u (1 - u) / (own - other)^2.
+#
+# An answer that owns h bits has h times the information if they are added up, as least squares
+# does; as a likelihood they have ``(1 + 1/v)^h - 1``, with v the variance from one bit.
+
+
+def hashed_rates(mechanisms: Sequence[Any]) -> Rates:
+    """Rates of e hashed mechanisms of an open alphabet (ORR, ORAPPOR, RAPPOR), of shape (e, 1)."""
+    laws = [mechanism.cell_law for mechanism in mechanisms]
+    high, other = np.array([[law.high] for law in laws]), np.array([[law.mean] for law in laws])
+    return Rates(high, 1.0 - high, other, high - other)
+
+
+def report_variances(
+    rates: Rates, frequency: float = 0.0, n_hashes: int = 1, likelihood: bool = False
+) -> Array:
+    """Variance from one report of the frequency of an answer, shape (e,)."""
+    single = rates.deviations(np.array([frequency]), np.ones(1))[..., 0] ** 2
+    if likelihood:
+        return np.asarray(1.0 / np.expm1(n_hashes * np.log1p(1.0 / single)))
+    return np.asarray(single / n_hashes)

@@ -6,8 +6,7 @@ and the bound for personalised estimates.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +24,7 @@ from ldpstats.arguments import (
 )
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.inference.information import observed_tangent_inverse
+from ldpstats.inference.tails import normal_critical
 from ldpstats.labels import align, position, preview
 from ldpstats.likelihood.covariance import Covariance
 from ldpstats.likelihood.moments import Moments
@@ -39,34 +39,16 @@ from ldpstats.models.layout import (
     header,
     one_line,
 )
-from ldpstats.planning.losses import Rates
 
 if TYPE_CHECKING:
     from statsmodels.iolib.summary import Summary
 
 __all__ = [
-    "METHODS",
     "PersonalizedBound",
     "Precision",
-    "Summarised",
-    "check_mechanism",
-    "effect_of_design",
-    "expected_shares",
-    "frequent_categories",
-    "has_scores",
-    "hashed_rates",
     "one_report_covariance",
-    "one_report_variances",
     "personalized_bound",
-    "place_of_category",
     "precision",
-    "relatives",
-    "report_variances",
-    "score_covariance",
-    "shares_text",
-    "standard_errors",
-    "table_text",
-    "widths",
 ]
 
 
@@ -122,7 +104,8 @@ class Precision(Summarised):
     @cached_property
     def se(self) -> pd.Series[Any]:
         """Standard error of the unconstrained estimate of each category."""
-        return self._named(standard_errors(self.variances, self.n, self.design_effect), "se")
+        errors = standard_errors(self.variances, self.n, self.design_effect)
+        return pd.Series(errors, index=self.p.index, name="se")
 
     @property
     def total(self) -> float:
@@ -148,12 +131,15 @@ class Precision(Summarised):
 
     def width(self, alpha: float = 0.05) -> pd.Series[Any]:
         """Full width of the Wald interval of each category, before a cut to [0, 1]."""
-        return self._named(widths(self.se.to_numpy(), level(alpha)), "width")
+        return (2.0 * normal_critical(alpha) * self.se).rename("width")
 
     @property
     def relative(self) -> pd.Series[Any]:
         """Standard error over p of each category; inf where p is zero."""
-        return self._named(relatives(self.se.to_numpy(), self.p.to_numpy()), "relative")
+        p = self.p.to_numpy()
+        with np.errstate(over="ignore"):  # of p next to zero
+            values = np.divide(self.se, p, out=np.full(p.shape, np.inf), where=p > 0.0)
+        return pd.Series(values, index=self.p.index, name="relative")
 
     def frame(self, alpha: float = 0.05) -> pd.DataFrame:
         """All of these by category: "p", "se", "width", "relative"."""
@@ -186,9 +172,6 @@ class Precision(Summarised):
             most=most,
             notes=["Of the unconstrained estimate, on which intervals and tests rest."],
         )
-
-    def _named(self, values: Array, name: str) -> pd.Series[Any]:
-        return pd.Series(values, index=self.p.index, name=name)
 
 
 def frequent_categories(
@@ -268,31 +251,15 @@ def precision(
     >>> precision(krr, [0.5, 0.3, 0.2], n=2000).se.round(4).to_dict()
     {'nurse': 0.03, 'cook': 0.0287, 'driver': 0.0277}
     """
-    variances = one_report_variances(mechanism, p, candidates, method)
-    labels = mechanism.labels(candidates)
-    shares = expected_shares(p, labels, partial=mechanism.is_open)
+    at, how = setting(mechanism, p, candidates), one_of("method", method, METHODS)
     respondents, effect = positive_integer("n", n), effect_of_design(design_effect)
-    return Precision(
-        mechanism, pd.Series(shares, index=labels, name="p"), respondents, effect, variances
-    )
+    shares = pd.Series(at.p, index=at.labels, name="p")
+    return Precision(mechanism, shares, respondents, effect, at.variances(how))
 
 
 def standard_errors(variances: Array, n: int, design_effect: float) -> Array:
     """Of n respondents; as computed, it never rises in n."""
     return np.asarray(np.sqrt(variances * design_effect / float(n)))
-
-
-def widths(se: Array, alpha: float) -> Array:
-    """Full widths of Wald intervals."""
-    from scipy.special import ndtri
-
-    return np.asarray(-2.0 * ndtri(alpha / 2.0) * se)
-
-
-def relatives(se: Array, p: Array) -> Array:
-    """Standard errors over p; inf where p is zero."""
-    with np.errstate(over="ignore"):  # of p next to zero
-        return np.asarray(np.divide(se, p, out=np.full(p.shape, np.inf), where=p > 0.0))
 
 
 def place_of_category(category: object, labels: pd.Index[Any]) -> int:
@@ -343,57 +310,72 @@ def one_report_covariance(
     >>> one_report_covariance(krr, [0.4, 0.3, 0.2, 0.1]).variances().round(3)
     array([2.304, 2.157, 1.991, 1.804])
     """
-    problem, law, scored = _planned(mechanism, p, candidates, method)
-    if scored is not None:
-        return scored
-    if not problem.has_covariance:
-        raise NotAvailable(
-            f"the covariance of {problem.k} categories of {mechanism} is too large to form: "
-            "precision() has their standard errors"
-        )
-    return problem.covariance(law).scaled(float(problem.nobs))
+    at = setting(mechanism, p, candidates)
+    return at.covariance(one_of("method", method, METHODS))
 
 
-def one_report_variances(
-    mechanism: Mechanism, p: Any = None, candidates: Any = None, method: str = "mle"
-) -> Array:
-    """The diagonal of `one_report_covariance`, shape (k,), for very many categories too."""
-    problem, law, scored = _planned(mechanism, p, candidates, method)
-    if scored is not None:
-        return scored.variances()
-    return np.asarray(problem.estimate_variances(law) * problem.nobs)
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """A mechanism with the distribution that is planned for, and what is known of one report."""
+
+    mechanism: Mechanism
+    p: Array  # (k,), in the order of the labels
+    labels: pd.Index[Any]
+    candidates: Any = None
+
+    @cached_property
+    def moments(self) -> Moments:
+        """The equations of one report in each cohort."""
+        return self.mechanism.moments(self.mechanism.specimen(), self.candidates)
+
+    @cached_property
+    def scores(self) -> tuple[Array, Covariance] | None:
+        """Where results rest on the likelihood of bits or blocks, its inverse information.
+
+        That is on the tangent space, at a distribution without zeros, which comes first.
+        """
+        if not rests_on_scores([self.mechanism], [self.moments]):
+            return None
+        start = np.maximum(self.p, _LEAST)
+        start = start / start.sum()
+        try:
+            return start, observed_tangent_inverse(self.mechanism.channel().information(start))
+        except (NotAvailable, NotIdentified):  # inversion has the milder demands
+            return None
+
+    def at(self, p: Array) -> Setting:
+        """The same with another distribution; the equations do not depend on it."""
+        other = replace(self, p=p)
+        other.__dict__["moments"] = self.moments
+        return other
+
+    def covariance(self, method: str = "mle") -> Covariance:
+        """Of the unconstrained estimate from one report."""
+        if method == "mle" and self.scores:
+            return self.scores[1]
+        if not self.moments.has_covariance:
+            raise NotAvailable(
+                f"the covariance of {len(self.p)} categories of {self.mechanism} is too large to "
+                "form: precision() has their standard errors"
+            )
+        return self.moments.covariance(self.p).scaled(float(self.moments.nobs))
+
+    def variances(self, method: str = "mle") -> Array:
+        """The diagonal of the covariance, shape (k,), for very many categories too."""
+        if method == "mle" and self.scores:
+            return self.scores[1].variances()
+        return np.asarray(self.moments.estimate_variances(self.p) * self.moments.nobs)
+
+    def place(self, category: Any) -> int:
+        """Position of a category."""
+        return position("category", category, self.labels, f"is no category of {self.mechanism}")
 
 
-def _planned(
-    mechanism: Mechanism, p: Any, candidates: Any, method: str
-) -> tuple[Moments, Array, Covariance | None]:
-    """The equations of one report in each cohort, the distribution, and what scores know."""
-    check_mechanism(mechanism)
-    how = one_of("method", method, METHODS)
-    law = expected_shares(p, mechanism.labels(candidates), partial=mechanism.is_open)
-    problem = mechanism.moments(mechanism.specimen(), candidates)
-    if how == "inversion" or not has_scores(mechanism, problem):
-        return problem, law, None
-    try:
-        return problem, law, score_covariance(mechanism, law)[1]
-    except (NotAvailable, NotIdentified):  # inversion has the milder demands
-        return problem, law, None
-
-
-def has_scores(mechanism: Mechanism, problem: Moments | None = None) -> bool:
-    """Whether results rest on the likelihood of bits or blocks; `problem` has its equations."""
-    if mechanism.n_cohorts:  # which may have no equations without candidates
-        return False
-    if problem is None:
-        problem = mechanism.moments(mechanism.specimen())
-    return rests_on_scores([mechanism], [problem])
-
-
-def score_covariance(mechanism: Mechanism, p: Array) -> tuple[Array, Covariance]:
-    """The inverse information at p on the tangent space, after p with no frequency at zero."""
-    start = np.maximum(p, _LEAST)
-    start = start / start.sum()
-    return start, observed_tangent_inverse(mechanism.channel().information(start))
+def setting(mechanism: Mechanism, p: Any, candidates: Any) -> Setting:
+    """What is planned for; p of an open alphabet may sum to less than one."""
+    labels = check_mechanism(mechanism).labels(candidates)
+    law = expected_shares(p, labels, partial=mechanism.is_open)
+    return Setting(mechanism, law, labels, candidates)
 
 
 def check_mechanism(mechanism: object, name: str = "mechanism") -> Mechanism:
@@ -452,36 +434,6 @@ def table_text(table: Any) -> str:
     if len(table) > _ROWS:
         words.append(f"... ({len(table)} rows)")
     return "; ".join(words)
-
-
-# -- Variance of the frequency of one answer, per report, whatever the mechanism ------------------
-# Every mechanism here says of an answer whether a report supports it: it is the answer (k-RR), its
-# bit is set (unary), or the cell that it owns is reported or set (hashed). With the chance `own`
-# that an answer supports itself, and `other` that another one does (over random hashes, where it
-# may own the same cell), an answer of frequency f is supported by the share ``u = other + (own -
-# other) f`` of the reports, and the variance of its estimate from one report is
-#
-#     u (1 - u) / (own - other)^2.
-#
-# An answer that owns h bits has h times the information if they are added up, as least squares
-# does; as a likelihood they have ``(1 + 1/v)^h - 1``, with v the variance from one bit.
-
-
-def hashed_rates(mechanisms: Sequence[Any]) -> Rates:
-    """Rates of e hashed mechanisms of an open alphabet (ORR, ORAPPOR, RAPPOR), of shape (e, 1)."""
-    laws = [mechanism.cell_law for mechanism in mechanisms]
-    high, other = np.array([[law.high] for law in laws]), np.array([[law.mean] for law in laws])
-    return Rates(high, 1.0 - high, other, high - other)
-
-
-def report_variances(
-    rates: Rates, frequency: float = 0.0, n_hashes: int = 1, likelihood: bool = False
-) -> Array:
-    """Variance from one report of the frequency of an answer, shape (e,)."""
-    single = rates.deviations(np.array([frequency]), np.ones(1))[..., 0] ** 2
-    if likelihood:
-        return np.asarray(1.0 / np.expm1(n_hashes * np.log1p(1.0 / single)))
-    return np.asarray(single / n_hashes)
 
 
 # -- A bound on the l1 loss of a personalised estimate --------------------------------------------

@@ -24,28 +24,19 @@ from ldpstats.labels import align, by_label, position
 from ldpstats.likelihood.regression import Multinomial, Ordered
 from ldpstats.mechanisms.base import Mechanism, set_fields
 from ldpstats.models.regression.structure import covariates, outcome_of
-from ldpstats.planning.expected_precision import check_mechanism, shares_text, table_text
+from ldpstats.planning.expected_precision import Setting, check_mechanism, shares_text, table_text
 from ldpstats.planning.laws import (
-    CountTest,
-    EstimateTest,
     PlannedTest,
-    association_form,
+    association_test,
     coefficient_test,
+    count_test,
     difference_test,
+    estimate_test,
     frequency_law,
-    homogeneity_form,
-    response_channel,
+    homogeneity_test,
 )
 
-__all__ = [
-    "CoefficientTest",
-    "Goal",
-    "GroupsTest",
-    "IndependenceTest",
-    "PresenceTest",
-    "Ray",
-    "ValueTest",
-]
+__all__ = ["CoefficientTest", "GroupsTest", "IndependenceTest", "PresenceTest", "ValueTest"]
 
 
 Array = npt.NDArray[Any]
@@ -94,21 +85,7 @@ class Goal(ABC):
         """The goal in a survey with this mechanism."""
 
 
-@dataclass(frozen=True, eq=False)
-class Setting:
-    """A mechanism with the distribution that is planned for, in the order of its categories."""
-
-    mechanism: Mechanism
-    p: Array
-    labels: pd.Index[Any]
-    candidates: Any
-
-    def place(self, category: Any) -> int:
-        """Position of a category."""
-        return position("category", category, self.labels, f"is no category of {self.mechanism}")
-
-
-def setting(mechanism: object, p: Any, name: str = "p", of: str = "mechanism") -> Setting:
+def _setting(mechanism: object, p: Any, name: str = "p", of: str = "mechanism") -> Setting:
     """What a goal is planned with; of an open alphabet the labels of p are the candidates."""
     made_by, candidates = check_mechanism(mechanism, of), None
     if made_by.is_open:
@@ -168,6 +145,39 @@ class FrequencyGoal(Goal):
         category = checked_category("category", self.category, self.p)
         set_fields(self, category=category)
 
+    def _ray(self, mechanism: Any, value: float, tests: int) -> Ray:
+        """The frequency goes from `value` to the true one, the others keep their proportions.
+
+        Of `tests` together (Bonferroni) each is one-sided; a test alone, of 0, is two-sided.
+        """
+        assumed, presence = _setting(mechanism, self.p), tests > 0
+        x = assumed.place(self.category)
+        gap, rest = float(assumed.p[x]) - value, np.delete(assumed.p, x)
+        rest = rest / rest.sum() if rest.sum() > 0.0 else np.full(rest.size, 1.0 / rest.size)
+        most = np.inf if gap == 0.0 else (1.0 - value) / gap if gap > 0.0 else -value / gap
+
+        def effect(multiple: float) -> float:
+            return min(max(value + multiple * gap, 0.0), 1.0)
+
+        def shares(multiple: float) -> Array:
+            return np.insert((1.0 - effect(multiple)) * rest, x, effect(multiple))
+
+        def test(multiple: float, alpha: float) -> PlannedTest:
+            truth, level = effect(multiple), alpha / max(tests, 1)
+            law = frequency_law(assumed.at(shares(multiple)), x)
+            if law.count is not None:
+                offset, scale = law.count
+                null, true = (min(max(offset + scale * v, 0.0), 1.0) for v in (value, truth))
+                return count_test(null, true, level, exact=presence)
+            cumulants = law.cumulants(value), law.cumulants(truth)
+            shift, plain = truth - value, presence and law.continuous
+            return estimate_test(shift, *cumulants, level, larger=presence, continuous=plain)
+
+        def truth(multiple: float) -> pd.Series[float]:
+            return pd.Series(shares(multiple), index=assumed.labels, name="p")
+
+        return Ray(f"frequency of {assumed.labels[x]!r}", most, effect, truth, test)
+
 
 @dataclass(frozen=True, eq=False)
 class ValueTest(FrequencyGoal):
@@ -222,7 +232,7 @@ class ValueTest(FrequencyGoal):
         return what, f"shares: {shares_text(self.p)}"
 
     def ray(self, mechanism: Any) -> Ray:
-        return _frequency_ray(mechanism, self.p, self.category, self.value)
+        return self._ray(mechanism, self.value, 0)
 
 
 # -- Presence of a rare category or candidate -----------------------------------------------------
@@ -289,44 +299,7 @@ class PresenceTest(FrequencyGoal):
         return words, f"shares: {shares_text(self.p)}"
 
     def ray(self, mechanism: Any) -> Ray:
-        return _frequency_ray(mechanism, self.p, self.category, 0.0, self.tests)
-
-
-# -- Departures of one frequency from its value under the null hypothesis -------------------------
-
-
-def _frequency_ray(mechanism: Any, p: Any, category: Any, value: float, tests: int = 0) -> Ray:
-    """One frequency goes from `value` to the true one, the others keep their proportions.
-
-    Of `tests` together (Bonferroni) each is one-sided.
-    """
-    at = setting(mechanism, p)
-    x, presence = at.place(category), tests > 0
-    gap, rest = float(at.p[x]) - value, np.delete(at.p, x)
-    rest = rest / rest.sum() if rest.sum() > 0.0 else np.full(rest.size, 1.0 / rest.size)
-    most = np.inf if gap == 0.0 else (1.0 - value) / gap if gap > 0.0 else -value / gap
-
-    def effect(multiple: float) -> float:
-        return min(max(value + multiple * gap, 0.0), 1.0)
-
-    def shares(multiple: float) -> Array:
-        return np.insert((1.0 - effect(multiple)) * rest, x, effect(multiple))
-
-    def test(multiple: float, alpha: float) -> PlannedTest:
-        truth, level = effect(multiple), alpha / max(tests, 1)
-        law = frequency_law(at.mechanism, shares(multiple), x, at.candidates)
-        if law.count is not None:
-            offset, scale = law.count
-            null, true = (min(max(offset + scale * v, 0.0), 1.0) for v in (value, truth))
-            return CountTest(null, true, level, exact=presence)
-        cumulants = law.cumulants(value), law.cumulants(truth)
-        shift, plain = truth - value, presence and law.continuous
-        return EstimateTest(shift, *cumulants, level, larger=presence, continuous=plain)
-
-    def truth(multiple: float) -> pd.Series[float]:
-        return pd.Series(shares(multiple), index=at.labels, name="p")
-
-    return Ray(f"frequency of {at.labels[x]!r}", most, effect, truth, test)
+        return self._ray(mechanism, 0.0, self.tests)
 
 
 # -- Association of two variables -----------------------------------------------------------------
@@ -334,6 +307,15 @@ def _frequency_ray(mechanism: Any, p: Any, category: Any, value: float, tests: i
 
 _TABLE = "must be a table of true joint shares, of at least 2 x 2 cells, that sum to one"
 _PAIR = "must be a pair of mechanisms, (of the rows, of the columns)"
+
+
+def _reach(product: Array, departure: Array) -> tuple[float, float]:
+    """Up to which multiple ``product + multiple * departure`` is a table, and its V for one."""
+    some, falling = product > 0.0, departure < 0.0
+    phi2 = float((departure[some] ** 2 / product[some]).sum())
+    least = min(int(some.any(axis=axis).sum()) for axis in (0, 1))
+    most = float((-product[falling] / departure[falling]).min(initial=np.inf))
+    return most, float(np.sqrt(phi2 / (least - 1)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -410,7 +392,7 @@ class IndependenceTest(Goal):
                 remedy = f"must have the shape {sizes}, of the categories of both mechanisms"
                 raise InvalidArgument("table", f"array of shape {values.shape}", remedy)
         first, second = (
-            setting(one, margin, "table", f"mechanism[{i}]")
+            _setting(one, margin, "table", f"mechanism[{i}]")
             for i, (one, margin) in enumerate(zip(mechanism, margins, strict=True))
         )
         if isinstance(self.table, pd.DataFrame):  # in the order of the mechanisms' categories
@@ -421,46 +403,22 @@ class IndependenceTest(Goal):
         product = np.outer(values.sum(axis=1), values.sum(axis=0))
         departure = values - product
         departure = np.where(np.abs(departure) <= 1e-15, 0.0, departure)  # rounding
-        falling, sides = departure < 0.0, (first, second)
-        phi2 = float((departure**2 / product).sum())
-        cramer = float(np.sqrt(phi2 / (min(product.shape) - 1)))
+        most, cramer = _reach(product, departure)
 
         def test(multiple: float, alpha: float) -> PlannedTest:
-            channels = None
-            if not any(side.mechanism.n_cohorts for side in sides):
-                channels = first.mechanism.channel(), second.mechanism.channel()
-            information = _information(first), _information(second)
-            return association_form(channels, information, product, multiple * departure, alpha)
+            return association_test((first, second), product, multiple * departure, alpha)
 
         def truth(multiple: float) -> pd.DataFrame:
             table = np.maximum(product + multiple * departure, 0.0)
             return pd.DataFrame(table, index=first.labels, columns=second.labels)
 
-        most = float((-product[falling] / departure[falling]).min(initial=np.inf))
         return Ray("Cramer's V", most, lambda multiple: multiple * cramer, truth, test)
-
-
-def _information(side: Setting) -> Array:
-    """Expected information of one report about the frequencies, shape (k, k)."""
-    mechanism: Mechanism = side.mechanism
-    if not mechanism.n_cohorts:
-        try:
-            return mechanism.channel().information(side.p)
-        except InvalidArgument:
-            remedy = "gives no one to an answer that would show: leave that category out"
-            raise InvalidArgument("table", side.p.tolist(), remedy) from None
-    problem = mechanism.moments(mechanism.specimen(), side.candidates)
-    information = problem.information(side.p)
-    if information is None:
-        raise NotAvailable(
-            f"the information of reports of {mechanism} is not known: simulate the survey"
-        )
-    return np.asarray(information / problem.nobs)
 
 
 # -- A coefficient of a regression with a privatised response -------------------------------------
 
 
+_MOST_OUTPUTS = 4096  # reports that are gone through one by one
 _MODELS = ("logit", "probit", "cloglog", "mnlogit", "ordered")
 
 
@@ -564,7 +522,13 @@ class CoefficientTest(Goal):
     def ray(self, mechanism: Any) -> Ray:
         """The coefficient grows, the others stay."""
         made_by = check_mechanism(mechanism)
-        Q, labels = response_channel(made_by)
+        if made_by.n_cohorts or made_by.channel().shape[1] > _MOST_OUTPUTS:
+            raise NotAvailable(
+                f"the reports of {made_by} are too many to be listed, which a plan of a regression "
+                "needs: plan with k-ary randomised response of the same epsilon"
+            )
+        Q, labels = np.asarray(made_by.channel().matrix()), made_by.categories
+        Q = Q[:, Q.any(axis=0)]  # without reports that never occur
         k, p = len(labels), self.exog.shape[1]
         if k != 2 and self.model not in ("mnlogit", "ordered"):
             remedy = f"has {k} categories, and a {self.model} model is for two"
@@ -702,7 +666,7 @@ class GroupsTest(Goal):
             makers = list(mechanism)
         for one in makers:
             check_mechanism(one)
-        sides = [setting(one, _row(self.p, i)) for i, one in enumerate(makers)]
+        sides = [_setting(one, _row(self.p, i)) for i, one in enumerate(makers)]
         for side in sides[1:]:
             if not side.labels.equals(sides[0].labels):
                 remedy = "must have the same categories in the same order for all groups"
@@ -713,30 +677,26 @@ class GroupsTest(Goal):
         P, labels = np.array([side.p for side in sides]), sides[0].labels
         pooled = shares @ P
         departures = P - pooled
-        falling, positive = departures < 0.0, pooled > 0.0
-        ratio = -np.broadcast_to(pooled, P.shape)[falling] / departures[falling]
+        most, size = _reach(np.outer(shares, pooled), shares[:, None] * departures)
+        unit = "Cramer's V of group and answer"
         if x is not None:
             unit = f"difference of the frequency of {labels[x]!r}"
             size = float(departures[0, x] - departures[1, x])
-        else:
-            unit = "Cramer's V of group and answer"
-            phi2 = float(shares @ (departures[:, positive] ** 2 / pooled[positive]).sum(axis=1))
-            size = float(np.sqrt(phi2 / (min(groups, int(positive.sum())) - 1)))
 
         def laws(multiple: float) -> Array:
             laws = np.maximum(pooled + multiple * departures, 0.0)
             return np.asarray(laws / laws.sum(axis=1, keepdims=True))
 
         def test(multiple: float, alpha: float) -> PlannedTest:
-            given = makers, laws(multiple), shares
+            now = [side.at(p) for side, p in zip(sides, laws(multiple), strict=True)]
             if x is None:
-                return homogeneity_form(*given, sides[0].candidates, alpha)
-            return difference_test(*given, x, sides[0].candidates, alpha)
+                return homogeneity_test(now, shares, alpha)
+            return difference_test(now, shares, x, alpha)
 
         def truth(multiple: float) -> pd.DataFrame:
             return pd.DataFrame(laws(multiple), index=index, columns=labels)
 
-        return Ray(unit, float(ratio.min(initial=np.inf)), lambda m: float(m * size), truth, test)
+        return Ray(unit, most, lambda m: float(m * size), truth, test)
 
 
 def _row(p: Any, i: int) -> Any:

@@ -39,11 +39,10 @@ from ldpstats.arguments import (
 )
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.labels import align
-from ldpstats.likelihood.hashed import CohortMoments
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.hashed import ORAPPOR, ORR, Hashed
-from ldpstats.planning.expected_precision import check_mechanism
-from ldpstats.planning.losses import Loss, probabilities, rectangular, sample_size
+from ldpstats.planning.expected_precision import Setting, check_mechanism
+from ldpstats.planning.losses import LOSSES, Loss, probabilities, rectangular, respondents_of
 from ldpstats.planning.power_of_tests import report_bits, smallest
 
 __all__ = [
@@ -260,10 +259,6 @@ def _filters(k: int, h: int) -> tuple[Array, Array]:
 # where noise dominates; intervals and tests rest on the linear estimate.
 
 
-_LOSSES = ("l1", "l2")
-_ROWS = 4096  # rows of dense blocks
-
-
 def expected_loss(
     mechanism: Mechanism,
     p: npt.ArrayLike,
@@ -309,45 +304,16 @@ def expected_loss(
     >>> expected_loss(orr, p, n=[20_000, 80_000], candidates=candidates).round(4)
     array([0.0464, 0.0232])
     """
-    loss = one_of("loss", loss, _LOSSES)
+    loss = one_of("loss", loss, LOSSES)
     check_mechanism(mechanism)
     labels = mechanism.labels(candidates)
     law = distribution("p", align("p", p, labels), len(labels))
-    problem = mechanism.moments(mechanism.specimen(), candidates)
-    if isinstance(problem, CohortMoments):
-        from scipy.sparse import csr_array
-
-        # C sum_c y_cx' V_c y_cx, shape (S,), without the (S, S) products of `problem.covariance`
-        source = problem.single("expected_loss")
-        design, inverse = source.design, problem.inverse * source.precision  # (A'A)^-1
-        (C, S, h), m, slope = design.cells.shape, design.n_cells, design.slope
-        # V_c = diag(d) - u u', and what bits of the same answer share
-        _, d, u, _ = source.cell_law(law)
-        if h > 1:
-            d = d - slope**2 * design.owned(law)
-        total, shift = np.zeros(S), design.background * inverse.sum(axis=0)
-        step = max(1, _ROWS // max(m, S))
-        for start in range(0, C, step):
-            part = slice(start, start + step)
-            cells = design.cells[part]
-            c, x, j = np.nonzero(cells < m)
-            ones, rows = np.ones(c.size), c * m + cells[c, x, j]
-            # H of these cohorts, sparse of shape (C m, S)
-            owners = csr_array((ones, (rows, x)), shape=(len(cells) * m, S))
-            y = slope * (owners @ inverse - shift)
-            total += d[part].reshape(-1) @ y**2
-            total -= ((u[part, :, None] * y.reshape(-1, m, S)).sum(axis=1) ** 2).sum(axis=0)
-            if h > 1:  # means of the sums over the bits of each answer, sparse of shape (C S, C m)
-                shape = (len(cells) * S, len(cells) * m)
-                answers = csr_array((ones, (c * S + x, rows)), shape=shape)
-                total += np.tile(law, len(y) // m) @ (slope * (answers @ y)) ** 2
-        return _total(np.asarray(C * total), n, loss)
-    return _total(problem.estimate_variances(law), n, loss)
+    return _total(Setting(mechanism, law, labels, candidates).variances("inversion"), n, loss)
 
 
 def _total(variances: Array, n: npt.ArrayLike, loss: str) -> Loss:
     """Loss at n respondents, given the variances at one."""
-    respondents = sample_size(n)
+    respondents = respondents_of(n)
     if loss == "l2":
         return variances.sum() / respondents
     return np.sqrt(2.0 / (np.pi * respondents)) * np.sqrt(variances).sum()
@@ -407,7 +373,7 @@ def random_design_loss(
     >>> round(float(expected_loss(orr, p, n=10**6, candidates=names)), 4)
     0.0778
     """
-    loss = one_of("loss", loss, _LOSSES)
+    loss = one_of("loss", loss, LOSSES)
     law = probabilities(p)
     check_mechanism(mechanism)
     if not isinstance(mechanism, Hashed) or mechanism.n_owned != 1:
@@ -597,7 +563,7 @@ def recommend_design(
         law = np.asarray(law / law.sum())
     else:
         law = distribution("p", p, S)
-    loss = one_of("loss", loss, ("l1", "l2"))
+    loss = one_of("loss", loss, LOSSES)
     closed = boolean("closed", closed)
     given = [mechanisms] if isinstance(mechanisms, str) else mechanisms
     names = listed("mechanisms", given, f"must be names from {_MECHANISMS}")

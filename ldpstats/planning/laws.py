@@ -7,22 +7,20 @@ independence and of a coefficient.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
-from ldpstats.channels.structured import Channel
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.inference.intervals import Difference
+from ldpstats.inference.tables.independence import whiten
 from ldpstats.inference.tails import CellLaw, continuity, one_sided, skewed_pvalue
-from ldpstats.likelihood.covariance import OwnTally, PathLaw, Uncertain, multinomial
+from ldpstats.likelihood.covariance import OwnTally, PathLaw, Tallies, Uncertain, multinomial
 from ldpstats.likelihood.hashed import CohortMoments
-from ldpstats.likelihood.moments import Moments
 from ldpstats.likelihood.regression import (
     ExpectedInformation,
     Outcome,
@@ -31,46 +29,19 @@ from ldpstats.likelihood.regression import (
     Seen,
     predictors_of,
 )
-from ldpstats.mechanisms.base import Mechanism
-from ldpstats.planning.expected_precision import (
-    has_scores,
-    one_report_covariance,
-    one_report_variances,
-    score_covariance,
-)
-
-__all__ = [
-    "CountTest",
-    "EstimateTest",
-    "FormTest",
-    "PlannedTest",
-    "association_form",
-    "coefficient_test",
-    "difference_test",
-    "frequency_law",
-    "homogeneity_form",
-    "response_channel",
-]
-
+from ldpstats.planning.expected_precision import Setting
 
 Array = npt.NDArray[Any]
 
 
-class PlannedTest(ABC):
+@dataclass(frozen=True, eq=False)
+class PlannedTest:
     """A test of one level, for a mechanism, a null hypothesis and a truth."""
 
-    @property
-    @abstractmethod
-    def differs(self) -> bool:
-        """Whether more respondents lead to a rejection: the truth is not the null hypothesis."""
-
-    @abstractmethod
-    def power(self, n: Array) -> Array:
-        """Probability of a rejection with n respondents; n of shape (s,), not always whole."""
-
-    def zigzag(self, n: float) -> float:
-        """Respondents below n among which the power may already have been larger; 0 if it grows."""
-        return 0.0
+    differs: bool  # whether more respondents lead to a rejection: the truth is not the null
+    power: Callable[[Array], Array]  # P(rejection) with n respondents, (s,), not always whole
+    # respondents below n among which the power may already have been larger; 0 if it grows
+    zigzag: Callable[[float], float] = lambda n: 0.0
 
 
 # -- Tests that rest on a binomial count of reports -----------------------------------------------
@@ -79,56 +50,51 @@ class PlannedTest(ABC):
 _TEETH = 6.0  # of the zigzag, to be sure
 
 
-@dataclass(frozen=True)
-class CountTest(PlannedTest):
-    """A test of a count that is Binomial(n, null) under the null, Binomial(n, truth) in truth."""
+def count_test(null: float, truth: float, alpha: float, exact: bool) -> PlannedTest:
+    """A test of a count that is Binomial(n, null) under the null, Binomial(n, truth) in truth.
 
-    null: float
-    truth: float
-    alpha: float
-    exact: bool
+    Its power is that of all tallies that it rejects, summed exactly. If `exact` the test is so too,
+    and one-sided; else it is the two-sided score test.
+    """
+    from scipy.special import betainc
 
-    @property
-    def differs(self) -> bool:
-        return self.truth > self.null if self.exact else self.truth != self.null
+    def tail(t: Array, n: Array, m: float) -> Array:
+        return np.where(t <= 0.0, 1.0, betainc(np.maximum(t, 1.0), np.maximum(n - t + 1.0, 1.0), m))
 
-    def power(self, n: Array) -> Array:
-        """All tallies that the test rejects, and their probability, summed exactly."""
-        from scipy.special import betainc
+    def side(n: Array, m0: float, m1: float) -> Array:
+        spread = m0 * (1.0 - m0)
 
+        def rejected(t: Array, n: Array) -> Array:
+            if exact:
+                return tail(t, n, m0) <= alpha
+            se, skewness = np.sqrt(spread / n), np.zeros(n.shape)
+            if spread > 0.0:
+                skewness = (1.0 - 2.0 * m0) / np.sqrt(n * spread)
+            return one_sided(t / n - m0, se, skewness, upper=True) <= alpha / 2.0
+
+        # The smallest tally that is rejected, n + 1 where none is: it grows with n
+        ends = np.array([n.min(), n.max()])
+        low, high = _halve(ends, np.full(2, -1.0), ends + 1.0, rejected)
+        first, last = np.full(n.shape, low[0] - 1.0), np.minimum(high[1], n + 1.0)
+        least = _halve(n, first, last, rejected)[1]
+        return np.where(least > n, 0.0, tail(least, n, m1))
+
+    def power(n: Array) -> Array:
         whole = np.maximum(np.floor(n + 1e-9 * n), 1.0)
-        sides = ((self.null, self.truth), (1.0 - self.null, 1.0 - self.truth))
-        powers = []
-        for m0, m1 in sides[:1] if self.exact else sides:
-            spread = m0 * (1.0 - m0)
+        upper = side(whole, null, truth)
+        if exact:
+            return upper
+        return np.asarray(np.minimum(upper + side(whole, 1.0 - null, 1.0 - truth), 1.0))
 
-            def binomial(t: Array, n: Array, m0: float = m0) -> Array:
-                above = betainc(np.maximum(t, 1.0), np.maximum(n - t + 1.0, 1.0), m0)
-                return np.where(t <= 0.0, 1.0, above)
+    def zigzag(n: float) -> float:
+        spread = max(truth * (1.0 - truth), 1e-12)
+        return float(_TEETH * (np.sqrt(n / spread) + 1.0 / max(null, 1.0 / n)))
 
-            def score(t: Array, n: Array, m0: float = m0, spread: float = spread) -> Array:
-                se, skewness = np.sqrt(spread / n), np.zeros(n.shape)
-                if spread > 0.0:
-                    skewness = (1.0 - 2.0 * m0) / np.sqrt(n * spread)
-                return one_sided(t / n - m0, se, skewness, upper=True)
-
-            pvalue, alpha = (binomial, self.alpha) if self.exact else (score, self.alpha / 2.0)
-            # The smallest tally that is rejected, n + 1 where none is: it grows with n
-            ends = np.array([whole.min(), whole.max()])
-            low, high = _halve(ends, np.full(2, -1.0), ends + 1.0, pvalue, alpha)
-            first, last = np.full(whole.shape, low[0] - 1.0), np.minimum(high[1], whole + 1.0)
-            least = _halve(whole, first, last, pvalue, alpha)[1]
-            above = betainc(np.maximum(least, 1.0), np.maximum(whole - least + 1.0, 1.0), m1)
-            powers.append(np.where(least <= 0.0, 1.0, np.where(least > whole, 0.0, above)))
-        return powers[0] if self.exact else np.asarray(np.minimum(powers[0] + powers[1], 1.0))
-
-    def zigzag(self, n: float) -> float:
-        spread = max(self.truth * (1.0 - self.truth), 1e-12)
-        return float(_TEETH * (np.sqrt(n / spread) + 1.0 / max(self.null, 1.0 / n)))
+    return PlannedTest(truth > null if exact else truth != null, power, zigzag)
 
 
 def _halve(
-    n: Array, low: Array, high: Array, pvalue: Callable[[Array, Array], Array], alpha: float
+    n: Array, low: Array, high: Array, rejected: Callable[[Array, Array], Array]
 ) -> tuple[Array, Array]:
     """Bisection between tallies that are not rejected, and rejected or impossible."""
     low = np.maximum(low, -1.0)
@@ -137,9 +103,9 @@ def _halve(
         inside &= (middle > low) & (middle < high)  # beyond 2**53 some are no numbers
         if not inside.any():
             break
-        rejected = pvalue(np.clip(middle, 0.0, n), n) <= alpha
-        high = np.where(inside & rejected, middle, high)
-        low = np.where(inside & ~rejected, middle, low)
+        reached = rejected(np.clip(middle, 0.0, n), n)
+        high = np.where(inside & reached, middle, high)
+        low = np.where(inside & ~reached, middle, low)
     return low, high
 
 
@@ -149,44 +115,20 @@ def _halve(
 # cumulants are 2^(j-1) (j-1)! (tr M^j + j n delta' M^(j-1) delta).
 
 
-_RANK = 1e-10  # eigenvalue, relative to the largest, that counts as zero
 _LARGEST = 4096  # order of the largest covariance matrix
 _NOTHING = 1e-24  # noncentrality of one respondent that rounding leaves
 _STRAIGHT = 5e-3  # skewness, over sqrt(8), below which the law is normal
 _TINY = 1e-300
 
 
-@dataclass(frozen=True, eq=False)
-class FormTest(PlannedTest):
-    """A chi-square test of estimates whose covariance is not that of the null hypothesis."""
+def form_test(df: int, spread: Array, pull: Array, alpha: float) -> PlannedTest:
+    """A chi-square test, whatever its covariance: tr M^j and delta' M^(j-1) delta, j = 1 .. 4."""
+    from scipy.special import chdtrc, chdtri, chndtr, ndtr
 
-    df: int
-    spread: Array  # tr M^j, j = 1 .. 4
-    pull: Array  # delta' M^(j-1) delta
-    alpha: float
+    critical, j = float(chdtri(df, alpha)), np.arange(1, 5)[:, None]
 
-    @classmethod
-    def of(cls, delta: Array, null: Array, truth: Array, alpha: float) -> FormTest:
-        """From the mean, (d,), and the covariances of one respondent's estimate, (d, d)."""
-        W = whitening(null)
-        M, mean = W @ truth @ W.T, W @ delta
-        power, spread, pull = np.eye(len(W)), [], []
-        for _ in range(4):
-            pull.append(float(mean @ power @ mean))
-            power = power @ M
-            spread.append(float(np.trace(power)))
-        return cls(len(W), np.array(spread), np.array(pull), alpha)
-
-    @property
-    def differs(self) -> bool:
-        return bool(self.pull[0] > _NOTHING)
-
-    def power(self, n: Array) -> Array:
-        from scipy.special import chdtrc, chdtri, chndtr, ndtr
-
-        critical = float(chdtri(self.df, self.alpha))
-        j = np.arange(1, 5)[:, None]
-        c1, c2, c3, c4 = self.spread[:, None] + j * n * self.pull[:, None]
+    def power(n: Array) -> Array:
+        c1, c2, c3, c4 = spread[:, None] + j * n * pull[:, None]
         c2 = np.maximum(c2, _TINY)
         z, skewness = (critical - c1) / np.sqrt(2.0 * c2), c3 / c2**1.5
         normal = skewness < _STRAIGHT
@@ -201,21 +143,30 @@ class FormTest(PlannedTest):
         near = np.where(shift > 0.0, 1.0 - chndtr(x, df, shift), chdtrc(df, x))
         return np.asarray(np.clip(np.where(normal, ndtr(-z), near), 0.0, 1.0))
 
+    return PlannedTest(bool(pull[0] > _NOTHING), power)
 
-def whitening(S: Array) -> Array:
+
+def wald_test(delta: Array, null: Array, truth: Array, alpha: float) -> PlannedTest:
+    """From the mean, (d,), and the covariances of one respondent's estimate, (d, d)."""
+    W = _whitening(null)
+    M, mean = W @ truth @ W.T, W @ delta
+    powers = [np.eye(len(W)), M, M @ M, M @ M @ M]
+    pull = np.array([mean @ power @ mean for power in powers])
+    spread = np.array([np.trace(power @ M) for power in powers])
+    return form_test(len(W), spread, pull, alpha)
+
+
+def _whitening(S: Array) -> Array:
     """W of shape (rank, d) with W S W' = I."""
     if len(S) > _LARGEST:
         raise NotAvailable(
             f"the power of a test of {len(S)} frequencies at once needs a matrix of that order; "
             f"the largest is {_LARGEST}: name one category, or merge categories"
         )
-    size = np.sqrt(np.maximum(np.diagonal(S), 0.0))
-    size = np.where(size > 0.0, size, 1.0)
-    values, vectors = np.linalg.eigh(S / np.outer(size, size))
-    kept = values > _RANK * values[-1]
-    if not kept.any() or values[-1] <= 0.0:
+    W = whiten(S, S.diagonal())
+    if not len(W):
         raise NotIdentified("the reports do not vary under the null hypothesis: nothing is tested")
-    return np.asarray((vectors[:, kept] / np.sqrt(values[kept])).T / size)
+    return W
 
 
 # -- Tests that rest on one estimate whose variance and skewness are known ------------------------
@@ -225,41 +176,41 @@ _SLIGHT = 2e-3  # skewness below which gamma laws lose digits
 _ROUNDS = 6
 
 
-@dataclass(frozen=True)
-class EstimateTest(PlannedTest):
-    """A score test of one estimate, by Pearson's type III law with its cumulants."""
+def estimate_test(
+    shift: float,
+    null: tuple[float, float],
+    truth: tuple[float, float],
+    alpha: float,
+    larger: bool = False,
+    continuous: bool = False,
+) -> PlannedTest:
+    """A score test of one estimate, by Pearson's type III law with its cumulants.
 
-    shift: float
-    null: tuple[float, float]
-    truth: tuple[float, float]
-    alpha: float
-    larger: bool = False
-    continuous: bool = False
+    These are the variance and the third cumulant of one respondent, under the null hypothesis and
+    in truth; the test is two-sided, or finds a `larger` estimate. `shift` is truth less null.
+    """
 
-    @property
-    def differs(self) -> bool:
-        return self.shift > 0.0 if self.larger else self.shift != 0.0
-
-    def power(self, n: Array) -> Array:
-        if self.larger:
-            return self._tail(n, 1.0, self.alpha)
-        both = self._tail(n, 1.0, self.alpha / 2.0) + self._tail(n, -1.0, self.alpha / 2.0)
-        return np.asarray(np.minimum(both, 1.0))
-
-    def _tail(self, n: Array, sign: float, alpha: float) -> Array:
+    def tail(n: Array, sign: float, alpha: float) -> Array:
         """Probability of a rejection on the side of `sign`."""
         scaled = []  # standard error and skewness with n respondents
-        for variance, third in (self.null, self.truth):
+        for variance, third in (null, truth):
             skewness = third / variance**1.5 if variance > 0.0 else 0.0
             scaled.append((np.sqrt(max(variance, 0.0) / n), skewness / np.sqrt(n)))
         (se0, g0), (se1, g1) = scaled
         beyond = _critical(sign * g0, alpha)
-        if not self.continuous:
+        if not continuous:
             beyond = beyond + continuity(g0)
-        excess = np.where(se0 > 0.0, beyond * se0, 0.0) - sign * self.shift
+        excess = np.where(se0 > 0.0, beyond * se0, 0.0) - sign * shift
         certain = np.where(excess < 0.0, -np.inf, np.inf)  # an estimate that does not vary
         z = np.where(se1 > 0.0, excess / np.where(se1 > 0.0, se1, 1.0), certain)
         return skewed_pvalue(z, sign * g1)
+
+    if larger:
+        return PlannedTest(shift > 0.0, lambda n: tail(n, 1.0, alpha))
+    half = alpha / 2.0
+    return PlannedTest(
+        shift != 0.0, lambda n: np.minimum(tail(n, 1.0, half) + tail(n, -1.0, half), 1.0)
+    )
 
 
 def _critical(skewness: Array, alpha: float) -> Array:
@@ -285,26 +236,26 @@ def _critical(skewness: Array, alpha: float) -> Array:
 _COHORT = 10**7  # reports of each cohort of a survey whose reports are as expected
 
 
+Cumulants = Callable[[float], tuple[float, float]]  # variance and third cumulant at a frequency
+
+
 @dataclass(frozen=True)
 class FrequencyLaw:
-    """Law of an unbiased estimate of one frequency."""
+    """Law of an unbiased estimate of one frequency, from one respondent."""
 
-    cumulants: Callable[[float], tuple[float, float]]
-    count: tuple[float, float] | None = None
+    cumulants: Cumulants
+    count: tuple[float, float] | None = None  # a report is counted with P = offset + scale v
     continuous: bool = False
 
 
-def frequency_law(mechanism: Mechanism, p: Array, x: int, candidates: Any = None) -> FrequencyLaw:
-    """Law of estimate x of `FrequencyResults.linear_params`, the distribution being p, (k,)."""
-    if has_scores(mechanism):  # the estimate is one step of the likelihood, else the inversion
-        try:
-            start, V = score_covariance(mechanism, p)
+def frequency_law(at: Setting, x: int) -> FrequencyLaw:
+    """Law of estimate x of `FrequencyResults.linear_params`, p being the distribution."""
+    mechanism, p, problem = at.mechanism, at.p, at.moments
+    if at.scores:  # the estimate is one step of the likelihood, else the inversion
+        start, V = at.scores
+        with suppress(NotAvailable, NotIdentified):  # inversion has the milder demands
             moments = mechanism.channel().score_moments(start, V.core)
-        except (NotAvailable, NotIdentified):  # inversion has the milder demands
-            pass
-        else:
-            return FrequencyLaw(_on_path(PathLaw.around(start, (1,), [moments]), x, 1.0))
-    problem = mechanism.moments(mechanism.specimen(), candidates)
+            return FrequencyLaw(_cumulants(PathLaw.around(start, (1,), [moments]), x, p, 1.0))
     form = problem.exact_form()
     if form is not None and form.known[x]:
         offset, scale = float(form.offset[x]), float(form.scale[x])
@@ -317,44 +268,32 @@ def frequency_law(mechanism: Mechanism, p: Array, x: int, candidates: Any = None
             return spread / scale**2, spread * (1.0 - 2.0 * m) / scale**3
 
         return FrequencyLaw(cumulants, (offset, scale))
-    if isinstance(problem, CohortMoments):
-        return _hashed_law(mechanism, problem, p, x, candidates)
-    tally = problem.tally(None, p)  # type: ignore[arg-type]  # only hashes look at an estimate
-    if isinstance(tally, PathLaw):
-        return FrequencyLaw(_on_path(tally, x, float(problem.nobs)))
-    variance = float(one_report_variances(mechanism, p, candidates)[x])
+    if isinstance(
+        problem, CohortMoments
+    ):  # the tally of its own cells where reports are as expected
+        ones = np.rint(problem.single("power").cell_means(p) * _COHORT).astype(np.int64)
+        sizes = np.full(len(ones), _COHORT) if mechanism.n_bits else None
+        problem = mechanism.moments(mechanism.counts(ones, sizes), at.candidates)
+        tally = problem.tally(Uncertain(p, problem.covariance(p)))
+    else:
+        tally = problem.tally(None, p)  # type: ignore[arg-type]  # only hashes look at an estimate
+    if isinstance(tally, PathLaw | OwnTally):
+        n = float(problem.nobs)
+        return FrequencyLaw(_cumulants(tally, x, p, n), continuous=isinstance(tally, OwnTally))
+    variance = float(at.variances()[x])
     return FrequencyLaw(lambda v: (variance, 0.0), continuous=True)
 
 
-def _on_path(law: PathLaw, x: int, n: float) -> Callable[[float], tuple[float, float]]:
-    """Cumulants of entry x, of a law of n respondents."""
-    return _cumulants(PathLaw(law.nobs / n, law.own[..., [x]], law.others[..., [x]]), 1.0)
-
-
-def _cumulants(tally: PathLaw | OwnTally, n: float) -> Callable[[float], tuple[float, float]]:
-    """Variance and third cumulant of one respondent, from the law of a single entry with n."""
+def _cumulants(
+    tally: Tallies, x: int, p: Array, n: float
+) -> Callable[[float], tuple[float, float]]:
+    """Variance and third cumulant of one respondent, from the law of estimates of n."""
 
     def cumulants(v: float) -> tuple[float, float]:
-        se, skewness, _ = tally.law(np.array([v]))
-        return float(se[0]) ** 2 * n, float(skewness[0] * se[0] ** 3) * n**2
+        se, skewness = (float(values[x]) for values in tally.law(np.full(p.size, v))[:2])
+        return se**2 * n, skewness * se**3 * n**2
 
     return cumulants
-
-
-def _hashed_law(
-    mechanism: Mechanism, problem: CohortMoments, p: Array, x: int, candidates: Any
-) -> FrequencyLaw:
-    """Law of a hashed candidate, by the tally of its own cells where reports are as expected."""
-    cells = problem.single("power").cell_means(p)
-    ones = np.rint(cells * _COHORT).astype(np.int64)
-    sizes = np.full(len(ones), _COHORT) if mechanism.n_bits else None
-    expected: Moments = mechanism.moments(mechanism.counts(ones, sizes), candidates)
-    if not isinstance(expected, CohortMoments):
-        raise InvalidArgument("mechanism", str(mechanism), "has reports that cannot be planned")
-    tally = expected.tally(Uncertain(p, expected.covariance(p)))
-    assert tally is not None
-    one = OwnTally(*(getattr(tally, f.name)[[x]] for f in fields(tally)))
-    return FrequencyLaw(_cumulants(one, float(expected.nobs)), continuous=True)
 
 
 # -- Test of the difference of one frequency in two groups ----------------------------------------
@@ -364,72 +303,54 @@ _AT = np.linspace(0.0, 1.0, 4)  # frequencies at which polynomials of degree thr
 _TO_COEFFICIENTS = np.linalg.inv(np.vander(_AT, increasing=True))
 
 
-def difference_test(
-    mechanisms: Sequence[Mechanism], p: Array, shares: Array, x: int, candidates: Any, alpha: float
-) -> EstimateTest:
-    """The score test of `TwoSampleResult.differences` for category x; p of shape (2, k)."""
-    pairs = zip(mechanisms, p, strict=True)
-    laws = [frequency_law(made_by, row, x, candidates) for made_by, row in pairs]
+def difference_test(sides: Sequence[Setting], shares: Array, x: int, alpha: float) -> PlannedTest:
+    """The score test of `TwoSampleResult.differences` for category x, in two groups."""
+    laws = [frequency_law(side, x) for side in sides]
     cells = []  # cumulants as polynomials in the frequency, for one respondent of both groups
     for law, w in zip(laws, shares, strict=True):
         of_variance, of_third = np.array([law.cumulants(v) for v in _AT]).T
         of_variance = _TO_COEFFICIENTS[:3] @ of_variance / float(w)
         of_third = _TO_COEFFICIENTS @ of_third / float(w) ** 2
         cells.append(CellLaw(of_variance[None], of_third[None], np.zeros(1), np.zeros(1)))
-    ends = [np.array([float(row[x])]) for row in p]
+    ends = [side.p[[x]] for side in sides]
     se, skewness = Difference(ends[0], ends[1], cells[0], cells[1]).law(np.zeros(1))
     variance, third = 0.0, 0.0
-    for law, row, w, sign in zip(laws, p, shares, (1.0, -1.0), strict=True):
-        own = law.cumulants(float(row[x]))
+    for law, end, w, sign in zip(laws, ends, shares, (1.0, -1.0), strict=True):
+        own = law.cumulants(float(end[0]))
         variance, third = variance + own[0] / w, third + sign * own[1] / w**2
     null = float(se[0]) ** 2, float(skewness[0] * se[0] ** 3)
-    return EstimateTest(float(ends[0][0] - ends[1][0]), null, (variance, third), alpha)
+    return estimate_test(float(ends[0][0] - ends[1][0]), null, (variance, third), alpha)
 
 
 # -- Test that groups have the same distribution --------------------------------------------------
 
 
-def homogeneity_form(
-    mechanisms: Sequence[Mechanism], p: Array, shares: Array, candidates: Any, alpha: float
-) -> FormTest:
-    """The default test of `homogeneity_test`, for groups of distributions p, shape (g, k)."""
+def homogeneity_test(sides: Sequence[Setting], shares: Array, alpha: float) -> PlannedTest:
+    """The default test of `homogeneity_test`: all groups with the first."""
     # Pearson's of the table of labels if one mechanism without cohorts makes them, else Wald's,
     # which the score test of whole reports equals where groups are large.
-    first, pooled = mechanisms[0], shares @ p
-    alike = all(one == first for one in mechanisms)
-    if alike and not first.n_bits and not first.n_cohorts:
-        Q = np.asarray(first.channel().matrix())
-        means = p @ Q
-        null = [multinomial(pooled @ Q, 1).matrix()] * len(p)
+    first, means = sides[0].mechanism, np.array([side.p for side in sides])
+    labels = all(side.mechanism == first for side in sides)
+    labels = labels and not first.n_bits and not first.n_cohorts
+    if labels:
+        means = means @ np.asarray(first.channel().matrix())
+    pooled = shares @ means
+    if labels:
+        null = [multinomial(pooled, 1).matrix()] * len(sides)
         truth = [multinomial(m, 1).matrix() for m in means]
-        return _compare_groups(means, shares, null, truth, alpha)
-    scores = all(has_scores(one) for one in mechanisms)
-
-    def covariance(mechanism: Mechanism, p: Array) -> Array:
-        """Of one respondent's unconstrained estimate, (k, k)."""
-        if scores:
-            return score_covariance(mechanism, p)[1].matrix()
-        return one_report_covariance(mechanism, p, candidates, "inversion").matrix()
-
-    null = [covariance(one, pooled) for one in mechanisms]
-    truth = [covariance(one, row) for one, row in zip(mechanisms, p, strict=True)]
-    return _compare_groups(p, shares, null, truth, alpha)
-
-
-def _compare_groups(
-    means: Array, shares: Array, null: Sequence[Array], truth: Sequence[Array], alpha: float
-) -> FormTest:
-    """All groups with the first: covariances of one respondent of each, (d, d)."""
-    delta = (means[1:] - means[0]).ravel()
-    pair = []  # covariances of the differences from the first group
+    else:
+        method = "mle" if all(side.scores for side in sides) else "inversion"
+        null = [side.at(pooled).covariance(method).matrix() for side in sides]
+        truth = [side.covariance(method).matrix() for side in sides]
+    pair, others = [], len(sides) - 1  # covariances of the differences from the first group
     for each in (null, truth):
-        d, others = len(each[0]), len(each) - 1
+        d = len(each[0])
         S = np.kron(np.ones((others, others)), each[0] / shares[0])
         for i in range(others):
             block = slice(i * d, (i + 1) * d)
             S[block, block] += each[i + 1] / shares[i + 1]
         pair.append(S)
-    return FormTest.of(delta, pair[0], pair[1], alpha)
+    return wald_test((means[1:] - means[0]).ravel(), pair[0], pair[1], alpha)
 
 
 # -- The score test of independence of two privatised variables, under a true joint distribution ---
@@ -440,48 +361,62 @@ def _compare_groups(
 
 
 _MOST_PAIRS = 1 << 22  # pairs of reports that are listed
+_RANK = 1e-10  # eigenvalue, relative to the largest, that counts as zero
 
 
-def association_form(
-    channels: tuple[Channel, Channel] | None,
-    information: tuple[Array, Array],
-    product: Array,
-    departure: Array,
-    alpha: float,
-) -> FormTest:
+def association_test(
+    sides: Sequence[Setting], product: Array, departure: Array, alpha: float
+) -> PlannedTest:
     """The test where the table is ``product + departure``, shape (k1, k2)."""
-    JX, JY = information
-    df = score_rank(JX) * score_rank(JY)
-    noncentrality = max(float(np.sum((JX @ departure @ JY) * departure)), 0.0)
+    JX, JY = (_information(side) for side in sides)
+    df = _score_rank(JX) * _score_rank(JY)
     # with the covariance of the null; the noncentrality is that of one respondent
-    local = FormTest(df, np.full(4, float(df)), np.full(4, noncentrality), alpha)
-    if channels is None or noncentrality <= 0.0:
-        return local
+    noncentrality = max(float(np.sum((JX @ departure @ JY) * departure)), 0.0)
+    growth = 1.0
+    cohorts = any(side.mechanism.n_cohorts for side in sides)
+    channels = [] if cohorts else [side.mechanism.channel() for side in sides]
     # Too many pairs of reports to be listed have the variance of the null hypothesis
-    if channels[0].shape[1] * channels[1].shape[1] > _MOST_PAIRS:
-        return local
-    # Variance of what a pair of reports adds to the estimate of |C|^2
-    first, second = (np.asarray(channel.matrix()) for channel in channels)
-    first, second = first[:, first.any(axis=0)], second[:, second.any(axis=0)]
-    A, B = _white(first, product.sum(axis=1)), _white(second, product.sum(axis=0))
-    M = first.T @ (product + departure) @ second
-    C = A.T @ M @ B
-    moves = 2.0 * A @ C @ B.T
-    moves -= np.square(A @ C).sum(axis=1)[:, None] + np.square(B @ C.T).sum(axis=1)
-    mean = float(np.sum(M * moves))
-    variance = float(np.sum(M * np.square(moves - mean)))
-    growth = variance / (4.0 * noncentrality) if variance > 0.0 else 1.0
-    return FormTest(df, local.spread, noncentrality * growth ** np.arange(4), alpha)
+    pairs = np.prod([float(channel.shape[1]) for channel in channels])
+    if channels and noncentrality > 0.0 and pairs <= _MOST_PAIRS:
+        # Variance of what a pair of reports adds to the estimate of |C|^2
+        first, second = (np.asarray(channel.matrix()) for channel in channels)
+        first, second = first[:, first.any(axis=0)], second[:, second.any(axis=0)]
+        A, B = _white(first, product.sum(axis=1)), _white(second, product.sum(axis=0))
+        M = first.T @ (product + departure) @ second
+        C = A.T @ M @ B
+        moves = 2.0 * A @ C @ B.T
+        moves -= np.square(A @ C).sum(axis=1)[:, None] + np.square(B @ C.T).sum(axis=1)
+        mean = float(np.sum(M * moves))
+        variance = float(np.sum(M * np.square(moves - mean)))
+        growth = variance / (4.0 * noncentrality) if variance > 0.0 else 1.0
+    return form_test(df, np.full(4, float(df)), noncentrality * growth ** np.arange(4), alpha)
+
+
+def _information(side: Setting) -> Array:
+    """Expected information of one report about the frequencies, shape (k, k)."""
+    mechanism = side.mechanism
+    if not mechanism.n_cohorts:
+        try:
+            return mechanism.channel().information(side.p)
+        except InvalidArgument:
+            remedy = "gives no one to an answer that would show: leave that category out"
+            raise InvalidArgument("table", side.p.tolist(), remedy) from None
+    information = side.moments.information(side.p)
+    if information is None:
+        raise NotAvailable(
+            f"the information of reports of {mechanism} is not known: simulate the survey"
+        )
+    return np.asarray(information / side.moments.nobs)
 
 
 def _white(Q: Array, p: Array) -> Array:
     """Scores of the l reports, centred, uncorrelated and of variance one, shape (l, rank)."""
     m = p @ Q
     scores = (Q / m).T - 1.0
-    return np.asarray(scores @ whitening((scores.T * m) @ scores).T)
+    return np.asarray(scores @ _whitening((scores.T * m) @ scores).T)
 
 
-def score_rank(J: Array) -> int:
+def _score_rank(J: Array) -> int:
     """Rank of the covariance of the scores, J - 1 1'."""
     values = np.linalg.eigvalsh(J - 1.0)
     return max(1, int(np.sum(values > _RANK * max(values[-1], 0.0))))
@@ -494,7 +429,6 @@ def score_rank(J: Array) -> int:
 # information at the restricted maximum.
 
 
-_MOST_OUTPUTS = 4096  # reports that are gone through one by one
 _STEPS = 100  # of Newton
 _CLOSE = 1e-12  # decrement, in nats per respondent
 _SINGULAR = 1e-10  # information on the coefficient, relative to that without the others
@@ -502,7 +436,7 @@ _SINGULAR = 1e-10  # information on the coefficient, relative to that without th
 
 def coefficient_test(
     outcome: Outcome, X: Array, Q: Array, theta: Array, j: int, alpha: float
-) -> FormTest:
+) -> PlannedTest:
     """The score test of coefficient j, see `partial_score` in `models.regression.hypotheses`."""
     # All reports of all rows that differ, each as frequent as it is expected
     rows, n = np.unique(X, axis=0, return_counts=True)
@@ -549,15 +483,4 @@ def coefficient_test(
     mean = float(a @ g)
     M = max(variance - mean**2, 0.0) / information_j
     powers = np.arange(4)
-    return FormTest(1, M ** (powers + 1), mean**2 / information_j * M**powers, alpha)
-
-
-def response_channel(mechanism: Mechanism) -> tuple[Array, pd.Index[Any]]:
-    """Channel of the response, (k, l), without reports that never occur, and the categories."""
-    if mechanism.n_cohorts or mechanism.channel().shape[1] > _MOST_OUTPUTS:
-        raise NotAvailable(
-            f"the reports of {mechanism} are too many to be listed, which a plan of a regression "
-            "needs: plan with k-ary randomised response of the same epsilon"
-        )
-    Q = np.asarray(mechanism.channel().matrix())
-    return Q[:, Q.any(axis=0)], mechanism.categories
+    return form_test(1, M ** (powers + 1), mean**2 / information_j * M**powers, alpha)

@@ -22,7 +22,10 @@ urap, others  theta (1 - 1/e), 0
 ============  ======================================  =======================  =================
 
 with e = e^epsilon. The uniform p is the worst for the first three; with S sensitive categories and
-N others see `urr_worst_distribution` and `urap_worst_distribution`.
+N others see `urr_worst_distribution` and `urap_worst_distribution`. From epsilon = ln(N + 1) on
+`urr_worst_l1` is ``1 + S / (e^epsilon - 1)`` times `nonprivate_worst_l1`: at epsilon = ln k privacy
+costs little when few categories are sensitive. `best_theta` finds the theta of the smallest loss of
+uRAP.
 
 Parameters of all: `p`, array (k,), the distribution, or `k`, the number of categories, at least 2;
 `epsilon`, float or array, the privacy of a report in nats; `n`, int or array, the respondents;
@@ -62,7 +65,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from functools import wraps
+from inspect import signature
+from typing import Any, ParamSpec
 
 import numpy as np
 import numpy.typing as npt
@@ -74,26 +79,17 @@ from ldpstats.labels import sensitive_codes
 from ldpstats.mechanisms.base import check_theta
 
 __all__ = [
-    "LOSSES",
-    "NONPRIVATE",
-    "Loss",
-    "Rates",
-    "categories",
     "crossover_epsilon",
-    "each",
     "effective_sample_size",
     "effective_sample_size_high_privacy",
     "effective_sample_size_low_privacy",
     "excess_ratio",
-    "kinds",
     "krappor_l1",
     "krappor_l2",
-    "krappor_rates",
     "krappor_worst_l1",
     "krappor_worst_l2",
     "krr_l1",
     "krr_l2",
-    "krr_rates",
     "krr_worst_l1",
     "krr_worst_l2",
     "nonprivate_l1",
@@ -101,17 +97,11 @@ __all__ = [
     "nonprivate_minimax_l2",
     "nonprivate_worst_l1",
     "nonprivate_worst_l2",
-    "probabilities",
-    "rectangular",
-    "sample_size",
-    "setting",
     "uldp_high_privacy_loss",
     "uldp_low_privacy_loss",
     "uldp_lower_bound",
-    "urap_kinds",
     "urap_l1",
     "urap_l2",
-    "urap_rates",
     "urap_worst_distribution",
     "urap_worst_l1",
     "urap_worst_l2",
@@ -120,7 +110,6 @@ __all__ = [
     "urr_worst_distribution",
     "urr_worst_l1",
     "urr_worst_l2",
-    "worst_loss",
 ]
 
 
@@ -130,24 +119,140 @@ Loss = Any  # np.float64, or an array of float64 where epsilon or n is one
 LOSSES = ("l1", "l2")
 
 
-def nonprivate_l2(p: npt.ArrayLike, n: npt.ArrayLike) -> Loss:
-    """Expected squared l2 loss of the sample frequencies, (1 - sum p^2) / n (KBR16 section E.1)."""
-    return NONPRIVATE.loss(probabilities(p), sample_size(n), "l2")
+P = ParamSpec("P")
+Case = tuple["Rates", Array | None, Array, Any]  # p: None for the worst; copies of each category
 
 
-def nonprivate_l1(p: npt.ArrayLike, n: npt.ArrayLike) -> Loss:
-    """Asymptotic expected l1 loss of the sample frequencies (KBR16 section E.1)."""
-    return NONPRIVATE.loss(probabilities(p), sample_size(n), "l1")
+def _losses(
+    case: Callable[P, Case], l2: str, l1: str
+) -> tuple[Callable[P, Loss], Callable[P, Loss]]:
+    """Both losses of a case as functions of its arguments, with these docstrings."""
+
+    def made(loss: str, text: str) -> Callable[P, Loss]:
+        @wraps(case)
+        def function(*args: P.args, **options: P.kwargs) -> Loss:
+            rates, p, n, copies = case(*args, **options)
+            return rates.loss(p, n, loss, copies)
+
+        function.__name__ = function.__qualname__ = f"{case.__name__[1:]}_{loss}"
+        function.__doc__ = text
+        function.__dict__["__signature__"] = signature(case).replace(return_annotation="Loss")
+        return function
+
+    return made("l2", l2), made("l1", l1)
 
 
-def nonprivate_worst_l2(k: int, n: npt.ArrayLike) -> Loss:
-    """Largest `nonprivate_l2` over p: (1 - 1/k) / n, at the uniform p (KBR16 eq. 22)."""
-    return NONPRIVATE.worst(categories(k), sample_size(n), "l2")
+def _nonprivate(p: npt.ArrayLike, n: npt.ArrayLike) -> Case:
+    return NONPRIVATE, probabilities(p), respondents_of(n), 1
 
 
-def nonprivate_worst_l1(k: int, n: npt.ArrayLike) -> Loss:
-    """Largest `nonprivate_l1` over p: sqrt(2 (k-1) / (pi n)), at the uniform p (KBR16 eq. 23)."""
-    return NONPRIVATE.worst(categories(k), sample_size(n), "l1")
+def _nonprivate_worst(k: int, n: npt.ArrayLike) -> Case:
+    return NONPRIVATE, None, respondents_of(n), [0, categories(k)]
+
+
+def _krr(p: npt.ArrayLike, epsilon: npt.ArrayLike, n: npt.ArrayLike) -> Case:
+    law, (eps, respondents) = probabilities(p), setting(epsilon, n)
+    return krr_rates(law.size, eps), law, respondents, 1
+
+
+def _krr_worst(k: int, epsilon: npt.ArrayLike, n: npt.ArrayLike) -> Case:
+    eps, respondents = setting(epsilon, n)
+    return krr_rates(categories(k), eps), None, respondents, [0, k]
+
+
+def _krappor(
+    p: npt.ArrayLike, epsilon: npt.ArrayLike, n: npt.ArrayLike, theta: float | None = None
+) -> Case:
+    eps, respondents = setting(epsilon, n)
+    return krappor_rates(eps, theta), probabilities(p), respondents, 1
+
+
+def _krappor_worst(
+    k: int, epsilon: npt.ArrayLike, n: npt.ArrayLike, theta: float | None = None
+) -> Case:
+    eps, respondents = setting(epsilon, n)
+    return krappor_rates(eps, theta), None, respondents, [0, categories(k)]
+
+
+def _urr(p: npt.ArrayLike, sensitive: Any, epsilon: Any, n: npt.ArrayLike) -> Case:
+    law = probabilities(p)
+    odds, respondents = _odds(_mask(sensitive, law.size), epsilon, n)
+    return urr_rates(odds), law, respondents, 1
+
+
+def _urr_worst(k: int, n_sensitive: int, epsilon: npt.ArrayLike, n: npt.ArrayLike) -> Case:
+    copies, (eps, respondents) = kinds(k, n_sensitive), setting(epsilon, n)
+    return _urr_kinds(copies, eps), None, respondents, copies
+
+
+def _urap(
+    p: npt.ArrayLike,
+    sensitive: Any,
+    epsilon: npt.ArrayLike,
+    n: npt.ArrayLike,
+    theta: float | None = None,
+) -> Case:
+    law, (eps, respondents) = probabilities(p), setting(epsilon, n)
+    return urap_rates(_mask(sensitive, law.size), eps, theta), law, respondents, 1
+
+
+def _urap_worst(
+    k: int, n_sensitive: int, epsilon: npt.ArrayLike, n: npt.ArrayLike, theta: float | None = None
+) -> Case:
+    copies, (eps, respondents) = kinds(k, n_sensitive), setting(epsilon, n)
+    return urap_kinds(copies, eps, theta), None, respondents, copies
+
+
+nonprivate_l2, nonprivate_l1 = _losses(
+    _nonprivate,
+    "Expected squared l2 loss of the sample frequencies, (1 - sum p^2) / n (KBR16 section E.1).",
+    "Asymptotic expected l1 loss of the sample frequencies (KBR16 section E.1).",
+)
+nonprivate_worst_l2, nonprivate_worst_l1 = _losses(
+    _nonprivate_worst,
+    "Largest `nonprivate_l2` over p: (1 - 1/k) / n, at the uniform p (KBR16 eq. 22).",
+    "Largest `nonprivate_l1` over p: sqrt(2 (k-1) / (pi n)), at the uniform p (KBR16 eq. 23).",
+)
+krr_l2, krr_l1 = _losses(
+    _krr,
+    "Expected squared l2 loss under k-RR, exact for every n (KBR16 Proposition 3).",
+    "Asymptotic expected l1 loss under k-RR (KBR16 Proposition 3).",
+)
+krr_worst_l2, krr_worst_l1 = _losses(
+    _krr_worst,
+    "Largest `krr_l2` over the distributions of `k` categories: the uniform one (KBR16 eq. 8).",
+    "Largest `krr_l1` over the distributions of `k` categories: the uniform one (KBR16 eq. 9).",
+)
+krappor_l2, krappor_l1 = _losses(
+    _krappor,
+    "Expected squared l2 loss under k-RAPPOR, exact for every n (KBR16 Proposition 4).",
+    "Asymptotic expected l1 loss under k-RAPPOR (KBR16 Proposition 4).",
+)
+krappor_worst_l2, krappor_worst_l1 = _losses(
+    _krappor_worst,
+    "Largest `krappor_l2` over the distributions of `k` categories: the uniform (KBR16 eq. 12).",
+    "Largest `krappor_l1` over the distributions of `k` categories: the uniform (KBR16 eq. 13).",
+)
+urr_l2, urr_l1 = _losses(
+    _urr,
+    "Expected squared l2 loss under uRR, exact for every n (MK19 Proposition 15).",
+    "Asymptotic expected l1 loss under uRR (MK19 Proposition 4).",
+)
+urr_worst_l2, urr_worst_l1 = _losses(
+    _urr_worst,
+    "Largest `urr_l2` over the distributions of `k` categories (MK19 Propositions 16 and 17).",
+    "Largest `urr_l1` over the distributions of `k` categories (MK19 eqs. 12 and 14).",
+)
+urap_l2, urap_l1 = _losses(
+    _urap,
+    "Expected squared l2 loss under uRAP, exact for every n (MK19 Proposition 18 for any theta).",
+    "Asymptotic expected l1 loss under uRAP (MK19 Proposition 7 for any theta).",
+)
+urap_worst_l2, urap_worst_l1 = _losses(
+    _urap_worst,
+    "Largest `urap_l2` over the distributions of `k` categories (MK19 Proposition 19).",
+    "Largest `urap_l1` over the distributions of `k` categories (MK19 eq. 17).",
+)
 
 
 def nonprivate_minimax_l2(k: int, n: npt.ArrayLike) -> Loss:
@@ -155,104 +260,7 @@ def nonprivate_minimax_l2(k: int, n: npt.ArrayLike) -> Loss:
 
     It is (1 - 1/k) / (sqrt(n) + 1)^2, little less than that of the sample frequencies.
     """
-    return (1.0 - 1.0 / categories(k)) / (np.sqrt(sample_size(n)) + 1.0) ** 2
-
-
-def krr_l2(p: npt.ArrayLike, epsilon: npt.ArrayLike, n: npt.ArrayLike) -> Loss:
-    """Expected squared l2 loss under k-RR, exact for every n (KBR16 Proposition 3)."""
-    law, (eps, respondents) = probabilities(p), setting(epsilon, n)
-    return krr_rates(law.size, eps).loss(law, respondents, "l2")
-
-
-def krr_l1(p: npt.ArrayLike, epsilon: npt.ArrayLike, n: npt.ArrayLike) -> Loss:
-    """Asymptotic expected l1 loss under k-RR (KBR16 Proposition 3)."""
-    law, (eps, respondents) = probabilities(p), setting(epsilon, n)
-    return krr_rates(law.size, eps).loss(law, respondents, "l1")
-
-
-def krr_worst_l2(k: int, epsilon: npt.ArrayLike, n: npt.ArrayLike) -> Loss:
-    """Largest `krr_l2` over the distributions of `k` categories: the uniform one (KBR16 eq. 8)."""
-    eps, respondents = setting(epsilon, n)
-    return krr_rates(categories(k), eps).worst(k, respondents, "l2")
-
-
-def krr_worst_l1(k: int, epsilon: npt.ArrayLike, n: npt.ArrayLike) -> Loss:
-    """Largest `krr_l1` over the distributions of `k` categories: the uniform one (KBR16 eq. 9)."""
-    eps, respondents = setting(epsilon, n)
-    return krr_rates(categories(k), eps).worst(k, respondents, "l1")
-
-
-def krappor_l2(
-    p: npt.ArrayLike, epsilon: npt.ArrayLike, n: npt.ArrayLike, theta: float | None = None
-) -> Loss:
-    """Expected squared l2 loss under k-RAPPOR, exact for every n (KBR16 Proposition 4)."""
-    eps, respondents = setting(epsilon, n)
-    return krappor_rates(eps, theta).loss(probabilities(p), respondents, "l2")
-
-
-def krappor_l1(
-    p: npt.ArrayLike, epsilon: npt.ArrayLike, n: npt.ArrayLike, theta: float | None = None
-) -> Loss:
-    """Asymptotic expected l1 loss under k-RAPPOR (KBR16 Proposition 4)."""
-    eps, respondents = setting(epsilon, n)
-    return krappor_rates(eps, theta).loss(probabilities(p), respondents, "l1")
-
-
-def krappor_worst_l2(
-    k: int, epsilon: npt.ArrayLike, n: npt.ArrayLike, theta: float | None = None
-) -> Loss:
-    """Largest `krappor_l2` over the distributions of `k` categories: the uniform (KBR16 eq. 12)."""
-    eps, respondents = setting(epsilon, n)
-    return krappor_rates(eps, theta).worst(categories(k), respondents, "l2")
-
-
-def krappor_worst_l1(
-    k: int, epsilon: npt.ArrayLike, n: npt.ArrayLike, theta: float | None = None
-) -> Loss:
-    """Largest `krappor_l1` over the distributions of `k` categories: the uniform (KBR16 eq. 13)."""
-    eps, respondents = setting(epsilon, n)
-    return krappor_rates(eps, theta).worst(categories(k), respondents, "l1")
-
-
-def urr_l2(p: npt.ArrayLike, sensitive: Any, epsilon: Any, n: npt.ArrayLike) -> Loss:
-    """Expected squared l2 loss under uRR, exact for every n (MK19 Proposition 15)."""
-    law = probabilities(p)
-    odds, respondents = _odds(_mask(sensitive, law.size), epsilon, n)
-    return urr_rates(odds).loss(law, respondents, "l2")
-
-
-def urr_l1(p: npt.ArrayLike, sensitive: Any, epsilon: Any, n: npt.ArrayLike) -> Loss:
-    """Asymptotic expected l1 loss under uRR (MK19 Proposition 4)."""
-    law = probabilities(p)
-    odds, respondents = _odds(_mask(sensitive, law.size), epsilon, n)
-    return urr_rates(odds).loss(law, respondents, "l1")
-
-
-def urap_l2(
-    p: npt.ArrayLike,
-    sensitive: Any,
-    epsilon: npt.ArrayLike,
-    n: npt.ArrayLike,
-    theta: float | None = None,
-) -> Loss:
-    """Expected squared l2 loss under uRAP, exact for every n (MK19 Proposition 18 for any theta).
-
-    `best_theta` finds the theta of the smallest loss.
-    """
-    law, (eps, respondents) = probabilities(p), setting(epsilon, n)
-    return urap_rates(_mask(sensitive, law.size), eps, theta).loss(law, respondents, "l2")
-
-
-def urap_l1(
-    p: npt.ArrayLike,
-    sensitive: Any,
-    epsilon: npt.ArrayLike,
-    n: npt.ArrayLike,
-    theta: float | None = None,
-) -> Loss:
-    """Asymptotic expected l1 loss under uRAP (MK19 Proposition 7 for any theta)."""
-    law, (eps, respondents) = probabilities(p), setting(epsilon, n)
-    return urap_rates(_mask(sensitive, law.size), eps, theta).loss(law, respondents, "l1")
+    return (1.0 - 1.0 / categories(k)) / (np.sqrt(respondents_of(n)) + 1.0) ** 2
 
 
 def _mask(sensitive: Any, k: int) -> Array:
@@ -280,7 +288,7 @@ def _odds(mask: Array, epsilon: Any, n: npt.ArrayLike) -> tuple[Array, Array]:
     odds[positions] = [
         1.0 / np.expm1(positive_epsilon(f"epsilon[{x}]", epsilon[x])) for x in positions
     ]
-    return odds, sample_size(n)
+    return odds, respondents_of(n)
 
 
 # -- Worst-case distributions and losses of uRR and uRAP (MK19 section 4.3, Appendix E) -----------
@@ -307,24 +315,7 @@ def urr_worst_distribution(k: int, n_sensitive: int, epsilon: npt.ArrayLike) -> 
            [0.1717, 0.1717, 0.3283, 0.3283]])
     """
     copies, eps = _listed_kinds(k, n_sensitive), each("epsilon", epsilon, positive_epsilon)
-    return np.repeat(worst_kinds(_urr_kinds(copies, eps), copies, "l1"), copies, axis=-1)
-
-
-def urr_worst_l2(k: int, n_sensitive: int, epsilon: npt.ArrayLike, n: npt.ArrayLike) -> Loss:
-    """Largest `urr_l2` over the distributions of `k` categories (MK19 Propositions 16 and 17)."""
-    copies, (eps, respondents) = kinds(k, n_sensitive), setting(epsilon, n)
-    return worst_loss(_urr_kinds(copies, eps), copies, respondents, "l2")
-
-
-def urr_worst_l1(k: int, n_sensitive: int, epsilon: npt.ArrayLike, n: npt.ArrayLike) -> Loss:
-    """Largest `urr_l1` over the distributions of `k` categories (MK19 eqs. 12 and 14).
-
-    From epsilon = ln(N + 1) on, with N categories that are not sensitive, it is
-    ``1 + n_sensitive / (e^epsilon - 1)`` times `nonprivate_worst_l1`: at epsilon = ln k, privacy
-    costs little when few categories are sensitive.
-    """
-    copies, (eps, respondents) = kinds(k, n_sensitive), setting(epsilon, n)
-    return worst_loss(_urr_kinds(copies, eps), copies, respondents, "l1")
+    return np.repeat(_urr_kinds(copies, eps).worst(copies, "l1"), copies, axis=-1)
 
 
 def urap_worst_distribution(
@@ -344,23 +335,7 @@ def urap_worst_distribution(
     """
     copies, eps = _listed_kinds(k, n_sensitive), each("epsilon", epsilon, positive_epsilon)
     loss = one_of("loss", loss, LOSSES)
-    return np.repeat(worst_kinds(urap_kinds(copies, eps, theta), copies, loss), copies, axis=-1)
-
-
-def urap_worst_l2(
-    k: int, n_sensitive: int, epsilon: npt.ArrayLike, n: npt.ArrayLike, theta: float | None = None
-) -> Loss:
-    """Largest `urap_l2` over the distributions of `k` categories (MK19 Proposition 19)."""
-    copies, (eps, respondents) = kinds(k, n_sensitive), setting(epsilon, n)
-    return worst_loss(urap_kinds(copies, eps, theta), copies, respondents, "l2")
-
-
-def urap_worst_l1(
-    k: int, n_sensitive: int, epsilon: npt.ArrayLike, n: npt.ArrayLike, theta: float | None = None
-) -> Loss:
-    """Largest `urap_l1` over the distributions of `k` categories (MK19 eq. 17)."""
-    copies, (eps, respondents) = kinds(k, n_sensitive), setting(epsilon, n)
-    return worst_loss(urap_kinds(copies, eps, theta), copies, respondents, "l1")
+    return np.repeat(urap_kinds(copies, eps, theta).worst(copies, loss), copies, axis=-1)
 
 
 def kinds(k: int, n_sensitive: int, least: int = 0) -> Array:
@@ -388,26 +363,6 @@ def _urr_kinds(copies: Array, epsilon: Array) -> Rates:
 def urap_kinds(copies: Array, epsilon: Array, theta: float | None) -> Rates:
     """Rates of one sensitive and one other category."""
     return urap_rates(np.array([copies[0] > 0, False]), epsilon, theta)
-
-
-def worst_kinds(rates: Rates, copies: Array, loss: str) -> Array:
-    """Worst probabilities of one sensitive and one other category, shape (..., 2)."""
-    S, N = copies.tolist()
-    if S == 0 or N == 0:
-        w = np.full(rates.slope.shape[:-1], float(S > 0))
-    else:
-        r, (slope, rest) = rates.other[..., 0], np.moveaxis(rates.slope, -1, 0)
-        if loss == "l1":  # r + slope w / S = rest (1 - w) / N
-            w = (rest / N - r) / (slope / S + rest / N)
-        else:  # (1 - 2 r) / slope - 2 w / S = 1 / rest - 2 (1 - w) / N
-            w = (1.0 / N + ((1.0 - 2.0 * r) / slope - 1.0 / rest) / 2.0) / (1.0 / S + 1.0 / N)
-        w = np.maximum(w, 0.0)
-    return np.stack([w / max(S, 1), (1.0 - w) / max(N, 1)], axis=-1)
-
-
-def worst_loss(rates: Rates, copies: Array, n: Array, loss: str) -> Loss:
-    p = worst_kinds(rates, copies, loss)
-    return rates.loss(p, n, loss, copies)
 
 
 # -- Worst-case losses of uRR and uRAP at small and large epsilon, and a lower bound (MK19) -------
@@ -462,7 +417,7 @@ def uldp_low_privacy_loss(
         squared = ratio**2 * nonprivate_worst_l2(k, n)
     else:
         ratio = 1.0 + S / k**0.75
-        squared = (1.0 + (S + 1) / np.sqrt(k)) / sample_size(n)
+        squared = (1.0 + (S + 1) / np.sqrt(k)) / respondents_of(n)
     return squared if one_of("loss", loss, LOSSES) == "l2" else ratio * nonprivate_worst_l1(k, n)
 
 
@@ -519,7 +474,7 @@ def effective_sample_size(
         private = krr_worst_l2(k, epsilon, n)
     else:
         raise InvalidArgument("theta", theta, "belongs to 'krappor'; leave it out for 'krr'")
-    return sample_size(n) * nonprivate_worst_l2(k, n) / private
+    return respondents_of(n) * nonprivate_worst_l2(k, n) / private
 
 
 def effective_sample_size_high_privacy(
@@ -545,7 +500,7 @@ def effective_sample_size_low_privacy(mechanism: str, k: int, n: npt.ArrayLike) 
     """
     k = categories(k)
     scale = 4.0 if one_of("mechanism", mechanism, _DESIGNS) == "krr" else np.sqrt(k)
-    return sample_size(n) / scale
+    return respondents_of(n) / scale
 
 
 def excess_ratio(k: int, epsilon: npt.ArrayLike) -> Loss:
@@ -609,17 +564,27 @@ class Rates:
         not_m = self.miss * p + (1.0 - self.other) * (1.0 - p)
         return np.asarray(np.sqrt(m * not_m / n[..., None]) / self.slope)
 
-    def loss(self, p: Array, n: Array, loss: str, copies: Array | int = 1) -> Loss:
+    def loss(self, p: Array | None, n: Array, loss: str, copies: Any = 1) -> Loss:
         """Squared l2 loss, or l1 loss for large n, with `copies` categories of each kind."""
-        deviations = self.deviations(p, n)
+        deviations = self.deviations(self.worst(copies, loss) if p is None else p, n)
         if loss == "l2":
             return np.sum(copies * deviations**2, axis=-1)
         # E |Z| = sqrt(2 / pi) for a standard normal Z
         return np.sqrt(2.0 / np.pi) * np.sum(copies * deviations, axis=-1)
 
-    def worst(self, k: int, n: Array, loss: str) -> Loss:
-        """The loss at the uniform p."""
-        return self.loss(np.array([1.0 / k]), n, loss, k)
+    def worst(self, copies: Any, loss: str) -> Array:
+        """Worst probabilities of one sensitive and one other category, shape (..., 2)."""
+        S, N = (int(number) for number in copies)
+        if S == 0 or N == 0:
+            w = np.full(self.slope.shape[:-1], float(S > 0))
+        else:
+            r, (slope, rest) = self.other[..., 0], np.moveaxis(self.slope, -1, 0)
+            if loss == "l1":  # r + slope w / S = rest (1 - w) / N
+                w = (rest / N - r) / (slope / S + rest / N)
+            else:  # (1 - 2 r) / slope - 2 w / S = 1 / rest - 2 (1 - w) / N
+                w = (1.0 / N + ((1.0 - 2.0 * r) / slope - 1.0 / rest) / 2.0) / (1.0 / S + 1.0 / N)
+            w = np.maximum(w, 0.0)
+        return np.stack([w / max(S, 1), (1.0 - w) / max(N, 1)], axis=-1)
 
 
 NONPRIVATE = Rates(np.ones(1), np.zeros(1), np.zeros(1), np.ones(1))
@@ -683,7 +648,7 @@ def each(name: str, value: object, check: Callable[[str, object], float]) -> Arr
 
 
 def setting(epsilon: object, n: object) -> tuple[Array, Array]:
-    eps, respondents = each("epsilon", epsilon, positive_epsilon), sample_size(n)
+    eps, respondents = each("epsilon", epsilon, positive_epsilon), respondents_of(n)
     try:
         np.broadcast_shapes(eps.shape, respondents.shape)
     except ValueError:
@@ -692,7 +657,7 @@ def setting(epsilon: object, n: object) -> tuple[Array, Array]:
     return eps, respondents
 
 
-def sample_size(n: object) -> Array:
+def respondents_of(n: object) -> Array:
     return each("n", n, positive_integer)
 
 

@@ -1,7 +1,7 @@
 """Power of the tests of a survey that is planned, and the respondents that a power needs.
 
-`power` and its inverses: respondents, the smallest detectable effect, the sample size of any
-target. Then what these are for: objectives of a recommendation, and the list of mechanisms that
+`power` and its inverses: the smallest detectable effect, and the sample size of any target. Then
+what these are for: objectives of a recommendation, and the list of mechanisms that
 plans choose among.
 """
 
@@ -19,6 +19,7 @@ import pandas as pd
 
 from ldpstats.arguments import Printed, level, one_of, positive_integer, probability, real_number
 from ldpstats.errors import InvalidArgument, LDPError, NotAvailable
+from ldpstats.inference.tails import normal_critical
 from ldpstats.labels import position, preview
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.blocks import HadamardResponse, ProjectiveGeometryResponse, SubsetSelection
@@ -27,32 +28,16 @@ from ldpstats.mechanisms.krr import KRR, Warner
 from ldpstats.mechanisms.unary import KRAPPOR
 from ldpstats.models.layout import one_line
 from ldpstats.planning.expected_precision import (
+    Setting,
     effect_of_design,
-    one_report_covariance,
-    one_report_variances,
     place_of_category,
     precision,
-    relatives,
     standard_errors,
-    widths,
 )
 from ldpstats.planning.goals import Goal, IndependenceTest, Ray
 from ldpstats.planning.laws import PlannedTest
 
-__all__ = [
-    "KINDS",
-    "Detectable",
-    "Kind",
-    "Objective",
-    "contenders",
-    "minimum_detectable",
-    "objective",
-    "power",
-    "report_bits",
-    "respondents_for_power",
-    "sample_size",
-    "smallest",
-]
+__all__ = ["Detectable", "minimum_detectable", "power", "sample_size"]
 
 
 Array = npt.NDArray[Any]
@@ -117,8 +102,7 @@ def power(
     0.566
     """
     ray, number = planned(mechanism, goal), positive_integer("n", n)
-    test = ray.test(1.0, level(alpha))
-    return power_at(test, number, effect_of_design(design_effect))
+    return power_at(ray.test(1.0, level(alpha)), number, effect_of_design(design_effect))
 
 
 def power_at(test: PlannedTest, n: int, design_effect: float) -> float:
@@ -134,34 +118,27 @@ def planned(mechanism: Any, goal: object) -> Ray:
     return goal.ray(mechanism)
 
 
-def asked_power(power: object, alpha: float) -> float:
-    """A power that is asked for: above the level of the test."""
+def asked_power(
+    ray: Ray, goal: Goal, power: object, alpha: float, design_effect: object, why: str
+) -> tuple[PlannedTest, float, float]:
+    """The test of a goal whose truth is not its null, a power above alpha, the design effect."""
     asked = probability("power", power, zero=False, one=False)
     if asked <= alpha:
         remedy = f"must be above alpha = {alpha:g}, which a test has without any respondent"
         raise InvalidArgument("power", power, remedy)
-    return asked
+    effect, test = effect_of_design(design_effect), ray.test(1.0, alpha)
+    if not test.differs:
+        remedy = f"has the null hypothesis for its truth{why}"
+        raise InvalidArgument("goal", goal.words, remedy)
+    return test, asked, effect
 
 
-def respondents_for_power(
-    mechanism: Any, goal: Goal, power: float = 0.8, alpha: float = 0.05, design_effect: float = 1.0
-) -> int:
-    """The smallest number of respondents with which `power` is at least the one asked for.
+def needed(test: PlannedTest, asked: float, design_effect: float) -> int:
+    """The smallest number of respondents with which a test has the power.
 
     Tests of counts have a power that goes up and down as n grows. Of all numbers this is the
     first, up to about a million; beyond, of those near it.
     """
-    ray, alpha = planned(mechanism, goal), level(alpha)
-    asked, effect = asked_power(power, alpha), effect_of_design(design_effect)
-    test = ray.test(1.0, alpha)
-    if not test.differs:
-        remedy = "has the null hypothesis for its truth: no number of respondents finds a departure"
-        raise InvalidArgument("goal", goal.words, remedy)
-    return needed(test, asked, effect)
-
-
-def needed(test: PlannedTest, asked: float, design_effect: float) -> int:
-    """The smallest number of respondents with which a test has the power."""
 
     def enough(n: int) -> bool:
         return power_at(test, n, design_effect) >= asked
@@ -290,10 +267,8 @@ def minimum_detectable(
     0.0338
     """
     ray, number, alpha = planned(mechanism, goal), positive_integer("n", n), level(alpha)
-    asked, effect = asked_power(power, alpha), effect_of_design(design_effect)
-    if not ray.test(1.0, alpha).differs:
-        remedy = "has the null hypothesis for its truth, which gives no direction"
-        raise InvalidArgument("goal", goal.words, remedy)
+    why = ", which gives no direction"
+    _, asked, effect = asked_power(ray, goal, power, alpha, design_effect, why)
 
     def excess(multiple: float) -> float:
         if multiple == 0.0:
@@ -366,7 +341,8 @@ def sample_size(
     se : float, optional
         Standard error to reach, below 0.5; 0.015 is one and a half percentage points.
     width : float, optional
-        Full width of the Wald interval to reach, before a cut to [0, 1]; below 1.
+        Full width of the Wald interval to reach, twice the margin of error, before a cut to [0, 1];
+        below 1. A margin of three percentage points is ``width=0.06``.
     relative : float, optional
         Standard error over p to reach. Every category that counts needs a positive p.
     category : label, optional
@@ -413,15 +389,17 @@ def sample_size(
         for name, value in replaced.items():
             if value is not None:
                 raise InvalidArgument(name, value, "goes without goal=, which says what is needed")
-        asked = _POWER if power is None else power
-        return respondents_for_power(mechanism, goal, asked, alpha, design_effect)
+        ray, alpha = planned(mechanism, goal), level(alpha)
+        why = ": no number of respondents finds a departure"
+        given = _POWER if power is None else power
+        return needed(*asked_power(ray, goal, given, alpha, design_effect, why))
     if power is not None:
         raise InvalidArgument("power", power, "goes with goal= only")
-    given = {name: value for name, value in targets.items() if value is not None}
-    if len(given) != 1:
+    wanted = {name: value for name, value in targets.items() if value is not None}
+    if len(wanted) != 1:
         remedy = "give exactly one of se=, width=, relative= and goal="
-        raise InvalidArgument("se", given or None, remedy)
-    ((kind, value),) = given.items()
+        raise InvalidArgument("se", wanted or None, remedy)
+    ((kind, value),) = wanted.items()
     remedy = "must be a positive finite number, for example 0.01"
     target = real_number(kind, value, remedy)
     if kind in _TOO_LARGE and target >= _TOO_LARGE[kind]:
@@ -440,13 +418,11 @@ def sample_size(
         label = one.p.index[place][int(np.argmin(shares))]
         raise InvalidArgument("p", f"0 for {label!r}", "must be positive for relative=")
 
+    times = 2.0 * normal_critical(alpha) if kind == "width" else 1.0
+    scale = shares if kind == "relative" else 1.0
+
     def size(n: int) -> float:
-        errors = standard_errors(variances, n, one.design_effect)
-        if kind == "width":
-            errors = widths(errors, alpha)
-        elif kind == "relative":
-            errors = relatives(errors, shares)
-        return float(errors.max())
+        return float((times * standard_errors(variances, n, one.design_effect) / scale).max())
 
     ratio = size(1) / target
     guess = int(min(max(ratio * ratio, 1.0), float(2**62)))
@@ -478,42 +454,24 @@ _GOALS = ("total", "worst")
 _LONGEST = 12  # terms of a contrast that are written out
 
 
-@dataclass(frozen=True, eq=False)
-class Objective:
-    """A loss of one respondent, to which the respondents that are needed are proportional."""
+def objective(goal: Any, labels: pd.Index[Any]) -> tuple[str, Callable[[Mechanism, Array], float]]:
+    """What `goal` asks to be small, in words, and as a loss of one respondent, at p.
 
-    name: str
-    words: str  # what is to be small
-    weights: Array | None = None  # of a contrast, shape (k,)
-    test: Goal | None = None  # whose loss is the number of respondents itself
-
-    def loss(self, mechanism: Mechanism, p: Array) -> float:
-        """Of one respondent; for weights of one category only its variance is needed."""
-        if self.test is not None:
-            return float(respondents_for_power(mechanism, self.test))
-        if self.weights is not None and np.count_nonzero(self.weights) > 1:
-            covariance = one_report_covariance(mechanism, p)
-            return max(float(covariance.forms(self.weights[None])[0]), 0.0)
-        variances = one_report_variances(mechanism, p)
-        if self.weights is not None:
-            return float(variances @ self.weights**2)
-        return float(variances.sum() if self.name == "total" else variances.max())
-
-
-def objective(goal: Any, labels: pd.Index[Any]) -> Objective:
-    """The objective that `goal` stands for: "total", "worst", weights by label, or a test."""
+    The respondents that are needed are proportional to the loss; of a test it is their number.
+    """
     if isinstance(goal, Goal):
         if isinstance(goal, IndependenceTest):
             remedy = "is of two variables: compare pairs of mechanisms by sample_size(..., goal=)"
             raise InvalidArgument("goal", goal.words, remedy)
-        return Objective("test", f"number of respondents for power 0.8 {goal.words}", test=goal)
+        words = f"number of respondents for power 0.8 {goal.words}"
+        return words, lambda mechanism, p: float(sample_size(mechanism, goal=goal))
     if not isinstance(goal, Mapping):
         if not isinstance(goal, str):
             remedy = 'must be "total", "worst", a mapping from labels to weights, or a test'
             raise InvalidArgument("goal", goal, remedy)
-        name = one_of("goal", goal, _GOALS)
-        words = {"total": "summed variance", "worst": "maximal standard error"}
-        return Objective(name, words[name])
+        if one_of("goal", goal, _GOALS) == "total":
+            return "summed variance", lambda made, p: Setting(made, p, labels).variances().sum()
+        return "maximal standard error", lambda made, p: Setting(made, p, labels).variances().max()
     if not goal:
         raise InvalidArgument("goal", goal, "must weigh at least one category")
     by_label: Mapping[Any, Any] = goal
@@ -538,7 +496,14 @@ def objective(goal: Any, labels: pd.Index[Any]) -> Objective:
         raise InvalidArgument("goal", goal, remedy)
     what = " ".join(terms) if len(terms) < _LONGEST else "the contrast"
     what = f"the share of {what}" if len(terms) == 1 else what
-    return Objective("contrast", f"variance of {what}", weights)
+
+    def loss(mechanism: Mechanism, p: Array) -> float:
+        at = Setting(mechanism, p, labels)
+        if np.count_nonzero(weights) == 1:
+            return float(at.variances() @ weights**2)
+        return max(float(at.covariance().forms(weights[None])[0]), 0.0)
+
+    return f"variance of {what}", loss
 
 
 # -- The mechanisms over a closed alphabet that plans choose among: the one list of them ----------

@@ -38,18 +38,6 @@ import numpy.typing as npt
 
 from ldpstats.errors import NotConverged
 
-__all__ = [
-    "Columns",
-    "Goal",
-    "best_law",
-    "channel_of",
-    "extreme_rays",
-    "fewer_reports",
-    "loss_of_matrix",
-    "staircases",
-]
-
-
 Array = npt.NDArray[Any]
 
 _MOST = 1 << 12  # orbits that are listed: all of 12 categories that differ

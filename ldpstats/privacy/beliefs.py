@@ -19,16 +19,7 @@ from ldpstats.arguments import distribution, numbers
 from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
 from ldpstats.labels import align, preview
 from ldpstats.mechanisms import Enumerated, Mechanism
-from ldpstats.models.plots import axes_of, set_title, title_text
-from ldpstats.models.results import (
-    cell_size,
-    colour_bar,
-    draw_cells,
-    labels_of,
-    longest_label,
-    settle,
-    write_cells,
-)
+from ldpstats.models.plots import labels_of, plot_cells, title_text
 from ldpstats.reports.single import Counts, Reports
 
 if TYPE_CHECKING:
@@ -313,23 +304,12 @@ def plot_posterior(
     if before:
         values = np.vstack([_law(p, beliefs.columns), values])
         rows = ["before", *rows]
-    import matplotlib
-    from matplotlib.colors import Normalize
-
-    width, height = cell_size(len(rows), len(columns))
-    new, size = ax is None, 2.6 + 0.07 * longest_label(pd.Index(rows)) + len(columns) * width
-    ax = axes_of(ax, size, 1.8 + len(rows) * height)
-    colours = matplotlib.colormaps["Blues"], Normalize(0.0, 1.0)
-    mesh = draw_cells(ax, np.ma.masked_invalid(values), colours, rows, columns)
+    texts = [[f"{v:.{n}f}" if np.isfinite(v) else "" for v in values.flat] for n in (3, 2)]
+    texts = texts if len(columns) <= _WRITTEN else []
+    names = _name(beliefs.columns, "answer"), _name(beliefs.index, "report")
+    ax = plot_cells(values, (rows, columns), texts, ax, text, names, "probability of the answer")
     if before:
         ax.axhline(1.0, color="0.2", lw=1.5)
-    ax.set_xlabel(_name(beliefs.columns, "answer"))
-    ax.set_ylabel(_name(beliefs.index, "report"))
-    set_title(ax, text)
-    settle(ax, colour_bar(ax, mesh, "probability of the answer"), np.ones(len(columns)), new)
-    if len(columns) <= _WRITTEN:
-        texts = [[f"{v:.{n}f}" if np.isfinite(v) else "" for v in values.flat] for n in (3, 2)]
-        write_cells(ax, texts, mesh.to_rgba(values), np.ones(values.shape, dtype=bool))
     return ax
 
 

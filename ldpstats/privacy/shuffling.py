@@ -28,6 +28,7 @@ from ldpstats.arguments import html_table, positive_integer, probability, real_n
 from ldpstats.channels.certificates import as_channel
 from ldpstats.channels.structured import Bits, Channel, Uniformised
 from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.estimators.solvers import root
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.hashed import Hashed
 
@@ -373,13 +374,12 @@ def near(laws: ReportLaws, n: int, delta: float) -> float:
     from scipy.special import log_ndtr
 
     scale = laws.spread() / np.sqrt(n)
-    low, high = 0.0, 40.0
-    for _ in range(50):
-        z = (low + high) / 2.0
+
+    def excess(z: Array) -> Any:
         density = np.exp(-z * z / 2.0) / np.sqrt(2.0 * np.pi)
-        delta_there = scale * (density - z * np.exp(log_ndtr(-z)))
-        low, high = (z, high) if delta_there > delta else (low, z)
-    return float(np.log1p(scale * low))
+        return scale * (density - z * np.exp(log_ndtr(-z))) - delta
+
+    return float(np.log1p(scale * root(excess, 0.0, 40.0)))
 
 
 def _largest(bound: Bound, delta: float, start: float, top: float, near: float) -> float:

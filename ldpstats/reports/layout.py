@@ -40,7 +40,15 @@ import pandas as pd
 
 from ldpstats.errors import InvalidArgument, MechanismMismatch, shorten
 from ldpstats.kernels import in_numpy, repaid
-from ldpstats.labels import OTHER_LABELS, as_series, encode, is_text, matched, whole
+from ldpstats.labels import (
+    OTHER_LABELS,
+    as_labels,
+    as_series,
+    encode,
+    is_text,
+    matched,
+    whole,
+)
 
 __all__ = [
     "BitFormat",
@@ -55,12 +63,15 @@ __all__ = [
     "check_fingerprints",
     "cohort_beside",
     "cohort_column",
+    "cohort_index",
+    "cohort_labels",
     "fingerprint_column",
     "format_bits",
     "holds_bytes",
     "in_pandas",
     "is_fingerprint",
     "is_of_bytes",
+    "label_codes",
     "plain_bytes",
     "split_cohorts",
     "with_cohorts",
@@ -114,12 +125,18 @@ class LabelFormat(ReportFormat):
     outputs: pd.Index[Any]
     other: str = OTHER_LABELS
 
-    def matched(self, name: str, labels: object) -> Array:
-        """Positions of reports as people write them, (n,), -1 where missing."""
-        return matched(name, labels, self.outputs, other=self.other)
+    def matched(
+        self, name: str, labels: object, done: int | None = None, exact: bool = False
+    ) -> Array:
+        """Positions of reports as people write them, (n,), -1 where missing; `labels.matched`."""
+        how: Any = {"other": self.other, "done": done, "exact": exact}
+        return matched(name, labels, self.outputs, **how)
 
     def parse(self, name: str, labels: object) -> Array:
-        codes = self.matched(name, labels)
+        return self.all_there(name, self.matched(name, labels))
+
+    def all_there(self, name: str, codes: Array) -> Array:
+        """These codes; refuse missing ones."""
         absent = codes < 0
         if absent.any():
             row = int(np.argmax(absent)) + 1
@@ -404,6 +421,63 @@ def cohort_beside(
     known = mechanism.n_cohorts or mechanism.cohort_names
     before = isinstance(first, str) and ":" in first  # text such as "3:0110"
     return name if known and name in columns and not before else None
+
+
+def cohort_index(mechanism: Any) -> pd.Index[Any]:
+    """The names of a device's cohorts as a column has them: numbers, where all of them are."""
+    names = mechanism.cohort_names
+    if all(name.isascii() and name.isdecimal() and str(int(name)) == name for name in names):
+        return pd.Index([int(name) for name in names])
+    labels: pd.Index[Any] = pd.Index(names)
+    return labels
+
+
+def cohort_labels(mechanism: Any) -> pd.Index[Any]:
+    """What reports of a device of cohorts may be without their cohort, of any of them."""
+    said = [label for part in mechanism.cohort_parts for label in part.mechanism.outputs.tolist()]
+    distinct = dict.fromkeys((type(label), label) for label in said)  # True is not 1
+    labels: pd.Index[Any] = as_labels("cohorts", [label for _, label in distinct], 1)
+    return labels
+
+
+def label_codes(
+    mechanism: Any,
+    places: tuple[str, str],
+    labels: object,
+    cohort: object = None,
+    done: int | None = None,
+    exact: bool = False,
+) -> Array:
+    """Positions of reports that are labels, (n,), -1 where missing.
+
+    `cohort` is the column of the cohorts of a device that has some, unless they stand before the
+    reports. `places` are what errors call the two columns; `done` and `exact` are as in
+    `labels.matched`.
+    """
+    if cohort is None:
+        found: Array = mechanism.format.matched(places[0], labels, done, exact)
+        return found
+    known, parts = cohort_labels(mechanism), mechanism.cohort_parts
+    codes = matched(places[0], labels, known, done=done)
+    groups = matched(places[1], cohort, cohort_index(mechanism), done=done)
+    table = np.full((len(parts) + 1, len(known) + 1), -1, dtype=np.int64)  # -1 beside missing ones
+    for c, part in enumerate(parts):
+        table[c, matched("cohorts", part.mechanism.outputs, known)] = part.places
+    found = table[groups, codes]
+    strange = (found < 0) & (codes >= 0)
+    if not strange.any():
+        return found
+    alone = strange & (groups < 0)
+    i = int(np.argmax(alone if alone.any() else strange))
+    where, value = places[0], known[codes[i]]
+    if alone.any():
+        where, value = places[1], None
+        remedy = "is missing, but there is a report: say which device made it, or leave it out"
+    else:
+        part = parts[groups[i]]
+        said = ", ".join(map(repr, part.mechanism.outputs[part.places >= 0].tolist()[:8]))
+        remedy = f"is no report of the cohort {part.name!r}, which says {said}"
+    raise InvalidArgument(f"{where}, row {(done or 0) + i + 1}", value, remedy)
 
 
 def holds_bytes(column: pd.Series[Any]) -> bool:

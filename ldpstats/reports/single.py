@@ -326,8 +326,9 @@ class Counts:
             Refuse rows without a report, or leave them out and add them (or their `count`) to
             `n_missing`.
         cohort : str, optional
-            Column of cohorts, whole numbers from 0. By default cohorts are before the reports, as
-            in "3:0110", or in the column report_cohort for the column report.
+            Column of cohorts, whole numbers from 0 or the names of a device's. By default cohorts
+            are before the reports, as in "3:0110", or in the column report_cohort for the column
+            report.
 
         Raises
         ------

@@ -30,7 +30,6 @@ from ldpstats.io.counting import read_counts
 from ldpstats.io.reports import (
     STORED_FINGERPRINT,
     KeptColumns,
-    arrow_types,
     check_labels,
     check_paths,
     constant,
@@ -139,7 +138,7 @@ def count(
         linear estimates, but does not give the likelihood.
     missing : {"count", "raise"}
         Count missing reports in `n_missing`, or refuse them.
-    where : str or expression of Narwhals, optional
+    where : str, expression of Narwhals, or mask, optional
         A condition on other columns, as for `Survey.where`.
     na : list, or mapping from column to list
         Codes that mean missing, as for `Survey`.
@@ -398,7 +397,7 @@ def summed(
     import pyarrow
 
     columns = remote.columns_of(by)
-    domains = [remote.domain(column).raw for column in columns]
+    domains = [remote.domain(column)[0] for column in columns]
     ((column, cohort),) = remote.parts_of(name).items()
     made_by = maker_of(remote.questionnaire[name])
     what = BitSums(made_by, column, cohort, tuple(columns), tuple(domains), count, name)
@@ -530,7 +529,7 @@ def privatize_sheets(
             raise InvalidArgument("keep", name, "is a question, and is copied anyway")
     own = [FINGERPRINTS]
     for question in sheet.entries:
-        own += question.stored if question.private else ()
+        own += question.layout.stored if question.private else ()
         for mechanism in question.mechanisms.values():
             check_labels(target, mechanism, spreadsheet_safe)
     # names of private questions are columns of answers, and of reports as well
@@ -544,8 +543,8 @@ def privatize_sheets(
     how: dict[str, Any] = {"force": force, "spreadsheet_safe": spreadsheet_safe, "beside": beside}
     pace: dict[str, Any] = {"chunk_rows": chunk_rows, "advance": advance}
     chunks = _sheets(client, kept, names("na", na), totals, **pace)
-    parts = {c: by for q in sheet.entries if q.private for c, by in q.parts.items()}
-    write_table(chunks, target, arrow_types(parts), stored, **how)
+    types = {c: t for q in sheet.entries if q.private for c, t in q.layout.types.items()}
+    write_table(chunks, target, types, stored, **how)
     return totals
 
 
@@ -555,7 +554,7 @@ def stored_notes(sheet: Questionnaire) -> dict[str, dict[bytes, bytes]]:
     return {
         column: {**stored, **own}
         for question in sheet.entries
-        for column, stored in question.stored.items()
+        for column, stored in question.layout.stored.items()
     }
 
 

@@ -7,7 +7,7 @@ names and values. Nothing else of the text is ever Python.
 
 A missing cell makes a test neither true nor false, as in SQL, and only rows for which the condition
 is true are selected. `sides` finds where a condition is true and where it is false, from the same
-of each test: masks of the rows in memory, or expressions that an engine evaluates.
+of each test: a column in memory answers with masks, one of an engine with expressions.
 """
 
 from __future__ import annotations
@@ -17,18 +17,19 @@ import datetime as dt
 import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import Any, NoReturn
 
 import numpy as np
-import numpy.typing as npt
+import pandas as pd
 
 from ldpstats.arguments import nearest_label
 from ldpstats.errors import InvalidArgument, NotAvailable, UnknownCategory
-from ldpstats.survey.tables import DATE, Column
+from ldpstats.survey.tables import DATE, SIGNS, Column
 
-__all__ = ["Condition", "in_memory", "known", "parse", "pushed", "read", "sides"]
+__all__ = ["Condition", "Pushed", "is_mask", "known", "parse", "read", "sides"]
 
 MOST_CHARACTERS, MOST_DIGITS, MOST_NESTED = 10_000, 40, 50
 
@@ -37,9 +38,6 @@ class Name(str):
     """A column."""
 
     __slots__ = ()
-
-
-Value = str | int | float | bool
 
 
 @dataclass(frozen=True)
@@ -76,15 +74,7 @@ _KEYWORDS = ("and", "or", "not", "in", "is")
 _PLAIN = {"True": True, "true": True, "False": False, "false": False}
 _NOTHING = ("None", "null", "NULL", "nan", "NaN", "NA")
 _BRACKETS = {"(": ")", "[": "]"}
-SIGNS: dict[str, Callable[[Any, Any], Any]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
-_EQUAL = ("==", "!=")
+_SIGNS = ("==", "!=", "<", "<=", ">", ">=")
 _FLIPPED = str.maketrans("<>", "><")
 _OPERATORS: dict[type[ast.AST], str] = {
     ast.And: "and",
@@ -170,8 +160,15 @@ class _Word:
     operand: Any = None  # the value, or the name of the column
 
 
+def is_mask(given: object) -> bool:
+    """Whether this chooses rows by a value for each."""
+    return isinstance(given, np.ndarray | pd.Series | list)
+
+
 def read(given: object) -> Any:
-    """A condition from text, or the expression of Narwhals that was given."""
+    """A condition from text; a mask, and an expression of Narwhals, as it was given."""
+    if is_mask(given):
+        return given
     if type(given).__module__.partition(".")[0] != "narwhals":
         return parse(given)
     import narwhals
@@ -260,7 +257,7 @@ def _words(text: str) -> Iterator[_Word]:
         elif word in _PLAIN:
             kind, operand = "value", _PLAIN[word]
         elif word in _KEYWORDS or kind == "sign":
-            kind = "sign" if word in SIGNS else word
+            kind = "sign" if word in _SIGNS else word
         else:
             operand = Name(word)
         if found["sign"] is None and not ended:
@@ -326,89 +323,80 @@ def _refuse_word(
 
 
 # -- where a condition is true, and where it is false ----------------------------------------------
+# A column says where its own tests hold, as a mask of rows in memory or as an expression that an
+# engine evaluates; what the tests are, and what they refuse, is the same for both.
 
 
-Mask = npt.NDArray[np.bool_]
-Sides = tuple[Any, Any]
-"""Where a condition is true, and where it is false: masks, or expressions of Narwhals."""
-Test = Callable[[str, Name, Any], Sides]
-"""The sides of a test, from its sign, its column, and the value, values or column beside it."""
+_CONTRARY = {"!=": "==", "<=": ">", ">=": "<"}
 
 
-def sides(condition: Condition, test: Test) -> Sides:
-    """The sides of a condition, from those of each test in it."""
-    parts = condition.parts
-    if condition.sign == "not":
-        true, false = sides(parts[0], test)
+def sides(condition: Condition, column_of: Callable[[str], Column]) -> tuple[Any, Any]:
+    """Where a condition is true, and where it is false: masks (n,), or expressions of Narwhals."""
+    parts, sign = condition.parts, condition.sign
+    if sign == "not" or sign in _CONTRARY:
+        other = parts[0] if sign == "not" else replace(condition, sign=_CONTRARY[sign])
+        true, false = sides(other, column_of)
         return false, true
-    if condition.sign not in ("and", "or"):
-        return test(condition.sign, *parts)
+    if sign not in ("and", "or"):
+        return _tested(sign, column_of, *parts)
+    found = [sides(part, column_of) for part in parts]
+    trues, falses = zip(*found, strict=True)
+    if sign == "and":
+        return joined(operator.and_, trues), joined(operator.or_, falses)
+    return joined(operator.or_, trues), joined(operator.and_, falses)
+
+
+def joined(join: Callable[[Any, Any], Any], parts: Sequence[Any]) -> Any:
+    """Masks or expressions joined by halves, so that a long condition is not a deep one."""
     if len(parts) == 1:
-        return sides(parts[0], test)
-    # by halves, so that a long condition is not a deep one
-    halves = parts[: len(parts) // 2], parts[len(parts) // 2 :]
-    (true, false), (also, nor) = (sides(replace(condition, parts=half), test) for half in halves)
-    if condition.sign == "and":
-        return true & also, false | nor
-    return true | also, false & nor
+        return parts[0]
+    half = len(parts) // 2
+    return join(joined(join, parts[:half]), joined(join, parts[half:]))
 
 
-def in_memory(rows: Any) -> Test:
-    """Tests of the public columns of rows in memory, see `Held`: masks, (n,)."""
-
-    def test(sign: str, name: Name, other: Any) -> tuple[Mask, Mask]:
-        column = rows.public(name)
-        if sign == "missing":
-            return column.missing, ~column.missing
-        known = ~column.missing
-        if not isinstance(other, Name):
-            true = np.append(_holds(column, sign, other), False)[column.codes]
-            return true, known & ~true
-        right = rows.public(other)
+def _tested(
+    sign: str, column_of: Callable[[str], Column], name: Name, other: Any
+) -> tuple[Any, Any]:
+    """The sides of a test of a column: with a value, values (one is equal) or another column."""
+    column = column_of(name)
+    known = column.known
+    if sign == "missing":
+        return ~known, known
+    if isinstance(other, Name):
+        right = column_of(other)
         _refuse_unlike(sign, column, right)
-        known &= ~right.missing
-        true = np.zeros(len(known), dtype=bool)
-        if known.any():
-            pair = [one.values[one.codes[known]] for one in (column, right)]
-            if column.ordered and sign not in _EQUAL:
-                pair = [one.codes[known] for one in (column, right)]
-            true[known] = SIGNS[sign](*pair)
-        return true, known & ~true
+        known = known & right.known
+        true = column.beside(sign, right)
+    elif sign == "true":
+        if column.kind != "boolean" and not column.vacant:
+            remedy = f"holds {column.what}: compare it with a value"
+            raise InvalidArgument("where", column.name, remedy)
+        true = column.holding(column.values.astype(bool))
+    elif sign == "in":
+        true = joined(operator.or_, [_compared(column, "==", value) for value in other])
+    else:
+        true = _compared(column, sign, other)
+    return known & true, known & ~true
 
-    return test
 
-
-def _holds(column: Column, sign: str, value: Any) -> Mask:
-    """For which distinct values of a column a test holds, shape (u,)."""
-    if sign == "true":
-        _refuse_unflagged(column)
-        return column.values.astype(bool)
-    if sign == "in":
-        found: Mask = np.any([_holds(column, "==", one) for one in value], axis=0)
-        return found
+def _compared(column: Column, sign: str, value: Any) -> Any:
+    """Where a column is equal to, less or greater than a value; refuse one that is unlike it."""
     wanted = _converted(column, value)
-    if sign not in _EQUAL:
+    if sign != "==":
         _refuse_unordered(column)
-        if column.ordered is None:
-            return np.asarray(SIGNS[sign](column.values, wanted), dtype=bool)
+    if wanted is None:
+        return column.holding(np.zeros(len(column.values), dtype=bool))
+    if column.ordered is None and column.kind != "text":
+        return column.compared(sign, wanted)
     equal = np.asarray(column.values == wanted, dtype=bool)
-    # text and categories that no row of the table has may be misspelled
-    listed = column.kind == "text" or (column.ordered is not None and column.kind != "empty")
-    if not equal.any() and (listed or sign not in _EQUAL):
-        what = "value" if sign in _EQUAL else "category"
+    if not equal.any():  # text and categories that no row of the table has may be misspelled
+        what = "value" if sign == "==" else "category"
         close = nearest_label(str(value), [str(label) for label in column.values])
         hint = "" if close is None else f"; the nearest is {close!r}"
         raise UnknownCategory("where", value, f"is no {what} of {column.name!r}{hint}")
-    if sign in _EQUAL:
-        return equal if sign == "==" else ~equal
-    return np.asarray(SIGNS[sign](np.arange(len(equal)), np.argmax(equal)), dtype=bool)
-
-
-def _refuse_unflagged(column: Column) -> None:
-    """Refuse a column that is no condition by itself."""
-    if column.kind not in ("boolean", "empty"):
-        remedy = f"holds {column.what}: compare it with a value"
-        raise InvalidArgument("where", column.name, remedy)
+    if sign == "==":
+        return column.holding(equal)
+    return column.holding(SIGNS[sign](np.arange(len(equal)), np.argmax(equal)))
 
 
 def _refuse_unordered(column: Column) -> None:
@@ -423,10 +411,10 @@ def _refuse_unordered(column: Column) -> None:
 
 def _refuse_unlike(sign: str, left: Column, right: Column) -> None:
     """Refuse to compare two columns of different kinds, or by an order that they do not share."""
-    if "empty" not in (left.kind, right.kind) and left.kind != right.kind:
+    if left.kind != right.kind and not (left.vacant or right.vacant):
         remedy = f"holds {left.what}, but {right.name!r} holds {right.what}: compare like with like"
         raise InvalidArgument("where", left.name, remedy)
-    if sign not in _EQUAL:
+    if sign != "==":
         for column in (left, right):
             _refuse_unordered(column)
         if left.ordered is not right.ordered or (
@@ -436,18 +424,17 @@ def _refuse_unlike(sign: str, left: Column, right: Column) -> None:
             raise InvalidArgument("where", left.name, remedy)
 
 
-def _converted(column: Column, value: Value) -> Any:
-    """A value of a condition in the type of the column's values; refuse one of another kind."""
+def _converted(column: Column, value: str | float) -> Any:
+    """A value in the type of the column's values; None if it has none, of whatever kind."""
     kind = "boolean" if isinstance(value, bool) else "text" if isinstance(value, str) else "number"
-    if column.kind == "date" and isinstance(value, str):
-        try:
+    if column.kind == kind:
+        return value
+    remedy = f"is no date to compare {column.name!r} with: write '2024-12-31'"
+    if isinstance(value, str) and column.kind == "date":
+        with suppress(ValueError):  # the 31st of February
             if DATE.fullmatch(value):  # numpy reads more, "now" included
                 return np.datetime64(value.replace(" ", "T"), "us")
-        except ValueError:  # the 31st of February
-            pass
-        remedy = f"is no date to compare {column.name!r} with: write '2024-12-31'"
-        raise InvalidArgument("where", value, remedy)
-    if column.kind not in (kind, "empty"):
+    elif column.kind != "empty":
         written = {"text": "text", "number": "a number", "boolean": "true or false"}[kind]
         ways = {
             "text": f"write text in quotes, '{value}', or make it a column of {kind}s",
@@ -456,11 +443,12 @@ def _converted(column: Column, value: Value) -> Any:
             "date": "write a date in quotes, '2024-12-31'",
         }
         remedy = f"is {written}, but {column.name!r} holds {column.what}: {ways[column.kind]}"
-        raise InvalidArgument("where", value, remedy)
-    return value
+    if column.vacant:
+        return None
+    raise InvalidArgument("where", value, remedy)
 
 
-# -- tests as expressions that an engine evaluates where its rows are ------------------------------
+# -- columns of an engine, whose tests it evaluates where its rows are -----------------------------
 # Text, booleans and categories: the truth of a test for each distinct value, as in memory. Numbers
 # and dates, which may have as many values as rows, are compared by the engine. Every expression is
 # true or false in every row, never unknown, so that engines need not agree on what that means.
@@ -469,154 +457,120 @@ def _converted(column: Column, value: Value) -> Any:
 MOST_PAIRS = 10_000  # pairs of distinct values by which two columns of text are compared
 
 _MOST_DECIMAL = 10**38  # beyond it engines know no whole number
-_NONE: Any = np.empty(0, dtype=np.int64)
 
 
-def pushed(rows: Any) -> Test:
-    """Tests of columns that an engine holds, see `Remote`: expressions of Narwhals."""
+@dataclass(frozen=True, eq=False)
+class Pushed(Column):
+    """The distinct cells of a column as rows, (u,); numbers and dates have a type instead."""
 
-    def test(sign: str, name: Name, other: Any) -> Sides:
-        if isinstance(other, Name):
-            return _sides_of_two(rows, sign, name, other)
-        dtype = rows.compared(name)
+    cells: Sequence[Any] = ()  # as they are stored, (u,)
+    dtype: Any = None  # of Narwhals, where the engine compares
+    rows: Any = field(default=None, repr=False)  # which are `Remote`
+
+    @property
+    def vacant(self) -> bool:
+        return super().vacant if self.dtype is None else bool(self.rows.is_empty(self.name))
+
+    @property
+    def known(self) -> Any:
+        if self.dtype is None:
+            return self.holding(np.full(len(self.values), True))
+        return known(self.name, self.dtype)
+
+    def holding(self, chosen: Any) -> Any:
+        some, rest = list[Any](), list[Any]()
+        for cell, yes in zip(self.cells, super().holding(chosen), strict=True):
+            if cell is not None:
+                (some if yes else rest).append(cell)
+        if len(some) <= len(rest):
+            return self._among(some)
+        there = known(self.name, self.dtype)
+        return there & ~self._among(rest) if rest else there
+
+    def _among(self, cells: list[Any]) -> Any:
+        """Where it holds one of some cells."""
+        import narwhals
+
+        col, there = narwhals.col(self.name), known(self.name, self.dtype)
+        if not cells:
+            return there & ~there
+        if self.dtype is None:
+            return there & col.is_in(cells)
+        if not self.dtype.is_numeric():
+            cells = [np.datetime64(cell, "us") for cell in cells]
+        return there & joined(operator.or_, [self.compared("==", cell) for cell in cells])
+
+    def compared(self, sign: str, wanted: Any) -> Any:
+        """Where numbers or dates, which are known, compare with a value."""
+        import narwhals
+
+        dtype = self.dtype
         if dtype is None:
-            values, (raw,) = rows.distinct([name])
-            true, false = in_memory(values)(sign, name, other)
-            return _among(name, raw, true), _among(name, raw, false)
-        there = known(name, dtype)
-        if sign == "missing":
-            return ~there, there
-        column = _compared(rows, name, dtype)
-        if sign == "true":
-            _refuse_unflagged(column)
-        wanted = [_converted(column, value) for value in (other if sign == "in" else [other])]
-        if column.kind == "empty":
-            return there & ~there, there & ~there
-        sign = "==" if sign == "in" else sign
-        holds = _any_of([_against(name, dtype, sign, value) for value in wanted])
-        return there & holds, there & ~holds
+            return super().compared(sign, wanted)
+        col = narwhals.col(self.name)
+        if dtype.is_decimal() and isinstance(wanted, int) and abs(wanted) < _MOST_DECIMAL:
+            return SIGNS[sign](col, wanted)  # float has fewer digits
+        if dtype.is_numeric() and not dtype.is_integer():
+            return SIGNS[sign](col.cast(narwhals.Float64), float(wanted))
+        unit: Any = None
+        step = 1
+        if dtype.is_integer():
+            signed, bits = str(dtype).startswith("I"), int(str(dtype).lstrip("UInt"))
+            low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
+        else:  # days, or microseconds, parts of which do not count
+            unit, step = ("D", 86_400_000_000) if dtype == narwhals.Date else ("us", 1)
+            if unit == "us" and dtype.time_unit in ("s", "ms"):  # Polars would cut the bounds to it
+                col = col.cast(narwhals.Datetime("us"))
+            wanted = int(wanted.astype(np.int64))
+            ends = np.array([dt.datetime.min, dt.datetime.max], dtype="M8[us]").astype(np.int64)
+            low, high = (ends // step).tolist()
+            if unit == "us" and dtype.time_unit == "ns":
+                low, high = -(1 << 63) // 1000 + 1, ((1 << 63) - 1) // 1000
 
-    return test
+        def made(number: float) -> Any:
+            return np.datetime64(int(number), unit).item() if unit else int(number)
+
+        def at_least(bound: float) -> Any:
+            return col >= made(max(bound, low)) if bound <= high else col > made(high)
+
+        last, first = wanted // step, -(-wanted // step)
+        if sign == "==":
+            if first == last and unit != "us" and low <= first <= high:
+                return col == made(first)
+            return at_least(first) & ~at_least(last + 1)
+        return at_least(last + 1) if sign == ">" else ~at_least(first)
+
+    def beside(self, sign: str, right: Any) -> Any:
+        """Where the comparison with another column of the engine holds."""
+        import narwhals
+
+        sides, types = (self, right), (self.dtype, right.dtype)
+        if self.vacant or right.vacant:
+            return self._among([])
+        if None not in types:
+            pair = [narwhals.col(side.name) for side in sides]
+            if types[0] != types[1] and not all(dtype.is_integer() for dtype in types):
+                both = narwhals.Float64() if types[0].is_numeric() else narwhals.Datetime("us")
+                pair = [col.cast(both) for col in pair]
+            return SIGNS[sign](*pair)
+        # by the pairs of their values
+        left, other = self.rows.pairs(self.name, right.name)
+        if len(left.cells) > MOST_PAIRS:
+            raise NotAvailable(
+                f"{self.name!r} {sign} {right.name!r}: the two columns have {len(left.cells)} "
+                f"different pairs of values, {MOST_PAIRS} at most: add a column of booleans to the "
+                "table, and select by that"
+            )
+        partners: dict[Any, list[Any]] = {}
+        for at in np.flatnonzero(Column.beside(left, sign, other)):
+            partners.setdefault(left.cells[at], []).append(other.cells[at])
+        found = [self._among([one]) & right._among(rest) for one, rest in partners.items()]
+        return joined(operator.or_, found) if found else self._among([])
 
 
 def known(name: str, dtype: Any) -> Any:
-    """Where a column of this type has a value."""
+    """Where a column, of this type if it has numbers or dates, has a value."""
     import narwhals
 
     col = narwhals.col(name)
-    return ~col.is_null() & ~col.is_nan() if dtype.is_float() else ~col.is_null()
-
-
-def _compared(rows: Any, name: str, dtype: Any) -> Column:
-    """A column of numbers or dates, without values."""
-    kind = "number" if dtype.is_numeric() else "date"
-    return Column(name, "empty" if rows.is_empty(name) else kind, _NONE, _NONE)
-
-
-def _any_of(parts: list[Any]) -> Any:
-    """One of several expressions, joined by halves."""
-    if len(parts) == 1:
-        return parts[0]
-    return _any_of(parts[: len(parts) // 2]) | _any_of(parts[len(parts) // 2 :])
-
-
-def _against(name: str, dtype: Any, sign: str, value: Any) -> Any:
-    """Where a column of numbers or dates, which is known, compares with a value."""
-    import narwhals
-
-    col = narwhals.col(name)
-    if dtype.is_decimal() and isinstance(value, int) and abs(value) < _MOST_DECIMAL:
-        return SIGNS[sign](col, value)  # float has fewer digits
-    if dtype.is_numeric() and not dtype.is_integer():
-        return SIGNS[sign](col.cast(narwhals.Float64), float(value))
-    unit: Any = None
-    step = 1
-    if dtype.is_integer():
-        signed, bits = str(dtype).startswith("I"), int(str(dtype).lstrip("UInt"))
-        low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
-    else:  # days, or microseconds, parts of which do not count
-        unit, step = ("D", 86_400_000_000) if dtype == narwhals.Date else ("us", 1)
-        if unit == "us" and dtype.time_unit in ("s", "ms"):  # Polars would cut the bounds to that
-            col = col.cast(narwhals.Datetime("us"))
-        value = int(value.astype(np.int64))
-        ends = np.array([dt.datetime.min, dt.datetime.max], dtype="M8[us]").astype(np.int64)
-        low, high = (ends // step).tolist()
-        if unit == "us" and dtype.time_unit == "ns":
-            low, high = -(1 << 63) // 1000 + 1, ((1 << 63) - 1) // 1000
-
-    def made(number: float) -> Any:
-        return np.datetime64(int(number), unit).item() if unit else int(number)
-
-    def at_least(bound: float) -> Any:
-        return col >= made(max(bound, low)) if bound <= high else col > made(high)
-
-    last, first = value // step, -(-value // step)
-    if first == last and unit != "us" and sign in _EQUAL and low <= first <= high:
-        return SIGNS[sign](col, made(first))
-    tests = {">=": at_least(first), ">": at_least(last + 1)}
-    tests |= {"<": ~tests[">="], "<=": ~tests[">"], "==": tests[">="] & ~tests[">"]}
-    return ~tests["=="] if sign == "!=" else tests[sign]
-
-
-def _among(name: str, raw: Sequence[Any], chosen: Any) -> Any:
-    """Where a column holds one of its distinct values that are `chosen`, (u,)."""
-    import narwhals
-
-    col = narwhals.col(name)
-    there = ~col.is_null()
-    picked = [value for value, yes in zip(raw, chosen, strict=True) if yes]
-    values = [value for value in picked if value is not None]
-    found = there & col.is_in(values) if values else there & ~there
-    return found | ~there if None in picked else found
-
-
-def _sides_of_two(rows: Any, sign: str, *names: Name) -> Sides:
-    """Where a comparison of two columns is true and false."""
-    import narwhals
-
-    types = [rows.compared(name) for name in names]
-    columns = [
-        rows.distinct([name])[0].public(name) if dtype is None else _compared(rows, name, dtype)
-        for name, dtype in zip(names, types, strict=True)
-    ]
-    _refuse_unlike(sign, *columns)
-    if None in types:
-        values, raw = rows.distinct(names)
-        if len(values) > MOST_PAIRS:
-            raise NotAvailable(
-                f"{names[0]!r} {sign} {names[1]!r}: the two columns have {len(values)} different "
-                f"pairs of values, {MOST_PAIRS} at most: add a column of booleans to the table, "
-                "and select by that"
-            )
-        true, false = (
-            _pairs(names, types, raw, chosen) for chosen in in_memory(values)(sign, *names)
-        )
-        return true, false
-    there = known(names[0], types[0]) & known(names[1], types[1])
-    if "empty" in (columns[0].kind, columns[1].kind):
-        return there & ~there, there & ~there
-    pair = [narwhals.col(name) for name in names]
-    if types[0] != types[1] and not all(dtype.is_integer() for dtype in types):
-        both = narwhals.Float64() if types[0].is_numeric() else narwhals.Datetime("us")
-        pair = [col.cast(both) for col in pair]
-    true = SIGNS[sign](*pair)
-    return there & true, there & ~true
-
-
-def _pairs(names: Sequence[str], types: Sequence[Any], raw: Any, chosen: Any) -> Any:
-    """Where two columns hold one of the pairs of their distinct values that are `chosen`."""
-    partners: dict[Any, list[Any]] = {}
-    for first, second, yes in zip(*raw, chosen, strict=True):
-        if yes:
-            partners.setdefault(first, []).append(second)
-
-    def held(side: int, values: list[Any]) -> Any:
-        name, dtype = names[side], types[side]
-        if dtype is None:
-            return _among(name, values, [True] * len(values))
-        if not dtype.is_numeric():
-            values = [np.datetime64(value, "us") for value in values]
-        return known(name, dtype) & _any_of([_against(name, dtype, "==", v) for v in values])
-
-    found = [held(0, [one]) & held(1, rest) for one, rest in partners.items()]
-    return _any_of(found) if found else _among(names[0], [], [])
+    return ~col.is_null() & ~col.is_nan() if dtype and dtype.is_float() else ~col.is_null()

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import did_you_mean
+from ldpstats.arguments import as_array, check_slice, did_you_mean
 from ldpstats.engines.base import picked
 from ldpstats.engines.others import is_files, opened
 from ldpstats.engines.parquet import found_files
@@ -30,7 +30,6 @@ from ldpstats.io.reports import (
     FINGERPRINT,
     STORED_FINGERPRINT,
     SURVEY_FINGERPRINT,
-    cohort_labels,
     stored_text,
 )
 from ldpstats.io.storage import FilePath, checked_path, refusal
@@ -51,10 +50,11 @@ from ldpstats.reports.layout import (
     check_fingerprints,
     cohort_beside,
     cohort_column,
+    cohort_labels,
     fingerprint_column,
 )
 from ldpstats.reports.single import Reports
-from ldpstats.survey.conditions import Condition, in_memory, known, pushed, sides
+from ldpstats.survey.conditions import Condition, Pushed, is_mask, known, sides
 from ldpstats.survey.questionnaire import (
     Coded,
     Questionnaire,
@@ -150,11 +150,49 @@ class Held(ABC):
         """All rows in memory, as far as these questions and columns need them."""
         return self
 
+    def masked(self, mask: object) -> Selected:
+        """The rows that a mask or a slice chooses; see `Survey.__getitem__`."""
+        if not self.ordered:
+            raise NotAvailable("rows of this table have no order: select them by where(condition)")
+        n = len(self)
+        if isinstance(mask, slice):
+            check_slice("mask", mask, n)
+            rows = np.arange(n)[mask]
+        else:
+            remedy = f"must be True or False for each of the {n} rows, or a slice"
+            chosen = as_array("mask", mask, remedy)
+            if chosen.dtype != bool or chosen.shape != (n,):
+                raise InvalidArgument("mask", mask, remedy)
+            if isinstance(mask, pd.Series) and not mask.index.equals(self.index):
+                # it would choose other rows than it means
+                remedy = "has another index than the rows of the survey, or another order: make it "
+                remedy += "from the same table, .reindex it, or pass .to_numpy() if its order is "
+                remedy += "that of the rows"
+                raise InvalidArgument("mask", "Series", remedy)
+            rows = np.flatnonzero(chosen)
+        if not rows.size:
+            raise InvalidArgument("mask", mask, "chooses nobody")
+        return Selected(self.read(self.columns), rows)
+
     def where(self, condition: Any) -> Held:
-        """The rows for which a condition, or an expression of Narwhals, is true."""
+        """The rows that a condition, an expression of Narwhals or a mask chooses; see `read`."""
+        if is_mask(condition):
+            return self.masked(condition)
         if isinstance(condition, Condition):
             self.prepare(condition.columns())
-            return Selected(self, np.flatnonzero(sides(condition, in_memory(self))[0]))
+            return self.chosen(sides(condition, self.tested)[0])
+        return self.chosen(self.evaluated(condition))
+
+    def tested(self, name: str) -> Column:
+        """The column of a condition."""
+        return self.public(name)
+
+    def chosen(self, true: Any) -> Held:
+        """The rows where a condition is true, as the columns that it tests say it."""
+        return Selected(self, np.flatnonzero(true))
+
+    def evaluated(self, expression: Any) -> Any:
+        """Where an expression of Narwhals is true."""
         import narwhals
         import pyarrow
 
@@ -164,11 +202,11 @@ class Held(ABC):
             with suppress(InvalidArgument, OverflowError):  # of values that it may not ask for
                 columns[name] = pyarrow.array(self.public(name).plain(), from_pandas=True)
         frame = narwhals.from_native(pyarrow.table(columns))
-        check_expression(condition, frame)
-        made = frame.with_columns(condition.alias("where")).get_column("where")
+        check_expression(expression, frame)
+        made = frame.with_columns(expression.alias("where")).get_column("where")
         if len(made) != len(self):
-            raise InvalidArgument("where", condition, "the table has no public column")
-        return Selected(self, np.flatnonzero(made.fill_null(False).to_numpy()))
+            raise InvalidArgument("where", expression, "the table has no public column")
+        return made.fill_null(False).to_numpy()
 
     @abstractmethod
     def parts_of(self, name: str) -> dict[str, str | None]:
@@ -311,18 +349,15 @@ class Collected(Held):
         return self.table.columns
 
     @property
+    def index(self) -> pd.Index[Any]:
+        return self.table.index
+
+    @property
     def public_columns(self) -> tuple[str, ...]:
         left = dict.fromkeys(self.columns)
         for name in (*self.owners, *self._cohorts.values(), *self.marks):
             left.pop(name, None)
         return tuple(left)
-
-    def __len__(self) -> int:
-        return len(self.table)
-
-    @property
-    def index(self) -> pd.Index[Any]:
-        return self.table.index
 
     def prepare(self, names: Iterable[str]) -> None:
         self.table.prepare(names)
@@ -338,6 +373,9 @@ class Collected(Held):
     def unasked(self, name: str) -> Column:
         self.table.check_column(name)
         return as_column(name, self.table.typed(name))
+
+    def __len__(self) -> int:
+        return len(self.table)
 
     def times(self, count: str) -> npt.NDArray[np.int64]:
         return whole_counts(f"column {count!r}", self.table.typed(count), 0)
@@ -594,7 +632,7 @@ class Remote(Derived):
     """
 
     query: Query
-    domains: dict[str, Domain] = field(default_factory=dict, repr=False)
+    domains: dict[str, tuple[Any, Column]] = field(default_factory=dict, repr=False)
     empty: dict[str, bool] = field(default_factory=dict, repr=False)
 
     @property
@@ -610,14 +648,13 @@ class Remote(Derived):
     def reported(self, name: str) -> Coded:
         return self.read([name]).reported(name)
 
-    def where(self, condition: Any) -> Remote:
-        if isinstance(condition, Condition):
-            condition, _ = sides(condition, pushed(self))
-        else:
-            public = picked(self.query.frame(self.query.engine.session()), self.public_columns)
-            self.query.tried(lambda: check_expression(condition, public))
-            condition = condition.fill_null(False)
-        return replace(self, query=self.query.filtered(condition))
+    def chosen(self, true: Any) -> Remote:
+        return replace(self, query=self.query.filtered(true))
+
+    def evaluated(self, expression: Any) -> Any:
+        public = picked(self.query.frame(self.query.engine.session()), self.public_columns)
+        self.query.tried(lambda: check_expression(expression, public))
+        return expression.fill_null(False)
 
     def cells(
         self, names: Sequence[str], count: str | None = None
@@ -647,17 +684,24 @@ class Remote(Derived):
 
     def _learn(self, names: Sequence[str], cells: Any) -> None:
         """Keep the distinct values of public columns, which all cells of a whole table have."""
+        import pyarrow.compute as pc
+
         for name in names:
             known = name in self.domains or isinstance(self.whole, Waves)
             if not known and self.owner(name) is None:
-                self.domains[name] = Domain.of(self.query.whole(), name, cells.column(name))
+                raw = pc.unique(cells.column(name))
+                self.domains[name] = raw, as_column(name, series_of(self.query, name, raw))
 
-    def domain(self, name: str) -> Domain:
-        """The distinct values of a column in the whole table."""
+    def domain(self, name: str) -> tuple[Any, Column]:
+        """The distinct values of a column in the whole table as stored, and as a column of them."""
         if name not in self.domains:
             remote, old = self._origin(name)
-            domain = Domain.of(self.query.whole(), name) if remote is self else remote.domain(old)
-            self.domains[name] = replace(domain, column=replace(domain.column, name=name))
+            if remote is self:  # asked of the engine once, whatever is selected
+                raw = self.query.whole().cells([name]).column(0).combine_chunks()
+                found = as_column(name, series_of(self.query, name, raw))
+            else:
+                raw, found = remote.domain(old)
+            self.domains[name] = raw, replace(found, name=name)
         return self.domains[name]
 
     def _origin(self, name: str) -> tuple[Remote, str]:
@@ -667,44 +711,41 @@ class Remote(Derived):
             origin = self.whole.sources[name]
         return origin  # type: ignore[no-any-return]
 
-    # -- what conditions ask --------------------------------------------------------------------
-
-    def compared(self, name: str) -> Any:
-        """The type of a column of numbers or dates, which the engine compares; None of others."""
+    def tested(self, name: str) -> Pushed:
         import narwhals
+        import pyarrow
 
-        if self.owner(name) is not None or self.query.levels(*self.parts_of(name)) is not None:
-            return None
-        dtype = self.query.type(name)
-        date = dtype == narwhals.Date or (dtype == narwhals.Datetime and dtype.time_zone is None)
-        return dtype if dtype.is_numeric() or date else None
+        if self.owner(name) is None and self.query.levels(*self.parts_of(name)) is None:
+            dtype = self.query.type(name)
+            date = dtype == narwhals.Date or (dtype == narwhals.Datetime and not dtype.time_zone)
+            if date or dtype.is_numeric():
+                kind, none = "date" if date else "number", np.empty(0, dtype=np.int64)
+                return Pushed(name, kind, none, none, dtype=dtype, rows=self)
+        self.refuse_private(name)
+        (column,) = self.columns_of([name])
+        return self._cells([name], pyarrow.table({column: self.domain(column)[0]}))[0]
+
+    def pairs(self, *names: str) -> list[Pushed]:
+        """Two columns of the distinct pairs of values in these rows."""
+        cells = self.query.cells(self.columns_of(names))
+        return self._cells(names, cells.remove_column(cells.num_columns - 1))
+
+    def _cells(self, names: Sequence[str], read: Any) -> list[Pushed]:
+        part, found = self.part(read), []
+        for name in names:
+            cells = read.column(next(iter(self.parts_of(name)))).to_pylist()
+            found.append(Pushed(**vars(part.public(name)), cells=cells, rows=self))
+        return found
 
     def is_empty(self, name: str) -> bool:
-        """Whether a column has no value in the whole table."""
+        """Whether a column of numbers or dates has no value in the whole table."""
         remote, old = self._origin(name)
         if remote is not self:
             return remote.is_empty(old)
         if name not in self.empty:
-            self.empty[name] = not len(
-                self.query.whole().filtered(known(name, self.compared(name)))
-            )
+            there = known(name, self.query.type(name))
+            self.empty[name] = not len(self.query.whole().filtered(there))
         return self.empty[name]
-
-    def distinct(self, names: Sequence[str]) -> tuple[Held, list[list[Any]]]:
-        """The distinct values of a column in the whole table, or the pairs of two in these rows."""
-        import pyarrow
-
-        for name in names:
-            self.refuse_private(name)
-        columns = self.columns_of(names)
-        if len(columns) == 1:
-            read = pyarrow.table({columns[0]: self.domain(columns[0]).raw})
-        else:
-            read = self.query.cells(columns)
-            read = read.remove_column(read.num_columns - 1)
-        values = self.part(read)
-        first = [next(iter(self.parts_of(name))) for name in names]
-        return values, [read.column(column).to_pylist() for column in first]
 
 
 @dataclass(frozen=True, eq=False)
@@ -719,12 +760,22 @@ class Part(Derived):
     def __len__(self) -> int:
         return len(self.table)
 
+    def times(self, count: str) -> npt.NDArray[np.int64]:
+        return whole_counts(f"column {count!r}", self.table.typed(count), 0)
+
     def numbers(self, argument: str, name: str) -> Array:
         return as_numbers(argument, name, self.table.typed(name))
 
     def unasked(self, name: str) -> Column:
+        import pyarrow.compute as pc
+
         (column,) = self.parts_of(name)
-        return self.whole.domain(column).coded(self.table.arrow(column))
+        raw, found = self.whole.domain(column)
+        place = pc.index_in(self.table.arrow(column), value_set=raw)
+        if place.null_count:
+            remedy = "changed while it was in use: make the survey anew"
+            raise InvalidArgument("column", column, remedy)
+        return found.taken(np.asarray(place).astype(np.int64))
 
     def reported(self, name: str) -> Coded:
         if name not in self.parsed:
@@ -851,6 +902,14 @@ class Waves(Held):
         new: dict[Any, str] = {source: new for new, source in self.sources.items()}
         return {new[wave, c]: new.get((wave, d)) for c, d in wave.parts_of(old).items()}
 
+    def numbers(self, argument: str, name: str) -> Array:
+        wave, old = self._source(name)
+        return wave.numbers(argument, old)
+
+    def missing_codes(self, name: str) -> tuple[str, ...]:
+        wave, old = self._source(name)
+        return wave.missing_codes(old)
+
     def _source(self, name: str) -> tuple[Held, str]:
         if name not in self.sources:
             shown = ", ".join(map(repr, self.columns))
@@ -884,37 +943,6 @@ def identifiers(held: Held, id: str) -> tuple[pd.Index[Any], str]:
     refuse_identifiers(id, len(held), int(column.missing.sum()), *most)
     keys: pd.Index[Any] = pd.Index(column.values[column.codes].tolist(), dtype=object)
     return keys, column.what
-
-
-# -- The distinct values of a column that an engine holds, and columns coded by them --------------
-
-
-@dataclass(frozen=True, eq=False)
-class Domain:
-    """What a column of a whole table holds, asked of the engine once, whatever is selected."""
-
-    raw: Any  # pyarrow array, (u,): distinct values as they are stored, a missing one included
-    column: Column  # of these u rows
-
-    @classmethod
-    def of(cls, query: Query, name: str, values: Any = None) -> Domain:
-        """Ask for the distinct values of a column, unless they are among some `values` of it."""
-        import pyarrow.compute as pc
-
-        found = query.cells([name]).column(0) if values is None else pc.unique(values)
-        raw = found.combine_chunks() if values is None else found
-        return cls(raw, as_column(name, series_of(query, name, raw)))
-
-    def coded(self, values: Any) -> Column:
-        """A column of some of these values, such as rows of the table."""
-        import pyarrow.compute as pc
-
-        place = pc.index_in(values, value_set=self.raw)
-        if place.null_count:
-            remedy = "changed while it was in use: make the survey anew"
-            raise InvalidArgument("column", self.column.name, remedy)
-        at: npt.NDArray[np.int64] = np.asarray(place).astype(np.int64)
-        return self.column.taken(at)
 
 
 def series_of(query: Query, name: str, raw: Any) -> pd.Series[Any]:

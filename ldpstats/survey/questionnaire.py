@@ -6,7 +6,6 @@ reports, and columns of a table read as reports.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -29,17 +28,23 @@ from ldpstats.clients.device import (
     secretive,
 )
 from ldpstats.errors import HIDDEN, InvalidArgument, UnknownCategory
-from ldpstats.io.dictionary import of_fields
-from ldpstats.io.reports import ALREADY, cohort_index, cohort_labels, is_of_reports, joined_codes
-from ldpstats.io.specifications import QUESTIONNAIRE, json_document, json_text
-from ldpstats.io.storage import FilePath, refusal, replacing
+from ldpstats.io.dictionary import of_fields, starts_in
+from ldpstats.io.reports import ALREADY, is_of_reports
+from ldpstats.io.specifications import (
+    QUESTIONNAIRE,
+    json_text,
+    specification_text,
+    specified,
+    write_specification,
+)
+from ldpstats.io.storage import FilePath
 from ldpstats.io.tables import columns_of, reports_in
 from ldpstats.labels import as_series, column_name, matched
 from ldpstats.mechanisms import Mechanism
 from ldpstats.mechanisms.custom import Enumerated
 from ldpstats.mechanisms.krr import Observed
 from ldpstats.models.dictionary.survey import DictionarySurvey
-from ldpstats.reports.layout import fingerprint_column
+from ldpstats.reports.layout import fingerprint_column, label_codes
 from ldpstats.reports.single import Reports
 from ldpstats.sampling.samplers import Words, simulation_words, system_words
 from ldpstats.survey.questions import (
@@ -652,11 +657,9 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
         InvalidArgument
             If the file exists or cannot be written.
         """
-        text = json.dumps(self.to_dict(), indent=2) + "\n"
         if path is None:
-            return text
-        with replacing(path, force) as temporary:
-            temporary.write_text(text, encoding="utf-8")
+            return specification_text(self)
+        write_specification(self, path, force)
         return None
 
     @classmethod
@@ -677,13 +680,8 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
         """
         if isinstance(source, str) and source.lstrip().startswith(("{", "[")):
             return cls.from_dict(json_text(source))
-        document = json_document(source)
-        try:
-            return cls.from_dict(document)
-        except (ValueError, OverflowError, RecursionError) as error:
-            raise refusal(
-                source, f"is not the specification of a questionnaire ({error})"
-            ) from None
+        sheet: Questionnaire = specified(source, "questionnaire", cls.from_dict)
+        return sheet
 
     def __reduce__(self) -> tuple[Any, ...]:  # read-only dicts cannot be pickled
         return type(self), (dict(self.mechanisms), self.ask, dict(self.refused))
@@ -791,7 +789,7 @@ def report_columns(
             reports = by_hand(question, given[rows], words, named, device, own_groups)
         empty = np.ones(len(table), dtype=bool)
         empty[rows] = False
-        found[question.name] = columns_of(question.cells(reports), empty, stored)
+        found[question.name] = columns_of(question.layout.cells(reports), empty, stored)
     return found
 
 
@@ -917,22 +915,15 @@ def as_reports(
     mechanism: Mechanism,
     column: pd.Series[Any],
     cohort: pd.Series[Any] | None = None,
+    exact: bool = False,
 ) -> Coded:
     """Read a column of reports, and of their cohorts if there is one; labels as people write them.
 
-    Errors name the question, the row from 1, and the value.
+    With ``exact=True`` they are labels as they stand. Errors name the question, the row from 1, and
+    the value.
     """
     if isinstance(mechanism, Enumerated):
-        if cohort is None:
-            codes = mechanism.format.matched(name, column)
-        else:
-            places = {"report": name, "cohort": f"{name}, cohort"}
-            codes = joined_codes(
-                mechanism,
-                matched(name, column, cohort_labels(mechanism)),
-                matched(places["cohort"], cohort, cohort_index(mechanism)),
-                lambda i, of: f"{places[of]}, row {i + 1}",
-            )
+        codes = label_codes(mechanism, (name, f"{name}, cohort"), column, cohort, exact=exact)
         reports = Reports(codes[codes >= 0], mechanism, name=name)
         return Coded.of(reports, codes < 0)
     found, absent = reports_in(name, mechanism, column, cohort)
@@ -950,12 +941,11 @@ def as_dictionary(
     `cohorts` has the columns of cohorts, by the column of reports.
     """
     start_1, gram_1, start_2, gram_2, string = columns
-    starts: pd.Index[Any] = pd.Index(list(survey.layout.starts))
-    a, b = (matched(where, column, starts) for where, column in (start_1, start_2))
+    a, b = (starts_in(survey, *start) for start in (start_1, start_2))
     given = zip(survey.mechanisms, (gram_1, gram_2, string), strict=True)
-    parts = [as_reports(c, mechanism, column, cohorts.get(c)) for mechanism, (c, column) in given]
+    parts = [as_reports(c, made_by, column, cohorts.get(c), True) for made_by, (c, column) in given]
     first, second, whole = ((replace(p.reports, n_missing=0), ~p.present) for p in parts)
-    fields = (a, a < 0), first, (b, b < 0), second, whole
+    fields = a, first, b, second, whole
     return Coded.of(*of_fields(survey, [name for name, _ in columns], fields))
 
 

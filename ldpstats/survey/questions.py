@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from html import escape
 from math import fsum
 from typing import Any
@@ -18,21 +19,16 @@ from ldpstats.channels.certificates import Audit
 from ldpstats.clients.device import plain
 from ldpstats.devices import Device
 from ldpstats.errors import HIDDEN, InvalidArgument, NotAvailable
-from ldpstats.io.dictionary import cells_of
-from ldpstats.io.reports import (
-    SURVEY_COLUMNS,
-    cohort_index,
-    stored_fingerprints,
-)
-from ldpstats.io.specifications import QUESTIONNAIRE, SURVEY, is_format, json_document
-from ldpstats.io.storage import FilePath, refusal
+from ldpstats.io.reports import SURVEY_COLUMNS, Layout
+from ldpstats.io.specifications import QUESTIONNAIRE, SURVEY, is_format, specified
+from ldpstats.io.storage import FilePath
 from ldpstats.io.tables import cell_type
 from ldpstats.labels import as_series, matched, missing_entries, preview
-from ldpstats.mechanisms import PUM, Mechanism, mechanism_from_dict
+from ldpstats.mechanisms import PUM, Mechanism
 from ldpstats.mechanisms.custom import Enumerated
 from ldpstats.models.dictionary.survey import DictionarySurvey
 from ldpstats.models.layout import in_turn
-from ldpstats.reports.layout import cohort_column, fingerprint_column
+from ldpstats.reports.layout import cohort_column, cohort_index, fingerprint_column
 from ldpstats.reports.single import Reports
 from ldpstats.sampling.samplers import Words, entropy_of, sample_krr, system_words
 from ldpstats.survey.tables import Table
@@ -96,15 +92,20 @@ class Question:
         found: pd.Index[Any] | None = self.made_by.sensitive
         return found
 
-    @property
+    @cached_property
+    def layout(self) -> Layout:
+        """How its reports stand in a table."""
+        return Layout(self.made_by, (self.name,))
+
+    @cached_property
     def mechanisms(self) -> Mapping[str, Mechanism]:
         """The mechanisms whose reports its columns hold, by column."""
-        return {self.name: self.made_by}
+        return {c: made_by for c, made_by in self.layout.parts.items() if made_by is not None}
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Its columns in a table of reports."""
-        return (self.name,)
+        return self.layout.columns
 
     def audit(self) -> Audit:
         """The audit of its mechanism."""
@@ -166,20 +167,6 @@ class Question:
 
     # -- reports -----------------------------------------------------------------------------
 
-    def cells(self, reports: Any) -> dict[str, Any]:
-        """What its columns have, for `columns_of`."""
-        return {self.name: reports}
-
-    @property
-    def parts(self) -> dict[str, Mechanism | None]:
-        """What makes the reports of each of its columns; None for whole numbers beside them."""
-        return {column: self.mechanisms.get(column) for column in self.columns}
-
-    @property
-    def stored(self) -> dict[str, dict[bytes, bytes]]:
-        """Its columns in a Parquet file, and what is stored beside them: who made them."""
-        return stored_fingerprints(self.parts)
-
     def message(self, reports: Any) -> Any:
         """What a device sends for one report, in plain Python."""
         return self.made_by.procedure.message(reports)
@@ -220,9 +207,9 @@ class PersonalQuestion(Question):
         found: pd.Index[Any] = self.made_by.mechanism.sensitive
         return found
 
-    @property
-    def mechanisms(self) -> Mapping[str, Mechanism]:
-        return {self.name: self.made_by.common}
+    @cached_property
+    def layout(self) -> Layout:
+        return Layout(self.made_by.common, (self.name,))
 
     def audit(self) -> Audit:
         return self.made_by.common.audit()
@@ -245,21 +232,9 @@ class DictionaryQuestion(Question):
     made_by: DictionarySurvey
     private, labels, sensitive = True, None, None
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return tuple(f"{self.name}_{part}" for part in SURVEY_COLUMNS)
-
-    @property
-    def mechanisms(self) -> Mapping[str, Mechanism]:
-        _, gram_1, _, gram_2, string = self.columns
-        return dict(zip((gram_1, gram_2, string), self.made_by.mechanisms, strict=True))
-
-    def cells(self, reports: Any) -> dict[str, Any]:
-        return dict(zip(self.columns, cells_of(reports).values(), strict=True))
-
-    @property
-    def stored(self) -> dict[str, dict[bytes, bytes]]:
-        return stored_fingerprints(self.parts, self.made_by)
+    @cached_property
+    def layout(self) -> Layout:
+        return Layout(self.made_by, tuple(f"{self.name}_{part}" for part in SURVEY_COLUMNS))
 
 
 def question_of(name: str, made_by: object) -> Question:
@@ -466,22 +441,19 @@ def read_questions(document: object) -> dict[str, Any]:
 
 def read_specification(path: FilePath) -> Mechanism | PUM | DictionarySurvey:
     """What a JSON file specifies: a mechanism of any kind, or a dictionary survey."""
-    document = json_document(path)
-    if is_format(document, QUESTIONNAIRE):
-        raise refusal(path, "is the specification of a questionnaire, not of one question")
-    try:
-        return _read_mechanism(document)
-    except (ValueError, OverflowError, RecursionError) as error:
-        raise refusal(path, f"is not the specification of a mechanism ({error})") from None
+    other = "is the specification of a questionnaire, not of one question"
+    made_by: Mechanism | PUM | DictionarySurvey = specified(
+        path, "mechanism", _read_mechanism, {QUESTIONNAIRE: other}
+    )
+    return made_by
 
 
 def _read_mechanism(document: Any) -> Mechanism | PUM | DictionarySurvey:
     """What a specification of any kind specifies."""
-    if is_format(document, SURVEY):
-        return DictionarySurvey.from_dict(document)
-    if is_format(document, "ldpstats-pum"):
-        return PUM.from_dict(document)
-    return mechanism_from_dict(document)
+    kinds: dict[str, Any] = {SURVEY: DictionarySurvey, "ldpstats-pum": PUM}
+    found = next((kind for own, kind in kinds.items() if is_format(document, own)), Mechanism)
+    made_by: Mechanism | PUM | DictionarySurvey = found.from_dict(document)
+    return made_by
 
 
 # -- Reports of devices that respondents work by hand: in groups, and with unknown parameters -----

@@ -15,7 +15,7 @@ from typing import Any, Self, overload
 import numpy as np
 import pandas as pd
 
-from ldpstats.arguments import as_array, check_slice, listed
+from ldpstats.arguments import listed
 from ldpstats.engines.query import Query
 from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
 from ldpstats.mechanisms import PUM, Mechanism
@@ -49,11 +49,10 @@ from ldpstats.survey.analyses import (
     sums_suffice,
     tally,
 )
-from ldpstats.survey.conditions import Condition, read
+from ldpstats.survey.conditions import Condition, is_mask, read
 from ldpstats.survey.data import (
     Held,
     Remote,
-    Selected,
     held_on,
     identifiers,
     questionnaire_of,
@@ -199,10 +198,14 @@ class Survey:
         if isinstance(self.replicate_weights, ReplicateWeights):
             found = self.replicate_weights.on(held.columns, isinstance(rows, Query))
             object.__setattr__(self, "replicate_weights", found)
+        self._check_design()
+
+    def _check_design(self) -> None:
+        """Refuse columns of a design that are not there, and in memory values that cannot be."""
         if self.design is not None:
-            self.design.check(held)
-            if not isinstance(rows, Query):
-                weigh(held, self.design, [])  # for its errors
+            self.design.check(self.data)
+            if not isinstance(self.data, Remote):
+                weigh(self.data, self.design, [])
 
     @cached_property
     def design(self) -> SampleDesign | None:
@@ -264,7 +267,7 @@ class Survey:
         >>> len(survey.where("18 <= age and not age > 80"))
         1
         """
-        if isinstance(condition, np.ndarray | pd.Series | list):
+        if is_mask(condition):
             return self[condition]
         tree = read(condition)
         chosen = self.data.where(tree)
@@ -285,27 +288,7 @@ class Survey:
         if isinstance(mask, str):
             remedy = f"reports of a question are survey.reports({mask!r})"
             raise InvalidArgument("mask", mask, f"must be True or False for each row; {remedy}")
-        if not self.data.ordered:
-            raise NotAvailable("rows of this table have no order: select them by where(condition)")
-        n = len(self)
-        if isinstance(mask, slice):
-            check_slice("mask", mask, n)
-            rows = np.arange(n)[mask]
-        else:
-            remedy = f"must be True or False for each of the {n} rows, or a slice"
-            chosen = as_array("mask", mask, remedy)
-            if chosen.dtype != bool or chosen.shape != (n,):
-                raise InvalidArgument("mask", mask, remedy)
-            if isinstance(mask, pd.Series) and not mask.index.equals(self.data.index):
-                # it would choose other rows than it means
-                remedy = "has another index than the rows of the survey, or another order: make it "
-                remedy += "from the same table, .reindex it, or pass .to_numpy() if its order is "
-                remedy += "that of the rows"
-                raise InvalidArgument("mask", "Series", remedy)
-            rows = np.flatnonzero(chosen)
-        if not rows.size:
-            raise InvalidArgument("mask", mask, "chooses nobody")
-        selected = Selected(self.data.read(self.columns), rows)
+        selected = self.data.masked(mask)
         if self.design is not None:
             whole_of(selected)  # refuses rows of which the rest of the sample is not known
         return replace(self, data=selected)
@@ -343,7 +326,9 @@ class Survey:
             for kind, names in kinds.items()
         }
 
-    def matched(self, other: Survey, id: str, suffixes: Sequence[str] = ("_1", "_2")) -> Survey:
+    def matched(
+        self, other: Survey, id: str, suffixes: Sequence[str] = ("_1", "_2"), **design: Any
+    ) -> Survey:
         """The persons who are in this survey and in another one, with the columns of both.
 
         Parameters
@@ -354,6 +339,9 @@ class Survey:
             The public column that identifies persons in both.
         suffixes : two str
             What is added to the names of the columns, and questions, of each wave.
+        **design
+            `weights`, `strata`, `clusters`, `fpc`, `nested`, `single_unit` of those who are in
+            both, as for `Survey`: columns of the result, such as "weight_1".
 
         Returns
         -------
@@ -365,7 +353,10 @@ class Survey:
         Raises
         ------
         InvalidArgument
-            If identifiers are missing, repeat or are of different types, or nobody is in both.
+            If identifiers are missing, repeat or are of different types, or nobody is in both; and
+            for columns of a design as `Survey`.
+        NotAvailable
+            For waves that have designs of their own: those of both waves have another.
 
         Examples
         --------
@@ -381,14 +372,24 @@ class Survey:
                 "other", type(other).__name__, "must be a Survey, the second wave"
             )
         for wave in (self, other):
-            wave._refuse_design("matched", "match surveys that are made without weights=")
+            remedy = (
+                "match surveys that are made without weights=, and name those of the persons in "
+            )
+            remedy += "both, matched(..., weights='weight_1')"
+            wave._refuse_design("matched", remedy)
+        known = ("weights", "strata", "clusters", "fpc", "nested", "single_unit")
+        for name, value in design.items():
+            if name not in known:
+                raise InvalidArgument(name, value, f"is no argument of matched(): {in_turn(known)}")
         remedy = 'must be two different texts, such as ("_1", "_2")'
         given = [] if isinstance(suffixes, str) else listed("suffixes", suffixes, remedy)
         pair = [str.__str__(s) for s in given if isinstance(s, str) and s.isprintable()]
         if len(given) != 2 or len(set(pair)) != 2:
             raise InvalidArgument("suffixes", suffixes, remedy)
         waves = matched(self.data, other.data, column_name("id", id), (pair[0], pair[1]))
-        return Survey(waves, waves.questionnaire)
+        made = Survey(waves, waves.questionnaire, **design)
+        made._check_design()
+        return made
 
     # -- weights, and how variances are estimated ------------------------------------------------
 
@@ -839,14 +840,17 @@ class Survey:
     ) -> PersonalizedResults:
         """Frequencies of the true answers to a PUM question, see `PersonalizedModel`.
 
+        Of a survey with a design they are shares of the population, with its standard errors.
+
         Raises
         ------
         NotAvailable
             For questions of another kind: use `frequencies`.
         """
-        pum = self._of_kind(name, PUM, "PUM", "personalized")
-        name = str.__str__(name)
-        return PersonalizedModel(tally(self.data, name), pum, background, exact, name).fit(method)
+        pum = self._of_kind(name, PUM, "PUM")
+        name, design = str.__str__(name), self.design
+        data = weighted_model(self.data, design, name, ()) if design else tally(self.data, name)
+        return PersonalizedModel(data, pum, background, exact, name).fit(method)
 
     def dictionary(self, name: str, keep: Any = None, **how: Any) -> DictionaryResults:
         """Strings that nobody listed, found in the reports of a dictionary question.
@@ -864,7 +868,8 @@ class Survey:
         NotAvailable
             For questions of another kind: use `frequencies`.
         """
-        self._of_kind(name, DictionarySurvey, "dictionary", "dictionary")
+        self._of_kind(name, DictionarySurvey, "dictionary")
+        self._refuse_design("dictionary")
         name = str.__str__(name)
         return DictionaryModel(self.data.read([name]).coded(name).reports, keep).fit(**how)
 
@@ -913,7 +918,7 @@ class Survey:
 
         Returns
         -------
-        AssociationResults; of a survey with a design WeightedTable, of two questions
+        AssociationResults; of a survey with a design WeightedTable
 
         Raises
         ------
@@ -941,7 +946,8 @@ class Survey:
             asked = self._different(names)
             crossing = weighted_crossing(self.data, self.design, asked, candidates, other)
             if not crossing.inside.any():
-                remedy = f"nobody of {len(self)} answered both{self._why(names)}"
+                what = "both" if len(asked) == 2 else "all of them"
+                remedy = f"nobody of {len(self)} answered {what}{self._why(names)}"
                 raise InvalidArgument("names", names, remedy)
             return crossing.fit_table()
         counts = self.joint_counts(*names)
@@ -1135,14 +1141,13 @@ class Survey:
         name = column_name("name", name)
         return self.questionnaire[name] if name in self.questionnaire else None
 
-    def _of_kind(self, name: str, kind: type, what: str, analysis: str) -> Any:
-        """What makes the reports of a question of this kind; refuse others, and a design."""
+    def _of_kind(self, name: str, kind: type, what: str) -> Any:
+        """What makes the reports of a question of this kind; refuse others."""
         made_by = self._made_by(name)
         if not isinstance(made_by, kind):
             if name not in self.questionnaire:
                 self.data.unasked(name)  # which refuses one that is not there
             raise NotAvailable(f"{name!r} is no {what} question: use survey.frequencies({name!r})")
-        self._refuse_design(analysis)
         return made_by
 
     def _refuse_dictionary(self, name: str, what: str) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import operator
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any
@@ -23,6 +24,7 @@ from ldpstats.reports.layout import check_fingerprints, in_pandas, is_of_bytes, 
 
 __all__ = [
     "DATE",
+    "SIGNS",
     "Column",
     "MissingCodes",
     "Table",
@@ -106,6 +108,11 @@ _KINDS = {
     "empty": "empty",
 }
 _HELD = "text, numbers, booleans, dates or categories"
+SIGNS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "==": operator.eq,
+    "<": operator.lt,
+    ">": operator.gt,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,6 +131,37 @@ class Column:
         absent: npt.NDArray[np.bool_] = self.codes < 0
         return absent
 
+    # -- what conditions ask: masks of the rows, (n,), in this form of a column
+
+    @property
+    def vacant(self) -> bool:
+        """Whether no row of the whole table has a value."""
+        return self.kind == "empty"
+
+    @property
+    def known(self) -> Any:
+        """Which rows have a value."""
+        return ~self.missing
+
+    def holding(self, chosen: Array) -> Any:
+        """Which rows hold one of the `chosen` distinct values, (u,)."""
+        return np.append(chosen, False)[self.codes]
+
+    def compared(self, sign: str, wanted: Any) -> Any:
+        """Which rows are equal to, less or greater than a value of their type."""
+        return self.holding(np.asarray(SIGNS[sign](self.values, wanted), dtype=bool))
+
+    def beside(self, sign: str, right: Column) -> Any:
+        """Which rows compare so with another column."""
+        both = (self.codes >= 0) & (right.codes >= 0)
+        true = np.zeros(len(both), dtype=bool)
+        if both.any():
+            pair = [c.codes[both] for c in (self, right)]
+            if not self.ordered or sign == "==":
+                pair = [c.values[at] for c, at in zip((self, right), pair, strict=True)]
+            true[both] = SIGNS[sign](*pair)
+        return true
+
     @property
     def what(self) -> str:
         """Its kind, in words."""
@@ -133,7 +171,7 @@ class Column:
 
     def taken(self, rows: npt.NDArray[np.int64]) -> Column:
         """Some rows, in another order perhaps."""
-        return replace(self, codes=self.codes[rows])
+        return Column(self.name, self.kind, self.codes[rows], self.values, self.ordered)
 
     def categories(self, remedy: str, declared: bool = False) -> Column:
         """With the values that occur (or are `declared` in an order) as labels; refuse decimals."""

@@ -570,19 +570,16 @@ def weighted_crossing(
     candidates: Any = None,
     other: Any = False,
 ) -> WeightedModel:
-    """Two questions in a complex sample."""
-    if len(names) != 2:
-        remedy = "must be two questions: with weights there are tables of two variables only"
-        raise InvalidArgument("names", tuple(names), remedy)
+    """Two questions or more in a complex sample."""
     listed = per_variable("candidates", candidates, names)
     others = per_variable("other", other, names, scalar=True)
     weighed = weigh(held, design, names)
-    first, second = (
+    variables = tuple(
         _crossed(name, weighed.cells.coded(name), own, rest)
         for name, own, rest in zip(names, listed, others, strict=True)
     )
     domain = np.where(weighed.inside, 0, -1)
-    return WeightedModel(weighed.sample, sample_facts(weighed, design), (first, second), domain)
+    return WeightedModel(weighed.sample, sample_facts(weighed, design), variables, domain)
 
 
 def weighted_pairs(

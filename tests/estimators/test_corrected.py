@@ -22,6 +22,7 @@ from ldpstats.likelihood.regression import (
     Ordered,
     Poisson,
     Predictors,
+    predictors_of,
 )
 from ldpstats.models.regression.hypotheses import naive_params, reported_codes
 
@@ -151,8 +152,6 @@ def test_scores_are_derivatives(name):
 
 
 def made_predictors(name: str, X: Array) -> Predictors:
-    from ldpstats.likelihood.regression import predictors_of
-
     return predictors_of(OUTCOMES[name], X)
 
 

@@ -198,7 +198,8 @@ def weighted_sites(e: Examples) -> Iterator[Site]:
 
     yield Site("Survey.association weighted", association, names)
     yield from _sample_sites(e, people, survey, rng)
-    yield from _table_sites(survey.association("job", "late"))
+    three = survey.association("job", "late", "region")
+    yield from _table_sites(survey.association("job", "late"), three)
     yield from _frequency_sites(survey.frequencies("job"), survey.frequencies("job", by="region"))
 
 
@@ -273,7 +274,7 @@ def _frequency_sites(r: Any, grouped: Any) -> Iterator[Site]:
     yield Site("WeightedResults plots", grouped.plot, plot | {"figure": None}, slow=True)
 
 
-def _table_sites(t: Any) -> Iterator[Site]:
+def _table_sites(t: Any, three: Any) -> Iterator[Site]:
     alpha: dict[str, Any] = {"alpha": 0.05}
     rows = {"max_rows": 40, "details": True}
     cells = {"numerator": ("nurse", "yes"), "denominator": [("driver", "yes"), ("driver", "no")]}
@@ -296,6 +297,9 @@ def _table_sites(t: Any) -> Iterator[Site]:
     }
     for name, given in calls.items():
         yield Site(f"WeightedTable.{name}", getattr(t, name), given)
+    yield Site("WeightedTable.collapse", three.collapse, {"names": ["region", "job"]})
+    given, call = {"given": "late", "method": "first"}, three.test_conditional_independence
+    yield Site("WeightedTable.test_conditional_independence", call, given)
     plot = {"kind": "heatmap", "ax": None, "alpha": 0.05, "title": "Late"}
     yield Site("WeightedTable.plot", t.plot, plot, slow=True)
     for test in ("t_test", "wald_test"):

@@ -18,9 +18,7 @@ from ldpstats.models.dictionary.search import (
     string_stage,
 )
 from ldpstats.planning import DictionaryPlan, plan_dictionary
-from ldpstats.planning.dictionary import GramDesign, Setting
-from ldpstats.planning.expected_precision import hashed_rates, report_variances
-from ldpstats.planning.losses import krappor_rates, krr_rates
+from ldpstats.planning.dictionary import GramDesign, Setting, hashed_rates, report_variances
 
 LETTERS = "abcdefgh"
 HOSTS: dict[str, Any] = {  # FPE16 section V: hosts of at most 20 characters
@@ -38,19 +36,6 @@ def setting(**other: Any) -> Setting:
 
 
 # -- variances ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("frequency", [0.0, 0.3])
-@pytest.mark.parametrize("epsilon", [0.7, 3.0])
-def test_variances_of_listed_mechanisms_are_the_packages_own(
-    frequency: float, epsilon: float
-) -> None:
-    p = np.r_[frequency, np.full(8, (1.0 - frequency) / 8)]
-    rates = krr_rates(9, np.array([epsilon])), krappor_rates(np.array([epsilon]), 0.5)
-    mechanisms = ldp.KRR(9, epsilon), ldp.KRAPPOR(9, epsilon, theta=0.5)
-    for mechanism, known in zip(mechanisms, rates, strict=True):
-        own = mechanism.moments(mechanism.specimen()).covariance(p).variances()[0]
-        assert report_variances(known, frequency) == pytest.approx(own, rel=1e-12)
 
 
 def test_likelihood_of_two_bits_has_the_information_of_all_their_outcomes() -> None:

@@ -12,7 +12,6 @@ from scipy import stats
 
 import ldpstats as ldp
 from ldpstats import planning
-from ldpstats.planning.laws import FormTest
 
 JOBS = ("nurse", "cook", "driver")
 P3 = (0.5, 0.3, 0.2)
@@ -121,17 +120,21 @@ def test_two_shares_without_privacy_are_as_in_statsmodels() -> None:
 
 
 def test_quadratic_forms_against_draws() -> None:
-    rng = np.random.default_rng(5)
-    A = rng.normal(size=(3, 3))
-    S0, delta = np.diag([1.0, 2.0, 0.5]), np.array([0.1, 0.2, -0.1])
-    S1 = S0 + A @ A.T / 10.0
-    n, R = 60, 100_000
-    draws = np.sqrt(n) * delta + rng.normal(size=(R, 3)) @ np.linalg.cholesky(S1).T
-    found = np.mean((draws**2 / np.diag(S0)).sum(axis=1) > stats.chi2.isf(0.05, 3))
-    power = float(FormTest.of(delta, S0, S1, 0.05).power(np.array([n]))[0])
-    assert power == pytest.approx(found, abs=6e-3)
-    wrong = float(FormTest.of(delta, S0, S0, 0.05).power(np.array([n]))[0])
-    assert abs(wrong - found) > 0.02  # the variance of the null is not that of the truth
+    rng, n, R = np.random.default_rng(5), 80, 100_000
+    groups, shares = np.array([(0.8, 0.1, 0.1), (0.5, 0.3, 0.2)]), np.array([0.2, 0.8])
+    asked, d = ldp.Observed(3), np.sqrt(n) * (groups[1] - groups[0])[1:]
+    laws = [*groups, shares @ groups]
+    V = [planning.one_report_covariance(asked, p).matrix()[1:, 1:] for p in laws]
+    null, truth = V[2] / 0.2 + V[2] / 0.8, V[0] / 0.2 + V[1] / 0.8
+    power = planning.power(asked, planning.GroupsTest(groups, shares), n)
+
+    def rejected(S: Any) -> float:
+        draws = d + rng.normal(size=(R, 2)) @ np.linalg.cholesky(S).T
+        form = np.einsum("ri,ij,rj->r", draws, np.linalg.inv(null), draws)
+        return float(np.mean(form > stats.chi2.isf(0.05, 2)))
+
+    assert power == pytest.approx(rejected(truth), abs=6e-3)
+    assert abs(power - rejected(null)) > 0.02  # the variance of the null is not that of the truth
 
 
 def test_coefficients_use_the_information_of_the_model() -> None:

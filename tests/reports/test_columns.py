@@ -10,8 +10,6 @@ import pyarrow as pa
 import pytest
 
 import ldpstats as ldp
-from ldpstats.errors import InvalidArgument
-from ldpstats.mechanisms import lump, paired, withhold
 
 JOBS = ("nurse", "cook", "driver")
 KRR = ldp.KRR(JOBS, 1.0)
@@ -58,9 +56,9 @@ def test_so_do_reports_made_of_them():
     urr = MECHANISMS["urr"].privatize(JOB, rng())
     for reports in (KRR.privatize(JOB, rng()), MECHANISMS["krappor"].privatize(JOB, rng())):
         known = ldp.Reports(reports.y, reports.mechanism, name=reports.name, ids=ids)
-        lumped = lump(known, ["cook"])
+        lumped = ldp.mechanisms.lump(known, ["cook"])
         assert lumped.name == "job" and np.array_equal(lumped.ids, ids)
-    assert withhold(urr).name == paired(urr, urr).name == "job"
+    assert ldp.mechanisms.withhold(urr).name == ldp.mechanisms.paired(urr, urr).name == "job"
     pum = ldp.PUM(ldp.URR(JOBS, {"nurse"}, 1.0), ("home",))
     assert pum.privatize(JOB, rng(), tags={"home": JOB}).name == "job"
     assert pum.privatize(JOB, rng(), tags={"home": JOB}, missing="count").name == "job"
@@ -182,5 +180,5 @@ def test_lists_of_categories_with_a_slip_are_not_called_columns():
 @pytest.mark.parametrize("report", [Decimal("NaN"), Decimal("sNaN"), [Decimal("sNaN")]])
 @pytest.mark.parametrize("mechanism", [ldp.URAP(("a", "b"), {"a"}, 1.0), ldp.KRR(3, 1.0)])
 def test_nans_of_decimals_are_no_reports(mechanism, report):
-    with pytest.raises(InvalidArgument, match="labels"):
+    with pytest.raises(ldp.InvalidArgument, match="labels"):
         mechanism.parse("labels", report)

@@ -1,7 +1,5 @@
 """Tables of bad arguments made from one good call, in which each argument is spoiled in turn."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial

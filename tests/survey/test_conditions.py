@@ -1,7 +1,5 @@
 """Conditions on rows: against pandas where nothing is missing, by hand where something is."""
 
-from __future__ import annotations
-
 import datetime as dt
 import re
 import sqlite3
@@ -354,9 +352,14 @@ def test_expressions_select_the_same_rows_of_every_table(tmp_path):
         assert ldp.count(data, yes, "ill", where=age > 18).vector().tolist() == [1, 1]
     with pytest.raises(InvalidArgument, match="no public column"):
         ldp.Survey(frame[["ill"]], {"ill": yes}).where(nw.lit(True))
-    for mask in ([True, False, True, False], frame["age"] > 18):
-        survey = ldp.Survey(frame, {"ill": ldp.Warner(epsilon=1.0)})
-        assert len(survey.where(mask)) == len(survey[mask]) == 2
+    for data in (frame, *files):
+        for mask in ([True, False, True, False], np.array(frame["row"] % 2 == 0)):
+            survey = ldp.Survey(data, {"ill": yes})
+            assert len(survey.where(mask)) == len(survey[mask]) == 2
+            assert ldp.count(data, yes, "ill", where=mask).vector().tolist() == [2, 0]
+    assert ldp.count(frame, yes, "ill", where=frame["age"] > 18).vector().tolist() == [1, 1]
+    with pytest.raises(ldp.NotAvailable, match="have no order"):
+        ldp.count(pl.from_pandas(frame).lazy(), yes, "ill", where=[True] * 4)
 
 
 def test_long_conditions_need_no_recursion():

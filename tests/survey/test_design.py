@@ -179,12 +179,9 @@ def test_a_fraction_of_one_is_everybody():
 
 
 def test_analyses_that_would_ignore_the_design():
-    place = ldp.PUM(ldp.URR(("centre", "park", "clinic"), {"clinic"}, 1.0), ("home",))
-    questions = SHEET.mechanisms | {"place": place}
-    survey = ldp.Survey(TABLE.assign(place="park"), questions, **DESIGN)
+    survey = ldp.Survey(TABLE, SHEET, **DESIGN)
     plain = ldp.Survey(TABLE.assign(who=range(6)), SHEET)
     for call in (
-        lambda: survey.personalized("place"),
         lambda: survey.matched(plain, id="w"),
         lambda: plain.matched(survey, id="w"),
     ):

@@ -101,6 +101,9 @@ def test_the_group_is_in_the_report_or_beside_it(collected, tmp_path, kind, layo
     if kind == "frame" and layout == "column":  # which may have any name
         renamed = table.rename(columns={"used_cohort": "form"})
         assert ldp.count(renamed, ASKED, "used", cohort="form").vector().sum() == 2999
+        assert len(ASKED.parse("used", table["used"].dropna(), table["used_cohort"].dropna())) > 0
+        frame = ldp.Counts.from_frame(table, ASKED, "used", missing="count")
+        assert frame.n_missing == 1 and np.array_equal(frame.vector(), counts.vector())
 
 
 def test_reports_that_tell_no_group_or_another_are_refused(collected, tmp_path):
@@ -119,8 +122,10 @@ def test_reports_that_tell_no_group_or_another_are_refused(collected, tmp_path):
         for given in (table, str(tmp_path / "t.csv")):
             with pytest.raises(InvalidArgument, match=words.replace("(", r"\(")):
                 ldp.Survey(given, SHEET).frequencies("used")
-        with pytest.raises(InvalidArgument):
-            ldp.count(str(tmp_path / "t.csv"), ASKED, "used")
+            with pytest.raises(InvalidArgument, match=words.replace("(", r"\(")):
+                ldp.count(given, ASKED, "used")
+        with pytest.raises(InvalidArgument, match=words.replace("(", r"\(")):
+            ldp.io.read_counts(tmp_path / "t.csv", ASKED, "used", missing="count")
 
 
 def test_a_group_says_what_its_own_device_can():

@@ -91,6 +91,30 @@ def test_changes_are_those_computed_by_hand(table, survey):
     assert str(again.summary()) == str(results.summary())
 
 
+@pytest.mark.parametrize("engine", [False, True])
+def test_matched_waves_have_a_design_of_their_own(table, engine):
+    first = table[["a", "w", "u"]].assign(who=np.arange(800))
+    second = table[["b"]].rename(columns={"b": "a"}).assign(who=np.arange(800))
+    second = second.iloc[::-1].iloc[:600]
+    waves: list[Any] = [first, second]
+    if engine:
+        duckdb = pytest.importorskip("duckdb")
+        base = duckdb.connect()
+        waves = [base.from_df(wave) for wave in waves]
+    one, other = (ldp.Survey(wave, {"a": PLAIN["a"]}) for wave in waves)
+    panel = one.matched(other, id="who", weights="w_1", clusters="u_1")
+    found = panel.change("a_1", "a_2").differences().loc[("a_2", 1)]
+    kept = table.iloc[200:].assign(s=0)
+    z = (kept["b"] == 1).to_numpy(float) - (kept["a"] == 1).to_numpy(float)
+    assert (found["estimate"], found["se"]) == pytest.approx(by_hand(kept, z), rel=1e-8)
+    with pytest.raises(ldp.InvalidArgument, match="weights='w': no such column"):
+        one.matched(other, id="who", weights="w")
+    with pytest.raises(ldp.InvalidArgument, match="wights='w_1': is no argument"):
+        one.matched(other, id="who", wights="w_1")
+    with pytest.raises(ldp.NotAvailable, match="name those of the persons in both"):
+        ldp.Survey(first, {"a": PLAIN["a"]}, weights="w").matched(other, id="who")
+
+
 def test_a_change_counts_who_answered_once(table):
     gone = table.assign(b=table["b"].where(np.arange(800) % 10 > 0))
     survey = ldp.Survey(gone, PLAIN, weights="w", strata="s", clusters="u")

@@ -18,7 +18,7 @@ die = roll(6).when({1: "yes", 6: "no"}, otherwise=truth)
 asked = die.mechanism(("no", "yes"))
 expected = [0.85, 0.15]
 needed = planning.sample_size(asked, expected, width=0.06)
-print("95 % interval of width 0.06:", needed)
+print("95 % interval of width 0.06, a margin of error of 3 points:", needed)
 print("standard error of 2 points:", planning.sample_size(asked, expected, se=0.02))
 
 # %%

@@ -314,8 +314,8 @@ class Totals(Document, ABC):
         """About the standard errors of the totals, (m,)."""
 
     @abstractmethod
-    def some(self, at: slice) -> Totals:
-        """Some of the totals."""
+    def some(self, at: Any) -> Totals:
+        """Some of the totals, a slice or places."""
 
     def of(self, functions: Ratios) -> Estimated:
         """Functions of the totals, with covariances; zero where only rounding is left of one."""
@@ -340,8 +340,8 @@ class LinearTotals(Totals):
         J = functions.jacobian(self.estimate) if J is None else J
         return product(product(J, self.covariance), J.T)
 
-    def some(self, at: slice) -> LinearTotals:
-        return LinearTotals(self.estimate[at], self.covariance[at, at], self.noise[at, at])
+    def some(self, at: Any) -> LinearTotals:
+        return LinearTotals(self.estimate[at], self.covariance[at][:, at], self.noise[at][:, at])
 
     @property
     def _spread(self) -> Array:
@@ -376,13 +376,13 @@ class ReplicatedTotals(Totals):
         missed = product(product(J, self.missed), J.T)
         return np.asarray((apart * self.scales[counts, None]).T @ apart + missed)
 
-    def some(self, at: slice) -> ReplicatedTotals:
+    def some(self, at: Any) -> ReplicatedTotals:
         return replace(
             self,
             estimate=self.estimate[at],
-            noise=self.noise[at, at],
+            noise=self.noise[at][:, at],
             replicates=self.replicates[:, at],
-            missed=self.missed[at, at],
+            missed=self.missed[at][:, at],
         )
 
     @property

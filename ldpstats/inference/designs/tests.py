@@ -44,9 +44,9 @@ Research 21, 347-359; Fieller (1954), for ratios.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any, ClassVar
 
 import numpy as np
@@ -56,6 +56,7 @@ from ldpstats.arguments import one_of
 from ldpstats.documents import Document
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.estimators.likelihood import MLE
+from ldpstats.estimators.solvers import root
 from ldpstats.inference.designs.linearisation import (
     Ratios,
     Sample,
@@ -66,7 +67,13 @@ from ldpstats.inference.designs.linearisation import (
 )
 from ldpstats.inference.information import observed_tangent_inverse
 from ldpstats.inference.tests import TestResult
-from ldpstats.likelihood.joint import Decoding, LinearDecoding, distinct_reports, each_once
+from ldpstats.likelihood.joint import (
+    Decoding,
+    LinearDecoding,
+    distinct_reports,
+    each_once,
+    places_of,
+)
 from ldpstats.likelihood.rows import Likelihood, Rows, Solution
 from ldpstats.reports.single import Reports
 
@@ -78,6 +85,7 @@ __all__ = [
     "RaoScott",
     "at_observed",
     "critical",
+    "departures",
     "fit_to",
     "homogeneity",
     "independence",
@@ -210,42 +218,53 @@ _APART = 1e-9  # shares that differ
 
 def independence(
     totals: Totals,
-    shape: tuple[int, int],
-    metrics: tuple[Array, Array],
+    sizes: Sequence[int],
+    metrics: Sequence[Array],
     n: float,
     nu: float,
     forms: Array | None = None,
 ) -> RaoScott:
     """Pearson's statistic of independence, with effects of the design under the hypothesis.
 
-    `totals` are of phi_x kron phi_y, phi_x, phi_y and one, or those of which these are the `forms`.
+    `totals` are those of a table of variables with the `sizes` (see `places_of`), or those of which
+    these are the `forms`.
     """
-    forms = np.eye(len(totals.estimate)) if forms is None else forms
-    (a, b), N = shape, float(forms[-1] @ totals.estimate)
-    P, r, c = np.split(forms[:-1] @ totals.estimate / N, [a * b, a * b + a])
-    if not metrics[0].size or not metrics[1].size:
+    # departures are means of products of two or more whitened reports, phi_v less its mean
+    if not all(L.size for L in metrics):
         raise NotAvailable("a variable has one category only in this sample: nothing can depend")
-    expected = np.outer(r, c).reshape(-1)
-    departure = _rotated((P - expected)[:, None], metrics)[:, 0]
-    rows, columns = np.kron(np.eye(a), c[:, None]), np.kron(r[:, None], np.eye(b))
-    moved = np.hstack([np.eye(P.size), -rows, -columns])  # derivatives of P - r c'
-    apart = totals.covariance_of(Ratios(forms[:-1], forms[-1:].repeat(len(forms) - 1, 0), moved))
-    effects = n * _rotated(_rotated(apart, metrics).T, metrics)
-    V = None
-    if departure.size <= nu:  # else it is singular
-        # with the covariance of totals, not of shares, as the survey package of R has it
-        sums = product(np.hstack([moved, expected[:, None]]), forms)
-        apart = totals.covariance_of(Ratios(sums / N))
-        V = _rotated(_rotated(apart, metrics).T, metrics)
-    return corrected(departure, effects, V, n, nu)
+    places = places_of(sizes)
+    forms = np.eye(len(totals.estimate)) if forms is None else forms
+    T = (forms @ totals.estimate)[places]
+    maps, white = [], []
+    for v, L in enumerate(metrics):
+        margin = T[(-1,) * v + (slice(-1),) + (-1,) * (T.ndim - v - 1)] / T.flat[-1]
+        one = np.zeros((L.shape[1] + 1, len(L) + 1))
+        one[:-1, :-1], one[:-1, -1], one[-1, -1] = L.T, -(L.T @ margin), 1.0
+        maps.append(one)
+        white.append(np.arange(len(one)) < L.shape[1])
+    several = reduce(np.add.outer, [own.astype(int) for own in white]).reshape(-1) > 1
+    A = product(reduce(np.kron, maps)[several], forms[places.reshape(-1)])
+    persons = forms[places.flat[-1:]].repeat(len(A), axis=0)
+    effects = n * totals.covariance_of(Ratios(A, persons))
+    # of totals, not of shares, as the survey package of R has it
+    V = totals.covariance_of(Ratios(A / T.flat[-1])) if len(A) <= nu else None
+    return corrected(A @ totals.estimate / T.flat[-1], effects, V, n, nu)
 
 
-def _rotated(M: Array, metrics: tuple[Array, Array]) -> Array:
-    """``(L_x kron L_y)' M`` of metrics (a, d_x) and (b, d_y), shape (a b, m) -> (d_x d_y, m)."""
-    first, second = metrics
-    half = first.T @ M.reshape(len(first), -1)
-    whole = second.T @ half.reshape(first.shape[1], len(second), -1)
-    return np.asarray(whole.reshape(-1, M.shape[1]))
+def departures(totals: Totals, g: Array, G: Array, V: Array, n: float, nu: float) -> RaoScott:
+    """Score statistic of smooth functions g, (q,), of the shares of cells, which would be zero.
+
+    G, (q, cells), are their derivatives and V, (cells, cells), the covariance of one decoded report
+    under simple random sampling and the hypothesis. `totals` begin with the cells.
+    """
+    simple = G @ V @ G.T
+    size = np.sqrt(np.maximum(np.diagonal(simple), 0.0))
+    size = np.where(size > 0.0, size, np.inf)  # of nobody nothing is said
+    L = metric(simple / np.outer(size, size), False) / size[:, None]
+    m = len(totals.estimate)
+    cells, persons = np.eye(m)[: len(V)], np.eye(m)[-1:].repeat(len(V), axis=0)
+    C = totals.covariance_of(Ratios(cells, persons, L.T @ G))
+    return corrected(L.T @ g, n * C, C, n, nu)
 
 
 def at_observed(
@@ -458,7 +477,6 @@ _FEW = 20.0  # reports, of effective respondents
 _LEAST, _MOST = 1e-6, 1e9  # critical values
 _ROUNDING = 1e-13  # of a variance, relative to its terms
 _GRID = np.geomspace(0.05, 500.0, 40)  # between which limits move one way
-_STEPS = 48  # of bisection of logarithms between two of these
 
 
 @dataclass(frozen=True, eq=False)
@@ -498,15 +516,21 @@ class Counted:
                 offset[i], scale[i] = one.offset.sum(), one.scale[0]
         return Counted(offset, scale)
 
-    def crossed(self, other: Counted, rows: Array, columns: Array) -> Counted:
-        """The pairs of reports that cells of two variables are counted by, row-major, (a b,)."""
-        # others who make a pair depend on the margins, which are taken as known; the variance of a
-        # cell holds what they add to it
-        first, second = (np.clip(margin, 0.0, 1.0) for margin in (rows, columns))
-        mixed = np.outer(self.offset, other.offset + other.scale * second)
-        offset = mixed + np.outer(self.scale * first, other.offset)
-        scale = np.outer(self.scale, other.scale)
-        return Counted(offset.reshape(-1), scale.reshape(-1))
+    @classmethod
+    def crossed(cls, each: Sequence[Counted], shares: Array) -> Counted:
+        """The reports together that cells of several variables are counted by, row-major.
+
+        Others who make them depend on the `shares` of sets of variables, arranged by `places_of`,
+        which are taken as known; the variance of a cell holds what they add to it.
+        """
+        offset = np.clip(shares, 0.0, 1.0)
+        offset[(slice(-1),) * offset.ndim] = 0.0
+        for one in each:  # the first axis goes last
+            offset = np.moveaxis(offset, 0, -1)
+            offset = offset[..., :-1] * one.scale + offset[..., -1:] * one.offset
+        return cls(
+            offset.reshape(-1), reduce(np.multiply.outer, [one.scale for one in each]).reshape(-1)
+        )
 
 
 def critical(df: Array, alpha: float) -> Array:
@@ -624,20 +648,17 @@ class Differences:
 
         low, high = np.full(df.shape, _LEAST), np.full(df.shape, _MOST)
         for t in _GRID[::-1]:
-            rejected = self._rejected(np.full(df.shape, t))
+            rejected = self._beyond(np.full(df.shape, t)) > 0.0
             low = np.where(rejected, np.maximum(low, t), _LEAST)
             high = np.where(rejected, high, t)
-        for _ in range(_STEPS):
-            middle = np.sqrt(low * high)
-            rejected = self._rejected(middle)
-            low, high = np.where(rejected, middle, low), np.where(rejected, high, middle)
-        p = 2.0 * stdtr(np.maximum(df, 1.0), -low)
+        t = np.exp(root(lambda log: self._beyond(np.exp(log)), np.log(low), np.log(high)))
+        p = 2.0 * stdtr(np.maximum(df, 1.0), -t)
         return np.asarray(np.where(self.estimate == 0.0, 1.0, p))
 
-    def _rejected(self, t: Array) -> npt.NDArray[np.bool_]:
-        """Whether zero is beyond the limits, (r,)."""
+    def _beyond(self, t: Array) -> Array:
+        """How far zero is beyond the limits, (r,); not above zero where it is within."""
         down, up = self._reaches(t).T
-        return np.asarray((self.estimate > down) | (self.estimate < -up))
+        return np.asarray(np.fmax(self.estimate - down, -up - self.estimate))
 
     def _reaches(self, t: Array) -> Array:
         """How far limits lie below the estimates and above, (r, 2)."""

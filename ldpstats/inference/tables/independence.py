@@ -45,14 +45,18 @@ __all__ = [
     "allow_for_unseen",
     "axis_number",
     "centred_scores",
+    "conditional_departures",
     "conditional_independence",
     "count_table",
     "fitted_conditionals",
     "fitted_cramers_v",
     "fpe16",
     "homogeneity",
+    "independent_given",
+    "interaction",
     "linear_trend",
     "pearson",
+    "refuse_weak_cells",
     "score",
     "smallest_expected",
     "trend_moments",
@@ -489,14 +493,7 @@ def conditional_independence(p: npt.ArrayLike, covariance: Covariance) -> tuple[
     """
     table = _table("p", p, 3, covariance)
     k1, k2, k3 = table.shape
-    slices = [_dependence(table[:, :, k]) for k in range(k3)]
-    q = (k1 - 1) * (k2 - 1)
-    G = np.zeros((k3, q, k1 * k2, k3))
-    for k, (_, jacobian) in enumerate(slices):
-        G[k, :, :, k] = jacobian
-    statistic, df = wald_nonlinear(
-        np.concatenate([g for g, _ in slices]), G.reshape(k3 * q, table.size), covariance
-    )
+    statistic, df = wald_nonlinear(*conditional_departures(table, 2), covariance)
     mass = table.sum(axis=(0, 1))
     sums = np.tile(np.eye(k3), k1 * k2)
     se = np.sqrt(np.diagonal(covariance.transform(sums)))
@@ -550,17 +547,48 @@ def homogeneity(p: npt.ArrayLike, covariance: Covariance) -> tuple[float, int]:
     table = _table("p", p, 3, covariance)
     if table.shape[2] < 2:
         raise InvalidArgument("p", table.shape, "must have at least two levels of Z to compare")
-    flat = table.ravel()
-    weak = flat < _RELIABLE * np.sqrt(covariance.variances())
+    refuse_weak_cells(table.ravel(), covariance)
+    return wald_nonlinear(*interaction(table), covariance)
+
+
+def refuse_weak_cells(p: Array, covariance: Covariance) -> None:
+    """Refuse odds ratios of cells, (k,), that may be empty."""
+    weak = p < _RELIABLE * np.sqrt(covariance.variances())
     if weak.any():
         raise NotAvailable(
-            f"{int(weak.sum())} of {flat.size} cells are below {_RELIABLE:g} standard errors, "
+            f"{int(weak.sum())} of {p.size} cells are below {_RELIABLE:g} standard errors, "
             "where odds ratios have no usable law; merge categories, or collect more reports"
         )
+
+
+def conditional_departures(p: Array, given: int) -> tuple[Array, Array]:
+    """Functions ``p_ijk p_..k - p_i.k p_.jk``, (q,), of which k is the axis `given`, and their
+    Jacobian, (q, cells), row by row of p.
+    """
+    table = np.moveaxis(p, given, -1)
+    k1, k2, k3 = table.shape
+    slices = [_dependence(table[:, :, k]) for k in range(k3)]
+    G = np.zeros((k3, (k1 - 1) * (k2 - 1), k1, k2, k3))
+    for k, (_, jacobian) in enumerate(slices):
+        G[k, ..., k] = jacobian.reshape(-1, k1, k2)
+    rows = np.moveaxis(G, -1, given + 2).reshape(-1, p.size)
+    return np.concatenate([g for g, _ in slices]), rows
+
+
+def interaction(p: Array) -> tuple[Array, Array]:
+    """Differences of log odds ratios between levels of a third variable, and their Jacobian."""
     contrasts = np.ones((1, 1))
-    for k in table.shape:
+    for k in p.shape:
         contrasts = np.kron(contrasts, np.column_stack([np.eye(k - 1), -np.ones(k - 1)]))
-    return wald_nonlinear(contrasts @ np.log(flat), contrasts / flat, covariance)
+    return contrasts @ np.log(p.ravel()), contrasts / p.ravel()
+
+
+def independent_given(p: Array, given: int) -> Array:
+    """The table ``p_i.k p_.jk / p_..k``, of which k is the axis `given`."""
+    first, second = (v for v in range(3) if v != given)
+    mass = p.sum(axis=(first, second), keepdims=True)
+    both = p.sum(axis=first, keepdims=True) * p.sum(axis=second, keepdims=True)
+    return np.asarray(np.divide(both, mass, out=np.zeros(p.shape), where=mass > 0.0))
 
 
 def _dependence(P: Array) -> tuple[Array, Array]:

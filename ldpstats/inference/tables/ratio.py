@@ -12,6 +12,7 @@ import numpy.typing as npt
 from ldpstats.arguments import html_lines, html_table
 from ldpstats.documents import Document
 from ldpstats.errors import InvalidArgument
+from ldpstats.estimators.solvers import root
 from ldpstats.inference.tails import normal_critical
 from ldpstats.likelihood.covariance import finite_array
 
@@ -136,7 +137,6 @@ _CELLS = 18.0  # decades of the ratio of two cells
 _PER_DECADE = 10, 5  # grid points
 _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 _REFINE = 20  # steps of a golden section
-_CUTS, _ROUNDS = 9, 8  # points and rounds of the search for an end
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,11 +375,7 @@ def odds_profile(
             ends.append(limit)  # beyond the grid
             continue
         inside, outside = grid[at], grid[at + (1 if side else -1)]
-        for _ in range(_ROUNDS):
-            between = np.linspace(inside, outside, _CUTS)
-            last = np.flatnonzero(excess(between[:-1]) <= 0.0).max(initial=0)
-            inside, outside = between[last], between[last + 1]
-        ends.append(math.exp(inside))
+        ends.append(math.exp(root(lambda v: -excess(v), [inside], [outside])[0]))
     return estimate, ends[0], ends[1]
 
 

@@ -24,7 +24,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial, reduce
 from itertools import chain, repeat
 from math import prod
@@ -35,7 +35,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import boolean, one_of, replicates
+from ldpstats.arguments import one_of, replicates
+from ldpstats.documents import Document
 from ldpstats.errors import InvalidArgument, LDPError, NotAvailable, NotIdentified
 from ldpstats.estimators.base import Estimator, MomentsEstimator
 from ldpstats.estimators.likelihood import MLE, OneStep, maximise
@@ -67,7 +68,7 @@ from ldpstats.likelihood.joint import (
     without_rounding,
 )
 from ldpstats.likelihood.rows import DenseRows, Likelihood, Solution, StackedRows
-from ldpstats.mechanisms import mechanism_from_dict
+from ldpstats.mechanisms import Mechanism
 from ldpstats.models.association.groups import JointGroup, Scores, VariableSpec
 from ldpstats.models.frequency.intervals import LARGEST_INFORMATION
 from ldpstats.models.frequency.model import FrequencyModel
@@ -80,6 +81,7 @@ __all__ = [
     "METHODS",
     "MOST_TALLIES",
     "Evidence",
+    "Tallies",
     "cell_law",
     "check_options",
     "collapsed",
@@ -93,8 +95,6 @@ __all__ = [
     "score_test",
     "simulated",
     "smallest_expected",
-    "tallies_from_dict",
-    "tallies_to_dict",
     "trend_test",
     "unconstrained",
     "wald_test",
@@ -288,58 +288,64 @@ def collapsed(evidence: Evidence, keep: Sequence[int]) -> Evidence:
 # -- Tallies: what results carry of the evidence, and how it is stored ----------------------------
 
 
-def tallies_to_dict(evidence: Evidence | None) -> dict[str, Any] | None:
-    """The tallies as plain JSON types; None over candidates, and for a mechanism of one's own."""
-    if evidence is None or not evidence.is_stored:
-        return None
-    groups = []
-    for counts in (group.counts for group in evidence.groups):
-        mechanisms = [mechanism.to_dict() for mechanism in counts.mechanisms]
-        try:
-            for document in mechanisms:
-                mechanism_from_dict(document)
-        except LDPError:  # of a class that is not the package's
+@dataclass(frozen=True)
+class Tallies(Document):
+    """What results carry of the evidence: whether all answers are listed, by variable; groups."""
+
+    complete: tuple[bool, ...]
+    groups: tuple[_Tally, ...]
+
+    @classmethod
+    def of(cls, evidence: Evidence | None) -> Tallies | None:
+        """The tallies; None over candidates, and for a mechanism of one's own."""
+        if evidence is None or not evidence.is_stored:
             return None
-        cohorts = [part.cohort for part in counts.reports]
-        groups.append(
-            {
-                "mechanisms": mechanisms,
-                "reports": [part.y.tolist() for part in counts.reports],
-                "cohorts": [None if cohort is None else cohort.tolist() for cohort in cohorts],
-                "n": counts.n.tolist(),
-            }
-        )
-    return {"complete": [spec.complete for spec in evidence.specs], "groups": groups}
+        groups = []
+        for counts in map(attrgetter("counts"), evidence.groups):
+            try:
+                for mechanism in counts.mechanisms:
+                    Mechanism.from_dict(mechanism.to_dict())
+            except LDPError:  # of a class that is not the package's
+                return None
+            y, cohorts = zip(*((part.y, part.cohort) for part in counts.reports), strict=True)
+            groups.append(_Tally(counts.mechanisms, y, cohorts, counts.n))
+        return cls(tuple(spec.complete for spec in evidence.specs), tuple(groups))
+
+    def evidence(
+        self,
+        names: tuple[str, ...],
+        labels: Sequence[pd.Index[Any]],
+        others: Sequence[str],
+        digest: str,
+    ) -> Evidence:
+        """The evidence of results with this digest."""
+        parts = zip(labels, others, self.complete, strict=True)
+        specs = tuple(VariableSpec(own, None, other, listed) for own, other, listed in parts)
+        groups = []
+        for group in self.groups:
+            reports = []
+            for mechanism, y, cohort in zip(
+                group.mechanisms, group.reports, group.cohorts, strict=True
+            ):
+                values = np.asarray(y, dtype=np.uint8 if mechanism.n_bits else np.int64)
+                at = None if cohort is None else np.asarray(cohort, dtype=np.int64)
+                reports.append(Reports(values, mechanism, cohort=at))
+            groups.append(JointGroup(JointCounts(reports, group.n), specs))
+        found = Evidence(tuple(groups), specs, names)
+        if found.digest != digest:
+            remedy = "is not that of the tallies: the document was changed or damaged"
+            raise InvalidArgument("digest", digest, remedy)
+        return found
 
 
-def tallies_from_dict(
-    document: dict[str, Any] | None,
-    names: tuple[str, ...],
-    labels: Sequence[pd.Index[Any]],
-    others: Sequence[str],
-    digest: str,
-) -> Evidence | None:
-    """The evidence that `tallies_to_dict` wrote, of results with this digest."""
-    if document is None:
-        return None
-    complete = [boolean("complete", value) for value in document["complete"]]
-    parts = zip(labels, others, complete, strict=True)
-    specs = tuple(VariableSpec(own, None, other, listed) for own, other, listed in parts)
-    groups = []
-    for group in document["groups"]:
-        reports = []
-        columns = (group[name] for name in ("mechanisms", "reports", "cohorts"))
-        for made_by, y, cohort in zip(*columns, strict=True):
-            mechanism = mechanism_from_dict(made_by)
-            values = np.asarray(y, dtype=np.uint8 if mechanism.n_bits else np.int64)
-            at = None if cohort is None else np.asarray(cohort, dtype=np.int64)
-            reports.append(Reports(values, mechanism, cohort=at))
-        groups.append(JointGroup(JointCounts(reports, group["n"]), specs))
-    evidence = Evidence(tuple(groups), specs, names)
-    if evidence.digest != digest:
-        remedy = "is not that of the tallies: the document was changed or damaged"
-        raise InvalidArgument("digest", digest, remedy)
-    return evidence
+@dataclass(frozen=True)
+class _Tally:
+    """The distinct combinations of reports in a group, (u,), of each variable; how often, (u,)."""
+
+    mechanisms: tuple[Mechanism, ...]
+    reports: tuple[Any, ...]
+    cohorts: tuple[Any, ...]
+    n: npt.NDArray[np.integer[Any]]
 
 
 # -- The estimate that was asked for ------------------------------------------------------------
@@ -551,11 +557,7 @@ def null_covariance(evidence: Evidence, given: int) -> Covariance | None:
     if any(stratum.listed is None for stratum in problem.strata):
         return None  # reports that cannot be listed, as of bits
     p = project_simplex(problem.estimate()[0]).reshape(evidence.sizes)
-    first, second = (v for v in range(3) if v != given)
-    mass = p.sum(axis=(first, second), keepdims=True)
-    product = p.sum(axis=first, keepdims=True) * p.sum(axis=second, keepdims=True)
-    null = np.divide(product, mass, out=np.zeros(evidence.sizes), where=mass > 0.0)
-    return problem.covariance(null.reshape(-1))
+    return problem.covariance(association.independent_given(p, given).reshape(-1))
 
 
 # -- Tests of independence and of a trend ---------------------------------------------------------

@@ -30,7 +30,6 @@ from ldpstats.arguments import (
 )
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.inference import intervals
-from ldpstats.inference import tests as multiplicity
 from ldpstats.inference.intervals import edge_normal
 from ldpstats.inference.tables import effects
 from ldpstats.inference.tables import independence as tables
@@ -44,6 +43,7 @@ from ldpstats.mechanisms.base import joint_epsilon
 from ldpstats.models.association.evidence import (
     MOST_TALLIES,
     Evidence,
+    Tallies,
     cell_law,
     check_options,
     collapsed,
@@ -55,8 +55,6 @@ from ldpstats.models.association.evidence import (
     rests_on,
     score_test,
     smallest_expected,
-    tallies_from_dict,
-    tallies_to_dict,
     trend_test,
     wald_test,
     z_values,
@@ -73,6 +71,7 @@ from ldpstats.models.layout import (
     in_turn,
     names_alpha,
     one_line,
+    outcome_notes,
     resolution_notes,
 )
 from ldpstats.models.plots import maybe_bar, title_text
@@ -202,6 +201,25 @@ class TableResults(Results):
         z = z_values(*effects.departures(self.linear_table, self.linear.known()))
         return self._table(z.reshape(-1), "z")
 
+    def _chosen(self, names: Any, more: Sequence[str]) -> list[int]:
+        """Places of some of three or more variables, in the order that is asked for."""
+        asked: Any = [names, *more] if isinstance(names, str) or more else names
+        known = self.names
+        remedy = f"must be two or more of {list(known)}, fewer than all, each once"
+        chosen = listed("names", asked, remedy)
+        good = all(isinstance(name, str) and name in known for name in chosen)
+        if not good or len(set(chosen)) < len(chosen) or not 1 < len(chosen) < len(known):
+            if good and len(chosen) == 1:
+                remedy += "; margins() has the distribution of one"
+            raise InvalidArgument("names", asked, remedy)
+        return list(map(known.index, chosen))
+
+    def _given(self, name: str, variable: object) -> int:
+        """The place of one of three variables."""
+        if len(self.sizes) != 3:
+            raise NotAvailable(f"the test is for three variables; there are {len(self.sizes)}")
+        return self.names.index(one_of(name, variable, self.names))
+
     def _refuse_more_than_two(self) -> None:
         """Refuse effects, which are of two variables."""
         if len(self.names) != 2:
@@ -306,7 +324,7 @@ class TableResults(Results):
         NotAvailable
             For more than two variables, and for a mosaic of negative estimates.
         """
-        from ldpstats.models.association.presentation import plot_heat_map
+        from ldpstats.models.association.plots import plot_heat_map
 
         kind = one_of("kind", kind, ("heatmap", "departures", "mosaic"))
         self._refuse_more_than_two()
@@ -320,7 +338,7 @@ class TableResults(Results):
 
     def _mosaic(self, bounds: pd.DataFrame, ax: Axes | None, alpha: float, title: str) -> Axes:
         """With categories that are too thin to read merged, and the intervals of their sums."""
-        from ldpstats.models.association.presentation import merging, plot_mosaic
+        from ldpstats.models.association.plots import merging, plot_mosaic
 
         if np.any(self.fitted.estimate < 0.0):
             raise NotAvailable(
@@ -637,16 +655,8 @@ class AssociationResults(TableResults):
         array([[0.271, 0.202],
                [0.229, 0.298]])
         """
-        asked: Any = [names, *more] if isinstance(names, str) or more else names
-        known = self.names
-        remedy = f"must be two or more of {list(known)}, fewer than all, each once"
-        chosen = listed("names", asked, remedy)
-        good = all(isinstance(name, str) and name in known for name in chosen)
-        if not good or len(set(chosen)) < len(chosen) or not 1 < len(chosen) < len(known):
-            if good and len(chosen) == 1:
-                remedy += "; margins() has the distribution of one"
-            raise InvalidArgument("names", asked, remedy)
-        keep = [known.index(name) for name in chosen]
+        keep, known = self._chosen(names, more), self.names
+        chosen = [known[v] for v in keep]
 
         def some(values: Sequence[Any]) -> tuple[Any, ...]:
             return tuple([values[v] for v in keep])
@@ -723,8 +733,7 @@ class AssociationResults(TableResults):
         """
         if np.isnan(self.linear.bse()).any():
             self.linear.known()
-        p = self._zero_pvalues(two_sided=False)
-        return self.index[np.asarray(multiplicity.reject(p, level(alpha), method))]
+        return self._above_zero(self._zero_pvalues(two_sided=False), alpha, method)
 
     def test_independence(
         self,
@@ -842,10 +851,7 @@ class AssociationResults(TableResults):
 
         That is: estimate, covariance, names, place of this variable, cells in the order of all.
         """
-        sizes = self.sizes
-        if len(sizes) != 3:
-            raise NotAvailable(f"the test is for three variables; there are {len(sizes)}")
-        axis = self.names.index(one_of(name, variable, self.names))
+        axis, sizes = self._given(name, variable), self.sizes
         cells = np.moveaxis(np.arange(np.prod(sizes)).reshape(sizes), axis, -1)
         first, second = (other for v, other in enumerate(self.names) if v != axis)
         V = self.linear.known().take(cells.reshape(-1))
@@ -995,11 +1001,7 @@ class AssociationResults(TableResults):
         if test is None:
             notes.append("Independence of all variables was not tested: test pairs of them.")
         else:
-            notes.append(
-                f"Independence ({test.method}): {test.statistic:.4g} on {test.df:g} df, "
-                f"{pvalue_text(test.pvalue, 'p')}."
-            )
-            notes += [f"NOTE: {test.note}."] if test.note else []
+            notes += outcome_notes("Independence", test)
         if not self.is_complete:
             words = "are ignored by the estimate, but not by the unconstrained one."
             if not (self.is_maximum or self.method == "one_step"):
@@ -1028,7 +1030,8 @@ class AssociationResults(TableResults):
     # -- storage -----------------------------------------------------------------------------
 
     def _stored(self) -> dict[str, Any]:
-        return super()._stored() | {"tallies": tallies_to_dict(self.evidence)}
+        tallies = Tallies.of(self.evidence)
+        return super()._stored() | {"tallies": None if tallies is None else tallies.to_dict()}
 
     @classmethod
     def _restored(cls, values: dict[str, Any]) -> AssociationResults:
@@ -1047,9 +1050,10 @@ class AssociationResults(TableResults):
             raise InvalidArgument("lacking", list(lacking), remedy)
         if values["law"] is not None and values["law"].step.size != cells:
             raise InvalidArgument("law", values["law"].step.size, f"must be of {cells} cells")
-        stored = values["tallies"], names, labels, values["others"], values["digest"]
-        partial = any(fit.is_partial for fit in values["margin_fits"])
-        made = {"is_partial": partial, "evidence": tallies_from_dict(*stored)}
+        made: dict[str, Any] = {"is_partial": any(fit.is_partial for fit in values["margin_fits"])}
+        if values["tallies"] is not None:
+            own = names, labels, values["others"], values["digest"]
+            made["evidence"] = Tallies.from_dict(values["tallies"]).evidence(*own)
         return super()._restored(values | made)
 
 

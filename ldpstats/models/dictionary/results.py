@@ -22,7 +22,6 @@ from ldpstats.inference.tests import TestResult, pvalue_text, selected_intervals
 from ldpstats.likelihood.covariance import Covariance, Uncertain, Unexplained
 from ldpstats.models.dictionary.search import (
     STAGES,
-    Pair,
     PairTable,
     ScreenedGrams,
     detectable,
@@ -34,13 +33,10 @@ from ldpstats.models.dictionary.search import (
 from ldpstats.models.dictionary.survey import DictionarySurvey
 from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.models.layout import (
-    LONGEST_LABEL,
     Fit,
-    SummaryTable,
+    Pair,
     count_of,
-    distinct_lines,
     figures,
-    header,
     interval_columns,
     names_alpha,
     title,
@@ -304,38 +300,46 @@ class DictionaryResults(Results):
             }
         )
 
-    def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
-        survey, fit, frame = self._survey, self, self.summary_frame(alpha)
-        (named, grams, strings), shown = fit.sources, frame.iloc[:max_rows]
-        columns = ["estimate", "std err", *interval_columns(alpha), "adj. p-value"]
-        columns += ["edges"] if details else []
-        body = [[*figures(row[:4], 4), pvalue_text(row[4])] for row in shown.to_numpy()]
-        if details:
-            counts = zip(body, shown["edges"], strict=True)
-            body = [[*cells, f"{int(n)} of {self.n_pairs}"] for cells, n in counts]
-        stubs = distinct_lines(shown.index, LONGEST_LABEL)
-        if not body:
-            stubs, body = ["(no string was accepted)"], [["-"] * len(columns)]
-        rest = self.unexplained
-        left = [
-            ("Survey:", named),
-            ("Grams by:", grams),
-            ("Strings by:", strings),
+    def _estimate_cells(
+        self, shown: pd.DataFrame, frame: pd.DataFrame, alpha: float, details: bool
+    ) -> tuple[list[str], list[list[str]], str]:
+        heads, cells = ["estimate", "std err", *interval_columns(alpha), "adj. p-value"], []
+        for *values, p, edges in shown.to_numpy():
+            support = [f"{int(edges)} of {self.n_pairs}"] * details
+            cells.append([*figures(values, 4), pvalue_text(p), *support])
+        words = "edges: pairs of its grams whose joint frequency is above the threshold."
+        return heads + ["edges"] * details, cells, words * details
+
+    def _body(self, shown: pd.DataFrame, heads: list[str], cells: list[list[str]]) -> Any:
+        if cells:
+            return super()._body(shown, heads, cells)
+        return heads, ["(no string was accepted)"], [["-"] * len(heads)]
+
+    def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
+        rest, kinds = self.unexplained, ("Survey:", "Grams by:", "Strings by:")
+        left: list[Pair] = [
+            *zip(kinds, self.sources, strict=True),
             ("Not found:", f"{rest.estimate:.4f} (std err {rest.bse:.4f})"),
         ]
-        right = [
-            ("No. Respondents:", str(fit.nobs)),
-            ("Missing:", str(fit.n_missing)),
-            ("Epsilon, all (nats):", fit.epsilon),
-            ("Strings tested:", str(self.n_tested)),
+        right: list[Pair] = [
+            ("No. Respondents:", self.nobs),
+            ("Missing:", self.n_missing),
+            ("Epsilon, all (nats):", self.epsilon),
+            ("Strings tested:", self.n_tested),
         ]
-        if details:
-            kept = self.grams.groupby("start").size()
-            spread = f"{kept.min()} to {kept.max()} a position" if len(kept) else "none"
-            left += [("Search:", fit.settings), ("Grams kept:", spread)]
-            left += [("Edges:", str(self.n_edges))]
-            each = ("gram", survey.split[1]), ("string", survey.split[0])
-            right += [(f"Epsilon of a {what}:", f"{s * fit.epsilon:.4g}") for what, s in each]
+        return f"{title(self, 'Strings', '')} found without a list", left, right
+
+    def _computed(self) -> tuple[list[Pair], list[Pair]]:
+        kept, split = self.grams.groupby("start").size(), self._survey.split
+        spread = f"{kept.min()} to {kept.max()} a position" if len(kept) else "none"
+        left = [("Search:", self.settings), ("Grams kept:", spread), ("Edges:", self.n_edges)]
+        each = ("gram", split[1]), ("string", split[0])
+        return left, [(f"Epsilon of a {what}:", f"{s * self.epsilon:.4g}") for what, s in each]
+
+    def _interval_notes(
+        self, frame: pd.DataFrame, uncut: pd.DataFrame, alpha: float, source: str
+    ) -> list[str]:
+        survey = self._survey
         others = f", characters outside the alphabet as {survey.replace!r}" * bool(survey.replace)
         notes = [
             "Accepted: strings whose own reports reject a frequency of zero; the probability that "
@@ -345,16 +349,17 @@ class DictionaryResults(Results):
             "[0, 1].",
             "Strings are as the survey reads them: cut to "
             f"{survey.layout.length} characters{others}.",
+            source,
         ]
-        if details:
-            notes.append("edges: pairs of its grams whose joint frequency is above the threshold.")
         if self.caution:
             notes.append(
                 f"WARNING: {self.caution}: more strings that nobody holds may be accepted than "
                 "that."
             )
-        if len(shown) < len(frame):
-            notes.append(f"Shown: the {len(shown)} largest of {len(frame)} estimates.")
+        return list(filter(None, notes))
+
+    def _notes(self, frame: pd.DataFrame, details: bool = False) -> list[str]:
+        notes = []
         if n_biased := int((self.median_unbiased < 0.9 * self.params).sum()):
             notes.append(
                 f"WARNING: {n_biased} of the estimates are just large enough to be accepted, and "
@@ -372,14 +377,7 @@ class DictionaryResults(Results):
             notes.append(f"NOTE: the filter excluded {self.n_excluded} strings.")
         if above := sum(self.left_out):
             notes.append(f"NOTE: {above} more grams stood out than max_grams allows.")
-        return SummaryTable(
-            title=f"{title(fit, 'Strings', '')} found without a list",
-            header=header(left, right),
-            columns=columns,
-            stubs=stubs,
-            body=body,
-            notes=notes,
-        )
+        return notes
 
     def _recall_notes(self) -> list[str]:
         """What can be found with so many respondents at such an epsilon, and what is missing."""
@@ -481,7 +479,7 @@ class DictionaryResults(Results):
             If `truth` is not a Series of frequencies by string, `ax` is not an Axes, or `sort`,
             `most` or `title` is invalid.
         """
-        from ldpstats.models.dictionary.presentation import plot_dictionary, read_truth
+        from ldpstats.models.dictionary.plots import plot_dictionary, read_truth
 
         alpha, most = level(alpha), positive_integer("most", most)
         true = None if truth is None else read_truth(self._survey, truth)
@@ -506,7 +504,7 @@ class DictionaryResults(Results):
         InvalidArgument
             If `max_strings` is not a positive integer, `ax` is not an Axes, or `title` is not text.
         """
-        from ldpstats.models.dictionary.presentation import MOST_STRINGS, plot_graph
+        from ldpstats.models.dictionary.plots import MOST_STRINGS, plot_graph
 
         most = MOST_STRINGS if max_strings is None else positive_integer("max_strings", max_strings)
         title, shown = self._title(title), self.params.iloc[:most]
@@ -622,8 +620,8 @@ def grams_frame(screened: list[ScreenedGrams], starts: tuple[int, ...]) -> pd.Da
 
 def edges_frame(
     screened: list[ScreenedGrams],
-    tables: dict[Pair, PairTable],
-    graph: dict[Pair, Array],
+    tables: dict[tuple[int, int], PairTable],
+    graph: dict[tuple[int, int], Array],
     starts: tuple[int, ...],
     members: Array,
 ) -> pd.DataFrame:

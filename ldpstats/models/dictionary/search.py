@@ -56,7 +56,8 @@ import pandas as pd
 
 from ldpstats.arguments import probability
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
-from ldpstats.inference.tails import bisected, skewed_pvalue
+from ldpstats.estimators.solvers import root
+from ldpstats.inference.tails import skewed_pvalue
 from ldpstats.inference.tests import binomial_excess
 from ldpstats.likelihood.covariance import project_simplex, project_subsimplex
 from ldpstats.likelihood.hashed import CohortSource, HashDesign
@@ -108,7 +109,6 @@ __all__ = [
 
 
 STAGES = {"grams": "keeping its grams", "pairs": "telling it from chance", "test": "the test"}
-_STEPS = 60  # of bisection: the width of a double
 _SURE = 40.0  # standard errors
 _LEAST = 1e-12  # frequency, below which logs are not taken
 
@@ -137,7 +137,7 @@ class Stage:
             return np.asarray(np.maximum(self.noise * (self.bound + margin), 0.0))
         low = np.zeros(np.shape(self.noise))
         high = self.noise * (self.bound(_LEAST) + max(margin, 0.0))
-        return bisected(lambda f: self.probability(f) < power, low, high, _STEPS)[1]
+        return root(lambda f: power - self.probability(f), low, high)
 
 
 def critical_z(false_grams: float, n_grams: int) -> float:
@@ -186,9 +186,9 @@ def detectable(stages: Mapping[str, Stage], power: float) -> dict[str, Array]:
 
     def short(frequency: Array) -> Array:
         chance = np.prod([stage.probability(frequency) for stage in stages.values()], axis=0)
-        return np.asarray(chance < power)
+        return np.asarray(power - chance)
 
-    return single | {"found": bisected(short, low, high, _STEPS)[1]}
+    return single | {"found": root(short, low, high)}
 
 
 # -- sums over the cells that strings own, of so many that their cells are never stored ------------

@@ -27,6 +27,7 @@ from ldpstats.channels.families import Blocks, Subsets
 from ldpstats.channels.structured import Channel, Uniformised
 from ldpstats.errors import NotAvailable
 from ldpstats.estimators.likelihood import MLE
+from ldpstats.estimators.solvers import newton_root
 from ldpstats.inference.goodness import ReportSums
 from ldpstats.inference.intervals import Difference, edge_range, inverted
 from ldpstats.inference.tails import CellLaw, one_sided
@@ -61,7 +62,7 @@ Array = npt.NDArray[Any]
 
 _TILTS = np.linspace(-60.0, 60.0, 241)  # of the frequencies, in logarithms
 _EDGE = 1e-14  # values of scores in [0, 1] that are as good as its ends
-_NEWTON = 4  # steps from the nearest of them
+_NEAR = 1e-12  # steps of tilts that are not worth while
 _RESTRICTING = 60  # steps to frequencies that meet several restrictions
 _UNSEEN = 1e-12  # share of a category that was not seen: it is not impossible
 _MANY = 4096  # scores from which on not all tilts are held in memory at once
@@ -133,15 +134,14 @@ class SumLaw:
         if not _EDGE < v < 1.0 - _EDGE:  # all have the least score, or the largest
             return self._tilted(_TILTS[-1] if v < 0.5 else _TILTS[0])
         tilt = float(np.interp(v, self._values[::-1], _TILTS[::-1]))
-        p = self._tilted(np.array(tilt))
-        for _ in range(_NEWTON):
-            mean = float(p @ u)
-            slope = float(p @ (u / (math.exp(-tilt) * (1.0 - u) + u) * (mean - u)))
-            if slope == 0.0 or abs(mean - v) < _EDGE:
-                break
-            tilt = min(max(tilt - (mean - v) / slope, _TILTS[0]), _TILTS[-1])
+
+        def steep(tilt: float) -> tuple[float, float]:
             p = self._tilted(np.array(tilt))
-        return p
+            mean = float(p @ u)
+            return mean - v, float(p @ (u / (math.exp(-tilt) * (1.0 - u) + u) * (mean - u)))
+
+        tilt = newton_root(steep, float(_TILTS[0]), float(_TILTS[-1]), tilt, _EDGE, _NEAR)
+        return self._tilted(np.array(tilt))
 
     def at(self, value: Array) -> tuple[Array, Array]:
         """Standard error and skewness, shape (1,), where the sum is `value`, shape (1,)."""

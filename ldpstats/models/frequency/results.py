@@ -19,11 +19,12 @@ from ldpstats.arguments import (
     probability,
 )
 from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.estimators.solvers import root
 from ldpstats.inference import intervals
 from ldpstats.inference.goodness import ReportSums
 from ldpstats.inference.tables.ratio import FiellerInterval, fieller
 from ldpstats.inference.tails import one_sided
-from ldpstats.inference.tests import TestResult, reject
+from ldpstats.inference.tests import TestResult
 from ldpstats.labels import align, midpoints, position, positions
 from ldpstats.likelihood.covariance import (
     Covariance,
@@ -338,8 +339,7 @@ class FrequencyResults(Results):
                 f"the list of candidates is not complete, and {self.caution}: the errors of "
                 "detection are not controlled; collect reports in more cohorts, or pass force=True"
             )
-        rejected = reject(self.presence_pvalues().to_numpy(), alpha, method)
-        return self.index[np.asarray(rejected)]
+        return self._above_zero(self.presence_pvalues().to_numpy(), alpha, method)
 
     def presence_pvalues(self) -> pd.Series[float]:
         """One-sided p-values of p = 0 against p > 0, not adjusted for multiplicity.
@@ -736,14 +736,12 @@ def _limit(
     If the centre is itself rejected, because an estimate is negative, that at which the estimate is
     alpha/2 times as probable as there (a CLs limit).
     """
-    from scipy.optimize import brentq
-
     half = alpha / 2.0
     at_centre = tail(centre, upper)
     least = half if at_centre > half else half * at_centre
     if end == centre or tail(end, upper) >= least:
         return end
-    return float(brentq(lambda v: tail(v, upper) - least, centre, end, xtol=1e-14))
+    return float(root(lambda v: tail(float(v), upper) - least, centre, end))
 
 
 NOT_ORDERED = (

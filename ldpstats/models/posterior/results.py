@@ -42,13 +42,8 @@ from ldpstats.models.layout import (
 )
 from ldpstats.models.plots import LONGEST_LABEL as LONGEST_TICK
 from ldpstats.models.plots import (
-    axes_of,
     axis_labels,
-    finish_rows,
-    legend_below,
-    name_rows,
-    rows_height,
-    set_title,
+    plot_rows,
     shown_rows,
     sorts,
     title_text,
@@ -95,7 +90,6 @@ POSITIVE = -3
 _RHAT = 1.01  # Vehtari et al. (2021)
 _FEWEST = 400  # effective draws (the same)
 _LONGEST_PRIOR = 40  # in the header; a longer one is a note
-_WIDTH = 7.0  # of a plot, inches
 _ENGINES = {"hmc": "HMC, Laplace metric", "pymc": "PyMC, NUTS"}
 
 
@@ -621,26 +615,20 @@ class PosteriorResults(Stored):
             sorts(sort, self.index if shares else None) if plain or sort is not None else False
         )
         shown = shown_rows(params, params, by_size, most)
-        new = ax is None
-        ax = axes_of(ax, _WIDTH, rows_height(len(shown) + (len(shown) < self.k)))
-        at = np.arange(len(shown))[::-1]
         outer, core = ends.iloc[shown], inner.iloc[shown]
-        ax.axvline(0.0, color="0.8", lw=0.8, zorder=0)
         label = f"{100 * (1 - alpha):g}% of the posterior"
-        ax.hlines(at, outer["lower"], outer["upper"], color="C0", lw=1.5, alpha=0.6, label=label)
-        ax.hlines(at, core["lower"], core["upper"], color="C0", lw=5, alpha=0.6, label="50%")
-        ax.plot(params.iloc[shown], at, "o", ms=5, color="C0", mec="white", label="mean")
-        ax.margins(x=0.03)
-        labels = _joined(outer.index, " : ")
-        name_rows(ax, axis_labels(labels, LONGEST_TICK), self.k - len(shown))
-        if shares:
-            ax.set_xlabel("frequency")
-            finish_rows(ax, words, new)
-        else:
-            ax.spines[["top", "right"]].set_visible(False)
-            set_title(ax, words)
-            legend_below(ax)
-        return ax
+
+        def draw(ax: Axes, at: Array) -> None:
+            how: dict[str, Any] = {"color": "C0", "alpha": 0.6}
+            ax.axvline(0.0, color="0.8", lw=0.8, zorder=0)
+            ax.hlines(at, outer["lower"], outer["upper"], lw=1.5, label=label, **how)
+            ax.hlines(at, core["lower"], core["upper"], lw=5, label="50%", **how)
+            ax.plot(params.iloc[shown], at, "o", ms=5, color="C0", mec="white", label="mean")
+            ax.margins(x=0.03)
+
+        labels = axis_labels(_joined(outer.index, " : "), LONGEST_TICK)
+        unit: dict[str, Any] = {"name": "frequency"} if shares else {"name": "", "sign": None}
+        return plot_rows(draw, labels, self.k - len(shown), ax, words, **unit)
 
     @property
     def _are_shares(self) -> bool:

@@ -27,15 +27,11 @@ from ldpstats.inference.regression import (
     ones,
     row_means,
 )
-from ldpstats.inference.tests import pvalue_text
 from ldpstats.labels import as_series, missing_entries
 from ldpstats.likelihood.regression import Multinomial, Ordered
 from ldpstats.models.layout import (
     LONGEST_LABEL,
-    SummaryTable,
-    distinct_lines,
-    figures,
-    interval_columns,
+    Pair,
     names_alpha,
     one_line,
 )
@@ -196,6 +192,7 @@ class Averages(Stored, WaldResults):
 
     law: FittedLaw
     found: Average | None
+    _head, _noun = "mean", "estimates"
 
     @property
     def _unit(self) -> str:
@@ -385,22 +382,22 @@ class AveragePredictions(Averages):
         """The averages as text, `as_html()` or `as_latex()`; by default of the level asked for."""
         return super().summary(self.alpha if alpha is None else alpha, max_rows, details)
 
-    def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
-        frame = self.summary_frame(alpha).iloc[:max_rows]
+    def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
+        name = f"Average predictions of {one_line(self._subject, LONGEST_LABEL)}"
+        return name, [("Groups:", self.by or "none")], [("Kind:", self.kind)]
+
+    def _estimate_cells(self, *of: Any) -> tuple[list[str], list[list[str]], str]:
+        heads, cells, words = super()._estimate_cells(*of)  # that they are zero is not tested
+        return [*heads[:2], *heads[4:]], [[*row[:2], *row[4:]] for row in cells], words
+
+    def _interval_notes(self, *of: Any) -> list[str]:
         others = "covariates" if self.kind == "within" else "other covariates"
         note = (
             f"Averages over the respondents and their weights, whose {others} are as in the sample"
         )
         if self.kind == "rows":
             note = "Predictions for the rows of exog"
-        return SummaryTable(
-            title=f"Average predictions of {one_line(self.law.subject, LONGEST_LABEL)}",
-            header=[["Groups:", self.by or "none", "Kind:", self.kind]],
-            columns=["mean", "std err", *interval_columns(alpha)],
-            stubs=distinct_lines(self._names[:max_rows], LONGEST_LABEL),
-            body=[figures(row, 4) for row in frame.to_numpy()],
-            notes=[f"{note}; standard errors by the delta method."],
-        )
+        return [f"{note}; standard errors by the delta method."]
 
     def _index(self, groups: Sequence[Any]) -> pd.Index[Any]:
         """Labels of the rows."""
@@ -597,6 +594,8 @@ class MarginalEffects(Averages):
     def _unit(self) -> str:
         return _NAMES[self.method]
 
+    _head = _unit
+
     def _shaped(self, values: Array, name: str) -> Any:
         return _by_category(values, self.law)
 
@@ -636,28 +635,15 @@ class MarginalEffects(Averages):
         columns = ["estimate", "std_error", "t", "p_value", "lower", "upper"]
         return frame[columns].set_axis([_NAMES[self.method], *heads], axis=1)
 
-    def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
-        frame = self.summary_frame(alpha).iloc[:max_rows]
-        stubs = [one_line(name, LONGEST_LABEL) for name in self.names]
-        if self.law.labels is not None:
-            stubs = [f"{one_line(v, LONGEST_LABEL)}: {s}" for v in self.law.labels for s in stubs]
-        letter = "z" if self.law.df is None else "t"
-        heads = [_NAMES[self.method], "std err", letter, f"P>|{letter}|"]
+    def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
+        name = f"Marginal effects on {one_line(self._subject, LONGEST_LABEL)}"
+        return name, [("Method:", self._unit)], [("At:", self.at)]
+
+    def _interval_notes(self, *of: Any) -> list[str]:
         note = "Effects on the true answers; covariates are as in the sample, Wald by delta method."
         if self.law.questions:
             note += " Averages over the private predictors use their estimated law."
-        return SummaryTable(
-            title=f"Marginal effects on {one_line(self.law.subject, LONGEST_LABEL)}",
-            header=[["Method:", _NAMES[self.method], "At:", self.at]],
-            columns=[*heads, *interval_columns(alpha)],
-            stubs=stubs[:max_rows],
-            body=[
-                [*figures(row[:2], 4), *figures(row[2:3], 2), pvalue_text(row[3]), *ends]
-                for row in frame.to_numpy()
-                for ends in [figures(row[4:], 4)]
-            ],
-            notes=[note],
-        )
+        return [note]
 
 
 def _by_category(values: Array, law: FittedLaw) -> Array:

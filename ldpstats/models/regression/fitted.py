@@ -44,7 +44,6 @@ from ldpstats.likelihood.regression import (
     predictors_of,
 )
 from ldpstats.models.regression.formulas import Design, combinations_of
-from ldpstats.models.regression.presentation import total_epsilon
 from ldpstats.models.regression.structure import (
     Assembled,
     RegressionData,
@@ -121,7 +120,7 @@ class FittedLaw:
         return {
             "name": self.subject,
             "mechanism": "; ".join(dict.fromkeys(map(str, data.mechanisms()))),
-            "epsilon": total_epsilon(data),
+            "epsilon": data.epsilon,
             "nobs": data.n if data.counts is None else int(data.counts.sum()),
             "n_missing": data.n_missing,
         }

@@ -21,6 +21,7 @@ from statsmodels.stats.contrast import ContrastResults
 from ldpstats.arguments import did_you_mean, level
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.estimators.regression import least_squares, search
+from ldpstats.inference.tests import pvalue_text
 from ldpstats.likelihood.predictors import start, units
 from ldpstats.likelihood.regression import (
     Normal,
@@ -29,7 +30,17 @@ from ldpstats.likelihood.regression import (
     Seen,
     predictors_of,
 )
-from ldpstats.models.layout import Tabulated, names_alpha
+from ldpstats.models.layout import (
+    LONGEST_LABEL,
+    Tabulated,
+    decimals,
+    distinct_lines,
+    figures,
+    in_blocks,
+    interval_columns,
+    names_alpha,
+    one_line,
+)
 from ldpstats.models.results import array_hypothesis, text_hypothesis
 from ldpstats.reports.single import Reports
 
@@ -56,6 +67,7 @@ _HOW = (
     "write for example 'x1 = x2' or 'x1 - 2 * x2 = 0.1, x3 = 0' with names of coefficients; or "
     "pass R of shape (q, p), or the pair (R, value), for R b = value"
 )
+_WIDEST = 1e6  # beyond, estimates have an exponent
 _LEAST = 1e-13  # of a variance, relative to its terms, that is rounding
 _RANK = 1e-10
 _SINGULAR = 1e-10  # information on a coefficient, beside the others, relative to that without them
@@ -66,6 +78,9 @@ class WaldResults(Tabulated):
 
     A kind gives its labels, values and covariance, and what its summary says of them.
     """
+
+    _head, _noun = "coef", "coefficients"  # what the summary calls them
+    _untested: Any = ()  # names that nobody tests
 
     @property
     @abstractmethod
@@ -194,6 +209,48 @@ class WaldResults(Tabulated):
         """Table of "params", "bse", "lower", "upper" and "pvalues"."""
         frame = self._tidy(level(alpha))[["estimate", "std_error", "lower", "upper", "p_value"]]
         return frame.set_axis(["params", "bse", "lower", "upper", "pvalues"], axis=1)
+
+    # -- the summary -----------------------------------------------------------------------------
+
+    def _rows(self, alpha: float, max_rows: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
+        frame = self._tidy(alpha)
+        return frame, frame
+
+    def _largest(self, frame: pd.DataFrame, max_rows: int) -> tuple[pd.DataFrame, list[str]]:
+        if (n := len(frame)) <= max_rows:
+            return frame, []
+        return frame.iloc[:max_rows], [f"Shown: the first {max_rows} of {n} {self._noun}."]
+
+    def _estimate_cells(
+        self, shown: pd.DataFrame, frame: pd.DataFrame, alpha: float, details: bool
+    ) -> tuple[list[str], list[list[str]], str]:
+        letter = "z" if self.degrees is None else "t"
+        digits, cells = decimals(shown["std_error"].to_numpy()), []
+        columns = ["estimate", "std_error", "lower", "upper", "t", "p_value"]
+        untested = self._untested
+        for name, (*values, t, p) in zip(shown.index, shown[columns].to_numpy(), strict=True):
+            texts = figures(values, digits)
+            for i, value in enumerate(values):
+                if _WIDEST <= abs(value) < np.inf:
+                    texts[i] = f"{value:.4g}"
+            tests = ["", ""] if name in untested else [*figures([t], 2), pvalue_text(p)]
+            cells.append([*texts[:2], *tests, *texts[2:]])
+        heads = [self._head, "std err", letter, f"P>|{letter}|", *interval_columns(alpha)]
+        return heads, cells, ""
+
+    def _body(
+        self, shown: pd.DataFrame, heads: list[str], cells: list[list[str]]
+    ) -> tuple[list[str], list[str], list[list[str]]]:
+        """Of pairs of labels a block of rows for each first one."""
+        names = shown.index.get_level_values(-1)
+        distinct = list(dict.fromkeys(names))
+        lines = dict(zip(distinct, distinct_lines(distinct, LONGEST_LABEL), strict=True))
+        stubs = list(map(lines.__getitem__, names))
+        if not isinstance(shown.index, pd.MultiIndex):
+            return heads, stubs, cells
+        of = shown.index.get_level_values(0).tolist()
+        blocks = {label: f"{one_line(label, LONGEST_LABEL)}:" for label in of}
+        return heads, *in_blocks(blocks, of, stubs, cells)
 
 
 def flat(values: Any) -> Array:

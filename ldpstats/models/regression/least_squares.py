@@ -21,10 +21,12 @@ from ldpstats.arguments import boolean, one_of
 from ldpstats.errors import NotAvailable
 from ldpstats.estimators.regression import COVARIANCES, LeastSquares, least_squares
 from ldpstats.inference.regression import InformationShares, cluster_sandwich
+from ldpstats.inference.tests import pvalue_text
+from ldpstats.models.layout import LONGEST_LABEL, Pair, figures, one_line
+from ldpstats.models.regression.coefficients import KINDS, Coefficients
 from ldpstats.models.regression.fitted import FittedLaw
 from ldpstats.models.regression.hypotheses import Degrees, wald_contrast
 from ldpstats.models.regression.model import PrivatizedRegression
-from ldpstats.models.regression.results import Coefficients
 from ldpstats.models.regression.structure import (
     Assembled,
     assemble,
@@ -41,6 +43,7 @@ __all__ = ["PrivatizedOLS", "PrivatizedOLSResults"]
 Array = npt.NDArray[Any]
 
 FEW_RESPONDENTS = 30.0  # degrees of freedom below which HC2 alone may miss a variance
+_SCORES = 8  # scores that a note shows
 _NO_RESIDUALS = 1e-20  # of the sum of squares, which is rounding
 
 
@@ -295,6 +298,7 @@ class PrivatizedOLSResults(Coefficients):
     infinite: ClassVar[tuple[str, ...]] = ()
     converged: ClassVar[bool] = True
     n_maxima: ClassVar[int] = 1
+    _covariances = KINDS | {"nonrobust": "equal variances"}
 
     @property
     def why_wald(self) -> str:
@@ -487,6 +491,54 @@ class PrivatizedOLSResults(Coefficients):
         return self.wald_test(hypothesis, use_f=True)
 
     # -- presentation ------------------------------------------------------------------------
+
+    def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
+        name, left, right = super()._heading()
+        right.append(("R2, reports:", f"{self.rsquared:.4f}"))
+        if not self.model.is_observed:
+            (share,) = figures([self.rsquared_answers], 4)
+            right.append(("R2, answers:", share))
+        if self.n_clusters is not None:
+            right.append(("Clusters:", self.n_clusters))
+        return name, left, right
+
+    def _computed(self) -> tuple[list[Pair], list[Pair]]:
+        left, right = super()._computed()
+        F = "-" if np.isnan(self.fvalue) else f"{self.fvalue:.4g}"
+        return left, [*right, ("F statistic:", F), ("Residual variance:", self.scale)]
+
+    def _notes(self, frame: pd.DataFrame, details: bool = False) -> list[str]:
+        """What the scores are, and what the randomisation does to least squares of them."""
+        notes, model = self._naive_notes(), self.model
+        if not np.isnan(self.fvalue):
+            text = pvalue_text(self.f_pvalue, "p")
+            notes.append(f"All coefficients but the constant are zero: {text}.")
+        if details or len(model.categories) <= _SCORES:
+            pairs = list(zip(model.categories.tolist(), model.data.scores.tolist(), strict=True))
+            if any(label != score for label, score in pairs):
+                text = ", ".join(f"{one_line(a, LONGEST_LABEL)} = {v:g}" for a, v in pairs[:40])
+                notes.append(f"Scores: {text}{', ...' if len(pairs) > 40 else ''}.")
+        if not model.is_observed:
+            share = self.privacy_share
+            percent = "an unknown part" if np.isnan(share) else f"{100.0 * share:.0f}%"
+            notes.append(
+                "NOTE: the response is decoded from the reports, and residuals hold the "
+                f"randomisation, which is {percent} of their variance. The R2 of the reports is "
+                "not that of the answers; there is no likelihood."
+            )
+            if self.cov_type == "nonrobust":
+                notes.append(
+                    "WARNING: the randomisation makes the variances of the response unequal, and "
+                    "the standard errors assume that they are equal: use cov_type='HC2'."
+                )
+        if model.response.is_open:
+            notes.append("NOTE: the candidates are taken to be all answers.")
+        if self.n_clusters is not None and self.shares is None and self.n_clusters < 50:
+            notes.append(
+                f"WARNING: {self.n_clusters} clusters are few for a covariance; intervals may "
+                "cover less often than stated."
+            )
+        return notes
 
     def _facts(self) -> dict[str, Any]:
         return {

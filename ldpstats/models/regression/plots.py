@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from ldpstats.models.plots import (
     name_rows,
     percent_text,
     plain,
-    rows_height,
+    plot_rows,
     set_figure_title,
     title_text,
 )
@@ -42,7 +43,7 @@ __all__ = ["draw_estimates", "plot_coefficients", "plot_effects"]
 Array = npt.NDArray[Any]
 
 _CONSTANTS = ("const", "Intercept")
-_WIDTH, _PANEL = 6.5, 2.6  # inches, of coefficients
+_PANEL = 2.6  # inches, of coefficients
 _CHARACTER = 0.085  # inches, of a label
 _EFFECT, _EFFECT_PANEL = (6.0, 4.0), 3.2  # inches, of predictions
 _FEW = 7  # values of a number up to which it is drawn as points
@@ -155,7 +156,8 @@ def _drawn(
         names = axis_labels(some, LONGEST_LABEL)
 
         def draw(ax: Axes, equation: str) -> None:
-            _draw(ax, frames, called, [(equation, name) for name in some], alpha)
+            heights = np.arange(len(some))[::-1]
+            _draw(ax, heights, frames, called, [(equation, name) for name in some], alpha)
             ax.set_title(plain(axis_labels([equation], 26)[0]), fontsize="medium")
             ax.tick_params(axis="y", length=0)
 
@@ -168,15 +170,10 @@ def _drawn(
         return panels
     rows = [(e, name) for e in equations for name in shown]
     texts = [name if len(equations) == 1 else f"{e}: {name}" for e, name in rows]
-    own = ax is None
-    drawn = min(len(rows), most)
-    ax = axes_of(ax, _WIDTH, rows_height(1) + (rows_height(drawn) - rows_height(1)) * height)
-    _draw(ax, frames, called, rows[:most], alpha)
-    name_rows(ax, axis_labels(texts[:most], LONGEST_LABEL), len(rows) - drawn)
-    ax.set_xlabel(plain(unit))
-    ax.tick_params(axis="y", length=0)
-    finish(ax, title, own, shrink=True)
-    return ax
+    labels = axis_labels(texts[:most], LONGEST_LABEL)
+    n_more = len(rows) - len(labels)
+    draw = partial(_draw, frames=frames, labels=called, rows=rows[:most], alpha=alpha)
+    return plot_rows(draw, labels, n_more, ax, title, plain(unit), None, height)
 
 
 def _frame(one: Any, alpha: float) -> pd.DataFrame:
@@ -233,6 +230,7 @@ def _shown(frames: Sequence[pd.DataFrame], names: Any, constant: bool) -> list[s
 
 def _draw(
     ax: Axes,
+    heights: Array,
     frames: Sequence[pd.DataFrame],
     labels: Sequence[str],
     rows: Sequence[tuple[str, str]],
@@ -243,7 +241,7 @@ def _draw(
     step = min(0.22, 0.7 / len(frames))
     for i, (frame, label) in enumerate(zip(frames, labels, strict=True)):
         some = frame.reindex(pd.MultiIndex.from_tuples(rows))
-        at = np.arange(len(rows))[::-1] - (i - (len(frames) - 1) / 2.0) * step
+        at = heights - (i - (len(frames) - 1) / 2.0) * step
         p, low, high = (some[column].to_numpy() for column in ("params", "lower", "upper"))
         name, has = plain(label or "estimate"), np.isfinite(low).any()
         ax.hlines(at, low, high, color=f"C{i % 10}", lw=2, alpha=0.6)

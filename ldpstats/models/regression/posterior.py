@@ -42,8 +42,8 @@ from ldpstats.models.posterior.results import (
     Origin,
     PosteriorResults,
 )
+from ldpstats.models.regression.coefficients import coefficient_labels
 from ldpstats.models.regression.fitted import ReportTable
-from ldpstats.models.regression.presentation import coefficient_labels
 from ldpstats.priors import Beta, Normal, checked_generator
 
 __all__ = ["regression_posterior"]

@@ -5,15 +5,15 @@ interval of level 1 - alpha holds all values whose profile falls by less than ha
 quantile, and the p-value is of the fall at zero, so that they agree. Other tests are likelihood
 ratios, scores and Wald tests, and other tables compare the fit with a naive one. What is said of
 the true answers rests on `RegressionResults.law`; `effects`, `fitted`, `plots` compute it.
-`StoredRegression` is what of all this a document holds, in which there is no respondent.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -26,13 +26,12 @@ from ldpstats.arguments import (
     one_of,
     probability,
 )
-from ldpstats.documents import number_to_json, written
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.estimators.regression import Maximum, Objective, ascend, search
 from ldpstats.inference.profiles import Probed, Profile
 from ldpstats.inference.regression import InformationShares
 from ldpstats.inference.tails import chi2_pvalue
-from ldpstats.inference.tests import TestResult
+from ldpstats.inference.tests import TestResult, pvalue_text
 from ldpstats.likelihood.predictors import start, units
 from ldpstats.likelihood.regression import (
     Binary,
@@ -42,35 +41,18 @@ from ldpstats.likelihood.regression import (
     ReportLaw,
     predictors_of,
 )
-from ldpstats.models.layout import SummaryTable, names_alpha
-from ldpstats.models.regression.fitted import Devices, FittedLaw, facts_from_json
+from ldpstats.models.layout import Pair, in_turn, names_alpha
+from ldpstats.models.regression.coefficients import Coefficients, coefficient_labels, model_name
+from ldpstats.models.regression.fitted import Devices, FittedLaw
 from ldpstats.models.regression.hypotheses import (
     Degrees,
-    WaldResults,
-    flat,
-    naive_params,
     partial_score,
-    reported_codes,
     t_quantile,
     wald_contrast,
 )
-from ldpstats.models.regression.presentation import (
-    coefficient_labels,
-    model_name,
-    regression_summary,
-    summary_header,
-    summary_notes,
-    total_epsilon,
-)
-from ldpstats.models.regression.structure import Named, conditional_value, distinct_rows
-from ldpstats.models.storage import Stored
+from ldpstats.models.regression.structure import conditional_value, distinct_rows
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from ldpstats.models.regression.effects import AveragePredictions, MarginalEffects
-
-__all__ = ["Coefficients", "RegressionResults"]
+__all__ = ["DeviceRegressionResults", "RegressionResults"]
 
 
 Array = npt.NDArray[Any]
@@ -80,9 +62,6 @@ _MANY = 50_000  # rows from which on profiles are made only if they may differ f
 _SMALL = 0.05  # as where no standardised coefficient is known to this
 _DECREMENT = 1e-9  # of restricted maxima
 _AT_BOUND, _INSIDE = 0.05, 1e-3  # first step from a bound, and distance from it of starts
-
-_LEVEL = 0.05  # one minus that of the intervals in a document
-_AGAIN = "fit the model to the reports again"
 
 _OF_SEEN_ANSWERS = {
     "get_distribution",
@@ -99,416 +78,6 @@ _OF_SEEN_ANSWERS = {
     "resid_response",
     "wresid",
 }
-
-
-class Coefficients(Stored, WaldResults):
-    """Coefficients of regressions: criteria, those of who takes reports for answers, predictions.
-
-    A kind has a `model`, `cov_type`, `method` and `use_t`, the `law` of the true answers, and says
-    why tests are Wald.
-    """
-
-    _format: ClassVar[str] = "ldpstats-regression-results"
-    _version: ClassVar[int] = 1
-
-    model: Any
-
-    if TYPE_CHECKING:  # of kinds
-
-        @property
-        def infinite(self) -> tuple[str, ...]: ...
-
-        @property
-        def nobs(self) -> float: ...
-        @property
-        def llf(self) -> float: ...
-        @property
-        def law(self) -> FittedLaw: ...
-        @property
-        def why_wald(self) -> str: ...
-        def _refuse_pseudo(self, what: str) -> None: ...
-
-    names = WaldResults._names
-
-    def _shaped(self, values: Array, name: str) -> Any:
-        if isinstance(self.index, pd.MultiIndex):
-            equations = self.model.data.categories[1:]
-            table = np.asarray(values).reshape(len(equations), -1).T
-            return pd.DataFrame(table, index=self.model.exog_names, columns=equations)
-        return super()._shaped(values, name)
-
-    @property
-    def params(self) -> Any:
-        """Coefficients: a Series, or a DataFrame with a column for each equation (multinomial).
-
-        Those whose maximum is at infinity are infinite; predictions take one that is far out.
-        """
-        values = self._estimated[0]
-        far = np.isin(self.names, self.infinite)
-        return self._shaped(np.where(far, np.copysign(np.inf, values), values), "params")
-
-    @property
-    def aic(self) -> float:
-        """-2 llf + 2 coefficients, where there is a likelihood."""
-        self._refuse_pseudo("aic")
-        return -2.0 * self.llf + 2.0 * len(self.index)
-
-    @property
-    def bic(self) -> float:
-        """-2 llf + log(nobs) coefficients, where there is a likelihood."""
-        self._refuse_pseudo("bic")
-        return -2.0 * self.llf + float(np.log(self.nobs)) * len(self.index)
-
-    @property
-    def uses_likelihood(self) -> bool:
-        """Whether default tests and intervals are from the likelihood, and not Wald."""
-        return not self.why_wald
-
-    def _naive(self) -> Array:
-        model, data = self.model, self.model.data
-        configuration = None
-        for name, groups in data.predictors.items():
-            labels = groups[0].mechanism.labels(data.candidates.get(name))
-            codes = reported_codes(groups, labels)
-            configuration = codes if configuration is None else configuration * len(labels) + codes
-        response = data.response
-        if data.is_private:
-            response = reported_codes(response, data.categories)
-            response = response if data.scores is None else data.scores[response]
-        weights = data.counts if data.weights is None else data.weights
-        how = configuration, weights, data.offset
-        return naive_params(data.outcome, data.designs, response, *how)[: model.n_shown]
-
-    def compare_naive(self) -> pd.DataFrame:
-        """Coefficients beside those of a model that takes the reports for the answers.
-
-        Returns
-        -------
-        DataFrame, shape (p, 4)
-            Columns "params", "bse", "naive" and "ratio", the naive ones by the estimates.
-
-        Raises
-        ------
-        NotAvailable
-            If reports are bits or codes, which nobody could take for answers.
-
-        Examples
-        --------
-        >>> import numpy as np, ldpstats as ldp
-        >>> rng = np.random.default_rng(1)
-        >>> x = rng.normal(size=5000)
-        >>> answers = rng.binomial(1, 0.5 + 0.2 * np.tanh(x))
-        >>> reports = ldp.KRR(2, epsilon=1.0).privatize(answers, rng)
-        >>> result = ldp.PrivatizedOLS(reports, np.column_stack([np.ones(5000), x])).fit()
-        >>> result.compare_naive()["ratio"].round(3).to_dict()
-        {'const': 0.996, 'x1': 0.462}
-        """
-        naive = self._naive()
-        own = self.index[: len(naive)]
-        params, bse = flat(self.params)[: len(naive)], flat(self.bse)[: len(naive)]
-        columns = {"params": params, "bse": bse, "naive": naive, "ratio": naive / params}
-        return pd.DataFrame(columns, index=own)
-
-    @names_alpha
-    def plot(self, *others: Any, labels: Any = None, **options: Any) -> Any:
-        """Draw the coefficients with their intervals, with those of other results beside them.
-
-        Parameters
-        ----------
-        *others
-            Other results, or "naive": the coefficients of those who take reports for answers.
-        labels : sequence of str, optional
-        **options
-            As of `ldpstats.models.regression.plots.plot_coefficients`: names, constant, alpha,
-            most, ax, title.
-
-        Returns
-        -------
-        Axes, or array of Axes for the equations of a multinomial logit
-        """
-        from ldpstats.models.regression.plots import plot_coefficients
-
-        drawn: list[Any] = [self]
-        called = ["corrected"]
-        for i, one in enumerate(others):
-            is_naive = isinstance(one, str) and one == "naive"
-            if is_naive:
-                one = self.compare_naive()[["naive"]].rename(columns={"naive": "params"})
-            drawn.append(one)
-            called.append("naive" if is_naive else str(i + 2))
-        if len(drawn) == 1:
-            called = [""]
-        return plot_coefficients(drawn, called if labels is None else labels, **options)
-
-    plot_coefficients = plot
-
-    # -- the true answers ----------------------------------------------------------------------
-
-    def predict(self, exog: Any = None, which: str = "mean", offset: Any = None) -> Any:
-        """Probabilities of the true answers, or expected numbers.
-
-        Parameters
-        ----------
-        exog : DataFrame, dict of columns or array, shape (m, p), optional
-            The respondents by default. The covariates of the model, columns of a table by name;
-            of a model with a formula, a table with its public columns. Private predictors are
-            averaged over, unless the table has columns of their values. Other columns are not used.
-        which : {"mean", "linear"}
-            "linear" is the linear predictor; of an ordered model without the thresholds.
-        offset : float or array-like, shape (m,), optional
-            Zero by default; that of the fit for the respondents.
-
-        Returns
-        -------
-        Series, shape (m,), or DataFrame, shape (m, k)
-            The probability of success, the second of two categories; of more categories a column
-            for each. Rows with a missing value are NaN.
-
-        Raises
-        ------
-        InvalidArgument
-            If a column is missing, holds no numbers or an unknown level.
-
-        Examples
-        --------
-        >>> import numpy as np, pandas as pd, ldpstats as ldp
-        >>> rng = np.random.default_rng(2024)
-        >>> X = pd.DataFrame({"const": 1.0, "age": rng.normal(size=4000)})
-        >>> ill = np.where(rng.random(4000) < 1 / (1 + np.exp(1 - X.age)), "yes", "no")
-        >>> reports = ldp.Warner(epsilon=1.5).privatize(ill, rng)
-        >>> results = ldp.PrivatizedLogit(reports, X).fit()
-        >>> results.predict([[1.0, -1.0], [1.0, 1.0]]).round(1).tolist()
-        [0.1, 0.5]
-        """
-        from ldpstats.models.regression.effects import predict_rows
-
-        return predict_rows(self.law, exog, which, offset)
-
-    @names_alpha
-    def get_prediction(
-        self, exog: Any = None, offset: Any = None, alpha: float = 0.05
-    ) -> pd.DataFrame:
-        """`predict` with standard errors and intervals.
-
-        Standard errors are by the delta method. Intervals of probabilities are made on the logit
-        scale and those of rates on the log scale, so that they lie within their range.
-
-        Parameters
-        ----------
-        exog, offset
-            As for `predict`.
-        alpha : float
-            One minus the coverage of the intervals.
-
-        Returns
-        -------
-        DataFrame
-            "mean", "se", "lower" and "upper", a row for each row of `exog`; of several categories
-            a row for each category.
-
-        Examples
-        --------
-        >>> import numpy as np, pandas as pd, ldpstats as ldp
-        >>> rng = np.random.default_rng(2024)
-        >>> table = pd.DataFrame({"age": rng.integers(18, 80, 4000)})
-        >>> late = np.where(rng.random(4000) < 0.1 + 0.01 * (table["age"] - 18), "yes", "no")
-        >>> reports = ldp.Warner(epsilon=1.5).privatize(late, rng)
-        >>> results = ldp.regression("late ~ age", table, {"late": reports}).fit()
-        >>> people = pd.DataFrame({"age": [20, 40, 60]}, index=["Ann", "Bea", "Cleo"])
-        >>> results.get_prediction(people).round(2)
-              mean    se  lower  upper
-        Ann   0.19  0.02   0.16   0.23
-        Bea   0.34  0.02   0.31   0.37
-        Cleo  0.53  0.02   0.50   0.56
-        """
-        from ldpstats.models.regression.effects import prediction_frame
-
-        return prediction_frame(self.law, exog, offset, alpha)
-
-    @names_alpha
-    def predictions(
-        self,
-        by: Any = None,
-        alpha: float = 0.05,
-        kind: str = "within",
-        at: Any = None,
-        exog: Any = None,
-    ) -> AveragePredictions:
-        """Average predictions of the true answers, in all or by group.
-
-        Averages are over the respondents and their weights. Their covariates are taken as they are
-        in the sample; standard errors are by the delta method from the covariance of the fit, that
-        of the design for surveys.
-
-        Parameters
-        ----------
-        by : str or array-like, shape (n,), optional
-            A public covariate, a private predictor, or a label of each respondent's group.
-        alpha : float
-            One minus the coverage of the intervals, which are made on the logit scale for
-            probabilities.
-        kind : {"within", "adjusted"}
-            "within" averages over the respondents of each group; groups then differ by their other
-            covariates too. "adjusted" averages over all respondents, each set to the group, all
-            other covariates and the law of the private predictors as they are.
-        at : dict, optional
-            One covariate or private predictor, and values to which all respondents are set, such
-            as ``{"age": [20, 40, 60]}``: "adjusted" predictions at chosen values. Without `by`.
-        exog : DataFrame, dict of columns or array, optional
-            Up to 1,000 rows to predict for, as for `predict`, in place of averages: those of
-            `get_prediction`, as results that can be tested. Without `by` and `at`.
-
-        Returns
-        -------
-        AveragePredictions
-            `frame`, `differences()` between groups, `t_test` and `wald_test` by their labels.
-
-        Raises
-        ------
-        InvalidArgument
-            For an unknown covariate, labels that are missing or not one for each respondent,
-            values of `at` that are no numbers, or not among those of a covariate of labels, and
-            more than 50 groups.
-
-        Examples
-        --------
-        >>> import numpy as np, pandas as pd, ldpstats as ldp
-        >>> rng = np.random.default_rng(2024)
-        >>> table = pd.DataFrame({"age": rng.normal(size=4000), "city": np.arange(4000) % 2})
-        >>> late = np.where(rng.random(4000) < 0.2 + 0.4 * table.city, "yes", "no")
-        >>> reports = ldp.Warner(epsilon=1.5).privatize(late, rng)
-        >>> model = ldp.regression("late ~ age + city", table, {"late": reports})
-        >>> model.fit().predictions(by="city").frame["mean"].round(1).tolist()
-        [0.2, 0.6]
-        >>> model.fit().predictions(at={"age": [-1, 1]}).frame["mean"].round(1).tolist()
-        [0.4, 0.4]
-        """
-        from ldpstats.models.regression.effects import average_predictions
-
-        return average_predictions(self.law, by, alpha, kind, at, exog)
-
-    def get_margeff(
-        self,
-        at: str = "overall",
-        method: str = "dydx",
-        atexog: Any = None,
-        dummy: bool = False,
-        count: bool = False,
-    ) -> MarginalEffects:
-        """Marginal effects of the covariates on the true answers.
-
-        They are those of statsmodels, except that the offset of the fit enters and averages are
-        over the weights. Each covariate is moved alone, also where another is a function of it.
-        Private predictors that are factors have differences of average predictions in place of
-        derivatives, each category against the first.
-
-        Parameters
-        ----------
-        at : {"overall", "mean", "median", "zero", "all"}
-            The average effect, that at one point, or that in each row, without standard errors.
-        method : {"dydx", "eyex", "dyex", "eydx"}
-            Derivatives of the mean or, with "ey", of its logarithm; by covariates or, with "ex",
-            by their logarithms.
-        atexog : mapping or array-like, optional
-            Values of some public covariates by name or place, for all or each row; or an array of
-            rows in place of the respondents'.
-        dummy, count : bool
-            Whether covariates of 0 and 1 move from 0 to 1, and whole numbers by one.
-
-        Returns
-        -------
-        MarginalEffects
-            `margeff`, `margeff_se`, `margeff_cov`, `tvalues`, `pvalues`, `conf_int(alpha)`,
-            `summary_frame(alpha)` and `summary(alpha)`. Of two categories effects are on success,
-            of more on each.
-
-        Raises
-        ------
-        InvalidArgument
-            For an unknown option, or "dyex" and "eyex" of discrete covariates.
-
-        Examples
-        --------
-        >>> import numpy as np, pandas as pd, ldpstats as ldp
-        >>> rng = np.random.default_rng(2024)
-        >>> X = pd.DataFrame({"const": 1.0, "age": rng.normal(size=4000)})
-        >>> ill = np.where(rng.random(4000) < 1 / (1 + np.exp(1 - X.age)), "yes", "no")
-        >>> reports = ldp.Warner(epsilon=1.5).privatize(ill, rng)
-        >>> ldp.PrivatizedLogit(reports, X).fit().get_margeff().margeff.round(1).tolist()
-        [0.2]
-        """
-        from ldpstats.models.regression.effects import margins_of
-
-        return margins_of(self.law, at, method, atexog, dummy, count)
-
-    @names_alpha
-    def plot_effects(
-        self,
-        name: str | None = None,
-        at: str = "observed",
-        points: int = 31,
-        alpha: float = 0.05,
-        ax: Axes | None = None,
-        title: str | None = None,
-    ) -> Any:
-        """Draw predictions of the true answers along a covariate.
-
-        Numbers have a curve with a band; factors, private predictors and numbers with few values
-        have points with intervals.
-
-        Parameters
-        ----------
-        name : str, optional
-            The covariate, a column of the formula, or a private predictor. By default all have a
-            panel.
-        at : {"observed", "mean"}
-            Whether predictions are averages over the respondents, whose other covariates stay as
-            they are, or those at the means of the other covariates.
-        points : int
-            Of a curve.
-        alpha : float
-            One minus the coverage of the intervals.
-        ax : Axes, optional
-        title : str, optional
-
-        Returns
-        -------
-        Axes, or array of Axes
-        """
-        from ldpstats.models.regression.plots import plot_effects
-
-        return plot_effects(self.law, name, at, points, alpha, ax, title)
-
-    # -- presentation --------------------------------------------------------------------------
-
-    @property
-    def _subject(self) -> str:
-        return str(self.model.endog_names)
-
-    def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
-        return regression_summary(self, self._tidy(alpha), alpha, max_rows, details)
-
-    def __str__(self) -> str:
-        return str(self.summary())
-
-    def _header_and_notes(self, details: bool) -> tuple[Any, list[str]]:
-        """The header of the summary, and its notes but those on intervals."""
-        return summary_header(self, details), summary_notes(self, details)
-
-    def _stored(self) -> dict[str, Any]:
-        return StoredRegression.of(self)._stored()
-
-    @classmethod
-    def from_dict(cls, document: dict[str, Any]) -> Any:
-        """Read what `to_dict` wrote: all that needs no respondent."""
-        return super(Coefficients, StoredRegression).from_dict(document)
-
-    def _criteria(self) -> dict[str, float]:
-        """The likelihood and what is made of it; nan where there is none."""
-        try:
-            return {"llf": self.llf, "aic": self.aic, "bic": self.bic}
-        except NotAvailable:
-            return dict.fromkeys(("llf", "aic", "bic"), float("nan"))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -1232,6 +801,110 @@ class RegressionResults(Coefficients):
 
     # -- presentation --------------------------------------------------------------------------
 
+    def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
+        name, left, right = super()._heading()
+        if self.method != "corrected" and self.model.data.weights is None:
+            right += [
+                ("Log-likelihood:", f"{self.llf:,.2f}"),
+                ("LL-null:", f"{self.llnull:,.2f}"),
+            ]
+            if self.df_model:
+                p = pvalue_text(self.llr_pvalue, "p")
+                right.append(("LR test:", f"{self.llr:.2f}, {p}"))
+        right.append(("Iterations:", self.n_iter))
+        return name, left, right + [("Maxima met:", self.n_maxima)] * (self.method != "corrected")
+
+    def _notes(self, frame: pd.DataFrame, details: bool = False) -> list[str]:
+        """What may be wrong, and what the randomisation has cost."""
+        model = self.model
+        notes = []
+        if isinstance(model.data.outcome, Ordered):
+            notes.append("Thresholds: the first, and logarithms of the steps to the next.")
+        if model.unknown:
+            notes.append(
+                f"Unknown parameters of the devices, in [0, 1]: {in_turn(list(model.unknown))}. "
+                "Their p-values are against values above zero: p < .05 where the 90% interval does "
+                "not hold zero."
+            )
+            if self.on_boundary:
+                notes.append(
+                    f"NOTE: the estimate of {in_turn(list(self.on_boundary))} is on the boundary: "
+                    "it has no standard error, and those of the rest are given its value. Rely on "
+                    "the intervals."
+                )
+        if self.infinite:
+            remedy = "" if self.penalty else "; fit(penalty='jeffreys') has a finite one"
+            if model.unknown:
+                remedy = "; fit_posterior() has a finite one"
+            notes.append(
+                f"WARNING: the maximum is at infinity in {', '.join(self.infinite)}: the estimate "
+                f"and its std err say nothing, p-values and intervals are valid{remedy}."
+            )
+        elif not self.converged:
+            notes.append(
+                "WARNING: the iteration stopped before it reached a maximum: raise maxiter."
+            )
+        if self.n_maxima > 1 and self.method != "corrected":
+            notes.append(
+                f"NOTE: {self.n_maxima} local maxima of the likelihood were met; this is the "
+                "highest."
+            )
+        share = self._kept_information()
+        if share < 1.0 - 1e-9:
+            percent = f"{100.0 * share:.0f}%" if share >= 0.01 else f"{100.0 * share:.2g}%"
+            notes.append(
+                f"NOTE: the reports know as much of the coefficients as {share * self.nobs:,.0f} "
+                f"respondents without randomisation would ({percent} of them)."
+            )
+        notes += self._naive_notes()
+        if model.data.predictors and self.method == "corrected":
+            notes.append("Corrected scores assume no law of the private predictors.")
+        elif model.data.predictors:
+            if model.data.weights is None:
+                notes.append(
+                    "Log-likelihood: of the response's reports, given public covariates and the "
+                    "reports of private predictors; the fit maximises that of all reports."
+                )
+            notes.append(
+                "The law of the private predictors given public ones is in marginal_params."
+            )
+        if details and model.data.is_categorical:
+            with suppress(NotAvailable):
+                test = self.goodness_of_fit()
+                notes.append(f"Goodness of fit ({test.method}): {pvalue_text(test.pvalue, 'p')}.")
+        return notes
+
+    def _kept_information(self) -> float:
+        """The share of the information on the coefficients that the randomisation leaves.
+
+        The p-th root of the ratio of two determinants, of the information of the reports and of the
+        answers themselves on p coefficients; nan where it is not known.
+        """
+        model = self.model
+        if model.is_exact:
+            return 1.0
+        if self.infinite or self.method == "corrected":
+            return float("nan")
+        whole, theta = self.law.assembled, self.law.theta
+        assert whole is not None
+        clear = whole.expected(theta)
+        if (law := whole.law) is not None:
+            k = law.channels[0].shape[0]
+            rows = np.zeros(len(law.at), dtype=np.int64)
+            clear = replace(clear, law=ReportLaw((np.eye(k),), rows))
+        m = model.likelihood.n_outcome
+        if model.unknown:
+            known: Array = np.linalg.inv(self.covariance_all[:m, :m])
+        elif model.data.predictors:
+            known = np.linalg.inv(np.linalg.inv(-self.hessian)[:m, :m])
+        else:
+            known = whole.expected(theta).matrix(theta[:m])
+        sign, log_reports = np.linalg.slogdet(known)
+        other_sign, log_answers = np.linalg.slogdet(clear.matrix(theta[:m]))
+        if sign <= 0 or other_sign <= 0:
+            return float("nan")
+        return float(np.exp((log_reports - log_answers) / m))
+
     def _facts(self) -> dict[str, Any]:
         data = self.model.data
         return {
@@ -1240,7 +913,7 @@ class RegressionResults(Coefficients):
             "method": self.method,
             "penalty": self.penalty or "",
             "cov_type": self.cov_type,
-            "epsilon": total_epsilon(data),
+            "epsilon": data.epsilon,
             "nobs": self.nobs,
             "n_missing": data.n_missing,
             "k": 0 if data.categories is None else len(data.categories),
@@ -1291,172 +964,3 @@ class DeviceRegressionResults(RegressionResults):
     def __repr__(self) -> str:
         names = ", ".join(self.model.unknown)
         return f"DeviceRegressionResults({self.model.endog_names}, {names}; n={self.nobs})"
-
-
-# -- what is written as a document, and read ---------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class StoredRegression(Coefficients):
-    """A regression that was written as a document, and read: all that needs no respondent."""
-
-    law: FittedLaw
-    unknown: tuple[str, ...]
-    constant: int | None
-    estimate: npt.NDArray[np.float64]
-    covariance: npt.NDArray[np.float64]
-    infinite: tuple[str, ...]
-    tested: npt.NDArray[np.float64]  # p-values
-    limits: npt.NDArray[np.float64]  # default intervals of 95 %, (m, 2)
-    df: npt.NDArray[np.float64] | None  # of each coefficient; None of normal quantiles
-    reported: npt.NDArray[np.float64] | None  # naive coefficients
-    method: str
-    penalty: str | None
-    cov_type: str
-    why_wald: str
-    penalises: bool
-    n_clusters: int | None
-    heading: tuple[tuple[str, ...], ...]
-    details: tuple[tuple[str, ...], ...]
-    notes: tuple[str, ...]
-    more: tuple[str, ...]
-    facts: dict[str, Any]
-
-    @classmethod
-    def of(cls, results: Any) -> StoredRegression:
-        """What is kept of results."""
-        model, use_t = results.model, results.use_t
-        try:
-            naive = results._naive()
-        except NotAvailable:
-            naive = None
-        (heading, notes), (details, more) = map(results._header_and_notes, (False, True))
-        estimate, covariance = results._estimated
-        facts = results._facts().items()
-        df = np.asarray(results.df_inference, dtype=np.float64).T.ravel()
-        return cls(
-            law=results.law,
-            unknown=tuple(model.unknown),
-            constant=model.constant,
-            estimate=estimate,
-            covariance=covariance,
-            infinite=results.infinite,
-            tested=np.asarray(results.pvalues, dtype=np.float64).T.ravel(),
-            limits=results._bounds(_LEVEL),
-            df=df if use_t else None,
-            reported=naive,
-            method=results.method,
-            penalty=results.penalty,
-            cov_type=results.cov_type,
-            why_wald=results.why_wald,
-            penalises=results.penalises,
-            n_clusters=results.n_clusters,
-            heading=tuple(map(tuple, heading)),
-            details=tuple(map(tuple, details)),
-            notes=tuple(notes),
-            more=tuple(more),
-            facts={k: number_to_json(v) if isinstance(v, float) else v for k, v in facts},
-        )
-
-    def __repr__(self) -> str:
-        return f"StoredRegression({self.method}, m={len(self.index)}, n={self.nobs:g})"
-
-    @cached_property
-    def model(self) -> Any:
-        """The model, without respondents."""
-        model: Any = Named()
-        model.data, model.unknown, model.constant = self.law.data, self.unknown, self.constant
-        return model
-
-    @cached_property
-    def index(self) -> pd.Index[Any]:
-        return coefficient_labels(self.model)
-
-    @property
-    def _estimated(self) -> tuple[Array, Array]:
-        return self.estimate, self.covariance
-
-    @property
-    def use_t(self) -> bool:
-        """Whether quantiles are those of a t distribution."""
-        return self.df is not None
-
-    @property
-    def degrees(self) -> Degrees:
-        known = self.df
-        if known is None or np.ptp(known) == 0.0:
-            return None if known is None else float(known[0])
-
-        def of(R: Array) -> float:
-            if len(R) > 1 or np.count_nonzero(R) > 1:
-                raise NotAvailable(
-                    "degrees of freedom of several coefficients together need the respondents, "
-                    f"who are not in a document: {_AGAIN}"
-                )
-            return float(known[np.flatnonzero(R[0])[0]])
-
-        return of
-
-    @property
-    def nobs(self) -> float:
-        """Number of respondents."""
-        return float(self.facts["nobs"])
-
-    @property
-    def llf(self) -> float:
-        """Log-likelihood, where there is one."""
-        self._refuse_pseudo("llf")
-        return float(self.facts["llf"])
-
-    def _refuse_pseudo(self, what: str) -> None:
-        if self.facts["llf"] == "nan":
-            raise NotAvailable(f"{what}: this fit has no likelihood: use wald_test")
-
-    @property
-    def pvalues(self) -> Any:
-        """p-values of each coefficient, those of the fit."""
-        return self._shaped(self.tested, "pvalues")
-
-    def conf_int(self, alpha: float = 0.05, method: str = "default") -> pd.DataFrame:
-        """Confidence intervals of the coefficients; default ones by profiles of 95 % alone.
-
-        Parameters
-        ----------
-        alpha : float
-        method : {"default", "wald"}
-        """
-        alpha, method = level(alpha), one_of("method", method, ("default", "wald"))
-        ends = super()._bounds(alpha) if method == "wald" else self._bounds(alpha)
-        return pd.DataFrame(ends, index=self.index, columns=["lower", "upper"])
-
-    def _bounds(self, alpha: float) -> Array:
-        if self.why_wald:
-            return super()._bounds(alpha)
-        if alpha != _LEVEL:
-            raise NotAvailable(
-                "profiles at other levels than 95 % need the reports, which are not in a document: "
-                f"use conf_int(method='wald'), or {_AGAIN}"
-            )
-        return self.limits
-
-    def _naive(self) -> Array:
-        if self.reported is None:
-            raise NotAvailable("there is no naive estimate to compare with")
-        return self.reported
-
-    def __getattr__(self, name: str) -> Any:
-        if name in (facts := self.__dict__.get("facts", {})):
-            return facts_from_json(facts)[name]
-        words = f"{type(self).__name__!r} has no attribute {name!r}"
-        if not name.startswith("_") and hasattr(RegressionResults, name):
-            words = f"{name}: it needs respondents, who are not in a document: {_AGAIN}"
-        raise AttributeError(words)
-
-    def _stored(self) -> dict[str, Any]:
-        return written(self)
-
-    def _header_and_notes(self, details: bool) -> tuple[Any, list[str]]:
-        return (self.details, [*self.more]) if details else (self.heading, [*self.notes])
-
-    def _facts(self) -> dict[str, Any]:
-        return facts_from_json(self.facts)

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -135,12 +136,23 @@ class RegressionData:
         """Whether the outcome is one of several categories."""
         return isinstance(self.outcome, Categorical)
 
+    @property
+    def questions(self) -> list[tuple[str, Sequence[Reports]]]:
+        """Names and groups of reports of the private response and predictors."""
+        response = [(self.response_name, self.response)] if self.is_private else []
+        return [*response, *self.predictors.items()]
+
     def mechanisms(self) -> list[Any]:
         """All mechanisms, of response and predictors."""
-        groups = list(self.response) if self.is_private else []
-        for some in self.predictors.values():
-            groups += list(some)
-        return [reports.mechanism for reports in groups]
+        return [reports.mechanism for _, groups in self.questions for reports in groups]
+
+    @property
+    def epsilon(self) -> float:
+        """The largest that a respondent spent on all questions; infinite where there are none."""
+        total, questions = 0.0, self.questions
+        for _, groups in questions:
+            total += max(map(attrgetter("mechanism.epsilon"), groups))
+        return float(total) if questions else float("inf")
 
 
 class Named:

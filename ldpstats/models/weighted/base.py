@@ -66,6 +66,7 @@ __all__ = [
     "DesignResults",
     "Domains",
     "Limits",
+    "Part",
     "SampleFacts",
     "cell_shares",
     "check_counted",
@@ -556,6 +557,20 @@ class Dependence(Document):
     null: RaoScott | None  # with those under independence
     observed: RaoScott | None  # with those at the table of reports
     why: str = ""  # one of them is not there
+    # of three variables what is tested of two given each, and whether their odds ratios are alike
+    given: tuple[RaoScott | None, ...] | None = field(default=None, metadata={"later": True})
+    alike: RaoScott | None = field(default=None, metadata={"later": True})
+
+
+@dataclass(frozen=True, eq=False)
+class Part(Document):
+    """Some of the variables of a table, and what its totals do not tell of them."""
+
+    names: tuple[str, ...]
+    dependence: Dependence
+    epsilon: float
+    is_partial: bool
+    channel: Array  # as that of `Domains`
 
 
 # -- Documents: shapes that go together ------------------------------------------------------------
@@ -572,13 +587,13 @@ def check_shapes(shapes: Mapping[str, tuple[Any, tuple[int, ...]]]) -> None:
             raise InvalidArgument("document", name, remedy)
 
 
-def check_counted(counted: Counted, k: int, of: str = "") -> None:
+def check_counted(counted: Counted, k: int) -> None:
     """Refuse reports that k categories cannot be counted by."""
     offset, scale = counted.offset, counted.scale
-    check_shapes({f"offset{of}": (offset, (k,)), f"scale{of}": (scale, (k,))})
+    check_shapes({"offset": (offset, (k,)), "scale": (scale, (k,))})
     if np.isinf(offset).any() or np.isinf(scale).any() or (scale == 0.0).any():
         remedy = "is damaged: scales must be numbers other than zero"
-        raise InvalidArgument("document", f"scale{of}", remedy)
+        raise InvalidArgument("document", "scale", remedy)
 
 
 def check_estimates(fit: Fit, totals: Mapping[str, Totals], q: int, m: int, sources: int) -> None:

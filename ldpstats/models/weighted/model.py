@@ -1,8 +1,8 @@
-"""From cells of a complex sample to weighted frequencies, and to the table of two variables.
+"""From cells of a complex sample to weighted frequencies, and to the table of several variables.
 
 A domain has the totals of its cells, which are products of decoded reports, and of its persons: of
-one variable k categories and one; of two a b cells, a rows, b columns and one (`pair_table`). Waves
-are domains of the same persons: the scores of a cell are its row in each of them.
+one variable k categories and one; of two a b cells, a rows, b columns and one; and so on, see
+`places_of`. Waves are domains of the same persons: the scores of a cell are its row in each.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import product, repeat
+from itertools import chain, combinations, product, repeat
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -43,24 +44,32 @@ from ldpstats.inference.designs.tests import (
     Counted,
     RaoScott,
     at_observed,
+    departures,
     homogeneity,
     independence,
     maxima,
     metric,
 )
-from ldpstats.likelihood.covariance import Uncertain
+from ldpstats.inference.tables.independence import (
+    conditional_departures,
+    independent_given,
+    interaction,
+)
+from ldpstats.likelihood.covariance import Uncertain, project_simplex
 from ldpstats.likelihood.joint import (
     CohortDecoding,
     Decoding,
     decode,
-    pair_noise,
-    pair_table,
+    places_of,
+    places_within,
     report_covariance,
+    table_noise,
+    table_rows,
 )
 from ldpstats.mechanisms.base import joint_epsilon, protect_some
 from ldpstats.models.layout import CONSTRAINED, SANDWICH
 from ldpstats.models.results import Label, several_worded
-from ldpstats.models.weighted.base import Dependence, Domains, SampleFacts, cell_shares
+from ldpstats.models.weighted.base import Dependence, Domains, Part, SampleFacts, cell_shares
 from ldpstats.models.weighted.results import WeightedResults
 from ldpstats.models.weighted.tables import WeightedTable
 from ldpstats.reports.joint import JointCounts
@@ -105,7 +114,7 @@ class WeightedVariable:
 
 @dataclass(frozen=True, eq=False)
 class WeightedModel:
-    """One privatised variable, or two, in domains of a complex sample of c cells.
+    """One privatised variable, or several, in domains of a complex sample of c cells.
 
     With `waves` the variables are one question, which the same persons answered more than once.
     """
@@ -145,18 +154,19 @@ class WeightedModel:
                 for v, one, place in variables
             ]
             (first, row), *others = decoded
-            table = np.column_stack([first.phi, np.ones(len(first.phi))])
+            phis = [first.phi]
             for second, place in others:
                 pairs, row = np.unique(row * len(second.phi) + place, return_inverse=True)
-                if len(pairs) * (first.k + 1) * (second.k + 1) > _MOST_NUMBERS:
-                    raise NotAvailable(
-                        f"{len(pairs)} different pairs of reports times {first.k} x {second.k} "
-                        "cells are too many for a weighted table: pass candidates= with fewer "
-                        "categories"
-                    )
                 i, j = np.divmod(pairs, len(second.phi))
-                table = pair_table(first.phi[i], second.phi[j])
-            parts.append((cells, decoded, row, table))
+                phis = [*(phi[i] for phi in phis), second.phi[j]]
+                if len(pairs) * prod(phi.shape[1] + 1 for phi in phis) > _MOST_NUMBERS:
+                    sizes_of = " x ".join(str(phi.shape[1]) for phi in phis)
+                    what = "pairs" if len(phis) == 2 else "combinations"
+                    raise NotAvailable(
+                        f"{len(pairs)} different {what} of reports times {sizes_of} cells are too "
+                        "many for a weighted table: pass candidates= with fewer categories"
+                    )
+            parts.append((cells, decoded, row, table_rows(phis)))
         return parts
 
     @cached_property
@@ -188,9 +198,8 @@ class WeightedModel:
                 for (one, place), (rows, _) in zip(decoded, laws, strict=True):
                     if not isinstance(rows, slice):
                         v = np.where(np.bincount(rows, minlength=len(one.phi))[place], v, 0.0)
-                covariance += _noise(
-                    [law for _, law in laws], np.bincount(row, v, len(table)) @ table
-                )
+                sums = np.bincount(row, v, len(table)) @ table
+                covariance += table_noise(sums, [law for _, law in laws])
             blocks.append(covariance)
         return np.asarray(block_diag(*blocks))
 
@@ -224,13 +233,9 @@ class WeightedModel:
         again = totals if free is self.sample else estimated_totals(free, *how)
         g, q = len(self._parts), int(np.prod([one.k for one, _ in self._parts[0][1]]))
         shares, n = totals.of(cell_shares(q, len(totals.estimate) // g, g)), self.sample.n
-        p, noise = shares.value.reshape(g, q), []
+        p, channel = shares.value.reshape(g, q), []
         for (_, decoded, *_), own in zip(self._parts, p, strict=True):
-            table = own.reshape([one.k for one, _ in decoded])
-            margins = [] if table.ndim == 1 else [table.sum(axis=1), table.sum(axis=0)]
-            at = np.concatenate([own, *margins, [1.0]])
-            noise.append(np.diagonal(_noise([one for one, _ in decoded], at))[:q])
-        simple = np.where((p > 0.0) & (p < 1.0), p * (1.0 - p), np.nan)
+            channel.append(_channel(own, [one for one, _ in decoded]))
         mechanisms, nobs = [v.reports.mechanism for v in self.variables], int(n[self.inside].sum())
         domain, d = np.where(self.inside, self.domain, -1), self.scores.n_domains  # waves are one
         there, size, w, w2 = np.flatnonzero(self.inside), *np.empty((3, g))
@@ -260,7 +265,7 @@ class WeightedModel:
                 sizes=np.rint(size).astype(np.int64),
                 df=np.tile(degrees_of_freedom(self.sample, domain, d), g // d),
                 df_free=np.tile(degrees_of_freedom(free, domain, d), g // d),
-                channel=(1.0 + np.array(noise) / simple).reshape(-1),
+                channel=np.concatenate(channel),
                 spread=size * w2 / w**2,
                 alone=np.tile(in_one_unit(self.sample, domain, varies), g // d),
                 n_ungrouped=self.facts.nobs - int(n[self.domain >= 0].sum()),
@@ -320,12 +325,14 @@ class WeightedModel:
         return results if method == "inversion" else model._likeliest(results, constraints)
 
     def fit_table(self) -> WeightedTable:
-        """Estimate the table of two variables: reports independent, candidates all answers."""
-        a, b = (len(one.labels) for one in self.variables)
-        if a * b > _MOST_CELLS:
+        """Estimate the table of variables: reports independent, candidates all answers."""
+        sizes = [len(one.labels) for one in self.variables]
+        n_totals = prod(k + 1 for k in sizes) if len(sizes) > 2 else 0
+        if prod(sizes) > _MOST_CELLS or n_totals > _MOST_TOTALS:
             raise NotAvailable(
-                f"the covariance of {a} x {b} cells was not computed: pass candidates= with fewer "
-                f"categories, and other=True, so that there are {_MOST_CELLS} cells at most"
+                f"the covariance of {' x '.join(map(str, sizes))} cells was not computed: pass "
+                "candidates= with fewer categories, and other=True, so that there are "
+                f"{_MOST_CELLS} cells at most" + ", or take fewer questions" * (len(sizes) > 2)
             )
         reports = [one.reports[one.at[self.inside]] for one in self.variables]
         if JointCounts(reports, np.ones(len(reports[0]), dtype=np.int64)).shared_cohorts:
@@ -335,15 +342,31 @@ class WeightedModel:
             )
         common, superpopulation, nu = self._linear()
         totals, decoded = common["totals_law"], [one for one, _ in self._parts[0][1]]
-        persons = np.eye(len(totals.estimate))[-1:]
-        places = slice(a * b, a * b + a), slice(a * b + a, -1)
-        for variable, one, own in zip(self.variables, decoded, places, strict=True):
+        persons, places = np.eye(len(totals.estimate))[-1:], places_of(sizes)
+        for v, (variable, one) in enumerate(zip(self.variables, decoded, strict=True)):
             if one.is_open:
                 rest = persons.copy()
-                rest[0, own] = -1.0
+                rest[0, np.moveaxis(places, v, -1)[(-1,) * (len(sizes) - 1)][:-1]] = -1.0
                 _refuse_unlisted(variable.name, totals.of(Ratios(rest, persons)))
         domain, n = self.domain >= 0, self.sample.n
         names = tuple(one.name for one in self.variables)
+        every, parts = range(len(names)), []
+        for keep in chain.from_iterable(combinations(every, size) for size in every[2:]):
+            own = superpopulation.some(places_within(sizes, keep))
+            laws, made_by = [], []
+            for v in keep:
+                laws.append(decoded[v])
+                made_by.append(self.variables[v].reports.mechanism)
+            q = prod(one.k for one in laws)
+            parts.append(
+                Part(
+                    tuple(names[v] for v in keep),
+                    self._dependence(keep, own, nu),
+                    joint_epsilon(made_by),
+                    protect_some(made_by),
+                    _channel(own.estimate[:q] / own.estimate[-1], laws),
+                )
+            )
         results = WeightedTable(
             **common,
             labels=tuple(one.labels for one in self.variables),
@@ -351,8 +374,9 @@ class WeightedModel:
             names=names,
             lacking=tuple(int(n[domain & (one.at < 0)].sum()) for one in self.variables),
             unprotected=tuple(v.name for v in self.variables if v.reports.mechanism.unprotected),
-            dependence=self._dependence(superpopulation, nu),
+            dependence=self._dependence(every, superpopulation, nu),
             counted=tuple(map(Counted.by, decoded)),
+            parts=tuple(parts) or None,
         )
         results.warn_of_unknown()
         return results
@@ -391,19 +415,21 @@ class WeightedModel:
         if not decoding.is_fixed:  # decode around the estimate of all, as the hypothesis has it
             decoding, _ = one.decoded(self.sample.w, np.flatnonzero(self.inside))
         sums = totals.estimate.reshape(g, -1).sum(axis=0)
-        S = report_covariance(decoding, sums[:-1] / sums[-1])
+        S = report_covariance(sums[:-1] / sums[-1], [decoding])[1]
         n = float(self.sample.n[self.inside].sum())
         try:
             return homogeneity(totals, g, S, not decoding.is_open, n, nu), ""
         except NotAvailable as error:
             return None, str(error)
 
-    def _dependence(self, totals: Totals, nu: float) -> Dependence:
-        """Pearson's statistic of independence of two variables, or why there is none."""
-        (a, b), T = [len(one.labels) for one in self.variables], totals.estimate
-        margins = T[a * b : a * b + a] / T[-1], T[a * b + a : -1] / T[-1]
+    def _dependence(self, keep: Sequence[int], totals: Totals, nu: float) -> Dependence:
+        """How some of the variables, whose totals these are, depend on each other; or why not."""
+        variables = [self.variables[v] for v in keep]
+        decodings = [self._parts[0][1][v][0] for v in keep]
+        sizes = [one.k for one in decodings]
+        T = totals.estimate[places_of(sizes)] / totals.estimate[-1]
         n, channels = float(self.sample.n[self.inside].sum()), []
-        for one in self.variables:  # of labels, as many as categories
+        for one in variables:  # of labels, as many as categories
             made_by = one.reports.mechanism
             one_law = not made_by.n_bits and one.reports.cohort is None
             if one_law and made_by.n_outputs == len(one.labels):
@@ -411,27 +437,42 @@ class WeightedModel:
         null: RaoScott | None = None
         observed: RaoScott | None = None
         why = "reports are not labels, as many as categories"
+        if len(sizes) > 2:
+            why = "it is for two variables"
         try:
-            first, second = (
-                metric(report_covariance(decoding, p), not decoding.is_open)
-                for (decoding, _), p in zip(self._parts[0][1], margins, strict=True)
-            )
-            null = independence(totals, (a, b), (first, second), n, nu)
-            if len(channels) == 2:
+            metrics = []
+            for v, decoding in enumerate(decodings):
+                margin = np.moveaxis(T, v, -1)[(-1,) * (len(sizes) - 1)][:-1]
+                S = report_covariance(margin, [decoding])[1]
+                metrics.append(metric(S, not decoding.is_open))
+            null = independence(totals, sizes, metrics, n, nu)
+            if len(sizes) == len(channels) == 2:
                 observed = at_observed(null, totals, (channels[0], channels[1]), n)
         except NotAvailable as error:
             why = str(error)
-        return Dependence(null, observed, why)
+        dependence = Dependence(null, observed, why)
+        p = T[(slice(-1),) * T.ndim]
+        if p.ndim == 3:
+            law = project_simplex(p.reshape(-1)).reshape(p.shape)
+            tested = [(*conditional_departures(p, v), independent_given(law, v)) for v in range(3)]
+            if p.min() > 0.0:
+                tested.append((*interaction(p), law))
+            each: list[RaoScott | None] = []
+            for g, G, null_law in tested:
+                try:
+                    V = report_covariance(null_law, decodings)[1]
+                    each.append(departures(totals, g, G, V, n, nu))
+                except NotAvailable:
+                    each.append(None)
+            dependence = replace(dependence, given=tuple(each[:3]), alike=(*each, None)[3])
+        return dependence
 
 
-def _noise(laws: Sequence[Decoding], totals: Array) -> Array:
-    """Randomisation covariance of totals of decoded reports, (m,), of one variable or two."""
-    if len(laws) == 2:
-        return pair_noise(totals, laws[0], laws[1])
-    k = len(totals) - 1
-    covariance = np.zeros((k + 1, k + 1))
-    covariance[:k, :k] = laws[0].noise(totals[:k], float(totals[k]))
-    return covariance
+def _channel(p: Array, decodings: Sequence[Decoding]) -> Array:
+    """Variance of the estimate of one report of each cell, over that of the truth, (cells,)."""
+    noise = report_covariance(p.reshape([one.k for one in decodings]), decodings)[0]
+    simple = np.where((p > 0.0) & (p < 1.0), p * (1.0 - p), np.nan)
+    return np.asarray(1.0 + np.diagonal(noise) / simple)
 
 
 # -- Answers that are not among the candidates ----------------------------------------------------

@@ -1,12 +1,15 @@
-"""The weighted table of two variables of a complex sample.
+"""The weighted table of two or more variables of a complex sample.
 
-The totals are those of a b cells, a rows, b columns, and the number of persons.
+The totals are those of all cells, of sets of the variables, and the number of persons (see
+`places_of`): of two variables those of a b cells, a rows, b columns and one.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -19,6 +22,7 @@ from ldpstats.inference.designs.linearisation import Ratios, checked
 from ldpstats.inference.designs.tests import (
     METHODS,
     Counted,
+    RaoScott,
     critical,
     normal_level,
     paired,
@@ -26,8 +30,11 @@ from ldpstats.inference.designs.tests import (
     t_bounds,
 )
 from ldpstats.inference.intervals import edge_normal
+from ldpstats.inference.tables.independence import refuse_weak_cells
 from ldpstats.inference.tests import TestResult, pvalue_text
 from ldpstats.labels import position
+from ldpstats.likelihood.covariance import Uncertain
+from ldpstats.likelihood.joint import places_of, places_within
 from ldpstats.models.association.results import TableResults, names_in_turn
 from ldpstats.models.layout import (
     Pair,
@@ -39,6 +46,8 @@ from ldpstats.models.weighted.base import (
     Dependence,
     DesignResults,
     Limits,
+    Part,
+    cell_shares,
     check_counted,
     check_estimates,
     check_shapes,
@@ -54,16 +63,16 @@ Codes = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class WeightedTable(TableResults, DesignResults):
-    """Weighted joint distribution of two privatised variables in a complex sample.
+    """Weighted joint distribution of two or more privatised variables in a complex sample.
 
-    `params` are shares of the population that the weights stand for, of the respondents with both
+    `params` are shares of the population that the weights stand for, of the respondents with all
     answers. Standard errors hold the design and the randomisation of every respondent together;
     intervals have quantiles of the t law with the degrees of freedom of the design. The estimate is
     unconstrained and may leave [0, 1].
 
     Attributes
     ----------
-    table : DataFrame, shape (a, b)
+    table : DataFrame, or Series with a MultiIndex for three or more variables
         The estimated shares; the first variable in rows, no margins.
     params, bse : Series, indexed by cell
         The same in a row for each cell, and their standard errors; nan if all are in one unit.
@@ -72,7 +81,7 @@ class WeightedTable(TableResults, DesignResults):
     labels : tuple of Index
         Categories of each variable.
     nobs, n_missing : int
-        Respondents with both answers, and those of the domain without.
+        Respondents with all answers, and those of the domain without.
     lacking : tuple of int
         How many of these lacked each variable.
     unprotected : tuple of str
@@ -80,9 +89,9 @@ class WeightedTable(TableResults, DesignResults):
     listed : tuple of str
         Names of the variables over candidates, which are taken for all answers.
     epsilon : float
-        Privacy of both reports of one respondent together, in nats; infinite if none is protected.
+        Privacy of all reports of one respondent together, in nats; infinite if none is protected.
     df : Series
-        Degrees of freedom: units less strata that hold respondents with both answers.
+        Degrees of freedom: units less strata that hold respondents with all answers.
     sample : SampleFacts
         The design in words, its numbers of strata and units, the sum of the weights.
 
@@ -94,8 +103,10 @@ class WeightedTable(TableResults, DesignResults):
         Numbers of persons, distributions of one variable, in all or given the other, and their
         differences and ratios, with intervals.
     odds_ratio, risk_difference, risk_ratio, cramers_v, departures
-        Sizes of the association.
-    test_independence
+        Sizes of the association of two variables.
+    collapse
+        The table of some of three or more variables.
+    test_independence, test_conditional_independence, test_homogeneity
         Rao-Scott and Wald tests.
     deff
         Design effects in two factors, and the effective sample size.
@@ -120,25 +131,26 @@ class WeightedTable(TableResults, DesignResults):
     counted: tuple[Counted, ...]  # of each variable alone
     dependence: Dependence
     listed: tuple[str, ...] = ()
+    # of more than two variables, what is known of each two or more of them, but not all
+    parts: tuple[Part, ...] | None = field(default=None, metadata={"later": True})
 
     _format = "ldpstats-weighted-table"
     _version = 1
     _document = (
         *("fit", "totals", "sample", "domains", "nobs", "n_missing", "labels", "names"),
-        *("lacking", "unprotected", "listed", "dependence", "counted"),
+        *("lacking", "unprotected", "listed", "dependence", "counted", "parts"),
     )
 
     def __repr__(self) -> str:
-        a, b = self.sizes
-        names = " x ".join(self.names)
-        return f"WeightedTable({self.method}, {names}: {a} x {b}, n={self.nobs})"
+        names, sizes = (" x ".join(map(str, each)) for each in (self.names, self.sizes))
+        return f"WeightedTable({self.method}, {names}: {sizes}, n={self.nobs})"
 
-    @property
-    def _forms(self) -> tuple[Array, Array, Array, Array]:
-        """Cells, rows, columns and persons as linear forms of the totals."""
-        (a, b), m = self.sizes, len(self.totals_law.estimate)
-        cells, rows, columns, persons = np.split(np.eye(m), [a * b, a * b + a, m - 1])
-        return cells, rows, columns, persons
+    def _forms(self, axis: int | None = None) -> Array:
+        """Cells, or categories of one variable, as linear forms of the totals."""
+        m = len(self.totals_law.estimate)
+        if axis is None:
+            return np.eye(m)[: prod(self.sizes)]
+        return np.eye(m)[places_within(self.sizes, [axis])[:-1]]
 
     @property
     def _freedom(self) -> float:
@@ -152,18 +164,18 @@ class WeightedTable(TableResults, DesignResults):
     def _margin(self, axis: int) -> Array:
         """Shares of the categories of one variable, of its own reports."""
         T = self.totals_law.estimate
-        return np.asarray(self._forms[1 + axis] @ T / T[-1])
+        return np.asarray(self._forms(axis) @ T / T[-1])
 
     @cached_property
     def _counted(self) -> Counted:
-        first, second = self.counted
-        return first.crossed(second, self._margin(0), self._margin(1))
+        T = self.totals_law.estimate
+        return Counted.crossed(self.counted, T[places_of(self.sizes)] / T[-1])
 
     # -- what is estimated -------------------------------------------------------------------
 
     @names_alpha
     def margins(self, alpha: float = 0.05) -> dict[str, pd.DataFrame]:
-        """The distribution of each variable alone, among respondents with both answers.
+        """The distribution of each variable alone, among respondents with all answers.
 
         Returns
         -------
@@ -171,12 +183,11 @@ class WeightedTable(TableResults, DesignResults):
             "estimate", "se", "lower", "upper", of the variable's own reports: the sums of `params`
             for labels, more precise than these for bits.
         """
-        _, *own, persons = self._forms
         tables, alpha = {}, level(alpha)
-        for name, forms, labels, counted in zip(
-            self.names, own, self.labels, self.counted, strict=True
-        ):
-            functions = Ratios(forms, persons.repeat(len(forms), axis=0))
+        columns = zip(self.names, self.labels, self.counted, strict=True)
+        for v, (name, labels, counted) in enumerate(columns):
+            forms = self._forms(v)
+            functions = Ratios(forms, self._persons.repeat(len(forms), axis=0))
             table = self._of_totals(functions, self._freedom, alpha, labels.rename(name))
             p, se = table["estimate"].to_numpy(), table["se"].to_numpy()
             if not self._unknown.any():
@@ -219,6 +230,7 @@ class WeightedTable(TableResults, DesignResults):
         >>> survey.association("ill", "sex").conditional("sex")["estimate"].round(2).to_dict()
         {('f', 'no'): 1.0, ('f', 'yes'): 0.0, ('m', 'no'): 0.5, ('m', 'yes'): 0.5}
         """
+        self._refuse_more_than_two()
         axis, alpha = self._axis(on), level(alpha)
         value, V, limits = self._conditionals(axis, method)
         se, ends = np.sqrt(np.diagonal(V)), np.full((value.size, 2), np.nan)
@@ -241,7 +253,7 @@ class WeightedTable(TableResults, DesignResults):
         T, b = self.totals_law.estimate, self.sizes[1 - axis]
         places = np.arange(len(self.index)).reshape(self.sizes)
         cells = (places if axis == 0 else places.T).reshape(-1)  # the given variable first
-        forms, margins, persons = self._forms[0], self._forms[1 + axis], self._forms[-1]
+        forms, margins, persons = self._forms(), self._forms(axis), self._persons
         rows, defined = Ratios(forms[cells], margins.repeat(b, axis=0)).defined(T)
         shares, there = self.totals_law.of(defined), np.flatnonzero(rows)
         value, V = np.full(len(rows), np.nan), np.full((len(rows), len(rows)), np.nan)
@@ -300,6 +312,7 @@ class WeightedTable(TableResults, DesignResults):
         DataFrame, a row for each comparison and category of the other variable
             The columns of `WeightedResults.differences`.
         """
+        self._refuse_more_than_two()
         alpha, axis = level(alpha), self._axis(on)
         own, other = self.labels[axis], self.labels[1 - axis]
         by, name = (self.names[v] for v in (axis, 1 - axis))
@@ -323,7 +336,7 @@ class WeightedTable(TableResults, DesignResults):
 
         Parameters
         ----------
-        numerator, denominator : tuple of two labels, or list of such
+        numerator, denominator : tuple of labels, one of each variable, or list of such
             Cells, for example ("ill", "north").
         alpha, method
             As for `WeightedResults.ratio`.
@@ -336,20 +349,21 @@ class WeightedTable(TableResults, DesignResults):
         alpha, sets = level(alpha), np.zeros((2, len(self.index)))
         sets[0, self._cells("numerator", numerator)] = 1.0
         sets[1, self._cells("denominator", denominator)] = 1.0
-        observed = len(self.unprotected) == 2
+        observed = len(self.unprotected) == len(self.names)
         row: pd.Series[float] = self._ratio(sets, observed, alpha, method, ["ratio"]).iloc[0]
         return row
 
     def _cells(self, name: str, given: Any) -> list[int]:
         """Places of one cell or several."""
-        remedy = "must be a cell such as (first label, second label), or a list of different ones"
+        each = ", ".join([*("first label", "second label"), *["..."] * (len(self.sizes) > 2)])
+        remedy = f"must be a cell such as ({each}), or a list of different ones"
         several = [given] if isinstance(given, tuple) else listed(name, given, remedy)
         places = []
         for cell in several:
-            if not isinstance(cell, tuple) or len(cell) != 2:
+            if not isinstance(cell, tuple) or len(cell) != len(self.sizes):
                 raise InvalidArgument(name, given, remedy)
-            i, j = (self._place(name, v, label) for v, label in enumerate(cell))
-            places.append(i * self.sizes[1] + j)
+            at = tuple(self._place(name, v, label) for v, label in enumerate(cell))
+            places.append(int(np.ravel_multi_index(at, self.sizes)))
         if not places or len(set(places)) < len(places):
             raise InvalidArgument(name, given, remedy)
         return places
@@ -357,6 +371,69 @@ class WeightedTable(TableResults, DesignResults):
     def _place(self, name: str, axis: int, label: Any) -> int:
         known = self.labels[axis]
         return position(name, label, known, f"is no category of {self.names[axis]}: {list(known)}")
+
+    # -- some of the variables -----------------------------------------------------------------
+
+    def collapse(self, names: str | Sequence[str], *more: str) -> WeightedTable:
+        """The weighted table of some of three or more variables.
+
+        It is that of a survey of these questions alone, over the respondents who answered all of
+        those that the results are of.
+
+        Parameters
+        ----------
+        names, *more : sequence of str, or several str
+            As for `AssociationResults.collapse`.
+
+        Raises
+        ------
+        InvalidArgument
+            For names that are no such subset.
+
+        Examples
+        --------
+        >>> import numpy as np, pandas as pd, ldpstats as ldp
+        >>> rng = np.random.default_rng(3)
+        >>> table = pd.DataFrame({"ill": rng.choice(["no", "yes"], 400), "sex": ["f", "m"] * 200,
+        ...                       "old": rng.random(400) < 0.3, "w": rng.uniform(1, 3, 400)})
+        >>> survey = ldp.Survey(table, {"ill": ldp.Warner(epsilon=2.0)}, weights="w")
+        >>> results = survey.association("ill", "sex", "old")
+        >>> results.collapse("ill", "sex")
+        WeightedTable(inversion, ill x sex: 2 x 2, n=400)
+        """
+        keep = self._chosen(names, more)
+        chosen, labels = [self.names[v] for v in keep], [self.labels[v] for v in keep]
+        totals = self.totals_law.some(places_within(self.sizes, keep))
+        q = prod(map(len, labels))
+        shares = totals.of(cell_shares(q, len(totals.estimate), 1))
+        linear = Uncertain(shares.value, checked(shares.covariance))
+        every = self.parts or ()
+        (own,) = (part for part in every if {*part.names} == {*chosen})
+        order = [own.names.index(name) for name in chosen]
+        channel = own.channel.reshape([len(self.labels[self.names.index(v)]) for v in own.names])
+        dependence, given = own.dependence, own.dependence.given
+        if given is not None:
+            dependence = replace(dependence, given=tuple(given[v] for v in order))
+        within = tuple(part for part in every if {*part.names} < {*chosen})
+        return replace(
+            self,
+            fitted=linear,
+            linear=linear,
+            epsilon=own.epsilon,
+            is_partial=own.is_partial,
+            sources=tuple(self.sources[v] for v in keep),
+            source_nobs=tuple(self.source_nobs[v] for v in keep),
+            totals_law=totals,
+            domains=replace(self.domains, channel=channel.transpose(order).reshape(-1)),
+            names=tuple(chosen),
+            labels=tuple(labels),
+            lacking=(),  # of respondents who lacked a variable that is no longer there, too
+            unprotected=tuple(name for name in chosen if name in self.unprotected),
+            listed=tuple(name for name in chosen if name in self.listed),
+            counted=tuple(self.counted[v] for v in keep),
+            dependence=dependence,
+            parts=within or None,
+        )
 
     # -- association -------------------------------------------------------------------------
 
@@ -428,7 +505,69 @@ class WeightedTable(TableResults, DesignResults):
         departure = self.dependence.null if effects == "null" else self.dependence.observed
         if departure is None:
             raise NotAvailable(f"effects={effects!r}: {self.dependence.why}")
-        return departure.test(f"{self.names[0]} and {self.names[1]} are independent", method)
+        *most, last = self.names
+        return departure.test(f"{', '.join(most)} and {last} are independent", method)
+
+    def test_conditional_independence(self, given: str, method: str = "unbiased") -> TestResult:
+        """Test that two variables are independent given the third (on three-way tables).
+
+        A score statistic of the functions ``p_ijk p_..k - p_i.k p_.jk`` of the estimate, in their
+        covariance under the hypothesis and simple random sampling, with the correction of Rao and
+        Scott for the design.
+
+        Parameters
+        ----------
+        given : str
+            Name of the variable in the condition.
+        method : str
+            As for `test_independence`.
+
+        Raises
+        ------
+        NotAvailable
+            For other than three variables, and where there is nothing to test.
+
+        Notes
+        -----
+        Simulated sizes at .05, 600 samples each of 2,000 respondents in 3 x 2 x 2 cells, two
+        variables with k-RR: .033 with equal weights, .063 with weights of 1 to 2.5, .050 in strata,
+        .052 in clusters; of `test_homogeneity` .032, .050, .035, .042, of `test_independence` .032,
+        .052, .057, .057.
+        """
+        axis = self._given("given", given)
+        first, second = (name for name in self.names if name != given)
+        departure = (self.dependence.given or (None,) * 3)[axis]
+        null = f"{first} and {second} are independent given {given}"
+        return self._score_test(departure, null, method)
+
+    def test_homogeneity(self, by: str, method: str = "unbiased") -> TestResult:
+        """Test that the odds ratios of two variables are the same at every level of the third.
+
+        A statistic of differences of log odds ratios, with the correction of Rao and Scott.
+
+        Parameters
+        ----------
+        by : str
+            Name of the variable whose levels are compared.
+        method : str
+            As for `test_independence`.
+
+        Raises
+        ------
+        NotAvailable
+            Where cells are too weak for odds ratios.
+        """
+        self._given("by", by)
+        first, second = (name for name in self.names if name != by)
+        refuse_weak_cells(self.linear.estimate, self.linear.known())
+        null = f"the odds ratios of {first} and {second} are the same for every {by}"
+        return self._score_test(self.dependence.alike, null, method)
+
+    def _score_test(self, departure: RaoScott | None, null: str, method: str) -> TestResult:
+        if departure is None:
+            raise NotAvailable("the departures have no variance: there is nothing to test")
+        test = departure.test(null, method)
+        return replace(test, method=test.method.replace("Pearson's chi-square", "score test"))
 
     # -- presentation ------------------------------------------------------------------------
 
@@ -465,12 +604,20 @@ class WeightedTable(TableResults, DesignResults):
     @classmethod
     def _restored(cls, values: dict[str, Any]) -> WeightedTable:
         results = super()._restored(values)
-        a, b = map(len, results.labels)
-        check_estimates(results, {"totals": results.totals_law}, a * b, a * b + a + b + 1, 2)
-        domains, (first, second) = results.domains, results.counted
-        check_counted(first, a)
-        check_counted(second, b, " of columns")
-        shapes = {"sizes": (domains.sizes, (1,)), "channel": (domains.channel, (a * b,))}
-        pairs = {name: (np.array(values[name]), (2,)) for name in ("names", "lacking")}
-        check_shapes(shapes | pairs)
+        sizes, d = results.sizes, len(results.labels)
+        q, m = prod(sizes), prod(k + 1 for k in sizes)
+        check_estimates(results, {"totals": results.totals_law}, q, m, d)
+        for k, counted in zip(sizes, results.counted, strict=True):
+            check_counted(counted, k)
+        shapes = {
+            "sizes": (results.domains.sizes, (1,)),
+            "channel": (results.domains.channel, (q,)),
+        }
+        names = {name: (np.array(values[name]), (d,)) for name in ("names", "lacking")}
+        if d > 1 and not results.lacking:  # of a table that was collapsed
+            del names["lacking"]
+        check_shapes(shapes | names)
+        for part in results.parts or ():
+            k = prod(sizes[results.names.index(name)] for name in part.names)
+            check_shapes({"channel": (part.channel, (k,))})
         return results

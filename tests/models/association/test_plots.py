@@ -1,6 +1,7 @@
 """What the plots of joint tables draw, and that all of it is inside the figure."""
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -11,9 +12,8 @@ from matplotlib.collections import LineCollection, PatchCollection
 from matplotlib.colors import to_hex, to_rgb
 
 import ldpstats as ldp
-from ldpstats.models.association.presentation import merging, plot_heat_map
-from ldpstats.models.association.presentation import plot_mosaic as mosaic
-from ldpstats.models.results import plot_symmetric
+from ldpstats.models.association import plots
+from ldpstats.models.association.plots import merging, plot_heat_map
 
 LONG = ("wrapped\nand\ttabbed", "word " * 40, "x" * 200)
 GREY = "#e0e0e0"
@@ -38,7 +38,9 @@ def plot_mosaic(table: pd.DataFrame, low: pd.DataFrame, *_: Any, z: Any = None, 
     """With the boundaries themselves for their intervals, and no departures."""
     at = table.div(table.sum(axis=1).replace(0.0, 1.0), axis=0).cumsum(axis=1).to_numpy()[:, :-1]
     how.setdefault("bars", (at, at))
-    return mosaic(table, low.to_numpy(), np.zeros(table.shape) if z is None else z, **how)
+    return plots.plot_mosaic(
+        table, low.to_numpy(), np.zeros(table.shape) if z is None else z, **how
+    )
 
 
 def drawn(ax: Any) -> Any:
@@ -332,34 +334,33 @@ def test_a_mosaic_of_results_merges_and_adds_up():
 # ---- matrices
 
 
-def a_matrix(k: int) -> pd.DataFrame:
-    v = np.random.default_rng(k).uniform(0.0, 0.9, (k, k))
-    names = [f"question {i}" for i in range(k)]
-    return pd.DataFrame((v + v.T) / 2, names, names)
+def a_matrix(d: int, n: int = 500) -> ldp.AssociationMatrix:
+    rng, krr = np.random.default_rng(d), ldp.KRR(3, epsilon=4.0)
+    base, noise = rng.integers(0, 3, n), rng.integers(0, 3, (d, n))
+    values = np.where(rng.random((d, n)) < np.linspace(0.9, 0.0, d)[:, None], base, noise)
+    return ldp.associations({f"question {i}": krr.privatize(v, rng) for i, v in enumerate(values)})
 
 
 def test_a_matrix_is_a_triangle_of_pairs():
-    V = a_matrix(4)
-    told = V > 0.5
-    ax = plot_symmetric(V, V - 0.1, V + 0.1, told, title="V", label="Cramer's V", note="hatched")
+    matrix = a_matrix(4)
+    V, low, high = matrix.cramers_v, matrix.lower, matrix.upper
+    ax = matrix.plot(title="V")
     inside_the_figure(ax)
     below = [(1, 0), (2, 0), (2, 1), (3, 0), (3, 1), (3, 2)]
     assert [text.get_text() for text in ax.texts] == [
-        f"{V.iat[i, j]:.2f}\n[{V.iat[i, j] - 0.1:.2f}, {V.iat[i, j] + 0.1:.2f}]" for i, j in below
+        f"{V.iat[at]:.2f}\n[{low.iat[at]:.2f}, {high.iat[at]:.2f}]" for at in below
     ]
     assert [text.get_position() for text in ax.texts] == [(j + 0.5, i - 0.5) for i, j in below]
     for first, labels in ((1, ax.get_yticklabels()), (0, ax.get_xticklabels())):
         assert [t.get_text() for t in labels] == [f"question {first + i}" for i in range(3)]
-    assert hatched(ax) == sum(not told.iat[i, j] for i, j in below) > 0
-    assert ax.get_xlabel() == "hatched" and ax.figure.axes[1].get_ylabel() == "Cramer's V"
+    assert hatched(ax) == sum(matrix.pvalues_holm.iat[at] >= 0.05 for at in below) > 0
+    assert "hatched" in ax.get_xlabel() and ax.figure.axes[1].get_ylabel() == "Cramer's V"
 
 
-def test_matrices_of_any_size():
-    V = a_matrix(20)
-    V.iat[1, 0] = np.nan
-    ax = plot_symmetric(V, ax=plt.subplots(figsize=(7.0, 6.0))[1])
+def test_a_large_matrix_with_a_gap():
+    matrix = a_matrix(12, n=200)
+    ax = matrix.plot(plt.subplots(figsize=(5.0, 4.0))[1], title="")
     inside_the_figure(ax)
-    assert len(ax.texts) == 189
-    assert ax.get_xlabel() == "" and ax.get_title() == ""
-    with pytest.raises(ldp.LDPError, match="values"):
-        plot_symmetric(V.iloc[:2])
+    assert len(ax.texts) == 66 and "[" not in ax.texts[0].get_text() and ax.get_title() == ""
+    gap = replace(matrix, pairs=matrix.pairs[1:], failed=(("question 0", "question 1", "none"),))
+    assert len(gap.plot().texts) == 65

@@ -17,7 +17,6 @@ from statsmodels.stats.proportion import proportion_confint
 
 import ldpstats as ldp
 from ldpstats.estimators import ESTIMATORS
-from ldpstats.inference.tests import pvalue_text
 from ldpstats.models.plots import draw_estimates, percent_text
 
 JOBS = ("nurse", "teacher", "driver", "cook")
@@ -479,18 +478,8 @@ def test_a_tenth_of_a_standard_error_decides(shift, heads, said):
 
 
 def test_no_pvalue_is_shown_as_zero():
-    assert [pvalue_text(p) for p in (0.0, 0.00049, 0.0005, 0.0124, 1.0, np.nan)] == [
-        *("<0.001", "<0.001", "0.001", "0.012", "1.000", "-")
-    ]
-    assert [pvalue_text(p, "p") for p in (0.0, 0.5)] == ["p < 0.001", "p = 0.500"]
     lines = lines_of_tables(fitted(("a", "b", "c"), [420, 330, 250]).summary().as_text())
     assert all(line.endswith(("<0.001", "0.002")) for line in lines if line[0] in "abc")
-
-
-def test_standard_errors_that_overstate_say_so():
-    model = ldp.FrequencyModel(ldp.KRR(3, epsilon=1.0).counts([420, 330, 250]))
-    assert "are too large" in model.fit(cov_type="fpe16").summary().extra_txt
-    assert "are too large" not in model.fit().summary().extra_txt
 
 
 BOUNDARY = "on the boundary"
@@ -678,13 +667,13 @@ def test_intervals_that_are_too_short_to_see_have_a_mark():
         columns=["params", "lower", "upper"],
     )
     ax = plt.subplots()[1]
-    draw_estimates(ax, frame, np.arange(4), "95% interval")
+    draw_estimates(ax, np.arange(4), frame, "95% interval")
     marks = line(ax, "95% interval too short to see")
     assert marks.get_xdata().tolist() == [0.0, 1.0] and marks.get_ydata().tolist() == [0, 1]
     assert marks.get_markersize() > line(ax, "estimate").get_markersize() + 4
     unknown = frame.assign(lower=np.nan, upper=np.nan)
     ax = plt.subplots()[1]
-    draw_estimates(ax, unknown, np.arange(4), "95% interval")
+    draw_estimates(ax, np.arange(4), unknown, "95% interval")
     assert [x.get_label() for x in ax.get_lines()][1:] == ["estimate"] and not ax.collections
 
 

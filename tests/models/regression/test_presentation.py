@@ -31,6 +31,15 @@ def test_blocks_of_a_multinomial_logit():
     assert "Shown: the first 4 of 9 coefficients." in few
 
 
+@pytest.mark.parametrize("of", ["get_margeff", "predictions"])
+def test_effects_and_predictions_are_laid_out_as_coefficients(of):
+    found = getattr(fitted("multinomial"), of)(**({"by": "kids"} if of == "predictions" else {}))
+    summary, first = found.summary(max_rows=3), str(found.index[0][0])
+    assert summary.as_frame().index[0] == f"{first}:" and summary.as_frame().shape[0] >= 4
+    assert f"Shown: the first 3 of {len(found.index)} estimates." in summary.as_text()
+    assert "Shown" not in found.summary().as_text()
+
+
 def test_private_predictors():
     results = fitted("private")
     text = str(results.summary())

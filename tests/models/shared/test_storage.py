@@ -148,3 +148,25 @@ def test_a_shape_that_no_memory_holds_is_refused() -> None:
     document["fitted"]["estimate"] = {"shape": [10**6, 10**6], "repeated": 0.1}
     with pytest.raises(ldp.InvalidArgument, match="more than any array has"):
         ldp.FrequencyResults.from_dict(document)
+
+
+def test_groups_of_devices_alone_name_the_field_that_is_damaged() -> None:
+    lie = ldp.devices.library.cheating_detection
+    devices = [lie("1/2", yes).mechanism(("no", "yes")) for yes in ("1/6", "1/3")]
+    counts = [device.counts(n) for device, n in zip(devices, ([42, 18], [28, 32]), strict=True)]
+    groups = ldp.FrequencyModel(counts).fit().groups
+    whole = json.loads(json.dumps(groups.to_dict()))
+    assert type(groups).from_dict(whole).to_dict() == whole
+    for damage, words in (
+        ({"counts": None}, "counts=None: must be a list"),
+        ({"counts": [[1.5, 2], [3, 4]]}, "=1.5: must be non-negative whole counts"),
+        ({"missing": ["x", 0]}, "missing='x'"),
+        ({"missing": [0]}, r"groups=\[2, 2, 1, 2\]: must be as many"),
+        ({"labels": ["a"]}, "must be as many"),
+        ({"more": 1}, r"document=\['more'\]: are no fields"),
+    ):
+        with pytest.raises(ldp.InvalidArgument, match=words):
+            type(groups).from_dict(whole | damage)
+    del whole["mechanisms"]
+    with pytest.raises(ldp.InvalidArgument, match=r"\['mechanisms'\]: are fields that it lacks"):
+        type(groups).from_dict(whole)

@@ -117,7 +117,6 @@ def test_tests_say_what_they_are(results):
 @pytest.mark.parametrize(
     ("names", "options", "words"),
     [
-        (("job", "ill", "stratum"), {}, "two questions"),
         (("job",), {}, "two different questions"),
         (("job", "ill"), {"method": "mle"}, "inversion"),
         (("job", "ill"), {"candidates": {"job": ["cook", "nurse"]}}, "must be True for job"),

@@ -19,12 +19,10 @@ from ldpstats.models.plots import (
     axes_of,
     axis_labels,
     draw_estimates,
-    finish_rows,
     interval_name,
     keep_in_cell,
-    name_rows,
     plain,
-    rows_height,
+    plot_rows,
     set_title,
     sorts,
 )
@@ -70,28 +68,27 @@ def plot_dictionary(
         hidden = {"were found": int(rest.sum()), "were missed": int((~rest).sum())}
     if not sorts(sort):
         rows = rows.sort_index()
-    new = ax is None
-    ax = axes_of(ax, 7.0, rows_height(len(rows)))
-    at = np.arange(len(rows))[::-1]
     is_found = rows["params"].notna().to_numpy()
     is_false = is_found & (rows["truth"] == 0.0).to_numpy()
-    draw_estimates(ax, rows[is_found], at[is_found], interval_name(alpha))
-    if is_false.any():
-        label = "estimate of a string that nobody holds"
-        ax.plot(rows["params"][is_false], at[is_false], "X", ms=8, color="C1", label=label)
-    if true is not None:
-        ax.plot(rows["truth"], at, "d", color="C3", mfc="none", label="true frequency")
+
+    def draw(ax: Axes, at: Array) -> None:
+        draw_estimates(ax, at[is_found], rows[is_found], interval_name(alpha))
+        if is_false.any():
+            label = "estimate of a string that nobody holds"
+            ax.plot(rows["params"][is_false], at[is_false], "X", ms=8, color="C1", label=label)
+        if true is not None:
+            ax.plot(rows["truth"], at, "d", color="C3", mfc="none", label="true frequency")
+        if not len(rows):
+            ax.set_xlim(0.0, 1.0)
+            how: dict[str, Any] = {"transform": ax.transAxes, "ha": "center", "color": "0.4"}
+            ax.text(0.5, 0.5, "no string was found", **how)
+
     labels = axis_labels(rows.index, LONGEST_TICK)
     labels = [t if f else f"{t}  (missed)" for t, f in zip(labels, is_found, strict=True)]
-    name_rows(ax, labels)
+    left = [f"not shown: {n} rarer ones that {what}" for what, n in hidden.items() if n]
+    ax = plot_rows(draw, labels, 0, ax, title, "\n".join(["frequency", *left]))
     for text, was_found in zip(ax.get_yticklabels(), is_found, strict=True):
         text.set_color("black" if was_found else "0.55")
-    if not len(rows):
-        ax.set_xlim(0.0, 1.0)
-        ax.text(0.5, 0.5, "no string was found", transform=ax.transAxes, ha="center", color="0.4")
-    left = [f"not shown: {n} rarer ones that {what}" for what, n in hidden.items() if n]
-    ax.set_xlabel("\n".join(["frequency", *left]))
-    finish_rows(ax, title, new)
     return ax
 
 

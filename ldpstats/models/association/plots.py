@@ -10,18 +10,18 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.models.plots import LONGEST_LINE, axes_of, percent_text, set_title
-from ldpstats.models.results import (
-    cell_size,
+from ldpstats.models.plots import (
+    LONGEST_LINE,
+    axes_of,
     colour_bar,
-    draw_cells,
     hatch,
-    hatch_cells,
     labels_of,
     longest_label,
+    percent_text,
+    plot_cells,
+    set_title,
     settle,
     variable_name,
-    write_cells,
 )
 
 if TYPE_CHECKING:
@@ -53,44 +53,27 @@ def plot_heat_map(
 ) -> Axes:
     """Draw a joint table as a heat map, with the interval of each cell or its departures z."""
     p, low, high = map(np.asarray, (table, low, high))
-    k1, k2 = p.shape
-    cell = cell_size(k1, k2)
-    own = ax is None
-    ax = axes_of(ax, 2.6 + 0.07 * longest_label(table.index) + k2 * cell[0], 1.8 + k1 * cell[1])
-    if z is None:
-        import matplotlib
-        from matplotlib.colors import Normalize
-
-        certain, values = low > 0, p
-        colours = matplotlib.colormaps["Blues"], Normalize(min(0.0, p.min()), max(p.max(), 1e-12))
-    else:
-        values = np.asarray(z)
-        certain = np.abs(values) >= _BANDS[3]
-        colours = _departure_colours()
-    mesh = draw_cells(ax, values, colours, labels_of(table.index), labels_of(table.columns))
-    faces = mesh.to_rgba(values)
-    hatched = ~certain & (z is None)
-    hatch_cells(ax, hatched, faces)
-    ax.set_ylabel(variable_name(table.index, "X"))
-    notes = [_HATCHED] if hatched.any() else []
-    ax.set_xlabel("\n".join([variable_name(table.columns, "Y"), *notes]))
-    set_title(ax, title)
     # decimals of percentages that show two digits of the usual half-width
     half = 50 * float(np.median(high - low))
     digits = int(np.clip(1 - np.floor(np.log10(half)), 0, 4)) if half > 0 else 1
     percent = [f"{100 * value:.{digits}f}%" for value in p.flat]
+    how: dict[str, Any] = {}
     if z is None:
-        bar = colour_bar(ax, mesh, "frequency", lambda value, _: percent_text(value))
-        alone = percent
+        certain, values, alone = low > 0, p, percent
         ends = zip(percent, (100 * low).flat, (100 * high).flat, strict=True)
         texts = [f"{e}\n[{a:.{digits}f}, {b:.{digits}f}]" for e, a, b in ends]
+        how = {"limits": (min(0.0, p.min()), max(p.max(), 1e-12)), "hatched": ~certain}
+        how |= {"bar": "frequency", "form": lambda value, _: percent_text(value)}
     else:
-        bar = colour_bar(ax, mesh, _Z_LABEL)
+        values = np.asarray(z)
+        certain = np.abs(values) >= _BANDS[3]
         alone = [f"{round(value, 1) + 0.0:+.1f}" for value in values.flat]  # no negative zero
         texts = [f"{a}\n{b}" for a, b in zip(alone, percent, strict=True)]
-    settle(ax, bar, np.ones(k2), own)
-    write_cells(ax, (texts, alone), faces, certain)
-    return ax
+        how = {"colours": _departure_colours(), "bar": _Z_LABEL}
+    of = variable_name(table.columns, "Y"), variable_name(table.index, "X")
+    labels = labels_of(table.index), labels_of(table.columns)
+    how |= {"certain": certain, "note": _HATCHED}
+    return plot_cells(values, labels, (texts, alone), ax, title, of, **how)
 
 
 def plot_mosaic(
