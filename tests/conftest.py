@@ -1,13 +1,9 @@
 """Fixtures that all tests share."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 
@@ -19,7 +15,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 @pytest.fixture(scope="session")
-def replications() -> Callable[..., int]:
+def replications():
     """Replications that a slow simulation runs, given how many its full size has.
 
     ``LDPSTATS_SLOW_SHARE`` (default 1) scales them; `least`, 500 if not given, are always kept,
@@ -31,7 +27,7 @@ def replications() -> Callable[..., int]:
 
 
 @pytest.fixture(scope="session")
-def attempts() -> Callable[[int], int]:
+def attempts():
     """Attempts that a slow test with programs of its own makes, given how many its full size has.
 
     Unlike replications none are needed for a band: ten are always kept.
@@ -73,7 +69,7 @@ def _share() -> float:
 
 
 @pytest.fixture
-def without_goodness(monkeypatch: pytest.MonkeyPatch) -> None:
+def without_goodness(monkeypatch):
     """Fits leave out their goodness of fit, as where there are too few reports for it.
 
     It takes up to four fifths of a fit, and estimates, intervals and tests do not rest on it.
@@ -82,7 +78,7 @@ def without_goodness(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def signals_heard() -> Iterator[None]:
+def signals_heard():
     """No signal is ignored, as some are under nohup, which programs that a test starts inherit."""
     usual = {
         signal.SIGHUP: signal.SIG_DFL,
@@ -98,7 +94,7 @@ def signals_heard() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[Any]:
+def spark():
     """A session of Spark on this machine, for tests that are marked `spark`."""
     sql = pytest.importorskip("pyspark.sql", reason="pyspark is not installed")
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
@@ -122,7 +118,7 @@ def spark() -> Iterator[Any]:
 
 
 @pytest.fixture
-def hasty() -> Iterator[None]:
+def hasty():
     """Threads take turns as often as they can."""
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)

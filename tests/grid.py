@@ -1,7 +1,5 @@
 """Every mechanism and every estimator, one line each: the contract tests cross them."""
 
-from __future__ import annotations
-
 from math import comb
 
 import numpy as np

@@ -7,8 +7,6 @@ surveys: of those whose interval holds the truth (`coverage`), of those in which
 Monte Carlo standard errors, which a control must exceed to show that the test sees a defect.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

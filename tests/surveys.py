@@ -1,7 +1,5 @@
 """Simulated surveys, many at once: the settings and draws that coverage and size tests share."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -11,8 +9,6 @@ import numpy.typing as npt
 
 import ldpstats as ldp
 from ldpstats.inference.intervals import clip_unit, exact_binomial
-from ldpstats.likelihood.covariance import Covariance
-from ldpstats.likelihood.moments import Equations
 
 Array = npt.NDArray[Any]
 
@@ -36,13 +32,19 @@ MECHANISMS: dict[str, Callable[[int, float], ldp.Mechanism]] = {
 BASE = {5: np.array([0.35, 0.25, 0.2, 0.12, 0.08]), 20: 0.85 ** np.arange(20)}
 
 
-def moments(mechanism: ldp.Mechanism, n: int) -> Equations:
+def multinomial(p: Any, n: int) -> Any:
+    """Covariance of the shares of n answers that are not randomised."""
+    direct = ldp.Observed(len(p))
+    return direct.moments(direct.counts([n] + [0] * (len(p) - 1))).covariance(p)
+
+
+def moments(mechanism: ldp.Mechanism, n: int) -> Any:
     """The linear equations of a survey of n; its counts are arbitrary and must not be used."""
     p = np.full(mechanism.k, 1 / mechanism.k)
     return mechanism.moments(mechanism.draw(p, n, np.random.default_rng(0)))
 
 
-def covariance(mechanism: ldp.Mechanism, p: Array, n: int) -> Covariance:
+def covariance(mechanism: ldp.Mechanism, p: Array, n: int) -> Any:
     """Covariance of the linear estimate where the frequencies are p."""
     problem = moments(mechanism, n)
     return problem.covariance(p)
@@ -89,7 +91,7 @@ def projected(estimate: Array, variances: Array | None = None) -> Array:
     return np.maximum(estimate - np.take_along_axis(shift, last, axis=1) * spread, 0.0)
 
 
-def plug_in(problem: Equations, estimate: Array) -> Array:
+def plug_in(problem: Any, estimate: Array) -> Array:
     """Where covariances are evaluated: what `Equations.plug_in` is of each row."""
     precision = np.square(problem.A) * problem.weights if np.ndim(problem.A) < 2 else np.ones(1)
     if np.ptp(precision) <= 1e-9 * precision.max():
@@ -172,7 +174,7 @@ def multinomial_covariances(mechanism: ldp.Mechanism, m: Array, n: int) -> Array
     return np.asarray((second - mean[:, :, None] * mean[:, None, :]) / n)
 
 
-def bit_covariances(problem: Equations, p: Array) -> Array:
+def bit_covariances(problem: Any, p: Array) -> Array:
     """Variances m (1 - m) of the bits, which vary together through p alone."""
     m = problem.offset + problem.A * p
     variances = m * (1 - m) / np.square(problem.A)

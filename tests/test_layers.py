@@ -1,7 +1,5 @@
 """Imports flow strictly downwards, run in no circle, and importing the package stays light."""
 
-from __future__ import annotations
-
 import ast
 import subprocess
 import sys
@@ -190,22 +188,22 @@ def texts() -> dict[str, str]:
     return {name: path.read_text(encoding="utf-8") for name, path in MODULES.items()}
 
 
-def test_imports_flow_down() -> None:
+def test_imports_flow_down():
     assert [found for name, text in texts().items() for found in violations(text, name)] == []
 
 
-def test_no_module_imports_in_a_circle() -> None:
+def test_no_module_imports_in_a_circle():
     assert circles(arrows_of(texts())) == []
 
 
-def test_no_rooms_of_a_folder_import_in_a_circle() -> None:
+def test_no_rooms_of_a_folder_import_in_a_circle():
     plan = [rooms(*arrow) for arrow in arrows_of(texts())]
     for folder in {folder for folder, _, _ in plan}:
         arrows = [(own, other) for place, own, other in plan if place == folder and own and other]
         assert circles(arrows) == [], folder
 
 
-def test_rooms_have_one_floor() -> None:
+def test_rooms_have_one_floor():
     for folder, floors in FLOORS.items():
         inside = {m.removeprefix(f"{folder}.").split(".")[0] for m in MODULES if f"{folder}." in m}
         planned = [room for floor in floors for room in floor.split() if room != "ldpstats"]
@@ -234,7 +232,7 @@ def test_rooms_have_one_floor() -> None:
         ("likelihood.rows", "from ldpstats.likelihood.joint import JointMoments"),
     ],
 )
-def test_an_upward_import_is_caught(module: str, line: str) -> None:
+def test_an_upward_import_is_caught(module, line):
     assert len(violations(line, f"ldpstats.{module}")) == 1
 
 
@@ -242,11 +240,11 @@ def test_an_upward_import_is_caught(module: str, line: str) -> None:
     "line",
     ["from ldpstats.errors import InvalidArgument", "from .base import Mechanism", "import numpy"],
 )
-def test_a_downward_import_passes(line: str) -> None:
+def test_a_downward_import_passes(line):
     assert violations(line, "ldpstats.mechanisms.krr") == []
 
 
-def test_a_circle_of_siblings_is_caught() -> None:
+def test_a_circle_of_siblings_is_caught():
     """Two files of one folder that import each other, the one inside a function, as 0.1.0 had."""
     folder = "ldpstats.models.association"
     sources = texts()
@@ -269,6 +267,6 @@ def heavy_modules(statement: str) -> set[str]:
     return set(ran.stdout.split())
 
 
-def test_import_is_light() -> None:
+def test_import_is_light():
     assert heavy_modules("import ldpstats") == set()
     assert "tqdm" in heavy_modules("import tqdm")

@@ -1,7 +1,5 @@
 """What the project files promise: declared dependencies, and the README's commands."""
 
-from __future__ import annotations
-
 import os
 import re
 import runpy
@@ -107,7 +105,7 @@ def test_steps_of_continuous_integration_can_be_called_alone():
 
 
 @pytest.fixture
-def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def copy(tmp_path, monkeypatch):
     """A project whose installation is a script, `install`, in place of python3 -m venv and pip."""
     (tmp_path / ".ci").mkdir()
     shutil.copy(ROOT / ".ci" / "run", tmp_path / ".ci" / "run")
@@ -139,7 +137,7 @@ def lint(copy: Path) -> tuple[int, list[str]]:
     return ran.returncode, [x for x in (ran.stdout + ran.stderr).splitlines() if x.startswith(said)]
 
 
-def test_an_environment_that_is_not_whole_is_made_anew(copy: Path) -> None:
+def test_an_environment_that_is_not_whole_is_made_anew(copy):
     """One without tools, one without the package, which comes last, and one that is too old."""
     script(copy / "install", TOOLS)
     script(copy / "bin" / "ruff", "echo other ruff")
@@ -155,7 +153,7 @@ def test_an_environment_that_is_not_whole_is_made_anew(copy: Path) -> None:
 
 
 @pytest.mark.parametrize("fault", ["install", "readme", "bare"])
-def test_an_installation_that_fails_ends_the_run(fault: str, copy: Path) -> None:
+def test_an_installation_that_fails_ends_the_run(fault, copy):
     """No step goes on with what else is installed, and nothing half made is left."""
     script(copy / "install", TOOLS + ("exit 1" if fault == "install" else ""))
     script(copy / "bin" / "ruff", "echo other ruff")
@@ -184,9 +182,7 @@ JAVA = """echo 'openjdk version "{}.0.15" 2025-04-15' >&2; echo OpenJDK >&2"""
 @pytest.mark.parametrize(
     "fault", ["", "pytest all", f"pytest all, {ALONE}", LAYERS, "lowest .ci/lowest.py"]
 )
-def test_a_run_of_all_shows_every_step_and_fails_with_any(
-    fault: str, copy: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_of_all_shows_every_step_and_fails_with_any(fault, copy, monkeypatch):
     """First `tests` beside `lowest`, then, if both passed, the others: all that they print.
 
     Tests that fail run once more, alone: only what fails again counts.
@@ -238,14 +234,8 @@ NEEDED = {
     [("0", "", 0, True), ("7", "true", 0, True), ("7", "", 0, False), ("0", "", 1, False)],
 )
 def test_a_step_has_what_it_needs_or_says_why_it_is_skipped(
-    name: str,
-    user: str,
-    ci: str,
-    network: int,
-    tested: bool,
-    copy: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    name, user, ci, network, tested, copy, monkeypatch
+):
     """Java 11 is too old. Root and CI install what is not there; without a network they fail."""
     tool, packages = NEEDED[name]
     script(copy / "install", OTHERS)
@@ -267,7 +257,7 @@ def test_a_step_has_what_it_needs_or_says_why_it_is_skipped(
     assert ran.returncode == network and ("could not be installed" in ran.stderr) == bool(network)
 
 
-def test_what_runs_beside_a_run_ends_with_it(copy: Path) -> None:
+def test_what_runs_beside_a_run_ends_with_it(copy):
     script(copy / "install", "echo $$ > started.tmp && mv started.tmp started && exec sleep 60")
     run = subprocess.Popen([copy / ".ci" / "run"], stdout=subprocess.DEVNULL)
     while not (copy / "started").exists():
@@ -293,9 +283,7 @@ def test_the_first_two_code_blocks_are_the_commands():
     assert "pip install ." in blocks[0][1] and "pytest" in blocks[1][1]
 
 
-def test_a_small_share_takes_every_second_setting_of_slow_tests(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_small_share_takes_every_second_setting_of_slow_tests(monkeypatch):
     names = ["one", *(f"few[{i}]" for i in range(3)), *(f"some[{i}]" for i in range(9))]
     names += [f"many[{i}]" for i in range(90)]
     hook = SimpleNamespace(pytest_deselected=lambda items: None)
@@ -306,7 +294,7 @@ def test_a_small_share_takes_every_second_setting_of_slow_tests(
             SimpleNamespace(nodeid=name, get_closest_marker=lambda mark: mark == "slow")
             for name in names
         ]
-        pytest_collection_modifyitems(SimpleNamespace(hook=hook), items)  # type: ignore[arg-type]
+        pytest_collection_modifyitems(SimpleNamespace(hook=hook), items)
         left[share] = [item.nodeid.partition("[")[0] for item in items]
     assert left["1"] == [name.partition("[")[0] for name in names]
     assert [left["0.2"].count(name) for name in ("one", "few", "some")] == [1, 3, 5]

@@ -4,8 +4,6 @@ A case is a call that fails, the code that its message says, and that code on th
 where it works and means the right thing.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -308,7 +306,7 @@ PRIVACY = [
     ("fails", "remedy", "works"),
     [*LABELS, *DEVICES, *MECHANISMS, *MODELS, *SURVEYS, *ASSOCIATIONS, *REGRESSIONS, *PRIVACY],
 )
-def test_a_remedy_works(fails: str, remedy: str, works: str) -> None:
+def test_a_remedy_works(fails, remedy, works):
     with pytest.raises((ldp.LDPError, ldp.LDPWarning)) as failure:
         eval(fails, dict(KNOWN))
     assert remedy in str(failure.value)

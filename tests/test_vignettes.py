@@ -60,7 +60,7 @@ def shown(ran: subprocess.CompletedProcess[str]) -> str:
     return "".join(line.rstrip() + "\n" for line in ran.stdout.splitlines())
 
 
-def test_a_vignette_reads_like_a_short_paper() -> None:
+def test_a_vignette_reads_like_a_short_paper():
     """80 to 300 lines with a title; what redoes a paper's experiments sets its numbers by ours."""
     others = {"01_survey", "04_rappor_candidates", "09_questionnaire", "10_large_data"}
     others |= {"11_complex_samples", "12_regression", "13_planning"}
@@ -73,7 +73,7 @@ def test_a_vignette_reads_like_a_short_paper() -> None:
         assert script.stem in others or len(pairs(text)) >= 8, script
 
 
-def test_only_whole_pairs_count() -> None:
+def test_only_whole_pairs_count():
     heading = "# The paper, and here\n# -------------------\n#\n"
     assert pairs(heading + "# - **It is so**: it is.\n# - **But**:\n# - no.\n") == [
         ("It is so", "it is.")
@@ -81,7 +81,7 @@ def test_only_whole_pairs_count() -> None:
     assert pairs("# - **It is so**: it is.\n") == []
 
 
-def test_a_vignette_opens_as_a_notebook() -> None:
+def test_a_vignette_opens_as_a_notebook():
     """What the gallery does not translate is not used, and what the notebook needs is said."""
     needed = "start the notebook of this page in a folder of the repository"
     for script in VIGNETTES:
@@ -91,7 +91,7 @@ def test_a_vignette_opens_as_a_notebook() -> None:
             assert needed in " ".join(text.split('"""')[1].split()), script
 
 
-def test_markup_that_a_notebook_shows_is_caught() -> None:
+def test_markup_that_a_notebook_shows_is_caught():
     for markup in (":py:obj:`ldpstats.KRR`", ".. figure:: a.png", "==== ===="):
         assert lost(f'"""\nTitle\n=====\n\n{markup}\n"""\n\nimport numpy\n') == [
             markup.partition("`")[0] + "`" * ("`" in markup)
@@ -99,9 +99,7 @@ def test_markup_that_a_notebook_shows_is_caught() -> None:
         assert lost(f'"""\nTitle\n=====\n"""\n\n# %%\n# Text.\n#\n# {markup}\n\nx = 1\n')
 
 
-def test_the_site_runs_scripts_with_warnings_as_errors(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_site_runs_scripts_with_warnings_as_errors(tmp_path, monkeypatch):
     """As the configuration of Sphinx-Gallery asks for; what a script writes ends the build too."""
     conf = (ROOT / "vignettes" / "conf.py").read_text("utf-8")
     assert '"abort_on_example_error": True' in conf and '"reset_modules_order": "both"' in conf
@@ -122,7 +120,7 @@ def test_the_site_runs_scripts_with_warnings_as_errors(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TABLES)
-def test_stored_output_is_that_of_the_table(name: str, tmp_path: Path) -> None:
+def test_stored_output_is_that_of_the_table(name, tmp_path):
     option, table = TABLES[name]
     if not (SHARED / table).exists():
         pytest.skip(f"{table} is not in {SHARED}")
@@ -134,7 +132,7 @@ def test_stored_output_is_that_of_the_table(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.spark
-def test_the_vignette_of_large_data_runs_on_spark(tmp_path: Path) -> None:
+def test_the_vignette_of_large_data_runs_on_spark(tmp_path):
     pytest.importorskip("pyspark", reason="pyspark is not installed")
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         pytest.skip("Java is not installed: Spark needs version 17")
@@ -145,6 +143,6 @@ def test_the_vignette_of_large_data_runs_on_spark(tmp_path: Path) -> None:
     assert output in shown(ran)
 
 
-def test_stored_output_is_in_the_articles_that_need_more() -> None:
+def test_stored_output_is_in_the_articles_that_need_more():
     more = [script.stem for script in VIGNETTES if stored(script)]
     assert more == sorted([*TABLES, "10_large_data"])

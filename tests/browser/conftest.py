@@ -1,23 +1,18 @@
 """One headless Chromium and one server of pages for all tests."""
 
-from __future__ import annotations
-
 import shutil
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 from browser.walk import Collector, Respondent
 
 
 @pytest.fixture(scope="session")
-def downloads(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def downloads(tmp_path_factory):
     return tmp_path_factory.mktemp("downloads")
 
 
 @pytest.fixture(scope="session")
-def driver(downloads: Path) -> Iterator[Any]:
+def driver(downloads):
     webdriver = pytest.importorskip("selenium.webdriver", reason="needs the extra browser")
     from selenium.webdriver.chrome.service import Service
 
@@ -39,21 +34,21 @@ def driver(downloads: Path) -> Iterator[Any]:
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[Collector]:
+def server():
     made = Collector()
     yield made
     made.close()
 
 
 @pytest.fixture
-def collector(server: Collector) -> Collector:
+def collector(server):
     """The server, as new."""
     server.show("")
     return server
 
 
 @pytest.fixture
-def respondent(driver: Any, collector: Collector) -> Iterator[Respondent]:
+def respondent(driver, collector):
     """A respondent in a window of her own, whose browser has kept nothing."""
     first = driver.current_window_handle
     driver.switch_to.new_window("tab")

@@ -1,12 +1,9 @@
 """Invitations in a browser: by a link, with a used code, with typing errors, in a full survey."""
 
-from __future__ import annotations
-
 import csv
 import json
 import secrets
 from collections import Counter
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -37,7 +34,7 @@ def sends(respondent: Respondent) -> None:
     respondent.click()
 
 
-def test_a_code_takes_one_sheet(respondent: Respondent, tmp_path: Path) -> None:
+def test_a_code_takes_one_sheet(respondent, tmp_path):
     sheet, folder = six(), tmp_path / "sheets"
     for name in ("codes", "others"):
         invite(sheet, 22, tmp_path / f"{name}.csv", url="http://127.0.0.1:1/page.html")

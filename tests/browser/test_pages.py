@@ -1,17 +1,14 @@
 """Pages in a browser: what respondents do, are told and send, and nothing else leaves."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from browser.walk import DOWN, ENTER, REVIEW, SECRET, SENT, SPACE, TAB, Collector, Respondent
+from browser.walk import DOWN, ENTER, REVIEW, SECRET, SENT, SPACE, TAB
 from shared.collecting import collecting
 from shared.javascript import sealed
 from shared.page_sheets import AWKWARD, GERMAN, embedded, six
@@ -30,7 +27,7 @@ BEFORE = "This device has taken part already"
 # -- consent, draw, sending, and what was sent: in this order --------------------------------------
 
 
-def test_six_questions_by_keys_alone(respondent: Respondent, collector: Collector) -> None:
+def test_six_questions_by_keys_alone(respondent, collector):
     sheet = six()
     respondent.visit(collector.show(page_text(sheet, post="/sheets")))
     respondent.look("light", "dark")
@@ -75,9 +72,7 @@ def test_six_questions_by_keys_alone(respondent: Respondent, collector: Collecto
     assert len(collector.posted) == 1 and set(collector.asked) == {"/", "/sheets"}
 
 
-def test_either_report_is_explained_before_one_is_drawn(
-    respondent: Respondent, collector: Collector
-) -> None:
+def test_either_report_is_explained_before_one_is_drawn(respondent, collector):
     kinds = {
         "ill": ldp.Warner(epsilon=1.0),
         "bits": ldp.KRAPPOR(("a", "b"), 1.0),
@@ -107,9 +102,7 @@ def test_either_report_is_explained_before_one_is_drawn(
     assert "What was sent" in respondent.text()
 
 
-def test_the_old_order_shows_first_and_counts_deletions(
-    respondent: Respondent, collector: Collector
-) -> None:
+def test_the_old_order_shows_first_and_counts_deletions(respondent, collector):
     respondent.visit(collector.show(page_text(SHORT, post="/sheets", show_first=True)))
     respondent.fill()
     assert "If “nurse” is sent" not in respondent.text()
@@ -128,7 +121,7 @@ def test_the_old_order_shows_first_and_counts_deletions(
     assert respondent.heading() == BEFORE
 
 
-def test_from_a_page_to_a_table(respondent: Respondent, tmp_path: Path) -> None:
+def test_from_a_page_to_a_table(respondent, tmp_path):
     """The collector itself: its own page, one under another name, one on a disk, and an old one."""
     sheet, folder = six(ask=3), tmp_path / "sheets"
     old, first = six(ask=2), tmp_path / "first.html"
@@ -167,9 +160,7 @@ def altered(page: str, change: Any) -> str:
     return f'{head}id="data">{json.dumps(data)}</script>{rest.split("</script>", 1)[1]}'
 
 
-def test_a_page_that_would_tell_more_than_it_says_is_refused(
-    respondent: Respondent, collector: Collector
-) -> None:
+def test_a_page_that_would_tell_more_than_it_says_is_refused(respondent, collector):
     sheet = ldp.Questionnaire({"ill": ldp.Warner(epsilon=0.1), "late": ldp.Warner(epsilon=1.0)})
     page, always = page_text(sheet, post="/sheets"), str(1 << 64)
 
@@ -200,9 +191,7 @@ def test_a_page_that_would_tell_more_than_it_says_is_refused(
 # -- what is said ----------------------------------------------------------------------------------
 
 
-def test_what_is_said_holds_for_every_question(
-    respondent: Respondent, collector: Collector
-) -> None:
+def test_what_is_said_holds_for_every_question(respondent, collector):
     """Mechanisms without a bound, answers sent as they are, and cells that are no answers."""
     kinds = {
         "sex": ldp.Observed(("f", "m")),
@@ -234,9 +223,7 @@ def test_what_is_said_holds_for_every_question(
         assert "Marks at" not in text
 
 
-def test_a_bound_that_is_hardly_any_is_not_called_protection(
-    respondent: Respondent, collector: Collector
-) -> None:
+def test_a_bound_that_is_hardly_any_is_not_called_protection(respondent, collector):
     sheet = ldp.Questionnaire({"a": ldp.KRR(3, 12.0), "b": ldp.URR(3, (0,), epsilon=12.0)})
     respondent.visit(collector.show(page_text(sheet)))
     text = respondent.text()
@@ -277,9 +264,7 @@ return [...document.querySelectorAll('section.entry')].map((entry) => [
 """
 
 
-def test_what_can_be_concluded_is_the_posterior(
-    respondent: Respondent, collector: Collector
-) -> None:
+def test_what_can_be_concluded_is_the_posterior(respondent, collector):
     """Bayes' theorem: of each report after it was sent, and of either one before."""
     page = collector.show(page_text(ldp.Questionnaire(KINDS), post="/sheets"))
     respondent.visit(page)
@@ -326,7 +311,7 @@ def check(name: str, text: str, rows: list[list[str]], believed: pd.Series) -> N
 # -- questions -------------------------------------------------------------------------------------
 
 
-def test_only_the_drawn_questions_are_asked(respondent: Respondent, collector: Collector) -> None:
+def test_only_the_drawn_questions_are_asked(respondent, collector):
     respondent.visit(collector.show(page_text(six(ask=2), post="/sheets")))
     assert "2 were drawn at random for you from 5" in respondent.text()
     respondent.fill()
@@ -337,7 +322,7 @@ def test_only_the_drawn_questions_are_asked(respondent: Respondent, collector: C
     assert respondent.text().count("this question was not drawn for you") == 3
 
 
-def test_skipping(respondent: Respondent, collector: Collector) -> None:
+def test_skipping(respondent, collector):
     """A missing answer is its own, is protected as another, or cannot be."""
     sheet = ldp.Questionnaire(
         {
@@ -369,7 +354,7 @@ def test_skipping(respondent: Respondent, collector: Collector) -> None:
     assert found["ill"] is None and found["job"] in sheet["job"].categories
 
 
-def test_many_answers_are_searched(respondent: Respondent, collector: Collector) -> None:
+def test_many_answers_are_searched(respondent, collector):
     towns = [f"Town {i}" for i in range(3000)] + ["Zürich"]
     sheet = ldp.Questionnaire({"town": ldp.KRR(towns, 1.0), "n": ldp.KRR(500, 1.0)})
     respondent.visit(collector.show(page_text(sheet, post="/sheets")))
@@ -390,7 +375,7 @@ def test_many_answers_are_searched(respondent: Respondent, collector: Collector)
     assert respondent.run(checked) == "Zürich"
 
 
-def test_texts_that_a_question_cannot_take(respondent: Respondent, collector: Collector) -> None:
+def test_texts_that_a_question_cannot_take(respondent, collector):
     strings = ldp.DictionarySurvey(length=6, gram=2, alphabet="abc ", epsilon=6.0, pad="_")
     respondent.visit(collector.show(page_text(ldp.Questionnaire({"url": strings}), post="/sheets")))
     respondent.click()
@@ -406,7 +391,7 @@ def test_texts_that_a_question_cannot_take(respondent: Respondent, collector: Co
     assert set(url) == {"positions", "grams", "string"}
 
 
-def test_awkward_and_long_labels_are_texts(respondent: Respondent, collector: Collector) -> None:
+def test_awkward_and_long_labels_are_texts(respondent, collector):
     long = ("", "\u202e\u2066\u200f", "x" * 10_000, *(f"\U0001f600 {i}" for i in range(5_000)))
     kinds: dict[str, Any] = {
         "__proto__": ldp.KRR(AWKWARD, 1.0),
@@ -427,7 +412,7 @@ def test_awkward_and_long_labels_are_texts(respondent: Respondent, collector: Co
     assert respondent.driver.get_log("browser") == []
 
 
-def test_a_narrow_screen_in_another_language(respondent: Respondent, collector: Collector) -> None:
+def test_a_narrow_screen_in_another_language(respondent, collector):
     texts = json.loads(GERMAN.read_text(encoding="utf-8")) | {"dir": "rtl"}
     respondent.width(320)
     respondent.visit(collector.show(page_text(six(), texts, "/sheets")))
@@ -451,7 +436,7 @@ crypto.getRandomValues = (into) => { window.drawn += into.byteLength; return int
 """
 
 
-def test_no_random_byte_is_used_twice(respondent: Respondent, collector: Collector) -> None:
+def test_no_random_byte_is_used_twice(respondent, collector):
     """Also not where the page begins anew: what was drawn there is known from the report."""
     place = {"key": f"ldpstats {TAGGED.fingerprint}"}
     drawn = []

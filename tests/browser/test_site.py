@@ -1,7 +1,5 @@
 """The pages of the site, as it was built last in `build`, in a browser with the network log on."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -32,7 +30,7 @@ def foreign(urls: list[str]) -> list[str]:
     return [url for url in urls if not url.startswith(("file:", "data:", "blob:"))]
 
 
-def test_no_page_asks_another_host(driver: Any) -> None:
+def test_no_page_asks_another_host(driver):
     """All pages but those of single names, of which every twentieth."""
     every = sorted(SITE.rglob("*.html"))
     chosen = [page for page in every if page.parent.name != "api"]
@@ -42,13 +40,13 @@ def test_no_page_asks_another_host(driver: Any) -> None:
     assert [url for found in urls for url in foreign(found)] == []
 
 
-def test_a_request_to_another_host_is_seen(driver: Any, tmp_path: Path) -> None:
+def test_a_request_to_another_host_is_seen(driver, tmp_path):
     page = tmp_path / "page.html"
     page.write_text('<img src="http://localhost:9/pixel.png">')
     assert foreign(asked(driver, page)) == ["http://localhost:9/pixel.png"]
 
 
-def test_a_search_finds_a_name(driver: Any) -> None:
+def test_a_search_finds_a_name(driver):
     """The index of words comes with the site."""
     from selenium.webdriver.support.ui import WebDriverWait
 

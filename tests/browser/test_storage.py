@@ -1,13 +1,10 @@
 """What a browser keeps of a page, what it cannot keep, and what respondents are told of it."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 from browser.test_pages import BEFORE, PAGE, SHORT
-from browser.walk import REVIEW, SECRET, SENT, Collector, Respondent
+from browser.walk import REVIEW, SECRET, SENT
 
 from ldpstats.page import page_text, write_page
 
@@ -26,9 +23,7 @@ for (let i = 0; text.length > 0; i++) {
 _ROOM = "localStorage['other 0'] = localStorage['other 0'].slice(arguments[0])"
 
 
-def test_reports_wait_on_the_device_until_they_are_delivered(
-    respondent: Respondent, collector: Collector
-) -> None:
+def test_reports_wait_on_the_device_until_they_are_delivered(respondent, collector):
     """What was drawn is not shown before it has arrived: nobody can drop it for what it is."""
     respondent.visit(collector.show(PAGE))
     collector.status = 503
@@ -50,7 +45,7 @@ def test_reports_wait_on_the_device_until_they_are_delivered(
     assert collector.posted == [text] == [respondent.exact()]
 
 
-def test_an_outdated_page_says_so(respondent: Respondent, collector: Collector) -> None:
+def test_an_outdated_page_says_so(respondent, collector):
     respondent.visit(collector.show(PAGE))
     collector.status = 409
     respondent.fill()
@@ -60,9 +55,7 @@ def test_an_outdated_page_says_so(respondent: Respondent, collector: Collector) 
     assert respondent.pending() == [None]
 
 
-def test_a_page_without_network_saves_a_file(
-    respondent: Respondent, tmp_path: Path, downloads: Path
-) -> None:
+def test_a_page_without_network_saves_a_file(respondent, tmp_path, downloads):
     page = tmp_path / "survey.html"
     write_page(SHORT, page)
     respondent.sends(page.as_uri(), SHOWN)
@@ -84,9 +77,7 @@ def test_a_page_without_network_saves_a_file(
 
 
 @pytest.mark.parametrize("locks", [True, False])
-def test_of_two_windows_one_makes_reports(
-    respondent: Respondent, collector: Collector, locks: bool
-) -> None:
+def test_of_two_windows_one_makes_reports(respondent, collector, locks):
     """Both agree in the same moment: the one that is later hears so, at once or when it sends."""
     driver, url = respondent.driver, collector.show(PAGE)
     windows = [driver.current_window_handle]
@@ -126,9 +117,7 @@ def test_of_two_windows_one_makes_reports(
         (page_text(SHORT), "Delete the reports from this device", "Copy the text"),
     ],
 )
-def test_what_another_window_has_done_is_not_undone(
-    respondent: Respondent, collector: Collector, page: str, other: str, here: str
-) -> None:
+def test_what_another_window_has_done_is_not_undone(respondent, collector, page, other, here):
     """Reports that it sent are not said to be deleted, those that it deleted are not kept again."""
     driver, url = respondent.driver, collector.show(page)
     respondent.sends(url, SHOWN)
@@ -145,9 +134,7 @@ def test_what_another_window_has_done_is_not_undone(
     assert respondent.pending() == [None]
 
 
-def test_what_cannot_be_read_counts_as_taken_part(
-    respondent: Respondent, collector: Collector
-) -> None:
+def test_what_cannot_be_read_counts_as_taken_part(respondent, collector):
     respondent.visit(collector.show(PAGE))
     keep = "localStorage[arguments[0]] = JSON.stringify({made: 1, pending: arguments[1]})"
     for pending in ("1", "no sheet", "{}", '{"token": "a", "sheet": null}'):
@@ -156,9 +143,7 @@ def test_what_cannot_be_read_counts_as_taken_part(
         assert respondent.heading() == BEFORE
 
 
-def test_a_browser_that_keeps_nothing_is_told_so(
-    respondent: Respondent, collector: Collector
-) -> None:
+def test_a_browser_that_keeps_nothing_is_told_so(respondent, collector):
     without = "Object.defineProperty(window, 'localStorage', {get() { throw new Error('no') }})"
     respondent.before(without)
     respondent.visit(collector.show(FIRST))
@@ -186,9 +171,7 @@ def test_a_browser_that_keeps_nothing_is_told_so(
     assert "cannot know later that you have taken part" in text and "keeps only" not in text
 
 
-def test_answers_are_not_lost_where_storage_is_full(
-    respondent: Respondent, collector: Collector
-) -> None:
+def test_answers_are_not_lost_where_storage_is_full(respondent, collector):
     url = collector.show(PAGE)
     for room in (0, 60, 250):
         respondent.visit(url)
@@ -210,9 +193,7 @@ def test_answers_are_not_lost_where_storage_is_full(
     assert respondent.heading() == BEFORE  # a storage that is full can be read
 
 
-def test_who_leaves_in_the_middle_is_asked_first(
-    respondent: Respondent, collector: Collector
-) -> None:
+def test_who_leaves_in_the_middle_is_asked_first(respondent, collector):
     """The browser's own question stands between a slip and the loss of what is not kept."""
     respondent.visit(collector.show(FIRST))
     assert not respondent.run(_ASKED)
@@ -234,7 +215,7 @@ def test_who_leaves_in_the_middle_is_asked_first(
     assert not respondent.run(_ASKED)
 
 
-def test_a_page_that_was_left_has_forgotten(respondent: Respondent, collector: Collector) -> None:
+def test_a_page_that_was_left_has_forgotten(respondent, collector):
     respondent.visit(collector.show(PAGE))
     respondent.fill()
     respondent.driver.get("about:blank")

@@ -1,7 +1,5 @@
 """A respondent at a page: what she presses, sees and sends, and what her browser keeps."""
 
-from __future__ import annotations
-
 import http.server
 import json
 import threading

@@ -1,7 +1,5 @@
 """A specification of a few bytes may stand for 300 million categories: its audit costs nothing."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -95,7 +93,7 @@ print(json.dumps(found))
 
 
 @pytest.fixture(scope="module")
-def audits(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
+def audits(tmp_path_factory):
     """What the command line says of each file, in a process that may take little more memory."""
     if not Path("/proc/self/statm").exists():
         pytest.skip("the memory of a process is limited where /proc says how much it has")
@@ -114,7 +112,7 @@ def audits(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
 
 
 @pytest.mark.parametrize("name", SHORT)
-def test_an_audit_in_constant_memory(name: str, audits: dict[str, list[Any]]) -> None:
+def test_an_audit_in_constant_memory(name, audits):
     status, text, again, seconds = audits[name]
     expected = SHORT[name][1]
     # where no category is sensitive nothing is protected, and the audit says so
@@ -125,7 +123,7 @@ def test_an_audit_in_constant_memory(name: str, audits: dict[str, list[Any]]) ->
     assert seconds < SECONDS  # of the processor: a hundred times what it takes
 
 
-def test_revealed_answers_of_many_categories_have_a_number() -> None:
+def test_revealed_answers_of_many_categories_have_a_number():
     assert ldp.URAP(K, [1], epsilon=1.0).format.packed_bits == 8 + 32
     assert ldp.URAP(1 << 40, [1], epsilon=1.0).format.packed_bits == 8 + 64
 
@@ -154,7 +152,7 @@ def same_as_dense(channel: ldp.channels.Channel, k: int) -> None:
 
 @pytest.mark.parametrize("k", [2, 3, 5])
 @pytest.mark.parametrize("epsilon", epsilons(1))
-def test_closed_forms_of_all_sensitive_sets(k: int, epsilon: float) -> None:
+def test_closed_forms_of_all_sensitive_sets(k, epsilon):
     same_as_dense(ldp.KRR(k, epsilon).channel(), k)
     same_as_dense(ldp.KRAPPOR(k, epsilon).channel(), k)
     same_as_dense(ldp.KRAPPOR(k, epsilon, theta=0.3).channel(), k)
@@ -169,7 +167,7 @@ def test_closed_forms_of_all_sensitive_sets(k: int, epsilon: float) -> None:
 
 
 @pytest.mark.parametrize("k", [2, 3, 9])
-def test_a_range_of_bits_is_the_array(k: int) -> None:
+def test_a_range_of_bits_is_the_array(k):
     listed, spread = (
         ldp.channels.Bits(own, k, 0.7, 0.2) for own in (np.arange(k)[:, None], range(k))
     )
@@ -184,7 +182,7 @@ def test_a_range_of_bits_is_the_array(k: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_bits_that_nobody_owns_tell_nobody_apart(seed: int) -> None:
+def test_bits_that_nobody_owns_tell_nobody_apart(seed):
     rng = np.random.default_rng(seed)
     members = rng.integers(0, 8, (int(rng.integers(2, 5)), int(rng.integers(1, 4))))
     channel = ldp.channels.Bits(members, 10, *rng.uniform(0.05, 0.95, 2))
@@ -209,7 +207,7 @@ def enumerated(m: int, h: int, up: float, down: float) -> float:
 
 @pytest.mark.parametrize("m", range(2, 9))
 @pytest.mark.parametrize("h", range(1, 11))
-def test_the_most_different_filters(m: int, h: int) -> None:
+def test_the_most_different_filters(m, h):
     rng = np.random.default_rng(m * 100 + h)
     for up, down in [(1.0, 1.0), (1e-9, 3.0), (3.0, 1e-9), *rng.exponential(size=(10, 2))]:
         a, b = most_different(m, h, up, down)
@@ -236,7 +234,7 @@ def test_the_most_different_filters(m: int, h: int) -> None:
     ],
     ids=repr,
 )
-def test_many_labels_are_found_as_few_are(values: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_labels_are_found_as_few_are(values, monkeypatch):
     def found() -> object:
         try:
             return labels.encode("values", values, pd.RangeIndex(10))[0].tolist()

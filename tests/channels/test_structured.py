@@ -1,7 +1,5 @@
 """Structured channels against dense ones."""
 
-from __future__ import annotations
-
 import tracemalloc
 
 import numpy as np
@@ -16,7 +14,7 @@ def random_channel(k: int, l: int) -> ldp.channels.Dense:  # noqa: E741
     return ldp.channels.Dense(RNG.dirichlet(np.ones(l), size=k))
 
 
-def test_kronecker_is_the_product_of_its_parts() -> None:
+def test_kronecker_is_the_product_of_its_parts():
     a, b, c = random_channel(3, 4), ldp.channels.Uniformised(2, 0.4, 0.3), random_channel(2, 3)
     joint = ldp.channels.Kronecker([a, b, c])
     Q = joint.matrix()
@@ -30,7 +28,7 @@ def test_kronecker_is_the_product_of_its_parts() -> None:
     assert joint.epsilon() == pytest.approx(ldp.channels.Dense(Q).epsilon())
 
 
-def test_stacked_is_a_choice_of_channel() -> None:
+def test_stacked_is_a_choice_of_channel():
     a, b = random_channel(3, 4), ldp.channels.Uniformised(3, 0.4, 0.2)
     stacked = ldp.channels.Stacked([a, b], np.array([0.25, 0.75]))
     Q = stacked.matrix()
@@ -45,7 +43,7 @@ def test_stacked_is_a_choice_of_channel() -> None:
     assert stacked.epsilon() == pytest.approx(b.epsilon())
 
 
-def test_bits_with_several_hashes_match_the_enumeration() -> None:
+def test_bits_with_several_hashes_match_the_enumeration():
     members = np.array([[0, 2], [1, 1], [3, 0]])  # the second value's hashes collide
     channel = ldp.channels.Bits(members, 4, p1=0.7, p0=0.2)
     Q = channel.matrix()
@@ -60,7 +58,7 @@ def test_bits_with_several_hashes_match_the_enumeration() -> None:
 
 
 @pytest.mark.parametrize(("p1", "p0"), [(1.0, 0.25), (0.5, 0.0), (0.3, 0.6)])
-def test_bits_at_the_edge(p1: float, p0: float) -> None:
+def test_bits_at_the_edge(p1, p0):
     channel = ldp.channels.Bits(np.array([[0], [1]]), 2, p1, p0)
     Q = channel.matrix()
     packed = np.arange(4, dtype=np.uint8)[:, None]
@@ -68,7 +66,7 @@ def test_bits_at_the_edge(p1: float, p0: float) -> None:
     assert channel.epsilon() == pytest.approx(ldp.channels.Dense(Q).epsilon(), abs=1e-12)
 
 
-def test_wide_reports_do_not_underflow() -> None:
+def test_wide_reports_do_not_underflow():
     mechanism = ldp.KRAPPOR(3_000, epsilon=1.0)
     reports = mechanism.privatize(np.arange(20), np.random.default_rng(1))
     rows = mechanism.channel().rows(reports.y)
@@ -77,13 +75,7 @@ def test_wide_reports_do_not_underflow() -> None:
     assert np.all((likelihood > 1e-3) & (likelihood < 1e3))
 
 
-def _dense(W):  # type: ignore[no-untyped-def]
-    from ldpstats.likelihood.rows import DenseRows
-
-    return DenseRows(W)
-
-
-def test_a_million_categories_take_memory_in_proportion() -> None:
+def test_a_million_categories_take_memory_in_proportion():
     k = 1_000_000
     tracemalloc.start()
     krr = ldp.KRR(k, epsilon=1.0)

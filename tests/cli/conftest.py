@@ -1,8 +1,5 @@
 """Answers and reports that several tests of the command line start from."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +13,7 @@ from ldpstats.cli import main
 
 
 @pytest.fixture
-def answers(tmp_path: Path) -> Path:
+def answers(tmp_path):
     """20,000 answers with exact shares, as CSV and as Parquet."""
     job = np.repeat(JOBS, (SHARES * 20_000).astype(int))
     table = pd.DataFrame({"id": np.arange(job.size), "job": job})
@@ -27,7 +24,7 @@ def answers(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def reports(tmp_path: Path) -> Path:
+def reports(tmp_path):
     """The same 300 reports whenever it is asked for, with their specification."""
     mechanism = ldp.KRR(JOBS, epsilon=1.0)
     drawn = mechanism.privatize(np.repeat(JOBS, 100), np.random.default_rng(1))
@@ -37,7 +34,7 @@ def reports(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def refused(capsys: pytest.CaptureFixture[str]) -> Callable[[tuple[str, ...], str], None]:
+def refused(capsys):
     """Whether a command line is refused in one line, with certain words, and writes nothing."""
 
     def check(arguments: tuple[str, ...], words: str) -> None:

@@ -1,7 +1,5 @@
 """Malformed arguments, files and specifications of the commands: one clear line each."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -143,19 +141,13 @@ COMMANDS: list[tuple[str, Callable[[Folder], list[str]], str]] = [
 @pytest.mark.parametrize(
     ("arguments", "says"), [case[1:] for case in COMMANDS], ids=[c[0] for c in COMMANDS]
 )
-def test_the_command_line_refuses(
-    arguments: Callable[[Folder], list[str]],
-    says: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_the_command_line_refuses(arguments, says, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     refused(arguments(Folder(tmp_path)), says, capsys)
 
 
 @pytest.mark.parametrize("name", ["unknown answer"])
-def test_the_program_itself_refuses(name: str, tmp_path: Path) -> None:
+def test_the_program_itself_refuses(name, tmp_path):
     arguments = {case[0]: case[1] for case in COMMANDS}[name](Folder(tmp_path))
     ran = subprocess.run(
         [sys.executable, "-m", "ldpstats.cli", *arguments], capture_output=True, text=True
@@ -165,7 +157,7 @@ def test_the_program_itself_refuses(name: str, tmp_path: Path) -> None:
     assert ran.stderr.startswith("ldpstats: error: ") and ran.stderr.count("\n") == 1
 
 
-def test_good_input_passes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_good_input_passes(tmp_path, capsys):
     """The negative control: the files that the cases spoil are good."""
     folder = Folder(tmp_path)
     assert main(folder.fit()) == 0
@@ -177,9 +169,7 @@ def test_good_input_passes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 
 
 @pytest.mark.parametrize("command", ["fit", "privatize"])
-def test_an_option_for_one_value_is_not_given_twice(
-    command: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_option_for_one_value_is_not_given_twice(command, capsys):
     files = ["a.csv"] if command == "fit" else ["a.csv", "b.csv"]
     columns = ["--column", "job", "--column", "region"]
     assert main([command, *files, "--spec", "s.json", *columns]) == 2

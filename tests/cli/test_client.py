@@ -1,12 +1,9 @@
 """ldpstats client: the files of clients, and the document of a survey."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,13 +22,13 @@ JAVASCRIPT = {"ldpstats-client.mjs", "ldpstats-client.d.mts", "conformance.mjs"}
 
 
 @pytest.fixture(params=SURVEYS)
-def survey(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Any, str]:
+def survey(request, tmp_path):
     made, path = SURVEYS[request.param], tmp_path / "survey.json"
     path.write_text(json.dumps(made.to_dict()))
     return made, str(path)
 
 
-def test_the_document_of_a_survey(survey: tuple[Any, str], tmp_path: Path) -> None:
+def test_the_document_of_a_survey(survey, tmp_path):
     made, path = survey
     assert main(["client", path, "--to", str(tmp_path / "device")]) == 0
     assert os.listdir(tmp_path / "device") == ["client.json"]
@@ -39,19 +36,19 @@ def test_the_document_of_a_survey(survey: tuple[Any, str], tmp_path: Path) -> No
     assert written == made.client_document()
 
 
-def test_the_files_of_each_language(tmp_path: Path) -> None:
+def test_the_files_of_each_language(tmp_path):
     assert main(["client", "--language", "js", "--to", str(tmp_path)]) == 0
     assert set(os.listdir(tmp_path)) == JAVASCRIPT
     assert main(["client", "--language", "python", "--to", str(tmp_path)]) == 0
     assert set(os.listdir(tmp_path)) == JAVASCRIPT | {"ldpstats_client.py"}
 
 
-def test_javascript_is_js(tmp_path: Path) -> None:
+def test_javascript_is_js(tmp_path):
     assert main(["client", "--language", "javascript", "--to", str(tmp_path)]) == 0
     assert set(os.listdir(tmp_path)) == JAVASCRIPT
 
 
-def test_the_client_in_python_runs_alone(tmp_path: Path) -> None:
+def test_the_client_in_python_runs_alone(tmp_path):
     io.write_mechanism(SURVEYS["mechanism"], tmp_path / "survey.json")
     argv = ["client", str(tmp_path / "survey.json"), "--language", "python"]
     assert main([*argv, "--to", str(tmp_path)]) == 0
@@ -67,18 +64,14 @@ def test_the_client_in_python_runs_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("argv", [[], ["none.json"], ["--language", "cobol"]])
-def test_what_cannot_be_written_is_refused_and_leaves_nothing(
-    argv: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_written_is_refused_and_leaves_nothing(argv, tmp_path, capsys):
     folder = tmp_path / "device"
     assert main(["client", *argv, "--to", str(folder)]) == 2
     assert len(capsys.readouterr().err.splitlines()) == 1
     assert not folder.exists()
 
 
-def test_files_are_overwritten_only_by_force(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_files_are_overwritten_only_by_force(tmp_path, capsys):
     (tmp_path / "conformance.mjs").write_text("mine")
     argv = ["client", "--language", "js", "--to", str(tmp_path)]
     assert main(argv) == 2
@@ -89,9 +82,7 @@ def test_files_are_overwritten_only_by_force(
 
 
 @pytest.mark.parametrize("folder", ["a/b/c", "file", "nul\0"])
-def test_a_folder_that_cannot_be_made(
-    folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
+def test_a_folder_that_cannot_be_made(folder, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "file").write_text("mine")
     assert main(["client", "--language", "js", "--to", folder]) == 2

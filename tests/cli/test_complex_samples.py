@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,7 +21,7 @@ DESIGN |= {"fpc": ["towns", "persons"]}
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch):
     """Towns in areas, and persons in towns, in the current directory."""
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(11)
@@ -51,7 +49,7 @@ def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return capsys.readouterr().out
 
 
-def test_fit_prints_what_the_survey_says(capsys: pytest.CaptureFixture[str]) -> None:
+def test_fit_prints_what_the_survey_says(capsys):
     expected = survey().frequencies("job")
     assert printed(capsys, "fit", "table.csv", *JOB, *STAGES) == f"{expected.summary()}\n"
     domains = survey().where("sex == 'f'").frequencies("job", by="area")
@@ -63,12 +61,12 @@ def test_fit_prints_what_the_survey_says(capsys: pytest.CaptureFixture[str]) -> 
     )
 
 
-def test_an_engine_counts_the_same_cells(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_engine_counts_the_same_cells(capsys):
     expected = printed(capsys, "fit", "table.csv", *JOB, *STAGES)
     assert printed(capsys, "fit", "table.parquet", *JOB, *STAGES) == expected
 
 
-def test_rules_of_the_design(capsys: pytest.CaptureFixture[str]) -> None:
+def test_rules_of_the_design(capsys):
     """Weights that follow from corrections, a stage without strata, and rules."""
     argv = ["fit", "table.csv", *JOB, *STAGES[2:]]
     one = survey(strata="area", clusters="town", fpc=["towns", "persons"]).frequencies("job")
@@ -80,7 +78,7 @@ def test_rules_of_the_design(capsys: pytest.CaptureFixture[str]) -> None:
     assert printed(capsys, *argv) == f"{two.summary()}\n"
 
 
-def test_associate_prints_what_the_survey_says(capsys: pytest.CaptureFixture[str]) -> None:
+def test_associate_prints_what_the_survey_says(capsys):
     expected = survey().where("area == 1").association("job", "late")
     argv = ["associate", "table.csv", *JOB, "--column", "late", *STAGES, "--where", "area == 1"]
     assert printed(capsys, *argv) == f"{expected.summary()}\n"
@@ -109,7 +107,5 @@ BAD = {
 
 
 @pytest.mark.parametrize("arguments", BAD)
-def test_bad_options_are_refused_in_one_line(
-    arguments: tuple[str, ...], refused: Callable[..., None]
-) -> None:
+def test_bad_options_are_refused_in_one_line(arguments, refused):
     refused(arguments, BAD[arguments])

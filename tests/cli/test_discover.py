@@ -1,7 +1,5 @@
 """ldpstats survey, privatize --survey and discover: from strings that nobody listed to a list."""
 
-from __future__ import annotations
-
 import json
 from inspect import signature
 from pathlib import Path
@@ -28,7 +26,7 @@ SHAPE = ["--length", "6", "--gram", "2", "--alphabet", "a-e", "--epsilon", "12"]
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch):
     """A working directory with 10,000 strings with exact shares, and 3,000 reports."""
     monkeypatch.chdir(tmp_path)
     word = np.repeat(WORDS, (SHARES * 10_000).astype(int))
@@ -62,11 +60,11 @@ def discover(*arguments: str, table: str = "reports.csv") -> int:
     ("text", "characters"),
     [("a-c0-3.-", "abc0123.-"), ("-a-c-e", "-abc-e"), ("--a", "--a"), ("ä-ç", "äåæç")],
 )
-def test_ranges_of_an_alphabet(text: str, characters: str) -> None:
+def test_ranges_of_an_alphabet(text, characters):
     assert cli_discover._characters(text) == characters
 
 
-def test_a_survey_is_specified(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_survey_is_specified(folder, capsys):
     assert main(["survey", "new.json", *SHAPE]) == 0
     made = files.read_survey("new.json")
     assert made == PLAIN
@@ -77,7 +75,7 @@ def test_a_survey_is_specified(folder: Path, capsys: pytest.CaptureFixture[str])
     )
 
 
-def test_every_option_of_a_survey(folder: Path) -> None:
+def test_every_option_of_a_survey(folder):
     options = "--split 0.4 0.3 0.3 --gram-mechanism orr --string-mechanism rappor --step 1"
     assert (
         main(["survey", "new.json", *SHAPE, *options.split(), "--pad", "_", "--replace", "e"]) == 0
@@ -109,12 +107,12 @@ SURVEYS = {
 
 
 @pytest.mark.parametrize("name", SURVEYS)
-def test_surveys_are_refused(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_surveys_are_refused(name, folder, capsys):
     arguments, says = SURVEYS[name]
     refused(["survey", *arguments.split()], says, capsys)
 
 
-def test_an_audit_of_a_survey(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_audit_of_a_survey(folder, capsys):
     audit = SURVEY.audit()
     assert main(["audit", "survey.json"]) == 0
     assert capsys.readouterr().out == f"{audit}\n"
@@ -130,9 +128,7 @@ PRIVATIZE = ["privatize", "words.csv", "out.csv", "--column", "word"]
 
 
 @pytest.mark.parametrize(("source", "target"), [(".csv", ".parquet")])
-def test_from_strings_to_a_list(
-    source: str, target: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_from_strings_to_a_list(source, target, folder, capsys):
     paths = [f"words{source}", f"out{target}"]
     options = ["--column", "word", "--survey", "survey.json", "--keep", "who"]
     assert main(["privatize", *paths, *options]) == 0
@@ -149,7 +145,7 @@ def test_from_strings_to_a_list(
     assert np.abs(z).max() < 7 and results.bse.max() < 0.02
 
 
-def test_missing_strings(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_strings(folder, capsys):
     Path("words.csv").write_text("who,word\n1,bad\n2,\n3,NA\n4,abc\n")
     survey = ["--survey", "survey.json"]
     refused([*PRIVATIZE, *survey], "words.csv, column 'word', row 2=None: is missing", capsys)
@@ -168,14 +164,12 @@ CHOICES = {
 
 
 @pytest.mark.parametrize("name", CHOICES)
-def test_a_survey_leaves_no_choice(
-    name: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_survey_leaves_no_choice(name, folder, capsys):
     more, says = CHOICES[name]
     refused([*PRIVATIZE, "--survey", "survey.json", *more.split()], says, capsys)
 
 
-def test_specifications_are_not_mixed_up(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_specifications_are_not_mixed_up(folder, capsys):
     refused([*PRIVATIZE, "--survey", "krr.json"], "is the specification of a mechanism", capsys)
     refused([*PRIVATIZE, "--spec", "survey.json"], "is the specification of a survey", capsys)
     survey = ["discover", "reports.csv", "--survey"]
@@ -184,7 +178,7 @@ def test_specifications_are_not_mixed_up(folder: Path, capsys: pytest.CaptureFix
     refused([*fit, "survey.json"], "is the specification of a survey", capsys)
 
 
-def test_strings_are_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_strings_are_refused(folder, capsys):
     Path("words.csv").write_text("who,word\n1,bad\n2,zebra\n")
     refused([*PRIVATIZE, "--survey", "survey.json"], "column 'word', row 2=(not shown)", capsys)
 
@@ -192,14 +186,14 @@ def test_strings_are_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -
 # -- discover --------------------------------------------------------------------------------------
 
 
-def test_the_summary_is_that_of_the_api(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_summary_is_that_of_the_api(folder, capsys):
     results = ldp.DictionaryModel(drawn()).fit(**FEW)
     assert discover() == 0
     assert capsys.readouterr() == (f"{results.summary()}\n", "")
     assert set(results.params.index) >= set(WORDS)
 
 
-def test_the_defaults_are_those_of_the_api() -> None:
+def test_the_defaults_are_those_of_the_api():
     given = vars(cli._parser().parse_args(["discover", "r.csv", "--survey", "s.json"]))
     parameters = signature(ldp.DictionaryModel.fit).parameters
     names = set(parameters) & set(given)
@@ -219,9 +213,7 @@ OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("name", OPTIONS)
-def test_every_option_of_discover(
-    name: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_option_of_discover(name, folder, capsys):
     options, how = OPTIONS[name]
     results = ldp.DictionaryModel(drawn()).fit(**FEW | how)
     assert discover(*options.split(), "--json", "-") == 0
@@ -231,7 +223,7 @@ def test_every_option_of_discover(
     assert len(candidates) == results.n_tested > 0
 
 
-def test_what_was_tested_is_in_the_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_was_tested_is_in_the_json(folder, capsys):
     results = ldp.DictionaryModel(drawn()).fit(**FEW)
     assert discover("--json", "out.json") == 0
     assert capsys.readouterr().out == f"{results.summary()}\n"
@@ -243,14 +235,14 @@ def test_what_was_tested_is_in_the_json(folder: Path, capsys: pytest.CaptureFixt
     assert accepted == results.params.to_dict()
 
 
-def test_what_strings_can_be(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_strings_can_be(folder, capsys):
     assert discover("--keep", "[a-e]{3}", "--json", "-") == 0
     told = json.loads(capsys.readouterr().out)["tested"]
     assert {len(row["string"]) for row in told} == {3}
     assert [row["string"] for row in told if row["accepted"]] == ["bad"]
 
 
-def test_missing_reports(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_reports(folder, capsys):
     lines = Path("reports.csv").read_text().splitlines()
     lines[2:2] = [",,,,,", "?,?,?,?,?,?"]
     Path("reports.csv").write_text("\n".join(lines) + "\n")
@@ -261,7 +253,7 @@ def test_missing_reports(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert (found["nobs"], found["n_missing"]) == (3000, 2)
 
 
-def test_kinds_of_plots(folder: Path) -> None:
+def test_kinds_of_plots(folder):
     drawings = {}
     for kind in ("strings", "graph"):
         assert discover("--plot", f"{kind}.svg", "--plot-kind", kind) == 0
@@ -272,7 +264,7 @@ def test_kinds_of_plots(folder: Path) -> None:
     assert Path("default.svg").read_text() != drawings["strings"]
 
 
-def test_the_threshold_of_bits(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_threshold_of_bits(folder, capsys):
     refused_ = ["discover", "reports.csv", "--survey", "survey.json", "--threshold", "fpe16"]
     refused(refused_, "is about bits", capsys)
     options = ["--gram-mechanism", "rappor", "--string-mechanism", "rappor", "--force"]
@@ -308,7 +300,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_is_refused(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_refused(name, folder, capsys):
     head = "start_1,gram_1,start_2,gram_2,string\n"
     Path("gone.csv").write_text(head + ",,,,\n")
     Path("bad.csv").write_text(head + "0,ab,3,ca,1:3\n")
@@ -316,14 +308,14 @@ def test_what_is_refused(name: str, folder: Path, capsys: pytest.CaptureFixture[
     refused(["discover", *arguments.split()], says, capsys)
 
 
-def test_reports_of_another_survey(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_reports_of_another_survey(folder, capsys):
     files.write_dictionary_reports(drawn(), "reports.parquet")
     assert main(["survey", "other.json", *SHAPE, "--epsilon", "11"]) == 0
     capsys.readouterr()
     refused(["discover", "reports.parquet", "--survey", "other.json"], "fingerprint", capsys)
 
 
-def test_the_examples_of_the_help_are_understood() -> None:
+def test_the_examples_of_the_help_are_understood():
     text = cli_discover._SURVEY_EXAMPLES + cli_discover._DISCOVER_EXAMPLES
     lines = text.replace("\\\n", " ").splitlines()
     commands = [line.split()[1:] for line in lines if line.startswith("  ldpstats")]

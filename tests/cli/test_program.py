@@ -1,18 +1,17 @@
 """The program: audits, help, streams and exits."""
 
-from __future__ import annotations
-
 import io
 import json
+import runpy
 import shlex
 import subprocess
 import sys
 import warnings
-from pathlib import Path
 from typing import Any
 
 import pytest
 from shared.job_runs import JOBS, fit, privatize
+from shared.scripts import run
 
 import ldpstats as ldp
 from ldpstats import io as files
@@ -23,9 +22,7 @@ COMMAND = [sys.executable, "-m", "ldpstats.cli"]
 
 
 # -- audit -----------------------------------------------------------------------------------------
-
-
-def test_an_audit(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_audit(reports, capsys):
     audit = ldp.KRR(JOBS, 1.0).audit()
     assert main(["audit", str(reports / "spec.json")]) == 0
     assert capsys.readouterr().out == f"{audit}\n"
@@ -33,38 +30,32 @@ def test_an_audit(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(capsys.readouterr().out) == audit.to_dict()
 
 
-def test_an_audit_that_does_not_agree(
-    reports: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_audit_that_does_not_agree(reports, monkeypatch, capsys):
     monkeypatch.setattr(ldp.KRR, "_sampler_epsilon", lambda self: 2.0 * self.epsilon)
     assert main(["audit", str(reports / "spec.json")]) == 1
     assert "DO NOT AGREE" in capsys.readouterr().out
 
 
-def test_an_infinite_epsilon_is_valid_json(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_infinite_epsilon_is_valid_json(tmp_path, capsys):
     files.write_mechanism(ldp.Mangat(p=0.6), tmp_path / "spec.json")
     assert main(["audit", str(tmp_path / "spec.json"), "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["declared"] is None
 
 
 # -- streams and exits -----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("argv", [["--help"], ["associate", "--help"]])
-def test_help(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_help(argv, capsys):
     assert main(argv) == 0
     out = capsys.readouterr()
     assert out.out.startswith("usage: ldpstats") and out.err == ""
 
 
-def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_version(capsys):
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"ldpstats {ldp.__version__}\n"
 
 
-def test_the_examples_of_the_help_are_understood() -> None:
+def test_the_examples_of_the_help_are_understood():
     text = cli._EXAMPLES.replace("\\\n", " ")
     commands = [
         shlex.split(line)[1:] for line in text.splitlines() if line.startswith("  ldpstats")
@@ -74,9 +65,7 @@ def test_the_examples_of_the_help_are_understood() -> None:
         assert cli._parser().parse_args(arguments).command == arguments[0]
 
 
-def test_nothing_moves_where_there_is_no_terminal(
-    answers: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_nothing_moves_where_there_is_no_terminal(answers, capsys):
     assert not sys.stderr.isatty()
     assert privatize(answers, "krr", ".csv", ".csv") == 0
     assert fit(answers) == 0
@@ -88,10 +77,10 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_a_bar_moves_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bar_moves_on_a_terminal(monkeypatch):
     import tqdm
 
-    class Eager(tqdm.tqdm):  # type: ignore[type-arg]
+    class Eager(tqdm.tqdm):
         def __init__(self, **how: Any) -> None:
             super().__init__(**(how | {"delay": 0, "mininterval": 0}))
 
@@ -107,9 +96,7 @@ def test_a_bar_moves_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
         assert words in screen.getvalue()
 
 
-def test_a_warning_is_one_line(
-    reports: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_warning_is_one_line(reports, monkeypatch, capsys):
     whole = ldp.FrequencyModel.fit
 
     def warning_fit(self: ldp.FrequencyModel, method: Any = None) -> ldp.FrequencyResults:
@@ -130,14 +117,7 @@ def test_a_warning_is_one_line(
         (ZeroDivisionError("x\ny"), 2, "please report it (ZeroDivisionError"),
     ],
 )
-def test_no_error_is_a_traceback(
-    error: BaseException,
-    status: int,
-    says: str,
-    reports: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_no_error_is_a_traceback(error, status, says, reports, monkeypatch, capsys):
     def fail(self: ldp.FrequencyModel, method: Any = None) -> ldp.FrequencyResults:
         raise error
 
@@ -148,7 +128,7 @@ def test_no_error_is_a_traceback(
     assert sorted(path.name for path in reports.iterdir()) == ["reports.csv", "spec.json"]
 
 
-def test_a_reader_that_leaves_is_no_error(reports: Path) -> None:
+def test_a_reader_that_leaves_is_no_error(reports):
     """As in ``ldpstats audit ... | head -n 0``."""
     arguments = ["audit", str(reports / "spec.json")]
     program = subprocess.Popen(
@@ -161,7 +141,7 @@ def test_a_reader_that_leaves_is_no_error(reports: Path) -> None:
     assert program.wait() == 141 and err == b""
 
 
-def test_labels_that_the_terminal_cannot_show(tmp_path: Path) -> None:
+def test_labels_that_the_terminal_cannot_show(tmp_path):
     sheet = ldp.Questionnaire({"drink": ldp.KRR(("café", "thé"), 1.0)})
     sheet.to_json(tmp_path / "sheet.json")
     arguments = [*COMMAND, "questionnaire", str(tmp_path / "sheet.json")]
@@ -172,7 +152,7 @@ def test_labels_that_the_terminal_cannot_show(tmp_path: Path) -> None:
     assert (ran.returncode, ran.stderr.count("\n")) in ((0, 0), (2, 1))
 
 
-def test_help_is_light() -> None:
+def test_help_is_light():
     """Asking for help loads no library beyond those of ``import numpy, pandas``."""
     heavy = ["cvxpy", "matplotlib", "numba", "pyarrow.parquet", "scipy", "statsmodels", "tqdm"]
     code = (
@@ -182,3 +162,23 @@ def test_help_is_light() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stderr == "[]\n"
+
+
+# The main job of the README.
+
+
+def test_the_demonstration_prints_the_table_beside_the_truth(tmp_path):
+    ran = run("-m", "ldpstats.demo", "out", directory=tmp_path)  # a program, as the README runs it
+    assert ran.returncode == 0 and ran.stderr == ""
+    assert "The truth, which the analyst does not see" in ran.stdout
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert names == {"collected.csv", "income.png", "questionnaire.json"}
+
+
+def test_help_writes_nothing(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["ldpstats.demo", "--help"])
+    monkeypatch.delitem(sys.modules, "ldpstats.demo", raising=False)
+    with pytest.raises(SystemExit, match="0"):
+        runpy.run_module("ldpstats.demo", run_name="__main__")
+    assert "Privatise income" in capsys.readouterr().out and not list(tmp_path.iterdir())

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from io import StringIO
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -20,7 +18,7 @@ BOTH = [*JOB, "--column", "late"]
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch):
     """A table of a questionnaire in CSV and Parquet, in the current directory."""
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(1)
@@ -48,7 +46,7 @@ def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 
 @pytest.mark.parametrize("table", ["table.parquet", "marked.csv"])
-def test_fit_prints_what_the_survey_says(table: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_fit_prints_what_the_survey_says(table, capsys):
     assert printed(capsys, "fit", table, *JOB) == f"{survey().frequencies('job').summary()}\n"
     where = "18 <= age < 60 and region == 'n'"
     expected = survey().where(where).frequencies("job").summary()
@@ -59,7 +57,7 @@ def test_fit_prints_what_the_survey_says(table: str, capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.parametrize("table", ["table.csv"])
-def test_fit_by_groups(table: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_fit_by_groups(table, capsys):
     groups = survey().frequencies("job", by="region")
     assert json.loads(printed(capsys, "fit", table, *JOB, "--by", "region", "--json", "-")) == (
         groups.to_dict()
@@ -70,7 +68,7 @@ def test_fit_by_groups(table: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert frame["job"].tolist() == [*JOBS] * 2
 
 
-def test_fit_writes_the_table_of_estimates(capsys: pytest.CaptureFixture[str]) -> None:
+def test_fit_writes_the_table_of_estimates(capsys):
     out = printed(capsys, "fit", "table.csv", *JOB, "--csv", "estimates.csv")
     assert out == f"{survey().frequencies('job').summary()}\n"
     frame = pd.read_csv("estimates.csv")
@@ -81,7 +79,7 @@ def test_fit_writes_the_table_of_estimates(capsys: pytest.CaptureFixture[str]) -
     assert main(["fit", "table.csv", *JOB, "--csv", "estimates.csv", "--force"]) == 0
 
 
-def test_associate_prints_what_the_survey_says(capsys: pytest.CaptureFixture[str]) -> None:
+def test_associate_prints_what_the_survey_says(capsys):
     joint = survey().association("job", "late")
     out = printed(capsys, "associate", "table.csv", *BOTH)
     assert f"{joint.n_missing} of 3000 respondents were left out" in out
@@ -96,7 +94,7 @@ def test_associate_prints_what_the_survey_says(capsys: pytest.CaptureFixture[str
     assert out == f"{region.summary()}\n\n{region.test_independence('wald')}\n"
 
 
-def test_missing_answers_may_be_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_answers_may_be_refused(capsys):
     for arguments in (["fit", "table.csv", *JOB], ["associate", "table.csv", *BOTH]):
         for more in ([], ["--where", "age > 20"]):
             assert main([*arguments, *more, "--missing", "raise"]) == 2
@@ -123,12 +121,10 @@ BAD = {
 
 
 @pytest.mark.parametrize("arguments", BAD)
-def test_bad_options_are_refused_in_one_line(
-    arguments: tuple[str, ...], refused: Callable[..., None]
-) -> None:
+def test_bad_options_are_refused_in_one_line(arguments, refused):
     refused(arguments, BAD[arguments])
 
 
-def test_where_without_a_questionnaire_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_where_without_a_questionnaire_is_refused(capsys):
     assert main(["fit", "table.csv", "--spec", "a.json", "--where", "age > 3"]) == 2
     assert "goes with --questionnaire only" in capsys.readouterr().err

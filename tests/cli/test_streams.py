@@ -25,7 +25,7 @@ COMMAND = f"{sys.executable} -m ldpstats.cli"
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch):
     mechanism = ldp.KRR(JOBS, epsilon=1.0)
     monkeypatch.chdir(tmp_path)
     io.write_mechanism(mechanism, "spec.json")
@@ -49,7 +49,7 @@ def files() -> list[str]:
 
 
 @pytest.mark.parametrize("command", [f"{FIT} --json out.json", PRIVATIZE])
-def test_closed_standard_output(command: str, folder: Path) -> None:
+def test_closed_standard_output(command, folder):
     before = files()
     ran = shell(f"{COMMAND} {command} >&-")
     assert ran.returncode == 2
@@ -62,7 +62,7 @@ def test_closed_standard_output(command: str, folder: Path) -> None:
     [(PRIVATIZE, ""), ("--help", "1")],
 )
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
-def test_standard_output_that_is_full(unbuffered: str, command: str, folder: Path) -> None:
+def test_standard_output_that_is_full(unbuffered, command, folder):
     ran = shell(f"{COMMAND} {command} > /dev/full", PYTHONUNBUFFERED=unbuffered)
     assert ran.returncode == 2
     says = "standard output cannot be written (No space left on device)"
@@ -70,7 +70,7 @@ def test_standard_output_that_is_full(unbuffered: str, command: str, folder: Pat
 
 
 @pytest.mark.parametrize("closed", ["2>&- <&-"])
-def test_other_streams_that_are_closed(closed: str, folder: Path) -> None:
+def test_other_streams_that_are_closed(closed, folder):
     good = shell(f"{COMMAND} {PRIVATIZE} {closed}")
     assert (good.returncode, good.stderr) == (0, "") and "50 reports" in good.stdout
     assert io.read_counts("out.csv", io.read_mechanism("spec.json")).nobs == 50
@@ -83,12 +83,7 @@ def test_other_streams_that_are_closed(closed: str, folder: Path) -> None:
     "error",
     [OSError(errno.EIO, "x" * 5000), ldp.LDPError("x" * 5000), ZeroDivisionError("x" * 5000)],
 )
-def test_a_line_has_at_most_2000_characters(
-    error: Exception,
-    folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_line_has_at_most_2000_characters(error, folder, monkeypatch, capsys):
     def fail(*given: Any, **how: Any) -> None:
         raise error
 
@@ -101,9 +96,7 @@ def test_a_line_has_at_most_2000_characters(
     assert 1990 < len(capsys.readouterr().err) <= 2001
 
 
-def test_a_second_interruption_is_no_traceback(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_second_interruption_is_no_traceback(folder, monkeypatch, capsys):
     def interrupt(*given: Any, **how: Any) -> None:
         signal.raise_signal(signal.SIGINT)
 
@@ -128,7 +121,7 @@ command()
 """
 
 
-def test_an_interruption_while_python_ends_is_no_traceback() -> None:
+def test_an_interruption_while_python_ends_is_no_traceback():
     ended = subprocess.run([sys.executable, "-c", AT_THE_END], capture_output=True, timeout=60)
     assert (ended.returncode, ended.stderr) == (-signal.SIGINT, b"")
     assert ended.stdout == f"ldpstats {ldp.__version__}\n".encode()
@@ -166,7 +159,7 @@ print(total, {run(at)[1] for at in moments})
 
 
 @pytest.mark.slow
-def test_an_interruption_at_any_line_is_no_traceback() -> None:
+def test_an_interruption_at_any_line_is_no_traceback():
     """From the first line on: the streams, the handlers of signals, the arguments, the end."""
     environment = os.environ | {"PYTHONPATH": str(Path(ldp.__file__).parents[1])}
     command = [sys.executable, "-c", INTERRUPTED]
@@ -187,9 +180,7 @@ class Closing:
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
-def test_an_interruption_that_cannot_be_raised_is_not_printed(
-    error: type[BaseException], folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interruption_that_cannot_be_raised_is_not_printed(error, folder, monkeypatch):
     told: list[Any] = []
 
     def fail(*given: Any, **how: Any) -> None:
@@ -205,9 +196,7 @@ def test_an_interruption_that_cannot_be_raised_is_not_printed(
 
 
 @pytest.mark.parametrize("old", [False, True])
-def test_results_appear_together(
-    old: bool, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_results_appear_together(old, folder, monkeypatch, capsys):
     """The plot cannot be put in its place: the JSON is not there either, or the old one is."""
     if old:
         Path("out.json").write_text("mine")

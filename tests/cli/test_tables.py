@@ -23,7 +23,7 @@ SPEC = ["--spec", "job.json", "--column", "job"]
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch):
     """A table of a questionnaire whole and in three files, in Parquet and CSV."""
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(1)
@@ -71,9 +71,7 @@ COMMANDS = {
     ("command", "kind"),
     [*((name, "parquet") for name in COMMANDS), ("spec", "csv"), ("bits", "csv")],
 )
-def test_fit_takes_files_in_any_way(
-    command: str, kind: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_fit_takes_files_in_any_way(command, kind, capsys):
     expected = printed(capsys, "fit", "whole.csv", *COMMANDS[command])
     for names in named(kind):
         assert printed(capsys, "fit", *names, *COMMANDS[command]) == expected
@@ -85,9 +83,7 @@ def test_fit_takes_files_in_any_way(
 @pytest.mark.parametrize(
     ("given", "kind"), [("specs", "csv"), ("sheet", "parquet"), ("public", "parquet")]
 )
-def test_associate_takes_files_in_any_way(
-    given: str, kind: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_associate_takes_files_in_any_way(given, kind, capsys):
     columns = ["--column", "job", "--column", "late" if given != "public" else "region"]
     how = ["--questionnaire", "sheet.json", *columns]
     if given == "specs":
@@ -97,7 +93,7 @@ def test_associate_takes_files_in_any_way(
 
 
 @pytest.mark.parametrize("kind", ["parquet"])
-def test_discover_takes_files_in_any_way(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_discover_takes_files_in_any_way(kind, capsys):
     survey = ldp.DictionarySurvey(length=4, gram=2, alphabet="abcd", epsilon=9.0)
     io.write_survey(survey, "strings.json")
     rng = np.random.default_rng(2)
@@ -117,7 +113,7 @@ def test_discover_takes_files_in_any_way(kind: str, capsys: pytest.CaptureFixtur
         assert "1000" in out and "many/1.parquet: cannot be read" in err and err.count("\n") == 1
 
 
-def test_a_damaged_file_is_named_or_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_damaged_file_is_named_or_left_out(capsys):
     survey = ldp.Survey(
         [f"parquet/{i}.parquet" for i in (0, 2)], ldp.Questionnaire.from_json("sheet.json")
     )
@@ -143,13 +139,13 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("words", REFUSED)
-def test_what_is_no_table_is_refused(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_no_table_is_refused(words, capsys):
     assert main([*words.split(), *SPEC]) == 2
     out, err = capsys.readouterr()
     assert not out and err.count("\n") == 1 and REFUSED[words] in err
 
 
-def test_two_tables_are_not_taken_for_one(capsys: pytest.CaptureFixture[str]) -> None:
+def test_two_tables_are_not_taken_for_one(capsys):
     """A second file of `associate` may be another variable's table, or a part of the same."""
     assert main(["associate", "csv/0.csv", "csv/1.csv", *SHEET, "--column", "late"]) == 2
     err = capsys.readouterr().err
@@ -160,7 +156,7 @@ def test_two_tables_are_not_taken_for_one(capsys: pytest.CaptureFixture[str]) ->
 
 
 @pytest.mark.spark
-def test_spark_counts_the_same(spark: object, capsys: pytest.CaptureFixture[str]) -> None:
+def test_spark_counts_the_same(spark, capsys):
     for how in COMMANDS.values():
         expected = printed(capsys, "fit", "whole.csv", *how)
         assert printed(capsys, "fit", "parquet", *how, "--engine", "spark") == expected

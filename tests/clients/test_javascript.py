@@ -3,11 +3,8 @@
 Conformance compares its reports with those of the client in Python, word by word.
 """
 
-from __future__ import annotations
-
 import json
 import re
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,12 +17,12 @@ import ldpstats as ldp
 
 
 @needs_node
-def test_programs_use_it() -> None:
+def test_programs_use_it():
     # names that objects have, answers that are not looked at, frozen copies, options, errors
     assert not run_node(CLIENTS_TESTS / "usage.mjs", str(PORTABLE / "ldpstats-client.mjs"))
 
 
-def test_declarations_agree_with_what_the_module_exports() -> None:
+def test_declarations_agree_with_what_the_module_exports():
     module = (PORTABLE / "ldpstats-client.mjs").read_text("utf-8")
     declared = (PORTABLE / "ldpstats-client.d.mts").read_text("utf-8")
     exported = set(re.findall(r"^export (?:const|class|function) (\w+)", module, re.M))
@@ -44,7 +41,7 @@ def test_declarations_agree_with_what_the_module_exports() -> None:
     assert set(re.findall(r'refuse\(\s*"(\w+)"', module)) == reasons
 
 
-def test_the_module_may_stand_in_a_page() -> None:
+def test_the_module_may_stand_in_a_page():
     # in the text of <script type="module">; it asks nobody, keeps nothing, and says nothing
     module = (PORTABLE / "ldpstats-client.mjs").read_text("utf-8")
     assert not re.search(r"</script|<!--|\]\]>", module, re.I) and module.isascii()
@@ -75,7 +72,7 @@ def least(counts: npt.NDArray[np.int64], Q: npt.NDArray[np.float64]) -> float:
 @pytest.mark.parametrize(
     "make", [lambda eps: ldp.KRR(4, eps), lambda eps: ldp.KRAPPOR(4, eps)], ids=["krr", "krappor"]
 )
-def test_reports_have_the_law_of_the_mechanism(make: Callable[[float], ldp.Mechanism]) -> None:
+def test_reports_have_the_law_of_the_mechanism(make):
     """Without a seed: of a million runs, one may fail. Another epsilon is noticed."""
     mechanism, n = make(1.0), 10_000  # reports of each answer
     Q = mechanism.channel().matrix()
@@ -88,7 +85,7 @@ def test_reports_have_the_law_of_the_mechanism(make: Callable[[float], ldp.Mecha
 
 
 @needs_node
-def test_questions_are_asked_alike() -> None:
+def test_questions_are_asked_alike():
     made = {name: ldp.Warner(epsilon=20.0) for name in "abc"}
     sheet = ldp.Questionnaire(made, ask=2)
     pairs = [{"a": "no", "b": "no", "c": None}, {"a": "no", "b": None, "c": "no"}]

@@ -1,7 +1,5 @@
 """The JSON schemas take every document, and none that is mutilated."""
 
-from __future__ import annotations
-
 import json
 from copy import deepcopy
 from importlib.resources import files
@@ -34,17 +32,17 @@ def validator(name: str) -> Any:
 
 
 @pytest.fixture(scope="module")
-def valid() -> dict[str, Any]:
+def valid():
     return {name: validator(name).is_valid for name in NAMES}
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_each_is_a_schema(name: str) -> None:
+def test_each_is_a_schema(name):
     jsonschema.Draft202012Validator.check_schema(schema(name))
 
 
 @pytest.mark.parametrize("name", [*OF_EACH_KIND.values(), *PERSONAL, *GRAMS, *SHEETS])
-def test_the_documents_of_a_survey(name: str, valid: dict[str, Any]) -> None:
+def test_the_documents_of_a_survey(name, valid):
     survey = SURVEYS[name]
     kind = "questionnaire" if name in SHEETS else "mechanism"
     document = json.loads(json.dumps(survey.to_dict()))
@@ -53,7 +51,7 @@ def test_the_documents_of_a_survey(name: str, valid: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("name", [*list(OF_EACH_KIND.values())[::3], "pum", "strings", "sheet"])
-def test_documents_that_are_mutilated(name: str, valid: dict[str, Any]) -> None:
+def test_documents_that_are_mutilated(name, valid):
     survey = SURVEYS[name]
     kind, other = "mechanism", "questionnaire"
     if name in SHEETS:
@@ -67,7 +65,7 @@ def test_documents_that_are_mutilated(name: str, valid: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("name", ["krr-20", "device-cards", "rappor-16", "pum", "strings"])
-def test_client_documents_with_a_field_too_few(name: str, valid: dict[str, Any]) -> None:
+def test_client_documents_with_a_field_too_few(name, valid):
     whole = SURVEYS[name].client_document()
     for way in ways(whole):
         if way[-1] in ("rest", "outputs", "law", "refused"):
@@ -90,7 +88,7 @@ def ways(value: Any, start: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [*((*start, key) for key in value), *inner]
 
 
-def test_thresholds(valid: dict[str, Any]) -> None:
+def test_thresholds(valid):
     document = ldp.KRR(3, epsilon=1.0).client_document()
 
     def takes(keep: Any) -> bool:
@@ -104,7 +102,7 @@ def test_thresholds(valid: dict[str, Any]) -> None:
             assert takes(str(value)) == (value <= W), value
 
 
-def test_sheets(valid: dict[str, Any]) -> None:
+def test_sheets(valid):
     grams = {"positions": [0, 2], "grams": ["ab", "3:01"], "string": "4:5"}
     sheet = {"job": "nurse", "late": None, "url": grams}
     head = {"format": "ldpstats-sheet", "version": 1, "survey": "3f2c9a81d04e", "token": "5f" * 16}

@@ -1,7 +1,5 @@
 """What draws spend, from the integers of a document, is what their laws say: section 5.5."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import combinations, product
@@ -165,7 +163,7 @@ def protected_by(draw: dict[str, Any], n: int) -> set[int] | None:
 
 
 @pytest.mark.parametrize("kind", [kind for kind in LISTED if kind != "block"])
-def test_random_draws_spend_what_their_laws_say(kind: str) -> None:
+def test_random_draws_spend_what_their_laws_say(kind):
     finite = 0
     for seed in range(400 if kind == "exact" else 40):  # whose laws seldom share a report
         question, n = small(kind, Random(f"{kind} {seed}"))
@@ -214,7 +212,7 @@ def mechanisms(dice: np.random.Generator) -> Iterator[tuple[ldp.Mechanism, Any]]
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_mechanisms_spend_what_their_matrices_say(seed: int) -> None:
+def test_mechanisms_spend_what_their_matrices_say(seed):
     for made, Q in mechanisms(np.random.default_rng(seed)):
         document = made.client_document()
         found = spent_document(document)
@@ -224,13 +222,13 @@ def test_mechanisms_spend_what_their_matrices_say(seed: int) -> None:
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
-def test_the_grid_spends_what_it_says(name: str) -> None:
+def test_the_grid_spends_what_it_says(name):
     document = MECHANISMS[name].client_document()
     found, said = spent_document(document), float(document["epsilon"])
     assert found == said or found == pytest.approx(said, rel=1e-9)
 
 
-def test_cells_are_the_worst_pair_of_answers() -> None:
+def test_cells_are_the_worst_pair_of_answers():
     """Of bits after a hash, and of a permanent response: all sets of cells, by brute force."""
     for seed in range(40):
         dice = Random(seed)
@@ -283,7 +281,7 @@ LIMITS = [None, "0.1", "1", "50", "1e300", "inf"]
 
 
 @pytest.mark.parametrize("kind", FORGED)
-def test_a_document_whose_reports_are_the_answers_is_refused(kind: str) -> None:
+def test_a_document_whose_reports_are_the_answers_is_refused(kind):
     requests = [{"client": FORGED[kind], "random": "", "answers": []} for _ in LIMITS]
     for request, most in zip(requests, LIMITS, strict=True):
         if most is not None:
@@ -300,7 +298,7 @@ def test_a_document_whose_reports_are_the_answers_is_refused(kind: str) -> None:
             Client(endless, max_epsilon=most)
 
 
-def test_a_limit_is_kept_to_the_last_digits() -> None:
+def test_a_limit_is_kept_to_the_last_digits():
     for epsilon in (1e-6, 0.1, 1.0, 20.0):
         document = ldp.KRR(3, epsilon).client_document()
         spent = spent_document(document)
@@ -312,7 +310,7 @@ def test_a_limit_is_kept_to_the_last_digits() -> None:
             Client(sealed(document))
 
 
-def test_uldp_is_not_ldp_and_says_so() -> None:
+def test_uldp_is_not_ldp_and_says_so():
     urr = ldp.URR(("nurse", "teacher", "cook"), {"cook"}, epsilon=0.5).client_document()
     assert Client(urr).epsilon == 0.5
     with pytest.raises(Refused, match="not protected, or not for all answers"):
@@ -329,7 +327,7 @@ def test_uldp_is_not_ldp_and_says_so() -> None:
 
 
 @needs_node
-def test_the_computation_is_quick_for_large_documents() -> None:
+def test_the_computation_is_quick_for_large_documents():
     """A device opens these at once; 2^32 answers are no list."""
     many = {"answers": 2**32 - 1, "reports": 2**32 - 1}
     keep = {"kind": "keep", "k": 2**32 - 1, "keep": "0"}

@@ -1,15 +1,12 @@
 """A collector's answers over HTTP."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re
 import socket
+import threading
 import time
-from collections.abc import Iterator
 from contextlib import closing, suppress
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,6 +14,8 @@ import pandas as pd
 import pytest
 from shared.collecting import (
     JSON,
+    MANY,
+    Answer,
     Sender,
     collecting,
     message,
@@ -31,14 +30,14 @@ from ldpstats.clients.portable.ldpstats_client import Client, Refused
 from ldpstats.collector import Limits, collect
 from ldpstats.collector import app as rates
 from ldpstats.collector.app import Desk, application, opened_desk
-from ldpstats.collector.store import DiskFailure, Store
+from ldpstats.collector.store import FEWEST, DiskFailure, Store
 from ldpstats.errors import InvalidArgument, MechanismMismatch
 
 SHEET = questionnaire()
 
 
 @pytest.fixture(scope="module")
-def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sender]:
+def collector(tmp_path_factory):
     """One that no sheet reaches."""
     folder = tmp_path_factory.mktemp("refused") / "sheets"
     with collecting(
@@ -64,9 +63,7 @@ def raw(port: int, data: bytes, wait: float = 5) -> bytes:
 
 
 # -- sheets ----------------------------------------------------------------------------------------
-
-
-def test_sheets_become_a_survey(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_sheets_become_a_survey(tmp_path, capfd):
     answers = people(90, 1)
     with collecting(tmp_path, batch=40) as sender:
         sheets = sent(SHEET, answers, 2)
@@ -92,7 +89,7 @@ def test_sheets_become_a_survey(tmp_path: Path, capfd: pytest.CaptureFixture[str
     assert len(ldp.Survey(tmp_path)) == 90
 
 
-def test_devices_send_messages_of_their_true_answers(tmp_path: Path) -> None:
+def test_devices_send_messages_of_their_true_answers(tmp_path):
     opposite = ldp.Warner(p=1e-9)  # a true answer that is sent would show
     sheet = ldp.Questionnaire({"job": ldp.KRR(("nurse", "cook"), epsilon=1.0), "late": opposite})
     document, answers = sheet.client_document(), {"job": "nurse", "late": "yes"}
@@ -107,9 +104,7 @@ def test_devices_send_messages_of_their_true_answers(tmp_path: Path) -> None:
     assert set(table["job"]) == {"nurse", "cook"}  # all alike with probability 1e-8
 
 
-def test_no_file_has_fewer_than_twenty_sheets(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_no_file_has_fewer_than_twenty_sheets(tmp_path, capfd):
     """Counts and lines of standard error grow by twenty sheets or more, unless told to finish."""
     sheets, known = sent(SHEET, people(62, 1), 2), [0]
     for last in (19, 20, 62):
@@ -130,7 +125,7 @@ def test_no_file_has_fewer_than_twenty_sheets(
     assert len(ldp.Survey(tmp_path)) == 62
 
 
-def test_a_token_counts_once_whatever_its_sheet_says(tmp_path: Path) -> None:
+def test_a_token_counts_once_whatever_its_sheet_says(tmp_path):
     """Else who knows a token could find out which sheet came with it."""
     token = "ab" * 16
     with collecting(tmp_path) as sender:
@@ -143,7 +138,7 @@ def test_a_token_counts_once_whatever_its_sheet_says(tmp_path: Path) -> None:
     assert pd.read_parquet(file)["job"].tolist() == ["nurse"]
 
 
-def test_a_folder_belongs_to_a_questionnaire(tmp_path: Path) -> None:
+def test_a_folder_belongs_to_a_questionnaire(tmp_path):
     with collecting(tmp_path):
         pass
     with pytest.raises(MechanismMismatch, match="another folder for each questionnaire"):
@@ -169,7 +164,7 @@ def test_a_folder_belongs_to_a_questionnaire(tmp_path: Path) -> None:
         ("origins", ["*"]),
     ],
 )
-def test_bad_arguments(tmp_path: Path, named: str, value: Any) -> None:
+def test_bad_arguments(tmp_path, named, value):
     with pytest.raises(InvalidArgument, match=named):
         with collecting(tmp_path, **{named: value}):
             pass
@@ -177,8 +172,6 @@ def test_bad_arguments(tmp_path: Path, named: str, value: Any) -> None:
 
 
 # -- refusals --------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("method", "path", "status"),
     [(method, "/sheets", 405) for method in ("GET", "HEAD", "PUT", "DELETE", "PATCH", "TRACE")]
@@ -187,7 +180,7 @@ def test_bad_arguments(tmp_path: Path, named: str, value: Any) -> None:
     + [("GET", path, 404) for path in ("/x", "//", "/../etc/passwd", "/%00", "/sheets.db", "/docs",
        "/.collecting/sheets.db", "/questionnaire.json", "/openapi.json")],
 )  # fmt: skip
-def test_other_methods_and_paths(collector: Sender, method: str, path: str, status: int) -> None:
+def test_other_methods_and_paths(collector, method, path, status):
     found = collector.request(method, path, b"{}" if method == "POST" else None)
     assert found.status == status
     if method != "HEAD":
@@ -208,7 +201,7 @@ def test_other_methods_and_paths(collector: Sender, method: str, path: str, stat
         ({"origin": "http://127.0.0.1"}, 403),  # another port
     ],
 )
-def test_other_headers(collector: Sender, headers: dict[str, str], status: int) -> None:
+def test_other_headers(collector, headers, status):
     found = collector.send(one(), **headers)
     assert found.status == status and found.json()["accepted"] is False
     assert "access-control-allow-origin" not in found.headers
@@ -226,13 +219,13 @@ def test_other_headers(collector: Sender, headers: dict[str, str], status: int) 
         (b" " * 100_000, 413),
     ],
 )
-def test_bad_sheets(collector: Sender, sheet: Any, status: int) -> None:
+def test_bad_sheets(collector, sheet, status):
     found = collector.send(sheet)
     assert found.status == status and found.json()["accepted"] is False
     assert "Traceback" not in found.json()["error"]
 
 
-def test_bodies_of_unknown_length_are_limited_too(collector: Sender) -> None:
+def test_bodies_of_unknown_length_are_limited_too(collector):
     head = b"POST /sheets HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
     chunk = b"400\r\n" + b" " * 1024 + b"\r\n"
     found = raw(collector.port, head + b"transfer-encoding: chunked\r\n\r\n" + chunk * 50)
@@ -250,21 +243,19 @@ def test_bodies_of_unknown_length_are_limited_too(collector: Sender) -> None:
         b"GET / HTTP/1.1\r\nhost: x\r\nname: " + b"x" * 200_000 + b"\r\n\r\n",
     ],
 )
-def test_what_is_no_http(collector: Sender, data: bytes, capfd: pytest.CaptureFixture[str]) -> None:
+def test_what_is_no_http(collector, data, capfd):
     found = raw(collector.port, data)
     assert found.split(b" ")[1:2] in ([b"400"], []) and b"Traceback" not in found
     assert capfd.readouterr() == ("", "")
 
 
 # -- limits ----------------------------------------------------------------------------------------
-
-
 def limits(**how: int) -> Limits:
     return Limits(**{"per_minute": 10**6, "per_address": 10**6, **how})
 
 
 @pytest.mark.parametrize("how", [{"per_minute": 3}, {"per_address": 3}])
-def test_rates(tmp_path: Path, how: dict[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rates(tmp_path, how, monkeypatch):
     now = [6000.0]
     monkeypatch.setattr(rates, "time", SimpleNamespace(monotonic=lambda: now[0]))
     with collecting(tmp_path, limits=limits(**how)) as sender:
@@ -276,12 +267,12 @@ def test_rates(tmp_path: Path, how: dict[str, int], monkeypatch: pytest.MonkeyPa
 
 
 @pytest.fixture
-def one_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+def one_minute(monkeypatch):
     """No minute turns between two sheets of a test."""
     monkeypatch.setattr(rates, "time", SimpleNamespace(monotonic=lambda: 6000.0))
 
 
-def test_addresses_behind_a_proxy(one_minute: None, tmp_path: Path) -> None:
+def test_addresses_behind_a_proxy(one_minute, tmp_path):
     with collecting(tmp_path, limits=limits(per_address=1), behind_proxy=True) as sender:
 
         def status(*addresses: str) -> int:
@@ -305,9 +296,7 @@ def test_addresses_behind_a_proxy(one_minute: None, tmp_path: Path) -> None:
         assert status("9.9.9.9:x") == status("[9.9.9.9") == 429
 
 
-def test_addresses_are_forgotten_where_no_other_sheet_comes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_addresses_are_forgotten_where_no_other_sheet_comes(tmp_path, monkeypatch):
     monkeypatch.setattr(rates, "MINUTE", 0.2)
 
     async def run() -> None:
@@ -322,13 +311,13 @@ def test_addresses_are_forgotten_where_no_other_sheet_comes(
     asyncio.run(run())
 
 
-def test_no_header_is_believed_without_a_proxy(one_minute: None, tmp_path: Path) -> None:
+def test_no_header_is_believed_without_a_proxy(one_minute, tmp_path):
     with collecting(tmp_path, limits=limits(per_address=1)) as sender:
         assert sender.send(one(), x_forwarded_for="1.1.1.1").status == 200
         assert sender.send(one(), x_forwarded_for="2.2.2.2").status == 429
 
 
-def test_slow_senders_are_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_senders_are_left(tmp_path, monkeypatch):
     """Three of them, each for the second that it is given."""
     monkeypatch.setattr("ldpstats.collector.app._MORE", 0)
     with collecting(tmp_path, limits=limits(seconds=1)) as sender:
@@ -340,7 +329,7 @@ def test_slow_senders_are_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         assert sender.send(one()).status == 200
 
 
-def test_requests_at_a_time(tmp_path: Path) -> None:
+def test_requests_at_a_time(tmp_path):
     with collecting(tmp_path, limits=limits(requests=1)) as sender:
         with closing(socket.create_connection(("127.0.0.1", sender.port))) as slow:
             slow.sendall(b"POST /sheets HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n")
@@ -359,9 +348,7 @@ def test_requests_at_a_time(tmp_path: Path) -> None:
         raise AssertionError("the request that was cut off still counts")
 
 
-def test_what_waits_is_written_at_the_turn_of_the_hour(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_waits_is_written_at_the_turn_of_the_hour(tmp_path, monkeypatch):
     monkeypatch.setattr("ldpstats.collector.intake.HOUR", 1)
     with collecting(tmp_path, batch=100) as sender:
         for waiting in range(1, 21):  # a tenth of a file must wait, and twenty sheets
@@ -376,9 +363,7 @@ def test_what_waits_is_written_at_the_turn_of_the_hour(
 
 
 # -- browsers --------------------------------------------------------------------------------------
-
-
-def test_pages_of_other_origins(tmp_path: Path) -> None:
+def test_pages_of_other_origins(tmp_path):
     with collecting(tmp_path, origins=["https://survey.example", "null"]) as sender:
         own = f"http://127.0.0.1:{sender.port}"
         for origin in (own, "https://survey.example", "null"):
@@ -400,7 +385,7 @@ def test_pages_of_other_origins(tmp_path: Path) -> None:
             assert found.status == status
 
 
-def test_pages(collector: Sender) -> None:
+def test_pages(collector):
     page, client = collector.get("/"), collector.get("/client.json")
     assert (
         b"<title>My page</title>" in page.body
@@ -415,9 +400,7 @@ def test_pages(collector: Sender) -> None:
 
 
 # -- disks -----------------------------------------------------------------------------------------
-
-
-def test_a_full_disk_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_said(tmp_path, monkeypatch):
     with collecting(tmp_path) as sender:
         assert sender.send(one()).status == 200
         waits = one()
@@ -436,7 +419,7 @@ def test_a_full_disk_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert len(ldp.Survey(tmp_path)) == 2
 
 
-def test_a_folder_that_is_gone_is_said(tmp_path: Path) -> None:
+def test_a_folder_that_is_gone_is_said(tmp_path):
     folder, moved = tmp_path / "sheets", tmp_path / "moved"
     with collecting(folder) as sender:
         folder.rename(moved)
@@ -452,9 +435,7 @@ def full(store: Store, sheets: Any) -> None:
     raise DiskFailure("database or disk is full")
 
 
-def test_a_defect_shows_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_defect_shows_nothing(tmp_path, monkeypatch, capfd):
     def spoilt(desk: Desk, request: Any) -> None:
         raise KeyError("nurse")
 
@@ -466,9 +447,7 @@ def test_a_defect_shows_nothing(
     assert capfd.readouterr().err == "ldpstats: error: KeyError\n"
 
 
-def test_an_error_that_nobody_catches_shows_its_kind_alone(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_an_error_that_nobody_catches_shows_its_kind_alone(tmp_path, capfd):
     async def run() -> None:
         app = application(opened_desk(questionnaire(), tmp_path / "sheets"))
         async with app.router.lifespan_context(app):
@@ -477,3 +456,61 @@ def test_an_error_that_nobody_catches_shows_its_kind_alone(
 
     asyncio.run(run())
     assert capfd.readouterr().err == "ldpstats: error: OSError\n"
+
+
+# Reports that were shown and deleted are counted, without a report and without a token.
+
+GOOD = {"format": "ldpstats-withdrawal", "version": 1, "survey": SHEET.fingerprint}
+
+
+def says(sender: Sender, sent: Any, **headers: str) -> Answer:
+    body = sent if isinstance(sent, bytes) else json.dumps(sent).encode()
+    return sender.request("POST", "/withdrawn", body, **{"content_type": JSON, **headers})
+
+
+def test_deletions_are_counted_in_steps_and_survive(tmp_path):
+    file = tmp_path / ".collecting" / "withdrawn"
+    with collecting(tmp_path, limits=MANY) as sender:
+        assert sender.get("/counts").json()["withdrawn"] == 0 and not file.exists()
+        for n in range(1, FEWEST + 1):
+            assert says(sender, GOOD).json() == {"accepted": True}
+            assert file.read_text() == f"{n}\n"
+            assert sender.get("/counts").json()["withdrawn"] == n // FEWEST * FEWEST
+        assert file.stat().st_mtime % 3600 == 0
+    with collecting(tmp_path, limits=MANY) as sender:
+        assert sender.get("/counts").json() == {
+            "survey": SHEET.fingerprint,
+            "sheets": 0,
+            "withdrawn": FEWEST,
+        }
+        threads = [threading.Thread(target=says, args=(sender, GOOD)) for _ in range(FEWEST)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sender.get("/counts").json()["withdrawn"] == 2 * FEWEST
+    assert not list(tmp_path.glob("*.parquet"))  # no sheet came
+
+
+def test_what_is_none_is_refused_and_not_counted(tmp_path):
+    other = ldp.Questionnaire({"late": ldp.Warner(epsilon=1.0)}).fingerprint
+    with collecting(tmp_path, limits=MANY, origins=["https://survey.example"]) as sender:
+        for wrong in (b"", b"[]", {}, GOOD | {"version": True}, GOOD | {"token": "0" * 32}):
+            assert says(sender, wrong).status == 400, wrong
+        assert says(sender, message(SHEET, some_reports())).status == 400  # it has a token
+        assert says(sender, GOOD | {"survey": other}).status == 409
+        assert says(sender, GOOD, content_type="text/plain").status == 415
+        assert says(sender, GOOD, origin="https://else.example").status == 403
+        assert sender.get("/withdrawn").status == 405
+        assert not (tmp_path / ".collecting" / "withdrawn").exists()
+        assert says(sender, GOOD, origin="https://survey.example").status == 200
+        asked = sender.request("OPTIONS", "/withdrawn", origin="https://survey.example")
+        assert asked.status == 204
+        assert asked.headers["access-control-allow-origin"] == "https://survey.example"
+
+
+def test_a_damaged_number_is_refused(tmp_path):
+    (tmp_path / ".collecting").mkdir()
+    (tmp_path / ".collecting" / "withdrawn").write_text("many")
+    with pytest.raises(InvalidArgument, match="no number of deleted reports"):
+        opened_desk(SHEET, tmp_path)

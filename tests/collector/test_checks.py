@@ -1,7 +1,5 @@
 """What is no sheet of a survey, kind by kind."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -19,7 +17,7 @@ def read(sent: Any, checks: Checks = CHECKS) -> tuple[bytes, str]:
     return checks.read(sent if isinstance(sent, bytes) else json.dumps(sent).encode())
 
 
-def test_a_sheet() -> None:
+def test_a_sheet():
     sent = message(SHEET, some_reports(), token="00FF" * 8)
     assert read(sent) == (b"\0\xff" * 8, '["nurse","no","f"]')
     turned = {**sent, "sheet": dict(reversed(sent["sheet"].items()))}
@@ -80,7 +78,7 @@ BAD: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("kind", BAD)
-def test_what_is_no_sheet(kind: str) -> None:
+def test_what_is_no_sheet(kind):
     with pytest.raises(Refused) as caught:
         read(BAD[kind])
     text = str(caught.value)
@@ -88,13 +86,13 @@ def test_what_is_no_sheet(kind: str) -> None:
     assert not any(job in text.lower() for job in (*JOBS, "cook"))
 
 
-def test_an_outdated_page_is_told_so() -> None:
+def test_an_outdated_page_is_told_so():
     with pytest.raises(Refused, match="page is outdated") as caught:
         read(field("survey", "0" * 12))
     assert caught.value.status == 409
 
 
-def test_an_error_of_a_report_names_the_question() -> None:
+def test_an_error_of_a_report_names_the_question():
     with pytest.raises(Refused, match="'job'"):
         read(sheet(job="cook"))
 
@@ -119,9 +117,7 @@ def test_an_error_of_a_report_names_the_question() -> None:
         (2, {"job": "nurse"}, None, "no", False),
     ],
 )
-def test_a_sheet_has_as_many_reports_as_questions_are_asked(
-    ask: int | None, refused: Any, job: Any, late: Any, fine: bool
-) -> None:
+def test_a_sheet_has_as_many_reports_as_questions_are_asked(ask, refused, job, late, fine):
     asked = questionnaire(ask=ask, refused=refused)
     checks, sent = Checks.of(asked.client_document()), some_reports(job=job, late=late)
     if fine:
@@ -148,7 +144,7 @@ MANY = [
 
 
 @pytest.mark.parametrize(("made_by", "good", "bad"), MANY)
-def test_reports_of_mechanisms(made_by: Any, good: list[str], bad: list[Any]) -> None:
+def test_reports_of_mechanisms(made_by, good, bad):
     question = ldp.Questionnaire({"q": made_by}).client_document()["questions"][0]
     shape = shape_of(question["reports"], question["draw"])
     assert [report for report in good if not shape.fits(report)] == []
@@ -174,7 +170,7 @@ GRAMS = {"positions": [0, 2], "grams": ["ab", "ca"], "string": "abca"}
         {"more": 1},
     ],
 )
-def test_reports_about_strings(other: dict[str, Any]) -> None:
+def test_reports_about_strings(other):
     survey = ldp.DictionarySurvey(length=4, gram=2, step=2, alphabet="abc", epsilon=6.0)
     question = ldp.Questionnaire({"q": survey}).client_document()["questions"][0]
     shape = shape_of(question["reports"], question["draw"])

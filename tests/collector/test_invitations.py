@@ -63,7 +63,7 @@ def with_code(code: object, **other: Any) -> dict[str, Any]:
 # -- codes -----------------------------------------------------------------------------------------
 
 
-def test_codes_and_what_the_collector_is_given(tmp_path: Path) -> None:
+def test_codes_and_what_the_collector_is_given(tmp_path):
     old = os.umask(0o022)
     try:
         made = invite(SHEET, 200, tmp_path / "codes.csv", url="https://survey.example")
@@ -93,7 +93,7 @@ def test_codes_and_what_the_collector_is_given(tmp_path: Path) -> None:
     assert len((tmp_path / "codes.csv").read_text().splitlines()) == 201
 
 
-def test_every_wrong_letter_and_every_two_that_change_places_show() -> None:
+def test_every_wrong_letter_and_every_two_that_change_places_show():
     drawn = random.Random(4)
     for _ in range(20):
         letters = "".join(drawn.choice(LETTERS) for _ in range(19))
@@ -127,13 +127,13 @@ def is_code(text: str) -> bool:
         ({"questionnaire": ldp.KRR(2, 1.0)}, "must be a Questionnaire"),
     ],
 )
-def test_bad_arguments(tmp_path: Path, how: dict[str, Any], says: str) -> None:
+def test_bad_arguments(tmp_path, how, says):
     with pytest.raises(InvalidArgument, match=says):
         invite(**{"questionnaire": SHEET, "n": 1, "to": tmp_path / "codes.csv", **how})
     assert not list(tmp_path.iterdir())
 
 
-def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command(tmp_path, capsys):
     SHEET.to_json(tmp_path / "q.json")
     command = ["invite", str(tmp_path / "q.json"), "-n", "1200", "--to", str(tmp_path / "c.csv")]
     assert main(command) == 0
@@ -144,7 +144,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert capsys.readouterr().err.count("\n") == 2
 
 
-def test_files_that_are_no_invitations(tmp_path: Path) -> None:
+def test_files_that_are_no_invitations(tmp_path):
     _, option = invited(tmp_path, 3)
     (good,) = option["invitations"]
     survey = SHEET.fingerprint
@@ -172,7 +172,7 @@ def test_files_that_are_no_invitations(tmp_path: Path) -> None:
 # -- one sheet a code ------------------------------------------------------------------------------
 
 
-def test_a_code_takes_one_sheet(tmp_path: Path) -> None:
+def test_a_code_takes_one_sheet(tmp_path):
     codes, option = invited(tmp_path, 3)
     (other, *_), _ = invited(tmp_path, 1, OTHER, "other")
     folder = tmp_path / "sheets"
@@ -211,7 +211,7 @@ def refused(sender: Sender, sheet: dict[str, Any], reason: str, says: str) -> No
     assert said["accepted"] is False and said["reason"] == reason and re.search(says, said["error"])
 
 
-def test_a_collector_without_invitations_refuses_codes(tmp_path: Path) -> None:
+def test_a_collector_without_invitations_refuses_codes(tmp_path):
     codes, _ = invited(tmp_path, 1)
     with collecting(tmp_path / "sheets") as sender:
         found = sender.send(with_code(codes[0]))
@@ -219,9 +219,7 @@ def test_a_collector_without_invitations_refuses_codes(tmp_path: Path) -> None:
         assert "reason" not in found.json()
 
 
-def test_what_was_spent_outlives_a_restart(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_was_spent_outlives_a_restart(tmp_path, capsys):
     codes, option = invited(tmp_path, 40)
     folder = tmp_path / "sheets"
     with collecting(folder, batch=20, **option) as sender:
@@ -247,7 +245,7 @@ def test_what_was_spent_outlives_a_restart(
     assert capsys.readouterr().out == "33 sheets in files, and none waits\n"
 
 
-def test_only_so_many_sheets(tmp_path: Path) -> None:
+def test_only_so_many_sheets(tmp_path):
     folder, first = tmp_path / "sheets", message(SHEET, some_reports())
     for most in (25, 25, 26):
         with collecting(folder, batch=20, max_sheets=most) as sender:
@@ -262,9 +260,7 @@ def test_only_so_many_sheets(tmp_path: Path) -> None:
         opened_desk(SHEET, folder, max_sheets=0)
 
 
-def test_one_line_says_what_an_open_collector_means(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_one_line_says_what_an_open_collector_means(tmp_path, capsys):
     _, option = invited(tmp_path, 2)
     for number, how in enumerate(({}, {"max_sheets": 9}, option)):
         desk = opened_desk(SHEET, tmp_path / f"sheets {number}", **how)
@@ -275,7 +271,7 @@ def test_one_line_says_what_an_open_collector_means(
         assert bool(how) or "anybody can send 120 sheets a minute from one address" in said
 
 
-def test_the_page_asks_for_a_code(tmp_path: Path) -> None:
+def test_the_page_asks_for_a_code(tmp_path):
     _, option = invited(tmp_path, 2)
     with collecting(tmp_path / "sheets", **option) as sender:
         served = sender.get("/").body.decode()
@@ -286,7 +282,7 @@ def test_the_page_asks_for_a_code(tmp_path: Path) -> None:
     assert main([*command, "--post", "/sheets", "--invitations"]) == 0
     assert (tmp_path / "page.html").read_text() == served
     with pytest.raises(InvalidArgument, match="invitations=1"):
-        page_text(SHEET, invitations=1)  # type: ignore[arg-type]
+        page_text(SHEET, invitations=1)
 
 
 # -- forged sheets ---------------------------------------------------------------------------------
@@ -326,16 +322,16 @@ def files_of(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(folder.glob("*.parquet"))}
 
 
-def test_forged_sheets_change_nothing(tmp_path: Path) -> None:
+def test_forged_sheets_change_nothing(tmp_path):
     forged_change_nothing(tmp_path, 70)
 
 
 @pytest.mark.slow
-def test_ten_thousand_forged_sheets_change_nothing(tmp_path: Path) -> None:
+def test_ten_thousand_forged_sheets_change_nothing(tmp_path):
     forged_change_nothing(tmp_path, 10_000)
 
 
-def test_without_invitations_they_decide_the_survey(tmp_path: Path) -> None:
+def test_without_invitations_they_decide_the_survey(tmp_path):
     """The control of the tests above."""
     with collecting(tmp_path) as sender:
         for job in ["nurse"] * 10 + ["driver"] * 20:
@@ -361,7 +357,7 @@ print(json.dumps(statuses))
 """
 
 
-def test_two_hundred_codes_at_one_moment_from_two_processes(tmp_path: Path) -> None:
+def test_two_hundred_codes_at_one_moment_from_two_processes(tmp_path):
     codes, option = invited(tmp_path, 200)
     folder = tmp_path / "sheets"
     with collecting(folder, **option) as sender:
@@ -396,7 +392,7 @@ def test_two_hundred_codes_at_one_moment_from_two_processes(tmp_path: Path) -> N
 # -- kill -9 ---------------------------------------------------------------------------------------
 
 
-def test_no_kill_spends_a_code_without_its_sheet(tmp_path: Path) -> None:
+def test_no_kill_spends_a_code_without_its_sheet(tmp_path):
     """Six kills while groups of sheets are added, and again at the next start."""
     codes = [i.to_bytes(16, "big") for i in range(1, 100_000)][:3_000]
     with closing(opened_store(tmp_path, LINES)) as store:
@@ -435,7 +431,7 @@ def test_no_kill_spends_a_code_without_its_sheet(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("moment", ["spent", "written", "committed"])
-def test_a_kill_between_the_code_and_its_sheet(tmp_path: Path, moment: str) -> None:
+def test_a_kill_between_the_code_and_its_sheet(tmp_path, moment):
     """After the code is marked, the sheet is written, or both are kept, and nobody heard of it."""
     first, other = (b"1" * 16, "sheet", b"a" * 16), (b"2" * 16, "other", b"a" * 16)
     with closing(opened_store(tmp_path, LINES)) as store:
@@ -449,9 +445,9 @@ def test_a_kill_between_the_code_and_its_sheet(tmp_path: Path, moment: str) -> N
                 os.kill(os.getpid(), signal.SIGKILL)
 
             if moment == "spent":
-                store._sheets.put = end  # type: ignore[method-assign]
+                store._sheets.put = end
             elif moment == "written":
-                store._check_place = end  # type: ignore[method-assign]
+                store._check_place = end
             store.add([first])
             end()
         finally:
@@ -463,7 +459,7 @@ def test_a_kill_between_the_code_and_its_sheet(tmp_path: Path, moment: str) -> N
         assert store.add([other]) == {0: "spent"} and store.waiting == 1
 
 
-def test_a_disk_that_fails_spends_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_fails_spends_nothing(tmp_path, monkeypatch):
     with closing(opened_store(tmp_path, LINES)) as store:
         store.invite([b"a" * 16, b"b" * 16])
         sheets = [(b"1" * 16, "one", b"a" * 16), (b"2" * 16, "two", b"a" * 16)]
@@ -476,7 +472,7 @@ def test_a_disk_that_fails_spends_nothing(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.slow
-def test_every_code_outlives_ten_kills_once(tmp_path: Path) -> None:
+def test_every_code_outlives_ten_kills_once(tmp_path):
     """The program is killed in mid-load; then every code is sent again with another sheet."""
     n, folder = 600, tmp_path / "sheets"
     codes, option = invited(tmp_path, n, NAMED)
@@ -508,7 +504,7 @@ def test_every_code_outlives_ten_kills_once(tmp_path: Path) -> None:
 # -- nothing joins a code and a sheet --------------------------------------------------------------
 
 
-def test_the_record_does_not_show_in_which_order_codes_were_spent(tmp_path: Path) -> None:
+def test_the_record_does_not_show_in_which_order_codes_were_spent(tmp_path):
     """Two copies of a database in which the same codes were spent are the same, byte by byte."""
     drawn = random.Random(2)
     codes = [drawn.randbytes(16) for _ in range(2_000)]
@@ -530,7 +526,7 @@ def test_the_record_does_not_show_in_which_order_codes_were_spent(tmp_path: Path
     assert found[0] == found[1] == found[2] != base.read_bytes()
 
 
-def test_the_test_above_finds_an_order(tmp_path: Path) -> None:
+def test_the_test_above_finds_an_order(tmp_path):
     """Its control: a table to which spent codes are added."""
     drawn, found = random.Random(3), []
     codes = [drawn.randbytes(16) for _ in range(300)]
@@ -553,7 +549,7 @@ def opened(path: Path) -> sqlite3.Connection:
     return database
 
 
-def test_a_copy_of_the_folder_has_no_code_beside_its_sheet(tmp_path: Path) -> None:
+def test_a_copy_of_the_folder_has_no_code_beside_its_sheet(tmp_path):
     """While sheets wait, and when they are in a file; codes are there as keyed hashes alone."""
     codes, option = invited(tmp_path, 30)
     folder = tmp_path / "sheets"
@@ -579,7 +575,7 @@ def test_a_copy_of_the_folder_has_no_code_beside_its_sheet(tmp_path: Path) -> No
 # -- the client's command --------------------------------------------------------------------------
 
 
-def test_the_client_reads_the_code_from_a_file(tmp_path: Path) -> None:
+def test_the_client_reads_the_code_from_a_file(tmp_path):
     codes, _ = invited(tmp_path, 1)
     (tmp_path / "client.json").write_text(json.dumps(SHEET.client_document()))
     (tmp_path / "code").write_text(codes[0].lower() + "\n")

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from http.client import HTTPException
 from pathlib import Path
@@ -66,7 +66,7 @@ def program(
 
 
 @pytest.mark.slow
-def test_it_stops_in_order(tmp_path: Path) -> None:
+def test_it_stops_in_order(tmp_path):
     answers = people(40, 3)
     sheets = sent(questionnaire(), answers, 4)
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -80,7 +80,7 @@ def test_it_stops_in_order(tmp_path: Path) -> None:
     assert len(ldp.Survey(tmp_path / "sheets")) == 40
 
 
-def test_a_crowd_waits_while_the_collector_is_busy(tmp_path: Path) -> None:
+def test_a_crowd_waits_while_the_collector_is_busy(tmp_path):
     """All connect at once; beyond its limit of waiting ones the system may reset some."""
     with program(tmp_path / "sheets", questionnaire()) as (process, sender), ExitStack() as crowd:
         sheet = next(iter(sent(questionnaire(), people(1, 3), 4)))
@@ -91,9 +91,7 @@ def test_a_crowd_waits_while_the_collector_is_busy(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_idle_connections_leave_files_for_the_disk(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_idle_connections_leave_files_for_the_disk(tmp_path, monkeypatch):
     """More connections than the process may open files: the others are served, nothing is said."""
     limited = tmp_path / "limited"
     limited.write_text(f'#!/bin/sh\nulimit -n 256\nexec "{sys.executable}" "$@"\n')
@@ -119,9 +117,7 @@ def test_idle_connections_leave_files_for_the_disk(
         (["--origin", "*"], "origins='*'"),
     ],
 )
-def test_bad_options(
-    tmp_path: Path, more: list[str], says: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bad_options(tmp_path, more, says, capsys):
     questionnaire().to_json(tmp_path / "q.json")
     command = ["collect", str(tmp_path / "q.json"), "--to", str(tmp_path / "sheets")]
     assert main([*command, "--port", "0", *more]) == 2
@@ -130,7 +126,7 @@ def test_bad_options(
     assert not (tmp_path / "sheets").exists()
 
 
-def test_a_port_that_is_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_port_that_is_taken(tmp_path, capsys):
     questionnaire().to_json(tmp_path / "q.json")
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = str(other.getsockname()[1])
@@ -142,9 +138,7 @@ def test_a_port_that_is_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert not (tmp_path / "sheets").exists()
 
 
-def test_the_extra_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_extra_is_named(tmp_path, monkeypatch, capsys):
     questionnaire().to_json(tmp_path / "q.json")
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     assert main(["collect", str(tmp_path / "q.json"), "--to", str(tmp_path / "x")]) == 2
@@ -208,12 +202,12 @@ def killed_in_mid_load(folder: Path, kills: int, n: int, seed: int) -> None:
     assert len(ldp.Survey(folder)) == n
 
 
-def test_every_sheet_outlives_a_kill(tmp_path: Path) -> None:
+def test_every_sheet_outlives_a_kill(tmp_path):
     killed_in_mid_load(tmp_path / "sheets", 1, 150, 5)
 
 
 @pytest.mark.slow
-def test_every_sheet_outlives_ten_kills(tmp_path: Path) -> None:
+def test_every_sheet_outlives_ten_kills(tmp_path):
     killed_in_mid_load(tmp_path / "sheets", 10, N, 6)
 
 
@@ -287,23 +281,21 @@ def is_sheet(body: bytes) -> bool:
 CHECKS = Checks.of(questionnaire().client_document())
 
 
-def test_nonsense_is_refused(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_nonsense_is_refused(tmp_path, capfd):
     statuses = flood(tmp_path / "sheets", 200, 8)
     assert statuses[400] > 50 and statuses[405] > 40 and statuses[404] > 15
     assert "Traceback" not in capfd.readouterr().err
 
 
 @pytest.mark.slow
-def test_ten_thousand_malformed_requests(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], attempts: Callable[[int], int]
-) -> None:
+def test_ten_thousand_malformed_requests(tmp_path, capfd, attempts):
     n = attempts(10_000)
     statuses = flood(tmp_path / "sheets", n, 9)
     assert sum(statuses.values()) == n and statuses[400] > 0.3 * n
     assert "Traceback" not in capfd.readouterr().err
 
 
-def test_frequencies_cover_the_truth(tmp_path: Path) -> None:
+def test_frequencies_cover_the_truth(tmp_path):
     answers, folder = people(2_000, 11), tmp_path / "sheets"
     desk = opened_desk(questionnaire(), folder, batch=500)
     desk.intake.store.add(map(desk.checks.read, sent(questionnaire(), answers, 12)))
@@ -319,7 +311,7 @@ def test_frequencies_cover_the_truth(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
+def small_disk(tmp_path):
     """A disk of two megabytes in memory."""
     place = tmp_path / "disk"
     place.mkdir()
@@ -330,7 +322,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", str(place)], check=True)
 
 
-def test_a_disk_that_is_full_for_a_while(small_disk: Path, tmp_path: Path) -> None:
+def test_a_disk_that_is_full_for_a_while(small_disk, tmp_path):
     sheet = ldp.Questionnaire({"who": ldp.KRAPPOR(2_000, 1.0)})
     drawn = np.random.default_rng(13).integers(0, 2, (300, 2_000)).astype(str)
     bodies = [json.dumps(message(sheet, {"who": "".join(bits)})).encode() for bits in drawn]

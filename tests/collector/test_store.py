@@ -1,8 +1,8 @@
 """Sheets on the disk: exactly once, whatever ends the program or fills the disk."""
 
-from __future__ import annotations
-
+import gzip
 import itertools
+import json
 import os
 import random
 import shutil
@@ -11,6 +11,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+import tracemalloc
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -19,11 +20,21 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import pyarrow.parquet
 import pytest
+from grid import MECHANISMS, WORDS
+from shared.collecting import collecting, message, people, questionnaire, sent
 
+import ldpstats as ldp
+from ldpstats.cli import main
+from ldpstats.collector import collect
 from ldpstats.collector import store as storing
+from ldpstats.collector.app import opened_desk
+from ldpstats.collector.files import BatchWriter
+from ldpstats.collector.intake import Checks
 from ldpstats.collector.store import DiskFailure, Store, opened_store
-from ldpstats.errors import InvalidArgument
+from ldpstats.errors import InvalidArgument, LDPWarning
 
 
 class Lines:
@@ -61,7 +72,7 @@ def pairs(first: int, last: int) -> list[tuple[bytes, str]]:
     return [(i.to_bytes(16, "big"), f"sheet {i}") for i in range(first, last)]
 
 
-def test_each_sheet_goes_into_one_file(tmp_path: Path) -> None:
+def test_each_sheet_goes_into_one_file(tmp_path):
     store = opened_store(tmp_path, LINES)
     store.add(pairs(0, 5))
     store.add(pairs(3, 8))  # two of them again
@@ -74,7 +85,7 @@ def test_each_sheet_goes_into_one_file(tmp_path: Path) -> None:
     store.close()
 
 
-def test_what_waits_outlives_the_process(tmp_path: Path) -> None:
+def test_what_waits_outlives_the_process(tmp_path):
     store = opened_store(tmp_path, LINES)
     store.add(pairs(0, 3))
     store.batch()
@@ -88,7 +99,7 @@ def test_what_waits_outlives_the_process(tmp_path: Path) -> None:
     assert written(tmp_path) == Counter(sheet for _, sheet in pairs(0, 5))
 
 
-def test_a_folder_has_one_collector(tmp_path: Path) -> None:
+def test_a_folder_has_one_collector(tmp_path):
     store = opened_store(tmp_path, LINES)
     with pytest.raises(InvalidArgument, match="another collector uses it"):
         opened_store(tmp_path, LINES)
@@ -96,7 +107,7 @@ def test_a_folder_has_one_collector(tmp_path: Path) -> None:
     opened_store(tmp_path, LINES).close()
 
 
-def test_another_process_is_refused_too(tmp_path: Path) -> None:
+def test_another_process_is_refused_too(tmp_path):
     store = opened_store(tmp_path, LINES)
     store.add(pairs(0, 1))
 
@@ -109,7 +120,7 @@ def test_another_process_is_refused_too(tmp_path: Path) -> None:
     store.close()
 
 
-def test_times_are_whole_hours(tmp_path: Path) -> None:
+def test_times_are_whole_hours(tmp_path):
     store = opened_store(tmp_path, LINES)
     store.add(pairs(0, 3))
     store.batch()
@@ -120,7 +131,7 @@ def test_times_are_whole_hours(tmp_path: Path) -> None:
     store.close()
 
 
-def test_no_token_and_no_deleted_sheet_stays_in_the_database(tmp_path: Path) -> None:
+def test_no_token_and_no_deleted_sheet_stays_in_the_database(tmp_path):
     store = opened_store(tmp_path, LINES)
     sheets = [(os.urandom(16), f"a long sheet of its own {i:05d}") for i in range(200)]
     store.add(sheets)
@@ -134,7 +145,7 @@ def test_no_token_and_no_deleted_sheet_stays_in_the_database(tmp_path: Path) -> 
     store.close()
 
 
-def test_hashes_of_tokens_have_a_key_of_their_own(tmp_path: Path) -> None:
+def test_hashes_of_tokens_have_a_key_of_their_own(tmp_path):
     hashes = []
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
@@ -147,8 +158,6 @@ def test_hashes_of_tokens_have_a_key_of_their_own(tmp_path: Path) -> None:
 
 
 # -- a copy of the folder, in mid-run --------------------------------------------------------------
-
-
 def copied(folder: Path) -> dict[str, bytes]:
     private = folder / storing.PRIVATE
     return {file.name: file.read_bytes() for file in private.iterdir() if file.is_file()}
@@ -189,7 +198,7 @@ def in_order(found: Sequence[int]) -> float:
     return max(abs(rises - (n - 1) / 2) / ((n + 1) / 12) ** 0.5, abs(rank) * (n - 1) ** 0.5)
 
 
-def test_a_copy_links_no_token_to_its_sheet_and_shows_no_order(tmp_path: Path) -> None:
+def test_a_copy_links_no_token_to_its_sheet_and_shows_no_order(tmp_path):
     """Copies after each sheet and within the transaction of each; some sheets are in a file."""
     store = opened_store(tmp_path, LINES)
     store.add((os.urandom(16), f"an earlier sheet {i}") for i in range(30))
@@ -211,7 +220,7 @@ def test_a_copy_links_no_token_to_its_sheet_and_shows_no_order(tmp_path: Path) -
         assert max(map(in_order, places)) < 5 and sum(map(int.__eq__, *places)) < 10
 
 
-def test_the_attack_finds_what_is_in_order(tmp_path: Path) -> None:
+def test_the_attack_finds_what_is_in_order(tmp_path):
     """The control of the test above: the table of 0.2.0, and one that is filled in order."""
     hashes, sheets = [os.urandom(16) for _ in range(51)], [os.urandom(8) for _ in range(51)]
     for name in ("old", "new"):
@@ -231,12 +240,12 @@ def test_the_attack_finds_what_is_in_order(tmp_path: Path) -> None:
         assert in_order(order(copy, sheets)) > 5 or name == "old"
 
 
-def test_a_copy_within_a_transaction_shows_no_more_than_that(tmp_path: Path) -> None:
+def test_a_copy_within_a_transaction_shows_no_more_than_that(tmp_path):
     store, copies = opened_store(tmp_path, LINES), []
     sheets = [(os.urandom(16), f"[{os.urandom(4).hex()}]") for i in range(40)]
     for number, sheet in enumerate(sheets):
         if number == 30:  # between the last write and the commit
-            store._check_place = lambda: copies.append(copied(tmp_path))  # type: ignore[method-assign]
+            store._check_place = lambda: copies.append(copied(tmp_path))
         store.add([sheet])
     hashes = [store._hashed(token) for token, _ in sheets]
     store.close()
@@ -250,8 +259,6 @@ def test_a_copy_within_a_transaction_shows_no_more_than_that(tmp_path: Path) -> 
 
 
 # -- growth ----------------------------------------------------------------------------------------
-
-
 def small_files(folder: Path, files: int, each: int) -> Store:
     store = opened_store(folder, LINES)
     for i in range(files):
@@ -260,7 +267,7 @@ def small_files(folder: Path, files: int, each: int) -> Store:
     return store
 
 
-def test_small_files_are_merged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_files_are_merged(tmp_path, monkeypatch):
     every = Counter(sheet for _, sheet in pairs(0, 200))
     store = small_files(tmp_path, 10, 20)
     store.add(pairs(200, 210))  # these wait on
@@ -277,9 +284,7 @@ def test_small_files_are_merged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     again.close()
 
 
-def test_a_merge_that_cannot_be_written_changes_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_merge_that_cannot_be_written_changes_nothing(tmp_path, monkeypatch):
     store = small_files(tmp_path, 3, 20)
     before = sorted(tmp_path.glob("*.parquet"))
 
@@ -299,8 +304,6 @@ def test_a_merge_that_cannot_be_written_changes_nothing(
 
 
 # -- the record of files ---------------------------------------------------------------------------
-
-
 def lost(folder: Path) -> None:
     shutil.rmtree(folder / storing.PRIVATE)
 
@@ -324,9 +327,7 @@ def damaged(folder: Path) -> None:
 
 @pytest.mark.parametrize("merged", [False, True])
 @pytest.mark.parametrize("spoil", [lost, emptied, without_tokens, older, damaged])
-def test_a_record_that_does_not_fit_the_files_is_no_new_survey(
-    tmp_path: Path, spoil: Callable[[Path], None], merged: bool
-) -> None:
+def test_a_record_that_does_not_fit_the_files_is_no_new_survey(tmp_path, spoil, merged):
     small_files(tmp_path, 2, 20).close()
     shutil.copy(tmp_path / storing.PRIVATE / "sheets.db", tmp_path / "earlier.db")
     store = opened_store(tmp_path, LINES)
@@ -353,7 +354,7 @@ def test_a_record_that_does_not_fit_the_files_is_no_new_survey(
         opened_store(tmp_path, LINES, forget_tokens=True)
 
 
-def test_files_that_are_not_as_they_were_written_are_named(tmp_path: Path) -> None:
+def test_files_that_are_not_as_they_were_written_are_named(tmp_path):
     small_files(tmp_path, 5, 20).close()
     cut, empty, copy, gone, whole = sorted(tmp_path.glob("*.parquet"))
     cut.write_text(cut.read_text()[:50])
@@ -375,7 +376,7 @@ def test_files_that_are_not_as_they_were_written_are_named(tmp_path: Path) -> No
 
 
 @pytest.mark.skipif(os.name != "posix", reason="has other permissions")
-def test_what_others_can_read_is_refused(tmp_path: Path) -> None:
+def test_what_others_can_read_is_refused(tmp_path):
     opened_store(tmp_path, LINES).close()
     private = tmp_path / storing.PRIVATE
     assert [path.stat().st_mode & 0o777 for path in (private, private / "sheets.db")] == [
@@ -388,11 +389,7 @@ def test_what_others_can_read_is_refused(tmp_path: Path) -> None:
 
 
 # -- failures --------------------------------------------------------------------------------------
-
-
-def test_a_batch_that_cannot_be_written_waits(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_batch_that_cannot_be_written_waits(tmp_path, monkeypatch):
     store = opened_store(tmp_path, LINES)
     store.add(pairs(0, 4))
 
@@ -411,7 +408,7 @@ def test_a_batch_that_cannot_be_written_waits(
     store.close()
 
 
-def test_an_error_shows_no_sheet(tmp_path: Path) -> None:
+def test_an_error_shows_no_sheet(tmp_path):
     class Spoilt(Lines):
         def write(self, sheets: Sequence[str], path: Path) -> None:
             raise ValueError(f"cannot be read: {sheets}")
@@ -424,7 +421,7 @@ def test_an_error_shows_no_sheet(tmp_path: Path) -> None:
     store.close()
 
 
-def test_a_full_disk_takes_nothing_and_loses_nothing(tmp_path: Path) -> None:
+def test_a_full_disk_takes_nothing_and_loses_nothing(tmp_path):
     """The database may not grow: SQLite says of that what it says of a full disk."""
     store = opened_store(tmp_path, LINES)
     store.add(pairs(0, 4))
@@ -442,7 +439,7 @@ def test_a_full_disk_takes_nothing_and_loses_nothing(tmp_path: Path) -> None:
     store.close()
 
 
-def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / storing.PRIVATE).write_text("")
     with pytest.raises(InvalidArgument, match="cannot be written"):
         opened_store(tmp_path, LINES)
@@ -454,7 +451,7 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         opened_store(tmp_path / "other", LINES)
 
 
-def test_nothing_is_acknowledged_in_a_folder_that_is_gone(tmp_path: Path) -> None:
+def test_nothing_is_acknowledged_in_a_folder_that_is_gone(tmp_path):
     """A file that was removed can be written on: what is in it is lost when it is closed."""
     folder, moved = tmp_path / "sheets", tmp_path / "moved"
     folder.mkdir()
@@ -479,8 +476,6 @@ def test_nothing_is_acknowledged_in_a_folder_that_is_gone(tmp_path: Path) -> Non
 
 
 # -- crashes ---------------------------------------------------------------------------------------
-
-
 def in_a_process(what: Callable[[], object]) -> int:
     """Run a function in a fork; the status that it ends with, negative for a signal."""
     child = os.fork()
@@ -525,9 +520,7 @@ def survives(folder: Path, crash: Callable[[], object], n: int) -> Store:
     [(Store, "_placed"), (Store, "_settle"), (Store, "_remove_replaced"), (os, "rename"),
      (os, "utime"), (os, "fsync"), (Path, "unlink"), (Lines, "merge")],
 )  # fmt: skip
-def test_a_crash_in_the_middle_of_merging(
-    tmp_path: Path, owner: Any, place: str, before: bool
-) -> None:
+def test_a_crash_in_the_middle_of_merging(tmp_path, owner, place, before):
     small_files(tmp_path, 5, 20).close()
 
     def crash() -> None:
@@ -545,7 +538,7 @@ def test_a_crash_in_the_middle_of_merging(
     assert len(list(tmp_path.glob("*.parquet"))) == 1
 
 
-def test_ten_kills_while_files_are_merged(tmp_path: Path) -> None:
+def test_ten_kills_while_files_are_merged(tmp_path):
     """Wherever kill -9 comes, no sheet is lost or doubled, for readers neither."""
     small, files = Store._small, 100
     small_files(tmp_path, files, 20).close()
@@ -561,7 +554,7 @@ def test_ten_kills_while_files_are_merged(tmp_path: Path) -> None:
             os.write(begins, b"x")
             return dict(list(small(store).items())[:2])
 
-        Store._small = two  # type: ignore[method-assign]
+        Store._small = two
         opened_store(tmp_path, LINES).merge()
 
     for merges in range(10):
@@ -591,9 +584,7 @@ POINTS = [(Store, "_marked"), (Store, "_placed"), (Store, "_settle"), (os, "rena
     ("owner", "place", "before"),
     [*((*point, before) for point in POINTS for before in (True, False)), (None, "write", True)],
 )
-def test_a_crash_in_the_middle_of_a_batch(
-    tmp_path: Path, owner: Any, place: str, before: bool
-) -> None:
+def test_a_crash_in_the_middle_of_a_batch(tmp_path, owner, place, before):
     def crash() -> None:
         store = opened_store(tmp_path, HalfWritten() if place == "write" else LINES)
         store.add(pairs(0, 50))
@@ -612,7 +603,7 @@ def test_a_crash_in_the_middle_of_a_batch(
     assert [file.name for file in (tmp_path / storing.PRIVATE).glob("*.p*")] == []
 
 
-def test_a_crash_in_a_transaction(tmp_path: Path) -> None:
+def test_a_crash_in_a_transaction(tmp_path):
     """The journal that it leaves is rolled back."""
     store: Store = opened_store(tmp_path, LINES)
     store.add(pairs(0, 4))
@@ -630,5 +621,255 @@ def test_a_crash_in_a_transaction(tmp_path: Path) -> None:
     again.close()
 
 
-def test_the_database_is_of_this_library() -> None:
+def test_the_database_is_of_this_library():
     assert sqlite3.sqlite_version_info >= (3, 8, 2)  # WITHOUT ROWID
+
+
+# Files of sheets, as Parquet: merged, copied, damaged, of 0.2.0, and as `Survey` reads them.
+
+SHEET = questionnaire()
+
+
+def filled(folder: Path, files: int = 4, each: int = 25, finish: bool = True) -> list[Path]:
+    """A folder with files of sheets, and five sheets that wait."""
+    desk = opened_desk(SHEET, folder)
+    sheets = list(map(desk.checks.read, sent(SHEET, people(files * each + 5, 1), 2)))
+    with closing(desk.intake.store) as store:
+        for i in range(files):
+            store.add(sheets[i * each : (i + 1) * each])
+            assert store.batch() == each
+        store.add(sheets[-5:])
+        if finish:
+            store.batch()
+    return sorted(folder.glob("*.parquet"))
+
+
+def rows(folder: Path) -> Counter[tuple[str, ...]]:
+    table = pd.concat([pd.read_parquet(file) for file in folder.glob("*.parquet")])
+    return Counter(table.itertuples(index=False, name=None))
+
+
+def test_merged_files_are_the_same_survey_in_another_order(tmp_path):
+    files = filled(tmp_path)
+    before = ldp.Survey(tmp_path)
+    found, table = rows(tmp_path), pd.concat(map(pd.read_parquet, files), ignore_index=True)
+    estimates = before.frequencies("job").params
+    collect(SHEET, tmp_path, finish=True)
+    (file,) = tmp_path.glob("*.parquet")
+    merged = pd.read_parquet(file)
+    assert rows(tmp_path) == found and not merged.equals(table)
+    assert {*merged.index} == {*range(105)} and file.stat().st_mtime % 3600 == 0
+    assert ldp.Survey(tmp_path).frequencies("job").params.equals(estimates)
+    assert ldp.Survey(file, SHEET).frequencies("sex").nobs == 105
+
+
+def test_readers_count_once_what_is_merged(tmp_path):
+    """The collector is killed when the whole is there and its parts are too."""
+    parts = filled(tmp_path)
+    child = os.fork()
+    if child == 0:
+        store = opened_desk(SHEET, tmp_path).intake.store
+        Store._remove_replaced = lambda store: os.kill(os.getpid(), signal.SIGKILL)
+        store.merge()
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+    assert len(list(tmp_path.glob("*.parquet"))) == len(parts) + 1
+    assert len(ldp.Survey(tmp_path)) == 105 and len(ldp.Survey(parts, SHEET)) == 105
+    collect(SHEET, tmp_path, finish=True)
+    assert len(list(tmp_path.glob("*.parquet"))) == 1 and len(ldp.Survey(tmp_path)) == 105
+
+
+def test_readers_count_once_what_0_2_0_wrote(tmp_path):
+    """Its files have no mark of their own: the merged one has their names."""
+    old, *_ = filled(tmp_path / "sheets")
+    plain = tmp_path / "sheets-2026-11-01T10-0123456789abcdef.parquet"
+    pyarrow.parquet.write_table(
+        pyarrow.parquet.read_table(old).replace_schema_metadata(None), plain
+    )
+    BatchWriter(SHEET, SHEET.client_document()).merge([plain], tmp_path / "all.parquet")
+    n = len(pd.read_parquet(old))
+    assert len(ldp.Survey([plain, tmp_path / "all.parquet"], SHEET)) == n
+    assert len(ldp.Survey(plain, SHEET)) == n
+
+
+def test_a_copy_counts_once_and_damage_is_named(tmp_path, capfd):
+    first, second, *_ = filled(tmp_path)
+    shutil.copy(first, tmp_path / "a copy.parquet")
+    with pytest.warns(LDPWarning, match="holds the same sheets as .*: remove one of them"):
+        assert len(ldp.Survey(tmp_path)) == 105
+    second.write_bytes(second.read_bytes()[:-40])
+    with pytest.raises(InvalidArgument, match="may be damaged or cut off"):
+        ldp.Survey(tmp_path)
+    with collecting(tmp_path) as sender:
+        health = sender.get("/health")
+        assert (health.status, health.json()["healthy"]) == (200, False)
+        named = [f"a copy.parquet: is a copy of {first.name}: remove it"]
+        assert health.json()["errors"] == [*named, f"{second.name}: was changed or cut off"]
+        assert sender.get("/counts").json()["sheets"] == 105
+    capfd.readouterr()
+    collect(SHEET, tmp_path, finish=True)
+    said = capfd.readouterr().err.splitlines()
+    gone = "a copy.parquet: was merged into another file: remove it"  # when the collector stopped
+    assert said == [f"ldpstats: warning: {text}" for text in (gone, health.json()["errors"][1])]
+
+
+def test_tokens_that_are_forgotten_are_said_to_be(tmp_path):
+    filled(tmp_path)
+    shutil.rmtree(tmp_path / ".collecting")
+    for how in ({}, {"finish": True}):
+        with pytest.raises(InvalidArgument, match=r"--forget-tokens \(forget_tokens=True\)"):
+            with (
+                collecting(tmp_path, **how) if not how else closing(collect(SHEET, tmp_path, **how))
+            ):
+                pass
+    with collecting(tmp_path, forget_tokens=True) as sender:
+        assert sender.get("/counts").json()["sheets"] == 105
+        assert sender.get("/health").json() == {"healthy": True, "errors": []}
+
+
+def test_a_folder_of_the_version_before(tmp_path):
+    """Files, tokens and sheets that wait, as 0.2.0 leaves them; one is in a file."""
+    for number, file in enumerate(filled(tmp_path, 2, 20, finish=False)):
+        file.rename(tmp_path / f"sheets-2026-11-01T10-{number:016x}.parquet")
+    base = tmp_path / ".collecting" / "sheets.db"
+    with closing(sqlite3.connect(base)) as database, database:
+        done = [token for (token,) in database.execute("SELECT token FROM done")]
+        texts = database.execute("SELECT content FROM sheets WHERE content > ZEROBLOB(1000)")
+        waits = [text[1:].rstrip(b"\0").decode() for (text,) in texts]
+        for name in ("sheets", "tokens", "files", "forgotten", "done"):
+            database.execute(f"DROP TABLE {name}")
+        database.execute("CREATE TABLE done (token BLOB PRIMARY KEY) WITHOUT ROWID")
+        rest = done[1:]
+        database.executemany("INSERT INTO done VALUES (?)", [(token,) for token in rest])
+        table = "waiting (token BLOB PRIMARY KEY, sheet TEXT NOT NULL, batch TEXT) WITHOUT ROWID"
+        database.execute(f"CREATE TABLE {table}")
+        placed = (done[0], waits[0], "sheets-2026-11-01T10-0000000000000001.parquet")
+        left = [(os.urandom(16), text, "none.parquet") for text in waits]
+        database.executemany("INSERT INTO waiting VALUES (?, ?, ?)", [placed, *left])
+    store = opened_desk(SHEET, tmp_path).intake.store
+    assert (store.stored, store.waiting, store.faults) == (40, 5, {})
+    store.close()
+    collect(SHEET, tmp_path, finish=True)
+    assert len(ldp.Survey(tmp_path)) == 45
+
+
+def test_one_field_does_not_fill_the_memory(tmp_path):
+    """Little gzip holds a line of 60 megabytes."""
+    path = tmp_path / "sheets.csv.gz"
+    with gzip.open(path, "wb", 1) as file:
+        file.write(b"job,late,sex\nnurse,no,f\ncook,")
+        for _ in range(60):
+            file.write(b"x" * 1_000_000)
+    tracemalloc.start()
+    try:
+        with pytest.raises(InvalidArgument, match="a line has more than 16 megabytes"):
+            ldp.Survey(path, SHEET).frequencies("job")
+        assert tracemalloc.get_traced_memory()[1] < 60_000_000
+    finally:
+        tracemalloc.stop()
+    assert path.stat().st_size < 600_000
+
+
+# Sheets of every mechanism: what a device sends is taken, written, and read by `Survey`.
+
+N = 40
+
+STRINGS = ldp.DictionarySurvey(length=6, gram=2, alphabet="abc", epsilon=6.0)
+
+PUM = ldp.PUM(ldp.URR(("a", "b", "c", "d"), {"a"}, epsilon=1.0), tags=("home", "work"))
+
+OTHERS = {"strings": STRINGS, "pum": PUM}
+
+_PARTS = ("start_1", "gram_1", "start_2", "gram_2", "string")
+
+
+def as_sent(
+    reports: pd.DataFrame, sheet: ldp.Questionnaire, strings: str = "q"
+) -> list[dict[str, Any]]:
+    """The rows of a table as devices send them."""
+    rows = []
+    for row in reports.astype(object).where(reports.notna(), None).to_dict("records"):
+        texts = {name: None if cell is None else str(cell) for name, cell in row.items()}
+        if f"{strings}_string" in texts:
+            parts = {part: texts.pop(f"{strings}_{part}") for part in _PARTS}
+            starts = [row[f"{strings}_start_{i}"] for i in (1, 2)]
+            grams = [parts["gram_1"], parts["gram_2"]]
+            found = {"positions": starts, "grams": grams, "string": parts["string"]}
+            texts[strings] = None if parts["string"] is None else found
+        rows.append(texts)
+    return rows
+
+
+def answered(made_by: Any, rng: np.random.Generator) -> pd.DataFrame:
+    if made_by is STRINGS:
+        answers: Any = ["abc", "cab", "bb"]
+    elif isinstance(made_by, ldp.mechanisms.Mechanism) and made_by.is_open:
+        answers = WORDS
+    else:
+        answers = made_by.categories if made_by is PUM else made_by.labels()
+    given = pd.Series(answers).astype(object).take(rng.integers(0, len(answers), N))
+    given.iloc[3] = None
+    return pd.DataFrame({"q": given.to_numpy()})
+
+
+@pytest.mark.parametrize("name", [*MECHANISMS, *OTHERS])
+def test_a_sheet_of_every_mechanism(name, tmp_path):
+    rng = np.random.default_rng(7)
+    made_by = (MECHANISMS | OTHERS)[name]
+    sheet = ldp.Questionnaire({"q": made_by})
+    document = sheet.client_document()
+    checks, writer = Checks.of(document), BatchWriter(sheet, document)
+    reports = sheet.privatize(answered(made_by, rng), rng)
+    rows = as_sent(reports, sheet)
+    kept = [checks.read(json.dumps(message(sheet, row)).encode())[1] for row in rows]
+    assert all(2 * len(json.dumps(message(sheet, row))) <= checks.largest for row in rows)
+    writer.write(kept, tmp_path / "sheets.parquet")
+    table = pyarrow.parquet.read_table(tmp_path / "sheets.parquet")
+    read = ldp.Survey(table, sheet)
+    assert len(read) == N
+    if made_by is STRINGS:
+        starts = ["q_start_1", "q_start_2"]
+        found, given = table.select(starts).to_pandas(), reports[starts]
+        assert Counter(found.dropna().itertuples(index=False, name=None)) == Counter(
+            given.dropna().itertuples(index=False, name=None)
+        )
+        assert {column.null_count for column in table.columns} == {1}
+        return
+    direct = ldp.Survey(reports, sheet)
+    assert texts_of(read) == texts_of(direct) and sum(texts_of(read).values()) == N - 1
+
+
+def texts_of(survey: ldp.Survey) -> Counter[Any]:
+    found = survey.reports("q")
+    return Counter(found.mechanism.report_labels(found))
+
+
+def test_files_have_the_columns_that_privatize_writes(tmp_path):
+    """The same names, types and notes, for questions of every kind."""
+    questions = {
+        "number": ldp.KRR(5, 1.0),
+        "text": ldp.KRR(("a", "b"), 1.0),
+        "half": ldp.URR((0.5, 2.5), (0.5,), 1.0),
+        "truth": ldp.KRR((True, False), 1.0),
+        "bits": ldp.KRAPPOR(9, 1.0),
+        "host": ldp.ORAPPOR(6, 2, 3, epsilon=3.0),
+        "strings": STRINGS,
+        "sex": ldp.Observed(("f", "m")),
+    }
+    sheet = ldp.Questionnaire(questions)
+    people = pd.DataFrame({"number": [1, 2], "text": ["a", "b"], "half": [0.5, 2.5],
+                           "truth": [True, False], "bits": [3, 4], "host": ["x", "y"],
+                           "strings": ["ab", "abc"], "sex": ["f", "m"]})  # fmt: skip
+    people.to_parquet(tmp_path / "answers.parquet")
+    sheet.to_json(tmp_path / "sheet.json")
+    paths = [str(tmp_path / f"{name}.parquet") for name in ("answers", "a")]
+    assert main(["privatize", *paths, "--questionnaire", str(tmp_path / "sheet.json")]) == 0
+    document = sheet.client_document()
+    rows = as_sent(pd.DataFrame(sheet.collector().privatize(people)), sheet, "strings")
+    kept = [Checks.of(document).read(json.dumps(message(sheet, row)).encode())[1] for row in rows]
+    BatchWriter(sheet, document).write(kept, tmp_path / "b.parquet")
+    one, other = (pyarrow.parquet.read_schema(tmp_path / f"{name}.parquet") for name in "ab")
+    assert one.names == other.names and one.field("sex").metadata == other.field("sex").metadata
+    for name in [name for name in one.names if name != "sex"]:  # whose type is that of the answers
+        assert one.field(name).type == other.field(name).type, name
+        assert one.field(name).metadata == other.field(name).metadata, name

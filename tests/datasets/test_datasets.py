@@ -1,7 +1,5 @@
 """The tables that ship with the package: totals, labels, and what they are derived from."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

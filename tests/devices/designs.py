@@ -1,7 +1,5 @@
 """Every design of the library, with parameters as they occur in surveys."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from ldpstats.devices import library

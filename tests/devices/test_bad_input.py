@@ -1,7 +1,5 @@
 """What a device refuses, and what each message says."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
@@ -96,7 +94,7 @@ KINDS: dict[str, tuple[Callable[[], Any], str]] = {
     "one part": (lambda: parts(truth), "parts=.*two steps or more"),
     "list of parts": (lambda: parts([truth, opposite]), "parts=.*one by one"),
     "sum of answers": (lambda: truth + question(0.5), "not added.*recode"),
-    "sum of devices": (lambda: sum([truth, truth]), "not added.*recode"),  # type: ignore[list-item]
+    "sum of devices": (lambda: sum([truth, truth]), "not added.*recode"),
     "a device as list": (lambda: cohorts(truth), "devices=truth: must be a list of devices"),
     # branches
     "unknown outcome": (
@@ -162,7 +160,7 @@ KINDS: dict[str, tuple[Callable[[], Any], str]] = {
         "more than 4194304 entries",
     ),
     # sequences and documents
-    "no step": (lambda: Device("truth"), "step='truth': must be a step"),  # type: ignore[arg-type]
+    "no step": (lambda: Device("truth"), "step='truth': must be a step"),
     "unknown step": (lambda: Device.from_dict({"step": "toss"}), "step='toss': must be one of"),
     "lost field": (lambda: Device.from_dict({"step": "roll"}), "a roll has the fields sides"),
     "float in JSON": (
@@ -173,7 +171,7 @@ KINDS: dict[str, tuple[Callable[[], Any], str]] = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_bad_input_is_refused(kind: str) -> None:
+def test_bad_input_is_refused(kind):
     make, message = KINDS[kind]
     with pytest.raises((InvalidArgument, NotAvailable), match=message):
         make()
@@ -194,14 +192,14 @@ FLOATS: dict[str, tuple[Any, Fraction]] = {
 
 
 @pytest.mark.parametrize("kind", FLOATS)
-def test_floats_are_understood_as_their_shortest_decimal(kind: str) -> None:
+def test_floats_are_understood_as_their_shortest_decimal(kind):
     given, understood = FLOATS[kind]
     device = flip(given)
     shown = f"'{understood}'" if understood.denominator > 1 else str(understood)
     assert device == flip(understood) and repr(device) == f"flip({shown})"
 
 
-def test_a_device_never_changes() -> None:
+def test_a_device_never_changes():
     for name in ("step", "_step", "p"):
         with pytest.raises(AttributeError):
             setattr(FORCED, name, truth)
@@ -209,7 +207,7 @@ def test_a_device_never_changes() -> None:
         del FORCED._step
 
 
-def test_labels_keep_their_types() -> None:
+def test_labels_keep_their_types():
     assert say(1) != say(True) and say(1) != say(1.0) and say(1) != say("1")
     assert len({say(1), say(True), say(1.0), say("1"), say(np.int64(1))}) == 4
     assert spin({1: 1}) != spin({True: 1})
@@ -217,7 +215,7 @@ def test_labels_keep_their_types() -> None:
     assert one.exact[1] == (1, 0, 0)
 
 
-def test_a_recoded_outcome_needs_a_branch_once() -> None:
+def test_a_recoded_outcome_needs_a_branch_once():
     """What `otherwise` would say, were an outcome left, is no outcome."""
     named = flip() >> recode({"heads": "H", "tails": "T"})
     device = named.when({"H": truth, "T": "yes"})

@@ -1,9 +1,10 @@
 """What respondents are told: the sentences of every design, and words that a caller replaces."""
 
-from __future__ import annotations
-
 from fractions import Fraction
+from itertools import combinations
 
+import matplotlib as mpl
+import matplotlib.pyplot as plt
 import pytest
 from devices.designs import KNOWN, MECHANISMS, UNKNOWN, categories_of
 
@@ -28,8 +29,11 @@ from ldpstats.devices import (
 from ldpstats.errors import InvalidArgument, NotAvailable
 
 NO_YES = ("no", "yes")
+
 THINK = "1. Think of your true answer to the question, but keep it to yourself."
+
 UNSEEN = f"{THINK} Do what follows where nobody can see you."
+
 OTHER = "the other question (“Was your mother born in January, February or March?”)"
 
 
@@ -110,14 +114,14 @@ TOLD = {
 }
 
 
-@pytest.mark.parametrize("name", TOLD)
-def test_designs_are_told_like_this(name) -> None:
-    assert MECHANISMS[name].instructions() == TOLD[name]
-    assert KNOWN[name].instructions(categories_of(name)) == TOLD[name]
+@pytest.mark.parametrize("name", KNOWN)
+def test_a_mechanism_tells_what_its_device_tells(name):
+    """What each design tells is in the golden record."""
+    assert MECHANISMS[name].instructions() == KNOWN[name].instructions(categories_of(name))
 
 
 @pytest.mark.parametrize("device", [*KNOWN.values(), *UNKNOWN.values()], ids=repr)
-def test_sentences_are_sentences(device) -> None:
+def test_sentences_are_sentences(device):
     lines = device.instructions()
     assert lines[0].startswith("1. ")
     for line in lines:
@@ -126,7 +130,7 @@ def test_sentences_are_sentences(device) -> None:
         assert text[0].isupper() and text[-1] in ".:" and "  " not in text and "{" not in text
 
 
-def test_respondents_are_not_told_to_cheat() -> None:
+def test_respondents_are_not_told_to_cheat():
     assert told(UNKNOWN["cheating-detection"]) == told(library.forced_response("1/4", 0))
     assert told(UNKNOWN["stochastic-lie-detector"]) == told(library.mangat(0.7))
     assert told(library.moors(0.7, group=2)) == ["1. Answer the other question truthfully."]
@@ -137,7 +141,7 @@ def test_respondents_are_not_told_to_cheat() -> None:
         flip(c).instructions()
 
 
-def test_results_that_are_remembered() -> None:
+def test_results_that_are_remembered():
     first = spin({"A": 0.7, "B": 0.3}).when({"A": truth, "B": another})
     device = first >> flip().when({"heads": truth}, otherwise=opposite)
     assert told(device)[1:] == [
@@ -151,7 +155,7 @@ def test_results_that_are_remembered() -> None:
     assert told(truth >> opposite) == told(opposite)
 
 
-def test_parts_cohorts_and_codes() -> None:
+def test_parts_cohorts_and_codes():
     device = parts(truth, roll(20).when({range(3, 12): "yes"}, otherwise="no"))
     assert told(device) == [
         "1. Give 2 answers, one after the other.",
@@ -165,7 +169,7 @@ def test_parts_cohorts_and_codes() -> None:
     assert lines[-1].endswith("Say the number of your set before your answer.")
 
 
-def test_a_deck_that_was_used_is_made_whole_again() -> None:
+def test_a_deck_that_was_used_is_made_whole_again():
     deck = cards({"truth": 8, "yes": 2}).when({"truth": truth}, otherwise="yes")
     back = "put the card back, shuffle, and draw a card from the deck, and show it to nobody"
     assert told(parts(deck, deck))[4] == f"3. For answer 2, {back}:"
@@ -177,7 +181,7 @@ def test_a_deck_that_was_used_is_made_whole_again() -> None:
     assert not any(back in line for line in apart)  # one or the other, never both
 
 
-def test_parts_and_cohorts_that_others_follow_are_kept() -> None:
+def test_parts_and_cohorts_that_others_follow_are_kept():
     counted = parts(truth, question(0.3)) >> recode(
         {"no, no": 0, "no, yes": 1, "yes, no": 1, "yes, yes": 2}
     )
@@ -192,7 +196,7 @@ def test_parts_and_cohorts_that_others_follow_are_kept() -> None:
     assert not any("say the number" in line.lower() for line in lines)
 
 
-def test_recoded_answers() -> None:
+def test_recoded_answers():
     assert told(recode({"often": "yes"}), ("often", "no"))[1:] == [
         "2. If your true answer is “often”, say “yes”.",
         "3. If your true answer is “no”, say it.",
@@ -216,7 +220,7 @@ def test_recoded_answers() -> None:
     assert told(twice)[:2] == [UNSEEN, "2. If your true answer is “yes”, remember “b”."]
 
 
-def test_what_is_drawn_is_said_in_one_sentence() -> None:
+def test_what_is_drawn_is_said_in_one_sentence():
     jobs = ("nurse", "cook", "driver")
     deck = cards({"truth": 7, "nurse": 1, "cook": 1, "driver": 1})
     said = deck.when({"truth": truth} | {job: job for job in jobs})
@@ -235,7 +239,7 @@ def test_what_is_drawn_is_said_in_one_sentence() -> None:
     assert told(rest)[-1] == "3. If it stops at anything else, say the result."
 
 
-def test_likely_results_are_said_in_numbers_or_percent() -> None:
+def test_likely_results_are_said_in_numbers_or_percent():
     assert "equally likely" in told(spin({"a": "1/3", "b": "1/3", "c": "1/3"}))[0]
     assert "“a” 33.3% and “b” 66.7%" in told(spin({"a": "3333/10000", "b": "6667/10000"}))[0]
     assert (
@@ -245,7 +249,7 @@ def test_likely_results_are_said_in_numbers_or_percent() -> None:
     assert "never" not in told(spin({"a": 1, "never": 0}))[0]
 
 
-def test_words_are_replaced() -> None:
+def test_words_are_replaced():
     die = library.forced_dice()
     assert told(die, die="wooden cube")[0].startswith("1. Roll the wooden cube,")
     assert told(die, question="whether you smoke")[3].endswith(
@@ -291,18 +295,18 @@ BAD = [
 
 
 @pytest.mark.parametrize(("words", "named"), BAD)
-def test_bad_words_are_refused_by_name(words, named) -> None:
+def test_bad_words_are_refused_by_name(words, named):
     with pytest.raises(InvalidArgument) as caught:
         library.forced_dice().instructions(NO_YES, words)
     assert named in str(caught.value)
 
 
-def test_every_word_can_be_replaced_by_itself() -> None:
+def test_every_word_can_be_replaced_by_itself():
     for device in (*KNOWN.values(), *UNKNOWN.values()):
         assert device.instructions(NO_YES, WORDS) == device.instructions(NO_YES)
 
 
-def test_labels_of_several_types() -> None:
+def test_labels_of_several_types():
     for labels in ((0, 1), (False, True), (0.5, 1.5)):
         mechanism = library.mangat(0.6, answers=labels).mechanism(labels)
         assert mechanism.instructions()[1] == (
@@ -316,3 +320,118 @@ def test_labels_of_several_types() -> None:
     with pytest.raises(InvalidArgument, match="categories"):
         truth.instructions(categories=1.5)
     assert isinstance(ldp.devices.WORDS, dict)
+
+
+# The drawing of a device: its words, and that none of them overlap.
+
+mpl.use("Agg")
+
+
+def deep(n):
+    device = truth
+    for i in range(n):
+        device = flip("2/3").when({"heads": device, "tails": f"a long label of category {i}"})
+    return device
+
+
+DEVICES = {
+    **{name: (KNOWN[name], ("no", "yes")) for name in ("mangat-singh", "kuk-3", "crosswise")},
+    "cheating": (UNKNOWN["symmetric-cheating-detection"], ("no", "yes")),
+    "deep": (deep(6), ("no", "yes")),
+    "wide": (roll(100).when({i: f"label {i}" for i in range(1, 16)}, otherwise=another), None),
+    "long": (
+        spin({"a" * 90: 0.5, "b, c, d $x$ $y$": 0.5}).when({"a" * 90: "word " * 30}, otherwise=1),
+        None,
+    ),
+    "parts": (parts(truth, roll(14), cohorts([hashed(4), truth >> cards({1: 1, 2: 2})])), None),
+    "answers": (truth.when({i: str(i) for i in range(9)}, otherwise=another), 30),
+    "chinese": (
+        spin({"是的是的": 0.5, "不": 0.5}).when({"不": "不是不是不是"}, otherwise=truth),
+        None,
+    ),
+}
+
+
+def texts_overlap(ax) -> bool:
+    renderer = ax.figure.canvas.get_renderer()
+    boxes = [text.get_window_extent(renderer) for text in ax.texts]
+    shapes = [patch.get_window_extent(renderer) for patch in ax.patches]
+    crossed = any(a.overlaps(b) for a, b in combinations(boxes, 2))
+    return crossed or any(a.overlaps(b) for a, b in combinations(shapes, 2))
+
+
+@pytest.mark.filterwarnings("ignore:Glyph")
+@pytest.mark.parametrize("name", DEVICES)
+def test_nothing_overlaps_and_all_is_inside(name):
+    device, categories = DEVICES[name]
+    ax = device.plot(categories)
+    assert not texts_overlap(ax)
+    figure = ax.figure
+    renderer = figure.canvas.get_renderer()
+    inside = figure.bbox.padded(1)
+    for text in ax.texts:
+        box = text.get_window_extent(renderer)
+        assert inside.contains(box.x0, box.y0) and inside.contains(box.x1, box.y1), text.get_text()
+    plt.close("all")
+
+
+def test_words_of_a_tree():
+    ax = roll(6).when({1: "yes", 6: "no"}, otherwise=truth).plot()
+    found = [text.get_text() for text in ax.texts]
+    expected = ["roll a die", "1  (1/6)", "say yes", "6  (1/6)", "say no", "2 to 5  (2/3)", "truth"]
+    assert sorted(found) == sorted(expected)
+    unknown = UNKNOWN["cheating-detection"].plot(("no", "yes"))
+    words = {text.get_text() for text in unknown.texts}
+    assert {"cheats  (cheating)", "follows  (1 - cheating)"} <= words
+    counted = {text.get_text() for text in KNOWN["kuk-3"].plot(("no", "yes")).texts}
+    assert {"draw a card, 3 times", "3 red  (64/125)", "say 3"} <= counted
+    plt.close("all")
+
+
+def test_answers_without_a_branch_are_named_where_they_are_known():
+    device = truth.when({"no": "a"}, otherwise="b")
+    assert "otherwise" in {text.get_text() for text in device.plot().texts}
+    assert "yes" in {text.get_text() for text in device.plot(("no", "yes")).texts}
+    plt.close("all")
+
+
+def test_axes_of_ones_own_keep_their_size():
+    figure, axes = plt.subplots(1, 2, figsize=(8, 3))
+    assert KNOWN["mangat-singh"].plot(ax=axes[0]) is axes[0]
+    figure.canvas.draw()
+    assert not texts_overlap(axes[0])
+    assert figure.get_size_inches().tolist() == [8, 3]
+    plt.close("all")
+
+
+def test_what_cannot_be_drawn_is_refused():
+    with pytest.raises(InvalidArgument, match="ax="):
+        KNOWN["kuk"].plot(ax="tree")
+    with pytest.raises(InvalidArgument, match="categories="):
+        KNOWN["kuk"].plot("no")
+    with pytest.raises(InvalidArgument, match="rectangular"):
+        KNOWN["kuk"].plot(ax=plt.subplots(subplot_kw={"projection": "polar"})[1])
+    with pytest.raises(NotAvailable, match="300 reports"):
+        roll(300).when({i: f"x{i}" for i in range(1, 301)}).plot()
+    with pytest.raises(NotAvailable, match="31 steps"):
+        deep(30).plot()
+    plt.close("all")
+
+
+def test_only_results_that_can_occur_have_a_branch():
+    recoded = flip(0.7).when({"heads": truth, "tails": "yes"}) >> recode({"no": "N", "yes": "Y"})
+    words = [text.get_text() for text in recoded.plot(("no", "yes")).texts]
+    expected = ["no", "say N", "yes", "say Y", "that result?", "in turn"]
+    assert words[words.index("then") + 1 :] == expected
+    later = truth.when({"a": "b"}, otherwise="c") >> recode({"b": "x"})
+    words = [text.get_text() for text in later.plot().texts]
+    expected = ["b", "say x", "c", "that result", "that result?", "in turn"]
+    assert words[words.index("then") + 1 :] == expected
+    plt.close("all")
+
+
+def test_dollars_are_no_mathematics():
+    device = spin({"$x$": 0.5, "y": 0.5}).when({"$x$": truth}, otherwise="$y$")
+    words = {text.get_text() for text in device.plot().texts}
+    assert {r"\$x\$  (1/2)", r"say \$y\$"} <= words
+    plt.close("all")

@@ -1,20 +1,36 @@
 """The designs of the library against the formulas of their papers, in exact arithmetic."""
 
-from __future__ import annotations
-
+import json
 from fractions import Fraction as F
 from itertools import product
 from math import comb
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+import test_contract as contract
+from devices.designs import MECHANISMS
 
 import ldpstats as ldp
-from ldpstats.devices import library
+from ldpstats.devices import (
+    Device,
+    cohorts,
+    flip,
+    library,
+    parts,
+    question,
+    recode,
+    roll,
+    say,
+    truth,
+)
 from ldpstats.errors import InvalidArgument
 
 NO_YES = ("no", "yes")
+
 PIS = (F(0), F(1, 7), F(1, 2), F(1))
+
 N = 1000
 
 
@@ -40,6 +56,7 @@ def two_by_two(p_no, p_yes, reports=NO_YES):
 
 
 P, T, R = F(7, 10), F(1, 3), F(2, 9)
+
 MATRICES = {
     "warner": (library.warner(P), two_by_two(1 - P, P)),
     "forced": (library.forced_response(R, F(1, 9)), two_by_two(R, 1 - F(1, 9))),
@@ -67,7 +84,7 @@ MATRICES = {
 
 
 @pytest.mark.parametrize(("device", "expected"), MATRICES.values(), ids=MATRICES.keys())
-def test_matrix_and_epsilon_are_the_published_ones(device, expected) -> None:
+def test_matrix_and_epsilon_are_the_published_ones(device, expected):
     assert rows(device) == expected
     mechanism = device.mechanism(NO_YES)
     assert [dict(zip(mechanism.outputs, row, strict=True)) for row in mechanism.exact] == expected
@@ -80,6 +97,7 @@ def test_matrix_and_epsilon_are_the_published_ones(device, expected) -> None:
 
 # P(counted report) as a function of pi, inverted: (device, the report that is counted, pi(lambda))
 D = 2 * P - 1 + 2 * T * (1 - P)
+
 ESTIMATORS = {
     "warner": ("yes", lambda s: (s + P - 1) / (2 * P - 1)),
     "forced": ("yes", lambda s: (s - R) / (1 - R - F(1, 9))),
@@ -95,6 +113,7 @@ ESTIMATORS = {
     "crosswise": ("same", lambda s: (s + R - 1) / (2 * R - 1)),
     "triangular": ("triangle", lambda s: 1 - (1 - s) / (1 - R)),
 }
+
 VARIANCES = {  # n times the variance, as published, of designs where it is not only s(1 - s) / d^2
     "warner": lambda pi: pi * (1 - pi) + P * (1 - P) / (2 * P - 1) ** 2,
     "mangat": lambda pi: pi * (1 - pi) + (1 - pi) * (1 - P) / P,
@@ -108,7 +127,7 @@ VARIANCES = {  # n times the variance, as published, of designs where it is not 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
 @pytest.mark.parametrize("pi", PIS)
-def test_estimators_return_the_truth_from_the_exact_shares(name, pi) -> None:
+def test_estimators_return_the_truth_from_the_exact_shares(name, pi):
     counted, estimate = ESTIMATORS[name]
     device, _ = MATRICES[name]
     assert estimate(share(device, counted, pi)) == pi
@@ -119,7 +138,7 @@ def test_estimators_return_the_truth_from_the_exact_shares(name, pi) -> None:
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
-def test_fits_are_the_published_estimators(name) -> None:
+def test_fits_are_the_published_estimators(name):
     counted, estimate = ESTIMATORS[name]
     mechanism = MATRICES[name][0].mechanism(NO_YES)
     number = 617
@@ -133,7 +152,7 @@ def test_fits_are_the_published_estimators(name) -> None:
 
 
 @pytest.mark.parametrize("draws", [1, 2, 5])
-def test_kuk_counts_red_cards(draws) -> None:
+def test_kuk_counts_red_cards(draws):
     device = library.kuk(P, R, draws)
     if draws > 1:
         assert device.mechanism(NO_YES).outputs.tolist() == list(range(draws + 1))
@@ -153,7 +172,7 @@ def test_kuk_counts_red_cards(draws) -> None:
 
 
 @pytest.mark.parametrize("proportions", [(F(1, 2), F(1, 3), F(1, 6)), (1, 2, 3, 4), (F(1, 5), 0.8)])
-def test_christofides_counts_from_the_other_end(proportions) -> None:
+def test_christofides_counts_from_the_other_end(proportions):
     device = library.christofides(proportions)
     L, total = len(proportions), sum(map(F, map(str, proportions)))
     p = [F(str(value)) / total for value in proportions]
@@ -171,7 +190,7 @@ def test_christofides_counts_from_the_other_end(proportions) -> None:
 
 
 @pytest.mark.parametrize(("pi", "other"), [*product(PIS, (F(1, 5), F(1)))])
-def test_two_groups_with_an_unrelated_question(pi, other) -> None:
+def test_two_groups_with_an_unrelated_question(pi, other):
     p1, p2 = F(7, 10), F(1, 4)
     s1, s2 = (share(library.unrelated_question(p), "yes", pi, prevalence=other) for p in (p1, p2))
     assert (s1 * (1 - p2) - s2 * (1 - p1)) / (p1 - p2) == pi
@@ -181,7 +200,7 @@ def test_two_groups_with_an_unrelated_question(pi, other) -> None:
 
 
 @pytest.mark.parametrize(("pi", "honesty"), [*product(PIS[1:], (F(3, 5), F(1)))])
-def test_two_groups_of_the_stochastic_lie_detector(pi, honesty) -> None:
+def test_two_groups_of_the_stochastic_lie_detector(pi, honesty):
     p1, p2 = F(3, 10), F(8, 10)
     s1, s2 = (
         share(library.stochastic_lie_detector(p), "yes", pi, honesty=honesty) for p in (p1, p2)
@@ -193,7 +212,7 @@ def test_two_groups_of_the_stochastic_lie_detector(pi, honesty) -> None:
 
 @pytest.mark.parametrize(("pi", "cheating"), [*product(PIS, (F(0), F(1, 6)))])
 @pytest.mark.parametrize("p_no", [F(0), F(1, 10)])
-def test_two_groups_of_the_cheating_detection_model(pi, cheating, p_no) -> None:
+def test_two_groups_of_the_cheating_detection_model(pi, cheating, p_no):
     p1, p2 = F(1, 4), F(3, 5)
     devices = [library.cheating_detection(p, p_no) for p in (p1, p2)]
     s1, s2 = (share(device, "yes", pi, cheating=cheating) for device in devices)
@@ -205,7 +224,7 @@ def test_two_groups_of_the_cheating_detection_model(pi, cheating, p_no) -> None:
     assert 1 - honest_yes - honest_no == cheating
 
 
-def test_forced_answers_of_several_categories() -> None:
+def test_forced_answers_of_several_categories():
     shares = {"nurse": F(1, 10), "driver": F(1, 5), "cook": F(1, 20)}
     device, p = library.forced_categories(shares), 1 - sum(shares.values())
     mechanism = device.mechanism(tuple(shares))
@@ -248,15 +267,160 @@ BAD = [
 
 
 @pytest.mark.parametrize(("design", "given", "named"), BAD)
-def test_bad_parameters_are_refused_by_name(design, given, named) -> None:
+def test_bad_parameters_are_refused_by_name(design, given, named):
     with pytest.raises(InvalidArgument) as caught:
         design(**given)
     assert str(caught.value).startswith(named)
 
 
-def test_every_design_is_listed_and_cites_its_source() -> None:
+def test_every_design_is_listed_and_cites_its_source():
     functions = {name.replace("_", "-"): getattr(library, name) for name in library.__all__}
     functions.pop("DESIGNS")
     assert functions == library.DESIGNS
     for design in functions.values():
         assert "References\n" in design.__doc__ and "Examples\n" in design.__doc__
+
+
+# Designs that say "no" and "yes", in the codes and words of a survey.
+
+DESIGNS: dict[str, Device] = {
+    "cheating-detection": library.cheating_detection("1/4", "1/8"),
+    "christofides": library.christofides(["1/2", "1/3", "1/6"]),
+    "crosswise": library.crosswise("1/4"),
+    "disguised-response": library.disguised_response(0.8),
+    "forced-cards": library.forced_cards(8, 1, 2),
+    "forced-categories": library.forced_categories({"no": 0.1, "yes": 0.2}),
+    "forced-coins": library.forced_coins(),
+    "forced-dice": library.forced_dice(yes=[1, 2]),
+    "forced-response": library.forced_response("1/6", "1/3"),
+    "inattentive-crosswise": library.inattentive_crosswise("1/4", attentive=0.8),
+    "kuk": library.kuk(0.8, 0.3, draws=3),
+    "mangat": library.mangat(0.6),
+    "mangat-singh": library.mangat_singh("1/2", 0.75),
+    "moors": library.moors(0.7, group=2),
+    "one-saying-crosswise": library.one_saying_crosswise("1/4", one_saying=0.1),
+    "stochastic-lie-detector": library.stochastic_lie_detector(0.7),
+    "triangular": library.triangular("1/4"),
+    "unrelated-question": library.unrelated_question("1/2", "1/12"),
+    "warner": library.warner(0.8),
+}
+
+OWN = {
+    "cohorts": cohorts({"A": library.forced_dice(yes=[1, 2]), "B": library.kuk(0.8, 0.3, draws=2)}),
+    "item count": parts(truth, question(0.3))
+    >> recode({"no, no": 0, ("no, yes", "yes, no"): 1, "yes, yes": 2}),
+    "one after the other": library.forced_dice(yes=[1, 2]) >> library.crosswise("1/3"),
+    "unknown prevalence": library.unrelated_question("1/2"),
+    "unknown cheating": library.cheating_detection("1/4"),
+}
+
+CODES: list[Any] = [(0, 1), (2, 1), (1, 2), 2, ("nein", "ja"), ("Never", "Once"), (False, True)]
+
+
+def by_report(mechanism: Any) -> dict[str, tuple[Any, ...]]:
+    return dict(zip(map(str, mechanism.outputs), zip(*mechanism.exact, strict=True), strict=True))
+
+
+def test_every_design_of_the_library_is_tested():
+    assert set(DESIGNS) == set(library.DESIGNS)
+
+
+@pytest.mark.parametrize("codes", CODES, ids=str)
+@pytest.mark.parametrize("name", [*DESIGNS, *OWN])
+def test_two_categories_stand_for_no_and_yes_in_order(name, codes):
+    device = (DESIGNS | OWN)[name]
+    plain, own = device.mechanism(("no", "yes")), device.mechanism(codes)
+    no, yes = own.categories
+    said = {"no": str(no), "yes": str(yes), "A:no": f"A:{no}", "A:yes": f"A:{yes}"}
+    assert by_report(own) == {said.get(y, y): law for y, law in by_report(plain).items()}
+    assert own.epsilon == plain.epsilon and own.unknown == plain.unknown
+    assert type(own).from_dict(own.to_dict()) == own
+    told = " ".join(device.instructions(codes))
+    assert told == " ".join(own.instructions())
+    assert "yes" not in told and "“no”" not in told
+
+
+@pytest.mark.parametrize("codes", [("ja", "nein"), (1, 0), ("Yes", "No"), (True, False)], ids=str)
+def test_a_yes_that_is_listed_first_is_the_yes_all_the_same(codes):
+    device = library.forced_response("1/3", "1/6")
+    yes, no = codes
+    own = device.mechanism(codes)
+    assert own.exact[::-1] == tuple(row[::-1] for row in device.mechanism(("no", "yes")).exact)
+    assert f"If it stops at “say {yes}”, say “{yes}”." in " ".join(own.instructions())
+    assert own.categories.tolist() == [yes, no]
+
+
+@pytest.mark.parametrize(
+    ("device", "categories", "said"),
+    [
+        (library.forced_dice(), ("yes", "no"), ["yes", "no"]),
+        (truth.when({"a": "no", "b": "yes"}), ("a", "b"), ["no", "yes"]),
+        (truth.when({"no": flip().when({"heads": "x"}, otherwise="y")}, otherwise="x"),
+         ("no", "never"), ["x", "y"]),
+        (roll(6).when({1: "a", 6: "b"}, otherwise=truth), ("a", "b"), ["a", "b"]),
+    ],
+)  # fmt: skip
+def test_devices_in_words_of_their_own_stay(device, categories, said):
+    assert device.mechanism(categories).outputs.tolist() == said
+    assert device.mechanism(categories).device == device.step
+
+
+@pytest.mark.parametrize("categories", [("no", "maybe"), ("a", "b", "c")])
+def test_misspelt_answers_are_refused(categories):
+    with pytest.raises(ldp.LDPError, match="write it as the categories do"):
+        library.forced_dice().mechanism(categories)
+
+
+def test_misspelt_answers_within_a_cohort_are_refused():
+    with pytest.raises(ldp.LDPError, match=r"say='A:ja'.*answers=\(2, 1\) in a design"):
+        cohorts({"A": library.forced_dice(answers=("nein", "ja"))}).mechanism((2, 1))
+    cohorts([say(0), truth]).mechanism(3)  # cells of a hash are numbers
+
+
+def test_documents_and_pages_have_the_words_of_the_survey():
+    mechanism = library.forced_dice().mechanism(("nein", "ja"))
+    document = json.dumps(ldp.Questionnaire({"late": mechanism}).client_document())
+    assert '"ja"' in document and '"nein"' in document and '"yes"' not in document
+
+
+def test_a_file_of_semicolons_is_told_how_to_be_read(tmp_path):
+    pd.DataFrame({"late": [1, 2], "age": [9, 9]}).to_csv(tmp_path / "wide.csv", sep=";")
+    with pytest.raises(ldp.LDPError, match=r"pandas.read_csv\(file, sep=';'\)"):
+        ldp.Survey(tmp_path / "wide.csv", {"late": library.warner("8/10").mechanism((2, 1))})
+
+
+# Every design of the library satisfies the contract that the mechanisms of the grid satisfy.
+
+every_design = pytest.mark.parametrize("mechanism", MECHANISMS.values(), ids=MECHANISMS.keys())
+
+
+@every_design
+def test_channel_epsilon_and_specification(mechanism):
+    contract.test_channel(mechanism)
+    contract.test_likelihood(mechanism)
+    contract.test_epsilon_is_proved_from_the_channel(mechanism)
+    contract.test_specification_round_trip(mechanism)
+    contract.test_text_form_of_reports_round_trip(mechanism)
+    contract.test_counts_add_up_over_chunks(mechanism)
+    contract.recovers(mechanism, ("mle", "inversion"))
+
+
+def test_a_design_like_a_mechanism_of_the_package_is_recognised():
+    same = {
+        "warner": ldp.Warner(epsilon=np.log(7 / 3)),
+        "forced-dice": ldp.Warner(epsilon=np.log(5)),
+        "forced-cards": ldp.Warner(epsilon=np.log(9)),
+        "forced-coins": ldp.Warner(epsilon=np.log(3)),
+        "mangat-singh": ldp.Warner(epsilon=np.log(4)),
+        "mangat": ldp.Mangat(p=0.6),
+    }
+    for name, mechanism in same.items():
+        found = MECHANISMS[name].equivalent
+        assert found is not None, name
+        Q, expected = found.channel().matrix(), mechanism.channel().matrix()
+        np.testing.assert_allclose(Q, expected, rtol=0, atol=1e-15, err_msg=name)
+    for name in ("forced-response", "unrelated-question"):
+        found = MECHANISMS[name].equivalent
+        assert isinstance(found, ldp.ForcedResponse | ldp.UnrelatedQuestion), name
+    for name in ("kuk-3", "christofides", "triangular"):
+        assert MECHANISMS[name].equivalent is None

@@ -1,10 +1,7 @@
 """Partial sums of bits from batches of rows, against the sums of all reports at once."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -40,7 +37,7 @@ def added(what: BitSums, frame: pa.Table) -> dict[int, ldp.BitCounts]:
 
 
 @pytest.mark.parametrize("name", BITS)
-def test_sums_are_those_of_all_reports(name: str, text: bool = False) -> None:
+def test_sums_are_those_of_all_reports(name, text=False):
     mechanism = grid.MECHANISMS[name]
     absent = np.random.default_rng(3).random(2500) < 0.1
     reports = some_reports(mechanism, int((~absent).sum()))
@@ -55,24 +52,24 @@ def test_sums_are_those_of_all_reports(name: str, text: bool = False) -> None:
 
 
 @pytest.mark.parametrize("name", ["krappor", "lumped-byte", "rappor", "urap"])
-def test_sums_of_text_are_the_same(name: str) -> None:
+def test_sums_of_text_are_the_same(name):
     test_sums_are_those_of_all_reports(name, True)
 
 
 @pytest.fixture
-def compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+def compiled(monkeypatch):
     """Loops are compiled from the first report."""
     monkeypatch.setattr(kernels, "LOADING", 0.0)
 
 
 @pytest.mark.usefixtures("compiled")
-def test_compiled_sums_are_the_same() -> None:
+def test_compiled_sums_are_the_same():
     for name in ("lumped-byte", "rappor"):
         test_sums_are_those_of_all_reports(name)
     test_groups_have_their_own_sums()
 
 
-def test_groups_have_their_own_sums() -> None:
+def test_groups_have_their_own_sums():
     rng = np.random.default_rng(4)
     absent = rng.random(3000) < 0.1
     reports = some_reports(RAPPOR, int((~absent).sum()))
@@ -100,7 +97,7 @@ def test_groups_have_their_own_sums() -> None:
 
 
 @pytest.mark.parametrize("name", ["rappor", "krappor", "urap"])
-def test_rows_may_stand_for_several_reports(name: str) -> None:
+def test_rows_may_stand_for_several_reports(name):
     mechanism = grid.MECHANISMS[name]
     rng = np.random.default_rng(5)
     absent, n = rng.random(2000) < 0.1, rng.integers(0, 4, 2000)
@@ -115,7 +112,7 @@ def test_rows_may_stand_for_several_reports(name: str) -> None:
 
 
 @pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary(), pa.binary_view(), pa.binary(3)])
-def test_bytes_of_any_type(kind: pa.DataType) -> None:
+def test_bytes_of_any_type(kind):
     absent = np.arange(1500) % 7 == 2
     rng = np.random.default_rng(6)
     y = np.packbits(rng.random((int((~absent).sum()), 17)) < 0.3, axis=1, bitorder="little")
@@ -130,7 +127,7 @@ def test_bytes_of_any_type(kind: pa.DataType) -> None:
     assert np.array_equal(found.ones, reports.tally(bits=True).ones)
 
 
-def test_where_the_data_are(tmp_path: Path) -> None:
+def test_where_the_data_are(tmp_path):
     """Over files in threads, with a filter, and from DuckDB: the sums of all reports."""
     absent = np.random.default_rng(8).random(4000) < 0.1
     reports = some_reports(RAPPOR, int((~absent).sum()))
@@ -157,7 +154,7 @@ def refused(words: str, frame: pa.Table, **how: Any) -> None:
         list(what(frame.to_batches()))
 
 
-def test_files_of_bytes_open_no_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_of_bytes_open_no_database(tmp_path, monkeypatch):
     reports = some_reports(RAPPOR, 500)
     ldp.io.write_reports(reports, tmp_path / "reports.parquet")
     monkeypatch.setattr(duckdb, "connect", None)
@@ -165,7 +162,7 @@ def test_files_of_bytes_open_no_database(tmp_path: Path, monkeypatch: pytest.Mon
     assert np.array_equal(found.ones, reports.tally(bits=True).ones)
 
 
-def test_refusals_name_no_row_of_a_batch() -> None:
+def test_refusals_name_no_row_of_a_batch():
     reports = some_reports(RAPPOR, 40)
     frame = as_stored(reports, np.zeros(40, dtype=bool)).append_column("g", pa.array(["a"] * 40))
     bad = pa.array([b"\0"] * 39 + [b"\xff"], pa.binary(1))

@@ -1,7 +1,5 @@
 """Lists, patterns and folders of files: each good one is counted exactly once."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import warnings
@@ -58,7 +56,7 @@ def reported(data: Any) -> Any:
     return query
 
 
-def test_a_list_may_hold_patterns_and_folders(tmp_path: Path) -> None:
+def test_a_list_may_hold_patterns_and_folders(tmp_path):
     (tmp_path / "more").mkdir()
     paths = [write(tmp_path / f"{name}.parquet", start=40 * i) for i, name in enumerate("cab")]
     write(tmp_path / "more" / "[x].PARQUET", start=120)
@@ -67,7 +65,7 @@ def test_a_list_may_hold_patterns_and_folders(tmp_path: Path) -> None:
     assert query.rows(["id"]).column(0).to_pylist() == [*range(160)]
 
 
-def test_folders_that_are_named_like_tables_are_tables(tmp_path: Path) -> None:
+def test_folders_that_are_named_like_tables_are_tables(tmp_path):
     for i, name in enumerate(("2023", "2024")):  # as Spark writes them
         folder = tmp_path / f"{name}.parquet"
         folder.mkdir()
@@ -102,7 +100,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("reason", REFUSED)
-def test_names_without_a_table_are_refused(reason: str, tmp_path: Path) -> None:
+def test_names_without_a_table_are_refused(reason, tmp_path):
     for name in ("cut", "none", "empty", "lost"):
         (tmp_path / name).mkdir()
     first = write(tmp_path / "a.parquet")
@@ -136,7 +134,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("reason", OTHERS)
-def test_a_file_of_another_table_is_named(reason: str, tmp_path: Path) -> None:
+def test_a_file_of_another_table_is_named(reason, tmp_path):
     job = pa.field("job", pa.string(), metadata={b"ldpstats.fingerprint": b"a"})
     first = pa.table({"id": [1], "job": ["x"]}).cast(pa.schema([("id", pa.int64()), job]))
     pq.write_table(first, tmp_path / "a.parquet")
@@ -153,9 +151,7 @@ def test_a_file_of_another_table_is_named(reason: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "engine", ["duckdb", "polars", pytest.param("spark", marks=pytest.mark.spark)]
 )
-def test_widths_of_columns_may_differ(
-    engine: str, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
+def test_widths_of_columns_may_differ(engine, tmp_path, request):
     if engine == "spark":
         request.getfixturevalue("spark")
     if engine == "polars":
@@ -180,7 +176,7 @@ def test_widths_of_columns_may_differ(
     assert query.cells(["x"]).to_pydict() == {"x": [0.5, 1.5, 2.5, None], "n": [1, 2, 1, 1]}
 
 
-def test_polars_names_the_file_that_is_damaged(tmp_path: Path) -> None:
+def test_polars_names_the_file_that_is_damaged(tmp_path):
     """What checks files one by one is another engine, which must live as long."""
     pytest.importorskip("polars", reason="polars is not installed")
     paths = [write(tmp_path / f"{i}.parquet", start=40 * i) for i in range(3)]
@@ -195,7 +191,7 @@ def test_polars_names_the_file_that_is_damaged(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("harm", [cut, spoil, Path.unlink, lambda path: write(path, 7)])
-def test_files_that_are_harmed_later_are_named_or_left_out(harm: Any, tmp_path: Path) -> None:
+def test_files_that_are_harmed_later_are_named_or_left_out(harm, tmp_path):
     paths = [write(tmp_path / f"{i}.parquet", start=40 * i) for i in range(3)]
     strict, lenient = opened(paths), opened(paths, on_error="report")
     harm(paths[1])
@@ -208,9 +204,7 @@ def test_files_that_are_harmed_later_are_named_or_left_out(harm: Any, tmp_path: 
 
 
 @pytest.mark.parametrize("chosen", [False, True])
-def test_a_file_that_changes_while_it_is_counted_is_not_counted(
-    chosen: bool, tmp_path: Path
-) -> None:
+def test_a_file_that_changes_while_it_is_counted_is_not_counted(chosen, tmp_path):
     paths = [write(tmp_path / f"{i}.parquet", start=40 * i) for i in range(3)]
     lock, harmed = Lock(), []
 
@@ -232,7 +226,7 @@ def test_a_file_that_changes_while_it_is_counted_is_not_counted(
             write(paths[2], 7)
 
 
-def test_damage_that_only_reading_finds_is_named_or_left_out(tmp_path: Path) -> None:
+def test_damage_that_only_reading_finds_is_named_or_left_out(tmp_path):
     paths = [write(tmp_path / f"{i}.parquet", start=40 * i) for i in range(3)]
     spoil(paths[2])
 
@@ -257,7 +251,7 @@ def test_damage_that_only_reading_finds_is_named_or_left_out(tmp_path: Path) -> 
         assert len(warned) == 1 and rows_of(query) == [80] * 6
 
 
-def test_an_error_is_left_where_no_good_file_is(tmp_path: Path) -> None:
+def test_an_error_is_left_where_no_good_file_is(tmp_path):
     path = write(tmp_path / "a.parquet")
     spoil(path)
     query = opened([path], on_error="report")
@@ -269,7 +263,7 @@ def test_an_error_is_left_where_no_good_file_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_every_good_file_is_counted_exactly_once(seed: int, tmp_path: Path) -> None:
+def test_every_good_file_is_counted_exactly_once(seed, tmp_path):
     """Random splits of a table, files named again in several ways, and one that is damaged."""
     rng = np.random.default_rng(seed)
     cuts = np.sort(rng.integers(0, 200, rng.integers(1, 6)))

@@ -1,10 +1,7 @@
 """Queries and joins give the same tables wherever the data are."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from threading import Event
 from typing import Any
 
@@ -23,7 +20,7 @@ SCHEMA = pa.schema({"sum": pa.int64(), "rows": pa.int64()})
 
 
 @pytest.fixture(params=EVERYWHERE, scope="module")
-def query(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
+def query(request, tmp_path_factory):
     if "spark" in request.param:
         request.getfixturevalue("spark")
     found = opened(**PLACES[request.param](TABLE, tmp_path_factory.mktemp("table")))
@@ -52,7 +49,7 @@ def cells(found: pa.Table) -> dict[Any, int]:
     return dict(zip(keys, n, strict=True))
 
 
-def test_cells_are_those_of_the_rows(query: Any) -> None:
+def test_cells_are_those_of_the_rows(query):
     everything = [name for name in TABLE.column_names if name != "id"]
     for names in (["job", "code"], ["x", "n"], ["bits", "day", "level"], ["late"], everything):
         found = query.cells(names)
@@ -61,7 +58,7 @@ def test_cells_are_those_of_the_rows(query: Any) -> None:
     assert query.columns == tuple(TABLE.column_names) and len(query) == N
 
 
-def test_cells_come_in_one_order_and_types(query: Any) -> None:
+def test_cells_come_in_one_order_and_types(query):
     found = query.cells(["a 'b' c", "job", "x"])
     first = found.column(0).to_pylist()
     assert first == sorted(v for v in first if v is not None) + [None] * first.count(None)
@@ -75,7 +72,7 @@ def test_cells_come_in_one_order_and_types(query: Any) -> None:
     ]
 
 
-def test_a_column_may_count_the_respondents(query: Any) -> None:
+def test_a_column_may_count_the_respondents(query):
     jobs, n = TABLE.column("job").to_pylist(), TABLE.column("n").to_pylist()
     expected: Counter[Any] = Counter()
     for job, number in zip(jobs, n, strict=True):
@@ -86,12 +83,12 @@ def test_a_column_may_count_the_respondents(query: Any) -> None:
 
 
 @pytest.mark.parametrize("count", ["job", "x", "a 'b' c", "day"])
-def test_other_columns_count_nobody(query: Any, count: str) -> None:
+def test_other_columns_count_nobody(query, count):
     with pytest.raises(InvalidArgument, match="must hold whole numbers"):
         query.cells(["code"], count=count)
 
 
-def test_filters_are_applied_where_the_rows_are(query: Any) -> None:
+def test_filters_are_applied_where_the_rows_are(query):
     some = query.filtered(nw.col("code") > 2).filtered(nw.col("job").is_null())
     rows = TABLE.to_pandas()
     rows = TABLE.filter(pa.array((rows["code"] > 2) & rows["job"].isna()))
@@ -102,7 +99,7 @@ def test_filters_are_applied_where_the_rows_are(query: Any) -> None:
     assert len(nobody) == 0 and nobody.cells(["job"]).num_rows == 0 == nobody.rows(["x"]).num_rows
 
 
-def test_rows_and_batches_are_all_rows(query: Any) -> None:
+def test_rows_and_batches_are_all_rows(query):
     ids = query.rows(["id", "bits"])
     batches = list(query.batches(["bits", "id"], rows=50))
     assert max(map(len, batches)) <= 50
@@ -112,13 +109,13 @@ def test_rows_and_batches_are_all_rows(query: Any) -> None:
     assert ids.schema.types == [pa.int64(), pa.binary()]
 
 
-def test_partial_results_add_up(query: Any) -> None:
+def test_partial_results_add_up(query):
     for some, expected in ((query, range(N)), (query.filtered(nw.col("id") >= 9), range(9, N))):
         found = pa.Table.from_batches(some.partial(["id"], sums, SCHEMA))
         assert found.to_pandas().sum().to_dict() == {"sum": sum(expected), "rows": len(expected)}
 
 
-def test_an_error_of_the_function_is_its_own(query: Any) -> None:
+def test_an_error_of_the_function_is_its_own(query):
     def refuse(batches: Iterator[Any]) -> Iterator[Any]:
         raise InvalidArgument("bits", 3, "padding is set")
         yield from batches
@@ -127,7 +124,7 @@ def test_an_error_of_the_function_is_its_own(query: Any) -> None:
         list(query.partial(["bits"], refuse, SCHEMA))
 
 
-def test_a_stream_that_is_left_leaves_others_alone(query: Any) -> None:
+def test_a_stream_that_is_left_leaves_others_alone(query):
     stream = query.batches(["id"], rows=10)
     next(stream)
     stream.close()
@@ -135,14 +132,14 @@ def test_a_stream_that_is_left_leaves_others_alone(query: Any) -> None:
     assert query.filtered(nw.col("id") < 5).rows(["id"]).num_rows == 5
 
 
-def test_wrong_columns_are_named(query: Any) -> None:
+def test_wrong_columns_are_named(query):
     for ask in (query.cells, query.rows, lambda names: list(query.batches(names))):
         with pytest.raises(InvalidArgument, match="column='Job': no such column; the table has"):
             ask(["Job"])  # DuckDB would not mind
 
 
 @pytest.mark.parametrize("place", ["files", "relation", "polars"])
-def test_names_are_no_expressions(place: str, tmp_path: Path) -> None:
+def test_names_are_no_expressions(place, tmp_path):
     names = ["a", "a+a", "1", "lower(a)", "x, y", "a 'b' c", "select", "ü", "a::text", "--", "?"]
     made = pa.table({name: [i, i + 1] for i, name in enumerate(names)} | {"*": [0, 0]})
     query = opened(**PLACES[place](made, tmp_path))
@@ -169,9 +166,7 @@ def test_names_are_no_expressions(place: str, tmp_path: Path) -> None:
         *(pytest.param("spark", name, marks=pytest.mark.spark) for name in ("a.b", "a`b")),
     ],
 )
-def test_names_that_an_engine_takes_for_others_are_refused(
-    place: str, name: str, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
+def test_names_that_an_engine_takes_for_others_are_refused(place, name, tmp_path, request):
     if place == "spark":
         request.getfixturevalue("spark")
     made = pa.table({"a": [{"b": 1}, {"b": 2}], name: [3, 4], "id": [0, 1]})
@@ -182,19 +177,19 @@ def test_names_that_an_engine_takes_for_others_are_refused(
             ask([name])
 
 
-def test_too_many_cells_are_refused(query: Any) -> None:
+def test_too_many_cells_are_refused(query):
     with pytest.raises(NotAvailable, match=r"distinct combinations of 'id' take more than 0 MB"):
         query.cells(["id"], most_bytes=100)
     assert query.cells(["late"], most_bytes=100).num_rows == 2
 
 
-def test_levels_are_those_of_ordered_categories(query: Any) -> None:
+def test_levels_are_those_of_ordered_categories(query):
     files = query.files  # Polars reads categories of Arrow as unordered
     assert query.levels("level") == (("lo", "mid", "hi") if files else None)
     assert query.levels("job") is None
 
 
-def test_files_say_where_a_value_is_met_first(tmp_path: Path) -> None:
+def test_files_say_where_a_value_is_met_first(tmp_path):
     paths = parts(TABLE, tmp_path)
     query = opened(paths)
     assert query.first("id", 201) == f"{paths[1]}, row 2"
@@ -213,9 +208,7 @@ SECOND = pa.table({"a": ["p", "q", "p"], "id": [4, 3, 9]})
 
 
 @pytest.mark.parametrize("place", [place for place in EVERYWHERE if place != "relation"])
-def test_rows_of_both_waves_are_matched(
-    place: str, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
+def test_rows_of_both_waves_are_matched(place, tmp_path, request):
     if "spark" in place:
         request.getfixturevalue("spark")
     folders = [tmp_path / "first", tmp_path / "second"]
@@ -235,7 +228,7 @@ def test_rows_of_both_waves_are_matched(
     assert first.joined(first, "id", ("_1", "_2")).cells(["id"]).num_rows == 4
 
 
-def test_relations_are_joined_on_their_connection() -> None:
+def test_relations_are_joined_on_their_connection():
     """Each of `PLACES` would have a connection of its own."""
     connection = duckdb.connect()
     first, second = (connection.from_arrow(wave) for wave in (FIRST, SECOND))
@@ -247,7 +240,7 @@ def test_relations_are_joined_on_their_connection() -> None:
         opened(first).joined(other, "id", ("_1", "_2"))
 
 
-def test_tables_of_other_engines_are_refused(tmp_path: Path) -> None:
+def test_tables_of_other_engines_are_refused(tmp_path):
     pl = pytest.importorskip("polars", reason="polars is not installed")
     file = opened(parts(FIRST, tmp_path, 1)[0])
     connection = duckdb.connect()
@@ -258,7 +251,7 @@ def test_tables_of_other_engines_are_refused(tmp_path: Path) -> None:
             left.joined(right, "id", ("_1", "_2"))
 
 
-def test_names_that_meet_are_refused(tmp_path: Path) -> None:
+def test_names_that_meet_are_refused(tmp_path):
     other = tmp_path / "other"
     other.mkdir()
     first = opened(parts(FIRST, tmp_path, 1))
@@ -278,7 +271,7 @@ def counted(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     yield pa.record_batch({"rows": [sum(batch.num_rows for batch in batches)]})
 
 
-def test_shares_of_files_tell_the_fraction_that_is_done(tmp_path: Path) -> None:
+def test_shares_of_files_tell_the_fraction_that_is_done(tmp_path):
     query = opened(parts(table(), tmp_path))
     schema, seen = pa.schema({"rows": pa.int64()}), []
     with watch.watched(seen.append):
@@ -289,9 +282,7 @@ def test_shares_of_files_tell_the_fraction_that_is_done(tmp_path: Path) -> None:
     assert len(seen) == 3
 
 
-def test_a_grouped_query_is_the_same_when_it_is_watched(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_grouped_query_is_the_same_when_it_is_watched(tmp_path, monkeypatch):
     monkeypatch.setattr(watch, "SECONDS", 1e-4)
     data = parts(pa.concat_tables([table()] * 10), tmp_path)
     seen: list[float] = []
@@ -310,7 +301,7 @@ class Connection:
         return 30.0
 
 
-def test_reading_is_the_first_half_of_what_duckdb_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_is_the_first_half_of_what_duckdb_counts(monkeypatch):
     monkeypatch.setattr(watch, "SECONDS", 1e-4)
     seen, looked = [], Event()
 

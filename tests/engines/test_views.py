@@ -1,7 +1,5 @@
 """Views in a database file, which somebody else may have made, read nothing but that file."""
 
-from __future__ import annotations
-
 import pickle
 from pathlib import Path
 from typing import Any
@@ -28,7 +26,7 @@ HOSTILE = {
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Path:
+def file(tmp_path):
     other = tmp_path / "other.csv"
     other.write_text("id,a\n1,secret\n2,secret\n")
     pd.DataFrame({"id": [1, 2], "a": ["secret", "secret"]}).to_parquet(tmp_path / "other.parquet")
@@ -54,7 +52,7 @@ def query(path: Path, table: str | None = None) -> Any:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_view_reads_no_other_file(file: Path, name: str) -> None:
+def test_a_view_reads_no_other_file(file, name):
     with pytest.raises(ldp.InvalidArgument) as found:
         query(file, name).rows(["ill"])
     words = str(found.value)
@@ -63,7 +61,7 @@ def test_a_view_reads_no_other_file(file: Path, name: str) -> None:
         ldp.Survey(file, {"ill": ldp.Warner(epsilon=1.0)}, table=name).frequencies("ill")
 
 
-def test_tables_and_views_of_the_file_itself_are_read(file: Path) -> None:
+def test_tables_and_views_of_the_file_itself_are_read(file):
     assert query(file, "t").rows(["id"]).num_rows == 3
     assert query(file, "own").rows(["id"]).num_rows == 2
     copy = pickle.loads(pickle.dumps(query(file, "own").engine))
@@ -71,7 +69,7 @@ def test_tables_and_views_of_the_file_itself_are_read(file: Path) -> None:
 
 
 @pytest.mark.parametrize("swapped", [False, True])
-def test_a_database_is_joined_with_parquet_files_and_no_others(file: Path, swapped: bool) -> None:
+def test_a_database_is_joined_with_parquet_files_and_no_others(file, swapped):
     sides = [query(file, "t"), query(file.parent / "part [[]1].parquet")]
     if not swapped:
         assert sides[0].joined(sides[1], "id", ("_a", "_b")).rows(["sex_b"]).num_rows == 3
@@ -84,7 +82,7 @@ def test_a_database_is_joined_with_parquet_files_and_no_others(file: Path, swapp
             first.joined(second, "id", ("_a", "_b")).rows(["id"])
 
 
-def test_two_databases_and_relations_of_the_user_are_joined(file: Path) -> None:
+def test_two_databases_and_relations_of_the_user_are_joined(file):
     other = file.with_name("second.duckdb")
     with duckdb.connect(other) as connection:
         connection.execute(
@@ -99,9 +97,7 @@ def test_two_databases_and_relations_of_the_user_are_joined(file: Path) -> None:
     assert found.rows(["a"]).num_rows == 2
 
 
-def test_what_is_too_large_for_memory_still_goes_to_a_folder(
-    file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_too_large_for_memory_still_goes_to_a_folder(file, monkeypatch):
     large = file.with_name("large.duckdb")
     with duckdb.connect(large) as connection:
         connection.execute(

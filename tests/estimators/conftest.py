@@ -1,7 +1,5 @@
 """Fixtures of the tests of estimators."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -12,5 +10,5 @@ Array = npt.NDArray[Any]
 
 
 @pytest.fixture(params=range(4))
-def counts(request: pytest.FixtureRequest) -> Array:
+def counts(request):
     return np.random.default_rng(request.param).multinomial(400, 0.7 ** np.arange(6) / 2.94117)

@@ -1,9 +1,6 @@
 """Corrected scores: those of the answers where these are seen, unbiased where they are not."""
 
-from __future__ import annotations
-
 import warnings
-from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -109,7 +106,7 @@ def theirs(name: str, y: Array, X: Array) -> Any:
 
 
 @pytest.mark.parametrize("name", OUTCOMES)
-def test_equals_statsmodels_without_noise(name: str) -> None:
+def test_equals_statsmodels_without_noise(name):
     rng = np.random.default_rng(3)
     z, x = private(600, rng)
     X = seen_design(z, x)
@@ -131,7 +128,7 @@ def test_equals_statsmodels_without_noise(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in OUTCOMES if name != "linear"])
-def test_scores_are_derivatives(name: str) -> None:
+def test_scores_are_derivatives(name):
     """Of the corrected log-likelihood, by central differences, with negative indicators."""
     rng = np.random.default_rng(4)
     z, x = private(80, rng)
@@ -158,7 +155,7 @@ def made_predictors(name: str, X: Array) -> Predictors:
     return predictors_of(OUTCOMES[name], X)
 
 
-def test_linear_is_solved_by_the_moments() -> None:
+def test_linear_is_solved_by_the_moments():
     """The closed form is that of the moments, by hand; weights and offsets enter."""
     rng = np.random.default_rng(5)
     z, x = private(2000, rng)
@@ -174,7 +171,7 @@ def test_linear_is_solved_by_the_moments() -> None:
 
 
 @pytest.mark.parametrize("kind", ["krr", "bits", "closed cohorts"])
-def test_indicators_are_unbiased_and_sum_to_one(kind: str) -> None:
+def test_indicators_are_unbiased_and_sum_to_one(kind):
     rng = np.random.default_rng(6)
     made: Any = {
         "krr": ldp.KRR(("a", "b", "c"), 1.0),
@@ -193,7 +190,7 @@ def test_indicators_are_unbiased_and_sum_to_one(kind: str) -> None:
     np.testing.assert_allclose(found.noise / n, V, atol=0.05 * np.abs(V).max())
 
 
-def test_no_root_is_an_error_with_a_remedy() -> None:
+def test_no_root_is_an_error_with_a_remedy():
     rng = np.random.default_rng(7)
     z, x = private(60, rng)
     y = outcomes("logit", seen_design(z, x) @ BETA, rng)
@@ -210,7 +207,7 @@ def test_no_root_is_an_error_with_a_remedy() -> None:
         corrected(designs(z), np.eye(3)[x], np.eye(2)[(z > 0).astype(int)], Binary())
 
 
-def test_naive_estimates_need_reports_named_like_answers() -> None:
+def test_naive_estimates_need_reports_named_like_answers():
     labels = ldp.KRR(("a", "b"), 1.0).categories
     assert reported_codes([ldp.KRR(("a", "b"), 1.0).parse("q", ["b", "a"])], labels).tolist() == [
         1,
@@ -273,7 +270,7 @@ def check(estimates: Array, variances: Array, low: float = 0.93) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["logit", "poisson", "linear"])
-def test_private_predictor(name: str, replications: Callable[..., int]) -> None:
+def test_private_predictor(name, replications):
     R = replications(400, 60)
     estimates, variances, naives = surveys(name, 3000, R)
     check(estimates, variances)
@@ -283,20 +280,20 @@ def test_private_predictor(name: str, replications: Callable[..., int]) -> None:
 
 
 @pytest.mark.slow
-def test_private_predictor_of_a_private_response(replications: Callable[..., int]) -> None:
+def test_private_predictor_of_a_private_response(replications):
     R = replications(400, 60)
     estimates, variances, _ = surveys("logit", 3000, R, noisy_response=2.0)
     check(estimates, variances)
 
 
 @pytest.mark.slow
-def test_a_predictor_reported_in_bits(replications: Callable[..., int]) -> None:
+def test_a_predictor_reported_in_bits(replications):
     R = replications(200, 60)
     estimates, variances, _ = surveys("logit", 10_000, R, made=ldp.KRAPPOR(3, 1.0))
     check(estimates, variances)
 
 
-def test_a_start_where_the_function_is_convex_overflows_nothing() -> None:
+def test_a_start_where_the_function_is_convex_overflows_nothing():
     """exp(-x^2) - y^2 from beyond its inflection, in units that make curvature large."""
 
     def value(theta: np.ndarray) -> float:

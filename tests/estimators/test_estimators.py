@@ -1,7 +1,5 @@
 """Estimators of moments and of the likelihood, against independent computations."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import cvxpy as cp
@@ -48,7 +46,7 @@ OTHERS = {"lasso", "unweighted", "minimax", "smoothed", "em-fpe16"}
 
 
 @pytest.mark.parametrize("name", sorted(set(ESTIMATORS) - OTHERS))
-def test_every_estimator_recovers_p_from_exact_expected_counts(name: str) -> None:
+def test_every_estimator_recovers_p_from_exact_expected_counts(name):
     estimator, p = ESTIMATORS[name](), np.array([0.5, 0.25, 0.125, 0.125])
     if isinstance(estimator, LikelihoodEstimator):
         a, b = krr_channel(4, np.log(5.0))  # a = 1/2, b = 1/8: the expected counts are whole
@@ -65,7 +63,7 @@ def test_every_estimator_recovers_p_from_exact_expected_counts(name: str) -> Non
 
 
 @pytest.mark.parametrize("name", sorted(ESTIMATORS))
-def test_names_are_the_keys(name: str) -> None:
+def test_names_are_the_keys(name):
     assert ESTIMATORS[name].name == name
     assert issubclass(ESTIMATORS[name], LikelihoodEstimator | MomentsEstimator)
     assert ESTIMATORS[name]() == ESTIMATORS[name]()  # frozen, with values for an identity
@@ -85,9 +83,7 @@ def test_names_are_the_keys(name: str) -> None:
         (np.ones((2, 3)), [4, 5], None),  # nothing to learn
     ],
 )
-def test_degenerate_likelihoods(
-    estimator: LikelihoodEstimator, W: Array, n: list[int], expected: list[float] | None
-) -> None:
+def test_degenerate_likelihoods(estimator, W, n, expected):
     problem = Likelihood(W, np.array(n))
     solution = estimator.solve(problem)
     assert solution.converged
@@ -98,7 +94,7 @@ def test_degenerate_likelihoods(
 
 
 @pytest.mark.parametrize("estimator", [MLE(), EM(), CvxpyMLE()])
-def test_an_impossible_report_is_refused(estimator: LikelihoodEstimator) -> None:
+def test_an_impossible_report_is_refused(estimator):
     W = np.array([[0.5, 0.5], [0.0, 0.0], [0.5, 0.5]])
     with pytest.raises(InvalidArgument, match=r"W\[1\].*impossible"):
         estimator.solve(Likelihood(W, np.array([3, 1, 2])))
@@ -107,7 +103,7 @@ def test_an_impossible_report_is_refused(estimator: LikelihoodEstimator) -> None
         estimator.solve(Likelihood(DENSE, np.array([0, 0])))
 
 
-def test_bad_settings() -> None:
+def test_bad_settings():
     for make in (MLE, EM, CvxpyMLE):
         for tol in (0.0, -1e-9, float("nan")):
             with pytest.raises(InvalidArgument, match="tol"):
@@ -119,7 +115,7 @@ def test_bad_settings() -> None:
 
 
 @pytest.mark.parametrize("estimator", [NNLS(), Composite()])
-def test_what_is_for_one_variable_refuses_several(estimator: MomentsEstimator) -> None:
+def test_what_is_for_one_variable_refuses_several(estimator):
     krr = ldp.KRR(2, epsilon=2.0)
     model = ldp.AssociationModel(ldp.JointCounts.from_table([[40, 15], [15, 30]], (krr, krr)))
     with pytest.raises(NotAvailable, match="one"):
@@ -130,7 +126,7 @@ def test_what_is_for_one_variable_refuses_several(estimator: MomentsEstimator) -
 # ---- EM
 
 
-def test_em_step_is_bayes_rule() -> None:
+def test_em_step_is_bayes_rule():
     rng = np.random.default_rng(2)
     Q, p = rng.dirichlet(np.ones(5), size=3), rng.dirichlet(np.ones(3))
     c = rng.multinomial(100, p @ Q)
@@ -138,7 +134,7 @@ def test_em_step_is_bayes_rule() -> None:
     np.testing.assert_allclose(em_step(Likelihood(Q.T, c), p), posterior @ c / 100, rtol=1e-13)
 
 
-def test_em_that_is_stopped_early_says_so() -> None:
+def test_em_that_is_stopped_early_says_so():
     problem = krr_likelihood(np.array([30, 25, 25, 20]), 0.3)
     with pytest.warns(ConvergenceWarning, match="not converged"):
         solution = EM(tol=1e-12, max_iter=2).solve(problem)
@@ -146,7 +142,7 @@ def test_em_that_is_stopped_early_says_so() -> None:
     assert solution.gap == pytest.approx(problem.gap(solution.p), abs=1e-15) and solution.gap > 1e-6
 
 
-def test_em_needs_fewer_steps_than_plain_em() -> None:
+def test_em_needs_fewer_steps_than_plain_em():
     problem = krr_likelihood(np.array([300, 200, 150, 100, 90, 80, 50, 30]), 0.5)
     solution = EM(tol=1e-9).solve(problem)
     p = np.full(8, 0.125)
@@ -158,7 +154,7 @@ def test_em_needs_fewer_steps_than_plain_em() -> None:
 # ---- the certificate
 
 
-def test_a_perturbed_p_has_a_larger_gap(counts: Array) -> None:
+def test_a_perturbed_p_has_a_larger_gap(counts):
     problem = krr_likelihood(counts, 1.0)
     solution = MLE().solve(problem)
     assert solution.gap < 1e-14
@@ -168,14 +164,14 @@ def test_a_perturbed_p_has_a_larger_gap(counts: Array) -> None:
         assert problem.gap(q / q.sum()) > size / 100
 
 
-def test_the_gap_bounds_what_is_left_to_gain(counts: Array) -> None:
+def test_the_gap_bounds_what_is_left_to_gain(counts):
     problem = krr_likelihood(counts, 1.0)
     best = problem.loglike(MLE().solve(problem).p)
     for q in np.random.default_rng(1).dirichlet(np.ones(6), size=50):
         assert 0 <= best - problem.loglike(q) <= problem.gap_nats(q)
 
 
-def test_reports_never_seen_change_nothing() -> None:
+def test_reports_never_seen_change_nothing():
     with_zero = Likelihood(np.array([[0.75, 0.25], [0.25, 0.75], [0.0, 0.3]]), np.array([6, 4, 0]))
     without = Likelihood(DENSE, np.array([6, 4]))
     p = np.array([1.0, 0.0])  # the third report has probability zero here
@@ -185,7 +181,7 @@ def test_reports_never_seen_change_nothing() -> None:
     np.testing.assert_allclose(MLE().solve(with_zero).p, MLE().solve(without).p, atol=1e-12)
 
 
-def test_an_independent_optimiser_agrees() -> None:
+def test_an_independent_optimiser_agrees():
     rng = np.random.default_rng(21)
     Q = rng.dirichlet(np.ones(7), size=5)
     c = rng.multinomial(3000, rng.dirichlet(np.ones(5)) @ Q)
@@ -203,7 +199,7 @@ def test_an_independent_optimiser_agrees() -> None:
 # ---- inversion
 
 
-def test_inversion_of_a_scalar_design_is_kbr16_equation_6(counts: Array) -> None:
+def test_inversion_of_a_scalar_design_is_kbr16_equation_6(counts):
     e = np.exp(1.3)
     expected = (e + 5) / (e - 1) * counts / 400 - 1 / (e - 1)
     solution = Inversion().solve(krr_moments(counts, 1.3))
@@ -211,7 +207,7 @@ def test_inversion_of_a_scalar_design_is_kbr16_equation_6(counts: Array) -> None
     assert np.isnan(solution.gap) and solution.converged and solution.n_iter == 0
 
 
-def test_inversion_of_a_dense_design_agrees_with_statsmodels_style_wls() -> None:
+def test_inversion_of_a_dense_design_agrees_with_statsmodels_style_wls():
     rng = np.random.default_rng(1)
     Q = rng.dirichlet(np.ones(9), size=4)
     c = rng.multinomial(1000, Q.mean(axis=0))
@@ -223,7 +219,7 @@ def test_inversion_of_a_dense_design_agrees_with_statsmodels_style_wls() -> None
     np.testing.assert_allclose(G @ Q.T, np.eye(4), atol=1e-12)  # unbiased
 
 
-def test_an_array_of_offsets_is_subtracted() -> None:
+def test_an_array_of_offsets_is_subtracted():
     problem = Equations(
         0.5, np.array([0.1, 0.4]), np.array([0.35, 0.65]), lambda p: multinomial(p, 9),
         np.ones(2), 9,
@@ -232,12 +228,12 @@ def test_an_array_of_offsets_is_subtracted() -> None:
 
 
 @pytest.mark.parametrize("Q", [np.array([[0.6, 0.4], [0.6, 0.4]]), np.full((3, 2), 0.5)])
-def test_inversion_refuses_a_design_that_does_not_identify_p(Q: Array) -> None:
+def test_inversion_refuses_a_design_that_does_not_identify_p(Q):
     with pytest.raises(NotIdentified, match=r"rank 1.*more independent"):
         Inversion().solve(dense_moments(Q, np.array([6, 4])))
 
 
-def test_inversion_refuses_a_channel_without_signal() -> None:
+def test_inversion_refuses_a_channel_without_signal():
     flat = Equations(
         0.0, 0.5, np.array([0.4, 0.6]), lambda p: multinomial(p, 9),
         np.ones(2), 9,
@@ -250,7 +246,7 @@ def test_inversion_refuses_a_channel_without_signal() -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_projection_solves_its_quadratic_programme(seed: int) -> None:
+def test_projection_solves_its_quadratic_programme(seed):
     v = np.random.default_rng(seed).normal(0.2, 0.5, size=7)
     q = cp.Variable(7, nonneg=True)
     problem = cp.Problem(cp.Minimize(cp.sum_squares(q - v)), [cp.sum(q) == 1])
@@ -260,20 +256,20 @@ def test_projection_solves_its_quadratic_programme(seed: int) -> None:
     assert abs(found.sum() - 1) < 1e-15 and found.min() >= 0
 
 
-def test_normalized_truncates_then_divides(counts: Array) -> None:
+def test_normalized_truncates_then_divides(counts):
     problem = krr_moments(counts, 0.8)
     kept = np.maximum(Inversion().solve(problem).p, 0)
     np.testing.assert_allclose(Normalized().solve(problem).p, kept / kept.sum(), rtol=1e-14)
 
 
-def test_normalized_refuses_to_divide_nothing() -> None:
+def test_normalized_refuses_to_divide_nothing():
     nothing = unary_moments(np.array([20, 22, 18]), 100, 0.75, 0.25)
     with pytest.raises(NotIdentified, match="projected"):
         Normalized().solve(nothing)
     assert abs(Projected().solve(nothing).p.sum() - 1) < 1e-15
 
 
-def test_nnls_of_a_dense_design_is_scipys() -> None:
+def test_nnls_of_a_dense_design_is_scipys():
     rng = np.random.default_rng(5)
     Q = rng.dirichlet(np.ones(8), size=5)
     c = rng.multinomial(60, Q[0])
@@ -284,7 +280,7 @@ def test_nnls_of_a_dense_design_is_scipys() -> None:
     assert (expected == 0).any()
 
 
-def test_thresholded_by_hand() -> None:
+def test_thresholded_by_hand():
     c = np.array([500, 300, 105, 95])
     a, b = krr_channel(4, 2.0)
     p = (c / 1000 - b) / a
@@ -297,23 +293,23 @@ def test_thresholded_by_hand() -> None:
     assert "kept 2 of 4" in solution.message and "spread" in solution.message
 
 
-def test_thresholded_says_when_it_rescales_what_it_kept() -> None:
+def test_thresholded_says_when_it_rescales_what_it_kept():
     solution = Thresholded().solve(unary_moments(np.array([760, 740, 100]), 1000, 0.9, 0.1))
     assert "kept 2 of 3, divided by their sum 1.62" in solution.message
     np.testing.assert_allclose(solution.p, [0.66 / 1.3, 0.64 / 1.3, 0], rtol=1e-12)
 
 
-def test_thresholded_spreads_everything_when_nothing_is_significant() -> None:
+def test_thresholded_spreads_everything_when_nothing_is_significant():
     c = np.array([7, 5, 5, 3])  # the standard error at zero is about .6
     np.testing.assert_array_equal(Thresholded().solve(krr_moments(c, 0.5)).p, np.full(4, 0.25))
 
 
-def test_null_standard_errors_of_unary_reports() -> None:
+def test_null_standard_errors_of_unary_reports():
     found = unary_moments(np.array([30, 40, 20]), 100, 0.75, 0.25).null_standard_errors()
     np.testing.assert_allclose(found, np.sqrt(0.25 * 0.75 / 100) / 0.5, rtol=1e-13)
 
 
-def test_thresholded_keeps_no_false_category_at_its_level() -> None:
+def test_thresholded_keeps_no_false_category_at_its_level():
     rng = np.random.default_rng(3)  # 1000 surveys: 4 binomial standard errors are .028
     a, b = krr_channel(10, 1.0)
     p = np.array([0.6, 0.4] + [0.0] * 8)
@@ -325,7 +321,7 @@ def test_thresholded_keeps_no_false_category_at_its_level() -> None:
 
 
 @pytest.mark.parametrize("alpha", [0.0, 1.0, -0.1, float("nan"), "0.05"])
-def test_thresholded_refuses_a_bad_level(alpha: Any) -> None:
+def test_thresholded_refuses_a_bad_level(alpha):
     with pytest.raises(InvalidArgument, match="alpha"):
         Thresholded(alpha=alpha)
 
@@ -341,7 +337,7 @@ def proposition_7(T: Array, n: int, p1: float, p0: float) -> tuple[Array, float]
 
 @pytest.mark.parametrize("epsilon", [0.5, 2.0, 6.0])
 @pytest.mark.parametrize("k", [2, 5, 40])
-def test_composite_maximises_proposition_7(k: int, epsilon: float) -> None:
+def test_composite_maximises_proposition_7(k, epsilon):
     theta = np.exp(epsilon / 2) / (1 + np.exp(epsilon / 2))
     rng = np.random.default_rng(k)
     p, n = rng.dirichlet(np.full(k, 0.5)), 2000
@@ -356,17 +352,17 @@ def test_composite_maximises_proposition_7(k: int, epsilon: float) -> None:
 
 
 @pytest.mark.parametrize("T", [[0, 0, 0], [100, 100, 100], [100, 0, 0], [0, 60, 40]])
-def test_composite_at_extreme_counts(T: list[int]) -> None:
+def test_composite_at_extreme_counts(T):
     solution = Composite().solve(unary_moments(np.array(T), 100, 0.75, 0.25))
     assert abs(solution.p.sum() - 1) < 1e-12 and solution.p.min() >= 0
     assert float(solution.message.rsplit(" ", 1)[1]) < 1e-12
 
 
-def test_composite_with_p0_zero() -> None:
+def test_composite_with_p0_zero():
     solution = Composite().solve(unary_moments(np.array([30, 20, 0]), 100, 0.5, 0.0))
     np.testing.assert_allclose(solution.p, [0.6, 0.4, 0.0], atol=1e-12)
 
 
-def test_composite_refuses_other_reports(counts: Array) -> None:
+def test_composite_refuses_other_reports(counts):
     with pytest.raises(NotAvailable, match="unary"):
         Composite().solve(krr_moments(counts, 1.0))

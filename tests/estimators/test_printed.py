@@ -1,9 +1,5 @@
 """Estimators as papers print them, against the printed formulas."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 
@@ -39,7 +35,7 @@ def printed_orr(reports: ldp.Reports, epsilon: float) -> np.ndarray:
 
 
 @pytest.mark.parametrize("alphabet", [None, WORDS])
-def test_unweighted_labels_are_eq_18(alphabet: tuple[str, ...] | None) -> None:
+def test_unweighted_labels_are_eq_18(alphabet):
     reports = hashed(ldp.ORR(4, 6, epsilon=1.5, alphabet=alphabet), 4000)
     model = ldp.FrequencyModel(reports, candidates=None if alphabet else WORDS)
     found = model.fit("unweighted")
@@ -48,7 +44,7 @@ def test_unweighted_labels_are_eq_18(alphabet: tuple[str, ...] | None) -> None:
 
 
 @pytest.mark.parametrize("n_hashes", [1, 2])
-def test_unweighted_bits_are_its_analogue(n_hashes: int) -> None:
+def test_unweighted_bits_are_its_analogue(n_hashes):
     mechanism = ldp.RAPPOR(8, n_hashes, 5, f=0.2, p=0.3, q=0.8, alphabet=WORDS)
     reports = hashed(mechanism, 4000)
     bits = np.unpackbits(reports.y, axis=1, bitorder="little")[:, :8]
@@ -65,7 +61,7 @@ def test_unweighted_bits_are_its_analogue(n_hashes: int) -> None:
     np.testing.assert_allclose(found.params, expected, rtol=1e-9, atol=1e-12)
 
 
-def test_cohorts_of_the_same_size_make_no_difference() -> None:
+def test_cohorts_of_the_same_size_make_no_difference():
     orr = ldp.ORR(4, 6, epsilon=1.5, alphabet=WORDS)
     reports = orr.privatize(["a", "b", "c"] * 400, np.random.default_rng(1))
     first = np.concatenate([np.flatnonzero(reports.cohort == c)[:150] for c in range(6)])
@@ -77,9 +73,7 @@ def test_cohorts_of_the_same_size_make_no_difference() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("bits", [False, True])
-def test_unweighted_standard_errors_allow_for_the_sizes_of_cohorts(
-    bits: bool, replications: Callable[..., int]
-) -> None:
+def test_unweighted_standard_errors_allow_for_the_sizes_of_cohorts(bits, replications):
     """Standard deviations of R surveys over the root mean squared standard error: 4 MC errors.
 
     The mean ratio of six categories has a Monte Carlo error below ``1 / sqrt(2 R)``. Given the
@@ -104,14 +98,14 @@ def test_unweighted_standard_errors_allow_for_the_sizes_of_cohorts(
 
 
 @pytest.mark.parametrize(("k", "epsilon", "n_cohorts"), [(2, 36.0, 64), (2, 45.0, 2), (6, 50.0, 8)])
-def test_unweighted_almost_without_noise(k: int, epsilon: float, n_cohorts: int) -> None:
+def test_unweighted_almost_without_noise(k, epsilon, n_cohorts):
     # one report: what cancels in its variance leaves rounding, of either sign
     counts = ldp.OLH(k, epsilon, n_cohorts).privatize([0], np.random.default_rng(1)).tally()
     results = ldp.FrequencyModel(counts).fit_quietly("unweighted")
     assert np.all(results.bse >= 0.0) and "unweighted" in str(results.summary())
 
 
-def test_unweighted_is_for_hashes_only() -> None:
+def test_unweighted_is_for_hashes_only():
     for mechanism in (ldp.KRR(3, 1.0), ldp.KRAPPOR(3, 1.0), ldp.SquareWave([0, 1, 2, 3], 1.0)):
         counts = mechanism.draw(np.full(3, 1 / 3), 100, np.random.default_rng(1))
         with pytest.raises(NotAvailable, match=r"unweighted.*hashed reports.*'inversion'"):
@@ -125,7 +119,7 @@ def test_unweighted_is_for_hashes_only() -> None:
 
 
 @pytest.mark.parametrize("counts", [(80, 15, 5), (1, 0, 0), (3, 3, 3)])
-def test_minimax_is_eq_25(counts: tuple[int, ...]) -> None:
+def test_minimax_is_eq_25(counts):
     observed, T = ldp.Observed(("a", "b", "c")), np.array(counts)
     n = T.sum()
     found = Minimax().solve(observed.moments(observed.counts(T)))
@@ -135,7 +129,7 @@ def test_minimax_is_eq_25(counts: tuple[int, ...]) -> None:
 @pytest.mark.parametrize(
     "mechanism", [ldp.Observed(4), ldp.KRR(4, 1.0), ldp.KRAPPOR(4, 1.0)], ids=lambda m: str(m)[:7]
 )
-def test_the_risk_of_minimax_is_the_same_everywhere(mechanism: ldp.Mechanism) -> None:
+def test_the_risk_of_minimax_is_the_same_everywhere(mechanism):
     # exact: variance of the unbiased estimate and squared bias; KBR16 eq. 26 without noise
     n, risks = 100, []
     for p in (np.full(4, 0.25), np.array([1.0, 0, 0, 0]), np.array([0.7, 0.2, 0.1, 0.0])):
@@ -150,7 +144,7 @@ def test_the_risk_of_minimax_is_the_same_everywhere(mechanism: ldp.Mechanism) ->
         assert risks[0] == pytest.approx((1 - 1 / 4) / (np.sqrt(n) + 1) ** 2, rel=1e-12)
 
 
-def test_minimax_needs_all_categories() -> None:
+def test_minimax_needs_all_categories():
     reports = hashed(ldp.ORR(4, 6, epsilon=1.5), 500)
     with pytest.raises(NotAvailable, match=r"minimax.*hashed candidates.*'inversion'"):
         ldp.FrequencyModel(reports, candidates=WORDS).fit("minimax")
@@ -172,7 +166,7 @@ def by_hand(W: np.ndarray, reports: np.ndarray, delta: float) -> tuple[np.ndarra
 
 
 @pytest.mark.parametrize("delta", [0.5, 1e-2, 1e-4, 1e-7])
-def test_em_fpe16_is_as_printed(delta: float) -> None:
+def test_em_fpe16_is_as_printed(delta):
     rng = np.random.default_rng(3)
     Q = rng.dirichlet(np.ones(5), size=3)
     reports = rng.choice(5, 400, p=np.array([0.6, 0.3, 0.1]) @ Q)
@@ -184,7 +178,7 @@ def test_em_fpe16_is_as_printed(delta: float) -> None:
     assert found.gap == pytest.approx(problem.gap(p), abs=1e-12)
 
 
-def test_the_printed_rule_stops_far_from_the_maximum() -> None:
+def test_the_printed_rule_stops_far_from_the_maximum():
     counts = ldp.KRAPPOR(12, 0.5).draw(np.arange(12) / 66, 20_000, np.random.default_rng(1))
     krr = ldp.KRR(12, 0.5)
     counts = krr.draw(np.arange(12) / 66, 20_000, np.random.default_rng(1))
@@ -197,7 +191,7 @@ def test_the_printed_rule_stops_far_from_the_maximum() -> None:
     assert results.converged and np.isnan(results.aic) and results.gap_nats > 0.0
 
 
-def test_em_fpe16_says_when_it_is_cut_short() -> None:
+def test_em_fpe16_says_when_it_is_cut_short():
     problem = Likelihood(np.array([[0.75, 0.25], [0.25, 0.75]]), np.array([60, 40]))
     found = PlainEM(max_iter=3).solve(problem)
     assert not found.converged and "not converged after 3 steps" in found.message
@@ -210,7 +204,7 @@ def test_em_fpe16_says_when_it_is_cut_short() -> None:
         *(({"max_iter": v}, "max_iter") for v in (0, -1, 1.5, None, "1")),
     ],
 )
-def test_bad_settings(given: dict[str, object], message: str) -> None:
+def test_bad_settings(given, message):
     with pytest.raises(InvalidArgument, match=f"^{message}="):
         PlainEM(**given)
     assert Unweighted() == Unweighted() and Minimax() == Minimax()

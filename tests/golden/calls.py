@@ -1,7 +1,5 @@
 """Calls of public functions and methods with ordinary arguments, and with wrong ones."""
 
-from __future__ import annotations
-
 import contextlib
 import inspect
 import io

@@ -1,7 +1,5 @@
 """Compare with the golden record: `python tests/golden/check.py [-n 2] [-k GROUP]`."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Command lines of `ldpstats`, run in process, and what they print and write."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os

@@ -1,7 +1,5 @@
 """The groups of the golden record: what makes the entries of each, and where they are kept."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

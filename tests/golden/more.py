@@ -1,7 +1,5 @@
 """Samples of every mechanism, fits of them, tables of every engine, and rarer arguments."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial

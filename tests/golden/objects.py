@@ -1,7 +1,5 @@
 """Objects of each kind, of which every member that needs no argument is recorded."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache, partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Anything that the package returns as plain JSON, and how two records are compared."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import math

@@ -7,8 +7,6 @@ pandas, scipy, statsmodels and Python that wrote it. `write.py` writes it anew; 
 LDPSTATS_GOLDEN_RECORD set to another folder, there.
 """
 
-from __future__ import annotations
-
 import pytest
 from golden.groups import FAST, SLOW, changes
 
@@ -16,13 +14,13 @@ SHOWN = 40  # differing entries
 
 
 @pytest.mark.parametrize("group", FAST)
-def test_nothing_changed(group: str) -> None:
+def test_nothing_changed(group):
     unchanged(group)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("group", SLOW)
-def test_nothing_else_changed(group: str) -> None:
+def test_nothing_else_changed(group):
     unchanged(group)
 
 

@@ -1,7 +1,5 @@
 """Write the golden record: `python tests/golden/write.py [GROUP ...]`."""
 
-from __future__ import annotations
-
 import os
 import sys
 import time

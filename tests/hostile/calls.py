@@ -5,8 +5,6 @@ or raise an `LDPError` that names the argument; `fault_of` says what else happen
 call determines it, so that one that failed can be made again alone.
 """
 
-from __future__ import annotations
-
 import inspect
 import json
 import random

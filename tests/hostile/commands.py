@@ -5,8 +5,6 @@ no file behind that it did not promise, and must not change what it read; `fault
 it did instead. The number of a run determines it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io as text_io
 import itertools

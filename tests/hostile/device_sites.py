@@ -1,7 +1,5 @@
 """Randomising devices: the first steps, what goes on from them, designs, and their mechanisms."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -14,7 +12,9 @@ from ldpstats.devices import Device, library
 from ldpstats.mechanisms import DeviceMechanism, UnknownDevice, mechanism_from_dict
 
 YES_NO = ("no", "yes")
+
 _LAW = ("outcomes", "label", "p[")
+
 _LABELS = ("say", "when", "label", "step", "outcome", "opposite", "another", "categories")
 
 
@@ -128,3 +128,17 @@ def device_sites() -> Iterator[Site]:
     yield from method_sites()
     yield from mechanism_sites_of_devices()
     yield from library_sites()
+
+
+# What mechanisms of designs tell respondents, with words that work.
+
+_WORDS = {"words": {"question": "whether you smoke", "say": "say {label}"}}
+
+
+def design_sites() -> Iterator[Site]:
+    kuk = library.kuk(0.8, 0.2, draws=2).mechanism(("no", "yes"))
+    lies = library.stochastic_lie_detector(0.7).mechanism(("no", "yes"))
+    yield Site("DeviceMechanism.instructions", kuk.instructions, _WORDS)
+    yield Site("UnknownDevice.instructions", lies.instructions, _WORDS)
+    pair = {"categories": ("no", "yes")}
+    yield Site("Device.instructions of kuk", library.kuk(0.8, 0.2).instructions, pair | _WORDS)

@@ -1,7 +1,5 @@
 """JSON documents that are damaged somewhere."""
 
-from __future__ import annotations
-
 import copy
 import json
 import random

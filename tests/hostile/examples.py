@@ -1,7 +1,5 @@
 """Objects that work, whose arguments are replaced, and what a callable is called with."""
 
-from __future__ import annotations
-
 import inspect
 import warnings
 from collections.abc import Callable

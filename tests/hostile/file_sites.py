@@ -1,7 +1,5 @@
 """Functions of `ldpstats.io`, with arguments that work."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -116,5 +114,5 @@ def _listed(read: Callable[..., Iterator[Any]]) -> Callable[..., list[Any]]:
     def call(**how: Any) -> list[Any]:
         return list(read(**how))
 
-    call.__signature__ = inspect.signature(read)  # type: ignore[attr-defined]
+    call.__signature__ = inspect.signature(read)
     return call

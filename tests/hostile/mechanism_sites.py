@@ -1,7 +1,5 @@
 """Constructors, channels, mechanisms and counts, with arguments that work."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import fields
 from functools import partial

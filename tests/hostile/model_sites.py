@@ -1,15 +1,18 @@
 """Models, results and their documents, with arguments that work."""
 
-from __future__ import annotations
-
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from hostile.examples import JOBS, P3, RNG, Examples, Site, taken
+from hostile.examples import JOBS, P3, RNG, Examples, Site, rng, taken
 
 import ldpstats as ldp
+from ldpstats import priors
+from ldpstats.devices import Device, flip, truth, unknown
 from ldpstats.estimators import constraints as cons
+from ldpstats.inference import chains as diagnostics
+from ldpstats.priors import Dirichlet, Margins, Pooling
 
 
 def model_sites(e: Examples) -> Iterator[Site]:
@@ -215,3 +218,187 @@ def document_sites(e: Examples) -> Iterator[Site]:
         yield Site(
             f"{name}.from_json", type(r).from_json, {"text": r.to_json()}, {"text": ("document",)}
         )
+
+
+# Joint analyses of several questions and waves, with arguments that work.
+
+
+def joint_sites(e: Examples) -> Iterator[Site]:
+    first, second = e.reports["KRR"], ldp.KRR(JOBS, 2.0).privatize(e.values["KRR"], RNG.make())
+    third, everyone = e.reports["KRAPPOR"], np.ones(60, dtype=bool)
+    waves = {"first": first, "second": second, "name": "job", "waves": ("2023", "2024")}
+    said = {
+        "first": ("reports", "rows", "ids", "counts"),
+        "second": ("reports", "rows", "ids", "counts"),
+    }
+    yield Site("change", ldp.change, waves | {"candidates": None, "method": "mle"}, said)
+    masked = {"first": (first, everyone), "second": (second, everyone)}
+    yield Site("change of rows", ldp.change, masked | {"candidates": JOBS[:2]}, said)
+    many = {"reports": {"job": first, "late": second, "ill": third}, "alpha": 0.05}
+    rows = {"reports": ("rows", "names", "ids", "counts")}
+    how = {"candidates": None, "other": False, "method": "mle"}
+    yield Site("associations", ldp.associations, many | how, rows, slow=True)
+    pairs = {"rows": [(first, everyone), (second, None)]}
+    yield Site("JointCounts.of_rows", ldp.JointCounts.of_rows, pairs, {"rows": ("reports",)})
+    yield from _methods(e, first, second, third)
+
+
+def _methods(e: Examples, first: Any, second: Any, third: Any) -> Iterator[Site]:
+    results = ldp.change(first, second, name="job")
+    simple: dict[str, dict[str, Any]] = {
+        "summary": {"alpha": 0.05, "max_rows": 40, "details": False},
+        "summary_frame": {"alpha": 0.05},
+        "conf_int": {"alpha": 0.05, "method": "default", "clip": True},
+        "turnover": {"alpha": 0.05},
+        "cov_params": {"cov_type": "default"},
+        "t_test": {"hypothesis": (np.array([1.0, 0.0, 0.0]), 0.1)},
+        "wald_test": {"hypothesis": f"{JOBS[0]} = 0, {JOBS[1]} = 0"},
+    }
+    for method, arguments in simple.items():
+        call = getattr(results, method)
+        yield Site(f"ChangeResults.{method}", call, taken(call, arguments))
+    drawn = {"kind": "change", "ax": None, "alpha": 0.05, "most": 2, "title": "moves", "sort": True}
+    yield Site("ChangeResults.plot", results.plot, drawn, slow=True)
+    matrix = ldp.associations({"job": first, "late": second, "ill": third})
+    yield Site("AssociationMatrix.summary", matrix.summary, {"max_rows": 2, "details": True})
+    yield Site("AssociationMatrix.plot", matrix.plot, {"ax": None, "title": "pairs"}, slow=True)
+    yield Site("AssociationMatrix pair", matrix.__getitem__, {"names": ("job", "late")})
+    yield Site("collapse", e.three.collapse, {"names": ["x", "z"]})
+    for made in (results, matrix):
+        kind = type(made)
+        yield Site(f"{kind.__name__}.from_dict", kind.from_dict, {"document": made.to_dict()})
+        text = {"text": made.to_json()}
+        yield Site(f"{kind.__name__}.from_json", kind.from_json, text, {"text": ("document",)})
+
+
+# Priors, posteriors and their diagnostics, with arguments that work.
+
+
+def posterior_sites(e: Examples) -> Iterator[Site]:
+    """What `FrequencyModel.fit_posterior` takes, and what its results answer."""
+    priors = ldp.priors
+    yield Site("Dirichlet", priors.Dirichlet, {"concentration": [1.0, 2.0, 3.0]})
+    normal = {"mean": [0.0, 0.0, 1.0], "sd": 1.0}
+    yield Site("LogisticNormal", priors.LogisticNormal, normal)
+    correlated = {"mean": 0.0, "covariance": np.eye(3)}
+    yield Site("LogisticNormal covariance", priors.LogisticNormal, correlated)
+    fit = {"rng": RNG, "prior": priors.Dirichlet(2.0), "draws": 160, "engine": "hmc"}
+    yield Site("FrequencyModel.fit_posterior", _quietly(e), fit, slow=True)
+    results = _quietly(e)(rng(), draws=160)
+    yield Site("PosteriorResults.conf_int", results.conf_int, {"alpha": 0.05, "method": "hdi"})
+    yield Site("PosteriorResults.prob", results.prob, {"claim": "nurse > driver"})
+    null = {"hypothesis": f"{JOBS[0]} = .4"}
+    yield Site("PosteriorResults.bayes_factor", results.bayes_factor, null)
+    yield Site("PosteriorResults.summary_frame", results.summary_frame, {"alpha": 0.05})
+    shown = {"alpha": 0.05, "max_rows": 40, "details": True}
+    yield Site("PosteriorResults.summary", results.summary, shown)
+    yield Site("PosteriorResults.to_frame", results.to_frame, {"alpha": 0.05})
+    plot = {"ax": None, "alpha": 0.05, "sort": True, "most": 2, "title": "Answers"}
+    yield Site("PosteriorResults.plot", results.plot, plot, slow=True)
+    draws = {"draws": np.random.default_rng(1).normal(size=(4, 20))}
+    for name in ("rhat", "ess_bulk", "ess_tail", "ess_mean"):
+        yield Site(f"diagnostics.{name}", getattr(diagnostics, name), draws)
+
+
+def _quietly(e: Examples):
+    """`fit_posterior` without the warning that so few draws are few."""
+
+    def fit_posterior(rng, prior=None, draws=4000, engine="hmc"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ldp.PosteriorWarning)
+            return e.frequency.fit_posterior(rng, prior, draws, engine)
+
+    return fit_posterior
+
+
+# Posteriors of tables and of pooled groups, with arguments that work.
+
+
+def pooling_sites(e: Examples) -> Iterator[Site]:
+    flat: dict[str, Any] = {"first": [2.0, 3.0], "second": 1.0, "third": None, "log_odds_sd": 2.0}
+    yield Site("priors.Margins", Margins, flat)
+    law = Margins().draw
+    yield Site("priors.Margins.draw", law, {"sizes": (2, 2), "rng": RNG, "draws": 3})
+    also = {"categories": ("len(categories)",)}
+    yield Site("priors.Pooling", Pooling, {"sd": 1.0, "df": 4.0, "common": Dirichlet(2.0)})
+    drawn = {"n_groups": 2, "categories": JOBS, "rng": RNG, "draws": 3}
+    yield Site("priors.Pooling.draw", Pooling().draw, drawn, also)
+    yes = ldp.KRR(("no", "yes"), 2.0)
+    joint = ldp.AssociationModel(ldp.JointCounts.from_table([[40, 15], [15, 30]], (yes, yes)))
+    how = {"rng": RNG, "prior": Margins(), "draws": 160, "engine": "hmc"}
+    prior = {"prior": ("first", "concentration")}
+    yield Site("AssociationModel.fit_posterior", joint.fit_posterior, how, prior, slow=True)
+    grouped = ldp.GroupedModel({"a": e.counts["KRR"], "b": e.krr.no_counts()})
+    pooled = how | {"prior": Pooling()}
+    yield Site("GroupedModel.fit_posterior", grouped.fit_posterior, pooled, slow=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        table = joint.fit_posterior(np.random.default_rng(1), draws=160)
+        groups = grouped.fit_posterior(np.random.default_rng(1), draws=160)
+    yield Site("TablePosterior.conditional", table.conditional, {"on": "x"})
+    yield Site("TablePosterior.margin", table.margin, {"name": "x"})
+    pairs = {"rows": ["no", "yes"], "columns": ["no", "yes"]}
+    yield Site("TablePosterior.log_odds_ratio", table.log_odds_ratio, pairs)
+    derived = {"labels": "equal", "subject": "Equal answers"}
+    yield Site("TablePosterior.derived", _derived(table), derived)
+    yield Site("GroupedPosterior.overall", groups.overall, {"weights": [1.0, 2.0]})
+
+
+def _derived(table: Any) -> Any:
+    def derived(labels: Any, subject: Any) -> Any:
+        return table.derived(lambda P: P[:, 0, 0] + P[:, 1, 1], labels, subject)
+
+    return derived
+
+
+# Devices with unknown parameters, their fits and posteriors, with arguments that work.
+
+ANSWERS = ("no", "yes")
+
+
+def cheating(q: float) -> Device:
+    forced = flip(q).when({"heads": "yes"}, otherwise=truth)
+    return flip(unknown("cheating")).when({"heads": "no", "tails": forced})
+
+
+def unknown_sites(e: Examples) -> Iterator[Site]:
+    first, second = (ldp.UnknownDevice(cheating(q).step, ANSWERS) for q in (0.25, 0.6))
+    made = {"device": cheating(0.25).step, "categories": ANSWERS, "outputs": None}
+    yield Site("UnknownDevice", ldp.UnknownDevice, made)
+    named = {"values": {"cheating": 0.1}}
+    also = {"values": ("cheating",)}
+    for name in ("at", "matrix_at", "derivatives_at"):
+        yield Site(f"UnknownDevice.{name}", getattr(first, name), named, also)
+    drawn: dict[str, Any] = {"values": ["no", "yes"], "rng": RNG, "missing": "raise"}
+    yield Site("UnknownDevice.simulate", first.simulate, drawn | {"cheating": 0.1})
+    yield Site("UnknownDevice.counts", first.counts, {"n": [3, 4]})
+    written = {"document": first.to_dict()}
+    said = {"document": ("when", "say", "step", "device", "probability", "p", "outputs")}
+    yield Site("UnknownDevice.from_dict", ldp.UnknownDevice.from_dict, written, said)
+    groups = [first.counts([420, 180]), second.counts([280, 320])]
+    model = ldp.FrequencyModel(groups)
+    within = {"data": ("counts", "reports")}
+    yield Site("FrequencyModel unknown", ldp.FrequencyModel, {"data": groups}, within)
+    how = {"method": "mle", "constraints": None, "cov_type": "default", "progress": False}
+    yield Site("FrequencyModel.fit unknown", model.fit, how)
+    law = {"cheating": priors.Beta(2.0, 18.0), "frequencies": priors.Dirichlet(1.0)}
+    given = {"rng": RNG, "prior": law, "draws": 160, "engine": "hmc"}
+    yield Site("FrequencyModel.fit_posterior unknown", model.fit_posterior, given, slow=True)
+    yield Site("priors.Beta", priors.Beta, {"a": 2.0, "b": 18.0})
+    results = model.fit()
+    simple: dict[str, dict[str, Any]] = {
+        "conf_int": {"alpha": 0.05, "method": "wald", "clip": True},
+        "summary": {"alpha": 0.05, "max_rows": 40, "details": True},
+        "summary_frame": {"alpha": 0.05},
+        "to_frame": {"alpha": 0.05},
+        "cov_params": {"cov_type": "default"},
+        "t_test": {"hypothesis": "yes = cheating"},
+        "wald_test": {"hypothesis": "yes = 0.1, cheating = 0.1"},
+        "plot": {"alpha": 0.05, "truth": [0.8, 0.2, 0.1], "sort": False, "most": 9, "title": "a"},
+    }
+    for name, arguments in simple.items():
+        yield Site(f"ParametersResults.{name}", getattr(results, name), arguments)
+    document = {"document": results.to_dict()}
+    yield Site("ParametersResults.from_dict", ldp.ParametersResults.from_dict, document)
+    text = {"text": results.to_json()}
+    yield Site("ParametersResults.from_json", ldp.ParametersResults.from_json, text)

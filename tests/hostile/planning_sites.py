@@ -1,14 +1,12 @@
 """Functions of privacy, planning and datasets, with arguments that work."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from hostile.examples import P3, Examples, Site
+from hostile.examples import JOBS, P3, Examples, Site
 
 import ldpstats as ldp
 from ldpstats import planning, privacy
@@ -191,3 +189,121 @@ def planning_sites(e: Examples) -> Iterator[Site]:
     yield Site("design_channel", planning.design_channel, channel, slow=True)
     best = planning.design_channel(("nurse", "cook", "driver"), 1.0)
     yield Site("design_channel sensitivity", best.sensitivity, {"prior": P3}, slow=True)
+
+
+# Precision, sample sizes and recommendations, with arguments that work.
+
+_ALSO = {
+    "mechanism": ("p", "category", "candidates", "goal"),
+    "mechanisms": ("p", "categories", "category", "mechanism"),
+    "categories": ("p", "mechanisms", "category", "goal"),
+    "se": ("n", "width", "relative", "goal"),
+    "width": ("se", "relative"),
+    "relative": ("se", "p"),
+    "n": ("se",),
+    "p": ("candidates", "relative"),
+    "truth": ("estimate",),
+    "estimate": ("truth",),
+    "goal": ("se", "p", "power"),
+    "power": ("goal", "alpha"),
+}
+
+
+def precision_sites(e: Examples) -> Iterator[Site]:
+    words = {"candidates": JOBS, "p": P3}
+    asked: dict[str, Any] = {"mechanism": e.krr, "p": P3, "design_effect": 1.5}
+    goal = planning.ValueTest(P3, JOBS[0], 0.6)
+    calls: dict[str, tuple[Any, dict[str, Any]]] = {
+        "one_report_covariance": (planning.one_report_covariance, {"mechanism": e.krr, "p": P3}),
+        "precision": (planning.precision, asked | {"n": 100}),
+        "precision hashed": (planning.precision, {"mechanism": e.orr, "n": 100, **words}),
+        "sample_size": (
+            planning.sample_size,
+            asked | {"se": 0.05, "category": JOBS[0], "alpha": 0.05},
+        ),
+        "sample_size width": (planning.sample_size, {"mechanism": e.oue, "width": 0.1}),
+        "sample_size relative": (
+            planning.sample_size,
+            {"mechanism": e.urr, "p": pd.Series(P3, JOBS), "relative": 0.1},
+        ),
+        "sample_size goal": (
+            planning.sample_size,
+            {"mechanism": e.krr, "goal": goal, "power": 0.7},
+        ),
+        "compare": (
+            planning.compare,
+            {"mechanisms": [e.krr, e.oue], "p": P3, "n": 100, "design_effect": 1.0},
+        ),
+        "recommend": (
+            planning.recommend,
+            {"categories": JOBS, "epsilon": 1.0, "goal": {JOBS[0]: 1.0}, "p": P3},
+        ),
+        "realised_losses": (planning.realised_losses, {"estimate": P3, "truth": P3}),
+    }
+    for name, (call, given) in calls.items():
+        yield Site(f"planning.{name}", call, given, also=_ALSO)
+    found = planning.precision(e.krr, P3, 100)
+    yield Site("Precision.width", found.width, {"alpha": 0.05})
+    yield Site("Precision.frame", found.frame, {"alpha": 0.05})
+    yield Site("Precision.summary", found.summary, {"alpha": 0.05, "max_rows": 3})
+    plot = {"mechanisms": ["krr", e.krr], "categories": JOBS, "p": P3, "n": 50}
+    plot |= {"epsilons": (1.0, 2.0), "category": JOBS[0], "design_effect": 1.0, "title": "T"}
+    yield Site("planning.plot_frontier", planning.plot_frontier, plot, also=_ALSO, slow=True)
+
+
+# Goals of a survey, their power and their smallest effects, with arguments that work.
+
+
+def goal_sites(e: Examples) -> Iterator[Site]:
+    table = np.array([[0.2, 0.1], [0.1, 0.2], [0.2, 0.2]])
+    X = pd.DataFrame({"const": 1.0, "age": np.linspace(-1.0, 1.0, 7)})
+    made = {
+        "ValueTest": ({"p": P3, "category": "nurse", "value": 0.4}, e.krr),
+        "PresenceTest": ({"p": P3, "category": "nurse", "n_candidates": 5}, e.oue),
+        "GroupsTest": (
+            {"p": (P3, (0.4, 0.3, 0.3)), "shares": (0.4, 0.6), "category": "driver"},
+            e.krr,
+        ),
+        "IndependenceTest": ({"table": table}, (e.krr, e.warner)),
+        "CoefficientTest": (
+            {"params": (-0.5, 1.0), "exog": X, "coefficient": "age", "model": "logit"},
+            e.warner,
+        ),
+    }
+    for name, (given, mechanism) in made.items():
+        goal = getattr(planning, name)
+        yield Site(f"planning.{name}", goal, given)
+        # what a goal takes for good may not fit the mechanism
+        yield Site(f"planning.{name}.ray", _planned(goal, mechanism), given, also=_ALSO_GOAL_SITES)
+        asked = {"mechanism": mechanism, "goal": goal(**given), "n": 50_000}
+        asked = asked | {"alpha": 0.05, "design_effect": 1.5}
+        yield Site(f"planning.power {name}", planning.power, asked, also=_ALSO_GOAL_SITES)
+        asked = asked | {"power": 0.8}
+        yield Site(
+            f"planning.minimum_detectable {name}",
+            planning.minimum_detectable,
+            asked,
+            also=_ALSO_GOAL_SITES,
+        )
+    mixed = planning.GroupsTest((P3, (0.4, 0.3, 0.3), P3))
+    asked = {"mechanism": [e.krr, e.oue, e.urr], "goal": mixed, "n": 1000}
+    yield Site("planning.power groups", planning.power, asked, also=_ALSO_GOAL_SITES)
+    hashed = planning.PresenceTest(pd.Series(P3, index=JOBS), "cook" if "cook" in JOBS else JOBS[1])
+    asked = {"mechanism": e.orr, "goal": hashed, "n": 1000}
+    yield Site("planning.power hashed", planning.power, asked, also=_ALSO_GOAL_SITES)
+
+
+_FIELDS = ("p", "category", "table", "params", "coefficient", "mechanism")
+
+_ALSO_GOAL_SITES = dict.fromkeys(
+    ("mechanism", "goal", "power", "alpha", "p", "shares", "category", "value", "table", "exog",
+     "params", "coefficient", "model", "n_candidates", "n", "design_effect"),
+    (*_FIELDS, "goal", "n", "power"),
+)  # fmt: skip
+
+
+def _planned(goal: type, mechanism: object):
+    def power(**given: object) -> float:
+        return planning.power(mechanism, goal(**given), 1000)
+
+    return power

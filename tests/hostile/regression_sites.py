@@ -1,7 +1,5 @@
 """Regressions on privatised answers, with arguments that work."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

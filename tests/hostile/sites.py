@@ -1,16 +1,11 @@
 """Every public callable, with arguments that work."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 
-from hostile.design_sites import design_sites
-from hostile.device_sites import device_sites
+from hostile.device_sites import design_sites, device_sites
 from hostile.examples import Examples, Site
 from hostile.file_sites import file_sites
-from hostile.goal_sites import goal_sites
-from hostile.joint_sites import joint_sites
 from hostile.mechanism_sites import (
     channel_sites,
     constructors,
@@ -18,17 +13,25 @@ from hostile.mechanism_sites import (
     count_sites,
     mechanism_sites,
 )
-from hostile.model_sites import document_sites, model_sites, result_sites
-from hostile.page_sites import page_file_sites, page_sites
-from hostile.planning_sites import planning_sites, privacy_sites
-from hostile.pooling_sites import pooling_sites
-from hostile.posterior_sites import posterior_sites
-from hostile.precision_sites import precision_sites
-from hostile.questionnaire_sites import questionnaire_sites, sheet_file_sites
+from hostile.model_sites import (
+    document_sites,
+    joint_sites,
+    model_sites,
+    pooling_sites,
+    posterior_sites,
+    result_sites,
+    unknown_sites,
+)
+from hostile.planning_sites import goal_sites, planning_sites, precision_sites, privacy_sites
 from hostile.regression_sites import regression_sites
-from hostile.survey_sites import survey_sites
-from hostile.unknown_sites import unknown_sites
-from hostile.weighted_sites import weighted_sites
+from hostile.survey_sites import (
+    page_file_sites,
+    page_sites,
+    questionnaire_sites,
+    sheet_file_sites,
+    survey_sites,
+    weighted_sites,
+)
 
 
 def sites(e: Examples) -> list[Site]:

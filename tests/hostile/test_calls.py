@@ -3,8 +3,6 @@
 The quick share runs always; the full one is slow. ``LDPSTATS_SLOW_SHARE`` scales it.
 """
 
-from __future__ import annotations
-
 import sys
 import warnings
 from collections.abc import Callable
@@ -25,7 +23,7 @@ CALLS, QUICK_CALLS = 20_000, 1_000
 
 
 @pytest.fixture(scope="module")
-def every_site(examples: Examples) -> list[Site]:
+def every_site(examples):
     """Every public callable, with arguments that work."""
     return sites(examples)
 
@@ -42,7 +40,7 @@ def faults(numbers: range, examples: Examples, every: list[Site]) -> list[str]:
 
 
 @pytest.mark.parametrize("slow", [False, pytest.param(True, marks=pytest.mark.slow)])
-def test_the_examples_work(slow: bool, every_site: list[Site]) -> None:
+def test_the_examples_work(slow, every_site):
     """The negative control: what is spoiled was good. Two seconds, for it calls all there is."""
     for site in every_site:
         if site.slow != slow:
@@ -55,7 +53,7 @@ def test_the_examples_work(slow: bool, every_site: list[Site]) -> None:
         sys.modules["matplotlib.pyplot"].close("all")
 
 
-def test_every_public_callable_is_called(every_site: list[Site]) -> None:
+def test_every_public_callable_is_called(every_site):
     called = {site.name.split(".")[0].split(" ")[0] for site in every_site}
     called |= {site.name.split(".")[-1].split(" ")[0] for site in every_site}
     public = {*ldp.__all__, *ldp.channels.__all__}
@@ -71,24 +69,24 @@ def test_every_public_callable_is_called(every_site: list[Site]) -> None:
     assert set(planning.__all__) - called - kinds == set()
 
 
-def test_hostile_calls(examples: Examples, every_site: list[Site]) -> None:
+def test_hostile_calls(examples, every_site):
     every = [site for site in every_site if not site.files]
     assert faults(range(QUICK_CALLS), examples, every) == []
 
 
-def test_hostile_calls_on_files(examples: Examples, every_site: list[Site]) -> None:
+def test_hostile_calls_on_files(examples, every_site):
     every = [site for site in every_site if site.files]
     assert faults(range(QUICK_CALLS // 5), examples, every) == []
 
 
 @pytest.mark.slow
-def test_many_hostile_calls(examples: Examples, replications: Callable[[int], int]) -> None:
+def test_many_hostile_calls(examples, replications):
     every = sites(examples)
     first = QUICK_CALLS
     assert faults(range(first, first + replications(CALLS)), examples, every) == []
 
 
-def test_a_fault_is_seen(examples: Examples) -> None:
+def test_a_fault_is_seen(examples):
     """The negative control: bare errors, warnings, long messages and messages without a name."""
 
     def judged(call: Callable[[Any], Any]) -> str:
@@ -112,7 +110,7 @@ def test_a_fault_is_seen(examples: Examples) -> None:
     assert "no argument is named" in judged(refuse(InvalidArgument("x", 2, "must be 1")))
 
 
-def test_what_hangs_is_ended() -> None:
+def test_what_hangs_is_ended():
     def forever() -> None:
         while True:
             pass

@@ -3,8 +3,6 @@
 The quick share runs always; the full one is slow. ``LDPSTATS_SLOW_SHARE`` scales it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io as text_io
 import os
@@ -22,12 +20,12 @@ RUNS, QUICK_RUNS = 6_000, 120
 
 
 @pytest.fixture(scope="module")
-def kitchen(tmp_path_factory: pytest.TempPathFactory) -> Kitchen:
+def kitchen(tmp_path_factory):
     return Kitchen(tmp_path_factory.mktemp("kitchen"))
 
 
 @pytest.mark.parametrize("argv", COMMANDS, ids=[" ".join(c[:2]) + f" {len(c)}" for c in COMMANDS])
-def test_the_commands_work(argv: tuple[str, ...], kitchen: Kitchen) -> None:
+def test_the_commands_work(argv, kitchen):
     """The negative control: what is spoiled was good."""
     folder, here, err = kitchen.fresh(), Path.cwd(), text_io.StringIO()
     assert fault_of_run(Run(0, argv, ()), folder) == ""
@@ -46,16 +44,16 @@ def run_faults(numbers: range, kitchen: Kitchen) -> list[str]:
     return [f"{run}: {fault}" for run, fault in judged if fault]
 
 
-def test_hostile_command_lines(kitchen: Kitchen) -> None:
+def test_hostile_command_lines(kitchen):
     assert run_faults(range(QUICK_RUNS), kitchen) == []
 
 
 @pytest.mark.slow
-def test_many_hostile_command_lines(kitchen: Kitchen, replications: Callable[[int], int]) -> None:
+def test_many_hostile_command_lines(kitchen, replications):
     assert run_faults(range(QUICK_RUNS, QUICK_RUNS + replications(RUNS)), kitchen) == []
 
 
-def test_a_fault_of_a_run_is_seen(kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_of_a_run_is_seen(kitchen, monkeypatch):
     """The negative control: tracebacks, two lines, leftovers and changed input."""
 
     def judged(does: Callable[[], int]) -> str:

@@ -1,7 +1,5 @@
 """Each field with each value that cannot be meant: the error names the field."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from decimal import Decimal
@@ -10,7 +8,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hostile.examples import Examples
 from hostile.values import BadArray, BadEq, BadFloat, BadHash, BadIter, Liar
 
 import ldpstats as ldp
@@ -79,7 +76,7 @@ SCALAR_FIELDS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("bad", NO_SCALARS)
 @pytest.mark.parametrize("name", SCALAR_FIELDS)
-def test_no_scalar(name: str, bad: str) -> None:
+def test_no_scalar(name, bad):
     with pytest.raises(LDPError, match=name.split(" ")[0]) as caught:
         SCALAR_FIELDS[name](NO_SCALARS[bad])
     assert len(str(caught.value)) < 400
@@ -126,7 +123,7 @@ NUMBER_FIELDS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("bad", NO_NUMBERS)
 @pytest.mark.parametrize("name", NUMBER_FIELDS)
-def test_no_numbers(name: str, bad: str) -> None:
+def test_no_numbers(name, bad):
     with pytest.raises(LDPError, match=name.split(" ")[0]):
         NUMBER_FIELDS[name](NO_NUMBERS[bad])
     if "matplotlib.pyplot" in sys.modules:
@@ -164,7 +161,7 @@ LIST_FIELDS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("bad", NO_LISTS)
 @pytest.mark.parametrize("name", LIST_FIELDS)
-def test_no_list(name: str, bad: str) -> None:
+def test_no_list(name, bad):
     value = NO_LISTS[bad]
     with pytest.raises(LDPError, match=name.split(" ")[0]):
         LIST_FIELDS[name](value)
@@ -200,12 +197,12 @@ OBJECT_FIELDS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("bad", NO_OBJECTS)
 @pytest.mark.parametrize("name", OBJECT_FIELDS)
-def test_no_object(name: str, bad: str) -> None:
+def test_no_object(name, bad):
     with pytest.raises(LDPError, match=name.split(" ")[0]):
         OBJECT_FIELDS[name](NO_OBJECTS[bad])
 
 
-def test_answers_in_place_of_their_column_are_not_shown(examples: Examples) -> None:
+def test_answers_in_place_of_their_column_are_not_shown(examples):
     for column in (["nurse"], pd.Series(["nurse", None]), np.array(["nurse", "driver"]), None):
         with pytest.raises(InvalidArgument, match="column=") as caught:
             io.privatize_file(examples.answers, "out.csv", column, KRR.collector())
@@ -213,14 +210,14 @@ def test_answers_in_place_of_their_column_are_not_shown(examples: Examples) -> N
 
 
 @pytest.mark.parametrize("version", [True, 1.0, "1", [1], None, 2, np.array(1)])
-def test_another_version(version: Any) -> None:
+def test_another_version(version):
     for document in (KRR.to_dict(), ldp.URR(3, {0}, 1.0).to_dict()):
         with pytest.raises(InvalidArgument, match="version"):
             ldp.mechanism_from_dict(document | {"version": version})
 
 
 @pytest.mark.parametrize("name", [None, 1, ("a",)])
-def test_a_field_whose_name_is_no_text(name: Any) -> None:
+def test_a_field_whose_name_is_no_text(name):
     with pytest.raises(InvalidArgument, match="specification"):
         ldp.mechanism_from_dict(KRR.to_dict() | {name: 1})
 
@@ -229,23 +226,23 @@ DAMAGED = {"names": [None, "late"], "labels": []}
 
 
 @pytest.mark.parametrize("field", DAMAGED)
-def test_a_damaged_table(field: str) -> None:
+def test_a_damaged_table(field):
     with pytest.raises(InvalidArgument, match=r"document|labels|names"):
         type(TABLE).from_dict(TABLE.to_dict() | {field: DAMAGED[field]})
 
 
-def test_results_without_a_mechanism() -> None:
+def test_results_without_a_mechanism():
     with pytest.raises(InvalidArgument, match="document"):
         type(RESULTS).from_dict(RESULTS.to_dict() | {"mechanisms": [], "sources": []})
 
 
 @pytest.mark.parametrize("label", [np.inf, -np.inf, np.nan, np.float32(np.inf)])
-def test_a_label_that_json_cannot_hold(label: float) -> None:
+def test_a_label_that_json_cannot_hold(label):
     with pytest.raises(InvalidArgument, match="categories"):
         ldp.KRR((0.5, label), 1.0)
 
 
-def test_what_looks_hostile_but_is_not() -> None:
+def test_what_looks_hostile_but_is_not():
     """Numbers of other types, and labels in other containers, mean what they say."""
     same = ldp.KRR(JOBS, epsilon=1.0)
     for epsilon in (1, np.float32(1.0), np.int8(1), np.longdouble(1), Decimal(1)):

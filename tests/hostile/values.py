@@ -68,8 +68,8 @@ class BadFloat:
 
 
 class BadStr(str):
-    __eq__ = _refuse  # type: ignore[assignment]
-    __hash__ = _refuse  # type: ignore[assignment]
+    __eq__ = _refuse
+    __hash__ = _refuse
 
 
 class LongRepr:

@@ -1,20 +1,21 @@
 """Bad arguments of intervals, tests and tails: the error begins with the argument that is wrong."""
 
-from __future__ import annotations
-
+import importlib
 import inspect
+import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from shared.bad_values import Refusal, refuses, said
-from shared.refusals import NO_PROBABILITY, refusals
+from shared.refusals import NO_PROBABILITY, refusals, refuses, said
+from surveys import multinomial
 
 from ldpstats.inference import goodness, intervals, tails, tests
-from ldpstats.likelihood.covariance import multinomial
 
 HALVES = [0.5, 0.5]
+
 GOOD: dict[str, Any] = {
     "estimate": [0.1],
     "se": [0.1],
@@ -33,6 +34,7 @@ GOOD: dict[str, Any] = {
     "statistic": [1.0],
     "pvalues": [0.1, 0.2],
 }
+
 MORE: dict[Callable[..., Any], dict[str, Any]] = {  # good arguments that depend on the function
     intervals.clip_unit: {"interval": [0.1, 0.2]},
     intervals.percentile: {"draws": np.zeros((50, 2))},
@@ -58,7 +60,9 @@ MORE: dict[Callable[..., Any], dict[str, Any]] = {  # good arguments that depend
     goodness.bit_total_fit: {"total_ones": 10},
     goodness.popcount_pvalue: {"statistic": 1.0, "nobs": 1000},
 }
+
 NO_TALLY = [[1.5], [-1], [11], [np.nan]]
+
 BAD: dict[str, Any] = {
     "alpha": (*NO_PROBABILITY, 0.0, 1.0),
     "estimate": [[np.nan]],
@@ -90,6 +94,7 @@ BAD: dict[str, Any] = {
     "counts_b": [said([0, 0], "at least one report")],
     "est_b": [[0.1, 0.2, 0.7]],
 }
+
 MORE_BAD: dict[Callable[..., Any], dict[str, Any]] = {  # in place of the above
     tests.binomial_excess: {"offset": [np.nan, 1.2]},
     tails.skewed_pvalue: {"z": [np.nan], "skewness": []},
@@ -153,5 +158,49 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_bad_argument_is_named(case: Refusal) -> None:
+def test_a_bad_argument_is_named(case):
     case.check()
+
+
+# Every name of the reference page of arrays, and those that version 0.2.0 documented elsewhere.
+
+PAGE = Path(__file__).parents[2] / "vignettes/reference/arrays.md"
+
+DOCUMENTED = re.findall(r"^   ([a-z_]+(?:\.\w+)+)$", PAGE.read_text(), re.MULTILINE)
+
+BEFORE = {  # names by the module that they were documented in
+    "information": "expected_information fpe16 observed_tangent_inverse tangent_inverse",
+    "multiplicity": "adjust reject",
+    "pearson": "given_distribution pearson_given several_samples_pearson several_samples_wald "
+    "two_sample_pearson two_sample_wald",
+    "selection": "selected_intervals",
+    "skewness": "CellLaw path_cumulants",
+    "tables.conditionals": "conditional conditionals",
+    "tables.cramer": "cramers_v departures",
+    "tables.cross_moments": "CrossMoments",
+    "tables.fitted": "fitted_conditionals fitted_cramers_v",
+    "tables.permutation_moments": "Cumulants moments score_cumulants",
+    "tables.spread": "Spread",
+    "tables.wald": "conditional_independence fpe16 homogeneity wald_independence wald_nonlinear",
+}
+
+
+def test_the_page_names_what_there_is():
+    assert len(DOCUMENTED) > 60
+    for name in DOCUMENTED:
+        module, function = name.rsplit(".", 1)
+        assert callable(getattr(importlib.import_module(f"ldpstats.inference.{module}"), function))
+
+
+@pytest.mark.parametrize("module", BEFORE)
+def test_former_modules_are_attributes(module):
+    package, _, last = f"ldpstats.inference.{module}".rpartition(".")
+    home = getattr(importlib.import_module(package), last)
+    for name in BEFORE[module].split():
+        assert getattr(home, name).__name__ == name
+
+
+def test_other_attributes_are_missing():
+    for package in ("ldpstats.inference", "ldpstats.inference.tables"):
+        with pytest.raises(AttributeError, match="has no attribute 'none'"):
+            getattr(importlib.import_module(package), "none")  # noqa: B009

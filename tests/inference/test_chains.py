@@ -1,7 +1,5 @@
 """Chains: known laws, the same for the same seed; R-hat and effective sizes; ArviZ."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -74,7 +72,7 @@ class Cliff(LogGamma):
 COVARIANCE = np.array([[1.0, 0.95, 0.0], [0.95, 1.0, 0.3], [0.0, 0.3, 25.0]])
 
 
-def test_a_correlated_normal_law() -> None:
+def test_a_correlated_normal_law():
     law = Normal(np.array([1.0, -2.0, 100.0]), COVARIANCE)
     z = sample(law, np.random.default_rng(1), 4000).z
     assert z.shape == (16, 250, 3)
@@ -84,7 +82,7 @@ def test_a_correlated_normal_law() -> None:
 
 
 @pytest.mark.parametrize("shape", [0.5, 5.0])
-def test_a_skew_law(shape: float) -> None:
+def test_a_skew_law(shape):
     chains = sample(LogGamma(shape), np.random.default_rng(2), 4000)
     x = np.exp(chains.z[:, :, 0])
     for values, mean in ((x, shape), (x * x, shape * (shape + 1.0))):
@@ -92,25 +90,25 @@ def test_a_skew_law(shape: float) -> None:
     assert chains.divergent == 0 and 0.6 < chains.accepted < 1.0
 
 
-def test_the_same_seed_gives_the_same_draws_byte_for_byte() -> None:
+def test_the_same_seed_gives_the_same_draws_byte_for_byte():
     law = LogGamma(2.0)
     first, again, other = (sample(law, np.random.default_rng(seed), 160).z for seed in (1, 1, 2))
     assert first.tobytes() == again.tobytes() != other.tobytes()
 
 
-def test_dependent_draws_are_thinned_up_to_the_longest() -> None:
+def test_dependent_draws_are_thinned_up_to_the_longest():
     skew = LogGamma(0.02)  # a tail of 50 standard deviations
     assert sample(skew, np.random.default_rng(1), 320, longest=1).thin == 1
     assert sample(skew, np.random.default_rng(1), 320, longest=4).thin == 4
 
 
-def test_divergences_are_counted_where_smaller_steps_do_not_help() -> None:
+def test_divergences_are_counted_where_smaller_steps_do_not_help():
     chains = sample(Cliff(2.0), np.random.default_rng(1), 320, longest=1)
     assert chains.divergent > 0
     assert np.isfinite(chains.z).all()
 
 
-def test_points_without_a_density_are_rejected() -> None:
+def test_points_without_a_density_are_rejected():
     class Half(LogGamma):
         def evaluate(self, z: Array) -> tuple[Array, Array]:
             value, slope = super().evaluate(z)
@@ -121,7 +119,7 @@ def test_points_without_a_density_are_rejected() -> None:
     assert np.ptp(chains.z) > 3.0
 
 
-def test_maximum_from_where_the_density_is_not_concave() -> None:
+def test_maximum_from_where_the_density_is_not_concave():
     class Cauchy(Normal):
         def evaluate(self, z: Array) -> tuple[Array, Array]:
             square = 1.0 + (z * z).sum(axis=1)
@@ -150,7 +148,7 @@ def autoregressive(phi: float, chains: int, n: int, seed: int = 1) -> Array:
 
 
 @pytest.mark.parametrize("phi", [-0.5, 0.0, 0.3, 0.8])
-def test_effective_size_of_known_autocorrelation(phi: float) -> None:
+def test_effective_size_of_known_autocorrelation(phi):
     """The size is n (1 - phi) / (1 + phi); estimates of 16 chains have errors of some percent."""
     x = np.stack([autoregressive(phi, 16, 1000, seed) for seed in range(4)], axis=2)
     expected = 16_000 * (1.0 - phi) / (1.0 + phi)
@@ -159,13 +157,13 @@ def test_effective_size_of_known_autocorrelation(phi: float) -> None:
     assert not ess_mean(x).mean() == pytest.approx(expected * 1.3, rel=0.1)
 
 
-def test_monotone_maps_leave_bulk_size_and_rhat() -> None:
+def test_monotone_maps_leave_bulk_size_and_rhat():
     x = autoregressive(0.5, 4, 400)
     np.testing.assert_allclose(ess_bulk(np.exp(3.0 * x)), ess_bulk(x), rtol=1e-12)
     np.testing.assert_allclose(ess_tail(np.exp(3.0 * x)), ess_tail(x), rtol=1e-12)
 
 
-def test_rhat_finds_chains_of_other_location_and_of_other_spread() -> None:
+def test_rhat_finds_chains_of_other_location_and_of_other_spread():
     x = np.random.default_rng(1).normal(size=(4, 500))
     assert rhat(x) < 1.01
     moved, wide = x.copy(), x.copy()
@@ -176,14 +174,14 @@ def test_rhat_finds_chains_of_other_location_and_of_other_spread() -> None:
     assert rhat(trend) > 1.2
 
 
-def test_many_quantities_at_once_are_those_alone() -> None:
+def test_many_quantities_at_once_are_those_alone():
     x = np.stack([autoregressive(phi, 4, 300) for phi in (0.0, 0.5, 0.9)], axis=2)
     for measure in (rhat, ess_bulk, ess_tail, ess_mean):
         alone = [float(measure(x[:, :, j])) for j in range(3)]
         np.testing.assert_allclose(measure(x), alone, rtol=1e-12)
 
 
-def test_a_constant_is_worth_all_its_draws() -> None:
+def test_a_constant_is_worth_all_its_draws():
     x = np.ones((4, 100))
     assert ess_bulk(x) == ess_tail(x) == 400.0
     assert np.isnan(rhat(x))
@@ -192,14 +190,14 @@ def test_a_constant_is_worth_all_its_draws() -> None:
 @pytest.mark.parametrize(
     "bad", [None, "text", [1.0, 2.0], np.ones((4, 3)), np.full((4, 9), np.nan), np.ones((0, 9))]
 )
-def test_bad_draws_are_refused(bad: Any) -> None:
+def test_bad_draws_are_refused(bad):
     for measure in (rhat, ess_bulk, ess_tail, ess_mean):
         with pytest.raises(InvalidArgument, match="draws"):
             measure(bad)
 
 
 @pytest.mark.parametrize(("chains", "n"), [(4, 500), (16, 250), (3, 101)])
-def test_diagnostics_are_those_of_arviz(chains: int, n: int) -> None:
+def test_diagnostics_are_those_of_arviz(chains, n):
     arviz = pytest.importorskip("arviz", reason="ArviZ is not installed")
     for phi in (-0.4, 0.0, 0.6, 0.95):
         x = np.exp(autoregressive(phi, chains, n))

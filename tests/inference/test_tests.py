@@ -1,9 +1,6 @@
 """Tests of distributions: identities, references, size, and what they refuse."""
 
-from __future__ import annotations
-
 import itertools
-import json
 from typing import Any
 
 import numpy as np
@@ -11,10 +8,19 @@ import numpy.typing as npt
 import pytest
 import statsmodels.api as sm
 from scipy import stats
+from statsmodels.stats.multitest import multipletests
 
 from ldpstats import InvalidArgument, NotAvailable, NotIdentified, TestResult
 from ldpstats.inference import goodness, tests
+from ldpstats.inference.information import (
+    checked_inverse,
+    expected_information,
+    fpe16,
+    observed_tangent_inverse,
+    tangent_inverse,
+)
 from ldpstats.inference.tails import chi2_pvalue, normal_pvalue
+from ldpstats.inference.tests import METHODS, adjust, reject
 from ldpstats.likelihood.covariance import Covariance, independent_bits, multinomial, uniformised
 
 Array = npt.NDArray[Any]
@@ -40,14 +46,7 @@ def decreasing(k: int) -> Array:
 # ---- TestResult
 
 
-@pytest.mark.parametrize(("statistic", "df"), [(3.2, 4), (np.inf, (3.0, 96.5)), (-1.5, None)])
-def test_results_survive_json(statistic: float, df: float | tuple[float, ...] | None) -> None:
-    result = TestResult("the two samples have the same p", statistic, df, 0.25, "Wald", "a note")
-    document = json.dumps(result.to_dict(), allow_nan=False)
-    assert TestResult.from_dict(json.loads(document)) == result
-
-
-def test_a_result_prints_its_null() -> None:
+def test_a_result_prints_its_null():
     text = str(TestResult("p is uniform", np.inf, (3, 9.5), 0.0, "Some test", "an output was new"))
     assert text.splitlines() == [
         "Some test",
@@ -63,9 +62,7 @@ def test_a_result_prints_its_null() -> None:
 
 
 # ---- one estimate at a time
-
-
-def test_z_test() -> None:
+def test_z_test():
     z, p = tests.z_test([[0.3, 0.1]], [0.1, 0.2], 0.1, "smaller")
     np.testing.assert_allclose(z, [[2.0, 0.0]], atol=1e-15)
     np.testing.assert_allclose(p, stats.norm.cdf([[2.0, 0.0]]))
@@ -74,7 +71,7 @@ def test_z_test() -> None:
     assert p.tolist() == [1.0, 0.0, 0.0]
 
 
-def test_binomial_excess_against_scipy() -> None:
+def test_binomial_excess_against_scipy():
     for t in (0, 1, 5, 9, 10):
         less = stats.binomtest(t, 10, 0.3, alternative="less").pvalue
         more = stats.binomtest(t, 10, 0.3, alternative="greater").pvalue
@@ -86,7 +83,7 @@ def test_binomial_excess_against_scipy() -> None:
     assert tests.binomial_excess([1, 0], 10, 0.0, 0.5).tolist() == [0.0, 1.0]
 
 
-def test_wald_against_statsmodels() -> None:
+def test_wald_against_statsmodels():
     rng = np.random.default_rng(12)
     X = rng.normal(size=(60, 4))
     fit = sm.OLS(X @ [1.0, 0.2, 0.0, 0.0] + rng.normal(size=60), X).fit()
@@ -104,7 +101,7 @@ def test_wald_against_statsmodels() -> None:
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
-def test_wald_knows_what_is_certain(epsilon: float) -> None:
+def test_wald_knows_what_is_certain(epsilon):
     k, n = 6, 5000
     Q, a, b = krr(k, epsilon)
     counts = np.random.default_rng(13).multinomial(n, decreasing(k) @ Q)
@@ -133,11 +130,9 @@ def test_wald_knows_what_is_certain(epsilon: float) -> None:
 
 
 # ---- quadratic forms
-
-
 @pytest.mark.parametrize("tangent", [True, False])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
-def test_structured_quadratic_equals_dense(epsilon: float, tangent: bool) -> None:
+def test_structured_quadratic_equals_dense(epsilon, tangent):
     rng = np.random.default_rng(14)
     k = 12
     p, d = decreasing(k), rng.normal(size=(7, k)) / 50
@@ -164,7 +159,7 @@ def test_structured_quadratic_equals_dense(epsilon: float, tangent: bool) -> Non
         np.testing.assert_allclose(structured, book, rtol=1e-8)
 
 
-def test_quadratic_at_a_million_categories() -> None:
+def test_quadratic_at_a_million_categories():
     k, n = 1_000_000, 10_000_000
     a, b = coefficients(k, 12.0)
     p0 = np.full(k, 1 / k)
@@ -176,7 +171,7 @@ def test_quadratic_at_a_million_categories() -> None:
     assert abs(statistic - df) < 5 * np.sqrt(2 * df)
 
 
-def test_quadratic_refuses_what_is_singular() -> None:
+def test_quadratic_refuses_what_is_singular():
     V = multinomial([0.5, 0.5, 0.0], n=10)
     with pytest.raises(NotIdentified):
         tests.quadratic([0.1, -0.1, 0.0], V)
@@ -192,9 +187,8 @@ def test_quadratic_refuses_what_is_singular() -> None:
 
 
 # -- pearson ---------------------------------------------------------------------------------------
-
-
 REPS = 1000
+
 BAND = 4 * np.sqrt(0.05 * 0.95 / REPS)  # four Monte Carlo standard errors of a size near .05
 
 
@@ -209,10 +203,8 @@ def size(statistic: Array, df: int | Array) -> float:
 
 
 # ---- Pearson
-
-
 @pytest.mark.parametrize(("k", "epsilon"), [(2, 0.1), (10, 1.0), (50, 5.0)])
-def test_given_distribution_is_pearson_on_krr_reports(k: int, epsilon: float) -> None:
+def test_given_distribution_is_pearson_on_krr_reports(k, epsilon):
     n, p0 = 3000, decreasing(k)
     Q, a, b = krr(k, epsilon)
     counts = np.random.default_rng(16).multinomial(n, p0 @ Q, size=20)
@@ -224,14 +216,14 @@ def test_given_distribution_is_pearson_on_krr_reports(k: int, epsilon: float) ->
     np.testing.assert_allclose(by_counts, stats.chisquare(counts, n * (p0 @ Q), axis=1).statistic)
 
 
-def test_an_impossible_output_refutes_the_null() -> None:
+def test_an_impossible_output_refutes_the_null():
     statistic, df = goodness.pearson_given([[5, 5, 0], [5, 4, 1]], [0.5, 0.5, 0.0])
     assert statistic.tolist() == [0.0, np.inf]
     assert df == 1
     assert chi2_pvalue(statistic, df).tolist() == [1.0, 0.0]
 
 
-def test_two_samples_against_scipy_and_wald() -> None:
+def test_two_samples_against_scipy_and_wald():
     rng = np.random.default_rng(17)
     Q, a, b = krr(6, 1.0)
     first, second = rng.multinomial(900, decreasing(6) @ Q), rng.multinomial(400, decreasing(6) @ Q)
@@ -251,7 +243,7 @@ def test_two_samples_against_scipy_and_wald() -> None:
     assert wald_df == df
 
 
-def test_two_samples_in_batches_with_outputs_never_seen() -> None:
+def test_two_samples_in_batches_with_outputs_never_seen():
     first = np.array([[5, 5, 0], [3, 3, 4]])
     statistic, df = goodness.two_sample_pearson(first, [[2, 8, 0], [5, 5, 0]])
     assert df.tolist() == [1, 2]
@@ -259,9 +251,7 @@ def test_two_samples_in_batches_with_outputs_never_seen() -> None:
 
 
 # ---- size of the tests of distributions
-
-
-def test_size_of_given_distribution_unary() -> None:
+def test_size_of_given_distribution_unary():
     k, n, p0 = 10, 500, decreasing(10)
     on = float(1 / (1 + np.exp(-0.5)))
     off = 1 - on
@@ -277,7 +267,7 @@ def test_size_of_given_distribution_unary() -> None:
     assert size(naive, k - 1) < 0.05 - BAND
 
 
-def test_size_of_two_samples_with_different_epsilons() -> None:
+def test_size_of_two_samples_with_different_epsilons():
     p, n_a, n_b = decreasing(6), 2000, 3000
     rng = np.random.default_rng(21)
     (Q_a, a_a, b_a), (Q_b, a_b, b_b) = krr(6, 1.0), krr(6, 2.0)
@@ -295,12 +285,10 @@ def test_size_of_two_samples_with_different_epsilons() -> None:
 
 
 # -- goodness --------------------------------------------------------------------------------------
-
-
 RECTANGULAR = np.random.default_rng(22).dirichlet(2 * np.ones(7), size=4)
 
 
-def test_size_of_channel_fit() -> None:
+def test_size_of_channel_fit():
     p = np.array([0.6, 0.4, 0.0, 0.0])  # the test does not mind the boundary
     rng = np.random.default_rng(23)
     counts = rng.multinomial(2000, p @ RECTANGULAR, size=REPS)
@@ -315,7 +303,7 @@ def test_size_of_channel_fit() -> None:
     assert size(statistic, 6) < 0.05 - BAND
 
 
-def test_channel_fit_is_zero_on_exact_counts_of_any_sign() -> None:
+def test_channel_fit_is_zero_on_exact_counts_of_any_sign():
     Q = np.array([[0.6, 0.2, 0.2], [0.2, 0.2, 0.6]])
     p = np.array([1.2, -0.2])  # outside the simplex, but pQ is a law
     statistic, df = goodness.channel_fit(np.round(p @ Q * 1000), Q)
@@ -328,7 +316,7 @@ def test_channel_fit_is_zero_on_exact_counts_of_any_sign() -> None:
     assert df == 1
 
 
-def test_channel_fit_refusals() -> None:
+def test_channel_fit_refusals():
     with pytest.raises(NotAvailable, match="every law"):
         goodness.channel_fit([5, 5], np.eye(2))
     with pytest.raises(NotAvailable, match="collect more reports"):
@@ -338,7 +326,7 @@ def test_channel_fit_refusals() -> None:
 
 
 @pytest.mark.parametrize(("p1", "p0"), [(0.75, 0.25), (0.5, 0.1), (1.0, 0.0)])
-def test_popcount_law_by_enumeration(p1: float, p0: float) -> None:
+def test_popcount_law_by_enumeration(p1, p0):
     k = 4
     reports = np.array(list(itertools.product((0, 1), repeat=k)))
     for x in range(k):
@@ -348,7 +336,7 @@ def test_popcount_law_by_enumeration(p1: float, p0: float) -> None:
         np.testing.assert_allclose(goodness.popcount_law(k, p1, p0), brute, atol=1e-15)
 
 
-def test_size_of_popcount_and_bit_total() -> None:
+def test_size_of_popcount_and_bit_total():
     k, n, p1, p0 = 20, 1000, 0.5, 0.27
     rng = np.random.default_rng(24)
 
@@ -371,7 +359,7 @@ def test_size_of_popcount_and_bit_total() -> None:
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.1, 1.0])
-def test_few_reports_do_not_contradict_a_channel(epsilon: float) -> None:
+def test_few_reports_do_not_contradict_a_channel(epsilon):
     """P(p < alpha) is at most alpha for one report of geometric noise, whatever the answer.
 
     By enumeration: every report, and the law that makes it likeliest, as a fit has it. The two
@@ -391,3 +379,202 @@ def test_few_reports_do_not_contradict_a_channel(epsilon: float) -> None:
             assert normal_pvalue(z.min(), "smaller") < 1e-3 * law[y]
     for alpha in (1e-3, 0.01, 0.05):
         assert np.all(Q @ (found < alpha) <= alpha)
+
+
+# Adjusted p-values.
+
+P = np.array([0.01, 0.02, 0.03, 0.04, 0.5])
+
+
+@pytest.mark.parametrize(
+    ("method", "expected"),
+    [
+        ("bonferroni", [0.05, 0.10, 0.15, 0.20, 1.0]),
+        ("holm", [0.05, 0.08, 0.09, 0.09, 0.5]),
+        ("bh", [0.05, 0.05, 0.05, 0.05, 0.5]),
+    ],
+)
+def test_adjusted_pvalues_by_hand(method, expected):
+    np.testing.assert_allclose(adjust(P, method), expected, rtol=1e-12)
+    # The order of the hypotheses does not matter.
+    shuffled = np.array([3, 0, 4, 2, 1])
+    np.testing.assert_allclose(adjust(P[shuffled], method), np.array(expected)[shuffled])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_against_statsmodels(method):
+    rng = np.random.default_rng(9)
+    theirs = {"bonferroni": "bonferroni", "holm": "holm", "bh": "fdr_bh"}[method]
+    families = rng.random((5, 40)) ** 3
+    families[2, 10:20] = families[2, 3]  # ties
+    found = adjust(families, method)
+    for p, ours in zip(families, found, strict=True):
+        np.testing.assert_allclose(ours, multipletests(p, method=theirs)[1], rtol=1e-12)
+
+
+def test_error_rates():
+    rng = np.random.default_rng(11)
+    reps, k, real = 2000, 20, 8
+    z = rng.normal(size=(reps, k))
+    z[:, :real] += 3.0
+    p = stats.norm.sf(z)
+    band = 4 * np.sqrt(0.05 * 0.95 / reps)
+    wrong = {}
+    for method in METHODS:
+        rejected = reject(p, 0.05, method)
+        false = rejected[:, real:].sum(axis=1)
+        wrong[method] = float(np.mean(false > 0))
+        share = np.mean(false / np.maximum(rejected.sum(axis=1), 1))
+        assert share < 0.05 + band
+    assert wrong["bonferroni"] <= wrong["holm"] < 0.05 + band
+    # Controls: BH does not bound the probability of any false rejection, nor do raw p-values.
+    assert wrong["bh"] > 0.05 + band
+    assert np.mean(p[:, real:].min(axis=1) < 0.05) > 0.4
+
+
+def test_shares_of_the_level():
+    shares = np.array([0.4, 0.3, 0.2, 0.05, 0.05])
+    np.testing.assert_allclose(adjust(P, shares=shares), [0.025, 0.2 / 3.0, 0.15, 0.8, 1.0])
+    np.testing.assert_allclose(adjust(P, shares=np.full(5, 0.2)), adjust(P), rtol=1e-12)
+    assert reject(P, 0.05, shares=shares).tolist() == [True, False, False, False, False]
+    rng = np.random.default_rng(12)
+    reps = 4_000
+    false = reject(rng.random((reps, 5)), 0.05, shares=shares).any(axis=1).mean()
+    # all hypotheses true and independent: 1 - prod(1 - .05 w), within four standard errors
+    exact = 1.0 - np.prod(1.0 - 0.05 * shares)
+    assert abs(false - exact) < 4 * np.sqrt(exact * (1 - exact) / reps)
+
+
+# Information of a likelihood, up to a million categories.
+
+ArrayInformation = npt.NDArray[np.float64]
+
+
+def krr_information(k: int, epsilon: float) -> tuple[ArrayInformation, float, float]:
+    """Q, a and b of k-RR, Q = a I + b 11'."""
+    a, b = np.expm1(epsilon) / (np.exp(epsilon) + k - 1), 1 / (np.exp(epsilon) + k - 1)
+    return a * np.eye(k) + b, float(a), float(b)
+
+
+def channels() -> list[ArrayInformation]:
+    rng = np.random.default_rng(1)
+    return [
+        krr_information(4, 1.0)[0],
+        *(rng.dirichlet(np.ones(width), size=4) for width in (4, 7, 16)),
+    ]
+
+
+def tangent_basis(k: int) -> ArrayInformation:
+    """An orthonormal basis of the directions that sum to zero, by QR."""
+    return np.linalg.qr(np.column_stack([np.ones(k), np.eye(k)[:, 1:]]))[0][:, 1:]
+
+
+@pytest.mark.parametrize("Q", channels(), ids=lambda Q: f"{Q.shape[0]}x{Q.shape[1]}")
+def test_inverse_on_the_tangent_space(Q):
+    p, n, k = np.array([0.4, 0.3, 0.2, 0.1]), 50.0, 4
+    J = expected_information(Q, p, n)
+    np.testing.assert_allclose(J @ p, n * np.ones(k), rtol=1e-12)
+    inverse = np.linalg.inv(J)
+    assert inverse.sum() == pytest.approx(1 / n, rel=1e-9)
+    B = tangent_basis(k)
+    by_basis = B @ np.linalg.inv(B.T @ J @ B) @ B.T
+    scale = float(np.abs(inverse).max())
+    np.testing.assert_allclose(inverse - np.outer(p, p) / n, by_basis, atol=1e-10 * scale)
+    for V in (tangent_inverse(J, p, n), observed_tangent_inverse(J)):
+        np.testing.assert_allclose(V.matrix(), by_basis, atol=1e-11 * scale)
+        np.testing.assert_allclose(V.matrix().sum(axis=0), 0, atol=1e-13 * scale)
+    np.testing.assert_allclose(fpe16(J).matrix(), inverse, atol=1e-11 * scale)
+
+
+def test_fpe16_overstates_by_the_outer_product_of_p():
+    Q, _, _ = krr_information(5, 4.0)
+    p, n = np.array([0.9, 0.04, 0.03, 0.02, 0.01]), 10_000.0
+    J = expected_information(Q, p, n)
+    right, printed = tangent_inverse(J, p, n), fpe16(J)
+    difference = printed.matrix() - right.matrix()
+    np.testing.assert_allclose(difference, np.outer(p, p) / n, rtol=1e-8)
+    # A sum that is certain has variance 0; the printed form claims 1/n.
+    ones = np.ones((1, 5))
+    assert right.transform(ones)[0, 0] == pytest.approx(0, abs=1e-18)
+    assert printed.transform(ones)[0, 0] == pytest.approx(1 / n, rel=1e-9)
+    # The ratio for the large cell that a simulation of 4000 surveys found to be 6.0.
+    assert printed.variances()[0] / right.variances()[0] == pytest.approx(6.0, abs=0.3)
+
+
+@pytest.mark.parametrize(("k", "epsilon"), [(2, 0.1), (5, 1.0), (20, 3.0), (50, 0.01), (300, 8.0)])
+def test_uniformised_equals_the_dense_information(k, epsilon):
+    Q, a, b = krr_information(k, epsilon)
+    p = 0.8 ** np.arange(k)
+    p /= p.sum()
+    J = expected_information(Q, p, n=1000)
+    # J holds n (1 + a^2 ...): what rounding leaves of its tangent part is about eps / a^2.
+    rtol = max(1e-10, 100 * 2.2e-16 / a**2)
+    np.testing.assert_allclose(
+        tangent_inverse(J, p, 1000).variances(), uniformised(p, a, b, 1000).variances(), rtol=rtol
+    )
+    # J as a whole is worse conditioned than its tangent part, by a factor up to k
+    expected = uniformised(p, a, b, 1000, fpe16=True).matrix()
+    bound = 10 * k * rtol * float(np.abs(expected).max())
+    np.testing.assert_allclose(fpe16(J).matrix(), expected, atol=bound)
+
+
+def test_an_estimate_near_zero_does_not_spoil_the_others():
+    p = np.array([1e-13, 0.5, 0.3, 0.2])
+    p /= p.sum()
+    V = observed_tangent_inverse(np.diag(100 / p)).matrix()
+    expected = (np.diag(p) - np.outer(p, p)) / 100
+    np.testing.assert_allclose(V[1:, 1:], expected[1:, 1:], rtol=1e-12)
+    np.testing.assert_allclose(V[0, 0], expected[0, 0], rtol=1e-3)
+
+
+def test_singular_off_the_tangent_space_only():
+    B = tangent_basis(4)
+    J = np.asarray(B @ B.T)  # no information about the sum, which needs none
+    with pytest.raises(NotIdentified):
+        fpe16(J)
+    np.testing.assert_allclose(observed_tangent_inverse(J).matrix(), B @ B.T, atol=1e-14)
+
+
+@pytest.mark.parametrize("k", [2, 5, 40, 300])
+@pytest.mark.parametrize("deficiency", ["equal rows", "few outputs", "row is a mixture"])
+def test_unidentified_channels_are_refused(k, deficiency):
+    rng = np.random.default_rng(k)
+    Q = rng.dirichlet(np.ones(k), size=k)
+    if deficiency == "equal rows":
+        Q[-1] = Q[0]
+    elif deficiency == "few outputs":
+        Q = rng.dirichlet(np.ones(max(1, k // 2)), size=k)
+    else:
+        Q[-1] = rng.dirichlet(np.ones(k - 1)) @ Q[:-1]
+    p = rng.dirichlet(np.ones(k))
+    J = expected_information(Q, p, n=1e5)
+    with pytest.raises(NotIdentified, match="singular"):
+        tangent_inverse(J, p, 1e5)
+    with pytest.raises(NotIdentified, match="singular"):
+        observed_tangent_inverse(J)
+    with pytest.raises(NotIdentified, match="singular"):
+        fpe16(J)
+
+
+@pytest.mark.parametrize("k", [2, 20, 500])
+def test_the_rank_rule_accepts_the_least_informative_channels(k):
+    Q, a, b = krr_information(k, 0.1)  # a^2 = 1.1e-2/k^2, far below anything collected in practice
+    p = np.full(k, 1 / k)
+    V = tangent_inverse(expected_information(Q, p, 1.0), p, 1.0)
+    np.testing.assert_allclose(V.variances(), uniformised(p, a, b, 1.0).variances(), rtol=1e-5)
+
+
+def test_information_refusals():
+    Q = np.array([[1.0, 0.0], [0.0, 1.0]])
+    with pytest.raises(InvalidArgument, match="information is infinite"):
+        expected_information(Q, [1.0, 0.0], n=10)
+    with pytest.raises(InvalidArgument, match="2 rows"):
+        expected_information(np.eye(3), [0.5, 0.5], n=10)
+    with pytest.raises(InvalidArgument, match="J p = n 1"):
+        tangent_inverse(np.eye(2), [0.5, 0.5], n=10)
+    with pytest.raises(InvalidArgument, match="must have the shape"):
+        tangent_inverse(np.eye(3), [0.5, 0.5], n=10)
+    with pytest.raises(NotIdentified):
+        uniformised([0.5, 0.5], a=0.0, b=0.5, n=10)
+    with pytest.raises(NotIdentified):
+        checked_inverse(np.array([[1.0, 2.0], [2.0, 1.0]]), "of a test")

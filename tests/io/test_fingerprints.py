@@ -1,7 +1,5 @@
 """Rows of reports say which mechanism made them, so that no other is taken for it."""
 
-from __future__ import annotations
-
 import gzip
 import io as streams
 import json
@@ -54,7 +52,7 @@ def columns(path: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("suffix", TEXT)
-def test_every_row_says_which_mechanism_made_it(suffix: str, tmp_path: Path) -> None:
+def test_every_row_says_which_mechanism_made_it(suffix, tmp_path):
     """Rows of missing answers too: they would be counted with those of another mechanism."""
     reports = ONE.privatize(["nurse", None, "driver"], rng(), missing="count")
     io.write_reports([reports, reports], tmp_path / f"r{suffix}")
@@ -66,7 +64,7 @@ def test_every_row_says_which_mechanism_made_it(suffix: str, tmp_path: Path) -> 
     assert (again.nobs, again.n_missing) == (4, 2)
 
 
-def test_a_privatised_file_says_it_too(tmp_path: Path) -> None:
+def test_a_privatised_file_says_it_too(tmp_path):
     out = tmp_path / "r.csv"
     io.privatize_file(
         answers(tmp_path), out, "job", ONE.collector(), name="work", keep=["who"], chunk_rows=7
@@ -76,13 +74,13 @@ def test_a_privatised_file_says_it_too(tmp_path: Path) -> None:
     assert io.read_counts(out, ONE, "work").nobs == 60
 
 
-def test_parquet_has_no_such_column(tmp_path: Path) -> None:
+def test_parquet_has_no_such_column(tmp_path):
     io.write_reports(ONE.privatize(JOBS, rng()), tmp_path / "r.parquet")
     assert columns(tmp_path / "r.parquet") == ["report"]
 
 
 @pytest.mark.parametrize("suffix", TEXT)
-def test_a_dictionary_survey_has_one_column_for_all_five(suffix: str, tmp_path: Path) -> None:
+def test_a_dictionary_survey_has_one_column_for_all_five(suffix, tmp_path):
     made, path = SURVEY.privatize(["abc", None], rng(), missing="count"), tmp_path / f"r{suffix}"
     io.write_dictionary_reports(made, path)
     assert columns(path)[-2:] == ["string", "survey_fingerprint"]
@@ -96,7 +94,7 @@ def test_a_dictionary_survey_has_one_column_for_all_five(suffix: str, tmp_path: 
 
 @pytest.mark.parametrize("chunk_rows", [1000, 7, 1])
 @pytest.mark.parametrize("suffix", TEXT)
-def test_another_epsilon_is_refused(suffix: str, chunk_rows: int, tmp_path: Path) -> None:
+def test_another_epsilon_is_refused(suffix, chunk_rows, tmp_path):
     path = tmp_path / f"r{suffix}"
     io.write_reports(ONE.privatize(JOBS * 20, rng()), path)
     with pytest.raises(ldp.MechanismMismatch) as caught:
@@ -107,7 +105,7 @@ def test_another_epsilon_is_refused(suffix: str, chunk_rows: int, tmp_path: Path
 
 @pytest.mark.parametrize("chunk_rows", [1000, 20, 1])
 @pytest.mark.parametrize("first", [ONE, TWO])
-def test_files_put_together_are_refused(first: ldp.KRR, chunk_rows: int, tmp_path: Path) -> None:
+def test_files_put_together_are_refused(first, chunk_rows, tmp_path):
     parts = []
     for mechanism in (ONE, TWO):
         path = tmp_path / f"{mechanism.epsilon}.csv"
@@ -124,14 +122,14 @@ def test_files_put_together_are_refused(first: ldp.KRR, chunk_rows: int, tmp_pat
         io.read_counts(path, first, chunk_rows=chunk_rows)
 
 
-def test_a_missing_answer_of_another_mechanism_is_refused(tmp_path: Path) -> None:
+def test_a_missing_answer_of_another_mechanism_is_refused(tmp_path):
     path = tmp_path / "r.csv"
     path.write_text(f"report,report_fingerprint\nnurse,{ONE.fingerprint}\n,{TWO.fingerprint}\n")
     with pytest.raises(ldp.MechanismMismatch, match="row 2"):
         io.read_counts(path, ONE, missing="count")
 
 
-def test_empty_fields_say_nothing(tmp_path: Path) -> None:
+def test_empty_fields_say_nothing(tmp_path):
     path = tmp_path / "r.csv"
     path.write_text(f"report,report_fingerprint\nnurse,{ONE.fingerprint}\ndriver,\nnurse,?\n")
     assert io.read_counts(path, ONE, na=["?"]).nobs == 3
@@ -141,7 +139,7 @@ def test_empty_fields_say_nothing(tmp_path: Path) -> None:
     assert io.read_counts(path, TWO).nobs == 1
 
 
-def test_a_column_in_parquet_is_checked_too(tmp_path: Path) -> None:
+def test_a_column_in_parquet_is_checked_too(tmp_path):
     digits = [ONE.fingerprint, None, TWO.fingerprint]
     table = pd.DataFrame({"report": JOBS, "report_fingerprint": digits})
     for n, mechanism, good in ((2, ONE, True), (3, ONE, False), (2, TWO, False)):
@@ -153,7 +151,7 @@ def test_a_column_in_parquet_is_checked_too(tmp_path: Path) -> None:
                 io.read_counts(tmp_path / "r.parquet", mechanism)
 
 
-def test_counts_of_reports_are_checked(tmp_path: Path) -> None:
+def test_counts_of_reports_are_checked(tmp_path):
     path = tmp_path / "n.csv"
     path.write_text(f"n,job,job_fingerprint\n4,nurse,{ONE.fingerprint}\n3,driver,\n")
     assert io.read_counts(path, ONE, "job", "n").nobs == 7
@@ -163,7 +161,7 @@ def test_counts_of_reports_are_checked(tmp_path: Path) -> None:
         io.read_counts(path, ONE, "job", "job_fingerprint")
 
 
-def test_a_table_of_pandas_is_checked(tmp_path: Path) -> None:
+def test_a_table_of_pandas_is_checked(tmp_path):
     io.write_reports(ONE.privatize(JOBS * 20, rng()), tmp_path / "r.csv")
     frame = pd.read_csv(tmp_path / "r.csv")
     assert ldp.Counts.from_frame(frame, ONE).nobs == 60
@@ -180,7 +178,7 @@ def test_a_table_of_pandas_is_checked(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("one_table", [True, False])
-def test_variables_of_a_joint_table_are_checked(one_table: bool, tmp_path: Path) -> None:
+def test_variables_of_a_joint_table_are_checked(one_table, tmp_path):
     source, jobs, both = answers(tmp_path), tmp_path / "j.csv", tmp_path / "b.csv"
     keep = ["who", "paid"]
     io.privatize_file(source, jobs, "job", ONE.collector(), name="job", keep=keep)
@@ -206,7 +204,7 @@ def test_variables_of_a_joint_table_are_checked(one_table: bool, tmp_path: Path)
                 )
 
 
-def test_another_survey_is_refused(tmp_path: Path) -> None:
+def test_another_survey_is_refused(tmp_path):
     path = tmp_path / "r.csv"
     io.write_dictionary_reports(SURVEY.privatize(["abc", "ca"] * 5, rng()), path)
     others = [
@@ -241,7 +239,7 @@ def mechanisms_of(pattern: Any) -> Iterator[ldp.KRR]:
     ],
     ids=["a number", "a number with a zero before it", "a power of ten"],
 )
-def test_fingerprints_that_look_like_numbers(pattern: Any) -> None:
+def test_fingerprints_that_look_like_numbers(pattern):
     """What pandas makes of such a column, and writes again, is still that fingerprint."""
     mechanism = next(mechanisms_of(pattern))
     text = "report,report_fingerprint\n" + f"1,{mechanism.fingerprint}\n" * 3
@@ -256,7 +254,7 @@ def test_fingerprints_that_look_like_numbers(pattern: Any) -> None:
 
 
 @pytest.mark.parametrize("digits", [b"\xff\xfe", b"x" * 50_000], ids=["no text", "long"])
-def test_damaged_metadata_of_parquet_is_a_mismatch(digits: bytes, tmp_path: Path) -> None:
+def test_damaged_metadata_of_parquet_is_a_mismatch(digits, tmp_path):
     """The message still says what to do, however long what is stored there is."""
     path = tmp_path / "r.parquet"
 
@@ -276,7 +274,7 @@ def test_damaged_metadata_of_parquet_is_a_mismatch(digits: bytes, tmp_path: Path
 
 
 @pytest.mark.parametrize("form", ["digits", "power"])
-def test_fingerprints_that_excel_shortened(form: str, tmp_path: Path) -> None:
+def test_fingerprints_that_excel_shortened(form, tmp_path):
     """Of a number it saves six digits, 4.47871E+11, whatever it was."""
     patterns = {
         "digits": lambda digits: digits.isdecimal() and digits[0] != "0",
@@ -304,7 +302,7 @@ def test_fingerprints_that_excel_shortened(form: str, tmp_path: Path) -> None:
             ldp.Counts.from_frame(row, mechanism)
 
 
-def test_what_is_no_fingerprint_may_be_emptied(tmp_path: Path) -> None:
+def test_what_is_no_fingerprint_may_be_emptied(tmp_path):
     path = tmp_path / "r.csv"
     for found, says in (("#NAME?", True), ("4.5E+11", True), (TWO.fingerprint, False)):
         path.write_text(f"report,report_fingerprint\nnurse,{found}\n")
@@ -320,7 +318,7 @@ def test_what_is_no_fingerprint_may_be_emptied(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("last", FORMATS)
 @pytest.mark.parametrize("middle", FORMATS)
-def test_kept_reports_keep_their_fingerprint(middle: str, last: str, tmp_path: Path) -> None:
+def test_kept_reports_keep_their_fingerprint(middle, last, tmp_path):
     source, step, out = answers(tmp_path), tmp_path / f"m{middle}", tmp_path / f"l{last}"
     io.privatize_file(source, step, "job", ONE.collector(), name="job", keep=["paid"])
     io.privatize_file(step, out, "paid", PAID.collector(), keep=["job"], chunk_rows=7)
@@ -335,7 +333,7 @@ def test_kept_reports_keep_their_fingerprint(middle: str, last: str, tmp_path: P
 
 @pytest.mark.parametrize("last", FORMATS)
 @pytest.mark.parametrize("middle", FORMATS)
-def test_kept_reports_of_a_survey_keep_theirs(middle: str, last: str, tmp_path: Path) -> None:
+def test_kept_reports_of_a_survey_keep_theirs(middle, last, tmp_path):
     source, step, out = tmp_path / "a.csv", tmp_path / f"m{middle}", tmp_path / f"l{last}"
     source.write_text("word,paid\n" + "abc,no\nca,yes\n" * 5)
     io.privatize_strings(source, step, "word", SURVEY.collector(), keep=["paid"])
@@ -346,7 +344,7 @@ def test_kept_reports_of_a_survey_keep_theirs(middle: str, last: str, tmp_path: 
         io.read_dictionary_reports(out, ldp.DictionarySurvey(**SHAPE, epsilon=5.0))
 
 
-def test_a_column_of_fingerprints_may_be_named(tmp_path: Path) -> None:
+def test_a_column_of_fingerprints_may_be_named(tmp_path):
     source, step, out = answers(tmp_path), tmp_path / "m.csv", tmp_path / "l.csv"
     io.privatize_file(source, step, "job", ONE.collector(), name="job", keep=["paid"])
     io.privatize_file(
@@ -355,7 +353,7 @@ def test_a_column_of_fingerprints_may_be_named(tmp_path: Path) -> None:
     assert columns(out) == ["report", "report_fingerprint", "job_fingerprint", "job"]
 
 
-def test_a_column_that_only_has_the_name_is_not_copied(tmp_path: Path) -> None:
+def test_a_column_that_only_has_the_name_is_not_copied(tmp_path):
     path, out = tmp_path / "a.csv", tmp_path / "r.csv"
     path.write_text("id,id_fingerprint,job\n1,,nurse\n2,left thumb,driver\n")
     with pytest.raises(ldp.InvalidArgument, match=r"row 2=.*is not a fingerprint") as caught:
@@ -378,9 +376,7 @@ def test_a_column_that_only_has_the_name_is_not_copied(tmp_path: Path) -> None:
         ("r", ["job"], "never copied"),
     ],
 )
-def test_names_that_collide(
-    name: str, keep: list[str], says: str, suffix: str, tmp_path: Path
-) -> None:
+def test_names_that_collide(name, keep, says, suffix, tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("who,job,report_fingerprint,string\n1,nurse,,x\n")
     out = tmp_path / f"r{suffix}"
@@ -396,7 +392,7 @@ def test_names_that_collide(
 
 
 @pytest.mark.parametrize("force", [False, True])
-def test_a_specification_appears_with_the_reports(force: bool, tmp_path: Path) -> None:
+def test_a_specification_appears_with_the_reports(force, tmp_path):
     source, out, spec = answers(tmp_path), tmp_path / "r.csv", tmp_path / "s.json"
     if force:
         out.write_text("old")
@@ -418,7 +414,7 @@ def test_a_specification_appears_with_the_reports(force: bool, tmp_path: Path) -
             )
 
 
-def test_the_specification_of_a_survey_too(tmp_path: Path) -> None:
+def test_the_specification_of_a_survey_too(tmp_path):
     source, out, spec = tmp_path / "a.csv", tmp_path / "r.csv", tmp_path / "s.json"
     source.write_text("word\nabc\nzz\n")
     with pytest.raises(ldp.InvalidArgument, match="row 2"):
@@ -429,9 +425,7 @@ def test_the_specification_of_a_survey_too(tmp_path: Path) -> None:
     assert len(io.read_dictionary_reports(out, io.read_survey(spec))) == 1
 
 
-def test_the_command_line_refuses_another_epsilon(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_line_refuses_another_epsilon(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     answers(tmp_path)
     made = "--column job --mechanism krr --categories nurse,teacher,driver".split()

@@ -1,7 +1,5 @@
 """The files of google/rappor, there and back, against a second implementation of their format."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 from collections import Counter
@@ -36,7 +34,7 @@ def google(k: int, h: int, m: int, f: float = 0.0, p: float = 0.25, q: float = 0
 # -- what google/rappor publishes about itself -----------------------------------------------------
 
 
-def test_its_published_map(tmp_path: Path) -> None:
+def test_its_published_map(tmp_path):
     """The expected output of the test of its tool hash_candidates."""
     rappor = google(16, 2, 4)
     published = text_file(
@@ -53,7 +51,7 @@ def test_its_published_map(tmp_path: Path) -> None:
     assert (tmp_path / "ours.csv").read_text() == published.read_bytes().decode().replace("\r", "")
 
 
-def test_its_published_sums(tmp_path: Path) -> None:
+def test_its_published_sums(tmp_path):
     """The expected output of the test of its tool sum_bits: "bit order is reversed"."""
     rappor = google(16, 2, 2)
     reports = text_file(
@@ -141,7 +139,7 @@ SHAPES = [(8, 1, 1), (5, 3, 2), (64, 2, 3), (65, 2, 3)]
 
 
 @pytest.mark.parametrize(("k", "h", "m"), SHAPES)
-def test_its_files_are_read(k: int, h: int, m: int, tmp_path: Path) -> None:
+def test_its_files_are_read(k, h, m, tmp_path):
     made = survey(tmp_path, google(k, h, m, f=0.25, p=0.35), n=500)
     rappor = io.read_rappor_params(made.params)
     assert rappor == made.rappor
@@ -157,7 +155,7 @@ def test_its_files_are_read(k: int, h: int, m: int, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("k", "h", "m"), SHAPES)
 @pytest.mark.parametrize("suffix", [".csv", ".csv.gz"])
-def test_its_files_come_back(suffix: str, k: int, h: int, m: int, tmp_path: Path) -> None:
+def test_its_files_come_back(suffix, k, h, m, tmp_path):
     """Read, written and read again, and the text of the first writing stays the same."""
     made = survey(tmp_path, google(k, h, m), n=500)
     rappor = io.read_rappor_params(made.params)
@@ -186,7 +184,7 @@ def test_its_files_come_back(suffix: str, k: int, h: int, m: int, tmp_path: Path
         assert (tmp_path / "ar.csv").read_text().splitlines()[0] == "client,cohort,bloom,prr,irr"
 
 
-def test_the_opposite_order_of_bits_fails(tmp_path: Path) -> None:
+def test_the_opposite_order_of_bits_fails(tmp_path):
     """The negative control: what `read_counts` makes of these reports explains nothing."""
     made = survey(tmp_path, google(32, 2, 8), n=6000)
     wrong = io.read_counts(made.reports, made.rappor, "irr", cohort="cohort")
@@ -199,15 +197,13 @@ def test_the_opposite_order_of_bits_fails(tmp_path: Path) -> None:
     "parameters",
     [(0.1 + 0.2, 1 / 3, 1e-5), (0.0, 0.0, 1.0), (1e-6, 0.25, 2 / 3), (0.5, 0.75, 0.25)],
 )
-def test_parameters_come_back_to_the_last_digit(
-    parameters: tuple[float, float, float], tmp_path: Path
-) -> None:
+def test_parameters_come_back_to_the_last_digit(parameters, tmp_path):
     rappor = google(16, 2, 4, *parameters)
     io.write_rappor_params(rappor, tmp_path / "params.csv")
     assert io.read_rappor_params(tmp_path / "params.csv") == rappor
 
 
-def test_reports_keep_their_order(tmp_path: Path) -> None:
+def test_reports_keep_their_order(tmp_path):
     rappor = google(12, 2, 3)
     reports = rappor.privatize(["apple", "pear"] * 50, rng())
     io.write_rappor_reports(reports, tmp_path / "r.csv")
@@ -218,7 +214,7 @@ def test_reports_keep_their_order(tmp_path: Path) -> None:
     assert lines[0].startswith(",") and ",,," in lines[0]  # neither client nor filter
 
 
-def test_another_hash_travels_in_the_map(tmp_path: Path) -> None:
+def test_another_hash_travels_in_the_map(tmp_path):
     """Filters that are too wide for the MD5, with cells from the map."""
     rappor = ldp.RAPPOR(300, 2, 4, f=0.0, p=0.25, q=0.75)
     with pytest.raises(ldp.InvalidArgument, match="n_bits=256"):
@@ -231,13 +227,13 @@ def test_another_hash_travels_in_the_map(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", ["100000", "1e+05", "1E5", "100000.0", "1.0e5"])
-def test_numbers_as_r_writes_them(number: str, tmp_path: Path) -> None:
+def test_numbers_as_r_writes_them(number, tmp_path):
     path = text_file(tmp_path / "c.csv", f"2e+05,{number},7\n")
     counts = io.read_rappor_counts(path, google(2, 1, 1))
     assert counts.ones.tolist() == [[100_000, 7]] and counts.nobs == 200_000
 
 
-def test_the_map_of_its_simulations(tmp_path: Path) -> None:
+def test_the_map_of_its_simulations(tmp_path):
     """Positions in ascending order, each once, and empty fields at the end of the row."""
     rappor = google(8, 3, 2)
     path = text_file(tmp_path / "m.csv", '"V_1",1,5,8,9,11,16\n"V_2",4,9,16,,,\n"V_3",2,3,5,12,,\n')
@@ -317,7 +313,7 @@ BAD: list[tuple[str, str, tuple[str, ...]]] = [
 
 
 @pytest.mark.parametrize(("kind", "text", "says"), BAD)
-def test_a_bad_file_is_refused(kind: str, text: str, says: tuple[str, ...], tmp_path: Path) -> None:
+def test_a_bad_file_is_refused(kind, text, says, tmp_path):
     path = text_file(tmp_path / f"{kind}.csv", text)
     with pytest.raises(ldp.InvalidArgument) as caught:
         READ[kind](path)
@@ -327,13 +323,13 @@ def test_a_bad_file_is_refused(kind: str, text: str, says: tuple[str, ...], tmp_
 
 
 @pytest.mark.parametrize("kind", GOOD)
-def test_the_good_file_is_not(kind: str, tmp_path: Path) -> None:
+def test_the_good_file_is_not(kind, tmp_path):
     """The negative control."""
     READ[kind](text_file(tmp_path / f"{kind}.csv", GOOD[kind]))
 
 
 @pytest.mark.parametrize("kind", GOOD)
-def test_a_file_that_is_no_text(kind: str, tmp_path: Path) -> None:
+def test_a_file_that_is_no_text(kind, tmp_path):
     data = GOOD[kind].encode()
     for name, spoiled, says in (
         ("latin.csv", data + b"\xe9,1\n", "UTF-8"),
@@ -388,9 +384,7 @@ WRITE: list[tuple[str, Callable[[Path], object], str]] = [
 
 
 @pytest.mark.parametrize(("write", "says"), [c[1:] for c in WRITE], ids=[c[0] for c in WRITE])
-def test_what_has_no_place_in_the_files(
-    write: Callable[[Path], object], says: str, tmp_path: Path
-) -> None:
+def test_what_has_no_place_in_the_files(write, says, tmp_path):
     with pytest.raises(ldp.InvalidArgument) as caught:
         write(tmp_path / "out.csv")
     assert says in str(caught.value)
@@ -400,7 +394,7 @@ def test_what_has_no_place_in_the_files(
 # -- truth values ----------------------------------------------------------------------------------
 
 
-def test_files_of_truth_values(tmp_path: Path) -> None:
+def test_files_of_truth_values(tmp_path):
     """k = 1, h = 1, m cohorts: the sums of all cohorts add up, and reports are digits."""
     params = text_file(tmp_path / "params.csv", "k,h,m,p,q,f\n1,1,2,0.25,0.75,0.5\n")
     rappor = io.read_rappor_params(params)
@@ -418,7 +412,7 @@ def test_files_of_truth_values(tmp_path: Path) -> None:
     assert (tmp_path / "c.csv").read_text("utf-8").split() == ["150,62"]
     assert io.read_rappor_reports(tmp_path / "r.csv", rappor).nobs == 9
     with pytest.raises(ldp.InvalidArgument, match="has no map"):
-        io.read_rappor_map(path, rappor)  # type: ignore[arg-type]
+        io.read_rappor_map(path, rappor)
     with pytest.raises(ldp.InvalidArgument, match="exceeds"):
         io.read_rappor_counts(text_file(tmp_path / "worse.csv", "10,11\n"), rappor)
     with pytest.raises(ldp.InvalidArgument, match="field 'h'"):

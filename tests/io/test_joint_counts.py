@@ -1,7 +1,5 @@
 """Tables of reports on several variables, made into counts of their combinations."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -48,9 +46,7 @@ def combinations(counts: ldp.JointCounts) -> Counter[tuple[Any, ...]]:
 
 @pytest.mark.parametrize("suffix", FORMATS)
 @pytest.mark.parametrize("second", [Y, BITS, WIDE, LABELS], ids=str)
-def test_combinations_come_back_chunk_by_chunk(
-    second: ldp.Mechanism, suffix: str, tmp_path: Path
-) -> None:
+def test_combinations_come_back_chunk_by_chunk(second, suffix, tmp_path):
     parts = reports(X, 400, 1), reports(second, 400, 2)
     table = pd.DataFrame({"x": text(parts[0]), "who": range(400), "y": text(parts[1])})
     path = table_file(tmp_path / f"r{suffix}", table)
@@ -61,7 +57,7 @@ def test_combinations_come_back_chunk_by_chunk(
         assert [part.n_missing for part in counts.reports] == [0, 0]
 
 
-def test_another_pairing_would_be_noticed() -> None:
+def test_another_pairing_would_be_noticed():
     """The negative control of `combinations`."""
     x, y = reports(X, 400, 1), reports(Y, 400, 2)
     other = ldp.Reports(y.y[::-1], Y)
@@ -69,7 +65,7 @@ def test_another_pairing_would_be_noticed() -> None:
 
 
 @pytest.mark.parametrize("suffix", FORMATS)
-def test_a_column_of_counts(suffix: str, tmp_path: Path) -> None:
+def test_a_column_of_counts(suffix, tmp_path):
     table = pd.DataFrame(
         {
             "x": ["nurse", "driver", "nurse", "teacher"],
@@ -82,7 +78,7 @@ def test_a_column_of_counts(suffix: str, tmp_path: Path) -> None:
     assert counts.table().tolist() == [[0, 2**50 + 4], [0, 0], [2, 0]]
 
 
-def test_counts_of_bits_and_of_missing_reports(tmp_path: Path) -> None:
+def test_counts_of_bits_and_of_missing_reports(tmp_path):
     path = tmp_path / "r.csv"
     path.write_text("x,y,n\nnurse,0:110000000011,4\n,1:110000000011,3\ndriver,,2\nnurse,?,1\n")
     missing: dict[str, Any] = {"missing": "count", "na": ["?"]}
@@ -92,9 +88,7 @@ def test_counts_of_bits_and_of_missing_reports(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", FORMATS)
-def test_missing_reports_leave_respondents_out_of_all_variables(
-    suffix: str, tmp_path: Path
-) -> None:
+def test_missing_reports_leave_respondents_out_of_all_variables(suffix, tmp_path):
     x, y = reports(X, 60, 1), reports(Y, 60, 2)
     table = pd.DataFrame({"x": text(x), "y": text(y)}, dtype=object)
     table.loc[[3, 10], "x"] = None
@@ -112,7 +106,7 @@ def test_missing_reports_leave_respondents_out_of_all_variables(
     assert [fit.n_missing for fit in results.margin_fits] == [3, 3] and results.nobs == 57
 
 
-def test_columns_of_cohorts(tmp_path: Path) -> None:
+def test_columns_of_cohorts(tmp_path):
     parts = reports(LABELS, 300, 1), reports(BITS, 300, 2)
     table = pd.DataFrame()
     for name, part in zip("xy", parts, strict=True):
@@ -129,7 +123,7 @@ def test_columns_of_cohorts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", FORMATS)
-def test_variables_may_share_a_column_of_cohorts(suffix: str, tmp_path: Path) -> None:
+def test_variables_may_share_a_column_of_cohorts(suffix, tmp_path):
     cohort = np.random.default_rng(1).integers(0, 4, 200)
     table = pd.DataFrame({"x": ["0" * 12] * 200, "y": ["1" * 12] * 200, "group": cohort})
     path = table_file(tmp_path / f"r{suffix}", table)
@@ -145,7 +139,7 @@ def test_variables_may_share_a_column_of_cohorts(suffix: str, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("suffix", FORMATS)
-def test_rows_are_matched_whatever_their_order(suffix: str, tmp_path: Path) -> None:
+def test_rows_are_matched_whatever_their_order(suffix, tmp_path):
     parts = reports(X, 200, 1), reports(BITS, 200, 2)
     tables = [pd.DataFrame({"who": range(200), "report": text(part)}) for part in parts]
     first = table_file(tmp_path / "first.csv", tables[0])
@@ -157,7 +151,7 @@ def test_rows_are_matched_whatever_their_order(suffix: str, tmp_path: Path) -> N
     assert combinations(counts) == combinations(ldp.JointCounts(parts))
 
 
-def test_one_table_may_hold_several_variables_of_those_that_are_matched(tmp_path: Path) -> None:
+def test_one_table_may_hold_several_variables_of_those_that_are_matched(tmp_path):
     parts = [reports(m, 50, i) for i, m in enumerate((X, Y, BITS))]
     two = pd.DataFrame({"who": range(50), "x": text(parts[0]), "y": text(parts[1])})
     one = pd.DataFrame({"who": range(50), "report": text(parts[2])}).iloc[::-1]
@@ -177,7 +171,7 @@ def matched(folder: Path, first: str, second: str, **how: Any) -> ldp.JointCount
 
 
 @pytest.mark.parametrize("chunk_rows", [100, 1])
-def test_respondents_of_one_table_only(chunk_rows: int, tmp_path: Path) -> None:
+def test_respondents_of_one_table_only(chunk_rows, tmp_path):
     assert matched(tmp_path, *TWO, chunk_rows=chunk_rows).table().tolist() == [
         [1, 1],
         [0, 0],
@@ -207,7 +201,7 @@ def test_respondents_of_one_table_only(chunk_rows: int, tmp_path: Path) -> None:
         ("r1,no\nr2,\nr3,no\n", r"b.csv, column 'report', row 2=None"),
     ],
 )
-def test_identifiers_that_repeat_or_lack(rows: str, says: str, tmp_path: Path) -> None:
+def test_identifiers_that_repeat_or_lack(rows, says, tmp_path):
     how = {} if says.endswith("'report', row 2=None") else {"missing": "count"}
     for chunk_rows in (100, 2, 1):
         with pytest.raises(ldp.InvalidArgument, match=says):
@@ -218,7 +212,7 @@ def test_identifiers_that_repeat_or_lack(rows: str, says: str, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("suffix", FORMATS)
-def test_the_reports_may_take_the_name_of_the_answers(suffix: str, tmp_path: Path) -> None:
+def test_the_reports_may_take_the_name_of_the_answers(suffix, tmp_path):
     path = table_file(tmp_path / f"a{suffix}", pd.DataFrame({"job": JOBS * 30, "id": range(90)}))
     out = tmp_path / f"r{suffix}"
     io.privatize_file(path, out, "job", X.collector(), name="job", keep=["id"])
@@ -269,9 +263,7 @@ WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_wrong_arguments_are_refused(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_wrong_arguments_are_refused(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("a.csv").write_text("who,x,y,n\nr1,nurse,no,2\n")
     Path("link.csv").symlink_to(tmp_path / "a.csv")

@@ -1,9 +1,6 @@
 """The layout of reports in tables: there and back in every form, and what is refused."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import grid
@@ -43,7 +40,7 @@ def equal(a: ldp.Reports, b: ldp.Reports) -> bool:
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 @pytest.mark.parametrize("name", NOT_LABELS)
-def test_files_come_back_as_the_same_reports(name: str, suffix: str, tmp_path: Path) -> None:
+def test_files_come_back_as_the_same_reports(name, suffix, tmp_path):
     """By `read_counts`, and in order by a survey, with missing answers at the end of each chunk."""
     mechanism, path = grid.MECHANISMS[name], tmp_path / f"r{suffix}"
     made = some_reports(mechanism, 60)
@@ -58,7 +55,7 @@ def test_files_come_back_as_the_same_reports(name: str, suffix: str, tmp_path: P
 
 
 @pytest.mark.parametrize("name", NOT_LABELS)
-def test_parquet_has_bytes_and_cohorts(name: str, tmp_path: Path) -> None:
+def test_parquet_has_bytes_and_cohorts(name, tmp_path):
     mechanism, path = grid.MECHANISMS[name], tmp_path / "r.parquet"
     made = some_reports(mechanism, 40)
     io.write_reports(made, path)
@@ -79,7 +76,7 @@ def test_parquet_has_bytes_and_cohorts(name: str, tmp_path: Path) -> None:
         assert table["report_cohort"].to_pylist() == made.cohort.tolist()
 
 
-def test_joint_counts_read_both_forms(tmp_path: Path) -> None:
+def test_joint_counts_read_both_forms(tmp_path):
     rappor, orr = some_reports_of(RAPPOR, 200), some_reports(ORR, 200)
     whole = np.zeros(200, dtype=bool)
     bits, labels = as_stored(rappor, whole), as_stored(orr, whole)
@@ -122,7 +119,7 @@ TABLES: dict[str, Callable[[pa.Table], Any]] = {
 
 @pytest.mark.parametrize("kind", TABLES)
 @pytest.mark.parametrize("mechanism", [RAPPOR, ORR, UNARY], ids=lambda m: type(m).__name__)
-def test_tables_hold_reports_in_every_form(mechanism: ldp.Mechanism, kind: str) -> None:
+def test_tables_hold_reports_in_every_form(mechanism, kind):
     absent = rng().random(80) < 0.2
     n = int((~absent).sum())
     made = some_reports(ORR, n) if mechanism is ORR else some_reports_of(mechanism, n)
@@ -143,7 +140,7 @@ def test_tables_hold_reports_in_every_form(mechanism: ldp.Mechanism, kind: str) 
 
 
 @pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary(), pa.binary_view(), pa.binary(2)])
-def test_bytes_of_any_type_are_read_in_place(kind: pa.DataType) -> None:
+def test_bytes_of_any_type_are_read_in_place(kind):
     made = some_reports_of(UNARY, 50)
     column = pa.chunked_array([as_stored(made, np.arange(50) < 0)["answer"].chunk(0).cast(kind)])
     series = pd.Series(pd.arrays.ArrowExtensionArray(column))
@@ -153,7 +150,7 @@ def test_bytes_of_any_type_are_read_in_place(kind: pa.DataType) -> None:
         assert np.shares_memory(found.y, np.frombuffer(column.chunk(0).buffers()[1], np.uint8))
 
 
-def test_a_colon_in_the_text_comes_before_a_column_of_that_name() -> None:
+def test_a_colon_in_the_text_comes_before_a_column_of_that_name():
     made = some_reports(ORR, 30)
     frame = as_text(made, np.zeros(30, dtype=bool)).to_pandas()
     frame["answer_cohort"] = "born 1970"
@@ -163,7 +160,7 @@ def test_a_colon_in_the_text_comes_before_a_column_of_that_name() -> None:
     assert same(ldp.Counts.from_frame(frame, ORR, "answer"), made.tally())
 
 
-def test_a_column_of_cohorts_is_not_public() -> None:
+def test_a_column_of_cohorts_is_not_public():
     made = some_reports(ORR, 30)
     survey = ldp.Survey(as_stored(made, np.zeros(30, bool)), ldp.Questionnaire({"answer": ORR}))
     assert survey.data.public_columns == ()
@@ -172,9 +169,7 @@ def test_a_column_of_cohorts_is_not_public() -> None:
 
 
 @pytest.mark.parametrize("mechanism", ["krr", "oue", "orr", "rappor"])
-def test_questions_about_strings_have_cohorts_beside_each_part(
-    mechanism: str, tmp_path: Path
-) -> None:
+def test_questions_about_strings_have_cohorts_beside_each_part(mechanism, tmp_path):
     strings = ldp.DictionarySurvey(4, 2, "abc", 12.0, gram_mechanism=mechanism)
     made = strings.privatize(["abca", "bc", None, "cab"] * 9, rng(), missing="count")
     io.write_dictionary_reports(made, tmp_path / "r.parquet")
@@ -195,7 +190,7 @@ def test_questions_about_strings_have_cohorts_beside_each_part(
 # -- kept columns ----------------------------------------------------------------------------------
 
 
-def test_kept_reports_keep_their_cohorts(tmp_path: Path) -> None:
+def test_kept_reports_keep_their_cohorts(tmp_path):
     """And only theirs: a column of that name beside answers is not copied unasked."""
     made, source, target = some_reports(ORR, 30), tmp_path / "a.parquet", tmp_path / "b.parquet"
     io.write_reports(made, source)
@@ -266,7 +261,7 @@ BAD: dict[str, tuple[ldp.Mechanism, Callable[[], pa.Table], str]] = {
 
 
 @pytest.mark.parametrize("kind", BAD)
-def test_bad_columns_are_refused_by_row(kind: str, tmp_path: Path) -> None:
+def test_bad_columns_are_refused_by_row(kind, tmp_path):
     mechanism, made, words = BAD[kind]
     with pytest.raises(ldp.InvalidArgument, match=words):
         held(made(), mechanism)
@@ -280,7 +275,7 @@ def test_bad_columns_are_refused_by_row(kind: str, tmp_path: Path) -> None:
             )
 
 
-def test_bytes_are_no_labels_and_labels_no_bytes(tmp_path: Path) -> None:
+def test_bytes_are_no_labels_and_labels_no_bytes(tmp_path):
     with pytest.raises(ldp.LDPError):
         held(pa.table({"answer": [b"yes"]}), ldp.Warner(epsilon=1.0))
     with pytest.raises(ldp.InvalidArgument, match=r"answer, row 2=b'\\x00"):

@@ -1,13 +1,10 @@
 """Answers of a file made into reports, chunk by chunk."""
 
-from __future__ import annotations
-
 import datetime
 import gc
 import gzip
 import tracemalloc
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,7 +27,7 @@ HONEST = ldp.KRR(JOBS, epsilon=40.0)
 
 @pytest.mark.parametrize("target", FORMATS)
 @pytest.mark.parametrize("source", FORMATS)
-def test_rows_keep_their_order(source: str, target: str, tmp_path: Path) -> None:
+def test_rows_keep_their_order(source, target, tmp_path):
     job = np.array(JOBS, dtype=object)[rng().integers(0, 3, 500)]
     job[::50] = None
     table = pd.DataFrame({"id": np.arange(500), "job": job})
@@ -49,7 +46,7 @@ def test_rows_keep_their_order(source: str, target: str, tmp_path: Path) -> None
     assert reports == job.tolist()
 
 
-def test_rows_of_strings_are_respondents_who_report_once(tmp_path: Path) -> None:
+def test_rows_of_strings_are_respondents_who_report_once(tmp_path):
     rappor = ldp.RAPPOR(16, 2, 8, f=0.5, p=0.25, q=0.75)
     path = text_file(tmp_path / "a.csv", "host\n" + "one\n" * 400)
     out = tmp_path / "r.csv"
@@ -109,9 +106,7 @@ WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_arguments_of_another_kind_are_refused(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_arguments_of_another_kind_are_refused(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = text_file(tmp_path / "a.csv", "id,job\n1,nurse\n2,N\n")
     call, says = WRONG[name]
@@ -121,7 +116,7 @@ def test_arguments_of_another_kind_are_refused(
 
 
 @pytest.mark.parametrize("suffix", FORMATS)
-def test_the_true_column_is_not_copied(suffix: str, tmp_path: Path) -> None:
+def test_the_true_column_is_not_copied(suffix, tmp_path):
     path = text_file(tmp_path / "a.csv", "secret,sex\n" + "yes,f\n" * 40)
     out = tmp_path / f"r{suffix}"
     client = ldp.Warner(epsilon=1.0).collector()
@@ -135,7 +130,7 @@ def test_the_true_column_is_not_copied(suffix: str, tmp_path: Path) -> None:
     assert set(frame["report"]) == {"no", "yes"}
 
 
-def test_kept_columns_keep_their_types(tmp_path: Path) -> None:
+def test_kept_columns_keep_their_types(tmp_path):
     kept = pyarrow.table(
         {
             "job": JOBS,
@@ -156,7 +151,7 @@ def test_kept_columns_keep_their_types(tmp_path: Path) -> None:
     assert again["sex"].to_pylist() == ["f", None, "m"]
 
 
-def test_a_client_with_given_entropy_gives_given_reports(tmp_path: Path) -> None:
+def test_a_client_with_given_entropy_gives_given_reports(tmp_path):
     path = text_file(tmp_path / "a.csv", "job\n" + "nurse\n" * 1000)
     made = []
     for seed in (1, 1, 2):
@@ -167,7 +162,7 @@ def test_a_client_with_given_entropy_gives_given_reports(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("suffix", FORMATS)
-def test_equal_reports_make_equal_files(suffix: str, tmp_path: Path) -> None:
+def test_equal_reports_make_equal_files(suffix, tmp_path):
     reports = ldp.KRR(JOBS, 1.0).privatize(["nurse"] * 50, rng())
     io.write_reports(reports, tmp_path / f"a{suffix}")
     io.write_reports(reports, tmp_path / f"b{suffix}")
@@ -175,14 +170,14 @@ def test_equal_reports_make_equal_files(suffix: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", FORMATS)
-def test_a_failure_leaves_nothing(suffix: str, tmp_path: Path) -> None:
+def test_a_failure_leaves_nothing(suffix, tmp_path):
     path = text_file(tmp_path / "a.csv", "job\n" + "nurse\n" * 50 + "cook\n")
     with pytest.raises(ldp.UnknownCategory, match="row 51"):
         io.privatize_file(path, tmp_path / f"r{suffix}", "job", HONEST.collector(), chunk_rows=10)
     assert [p.name for p in tmp_path.iterdir()] == ["a.csv"]
 
 
-def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
+def test_a_failure_leaves_what_was_there(tmp_path):
     path = text_file(tmp_path / "a.csv", "job\ncook\n")
     old = text_file(tmp_path / "r.csv", "report\nnurse\n")
     with pytest.raises(ldp.UnknownCategory):
@@ -190,7 +185,7 @@ def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
     assert old.read_text() == "report\nnurse\n"
 
 
-def test_the_input_is_never_the_output(tmp_path: Path) -> None:
+def test_the_input_is_never_the_output(tmp_path):
     path = text_file(tmp_path / "a.csv", "job\nnurse\n")
     (tmp_path / "link.csv").symlink_to(path)
     for target in (path, tmp_path / "link.csv"):
@@ -198,7 +193,7 @@ def test_the_input_is_never_the_output(tmp_path: Path) -> None:
             io.privatize_file(path, target, "job", HONEST.collector(), force=True)
 
 
-def test_a_label_that_csv_cannot_hold(tmp_path: Path) -> None:
+def test_a_label_that_csv_cannot_hold(tmp_path):
     mechanism = ldp.KRR(("", "yes"), 1.0)
     reports = mechanism.privatize(["", "yes"], rng())
     for suffix in (".csv", ".csv.gz"):
@@ -211,7 +206,7 @@ def test_a_label_that_csv_cannot_hold(tmp_path: Path) -> None:
 # -- size ------------------------------------------------------------------------------------------
 
 
-def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
+def test_memory_does_not_grow_with_the_file(tmp_path):
     """A file is never in memory as a whole: ten times the rows, hardly more memory."""
 
     def peak(n: int) -> int:
@@ -228,7 +223,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     assert min(peak(100_000), peak(100_000)) < 1.5 * peak(10_000)
 
 
-def test_reports_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+def test_reports_that_do_not_fit_are_refused(tmp_path):
     mechanism = ldp.KRAPPOR(200, epsilon=1.0)
     path = tmp_path / "r.csv"
     io.write_reports(mechanism.privatize(answers(mechanism, 500), rng()), path)
@@ -238,7 +233,7 @@ def test_reports_that_do_not_fit_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", FORMATS)
-def test_progress_is_told(suffix: str, tmp_path: Path) -> None:
+def test_progress_is_told(suffix, tmp_path):
     path = tmp_path / f"r{suffix}"
     # reports of 100 bits, so that the file is larger than the buffers it is read through
     mechanism = ldp.KRAPPOR(100, epsilon=1.0)
@@ -249,7 +244,7 @@ def test_progress_is_told(suffix: str, tmp_path: Path) -> None:
     assert 0.0 < told[0] < 0.2 and told[-1] == 1.0
 
 
-def test_a_bad_chunk_size_is_refused(tmp_path: Path) -> None:
+def test_a_bad_chunk_size_is_refused(tmp_path):
     path = text_file(tmp_path / "a.csv", "job\nnurse\n")
     with pytest.raises(ldp.InvalidArgument, match="chunk_rows"):
         list(io.read_column(path, "job", chunk_rows=0))

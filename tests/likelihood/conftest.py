@@ -1,7 +1,5 @@
 """Fixtures of the tests of likelihoods and moments."""
 
-from __future__ import annotations
-
 import pytest
 
 from ldpstats.likelihood import hashed as designs
@@ -9,7 +7,7 @@ from ldpstats.likelihood import hashed_rows
 
 
 @pytest.fixture(params=["numpy", "compiled"])
-def path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+def path(request, monkeypatch):
     """Both ways of computing, whatever the size."""
     threshold = 0 if request.param == "compiled" else 1 << 62
     for module, name in ((designs, "_LARGE"), (designs, "_DENSE"), (hashed_rows, "_LARGE")):

@@ -1,23 +1,24 @@
 """Covariances: the type, and those of tallies by enumeration of small surveys."""
 
-from __future__ import annotations
-
 import itertools
 import math
-from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
+import ldpstats as ldp
 from ldpstats import InvalidArgument, NotAvailable
+from ldpstats.likelihood import moments as equations
 from ldpstats.likelihood.covariance import (
     Covariance,
     block_diagonal,
     independent_bits,
     multinomial,
+    spectral_norm,
     uniformised,
 )
+from ldpstats.likelihood.moments import Equations
 
 Array = npt.NDArray[np.float64]
 
@@ -34,9 +35,7 @@ def structured(rng: np.random.Generator, k: int = 5, r: int = 2) -> Covariance:
 
 
 # ---- the type
-
-
-def test_operations_agree_with_the_matrix() -> None:
+def test_operations_agree_with_the_matrix():
     rng = np.random.default_rng(2)
     V, W = structured(rng), structured(rng)
     dense = Covariance.dense(W.matrix())
@@ -57,7 +56,7 @@ def test_operations_agree_with_the_matrix() -> None:
     assert (V + dense).factors is None
 
 
-def test_an_excess_taken_away_and_blocks() -> None:
+def test_an_excess_taken_away_and_blocks():
     rng = np.random.default_rng(4)
     V, W = structured(rng), structured(rng, k=3, r=1)
     u = rng.dirichlet(np.ones(5))
@@ -75,7 +74,7 @@ def test_an_excess_taken_away_and_blocks() -> None:
         assert (joint.factors is None) == (left.factors is None)
 
 
-def test_a_million_categories() -> None:
+def test_a_million_categories():
     k = 1_000_000
     p = np.full(k, 1 / k)
     R = np.zeros((2, k))
@@ -94,7 +93,7 @@ def test_a_million_categories() -> None:
         V.matrix()
 
 
-def test_zero_variance_is_zero_and_a_negative_one_is_refused() -> None:
+def test_zero_variance_is_zero_and_a_negative_one_is_refused():
     assert multinomial([1.0, 0.0], n=10).variances().tolist() == [0.0, 0.0]
     with pytest.raises(InvalidArgument, match="negative variance"):
         Covariance(np.array([0.1, 0.1]), np.array([[-1.0]]), np.array([[1.0], [0.0]])).variances()
@@ -115,15 +114,13 @@ def test_zero_variance_is_zero_and_a_negative_one_is_refused() -> None:
         (lambda: independent_bits(np.full(40, 0.5), 0.75, 0.25, n=10), "too far from the simplex"),
     ],
 )
-def test_refusals(build: Callable[[], object], match: str) -> None:
+def test_refusals(build, match):
     with pytest.raises(InvalidArgument, match=match):
         build()
 
 
 # ---- covariances of tallies, by enumeration
-
-
-def test_multinomial_against_every_possible_survey() -> None:
+def test_multinomial_against_every_possible_survey():
     m, n, k = np.array([0.5, 0.3, 0.2]), 4, 3
     _, a, b = krr(k, 1.0)
     surveys = [c for c in itertools.product(range(n + 1), repeat=k) if sum(c) == n]
@@ -142,7 +139,7 @@ def test_multinomial_against_every_possible_survey() -> None:
 @pytest.mark.parametrize(
     ("p1", "p0"), [(0.75, 0.25), (0.5, 0.1), ([0.9, 0.5, 0.6], [0.2, 0.0, 0.3])]
 )
-def test_independent_bits_against_every_report(p1: npt.ArrayLike, p0: npt.ArrayLike) -> None:
+def test_independent_bits_against_every_report(p1, p0):
     p, k = np.array([0.6, 0.3, 0.1]), 3
     on, off = np.broadcast_to(p1, k), np.broadcast_to(p0, k)
     reports = np.array(list(itertools.product((0, 1), repeat=k)), dtype=float)
@@ -154,3 +151,67 @@ def test_independent_bits_against_every_report(p1: npt.ArrayLike, p0: npt.ArrayL
     brute = (centred * weight[:, None]).T @ centred
     V = independent_bits(p, on, off, n=10)
     np.testing.assert_allclose(V.matrix(), brute / 10, rtol=1e-12, atol=1e-16)
+
+
+# Ends of spectra, and inverses of large channels, against all singular values.
+
+
+@pytest.mark.parametrize(
+    "M",
+    [
+        np.diag([3.0, -5.0, 1.0]),
+        np.zeros((4, 4)),
+        np.eye(30) + 0.2,
+        np.eye(30) - 1.0 / 30.0,
+        np.random.default_rng(1).random((70, 50)),
+        np.random.default_rng(2).normal(size=(40, 90)),
+        np.diag(np.r_[np.full(99, 1.0), 1.0 + 1e-7]),
+        np.array([[2.0]]),
+    ],
+)
+def test_largest_singular_value(M):
+    assert spectral_norm(M) == pytest.approx(np.linalg.norm(M, 2), rel=1e-13, abs=1e-300)
+
+
+def channel(condition: float, k: int = 60) -> np.ndarray:
+    """A stochastic matrix whose smallest singular value is about 1/condition."""
+    rng = np.random.default_rng(4)
+    Q = rng.dirichlet(np.ones(k), size=k) * 0.2 + 0.8 * np.eye(k)
+    Q[1] = Q[0] + (Q[1] - Q[0]) / condition
+    return Q
+
+
+def problems(Q: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> list[Equations]:
+    """The equations of a channel, as if it were large and as it is."""
+    made = []
+    for least in (1, 512):
+        monkeypatch.setattr(equations, "_LARGE", least)
+        mechanism = ldp.CustomMechanism(Q)
+        problem = mechanism.moments(mechanism.counts(np.arange(1, len(Q) + 1)))
+        assert isinstance(problem, Equations)
+        assert problem.condition > 1.0 and np.shape(problem.inverse) == Q.shape  # now, and kept
+        made.append(problem)
+    return made
+
+
+@pytest.mark.parametrize("condition", [1.0, 1e2, 1e4, 1e8, 1e12])
+def test_large_channels_are_inverted_like_small_ones(condition, monkeypatch):
+    large, small = problems(channel(condition), monkeypatch)
+    if condition < 1e6:  # beyond that all singular values are computed for both
+        assert not np.array_equal(large.inverse, small.inverse)
+    assert large.condition == pytest.approx(small.condition, rel=max(1e-12, 1e-14 * condition))
+    np.testing.assert_allclose(
+        large.inverse, small.inverse, atol=1e-14 * condition * np.abs(small.inverse).max()
+    )
+
+
+@pytest.mark.parametrize("twin", [0, 59])
+def test_singular_channels_are_refused_whatever_their_size(twin, monkeypatch):
+    Q = channel(1.0)
+    Q[7] = Q[twin]
+    for least in (1, 512):
+        monkeypatch.setattr(equations, "_LARGE", least)
+        mechanism = ldp.CustomMechanism(Q)
+        problem = mechanism.moments(mechanism.counts(np.arange(1, 61)))
+        with pytest.raises(ldp.NotIdentified, match="rank 59"):
+            problem.estimate()

@@ -1,15 +1,20 @@
 """Decoded reports and their noise against every report listed."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
 import pytest
+from grid import MECHANISMS, all_reports, candidates, channel, distribution, hidden
 
 import ldpstats as ldp
-from ldpstats.likelihood.joint import decode, distinct_reports
-from tests.grid import MECHANISMS, all_reports, candidates, channel, distribution, hidden
+from ldpstats.likelihood.joint import (
+    decode,
+    distinct_reports,
+    pair_noise,
+    pair_table,
+    report_covariance,
+)
+from ldpstats.models.association import evidence as estimates
 
 
 def listed(mechanism):
@@ -91,3 +96,105 @@ def test_distinct_reports_are_those_of_a_cohort_and_wide_ones_are_kept():
     assert len(distinct) <= 12 and np.all(np.diff(distinct.cohort) >= 0)
     wide = ldp.KRAPPOR(80, epsilon=1.0).privatize([1, 1, 2], rng)
     assert len(distinct_reports(wide)[0]) == 3
+
+
+# The noise of pairs of decoded reports, against all reports and categories.
+
+
+def decoded(name):
+    mechanism = MECHANISMS[name]
+    reports, Q = listed(mechanism)
+    return decode(reports, distribution(len(Q)) @ Q, candidates(mechanism)), Q
+
+
+@pytest.mark.parametrize(
+    "names",
+    [("krr-labels", "warner"), ("observed", "krappor"), ("rappor", "urr-one"), ("orr",) * 2],
+)
+def test_noise_of_pairs_is_that_of_all_reports(names):
+    (first, Q), (second, R) = map(decoded, names)
+    phi, psi = first.phi[first.place], second.phi[second.place]
+    table = pair_table(np.repeat(phi, len(psi), axis=0), np.tile(psi, (len(phi), 1)))
+    law = np.einsum("xi,yj->xyij", Q, R).reshape(Q.shape[0] * R.shape[0], -1)
+    means = law @ table
+    t = np.random.default_rng(2).normal(size=len(law))  # weights of the pairs of true categories
+    expected = (table.T * (t @ law)) @ table - (means.T * t) @ means
+    size = np.abs((table.T * (np.abs(t) @ law)) @ table).max()
+    noise = pair_noise(t @ means, first, second)
+    np.testing.assert_allclose(noise, expected, rtol=0, atol=1e-11 * size)
+
+
+def test_covariance_of_one_report():
+    first, Q = decoded("krappor")
+    p = distribution(len(Q))
+    phi, m = first.phi[first.place], p @ Q
+    expected = (phi.T * m) @ phi - np.outer(m @ phi, m @ phi)
+    np.testing.assert_allclose(report_covariance(first, p), expected, atol=1e-11)
+
+
+# Covariances of many cells, as diagonals plus low rank, against all pairs of reports listed.
+
+PAIRS = {
+    "labels": (ldp.KRR(5, 1.5), ldp.KRR(4, 0.7)),
+    "sensitive labels": (
+        ldp.URR(tuple("abcd"), sensitive={"a", "b"}, epsilon=1.0),
+        ldp.KRR(3, 1.0),
+    ),
+    "labels, bits": (ldp.KRR(5, 1.5), ldp.KRAPPOR(4, 2.0)),
+    "bits": (ldp.KRAPPOR(3, 3.0), ldp.KRAPPOR(4, 2.0, theta=0.5)),
+}
+
+
+def model(name, n=3_000):
+    rng = np.random.default_rng(3)
+    first, second = PAIRS[name]
+    x = rng.integers(0, first.k, n)
+    y = np.where(rng.random(n) < 0.4, x % second.k, rng.integers(0, second.k, n))
+    reports = [m.privatize(m.labels(None).take(v), rng) for m, v in ((first, x), (second, y))]
+    return ldp.AssociationModel(*reports)
+
+
+def listed_products(mechanism, load):
+    """The features of all reports of a variable, a row each, and the channel of these reports."""
+    channel, k = mechanism.channel(), mechanism.k
+    if not mechanism.n_bits:
+        return (np.eye(k) - channel.b) / channel.a, channel.matrix()
+    bits = np.arange(2**k)[:, None] >> np.arange(k) & 1
+    x = (bits - mechanism.p0) / (mechanism.p1 - mechanism.p0)
+    return x - np.outer(x.sum(axis=1) - 1.0, load), channel.matrix()
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_the_covariance_is_that_of_all_pairs_of_reports(name):
+    problem = estimates.unconstrained(model(name).evidence, by_name=True)
+    stratum = problem.strata[0]
+    (F, Q), (G, R) = (listed_products(m, stratum.loads.get(v)) for v, m in enumerate(PAIRS[name]))
+    law = Q.T @ problem.in_errors.reshape(problem.sizes) @ R
+    if stratum.listed is not None:
+        law = stratum.report_law(problem.plug_in)
+    products, law = np.kron(F, G), law.ravel()
+    mean = law @ products
+    expected = (products.T * law @ products - np.outer(mean, mean)) / problem.nobs
+    found = problem.factored
+    assert found.factors.shape[1] == 2 * sum(problem.sizes) + 3
+    np.testing.assert_allclose(found.matrix(), expected, rtol=0, atol=1e-14 * expected.max())
+
+
+def test_large_tables_give_what_small_ones_do(monkeypatch):
+    labels = model("labels")
+    small = labels.fit("inversion")
+    monkeypatch.setattr(estimates, "LARGEST_INFORMATION", 0)
+    large = labels.fit("inversion")
+    assert small.linear.covariance.factors is None
+    assert large.linear.covariance.factors is not None
+    np.testing.assert_allclose(large.linear.bse(), small.linear.bse(), rtol=1e-12)
+    for table in ("conditional", "departures"):
+        np.testing.assert_allclose(
+            *(getattr(res, table)().to_numpy(dtype=float) for res in (large, small)), rtol=1e-10
+        )
+    one, other = large.cramers_v(), small.cramers_v()
+    assert (one.kind, one.message) == (other.kind, other.message)
+    values = [[e.estimate, e.lower, e.upper] for e in (one, other)]
+    np.testing.assert_allclose(*values, rtol=1e-11)
+    again = type(large).from_json(large.to_json())
+    assert again.cramers_v() == one

@@ -1,7 +1,5 @@
 """Products with hashed candidates, their least squares, and identification."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -26,9 +24,7 @@ Array = npt.NDArray[Any]
     ("slope", "background", "dtype"), [(1.0, 0.0, np.uint16), (-1.5, 0.1, np.uint32)]
 )
 @pytest.mark.usefixtures("path")
-def test_products_equal_those_of_the_matrix(
-    C: int, m: int, S: int, h: int, slope: float, background: float, dtype: Any
-) -> None:
+def test_products_equal_those_of_the_matrix(C, m, S, h, slope, background, dtype):
     cells = hashed(C, m, S, h, dtype=dtype)
     design = HashDesign(cells, m, slope, background)
     H = incidence(cells, m)
@@ -58,7 +54,7 @@ def test_products_equal_those_of_the_matrix(
     np.testing.assert_array_equal(design.take(keep).matrix(), design.matrix()[:, keep])
 
 
-def test_cohorts_are_taken_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cohorts_are_taken_in_parts(monkeypatch):
     C, m, S, h = 5, 9, 40, 2
     monkeypatch.setattr(designs, "_LOOKED_UP", 2 * S * h)
     monkeypatch.setattr(designs, "_BLOCK", 2 * m * S)
@@ -70,7 +66,7 @@ def test_cohorts_are_taken_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("few", [0.0, np.inf])  # one block of rows after the other; all at once
-def test_gram_by_pairs_in_both_orders(few: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gram_by_pairs_in_both_orders(few, monkeypatch):
     for name, value in (("_DENSE", 0), ("_PAIR", 0.0), ("_FEW", few)):
         monkeypatch.setattr(designs, name, value)
     design = HashDesign(hashed(4, 8, 300, 2), 8, background=0.2)
@@ -80,9 +76,7 @@ def test_gram_by_pairs_in_both_orders(few: float, monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize(("C", "m", "S", "h"), [(9, 12, 150, 3), (3, 8, 1, 2), (2, 5, 40, 4)])
 @pytest.mark.parametrize("is_compiled", [False, True])  # five seconds where no loop is on the disk
-def test_pairs_of_cells_with_a_common_owner(
-    C: int, m: int, S: int, h: int, is_compiled: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pairs_of_cells_with_a_common_owner(C, m, S, h, is_compiled, monkeypatch):
     if is_compiled:
         for name, value in (("_DENSE", 0), ("_ADDED", 0.0), ("_LARGE", 0)):
             monkeypatch.setattr(designs, name, value)
@@ -108,7 +102,7 @@ def test_pairs_of_cells_with_a_common_owner(
 
 @pytest.mark.parametrize(("C", "m", "S", "h"), [(8, 16, 60, 1), (6, 32, 100, 2), (4, 8, 1, 1)])
 @pytest.mark.usefixtures("path")
-def test_least_squares_equals_that_of_the_matrix(C: int, m: int, S: int, h: int) -> None:
+def test_least_squares_equals_that_of_the_matrix(C, m, S, h):
     design = HashDesign(hashed(C, m, S, h), m, slope=0.6, background=h / m)
     rng = np.random.default_rng(2)
     w, rhs = rng.random(C * m), rng.normal(size=C * m)
@@ -123,7 +117,7 @@ def test_least_squares_equals_that_of_the_matrix(C: int, m: int, S: int, h: int)
     assert gradient @ (scale * gradient) <= (2e-12) ** 2 * (first @ (scale * first))
 
 
-def test_least_squares_says_when_it_was_stopped() -> None:
+def test_least_squares_says_when_it_was_stopped():
     design = HashDesign(hashed(8, 16, 60, 1), 16, background=1 / 16)
     rhs = np.random.default_rng(3).normal(size=128)
     _, steps, left = least_squares(design, np.ones(128), rhs, max_iter=3)
@@ -134,7 +128,7 @@ def test_least_squares_says_when_it_was_stopped() -> None:
 
 @pytest.mark.parametrize(("C", "m", "S"), [(4, 8, 60), (64, 64, 2000)])
 @pytest.mark.usefixtures("path")
-def test_candidates_with_the_same_cells_are_not_determined(C: int, m: int, S: int) -> None:
+def test_candidates_with_the_same_cells_are_not_determined(C, m, S):
     cells = hashed(C, m, min(S, C * (m - 1) // 2), 1)
     w = np.random.default_rng(4).random(C * m)
     assert not undetermined(HashDesign(cells, m, background=1 / m), w).size
@@ -144,7 +138,7 @@ def test_candidates_with_the_same_cells_are_not_determined(C: int, m: int, S: in
     assert undetermined(design, w).tolist() == [3, 5, 9, 11]
 
 
-def test_other_deficiencies() -> None:
+def test_other_deficiencies():
     corners = np.array([[[0], [0], [1], [1]], [[0], [1], [0], [1]]], dtype=np.uint16)
     square = HashDesign(corners, 2)  # 0 and 3 own the same cells as 1 and 2 together
     assert undetermined(square, np.ones(4)).tolist() == [0, 1, 2, 3]

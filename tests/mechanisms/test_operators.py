@@ -1,7 +1,5 @@
 """Mechanisms made of others: processed, mixed, repeated, several questions at once."""
 
-from __future__ import annotations
-
 import json
 from itertools import product
 from typing import Any
@@ -67,7 +65,7 @@ TABLE = pd.DataFrame(
 
 @pytest.mark.parametrize("given", [FIELDS, pd.Series(FIELDS), pd.Series(FIELDS, dtype="category")])
 @pytest.mark.parametrize("first", [KRR, COOK_LAST])
-def test_a_report_gets_a_new_label(first: ldp.KRR, given: Any) -> None:
+def test_a_report_gets_a_new_label(first, given):
     made = first >> given
     assert made.categories.tolist() == first.categories.tolist()
     assert made.outputs.tolist() == list(dict.fromkeys(FIELDS[job] for job in first.outputs))
@@ -78,7 +76,7 @@ def test_a_report_gets_a_new_label(first: ldp.KRR, given: Any) -> None:
     works(made)
 
 
-def test_a_report_is_processed_by_a_table() -> None:
+def test_a_report_is_processed_by_a_table():
     made = KRR >> TABLE
     assert made.outputs.tolist() == [10, 20, 30]
     for x, z in product(JOBS, made.outputs):
@@ -90,7 +88,7 @@ def test_a_report_is_processed_by_a_table() -> None:
 
 
 @pytest.mark.parametrize("first", [KRR, UNEVEN >> {"u": "cook", "v": "nurse", "w": "driver"}])
-def test_a_report_is_privatised_again(first: Any) -> None:
+def test_a_report_is_privatised_again(first):
     made = first >> COOK_LAST
     assert made.outputs.tolist() == list(JOBS)  # the reports are the categories: in their order
     for x, z in product(JOBS, JOBS):
@@ -100,7 +98,7 @@ def test_a_report_is_privatised_again(first: Any) -> None:
     works(made)
 
 
-def test_an_answer_is_recoded_before_it_is_protected() -> None:
+def test_an_answer_is_recoded_before_it_is_protected():
     fields = ldp.KRR(("health", "school", "other"), epsilon=1.0)
     made = ldp.Observed(JOBS) >> FIELDS >> fields
     for x, z in product(JOBS, fields.outputs):
@@ -108,7 +106,7 @@ def test_an_answer_is_recoded_before_it_is_protected() -> None:
     assert made.epsilon == pytest.approx(1.0, abs=1e-12)
 
 
-def test_a_thousand_categories() -> None:
+def test_a_thousand_categories():
     many = ldp.KRR(1000, epsilon=3.0)
     tens = many >> {x: f"{x // 100} hundred" for x in range(1000)}
     Q = many.channel().matrix().reshape(1000, 10, 100).sum(axis=2)
@@ -148,13 +146,13 @@ WRONG_PROCESSING: list[tuple[Any, str]] = [
 
 
 @pytest.mark.parametrize(("other", "match"), WRONG_PROCESSING)
-def test_what_is_no_processing(other: Any, match: str) -> None:
+def test_what_is_no_processing(other, match):
     with pytest.raises(ldp.LDPError, match=match):
         KRR >> other
 
 
 @pytest.mark.parametrize("first", [BITS, OPEN, ldp.SubsetSelection(JOBS, 1.0)])
-def test_reports_that_are_no_labels_are_not_processed(first: Any) -> None:
+def test_reports_that_are_no_labels_are_not_processed(first):
     with pytest.raises(ldp.NotAvailable, match="not labels from a list"):
         first >> FIELDS
 
@@ -171,7 +169,7 @@ def test_reports_that_are_no_labels_are_not_processed(first: Any) -> None:
         {KRR: 1, UNEVEN: 0},
     ],
 )
-def test_a_mixture_is_the_weighted_sum(parts: dict[Any, float]) -> None:
+def test_a_mixture_is_the_weighted_sum(parts):
     made = ldp.mixture(parts)
     first = next(iter(parts))
     assert made.categories.tolist() == first.categories.tolist()
@@ -184,7 +182,7 @@ def test_a_mixture_is_the_weighted_sum(parts: dict[Any, float]) -> None:
     works(made)
 
 
-def test_a_mixture_protects_what_all_parts_protect() -> None:
+def test_a_mixture_protects_what_all_parts_protect():
     other = ldp.URR(JOBS, {"nurse", "cook"}, epsilon=1.0)
     assert ldp.mixture({ZEROS: 0.5, other: 0.5}).sensitive.tolist() == ["nurse"]
     assert ldp.mixture({KRR: 0.5, other: 0.5}).sensitive.tolist() == ["nurse", "cook"]
@@ -204,12 +202,12 @@ def test_a_mixture_protects_what_all_parts_protect() -> None:
         ({KRR: 0.5, ldp.KRR(("nurse", "teacher", "driver", "clerk"), 1.0): 0.5}, "same labels"),
     ],
 )
-def test_what_is_no_mixture(shares: Any, match: str) -> None:
+def test_what_is_no_mixture(shares, match):
     with pytest.raises(ldp.LDPError, match=match):
         ldp.mixture(shares)
 
 
-def test_labels_of_parts_may_not_look_alike() -> None:
+def test_labels_of_parts_may_not_look_alike():
     text = ldp.KRR(2, 1.0) >> {0: "0", 1: "1"}
     with pytest.raises(ldp.InvalidArgument, match=r"outputs=.*twice"):
         ldp.mixture({ldp.KRR(2, 1.0): 0.5, text: 0.5})
@@ -218,7 +216,7 @@ def test_labels_of_parts_may_not_look_alike() -> None:
 # -- several reports about one answer ------------------------------------------------------------
 
 
-def test_two_reports_are_the_product_given_the_answer() -> None:
+def test_two_reports_are_the_product_given_the_answer():
     made = ldp.repeated(KRR, UNEVEN, COOK_LAST)
     assert made.outputs[1] == "nurse, u, driver" and len(made.outputs) == 4 * 3 * 4
     for x in JOBS:
@@ -233,7 +231,7 @@ def test_two_reports_are_the_product_given_the_answer() -> None:
     assert ldp.repeated(KRR) == ldp.CustomMechanism(KRR.channel().matrix(), JOBS)
 
 
-def test_a_second_question_may_depend_on_the_first_report() -> None:
+def test_a_second_question_may_depend_on_the_first_report():
     after = {"u": KRR, "w": ldp.Observed(JOBS), "v": COOK_LAST}
     made = ldp.repeated(UNEVEN, after)
     bare = ldp.privacy.sequential(
@@ -260,7 +258,7 @@ def test_a_second_question_may_depend_on_the_first_report() -> None:
         ((ldp.KRR(1000, 1.0), ldp.KRR(1000, 1.0)), "too many to list"),
     ],
 )
-def test_what_cannot_be_repeated(arguments: tuple[Any, ...], match: str) -> None:
+def test_what_cannot_be_repeated(arguments, match):
     with pytest.raises(ldp.LDPError, match=match):
         ldp.repeated(*arguments)
 
@@ -271,7 +269,7 @@ LATE = ldp.ForcedResponse(p_truth=0.5, p_yes=0.2)
 BOTH = ldp.product({"job": UNEVEN, "late": LATE, "size": ldp.KRR((10, 20), 0.3)})
 
 
-def test_a_product_is_the_kronecker_of_its_parts() -> None:
+def test_a_product_is_the_kronecker_of_its_parts():
     parts = tuple(BOTH.questions.values())
     Q = np.ones((1, 1))
     for part in parts:
@@ -284,7 +282,7 @@ def test_a_product_is_the_kronecker_of_its_parts() -> None:
     assert str(BOTH) == f"Product(job, late, size; k=16, epsilon={BOTH.epsilon:.6g})"
 
 
-def test_the_order_of_questions_is_part_of_the_specification() -> None:
+def test_the_order_of_questions_is_part_of_the_specification():
     other = ldp.product(dict(reversed(BOTH.questions.items())))
     assert other != BOTH and mechanism_from_dict(other.to_dict()) == other
     nested = ldp.product({"all": BOTH, "again": ldp.Warner(epsilon=1.0)})
@@ -292,7 +290,7 @@ def test_the_order_of_questions_is_part_of_the_specification() -> None:
     assert nested.categories[0] == "nurse, no, 10, no"
 
 
-def test_answers_are_a_table_or_a_dictionary() -> None:
+def test_answers_are_a_table_or_a_dictionary():
     rng = np.random.default_rng(4)
     people = pd.DataFrame(
         {
@@ -332,12 +330,12 @@ def test_answers_are_a_table_or_a_dictionary() -> None:
         (pd.DataFrame([["cook", "no", 10]], columns=["job", "job", "late"]), "values.columns"),
     ],
 )
-def test_answers_that_cannot_be(values: Any, match: str) -> None:
+def test_answers_that_cannot_be(values, match):
     with pytest.raises(ldp.InvalidArgument, match=match):
         BOTH.privatize(values, np.random.default_rng(1))
 
 
-def test_a_client_shows_no_answer() -> None:
+def test_a_client_shows_no_answer():
     with pytest.raises(ldp.InvalidArgument) as error:
         BOTH.client().report({"job": "astronaut", "late": "no", "size": 20})
     assert "astronaut" not in str(error.value)
@@ -354,7 +352,7 @@ def test_a_client_shows_no_answer() -> None:
         ({"a": ldp.KRR(("x", "x, y"), 1.0), "b": ldp.KRR(("y, z", "z"), 1.0)}, "comma"),
     ],
 )
-def test_what_is_no_product(questions: Any, match: str) -> None:
+def test_what_is_no_product(questions, match):
     with pytest.raises(ldp.LDPError, match=match):
         ldp.product(questions)
 
@@ -369,17 +367,17 @@ def test_what_is_no_product(questions: Any, match: str) -> None:
         ({"questions": [["a", KRR.to_dict()]]}, "fingerprint"),
     ],
 )
-def test_specifications_that_are_spoiled(change: dict[str, Any], match: str) -> None:
+def test_specifications_that_are_spoiled(change, match):
     with pytest.raises(ldp.InvalidArgument, match=match):
         mechanism_from_dict(BOTH.to_dict() | change)
 
 
-def test_reports_of_another_mechanism_are_not_split() -> None:
+def test_reports_of_another_mechanism_are_not_split():
     with pytest.raises(ldp.InvalidArgument, match="must be Reports of Product"):
         BOTH.split(KRR.privatize(["nurse"], np.random.default_rng(1)))
 
 
-def test_a_public_question_makes_epsilon_infinite() -> None:
+def test_a_public_question_makes_epsilon_infinite():
     open_one = ldp.product({"region": ldp.Observed(("n", "s")), "job": KRR})
     assert open_one.epsilon == np.inf and open_one.audit().sampler == np.inf
     with pytest.raises(ldp.InvalidArgument, match="allow_no_privacy"):

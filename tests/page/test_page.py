@@ -1,9 +1,8 @@
 """The page as a file: one, closed, and with its texts as texts alone."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
+import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -11,11 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from shared.page_sheets import AWKWARD, embedded, six
+from shared.page_sheets import AWKWARD, GERMAN, embedded, six
 
 import ldpstats as ldp
+from ldpstats.cli import main
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.page import page_text, write_page
+from ldpstats.page import page_text, page_texts, write_page
 
 
 class Elements(HTMLParser):
@@ -68,7 +68,7 @@ def hashed(text: str) -> str:
 PAGE = page_text(six())
 
 
-def test_the_page_is_one_file_that_loads_nothing() -> None:
+def test_the_page_is_one_file_that_loads_nothing():
     assert re.findall(r"https?:|//[a-z]|@import|url\(|\bimport\s*\(?[\"']", PAGE) == []
     for tag, own in Elements(PAGE).found:
         assert tag not in ("img", "iframe", "object", "embed", "audio", "video", "base", "form")
@@ -77,7 +77,7 @@ def test_the_page_is_one_file_that_loads_nothing() -> None:
     assert "innerHTML" not in PAGE and "eval(" not in PAGE and "console." not in PAGE
 
 
-def test_the_policy_allows_this_script_and_style_alone() -> None:
+def test_the_policy_allows_this_script_and_style_alone():
     rules, elements = policy(PAGE), Elements(PAGE)
     assert rules["default-src"] == rules["base-uri"] == rules["form-action"] == "'none'"
     assert rules["script-src"] == hashed(elements.text("script", type="module"))
@@ -93,7 +93,7 @@ def test_the_policy_allows_this_script_and_style_alone() -> None:
         ("http://localhost:8080/a/sheets?b=c", "http://localhost:8080"),
     ],
 )
-def test_the_page_connects_to_its_collector_alone(post: str, origin: str) -> None:
+def test_the_page_connects_to_its_collector_alone(post, origin):
     text = page_text(six(), post=post)
     assert policy(text)["connect-src"] == origin and embedded(text)["post"] == post
 
@@ -112,7 +112,7 @@ def test_the_page_connects_to_its_collector_alone(post: str, origin: str) -> Non
         1,
     ],
 )
-def test_other_addresses_are_refused(post: Any) -> None:
+def test_other_addresses_are_refused(post):
     with pytest.raises(InvalidArgument, match="post="):
         page_text(six(), post=post)
 
@@ -125,23 +125,21 @@ def test_other_addresses_are_refused(post: Any) -> None:
         ("https://a.example/b/sheets?c=/sheets", "https://a.example/b/withdrawn?c=/sheets"),
     ],
 )
-def test_a_page_that_shows_reports_first_says_where_deletions_are_counted(
-    post: str | None, withdraw: str | None
-) -> None:
+def test_a_page_that_shows_reports_first_says_where_deletions_are_counted(post, withdraw):
     data = embedded(page_text(six(), post=post, show_first=True))
     assert data["showFirst"] is True and data["withdraw"] == withdraw
     data = embedded(page_text(six(), post=post))
     assert data["showFirst"] is False and data["withdraw"] is None
 
 
-def test_a_page_that_shows_reports_first_needs_a_collector() -> None:
+def test_a_page_that_shows_reports_first_needs_a_collector():
     with pytest.raises(InvalidArgument, match=r"post=.*must end in /sheets where reports are"):
         page_text(six(), post="https://a.example/answers", show_first=True)
     with pytest.raises(InvalidArgument, match="show_first="):
-        page_text(six(), show_first=1)  # type: ignore[arg-type]
+        page_text(six(), show_first=1)
 
 
-def test_texts_are_data_whatever_they_hold() -> None:
+def test_texts_are_data_whatever_they_hold():
     sheet = ldp.Questionnaire(
         {"__proto__": ldp.KRR(AWKWARD, 1.0), "</title>": ldp.Warner(epsilon=1.0)}
     )
@@ -156,7 +154,7 @@ def test_texts_are_data_whatever_they_hold() -> None:
     assert policy(text)["script-src"] == hashed(elements.text("script", type="module"))
 
 
-def test_labels_that_are_no_text() -> None:
+def test_labels_that_are_no_text():
     sheet = ldp.Questionnaire({"n": ldp.KRR((1, 2, 3), 1.0), "k": ldp.KRR(3, 1.0)})
     numbers, counted = embedded(page_text(sheet))["questions"]
     assert numbers["labels"] is None and counted["labels"] is None
@@ -167,9 +165,7 @@ def test_labels_that_are_no_text() -> None:
 
 
 # -- conclusions -----------------------------------------------------------------------------------
-
-
-def test_beliefs_are_posteriors() -> None:
+def test_beliefs_are_posteriors():
     job, late, place, site, sex, party = embedded(PAGE)["questions"]
     sheet = six()
     found = ldp.privacy.posterior(sheet["job"], [0.25] * 4).to_numpy()
@@ -196,7 +192,7 @@ def test_beliefs_are_posteriors() -> None:
         (ldp.SubsetSelection(40, 1.0), "1" * 11 + "0" * 29),
     ],
 )
-def test_two_numbers_are_beliefs_of_many_answers(mechanism: ldp.Mechanism, report: str) -> None:
+def test_two_numbers_are_beliefs_of_many_answers(mechanism, report):
     (shown,) = embedded(page_text(ldp.Questionnaire({"a": mechanism})))["questions"]
     k = len(mechanism.labels())
     assert shown["beliefs"] is None and shown["marksAnswers"] != shown["reportsAnswers"]
@@ -220,23 +216,21 @@ def test_two_numbers_are_beliefs_of_many_answers(mechanism: ldp.Mechanism, repor
         ldp.ORAPPOR(4, 2, 3, epsilon=2.0, alphabet=("w", "x", "y", "z")),
     ],
 )
-def test_two_numbers_are_not_the_beliefs_of_other_mechanisms(mechanism: ldp.Mechanism) -> None:
+def test_two_numbers_are_not_the_beliefs_of_other_mechanisms(mechanism):
     (shown,) = embedded(page_text(ldp.Questionnaire({"a": mechanism})))["questions"]
     assert shown["beliefs"] is None and shown["odds"] is None
     if mechanism.n_cohorts:
         assert not shown["reportsAnswers"] and not shown["marksAnswers"]
 
 
-def test_total() -> None:
+def test_total():
     assert embedded(PAGE)["total"] == {"epsilon": 5.0, "factor": pytest.approx(np.exp(5.0))}
     assert embedded(page_text(six(ask=2)))["total"]["epsilon"] == 2.0
     assert embedded(page_text(ldp.Questionnaire({"a": ldp.Observed(2)})))["total"] is None
 
 
 # -- files -----------------------------------------------------------------------------------------
-
-
-def test_a_page_is_not_overwritten(tmp_path: Path) -> None:
+def test_a_page_is_not_overwritten(tmp_path):
     write_page(six(), tmp_path / "survey.html")
     with pytest.raises(InvalidArgument, match="already exists"):
         write_page(six(), tmp_path / "survey.html")
@@ -244,12 +238,118 @@ def test_a_page_is_not_overwritten(tmp_path: Path) -> None:
     assert (tmp_path / "survey.html").read_bytes() == PAGE.encode()
 
 
-def test_what_is_no_questionnaire_is_refused() -> None:
+def test_what_is_no_questionnaire_is_refused():
     with pytest.raises(InvalidArgument, match="give a mechanism a name"):
-        page_text(ldp.Warner(epsilon=1.0))  # type: ignore[arg-type]
+        page_text(ldp.Warner(epsilon=1.0))
 
 
-def test_devices_with_unknown_parameters_have_no_page() -> None:
+def test_devices_with_unknown_parameters_have_no_page():
     device = ldp.devices.library.cheating_detection("1/2", "1/6").mechanism(("no", "yes"))
     with pytest.raises(NotAvailable):
         page_text(ldp.Questionnaire({"used": device}))
+
+
+# Words of the page: those of a file, and what is wrong with others.
+
+SCRIPTS = Path(ldp.page.__file__).with_name("script")
+
+
+def test_a_german_page():
+    text = page_text(six(), GERMAN)
+    assert '<html lang="de" dir="ltr" translate="no">' in text
+    data = embedded(text)
+    assert list(data["texts"]["words"]) == list(page_texts(six())["words"])
+    given = json.loads(GERMAN.read_text(encoding="utf-8"))["words"]
+    assert data["texts"]["words"] == given and len(given) == len(page_texts(six())["words"])
+    job, late, place, site, sex, _ = data["questions"]
+    assert job["labels"] == ["Krankenpflege", "Schule", "Fahrdienst", "Küche"]
+    assert late["labels"] == ["nie", "manchmal", "oft"] and sex["skip"] is False
+    assert place["tags"] == ["Ich wohne dort", "Ich arbeite dort"] and place["tagQuestion"]
+    assert site["text"].startswith("Welche Webseite")
+    assert data["client"] == six().client_document()  # what is sent stays the same
+
+
+def test_all_words_can_be_written_out_and_read_again():
+    words = page_texts(six())
+    assert page_text(six(), words) == page_text(six())
+    assert page_text(six(), json.loads(json.dumps(words))) == page_text(six())
+
+
+def test_every_word_is_used_and_every_used_word_is_there():
+    known = set(page_texts(six())["words"])
+    script = "\n".join(path.read_text(encoding="utf-8") for path in SCRIPTS.glob("*.js"))
+    used = {word for word in known if re.search(rf'["`]{word}["`]', script)}
+    made = {f"{verb}{rest}" for verb in ("choose", "write") for rest in ("", "_or_skip")}
+    made |= {f"{end}_help" for end in ("sent", "outdated", "complete", "withdrawn", "deleted")}
+    made |= {f"{end}_not_kept" for end in ("sent", "withdrawn", "deleted")}
+    assert known - used - made == {"no_script", "tag_belief"}
+    said = re.findall(r'(?:say|button)\("(\w+)"', script)
+    assert set(said) <= known
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        ([], "must be an object"),
+        ({"Title": "a"}, "did you mean 'title'"),
+        ({"title": " "}, "title=.*not empty"),
+        ({"title": "\ud800"}, "title=.*Unicode"),
+        ({"lang": "x y"}, "lang=.*such as en"),
+        ({"dir": "up"}, 'dir=.*"ltr" or "rtl"'),
+        ({"introduction": 3}, "introduction=3: must be a text, or a list"),
+        ({"thanks": ["a", 3]}, r"thanks\[1\]=3"),
+        ({"words": {"nxt": "a"}}, "nxt.*did you mean 'next'"),
+        ({"words": {"next": "{number}"}}, r"words\['next'\].*\{number\}; there are none"),
+        ({"words": {"progress": "{n}"}}, r"there are \{number\}, \{total\}"),
+        ({"words": {"next": 1}}, "must be text"),
+        ({"questions": {"jobs": "a"}}, "jobs.*did you mean 'job'"),
+        ({"questions": {"job": 1}}, "must be an object"),
+        ({"questions": {"job": {"text": "a"}}}, "text.*question, help, answers, skip"),
+        ({"questions": {"job": {"skip": 1}}}, "must be true or false"),
+        ({"questions": {"job": {"answers": {"nurse": "a"}}}}, "'teacher' has none"),
+        ({"questions": {"job": {"answers": {"nurze": "a"}}}}, "nurze.*did you mean 'nurse'"),
+        ({"questions": {"job": {"answers": ["a"]}}}, "must have 4 texts"),
+        ({"questions": {"job": {"answers": ["a", "b", "c", "a"]}}}, "text of two answers"),
+        ({"questions": {"site": {"answers": ["a"]}}}, "here any text is one"),
+        ({"questions": {"place": {"tags": {"home": "a"}}}}, "'work' has none"),
+        ({"questions": {"job": {"tags": {}}}}, "tags.*not a key"),
+    ],
+)
+def test_wrong_texts_name_the_key_and_the_remedy(texts, message):
+    with pytest.raises(InvalidArgument, match=message):
+        page_text(six(), texts)
+
+
+# -- command ---------------------------------------------------------------------------------------
+def test_the_command(tmp_path, capsys):
+    sheet, page, words = (str(tmp_path / name) for name in ("six.json", "six.html", "words.json"))
+    six().to_json(sheet)
+    assert main(["page", sheet, "--to", page, "--post", "/sheets", "--texts", str(GERMAN)]) == 0
+    assert Path(page).read_text(encoding="utf-8") == page_text(six(), GERMAN, "/sheets")
+    assert main(["page", sheet, "--to", page, "--post", "/sheets", "--show-first", "--force"]) == 0
+    expected = page_text(six(), post="/sheets", show_first=True)
+    assert Path(page).read_text(encoding="utf-8") == expected
+    assert main(["page", sheet, "--write-texts", words]) == 0
+    assert json.loads(Path(words).read_text(encoding="utf-8")) == page_texts(six())
+    assert main(["page", sheet, "--to", page, "--texts", words, "--force"]) == 0
+    assert Path(page).read_text(encoding="utf-8") == page_text(six())
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ([], "pass --to FILE"),
+        (["--to", "a.html", "--write-texts", "b.json"], "pass --to FILE"),
+        (["--write-texts", "b.json", "--post", "/sheets"], "--post goes with --to"),
+        (["--write-texts", "b.json", "--show-first"], "--show-first goes with --to"),
+        (["--to", "six.json"], "given twice"),
+        (["--to", "a.html", "--texts", "none.json"], "none.json"),
+    ],
+)
+def test_the_command_refuses(tmp_path, monkeypatch, capsys, more, message):
+    monkeypatch.chdir(tmp_path)
+    six().to_json("six.json")
+    assert main(["page", "six.json", *more]) == 2
+    assert message in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["six.json"]

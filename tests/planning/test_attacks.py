@@ -1,7 +1,5 @@
 """What malicious respondents can do: the shifts against the attack itself, report by report."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -9,7 +7,7 @@ import grid
 import numpy as np
 import pandas as pd
 import pytest
-from shared.bad_values import Refusal, refuses
+from shared.refusals import refuses
 
 import ldpstats as ldp
 from ldpstats import planning
@@ -51,7 +49,7 @@ def attacked(
 
 
 @pytest.mark.parametrize("name", ALONE)
-def test_shifts_are_those_of_the_best_report(name: str) -> None:
+def test_shifts_are_those_of_the_best_report(name):
     """By brute force over all reports, for every mechanism of the grid without cohorts."""
     mechanism, p, candidates = setting(name)
     found = planning.manipulation(mechanism, SHARE, p, candidates, method="inversion")
@@ -69,7 +67,7 @@ def test_shifts_are_those_of_the_best_report(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", COHORTS)
-def test_shifts_in_assigned_and_in_chosen_cohorts(name: str) -> None:
+def test_shifts_in_assigned_and_in_chosen_cohorts(name):
     mechanism, p, candidates = setting(name)
     C, m = mechanism.n_cohorts, grid.per_cohort(mechanism)
     made = np.flatnonzero(grid.channel(mechanism).matrix().any(axis=0))
@@ -99,7 +97,7 @@ def test_shifts_in_assigned_and_in_chosen_cohorts(name: str) -> None:
 
 
 @pytest.mark.parametrize(("epsilon", "reading"), [(0.5, 0.106), (1, 0.077), (2, 0.064), (4, 0.060)])
-def test_one_per_cent_among_four_categories(epsilon: float, reading: float) -> None:
+def test_one_per_cent_among_four_categories(epsilon, reading):
     """The true share is .05."""
     found = planning.manipulation(ldp.KRR(4, epsilon), 0.01, [0.05, 0.25, 0.3, 0.4])
     assert 0.05 + found.upward[0] == pytest.approx(reading, abs=5e-4)
@@ -107,7 +105,7 @@ def test_one_per_cent_among_four_categories(epsilon: float, reading: float) -> N
     assert found.upward[0] == pytest.approx(0.01 * ((e + 2) / (e - 1) - 0.05))
 
 
-def test_bits_are_free_and_labels_are_not() -> None:
+def test_bits_are_free_and_labels_are_not():
     """Closed forms: k-RAPPOR with p1 - p0 = d and k-RR with a = (e - 1) / (e + k - 1)."""
     k, s = 5, 0.02
     unary, krr = ldp.KRAPPOR(k, 1.0), ldp.KRR(k, 1.0)
@@ -120,7 +118,7 @@ def test_bits_are_free_and_labels_are_not() -> None:
     assert labels.difference(0, 1).upward == pytest.approx(s / a)
 
 
-def test_what_a_share_of_one_standard_error_is() -> None:
+def test_what_a_share_of_one_standard_error_is():
     p = [0.05, 0.25, 0.3, 0.4]
     found = planning.manipulation(ldp.KRR(4, 1.0), 0.01, p, n=10_000)
     assert found.se is not None and found.table.columns.tolist() == [
@@ -141,7 +139,7 @@ def test_what_a_share_of_one_standard_error_is() -> None:
     assert len(few.splitlines()) < 25
 
 
-def test_nobody_moves_nothing_and_p_is_matched_by_label() -> None:
+def test_nobody_moves_nothing_and_p_is_matched_by_label():
     krr = ldp.KRR(("a", "b", "c"), 1.0)
     none = planning.manipulation(krr, 0.0)
     assert not none.upward.any() and not none.downward.any()
@@ -151,7 +149,7 @@ def test_nobody_moves_nothing_and_p_is_matched_by_label() -> None:
     assert zero.upward["b"] > zero.upward["a"] > 0 > zero.downward["a"]
 
 
-def test_many_categories() -> None:
+def test_many_categories():
     found = planning.manipulation(ldp.KRR(10**5, 2.0), 1e-4, n=10**6)
     assert len(found.table) == 10**5 and np.isfinite(found.table).all(axis=None)
     tiny = planning.manipulation(ldp.KRR(1000, 1e-6), 0.01)
@@ -180,9 +178,7 @@ def simulated(mechanism: Any, pattern: str, R: int, seed: int) -> tuple[np.ndarr
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::ldpstats.errors.MisfitWarning")
-def test_the_attack_itself_moves_estimates_so_far_and_goodness_of_fit_does_not_see_it(
-    replications: Callable[..., int],
-) -> None:
+def test_the_attack_itself_moves_estimates_so_far_and_goodness_of_fit_does_not_see_it(replications):
     R = replications(1000)
     for mechanism, pattern in ((ldp.KRR(4, 1.0), "label"), (ldp.KRAPPOR(4, 1.0), "one bit")):
         p = [0.05, 0.25, 0.3, 0.4]
@@ -260,11 +256,11 @@ BAD = [
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_bad_input_is_refused(case: Refusal) -> None:
+def test_bad_input_is_refused(case):
     case.check()
 
 
-def test_candidates_are_for_open_alphabets() -> None:
+def test_candidates_are_for_open_alphabets():
     with pytest.raises(ldp.NotAvailable):
         planning.manipulation(KRR, 0.1, candidates=("a",))
     with pytest.raises(ldp.NotIdentified):
@@ -286,7 +282,7 @@ BITS_AND_BLOCKS = [
 
 
 @pytest.mark.parametrize("mechanism", BITS_AND_BLOCKS, ids=str)
-def test_shifts_of_the_estimate_from_the_likelihood(mechanism: ldp.Mechanism) -> None:
+def test_shifts_of_the_estimate_from_the_likelihood(mechanism):
     """By the influence of every possible report, from the matrix of the channel."""
     found = planning.manipulation(mechanism, 0.01, ODD)
     Q = np.asarray(mechanism.channel().matrix())
@@ -300,7 +296,7 @@ def test_shifts_of_the_estimate_from_the_likelihood(mechanism: ldp.Mechanism) ->
     assert found.difference(0, 3).upward == pytest.approx(apart.max(), rel=1e-6)
 
 
-def test_default_fits_are_moved_as_far() -> None:
+def test_default_fits_are_moved_as_far():
     """The worst pattern of bits, sent by one per cent of a survey."""
     mechanism, n, share = ldp.KRAPPOR(6, 1.0), 200_000, 0.01
     rng = np.random.default_rng(5)

@@ -1,7 +1,5 @@
 """The best channel: values of the theory, certificates that nothing beats, privacy, names."""
 
-from __future__ import annotations
-
 from math import fsum
 from typing import Any
 
@@ -65,9 +63,7 @@ def check(design: ChannelDesign, gap: float = 5e-5) -> None:
         (4, 3.0, SKEW, 0.912, 0.912, "k-RR"),
     ],
 )
-def test_published_values(
-    k: int, epsilon: float, prior: Any, loss: float, krr: float, name: str
-) -> None:
+def test_published_values(k, epsilon, prior, loss, krr, name):
     design = design_channel(k, epsilon, prior)
     assert design.loss == pytest.approx(loss, rel=6e-4)
     assert design.efficiency["KRR"] * design.loss == pytest.approx(krr, rel=6e-4)
@@ -76,7 +72,7 @@ def test_published_values(
     check(design)
 
 
-def test_krappor_and_subsets_by_enumeration() -> None:
+def test_krappor_and_subsets_by_enumeration():
     """Losses by the law of set sizes, against all reports of the mechanisms."""
     design = design_channel(5, 0.8, [0.4, 0.3, 0.1, 0.1, 0.1])
     for mechanism, name in (
@@ -89,7 +85,7 @@ def test_krappor_and_subsets_by_enumeration() -> None:
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 2.0])
-def test_one_targeted_cell_is_warners_question(epsilon: float) -> None:
+def test_one_targeted_cell_is_warners_question(epsilon):
     prior = [0.3, 0.3, 0.2, 0.1, 0.08, 0.02]
     design = design_channel(6, epsilon, prior, loss={5: 1})
     assert design.name == "Warner's question about 5" and not design.identified
@@ -105,7 +101,7 @@ def test_one_targeted_cell_is_warners_question(epsilon: float) -> None:
 @pytest.mark.parametrize(
     ("epsilon", "ratio"), [(0.5, 1.137), (1.0, 1.0018), (2.0, 1.0), (3.0, 1.0)]
 )
-def test_sensitive_categories(epsilon: float, ratio: float) -> None:
+def test_sensitive_categories(epsilon, ratio):
     design = design_channel(8, epsilon, sensitive=[0, 1, 2, 3])
     assert design.efficiency["URR"] == pytest.approx(ratio, abs=1e-3)
     assert (design.name == "uRR") == (epsilon >= 2.0)
@@ -132,9 +128,7 @@ def test_sensitive_categories(epsilon: float, ratio: float) -> None:
         ),
     ],
 )
-def test_a_few_sensitive_categories_at_extreme_epsilon(
-    epsilon: float, prior: Any, loss: Any, sensitive: list[int], value: float | None
-) -> None:
+def test_a_few_sensitive_categories_at_extreme_epsilon(epsilon, prior, loss, sensitive, value):
     """At epsilon .001 a "D" design was 98 times too bad and exceeded epsilon by 4e-8."""
     design = design_channel(np.shape(prior)[-1], epsilon, prior, loss, sensitive)
     check(design)
@@ -142,7 +136,7 @@ def test_a_few_sensitive_categories_at_extreme_epsilon(
     assert design.mechanism.channel().matrix().any(axis=0).all()
 
 
-def test_an_epsilon_of_each_category_gives_urr() -> None:
+def test_an_epsilon_of_each_category_gives_urr():
     levels = dict(zip(JOBS, (0.5, 1.0, 1.5, 2.0), strict=True))
     design = design_channel(JOBS, levels)
     assert design.mechanism == ldp.URR(JOBS, epsilon=levels)
@@ -152,7 +146,7 @@ def test_an_epsilon_of_each_category_gives_urr() -> None:
 
 
 @pytest.mark.parametrize("loss", ["worst", "D", ["nurse - cook", "driver"]])
-def test_pairs_with_one_limit_are_a_number(loss: Any) -> None:
+def test_pairs_with_one_limit_are_a_number(loss):
     """The rays of a table, which are listed in another way, and those of a number agree."""
     table = np.full((4, 4), 1.0)
     table[0, 1] = 1.02  # not quite one number: rays are searched for
@@ -165,7 +159,7 @@ def test_pairs_with_one_limit_are_a_number(loss: Any) -> None:
     check(strict)
 
 
-def test_a_line_of_limits() -> None:
+def test_a_line_of_limits():
     """Neighbours only are limited; the others through them."""
     table = np.full((5, 5), np.inf)
     np.fill_diagonal(table, 0.0)
@@ -178,7 +172,7 @@ def test_a_line_of_limits() -> None:
     assert design_channel(5, pd.DataFrame(grid)).loss == pytest.approx(design.loss, rel=1e-6)
 
 
-def test_several_priors_count_by_the_worst() -> None:
+def test_several_priors_count_by_the_worst():
     two = [SKEW, (0.25,) * 4]
     design = design_channel(4, 1.0, two)
     alone = [design_channel(4, 1.0, p).loss for p in two]
@@ -239,7 +233,7 @@ SETTINGS: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("setting", range(len(SETTINGS)))
-def test_random_channels_do_not_beat_the_bound(setting: int) -> None:
+def test_random_channels_do_not_beat_the_bound(setting):
     design = design_channel(**SETTINGS[setting])
     check(design)
     rng = np.random.default_rng(setting)
@@ -250,7 +244,7 @@ def test_random_channels_do_not_beat_the_bound(setting: int) -> None:
     assert design_channel(**more).loss < design.bound
 
 
-def test_fewer_reports() -> None:
+def test_fewer_reports():
     full = design_channel(5, 0.5)
     design = design_channel(5, 0.5, max_outputs=8)
     assert design.mechanism.channel().shape[1] <= 8
@@ -262,7 +256,7 @@ def test_fewer_reports() -> None:
         design_channel(5, 0.5, max_outputs=3)
 
 
-def test_many_categories() -> None:
+def test_many_categories():
     design = design_channel(30, 1.0)
     assert design.name == "subset selection of size 8" and design.gap < 1e-9
     large = design_channel(1000, 3.0)
@@ -270,7 +264,7 @@ def test_many_categories() -> None:
     assert large.efficiency["KRR"] > 10.0
 
 
-def test_a_design_is_a_client() -> None:
+def test_a_design_is_a_client():
     design = design_channel(JOBS, 1.0, SKEW)
     client = design.mechanism.client()
     assert client.report("nurse") in design.mechanism.outputs
@@ -282,7 +276,7 @@ def test_a_design_is_a_client() -> None:
     assert np.abs(z).max() < 4.0
 
 
-def test_plot() -> None:
+def test_plot():
     import matplotlib.pyplot as plt
 
     design = design_channel(JOBS, 1.0, SKEW, sensitive=["nurse", "cook"])
@@ -318,7 +312,7 @@ BAD: dict[str, list[Any]] = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_bad_arguments(name: str) -> None:
+def test_bad_arguments(name):
     for value in BAD[name]:
         given = {"categories": JOBS, "epsilon": 1.0} | {name: value}
         with pytest.raises(LDPError) as caught:
@@ -326,18 +320,18 @@ def test_bad_arguments(name: str) -> None:
         assert str(caught.value)
 
 
-def test_bad_results() -> None:
+def test_bad_results():
     design = design_channel(JOBS, 1.0)
     for prior in (None, [0.5, 0.5], "odd"):
         with pytest.raises(InvalidArgument, match="prior"):
             design.sensitivity(prior)
     with pytest.raises(InvalidArgument, match="ax"):
-        design.plot(ax="here")  # type: ignore[arg-type]
+        design.plot(ax="here")
     with pytest.raises(InvalidArgument, match="prior"):
         design_channel(3, 1.0, [0.0, 0.5, 0.5], sensitive=[1, 2])
 
 
 @pytest.mark.slow
-def test_uneven_priors() -> None:
+def test_uneven_priors():
     """All rays differ: columns are generated, and all rays priced."""
     check(design_channel(9, 1.0, np.random.default_rng(9).dirichlet(np.ones(9))))

@@ -1,8 +1,5 @@
 """The plot of precision against privacy."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from typing import Any
 
 import matplotlib as mpl
@@ -21,7 +18,7 @@ GRID = [0.25, 1.0, 4.0]
 
 
 @pytest.fixture(autouse=True)
-def closed() -> Iterator[None]:
+def closed():
     yield
     plt.close("all")
 
@@ -30,7 +27,7 @@ def lines(ax: Any) -> dict[str, np.ndarray]:
     return {line.get_label(): np.array(line.get_data()) for line in ax.get_lines()}
 
 
-def test_lines_are_standard_errors() -> None:
+def test_lines_are_standard_errors():
     p = [0.6, 0.3, 0.1]
     ax = planning.plot_frontier(["krr", "oue"], 3, p, n=500, epsilons=GRID)
     drawn = lines(ax)
@@ -46,7 +43,7 @@ def test_lines_are_standard_errors() -> None:
     assert ax.get_ylabel() == "largest standard error"
 
 
-def test_lines_are_respondents_and_points_mechanisms() -> None:
+def test_lines_are_respondents_and_points_mechanisms():
     jobs = ("nurse", "cook", "driver")
     law = pd.Series([0.2, 0.3, 0.5], jobs[::-1])
     points = [ldp.URR(jobs, ["cook"], 1.5), ldp.ORR(4, 8, epsilon=2.0)]
@@ -61,7 +58,7 @@ def test_lines_are_respondents_and_points_mechanisms() -> None:
     assert ax.get_ylabel() == "respondents for a standard error of cook: 2%"
 
 
-def test_default_kinds_and_given_axes() -> None:
+def test_default_kinds_and_given_axes():
     figure, (left, right) = plt.subplots(1, 2)
     assert planning.plot_frontier(None, 2, n=100, epsilons=GRID, ax=left, title="A $b$") is left
     assert {"Warner", "k-RR", "k-RAPPOR", "OUE"} < set(lines(left))
@@ -97,7 +94,7 @@ BAD: dict[str, list[Any]] = {
 @pytest.mark.parametrize(
     ("given", "name"), [(one, name) for name, several in BAD.items() for one in several]
 )
-def test_bad_arguments_are_named(given: dict[str, Any], name: str) -> None:
+def test_bad_arguments_are_named(given, name):
     good = {"mechanisms": ["krr"], "categories": 3, "n": 10, "epsilons": [1.0, 2.0]}
     with pytest.raises(InvalidArgument) as caught:
         planning.plot_frontier(**(good | given))

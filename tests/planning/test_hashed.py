@@ -1,7 +1,5 @@
 """Hash designs: collisions, expected losses, losses of random designs, the recommended one."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from collections.abc import Iterator
@@ -30,7 +28,7 @@ def enumerated(k: int, C: int, h: int, S: int) -> tuple[float, float]:
     ("k", "C", "h", "S"),
     [(2, 3, 1, 5), (5, 2, 1, 40), (3, 2, 2, 7), (4, 2, 3, 9), (2, 3, 3, 4), (3, 2, 4, 12)],
 )
-def test_probabilities_are_those_of_all_hashes(k: int, C: int, h: int, S: int) -> None:
+def test_probabilities_are_those_of_all_hashes(k, C, h, S):
     collision, alone = enumerated(k, C, h, S)
     assert planning.collision_probability(k, C, h) == pytest.approx(collision, rel=1e-12)
     found = planning.distinguishable_probability(S, k, C, h)
@@ -44,7 +42,7 @@ def test_probabilities_are_those_of_all_hashes(k: int, C: int, h: int, S: int) -
         assert collision > 1.2 * k ** (-h * C)
 
 
-def test_probabilities_of_many_cells_and_cohorts() -> None:
+def test_probabilities_of_many_cells_and_cohorts():
     assert planning.collision_probability(4096, 1024) == 0.0  # 1e-3699
     assert planning.distinguishable_probability(10**9, 4096, 1024, 4) == 1.0
     assert planning.collision_probability(2, 1000, 40) == pytest.approx(
@@ -57,7 +55,7 @@ def test_probabilities_of_many_cells_and_cohorts() -> None:
 
 
 @pytest.mark.parametrize(("k", "C", "h"), [(4, 3, 1), (5, 2, 2)])
-def test_hashes_of_the_package_have_these_probabilities(k: int, C: int, h: int) -> None:
+def test_hashes_of_the_package_have_these_probabilities(k, C, h):
     lists, S = 400, 48
     hashes = hash_strings("values", [f"word {i}" for i in range(lists * S)])
     cells = np.sort(hashed_cells(hashes, C, h, k), axis=2).astype(np.int64)
@@ -74,7 +72,7 @@ def test_hashes_of_the_package_have_these_probabilities(k: int, C: int, h: int) 
         assert abs(mass.mean() - float(k) ** (-h * C)) > 20 * error
 
 
-def test_cells_and_cohorts_needed() -> None:
+def test_cells_and_cohorts_needed():
     for S, C, mass in [(2, 1, 0.5), (256, 1, 0.9), (256, 4, 0.9), (4096, 2, 0.999)]:
         k = planning.cells_needed(S, C, mass)
         bound = 1 / (1 - mass ** (1 / (S - 1)))  # KBR16 appendix G
@@ -90,7 +88,7 @@ def test_cells_and_cohorts_needed() -> None:
 
 
 @pytest.mark.parametrize(("k", "C", "h"), [(4, 16, 1), (2, 9, 1), (16, 4, 1), (4, 8, 2), (2, 7, 3)])
-def test_identification_rank(k: int, C: int, h: int) -> None:
+def test_identification_rank(k, C, h):
     rank = planning.identification_rank(k, C, h)
     cells = hashed_cells(hash_strings("values", names(12 * k * C)), C, h, k)
     H = np.zeros((C, k, cells.shape[1]))
@@ -134,7 +132,7 @@ def reports(mechanism: ldp.Mechanism) -> np.ndarray:
 
 
 @every_setting
-def test_losses_are_the_variances_over_all_reports(mechanism: ldp.Mechanism) -> None:
+def test_losses_are_the_variances_over_all_reports(mechanism):
     S, C, n = 6, mechanism.n_cohorts, 60
     candidates = names(S) if mechanism.is_open else None
     says = reports(mechanism)
@@ -156,7 +154,7 @@ def test_losses_are_the_variances_over_all_reports(mechanism: ldp.Mechanism) -> 
         assert found == pytest.approx([np.sqrt(2 * V / np.pi).sum(), V.sum()], rel=1e-10)
 
 
-def test_losses_of_categories_are_their_closed_forms() -> None:
+def test_losses_of_categories_are_their_closed_forms():
     p, n = np.array([0.4, 0.3, 0.2, 0.1]), np.array([100, 5000])
     for loss in LOSSES:
         krr = getattr(planning, f"krr_{loss}")(p, 1.2, n)
@@ -176,7 +174,7 @@ NEAR = {"geometric": {4: 0.05, 16: 0.05, 64: 0.01}, "skewed": {4: 0.14, 16: 0.14
 
 
 @pytest.mark.parametrize(("S", "epsilon", "closed"), [(64, 0.5, False), (200, 6.0, True)])
-def test_random_designs_are_near_drawn_ones(S: int, epsilon: float, closed: bool) -> None:
+def test_random_designs_are_near_drawn_ones(S, epsilon, closed):
     alphabet, candidates = (S, None) if closed else (None, names(S))
     compared = []
     for k, C in itertools.product((2, 16, 128), (4, 16, 64)):
@@ -199,7 +197,7 @@ def test_random_designs_are_near_drawn_ones(S: int, epsilon: float, closed: bool
     assert inflation > 1.25 * planning.random_design_loss(many, geometric(S), 100, "l2")
 
 
-def test_random_designs_without_collisions_are_exact() -> None:
+def test_random_designs_without_collisions_are_exact():
     p = geometric(20)
     for k in (20, 33):
         for mechanism in (
@@ -212,7 +210,7 @@ def test_random_designs_without_collisions_are_exact() -> None:
                 assert found == pytest.approx(exact, rel=1e-9)
 
 
-def test_random_designs_average_draws_of_rappor() -> None:
+def test_random_designs_average_draws_of_rappor():
     p, mechanism = geometric(40), ldp.RAPPOR(16, 1, 10, f=0.2, p=0.1, q=0.8)
     losses = [
         planning.expected_loss(mechanism, p, 100, [f"{i} {j}" for i in range(40)])
@@ -227,7 +225,7 @@ def test_random_designs_average_draws_of_rappor() -> None:
 # -- hashed recommendation -------------------------------------------------------------------------
 
 
-def test_the_table_holds_the_expected_losses() -> None:
+def test_the_table_holds_the_expected_losses():
     p, n = skewed(20), 50_000
     found = planning.recommend_design(
         20, n, 1.5, p, n_outputs=[2, 8, 64], n_cohorts=[1, 8, 300], n_hashes=[1, 2], loss="l2"
@@ -255,7 +253,7 @@ def test_the_table_holds_the_expected_losses() -> None:
     assert not found.table.query("n_cohorts == 300 and n_hashes == 1 and exact").size
 
 
-def test_the_best_is_identified_short_and_ready() -> None:
+def test_the_best_is_identified_short_and_ready():
     found = planning.recommend_design(40, 10**6, 3.0)
     table, row = found.table, found.table.iloc[found.row]
     assert row["identified"] and row["loss"] <= 1.01 * table["loss"].min()
@@ -268,7 +266,7 @@ def test_the_best_is_identified_short_and_ready() -> None:
     assert str(found.best) in str(found)
 
 
-def test_a_closed_alphabet() -> None:
+def test_a_closed_alphabet():
     found = planning.recommend_design(12, 10**5, 2.0, closed=True)
     assert not found.best.is_open and len(found.best.categories) == 12
     table = found.table.query("mechanism == 'orr' and n_outputs == 12")
@@ -280,7 +278,7 @@ def test_a_closed_alphabet() -> None:
     assert one["distinguishable"].tolist() == [4 / 12] * 2  # 4 cells of 8 have two labels
 
 
-def test_many_candidates() -> None:
+def test_many_candidates():
     found = planning.recommend_design(50_000, 10**8, 4.0)
     assert not found.table["exact"].any() and found.table.iloc[0]["identified"]
     sure = found.table.query("identified")
@@ -290,7 +288,7 @@ def test_many_candidates() -> None:
     assert best == pytest.approx(found.table.iloc[found.row]["loss"])
 
 
-def test_nothing_is_recommended_where_nothing_is_identified() -> None:
+def test_nothing_is_recommended_where_nothing_is_identified():
     for S in (64, 5000):
         with pytest.raises(NotIdentified, match="more cohorts"):
             planning.recommend_design(S, 10**6, 1.0, n_outputs=[2, 4], n_cohorts=[1, 4])

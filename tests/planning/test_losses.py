@@ -1,7 +1,5 @@
 """Expected losses: against exact variances from the channel, and published numbers."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
@@ -10,6 +8,7 @@ import pytest
 from ldpstats import planning
 
 EPSILONS = (0.2, 1.0, 3.0, 8.0)
+
 THETAS = (None, 0.5, 0.3, 0.9)
 
 
@@ -101,11 +100,7 @@ def test_nonprivate_losses():
 
 
 # 162 comparisons; under the formulas, all stay within this with probability 0.999
-
-
 # --- worst cases ------------------------------------------------------------------------------
-
-
 def losses_at(p, epsilon, theta):
     return {
         "krr_worst_l2": planning.krr_l2(p, epsilon, 100),
@@ -132,8 +127,6 @@ def test_no_distribution_is_worse_than_the_uniform(k, epsilon, theta):
 
 
 # --- effective sample size, crossover, Proposition 5 --------------------------------------------
-
-
 @pytest.mark.parametrize("mechanism", ["krr", "krappor"])
 @pytest.mark.parametrize("k", [2, 30])
 def test_both_losses_lead_to_one_effective_sample_size(mechanism, k):
@@ -206,8 +199,6 @@ def test_proposition_5_and_the_constants_of_its_proof():
 
 
 # --- arrays and arguments -----------------------------------------------------------------------
-
-
 def test_epsilon_and_n_broadcast():
     p = [0.2, 0.3, 0.5]
     epsilon, n = np.array([[0.5], [1.0]]), np.array([10, 100, 1000])
@@ -226,3 +217,41 @@ def test_large_epsilon_is_no_privacy():
         assert loss(p, 50.0, 10) == pytest.approx(planning.nonprivate_l2(p, 10), rel=1e-9)
     # nothing is lost to rounding where the loss is far below machine precision
     assert planning.krr_l2([1.0, 0.0, 0.0], 50.0, 1) == pytest.approx(4 * np.exp(-50.0), rel=1e-9)
+
+
+# MK19's Theorem 1: the bound on the error of personalised mechanisms.
+
+
+def estimate_and_truth(k, r_hat, r, pi_hat, pi):
+    """eq. 21 and eq. 55."""
+    return r_hat[:k] + r_hat[k:] @ pi_hat, r[:k] + r[k:] @ pi
+
+
+def test_theorem_1_holds_with_negative_estimates():
+    rng = np.random.default_rng(8)
+    violated = 0
+    for _ in range(500):
+        k, kappa = int(rng.integers(2, 8)), int(rng.integers(1, 4))
+        r = rng.dirichlet(np.ones(k + kappa))
+        r_hat = r + rng.normal(size=k + kappa) * rng.choice([0.01, 0.2])
+        pi, pi_hat = rng.dirichlet(np.ones(k), size=(2, kappa))
+        p_hat, p = estimate_and_truth(k, r_hat, r, pi_hat, pi)
+        lost, bound = np.abs(p_hat - p).sum(), planning.personalized_bound(r_hat, r, pi_hat, pi)
+        assert lost <= bound.total + 1e-12
+        assert bound.second <= bound.worst_second + 1e-12
+        assert bound.worst_second == pytest.approx(2 * np.abs(r_hat[k:]).sum())
+        as_printed = bound.first + r_hat[k:] @ np.abs(pi_hat - pi).sum(axis=1)
+        violated += lost > as_printed + 1e-12
+    assert violated > 0
+
+
+def test_worst_second_term_is_reached_also_by_backgrounds_with_negative_entries():
+    r = np.array([0.4, 0.3, 0.1, 0.2])
+    pi_hat = np.array([[1.2, -0.2, 0.0]])  # in proportion to an estimate
+    bound = planning.personalized_bound(r, r, pi_hat, [[0.0, 0.0, 1.0]])
+    assert bound.first == 0 and bound.second == pytest.approx(bound.worst_second)
+    assert bound.worst_second == pytest.approx(0.2 * 2.4)
+    no_tags = planning.personalized_bound(
+        [0.6, 0.4], [0.5, 0.5], np.zeros((0, 2)), np.zeros((0, 2))
+    )
+    assert no_tags.total == pytest.approx(0.2) and no_tags.worst_second == 0

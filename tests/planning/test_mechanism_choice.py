@@ -1,7 +1,5 @@
 """Mechanisms side by side, and the one that is recommended."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -20,7 +18,7 @@ P = [0.5, 0.3, 0.2]
 # -- side by side ----------------------------------------------------------------------------
 
 
-def test_the_table_holds_the_precisions() -> None:
+def test_the_table_holds_the_precisions():
     given = {
         "short": ldp.KRR(JOBS, 1.0),
         "long": ldp.KRAPPOR(JOBS, 2.0),
@@ -42,7 +40,7 @@ def test_the_table_holds_the_precisions() -> None:
     assert np.allclose(table["worst_ratio"], np.array(needed) / min(needed), rtol=1e-4)
 
 
-def test_a_list_is_named_by_its_mechanisms_and_labels_may_be_mixed() -> None:
+def test_a_list_is_named_by_its_mechanisms_and_labels_may_be_mixed():
     first, mixed = ldp.KRR(JOBS, 1.0), ldp.URR(JOBS[::-1], ["cook"], 1.0)
     table = planning.compare([first, mixed], P, 100)
     assert list(table.index) == [str(first), str(mixed)]
@@ -66,7 +64,7 @@ INCOMPARABLE: dict[str, list[Any]] = {
     ("mechanisms", "name"),
     [(one, name) for name, several in INCOMPARABLE.items() for one in several],
 )
-def test_what_cannot_be_compared(mechanisms: Any, name: str) -> None:
+def test_what_cannot_be_compared(mechanisms, name):
     with pytest.raises(InvalidArgument) as caught:
         planning.compare(mechanisms, P, 10)
     assert caught.value.name == name
@@ -76,7 +74,7 @@ def test_what_cannot_be_compared(mechanisms: Any, name: str) -> None:
 
 
 @pytest.mark.parametrize(("k", "epsilon"), [(2, 0.1), (20, 1.0), (3, 10.0)])
-def test_the_best_is_the_best(k: int, epsilon: float) -> None:
+def test_the_best_is_the_best(k, epsilon):
     p = 1.0 / np.arange(1, k + 1)
     p /= p.sum()
     kinds = (
@@ -105,7 +103,7 @@ def test_the_best_is_the_best(k: int, epsilon: float) -> None:
         assert str(found.best) in str(found)
 
 
-def test_one_category_may_be_written_in_two_ways() -> None:
+def test_one_category_may_be_written_in_two_ways():
     first = planning.recommend(JOBS, 1.0, {"cook": 1}, P)
     second = planning.recommend(JOBS, 1.0, {"category": "cook"}, P)
     assert first.table.equals(second.table)
@@ -116,7 +114,7 @@ def test_one_category_may_be_written_in_two_ways() -> None:
     assert "share of category" in labelled.reason
 
 
-def test_ties_go_to_the_shorter_report() -> None:
+def test_ties_go_to_the_shorter_report():
     found = planning.recommend(("no", "yes"), 1.0)
     assert found.table["name"].iloc[:2].tolist() == ["k-RR", "Warner"]
     tied = found.table[found.table["ratio"] == 1.0]
@@ -125,7 +123,7 @@ def test_ties_go_to_the_shorter_report() -> None:
     assert found.cost > 1.0 and str(found.runner_up) not in set(tied["mechanism"])
 
 
-def test_reasons_say_what_the_runner_up_costs() -> None:
+def test_reasons_say_what_the_runner_up_costs():
     found = planning.recommend(64, 1.0)
     assert found.best == ldp.SubsetSelection(64, 1.0)
     more = 100 * (found.cost - 1)
@@ -134,7 +132,7 @@ def test_reasons_say_what_the_runner_up_costs() -> None:
     assert "variance of nurse - 0.5 cook" in contrast.reason
 
 
-def test_short_reports_are_named_where_they_cost_little() -> None:
+def test_short_reports_are_named_where_they_cost_little():
     found = planning.recommend(5000, 1.0)
     row = found.table[found.table["name"] == "Projective geometry"].iloc[0]
     assert row["ratio"] < 1.1 and f"with {row['bits']} bits" in found.reason
@@ -159,18 +157,18 @@ BAD: dict[str, list[Any]] = {
 @pytest.mark.parametrize(
     ("given", "name"), [(one, name) for name, several in BAD.items() for one in several]
 )
-def test_bad_arguments_are_named(given: dict[str, Any], name: str) -> None:
+def test_bad_arguments_are_named(given, name):
     with pytest.raises(InvalidArgument) as caught:
         planning.recommend(**({"categories": JOBS, "epsilon": 1.0} | given))
     assert caught.value.name == name
 
 
-def test_candidates_of_closed_alphabets_are_refused() -> None:
+def test_candidates_of_closed_alphabets_are_refused():
     with pytest.raises(ldp.errors.NotAvailable, match="candidates"):
         planning.precision(ldp.KRR(3, 1.0), None, 10, candidates=names(3))
 
 
-def test_large_block_designs_have_standard_errors_but_no_covariance() -> None:
+def test_large_block_designs_have_standard_errors_but_no_covariance():
     design = ldp.ProjectiveGeometryResponse(10_000, 1.0)
     found = planning.precision(design, None, 1000)
     assert np.all(np.isfinite(found.se))
@@ -196,7 +194,7 @@ def test_large_block_designs_have_standard_errors_but_no_covariance() -> None:
     ],
     ids=["value", "groups", "presence", "coefficient"],
 )
-def test_a_test_is_a_goal(goal: Any) -> None:
+def test_a_test_is_a_goal(goal):
     found = planning.recommend(JOBS, 1.0, goal)
     needed = {m: planning.sample_size(m, goal=goal) for m in (found.best, found.runner_up)}
     losses = found.table.set_index("mechanism")["loss"]
@@ -208,7 +206,7 @@ def test_a_test_is_a_goal(goal: Any) -> None:
     assert found.shares == goal.truth
 
 
-def test_tests_that_are_no_goal() -> None:
+def test_tests_that_are_no_goal():
     goal = planning.ValueTest(P, 0, 0.4)
     with pytest.raises(InvalidArgument, match="of two variables"):
         planning.recommend(2, 1.0, planning.IndependenceTest([[0.3, 0.2], [0.2, 0.3]]))

@@ -1,7 +1,5 @@
 """Predicted power against simulated surveys that run the package's own tests."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -144,13 +142,11 @@ def check(name: str, runs: int, seed: int = 2024) -> None:
 
 
 @pytest.mark.parametrize("name", ["three groups, k-RR", "two groups, two epsilons"])
-def test_power_is_that_of_a_few_simulated_surveys(name: str) -> None:
+def test_power_is_that_of_a_few_simulated_surveys(name):
     check(name, 60)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SETTINGS)
-def test_power_is_that_of_simulated_surveys(
-    name: str, replications: Callable[[int, int], int]
-) -> None:
+def test_power_is_that_of_simulated_surveys(name, replications):
     check(name, replications(R, R))

@@ -1,7 +1,5 @@
 """Losses of uRR and uRAP: MK19's formulas, worst distributions, the best theta."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import optimize

@@ -1,7 +1,5 @@
 """Priors of frequencies, of tables and of pooling: densities, gradients, draws, refusals."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -23,7 +21,7 @@ PRIORS: list[Any] = [
 
 
 @pytest.mark.parametrize("prior", PRIORS, ids=str)
-def test_gradients_and_curvatures_agree_with_differences(prior: Any) -> None:
+def test_gradients_and_curvatures_agree_with_differences(prior):
     law, h = prior.law(LABELS), 1e-5
     eta = np.array([0.3, -1.2, 0.7])
     points = softmax_log(eta + h * np.concatenate([np.eye(3), -np.eye(3)]))
@@ -39,7 +37,7 @@ def test_gradients_and_curvatures_agree_with_differences(prior: Any) -> None:
 
 
 @pytest.mark.parametrize("prior", PRIORS, ids=str)
-def test_draws_have_the_density(prior: Any) -> None:
+def test_draws_have_the_density(prior):
     """E of the gradient is zero and E of its square is E of the curvature, for log ratios."""
     law = prior.law(LABELS)
     p = law.draw(np.random.default_rng(1), 20_000)
@@ -52,14 +50,14 @@ def test_draws_have_the_density(prior: Any) -> None:
     np.testing.assert_allclose(np.cov(slope.T), curvature, rtol=0.1, atol=0.03 * curvature.max())
 
 
-def test_logistic_normal_treats_categories_alike() -> None:
+def test_logistic_normal_treats_categories_alike():
     p = LogisticNormal(sd=1.5).law(LABELS).draw(np.random.default_rng(1), 40_000)
     np.testing.assert_allclose(p.mean(axis=0), 1 / 3, atol=0.006)
     ratio = np.log(p[:, 0] / p[:, 2])
     assert ratio.std() == pytest.approx(1.5 * np.sqrt(2.0), rel=0.02)
 
 
-def test_series_and_frames_are_matched_by_label() -> None:
+def test_series_and_frames_are_matched_by_label():
     alpha = Dirichlet(pd.Series({"c": 3.0, "a": 1.0, "b": 2.0})).law(LABELS).alpha
     np.testing.assert_array_equal(alpha, [1.0, 2.0, 3.0])
     frame = pd.DataFrame(COVARIANCE, LABELS, LABELS).loc[["c", "a", "b"], ["b", "c", "a"]]
@@ -69,7 +67,7 @@ def test_series_and_frames_are_matched_by_label() -> None:
     np.testing.assert_array_equal(law.mean, [0.0, 1.0, -1.0])
 
 
-def test_reprs_are_read_back() -> None:
+def test_reprs_are_read_back():
     for prior in PRIORS:
         again = eval(repr(prior), {"Dirichlet": Dirichlet, "LogisticNormal": LogisticNormal})
         assert repr(again) == repr(prior)
@@ -79,7 +77,7 @@ BAD_NUMBERS = [None, "1", True, np.nan, np.inf, -1.0, 0.0, [], [[1.0]], {1.0, 2.
 
 
 @pytest.mark.parametrize("bad", [*BAD_NUMBERS, 1e10, [True, False], ["a", "b"]], ids=repr)
-def test_bad_concentrations_and_sds_are_refused(bad: Any) -> None:
+def test_bad_concentrations_and_sds_are_refused(bad):
     with pytest.raises(InvalidArgument, match="concentration"):
         Dirichlet(bad)
     if bad is not None:
@@ -100,12 +98,12 @@ def test_bad_concentrations_and_sds_are_refused(bad: Any) -> None:
     ],
     ids=str,
 )
-def test_bad_covariances_are_refused(bad: Any) -> None:
+def test_bad_covariances_are_refused(bad):
     with pytest.raises(InvalidArgument, match="covariance"):
         LogisticNormal(covariance=bad)
 
 
-def test_other_labels_and_sizes_are_refused() -> None:
+def test_other_labels_and_sizes_are_refused():
     other = pd.Series({"a": 1.0, "b": 1.0, "d": 1.0})
     for prior in (
         Dirichlet([1.0, 2.0]),
@@ -131,7 +129,7 @@ def at_ratios(law: MarginsLaw, z: Any) -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize("sizes", [(2, 2), (3, 4), (2, 3, 2)])
-def test_gradients_are_those_of_the_density(sizes: tuple[int, ...]) -> None:
+def test_gradients_are_those_of_the_density(sizes):
     rng = np.random.default_rng(1)
     law = MarginsLaw(tuple(rng.uniform(0.5, 5.0, size) for size in sizes), 1.3)
     z = rng.normal(size=(3, law.k - 1))
@@ -142,7 +140,7 @@ def test_gradients_are_those_of_the_density(sizes: tuple[int, ...]) -> None:
     np.testing.assert_allclose(slopes.sum(axis=1), 0.0, atol=1e-9)
 
 
-def test_margins_have_the_declared_law_by_quadrature() -> None:
+def test_margins_have_the_declared_law_by_quadrature():
     """Moments of both margins and of the log odds ratio, and that they are independent."""
     law = MarginsLaw((np.array([3.0, 2.0]), np.array([1.5, 4.0])), 1.5)
     x = np.linspace(-12.0, 12.0, 41)
@@ -164,7 +162,7 @@ def test_margins_have_the_declared_law_by_quadrature() -> None:
     assert weights @ ((first - 0.6) * (second - 1.5 / 5.5)) == pytest.approx(0.0, abs=1e-4)
 
 
-def test_draws_have_the_declared_law() -> None:
+def test_draws_have_the_declared_law():
     prior = Margins(first=[3.0, 2.0], third=4.0, log_odds_sd=1.0)
     tables = prior.draw((2, 3, 2), np.random.default_rng(2), 4000)
     first = tables.sum(axis=(2, 3))[:, 0]
@@ -174,7 +172,7 @@ def test_draws_have_the_declared_law() -> None:
     assert odds.std() == pytest.approx(1.0, abs=4 / np.sqrt(8000))
 
 
-def test_concentrations_are_matched_by_label() -> None:
+def test_concentrations_are_matched_by_label():
     labels = [pd.Index(["no", "yes"]), pd.Index([0, 1, 2])]
     law = Margins(first=pd.Series({"yes": 7.0, "no": 3.0})).law(labels)
     assert law.concentrations[0].tolist() == [3.0, 7.0]
@@ -184,20 +182,20 @@ def test_concentrations_are_matched_by_label() -> None:
 @pytest.mark.parametrize(
     "bad", ["x", -1.0, 0.0, np.nan, np.inf, True, [1.0, -2.0], object(), {1, 2}]
 )
-def test_what_is_no_law_of_a_margin_is_refused(bad: Any) -> None:
+def test_what_is_no_law_of_a_margin_is_refused(bad):
     with pytest.raises(InvalidArgument):
         Margins(first=bad)
 
 
 @pytest.mark.parametrize("bad", [None, "x", 0.0, -1.0, np.nan, np.inf, True, [1.0]])
-def test_what_is_no_standard_deviation_is_refused(bad: Any) -> None:
+def test_what_is_no_standard_deviation_is_refused(bad):
     with pytest.raises(InvalidArgument, match="log_odds_sd"):
         Margins(log_odds_sd=bad)
     with pytest.raises(InvalidArgument, match="sd"):
         ldp.priors.Pooling(sd=bad)
 
 
-def test_laws_of_other_margins_than_the_table_has_are_refused() -> None:
+def test_laws_of_other_margins_than_the_table_has_are_refused():
     two = [pd.RangeIndex(2), pd.RangeIndex(2)]
     with pytest.raises(InvalidArgument, match="third"):
         Margins(third=2.0).law(two)
@@ -211,7 +209,7 @@ def test_laws_of_other_margins_than_the_table_has_are_refused() -> None:
 
 
 @pytest.mark.parametrize("df", [None, 3.0])
-def test_the_slope_is_that_of_the_density(df: float | None) -> None:
+def test_the_slope_is_that_of_the_density(df):
     prior, logs = Pooling(sd=0.7, df=df), np.array([-3.0, -0.5, 1.0])
     ahead, behind = (prior.log_density(np.exp(logs + move))[0] for move in (1e-6, -1e-6))
     np.testing.assert_allclose(
@@ -219,7 +217,7 @@ def test_the_slope_is_that_of_the_density(df: float | None) -> None:
     )
 
 
-def test_draws_vary_between_groups_as_declared() -> None:
+def test_draws_vary_between_groups_as_declared():
     sd, common, groups = Pooling(sd=0.5, df=4.0).draw(30, 4, np.random.default_rng(1), 4000)
     assert common.shape == (4000, 4) and groups.shape == (4000, 30, 4)
     ratios = np.log(groups[:, :, 0] / groups[:, :, 2])
@@ -231,18 +229,18 @@ def test_draws_vary_between_groups_as_declared() -> None:
 
 
 @pytest.mark.parametrize("bad", [0.5, np.nan, -1.0, "x", True, [3.0]])
-def test_what_are_no_degrees_of_freedom_is_refused(bad: Any) -> None:
+def test_what_are_no_degrees_of_freedom_is_refused(bad):
     with pytest.raises(InvalidArgument, match="df"):
         Pooling(df=bad)
 
 
 @pytest.mark.parametrize("bad", ["flat", 1.0, Pooling(), Dirichlet, [1.0, 2.0]])
-def test_what_is_no_prior_of_frequencies_is_refused(bad: Any) -> None:
+def test_what_is_no_prior_of_frequencies_is_refused(bad):
     with pytest.raises(InvalidArgument, match="common"):
         Pooling(common=bad)
 
 
-def test_its_representation_evaluates_to_it() -> None:
+def test_its_representation_evaluates_to_it():
     for prior in (Pooling(), Pooling(sd=0.5, df=3.0, common=Dirichlet(2.0))):
         again = eval(repr(prior), {"Pooling": Pooling, "Dirichlet": Dirichlet})
         assert repr(again) == repr(prior)

@@ -1,9 +1,6 @@
 """What a report says about an answer, against Bayes' theorem entry by entry."""
 
-from __future__ import annotations
-
 from itertools import product
-from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -37,7 +34,7 @@ def possible(name: str, mechanism: ldp.Mechanism) -> bool:
 
 
 @pytest.mark.parametrize("name", [n for n, m in MECHANISMS.items() if possible(n, m)])
-def test_every_mechanism(name: str) -> None:
+def test_every_mechanism(name):
     mechanism = MECHANISMS[name]
     Q = channel(mechanism).matrix()
     p = np.random.default_rng(1).dirichlet(np.ones(len(Q)))
@@ -56,7 +53,7 @@ def test_every_mechanism(name: str) -> None:
         assert np.log(odds / before).max() <= mechanism.epsilon + 1e-9
 
 
-def test_labels_and_their_order() -> None:
+def test_labels_and_their_order():
     p = pd.Series(P, index=JOBS)
     found = posterior(KRR, p)
     assert found.index.name == "report" and found.columns.name == "answer"
@@ -73,14 +70,14 @@ def test_labels_and_their_order() -> None:
     assert numbers.loc[2, 1] == found.loc["driver", "teacher"]
 
 
-def test_a_certain_answer_stays_certain() -> None:
+def test_a_certain_answer_stays_certain():
     np.testing.assert_array_equal(posterior(KRR, [0, 1, 0]), [[0, 1, 0]] * 3)
     np.testing.assert_array_equal(posterior(ldp.Observed(JOBS), P), np.eye(3))
     np.testing.assert_allclose(posterior(ldp.KRR(JOBS, 1e-6), P), [P] * 3, atol=1e-6)
     np.testing.assert_allclose(posterior(ldp.KRR(JOBS, 30.0), P), np.eye(3), atol=1e-12)
 
 
-def test_a_report_that_cannot_occur() -> None:
+def test_a_report_that_cannot_occur():
     with pytest.warns(ldp.errors.LDPWarning, match="'teacher': cannot be reported under p"):
         found = posterior(ldp.Observed(JOBS), [0.5, 0.0, 0.5])
     assert found.loc["teacher"].isna().all() and found.loc["nurse"].tolist() == [1.0, 0.0, 0.0]
@@ -88,7 +85,7 @@ def test_a_report_that_cannot_occur() -> None:
         posterior(ldp.Observed(JOBS), [0.5, 0.0, 0.5], ["nurse", "teacher"])
 
 
-def test_bits_and_hashes_are_judged_where_they_are_given() -> None:
+def test_bits_and_hashes_are_judged_where_they_are_given():
     bits = ldp.KRAPPOR(JOBS, epsilon=1.0)
     Q = bits.channel().matrix()
     wanted = bayes(Q, P)
@@ -119,7 +116,7 @@ def joint_bayes(a: str, b: str) -> np.ndarray:
     return joint / joint.sum()
 
 
-def test_two_questions() -> None:
+def test_two_questions():
     found = posterior({"job": KRR, "late": LATE}, P_JOINT)
     assert found.shape == (6, 6)
     assert found.index.names == found.columns.names == ["job", "late"]
@@ -170,7 +167,7 @@ OTHER = ldp.KRR(JOBS, 2.0).privatize(["nurse"], np.random.default_rng(1))
         ((KRR, P, None, JOBS), "candidates= is for open alphabets"),
     ],
 )
-def test_what_is_refused(arguments: tuple[Any, ...], match: str) -> None:
+def test_what_is_refused(arguments, match):
     with pytest.raises(ldp.LDPError, match=match):
         posterior(*arguments)
 
@@ -178,7 +175,7 @@ def test_what_is_refused(arguments: tuple[Any, ...], match: str) -> None:
 # -- the picture ---------------------------------------------------------------------------------
 
 
-def test_the_plot_shows_the_numbers() -> None:
+def test_the_plot_shows_the_numbers():
     found = posterior(KRR, P)
     ax = plot_posterior(found, P)
     mesh = ax.collections[0]
@@ -207,12 +204,12 @@ def test_the_plot_shows_the_numbers() -> None:
         ((posterior(KRR, P), P, None, 5), "title=5"),
     ],
 )
-def test_what_cannot_be_drawn(arguments: tuple[Any, ...], match: str) -> None:
+def test_what_cannot_be_drawn(arguments, match):
     with pytest.raises(ldp.LDPError, match=match):
         plot_posterior(*arguments)
 
 
-def test_questions_of_a_joint_distribution_are_matched_by_name() -> None:
+def test_questions_of_a_joint_distribution_are_matched_by_name():
     """Both have the same answers, so that only names tell which is which."""
     answers = ldp.Warner(epsilon=1.0).categories
     table = pd.DataFrame([[0.1, 0.2], [0.3, 0.4]], answers, answers)

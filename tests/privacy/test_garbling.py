@@ -1,13 +1,11 @@
 """Whether one channel is a garbling of another, and by how much it is not."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from shared.bad_values import Refusal, refuses
+from shared.refusals import refuses
 
 import ldpstats as ldp
 from ldpstats.privacy import deficiency, dominates, garblings
@@ -16,7 +14,7 @@ JOBS = ("nurse", "teacher", "driver")
 
 
 @pytest.mark.parametrize("k", [2, 3, 8])
-def test_krr_is_ordered_by_epsilon(k: int) -> None:
+def test_krr_is_ordered_by_epsilon(k):
     strong, weak = ldp.KRR(k, 1.0), ldp.KRR(k, 2.0)
     assert (
         dominates(weak, strong)
@@ -27,7 +25,7 @@ def test_krr_is_ordered_by_epsilon(k: int) -> None:
     assert dominates(np.eye(k), weak) and not dominates(weak, np.eye(k))
 
 
-def test_equal_channels_dominate_each_other_whatever_their_form() -> None:
+def test_equal_channels_dominate_each_other_whatever_their_form():
     rng = np.random.default_rng(1)
     Q = rng.dirichlet(np.ones(4), 3)
     assert dominates(Q, Q)
@@ -40,7 +38,7 @@ def test_equal_channels_dominate_each_other_whatever_their_form() -> None:
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
-def test_binary_randomised_response_dominates_every_binary_channel(epsilon: float) -> None:
+def test_binary_randomised_response_dominates_every_binary_channel(epsilon):
     """KBR16 Theorem 2, over random channels of that epsilon; none of a larger one."""
     rng, warner = np.random.default_rng(round(10 * epsilon)), ldp.KRR(2, epsilon)
     for i in range(20):
@@ -62,7 +60,7 @@ def test_binary_randomised_response_dominates_every_binary_channel(epsilon: floa
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_products_are_dominated_and_their_factors_mostly_not(seed: int) -> None:
+def test_products_are_dominated_and_their_factors_mostly_not(seed):
     rng = np.random.default_rng(seed)
     k, a, b = rng.integers(2, 6, 3)
     A, R = rng.dirichlet(np.ones(a), k), rng.dirichlet(np.full(b, 0.3), a)
@@ -73,14 +71,14 @@ def test_products_are_dominated_and_their_factors_mostly_not(seed: int) -> None:
     assert 0.0 <= least <= most and most - least < 1e-9
 
 
-def test_a_hair_more_than_rounding_is_a_difference() -> None:
+def test_a_hair_more_than_rounding_is_a_difference():
     warner = ldp.KRR(2, 1.0).channel().matrix()
     for shift, same in ((1e-10, True), (3e-9, False)):
         B = warner + shift * np.array([[1.0, -1.0], [-1.0, 1.0]])
         assert dominates(warner, B) == same
 
 
-def test_the_deficiency_is_le_cams() -> None:
+def test_the_deficiency_is_le_cams():
     """Of binary randomised response: the difference of P(true report)."""
     for low, high in ((0.5, 1.0), (1.0, 3.0)):
         p = [np.exp(e) / (1 + np.exp(e)) for e in (low, high)]
@@ -89,7 +87,7 @@ def test_the_deficiency_is_le_cams() -> None:
     assert deficiency([[1.0], [1.0]], np.eye(2)) == pytest.approx(0.5)
 
 
-def test_better_decisions_show_that_a_channel_is_not_a_garbling() -> None:
+def test_better_decisions_show_that_a_channel_is_not_a_garbling():
     """Bayes risks of many problems: never smaller under a garbling, and for some under others."""
     rng = np.random.default_rng(3)
     krr, unary = ldp.KRR(3, 1.0).channel().matrix(), ldp.KRAPPOR(3, 1.0).channel().matrix()
@@ -103,7 +101,7 @@ def test_better_decisions_show_that_a_channel_is_not_a_garbling() -> None:
     assert not dominates(krr, unary) and np.any(best(krr) < best(unary))
 
 
-def test_rows_are_matched_by_label() -> None:
+def test_rows_are_matched_by_label():
     Q = ldp.URR(JOBS, {"nurse"}, 1.0)
     other = ldp.URR(("driver", "nurse", "teacher"), {"nurse"}, 1.0)
     assert dominates(Q, other) and dominates(other, Q)
@@ -141,5 +139,5 @@ BAD = [
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_bad_input_is_refused(case: Refusal) -> None:
+def test_bad_input_is_refused(case):
     case.check()

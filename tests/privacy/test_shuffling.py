@@ -1,10 +1,11 @@
 """Amplification by shuffling against exact enumeration and published numbers."""
 
-from __future__ import annotations
+from itertools import combinations_with_replacement, permutations
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
-from privacy.shuffled import worst_delta
 
 import ldpstats as ldp
 from ldpstats import privacy
@@ -18,6 +19,34 @@ from ldpstats.privacy.shuffling import (
     positive_part_bound,
     shuffled_pairs,
 )
+
+
+def multisets(Q: npt.NDArray[Any], answers: tuple[int, ...]) -> dict[tuple[int, ...], float]:
+    """Probability of each multiset of reports (numbers by kind) of respondents with answers."""
+    law = {(0,) * Q.shape[1]: 1.0}
+    for x in answers:
+        grown: dict[tuple[int, ...], float] = {}
+        for counts, chance in law.items():
+            for y in range(Q.shape[1]):
+                key = (*counts[:y], counts[y] + 1, *counts[y + 1 :])
+                grown[key] = grown.get(key, 0.0) + chance * Q[x, y]
+        law = grown
+    return law
+
+
+def worst_delta(Q: npt.NDArray[Any], n: int, epsilons: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The largest hockey-stick divergence of all neighbouring data sets, at each epsilon."""
+    worst = np.zeros(len(epsilons))
+    for others in combinations_with_replacement(range(len(Q)), n - 1):
+        laws = []
+        for x in range(len(Q)):
+            law = multisets(Q, (x, *others))
+            laws.append(np.array([law[key] for key in sorted(law)]))
+        for x, other in permutations(range(len(Q)), 2):
+            gaps = laws[x] - np.exp(epsilons)[:, None] * laws[other]
+            worst = np.maximum(worst, np.maximum(gaps, 0.0).sum(axis=1))
+    return worst
+
 
 EPSILONS = np.array([0.0, 0.05, 0.1, 0.2, 0.3, 0.45, 0.7, 1.0, 1.4, 1.9])
 
@@ -49,7 +78,7 @@ SMALL = {
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_bounds_hold_for_all_data_sets(name: str) -> None:
+def test_bounds_hold_for_all_data_sets(name):
     mechanism, most = SMALL[name]
     Q = mechanism.channel().matrix() if isinstance(mechanism, ldp.Mechanism) else mechanism
     for n in range(1, most + 1):
@@ -65,7 +94,7 @@ def test_bounds_hold_for_all_data_sets(name: str) -> None:
             assert bound == pytest.approx(exact, abs=1e-9)
 
 
-def test_the_published_variation_ratio_formula_is_no_bound() -> None:
+def test_the_published_variation_ratio_formula_is_no_bound():
     """The negative control: enumeration finds that a formula that is in use claims too much."""
     p, b = np.exp(0.5), 1.0 / (np.exp(0.5) + 2.0)
     first, second = np.array([p * b, b, b]), np.array([b, p * b, b])
@@ -76,7 +105,7 @@ def test_the_published_variation_ratio_formula_is_no_bound() -> None:
     assert privacy.amplification(ldp.KRR(3, 0.5), 2, 1e-3).delta_at(0.3) >= exact
 
 
-def test_clones_against_the_authors_program() -> None:
+def test_clones_against_the_authors_program():
     """README of apple/ml-shuffling-amplification: n = 1e5, epsilon 4, delta 1e-6."""
     found = epsilon_bounds(shuffled_pairs(ldp.KRR(2, 4.0)), 10**5, 1e-6)
     assert 0.1675385583317841 <= found["clones"] <= 0.172790550755978
@@ -92,7 +121,7 @@ def test_clones_against_the_authors_program() -> None:
         (100, 0.026881289729458715, 1e-6),
     ],
 )
-def test_hoeffding_against_the_authors_program(k: int, epsilon: float, delta: float) -> None:
+def test_hoeffding_against_the_authors_program(k, epsilon, delta):
     """Notebook of BorjaBalle/amplification-by-shuffling: n = 5000, epsilon 0.4."""
     (law,) = shuffled_pairs(ldp.KRR(k, 0.4)).blankets
     assert hoeffding_delta(law, epsilon, 5000) == pytest.approx(delta, rel=1e-6)
@@ -100,7 +129,7 @@ def test_hoeffding_against_the_authors_program(k: int, epsilon: float, delta: fl
 
 @pytest.mark.parametrize("n", [37, 400, 5000])
 @pytest.mark.parametrize("local", [0.3, 1.0, 4.0])
-def test_the_lattice_is_above_and_near_binomial_tails(n: int, local: float) -> None:
+def test_the_lattice_is_above_and_near_binomial_tails(n, local):
     law = clones(local)
     for epsilon in (0.0, 0.1 * local, 0.4 * local):
         exact = law.delta_below(epsilon, n, 1e-9)
@@ -109,12 +138,12 @@ def test_the_lattice_is_above_and_near_binomial_tails(n: int, local: float) -> N
 
 
 @pytest.mark.parametrize("k", [3, 1000])
-def test_upper_and_lower_bounds_of_krr_are_close(k: int) -> None:
+def test_upper_and_lower_bounds_of_krr_are_close(k):
     shuffled = privacy.amplification(ldp.KRR(k, 1.0), 10_000, 1e-6)
     assert shuffled.lower <= shuffled.epsilon <= shuffled.lower * 1.002
 
 
-def test_two_reports_of_many_respondents() -> None:
+def test_two_reports_of_many_respondents():
     shuffled = privacy.amplification(ldp.Warner(epsilon=1.0), 20_000, 1e-6)
     assert shuffled.method == "two reports"
     assert shuffled.lower <= shuffled.epsilon <= shuffled.lower * 1.0101
@@ -124,20 +153,20 @@ def test_two_reports_of_many_respondents() -> None:
     )
 
 
-def test_epsilon_and_delta_agree() -> None:
+def test_epsilon_and_delta_agree():
     shuffled = privacy.amplification(ldp.KRR(3, 2.0), 50, 1e-5)
     assert 0.99e-5 < shuffled.delta_at(shuffled.epsilon) <= 1e-5
     assert shuffled.delta_at(2.0) == 0.0 and shuffled.delta_at(np.inf) == 0.0
 
 
-def test_colluding_respondents_hide_nothing() -> None:
+def test_colluding_respondents_hide_nothing():
     whole = privacy.amplification(ldp.KRR(3, 1.0), 30, 1e-6)
     some = privacy.amplification(ldp.KRR(3, 1.0), 60, 1e-6, colluding=0.5)
     assert (some.epsilon, some.honest) == (whole.epsilon, 30)
     assert privacy.amplification(ldp.KRR(3, 1.0), 1, 1e-6, colluding=0.9).honest == 1
 
 
-def test_cohorts_count_as_part_of_the_report() -> None:
+def test_cohorts_count_as_part_of_the_report():
     """Hashed answers are no less private than the randomiser within a cohort."""
     hashed = ldp.ORR(n_outputs=4, n_cohorts=8, epsilon=1.0)
     within = privacy.amplification(ldp.KRR(4, 1.0), 40, 1e-6)
@@ -153,7 +182,7 @@ def test_cohorts_count_as_part_of_the_report() -> None:
 @pytest.mark.parametrize(
     "mechanism", [ldp.Observed(3), ldp.Mangat(p=0.5), [[1.0, 0.0], [0.5, 0.5]]]
 )
-def test_reports_that_rule_out_an_answer_stay_what_they_are(mechanism: object) -> None:
+def test_reports_that_rule_out_an_answer_stay_what_they_are(mechanism):
     with pytest.raises(NotAvailable, match="epsilon is infinite"):
         privacy.amplification(mechanism, 1000, 1e-6)
 
@@ -171,7 +200,7 @@ def test_reports_that_rule_out_an_answer_stay_what_they_are(mechanism: object) -
         ("mechanism", {"mechanism": "krr"}),
     ],
 )
-def test_bad_input(name: str, given: dict[str, object]) -> None:
+def test_bad_input(name, given):
     call = {"mechanism": ldp.KRR(3, 1.0), "n": 100, "delta": 1e-6} | given
     with pytest.raises(InvalidArgument) as error:
         privacy.amplification(**call)

@@ -1,7 +1,5 @@
 """Codes of reports in the smallest type, and long columns of text read at once."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -119,7 +117,7 @@ def written(name: str, n: int = 3000) -> tuple[ldp.Reports, list[str]]:
 
 @pytest.mark.parametrize("kind", COLUMNS)
 @pytest.mark.parametrize("name", MECHANISMS)
-def test_a_long_column_is_read_as_a_short_one(name: str, kind: str) -> None:
+def test_a_long_column_is_read_as_a_short_one(name, kind):
     reports, cells = written(name)
     column = COLUMNS[kind](cells)
     found, skipped = MECHANISMS[name].parse("answer", column), len(cells) - len(column)
@@ -142,7 +140,7 @@ def test_a_long_column_is_read_as_a_short_one(name: str, kind: str) -> None:
         ("urap", "0110000"),
     ],
 )
-def test_what_is_wrong_is_named_as_in_a_short_column(name: str, cell: str, kind: str) -> None:
+def test_what_is_wrong_is_named_as_in_a_short_column(name, cell, kind):
     _, cells = written(name)
     cells[2000] = cell
     messages = []
@@ -154,11 +152,11 @@ def test_what_is_wrong_is_named_as_in_a_short_column(name: str, cell: str, kind:
 
 
 @pytest.mark.parametrize("cells", [[1] * 2000, ["0" * 9] * 2000 + [None], ["\ud800"] * 2000])
-def test_other_columns_are_refused(cells: list[Any]) -> None:
+def test_other_columns_are_refused(cells):
     with pytest.raises(ldp.InvalidArgument, match=r"answer\[(0|2000)\]"):
         MECHANISMS["unary"].parse("answer", pd.Series(cells, dtype=object))
 
 
-def test_text_is_read_in_blocks() -> None:
+def test_text_is_read_in_blocks():
     reports, cells = written("unary", 40_000)
     assert np.array_equal(MECHANISMS["unary"].parse("answer", cells).y, reports.y)

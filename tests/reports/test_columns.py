@@ -1,7 +1,5 @@
 """Columns of tables: reports keep their name, and columns in the wrong place are told the way."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
@@ -41,7 +39,7 @@ def rng() -> np.random.Generator:
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
-def test_reports_keep_the_name_of_their_column(name: str) -> None:
+def test_reports_keep_the_name_of_their_column(name):
     mechanism = MECHANISMS[name]
     drawn = mechanism.privatize(JOB, rng())
     collected = mechanism.collector(allow_no_privacy=True).privatize(JOB)
@@ -53,7 +51,7 @@ def test_reports_keep_the_name_of_their_column(name: str) -> None:
     assert mechanism.privatize(JOB.rename(3), rng()).name == ""
 
 
-def test_so_do_reports_made_of_them() -> None:
+def test_so_do_reports_made_of_them():
     ids = np.arange(100)
     urr = MECHANISMS["urr"].privatize(JOB, rng())
     for reports in (KRR.privatize(JOB, rng()), MECHANISMS["krappor"].privatize(JOB, rng())):
@@ -72,7 +70,7 @@ def test_so_do_reports_made_of_them() -> None:
 # -- reports as people write them ------------------------------------------------------------------
 
 
-def test_parse_reads_a_column_of_ones_own() -> None:
+def test_parse_reads_a_column_of_ones_own():
     column = [" nurse", "cook ", "driver"]
     for values in (column, pd.Series(column, dtype="category"), pa.array(column), np.array(column)):
         assert KRR.parse("job", values).y.tolist() == [0, 1, 2]
@@ -94,7 +92,7 @@ def test_parse_reads_a_column_of_ones_own() -> None:
         (FRAME, "job="),
     ],
 )
-def test_what_parse_refuses(values: Any, begins: str) -> None:
+def test_what_parse_refuses(values, begins):
     with pytest.raises(ldp.InvalidArgument) as failure:
         KRR.parse("job", values)
     assert str(failure.value).startswith(begins)
@@ -106,19 +104,19 @@ def test_what_parse_refuses(values: Any, begins: str) -> None:
 
 REPORTS = KRR.privatize(JOB, rng())
 LOST: dict[str, Callable[[], Any]] = {
-    "frequency": lambda: ldp.FrequencyModel(JOB),  # type: ignore[arg-type]
-    "frequency of an index": lambda: ldp.FrequencyModel(pd.Index(JOB)),  # type: ignore[arg-type]
-    "groups": lambda: ldp.FrequencyModel([REPORTS, JOB]),  # type: ignore[list-item]
+    "frequency": lambda: ldp.FrequencyModel(JOB),
+    "frequency of an index": lambda: ldp.FrequencyModel(pd.Index(JOB)),
+    "groups": lambda: ldp.FrequencyModel([REPORTS, JOB]),
     "association": lambda: ldp.AssociationModel(JOB, LATE),
     "association of one": lambda: ldp.AssociationModel(REPORTS, JOB),
-    "joint counts": lambda: ldp.JointCounts((JOB, LATE)),  # type: ignore[arg-type]
-    "two samples": lambda: ldp.two_sample_test(JOB, REPORTS),  # type: ignore[arg-type]
-    "second sample": lambda: ldp.two_sample_test(REPORTS, JOB),  # type: ignore[arg-type]
+    "joint counts": lambda: ldp.JointCounts((JOB, LATE)),
+    "two samples": lambda: ldp.two_sample_test(JOB, REPORTS),
+    "second sample": lambda: ldp.two_sample_test(REPORTS, JOB),
 }
 
 
 @pytest.mark.parametrize("name", LOST)
-def test_a_column_is_told_the_way_in(name: str) -> None:
+def test_a_column_is_told_the_way_in(name):
     with pytest.raises(ldp.InvalidArgument) as failure:
         LOST[name]()
     text = str(failure.value)
@@ -127,20 +125,20 @@ def test_a_column_is_told_the_way_in(name: str) -> None:
     assert "nurse" not in text  # which may be an answer
 
 
-def test_so_are_tables_and_other_columns() -> None:
+def test_so_are_tables_and_other_columns():
     for data in (FRAME, JOB.tolist(), JOB.to_numpy(object), "nurse", pa.table({"job": JOB})):
         with pytest.raises(ldp.InvalidArgument, match=r"ldp\.Survey\(table"):
-            ldp.FrequencyModel(data)  # type: ignore[arg-type]
+            ldp.FrequencyModel(data)
         with pytest.raises(ldp.InvalidArgument, match=r"ldp\.Survey\(table"):
             ldp.AssociationModel(REPORTS, data if not isinstance(data, list) else JOB)
     for data in (3, None, KRR, {"nurse": 3}):
         with pytest.raises(ldp.InvalidArgument) as failure:
-            ldp.FrequencyModel(data)  # type: ignore[arg-type]
+            ldp.FrequencyModel(data)
         assert "Survey" not in str(failure.value)
 
 
 @pytest.mark.parametrize("y", ["nurse", ["nurse"], np.array(["cook"]), JOB, ["01"]])
-def test_labels_in_the_place_of_codes(y: Any) -> None:
+def test_labels_in_the_place_of_codes(y):
     for mechanism in (KRR, MECHANISMS["krappor"]):
         with pytest.raises(ldp.InvalidArgument, match=r"mechanism\.parse\(name, column\)"):
             ldp.Reports(y, mechanism)
@@ -159,7 +157,7 @@ def test_labels_in_the_place_of_codes(y: Any) -> None:
         np.array([0, 1, 1]),
     ],
 )
-def test_a_column_of_answers_is_no_list_of_categories(column: Any) -> None:
+def test_a_column_of_answers_is_no_list_of_categories(column):
     for make in (ldp.KRR, ldp.KRAPPOR):
         with pytest.raises(ldp.InvalidArgument, match="is a column of answers") as failure:
             make(column, 1.0)
@@ -168,7 +166,7 @@ def test_a_column_of_answers_is_no_list_of_categories(column: Any) -> None:
         ldp.ORR(4, 2, epsilon=1.0, alphabet=column)
 
 
-def test_lists_of_categories_with_a_slip_are_not_called_columns() -> None:
+def test_lists_of_categories_with_a_slip_are_not_called_columns():
     for labels in (["a", "a"], ["a", "b", "a"], [1, "1"], ["a", None], [["a"], ["a"]]):
         with pytest.raises(ldp.InvalidArgument, match="categories") as failure:
             ldp.KRR(labels, 1.0)
@@ -181,6 +179,6 @@ def test_lists_of_categories_with_a_slip_are_not_called_columns() -> None:
 
 @pytest.mark.parametrize("report", [Decimal("NaN"), Decimal("sNaN"), [Decimal("sNaN")]])
 @pytest.mark.parametrize("mechanism", [ldp.URAP(("a", "b"), {"a"}, 1.0), ldp.KRR(3, 1.0)])
-def test_nans_of_decimals_are_no_reports(mechanism: ldp.Mechanism, report: object) -> None:
+def test_nans_of_decimals_are_no_reports(mechanism, report):
     with pytest.raises(ldp.InvalidArgument, match="labels"):
         mechanism.parse("labels", report)

@@ -1,7 +1,5 @@
 """JointCounts: tallies against pandas, sums of chunks, shared cohorts, simulated reports."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 
@@ -31,8 +29,8 @@ def reports(mechanism: Any, n: int, seed: int, cohort: Array | None = None) -> l
     values: Any = WORDS if mechanism.is_open else mechanism.categories
     answers = pd.Index(values).take(rng.integers(0, len(values), n))
     if cohort is None:
-        return mechanism.privatize(answers, rng)  # type: ignore[no-any-return]
-    return mechanism.privatize(answers, rng, cohort=cohort)  # type: ignore[no-any-return]
+        return mechanism.privatize(answers, rng)
+    return mechanism.privatize(answers, rng, cohort=cohort)
 
 
 def frame(joint: ldp.JointCounts) -> pd.Series:
@@ -55,7 +53,7 @@ PAIRS = [
 
 @pytest.mark.parametrize("mechanisms", PAIRS)
 @pytest.mark.parametrize("n", [1, 3000])
-def test_tally_counts_each_combination_once(mechanisms: tuple[Any, ...], n: int) -> None:
+def test_tally_counts_each_combination_once(mechanisms, n):
     joint = ldp.JointCounts([reports(m, n, seed) for seed, m in enumerate(mechanisms)])
     assert (joint.n == 1).all()
     tallied = joint.tally()
@@ -68,14 +66,14 @@ def test_tally_counts_each_combination_once(mechanisms: tuple[Any, ...], n: int)
     np.testing.assert_array_equal(again.n, tallied.n)
 
 
-def test_large_counts_stay_exact() -> None:
+def test_large_counts_stay_exact():
     big = 2**52 + 1
     joint = ldp.JointCounts([ldp.Reports(np.array([0, 1]), KRR)] * 2, n=[big, 3])
     assert joint.tally().n.tolist() == [big, 3]
     assert joint.nobs == big + 3
 
 
-def test_wide_bits_are_not_merged() -> None:
+def test_wide_bits_are_not_merged():
     one = reports(WIDE, 50, 1)
     same = ldp.Reports(np.repeat(one.y[:1], 50, axis=0), WIDE, cohort=np.zeros(50, dtype=np.int64))
     joint = ldp.JointCounts([same, same])
@@ -89,7 +87,7 @@ def test_wide_bits_are_not_merged() -> None:
 
 
 @pytest.mark.parametrize("mechanisms", PAIRS)
-def test_variable_gives_the_reports_of_one(mechanisms: tuple[Any, ...]) -> None:
+def test_variable_gives_the_reports_of_one(mechanisms):
     joint = ldp.JointCounts([reports(m, 2000, seed) for seed, m in enumerate(mechanisms)]).tally()
     for v, part in enumerate(joint.reports):
         counts, index = joint.variable(v)
@@ -109,7 +107,7 @@ def test_variable_gives_the_reports_of_one(mechanisms: tuple[Any, ...]) -> None:
 # -- tables --------------------------------------------------------------------------------------
 
 
-def test_table_is_the_cross_tabulation() -> None:
+def test_table_is_the_cross_tabulation():
     x, y = reports(KRR, 500, 1), reports(WARNER, 500, 2)
     joint = ldp.JointCounts([x, y])
     expected = pd.crosstab(pd.Series(x.y), pd.Series(y.y)).to_numpy()
@@ -120,7 +118,7 @@ def test_table_is_the_cross_tabulation() -> None:
     )
 
 
-def test_from_table_matches_a_data_frame_by_label() -> None:
+def test_from_table_matches_a_data_frame_by_label():
     table = pd.DataFrame([[1, 2], [3, 4]], index=["c", "a"], columns=["yes", "no"])
     joint = ldp.JointCounts.from_table(table, (KRR, WARNER))
     np.testing.assert_array_equal(joint.table(), [[4, 3], [0, 0], [2, 1]])
@@ -142,13 +140,13 @@ def test_from_table_matches_a_data_frame_by_label() -> None:
         (pd.DataFrame([[1, 2]]), r"table"),
     ],
 )
-def test_from_table_refuses(table: Any, match: str) -> None:
+def test_from_table_refuses(table, match):
     with pytest.raises(ldp.InvalidArgument, match=match):
         ldp.JointCounts.from_table(table, (KRR, WARNER))
 
 
 @pytest.mark.parametrize("mechanism", [BITS, ORR, RAPPOR])
-def test_bits_and_cohorts_have_no_table(mechanism: Any) -> None:
+def test_bits_and_cohorts_have_no_table(mechanism):
     with pytest.raises(ldp.NotAvailable, match="reports"):
         ldp.JointCounts.from_table(np.ones((3, 4), dtype=int), (KRR, mechanism))
     with pytest.raises(ldp.NotAvailable, match="table"):
@@ -159,7 +157,7 @@ def test_bits_and_cohorts_have_no_table(mechanism: Any) -> None:
 
 
 @pytest.mark.parametrize("mechanisms", [*PAIRS, (WIDE, KRR)])
-def test_chunks_add_up(mechanisms: tuple[Any, ...]) -> None:
+def test_chunks_add_up(mechanisms):
     whole = [reports(m, 400, seed) for seed, m in enumerate(mechanisms)]
     chunks = []
     for part in (slice(0, 1), slice(1, 150), slice(150, 400)):
@@ -178,7 +176,7 @@ def test_chunks_add_up(mechanisms: tuple[Any, ...]) -> None:
         np.testing.assert_array_equal(total.reports[1].y, whole[1].y)
 
 
-def test_addition_refuses_what_does_not_match() -> None:
+def test_addition_refuses_what_does_not_match():
     pair = ldp.JointCounts([reports(KRR, 5, 1), reports(WARNER, 5, 2)])
     swapped = ldp.JointCounts([reports(WARNER, 5, 1), reports(KRR, 5, 2)])
     triple = ldp.JointCounts([reports(KRR, 5, 1), reports(WARNER, 5, 2), reports(KRR, 5, 3)])
@@ -205,7 +203,7 @@ def shared(first: Array, second: Array, C: int = 8, D: int | None = None) -> ldp
     )
 
 
-def test_equal_cohorts_are_shared() -> None:
+def test_equal_cohorts_are_shared():
     cohort = np.random.default_rng(1).integers(0, 8, 400)
     joint = shared(cohort, cohort)
     assert joint.shared_cohorts
@@ -220,7 +218,7 @@ def test_equal_cohorts_are_shared() -> None:
     pd.testing.assert_series_equal(frame(ordered), frame(joint))
 
 
-def test_cohorts_that_determine_each_other_are_shared() -> None:
+def test_cohorts_that_determine_each_other_are_shared():
     cohort = np.random.default_rng(1).integers(0, 8, 400)
     assert shared(cohort, 7 - cohort).shared_cohorts
     # a coarser cohort is a function of a finer one
@@ -228,7 +226,7 @@ def test_cohorts_that_determine_each_other_are_shared() -> None:
     assert len(shared(cohort, cohort // 2, 8, 4).strata()[1]) == 8
 
 
-def test_independent_cohorts_are_not_shared() -> None:
+def test_independent_cohorts_are_not_shared():
     rng = np.random.default_rng(1)
     joint = shared(rng.integers(0, 8, 400), rng.integers(0, 8, 400))
     assert not joint.shared_cohorts
@@ -237,7 +235,7 @@ def test_independent_cohorts_are_not_shared() -> None:
     assert slices == [slice(0, 400)]
 
 
-def test_few_respondents_are_not_taken_to_share() -> None:
+def test_few_respondents_are_not_taken_to_share():
     # each of 10 respondents has a cohort of her own in either variable: that determines nothing
     rng = np.random.default_rng(1)
     first, second = rng.permutation(64)[:10], rng.permutation(64)[:10]
@@ -248,7 +246,7 @@ def test_few_respondents_are_not_taken_to_share() -> None:
 
 
 @pytest.mark.parametrize("mechanisms", [(KRR, WARNER), (KRR, BITS), (BITS, WARNER)])
-def test_simulated_reports_have_their_law(mechanisms: tuple[Any, ...]) -> None:
+def test_simulated_reports_have_their_law(mechanisms):
     sizes = [m.k for m in mechanisms]
     p = np.random.default_rng(1).dirichlet(np.ones(np.prod(sizes)))
     law = p.reshape(sizes)
@@ -265,7 +263,7 @@ def test_simulated_reports_have_their_law(mechanisms: tuple[Any, ...]) -> None:
     assert stats.chisquare(seen, 200_000 * wrong).pvalue < LEVEL
 
 
-def test_simulated_reports_keep_their_cohorts() -> None:
+def test_simulated_reports_keep_their_cohorts():
     cohort = np.random.default_rng(1).integers(0, 3, 500)
     closed = ldp.RAPPOR(4, 1, 3, f=0.0, p=0.25, q=0.75, alphabet=("a", "b"))
     joint = ldp.JointCounts(

@@ -1,6 +1,6 @@
 """Reports, counts and bit counts."""
 
-from __future__ import annotations
+import json
 
 import numpy as np
 import pandas as pd
@@ -9,18 +9,20 @@ import pytest
 import ldpstats as ldp
 
 KRR = ldp.KRR(("a", "b", "c"), epsilon=1.0)
+
 ORR = ldp.ORR(n_outputs=2, n_cohorts=4, epsilon=1.0)
+
 UNARY = ldp.KRAPPOR(("a", "b", "c"), epsilon=1.0)
 
 
-def test_tally_counts_every_report_once() -> None:
+def test_tally_counts_every_report_once():
     reports = KRR.privatize(["a", "b"] * 500, np.random.default_rng(1))
     counts = reports.tally()
     assert counts.nobs == len(reports) == 1_000
     np.testing.assert_array_equal(counts.vector(), np.bincount(reports.y, minlength=3))
 
 
-def test_unary_reports_are_packed_and_tally_by_pattern() -> None:
+def test_unary_reports_are_packed_and_tally_by_pattern():
     wide = ldp.KRAPPOR(100, epsilon=1.0)
     reports = wide.privatize(np.arange(50), np.random.default_rng(1))
     assert reports.y.shape == (50, 13) and reports.y.dtype == np.uint8
@@ -31,7 +33,7 @@ def test_unary_reports_are_packed_and_tally_by_pattern() -> None:
     np.testing.assert_array_equal(narrow.tally(bits=True).ones[0], bits.sum(axis=0))
 
 
-def test_patterns_of_medium_width_collapse_exactly() -> None:
+def test_patterns_of_medium_width_collapse_exactly():
     mechanism = ldp.KRAPPOR(12, epsilon=4.0)
     reports = mechanism.privatize(np.zeros(5_000, int), np.random.default_rng(2))
     counts = reports.tally()
@@ -42,7 +44,7 @@ def test_patterns_of_medium_width_collapse_exactly() -> None:
     assert again == dict(zip(text, n, strict=True))
 
 
-def test_missing_answers_travel_with_the_counts() -> None:
+def test_missing_answers_travel_with_the_counts():
     rng = np.random.default_rng(1)
     first = KRR.privatize(["a", None], rng, missing="count").tally()
     second = KRR.privatize(["b", np.nan, None], rng, missing="count").tally()
@@ -52,7 +54,7 @@ def test_missing_answers_travel_with_the_counts() -> None:
     assert (UNARY.no_counts() + bits).n_missing == 1
 
 
-def test_counts_of_different_mechanisms_do_not_mix() -> None:
+def test_counts_of_different_mechanisms_do_not_mix():
     other = ldp.KRR(("a", "b", "c"), epsilon=1.1)
     with pytest.raises(ldp.MechanismMismatch, match="fingerprint"):
         KRR.counts([1, 2, 3]) + other.counts([1, 2, 3])
@@ -60,7 +62,7 @@ def test_counts_of_different_mechanisms_do_not_mix() -> None:
         other.moments(KRR.counts([1, 2, 3]))
 
 
-def test_counts_from_frames() -> None:
+def test_counts_from_frames():
     table = pd.DataFrame({"report": ["b", "a", "b"], "people": [2, 3, 4]})
     np.testing.assert_array_equal(ldp.Counts.from_frame(table, KRR).vector(), [1, 2, 0])
     weighted = ldp.Counts.from_frame(table, KRR, count="people")
@@ -70,21 +72,21 @@ def test_counts_from_frames() -> None:
     np.testing.assert_array_equal(counts.bit_counts().ones, [[1, 3, 0]])
 
 
-def test_numbers_become_counts() -> None:
+def test_numbers_become_counts():
     assert KRR.counts([5, 0, 7]).nobs == 12
     counts = UNARY.counts([5, 0, 7], nobs=9)
     assert isinstance(counts, ldp.BitCounts) and counts.nobs == 9
     np.testing.assert_array_equal(UNARY.counts([[5, 0, 7]], nobs=[9]).ones, counts.ones)
 
 
-def test_collector_takes_its_randomness_from_the_system() -> None:
+def test_collector_takes_its_randomness_from_the_system():
     # two clients never repeat each other: 1000 reports agree with probability below 3^-300
     values = np.array(["a", "b"])[np.arange(1_000) % 2]
     first, second = KRR.collector().privatize(values), KRR.collector().privatize(values)
     assert np.any(first.y != second.y)
 
 
-def test_injected_entropy_decides_the_reports() -> None:
+def test_injected_entropy_decides_the_reports():
     values = ["a", "b", "c"] * 20
     reports = [
         KRR.collector(entropy=np.random.default_rng(5).bytes).privatize(values).y for _ in range(2)
@@ -92,21 +94,21 @@ def test_injected_entropy_decides_the_reports() -> None:
     np.testing.assert_array_equal(*reports)
 
 
-def test_sums_need_no_start() -> None:
+def test_sums_need_no_start():
     parts = [KRR.counts([1, 2, 3]), KRR.counts([1, 0, 0])]
     np.testing.assert_array_equal(sum(parts).vector(), [2, 2, 3])
     bits = [UNARY.counts([1, 2, 3], nobs=4), UNARY.counts([1, 0, 0], nobs=2)]
     np.testing.assert_array_equal(sum(bits).ones, [[2, 2, 3]])
 
 
-def test_series_of_counts_are_matched_by_label() -> None:
+def test_series_of_counts_are_matched_by_label():
     values = pd.Series(["c", "a", "c", "c"])
     np.testing.assert_array_equal(KRR.counts(values.value_counts()).vector(), [1, 0, 3])
     with pytest.raises(ldp.InvalidArgument, match="indexed by the labels"):
         KRR.counts(pd.Series([1, 2, 3]))
 
 
-def test_lists_become_arrays() -> None:
+def test_lists_become_arrays():
     counts = ldp.Counts([0, 2], [5, 7], KRR)
     assert (counts.nobs, counts.vector().tolist()) == (12, [5, 0, 7])
     hashed = ldp.Reports([1, 0], ORR, cohort=[3, 0])
@@ -117,7 +119,7 @@ def test_lists_become_arrays() -> None:
 
 
 @pytest.mark.parametrize("kind", [np.uint8, np.uint64, np.int32])
-def test_integers_of_any_width_are_counted(kind: type) -> None:
+def test_integers_of_any_width_are_counted(kind):
     y, cohort = np.array([1, 0, 1], dtype=kind), np.array([3, 0, 3], dtype=kind)
     reports = ldp.Reports(y, ORR, cohort=cohort)
     total = reports.tally() + ldp.Counts(y, np.array([200, 200, 200], kind), ORR, cohort=cohort)
@@ -160,13 +162,13 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_what_is_no_reports_is_refused(name: str) -> None:
+def test_what_is_no_reports_is_refused(name):
     call, says = BAD[name]
     with pytest.raises(ldp.InvalidArgument, match=says):
         call()
 
 
-def test_reports_are_tallied_before_they_add_up() -> None:
+def test_reports_are_tallied_before_they_add_up():
     reports = KRR.privatize(["a", "b"], np.random.default_rng(1))
     counts, bits = KRR.counts([1, 2, 3]), UNARY.counts([1, 2, 3], nobs=4)
     for add in (
@@ -183,7 +185,7 @@ def test_reports_are_tallied_before_they_add_up() -> None:
     assert (counts + reports.tally()).nobs == 8
 
 
-def test_rows_without_a_report_are_counted() -> None:
+def test_rows_without_a_report_are_counted():
     table = pd.DataFrame({"report": ["b", None, "a", np.nan], "people": [2, 3, 4, 5]})
     with pytest.raises(ldp.InvalidArgument, match=r"'report', row 2=.*2 of 4"):
         ldp.Counts.from_frame(table, KRR)
@@ -205,7 +207,7 @@ def test_rows_without_a_report_are_counted() -> None:
         ldp.Counts.from_frame(table, KRR, missing="count")
 
 
-def test_patterns_and_sums_of_bits_do_not_mix() -> None:
+def test_patterns_and_sums_of_bits_do_not_mix():
     patterns = UNARY.privatize(["a", "b"], np.random.default_rng(1)).tally()
     sums = UNARY.counts([1, 2, 3], nobs=4)
     for left, right in ((patterns, sums), (sums, patterns)):
@@ -216,7 +218,7 @@ def test_patterns_and_sums_of_bits_do_not_mix() -> None:
 
 
 @pytest.mark.parametrize("rows", [slice("a", "b"), slice(0.5, 3), slice(0, 3, 0)])
-def test_slices_of_other_than_whole_numbers_are_refused(rows: slice) -> None:
+def test_slices_of_other_than_whole_numbers_are_refused(rows):
     reports = ldp.Reports(np.array([0, 1, 1]), ldp.Warner(epsilon=1.0))
     with pytest.raises(ldp.InvalidArgument, match=r"^rows=slice.*of whole numbers"):
         reports[rows]
@@ -228,13 +230,14 @@ NO_COUNTS: dict[str, list[object]] = {
     "n[1]": [[1, 2.5, 3], [1, np.nan, 3], [1, np.inf, 3], [1, 2**62, 3]],
     "n[2]": [[1, 2, -3]],
 }
+
 NO_BITS: dict[str, list[tuple[object, object]]] = {  # sums, and of how many reports
     "nobs": [([1, 2, 3], None), ([0, 0, 0], -1), ([1, 2, 3], 10.5), ([1, 2, 3], [10, 10])],
     "ones[0, 2]": [([1, 2, 11], 10)],
 }
 
 
-def test_numbers_that_are_no_counts_are_refused() -> None:
+def test_numbers_that_are_no_counts_are_refused():
     for name, several in NO_COUNTS.items():
         for n in several:
             with pytest.raises(ldp.InvalidArgument) as caught:
@@ -266,9 +269,7 @@ def test_numbers_that_are_no_counts_are_refused() -> None:
         (["012"], {"mechanism": UNARY}, r"'report'\[0\]"),
     ],
 )
-def test_tables_that_hold_no_reports(
-    reports: list[object], how: dict[str, object], words: str
-) -> None:
+def test_tables_that_hold_no_reports(reports, how, words):
     frame = pd.DataFrame({"report": pd.Series(reports, dtype=object)})
     with pytest.raises(ldp.LDPError, match=words):
         ldp.Counts.from_frame(frame, **({"mechanism": KRR} | how))
@@ -276,3 +277,64 @@ def test_tables_that_hold_no_reports(
         table = pd.DataFrame({"report": ["a"], "count": [count]})
         with pytest.raises(ldp.InvalidArgument, match=r"'count'\[0\]"):
             ldp.Counts.from_frame(table, KRR, count="count")
+
+
+# Specifications are checked by their fingerprint.
+
+KRR_FINGERPRINTS = ldp.KRR(("yes", "no", "perhaps"), epsilon=1.0)
+
+SURVEY = ldp.DictionarySurvey(length=4, gram=2, alphabet="abc", epsilon=6.0)
+
+PUM = ldp.PUM(ldp.URR(("a", "b", "c"), {"a"}, epsilon=1.0), ("home",))
+
+
+@pytest.mark.parametrize(
+    ("document", "read"),
+    [
+        (KRR_FINGERPRINTS.to_dict(), ldp.mechanism_from_dict),
+        (PUM.to_dict(), ldp.PUM.from_dict),
+        (SURVEY.to_dict(), ldp.DictionarySurvey.from_dict),
+    ],
+    ids=["mechanism", "pum", "survey"],
+)
+def test_a_specification_is_checked_by_its_fingerprint(document, read):
+    assert read(json.loads(json.dumps(document))).to_dict() == document
+    bare = {name: value for name, value in document.items() if name != "fingerprint"}
+    with pytest.raises(ldp.InvalidArgument, match=f'add "fingerprint": "{document["fingerprint"]}'):
+        read(bare)
+    assert read(bare | {"fingerprint": document["fingerprint"]}).to_dict() == document
+    for wrong in ("0" * 12, None, 3, np.arange(3), document["fingerprint"].upper() + "0"):
+        with pytest.raises(ldp.InvalidArgument, match="fingerprint"):
+            read(document | {"fingerprint": wrong})
+    for version in (True, 1.0, "1", 2, None, np.array([1, 1])):
+        with pytest.raises(ldp.InvalidArgument, match="version"):
+            read(document | {"version": version})
+
+
+def test_a_negative_zero_is_zero():
+    plain = ldp.RAPPOR(8, 1, 2, f=0.0, p=0.0, q=0.5)
+    assert ldp.RAPPOR(8, 1, 2, f=-0.0, p=-0.0, q=0.5).fingerprint == plain.fingerprint
+    signed = ldp.CustomMechanism([[1.0, -0.0], [0.5, 0.5]])
+    assert signed.fingerprint == ldp.CustomMechanism([[1.0, 0.0], [0.5, 0.5]]).fingerprint
+
+
+def test_a_changed_epsilon_is_noticed():
+    with pytest.raises(ldp.InvalidArgument, match="changed or damaged"):
+        ldp.mechanism_from_dict(KRR_FINGERPRINTS.to_dict() | {"epsilon": 10.0})
+    inner = PUM.to_dict()
+    inner["mechanism"] = ldp.URR(("a", "b", "c"), {"a"}, epsilon=9.0).to_dict()
+    with pytest.raises(ldp.InvalidArgument, match="changed or damaged"):
+        ldp.PUM.from_dict(inner)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: ldp.mechanism_from_dict({"format": np.zeros(3)}),
+        lambda: ldp.FrequencyResults.from_dict({"format": np.zeros(3)}),
+        lambda: ldp.FrequencyResults.from_json(None),
+    ],
+)
+def test_documents_that_are_none_are_refused(call):
+    with pytest.raises(ldp.LDPError, match=r"must|is not JSON"):
+        call()

@@ -1,7 +1,5 @@
 """Samples of bits: coins by enumeration, laws by chi-square with a wrong law as control."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats

@@ -1,7 +1,5 @@
 """The hash of open alphabets: its specification, its two implementations, and its randomness."""
 
-from __future__ import annotations
-
 import hashlib
 from importlib.resources import files
 
@@ -322,7 +320,7 @@ def columns(cells: np.ndarray) -> list[np.ndarray]:
 
 
 @pytest.fixture(scope="module")
-def sequential() -> np.ndarray:
+def sequential():
     return hash_strings("values", [f"w{i}" for i in range(100_000)])
 
 

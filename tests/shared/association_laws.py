@@ -1,7 +1,5 @@
 """Laws of reports on two variables, surveys drawn from them, and the share of tests that reject."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

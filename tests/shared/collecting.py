@@ -1,7 +1,5 @@
 """A collector in this process, and the sheets that devices send it."""
 
-from __future__ import annotations
-
 import json
 import secrets
 import threading

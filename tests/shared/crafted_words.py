@@ -1,7 +1,5 @@
 """Crafted random words, and the chi-square test of what samplers make of them."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy import stats
 

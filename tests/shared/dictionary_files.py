@@ -1,7 +1,5 @@
 """Dictionary surveys whose reports tests write and read."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from shared.written_tables import rng

@@ -1,7 +1,5 @@
 """Small dictionary surveys, and their strings cut into grams without numpy."""
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any
 

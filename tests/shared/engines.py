@@ -1,7 +1,5 @@
 """One table in every place that an engine may hold it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Cells of hashed candidates, and the 0-1 matrix that they stand for."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

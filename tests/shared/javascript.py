@@ -1,7 +1,5 @@
 """The client in JavaScript, run by Node."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil

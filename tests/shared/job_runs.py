@@ -1,7 +1,5 @@
 """Jobs and their shares, and runs of privatize and fit on them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

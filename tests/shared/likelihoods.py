@@ -1,7 +1,5 @@
 """Small problems of k-RR and of bits, and what one step of EM would still move."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Small problems of k-RR, bits and a dense channel, and counts to go with them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

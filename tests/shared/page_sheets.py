@@ -1,7 +1,5 @@
 """Questionnaires and texts of pages."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Threads and forks that call at the same moment."""
 
-from __future__ import annotations
-
 import multiprocessing
 import threading
 import warnings

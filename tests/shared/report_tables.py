@@ -1,7 +1,5 @@
 """Reports of any mechanism as tables hold them."""
 
-from __future__ import annotations
-
 import grid
 import numpy as np
 import pyarrow as pa

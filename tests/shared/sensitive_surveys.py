@@ -1,7 +1,5 @@
 """URR and URAP in several settings, and surveys made with them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

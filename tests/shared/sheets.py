@@ -1,7 +1,5 @@
 """A questionnaire with every kind of question, and people who answer it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

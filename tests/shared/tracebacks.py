@@ -1,7 +1,5 @@
 """What an error tells a logger."""
 
-from __future__ import annotations
-
 import traceback
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Mechanisms over five jobs of which two are sensitive, and surveys made with them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Pairs of variables, their dense channels, and models of what they report."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import reduce
 from typing import Any
@@ -12,7 +10,7 @@ import pytest
 from grid import all_reports
 
 import ldpstats as ldp
-from ldpstats.estimators.likelihood import EM, MLE
+from ldpstats.estimators import EM, MLE
 from ldpstats.likelihood.rows import Likelihood
 
 Array = npt.NDArray[Any]

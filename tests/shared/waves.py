@@ -1,7 +1,5 @@
 """Two waves of reports of the same respondents, as tests make them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Names of candidates, and laws over them."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

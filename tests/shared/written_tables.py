@@ -1,7 +1,5 @@
 """Tables that tests write, and whether what is read back is the same."""
 
-from __future__ import annotations
-
 import stat
 from collections import Counter
 from pathlib import Path

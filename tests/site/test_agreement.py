@@ -3,8 +3,6 @@
 The pages in vignettes/coming_from show the same numbers; here they are compared.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any
@@ -57,7 +55,7 @@ DESIGNS = {
 
 
 @pytest.mark.parametrize("call", DESIGNS)
-def test_designs_of_rrreg(call: str) -> None:
+def test_designs_of_rrreg(call):
     printed = re.findall(r"\d\.\d+", output("rrreg.Rout", f"estimate({call})"))
     mechanism = DESIGNS[call].mechanism(ANSWERS)
     yes = int(call[:3])
@@ -75,12 +73,11 @@ TWO_GROUPS = {
 
 
 @pytest.mark.parametrize("model", TWO_GROUPS)
-def test_two_groups_of_rrreg(model: str) -> None:
+def test_two_groups_of_rrreg(model):
     design, p, yes, (theirs, ours) = TWO_GROUPS[model]
     printed = output("rrreg.Rout", f'summary(RRuni(two({yes[0]}, {yes[1]}), model = "{model}"')
     groups = [
-        design(one).mechanism(ANSWERS).counts([1000 - y, y])  # type: ignore[operator]
-        for one, y in zip(p, yes, strict=True)
+        design(one).mechanism(ANSWERS).counts([1000 - y, y]) for one, y in zip(p, yes, strict=True)
     ]
     found = ldp.FrequencyModel(groups).fit()
     unbiased = np.sqrt(1000 / 999)
@@ -92,7 +89,7 @@ def test_two_groups_of_rrreg(model: str) -> None:
     assert pi == pytest.approx(row(printed, "pi")[0], abs=1e-5)
 
 
-def test_regressions_of_rrreg() -> None:
+def test_regressions_of_rrreg():
     table, true, reports = people()
     fit = ldp.regression("used ~ age + sex", table, reports).fit()
     printed = output("rrreg.Rout", "summary(fit)")
@@ -121,7 +118,7 @@ def _quantile(u: float) -> float:
     return NormalDist().inv_cdf(u)
 
 
-def test_regressions_of_rr() -> None:
+def test_regressions_of_rr():
     table, true, reports = people()
     printed = output("rr.Rout", "round(cbind(estimate = observed$est")
     fit = ldp.regression("used ~ age + sex", table, reports).fit()
@@ -139,7 +136,7 @@ def test_regressions_of_rr() -> None:
         assert pred.bse[name] == pytest.approx(error, rel=2e-3)
 
 
-def test_samples_of_rrtcs() -> None:
+def test_samples_of_rrtcs():
     table = pd.DataFrame({"used": np.repeat(ANSWERS, [730, 270]), "persons": 8000})
     found = ldp.Survey(table, {"used": DIE}, fpc="persons").frequencies("used")
     printed = output("rrtcs.Rout", 'ForcedResponse(z, 1/6, 1/6, Pi, "mean"')
@@ -151,7 +148,7 @@ def test_samples_of_rrtcs() -> None:
     assert total["se"] ** 2 == pytest.approx(row(printed, "Variance:")[0], rel=1e-7)
 
 
-def test_joint_table_of_google() -> None:
+def test_joint_table_of_google():
     i = np.arange(2000)
     x = 37 * i % 101 < 40
     y = 53 * i % 97 < np.where(x, 60, 25)
@@ -183,7 +180,7 @@ def lines(name: str) -> list[list[float]]:
     return [[float(x) for x in re.findall(r"-?\d+\.?\d*", line)] for line in text]
 
 
-def test_frequency_oracles() -> None:
+def test_frequency_oracles():
     pure, multi, opendp = (lines(f"{x}.txt") for x in ("pure_ldp", "multi_freq_ldpy", "opendp"))
     direct = ldp.FrequencyModel(ldp.KRR(4, epsilon=1.0).counts([400, 250, 200, 150]))
     assert direct.fit("inversion").params.tolist() == pytest.approx(
@@ -205,7 +202,7 @@ def test_frequency_oracles() -> None:
     assert debiased == pytest.approx(np.array(opendp[3][4:]), abs=1e-6)
 
 
-def test_samples_of_survey() -> None:
+def test_samples_of_survey():
     i = np.arange(400)
     table = pd.DataFrame({"school": i // 10, "region": np.where(i < 200, "north", "south")})
     table["schools"] = np.where(i < 200, 200, 400)

@@ -1,7 +1,5 @@
 """The site as it was built last, in `build`: its links, and what it has."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
@@ -38,7 +36,7 @@ class Links(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def read() -> dict[Path, Links]:
+def read():
     return {page: Links(page) for page in PAGES}
 
 
@@ -57,11 +55,11 @@ def missing(read: dict[Path, Links]) -> Iterator[str]:
                     yield f"{page.relative_to(SITE)}: {link}"
 
 
-def test_no_internal_link_is_dead(read: dict[Path, Links]) -> None:
+def test_no_internal_link_is_dead(read):
     assert list(missing(read)) == []
 
 
-def test_a_dead_link_is_found(read: dict[Path, Links]) -> None:
+def test_a_dead_link_is_found(read):
     page = SITE / "index.html"
     for link in ("nowhere.html", "start.html#nowhere"):
         spoiled = Links(page)
@@ -69,7 +67,7 @@ def test_a_dead_link_is_found(read: dict[Path, Links]) -> None:
         assert list(missing(read | {page: spoiled})) == [f"index.html: {link}"]
 
 
-def test_pages_load_nothing_from_other_hosts(read: dict[Path, Links]) -> None:
+def test_pages_load_nothing_from_other_hosts(read):
     loaded = {link for found in read.values() for link in found.loaded}
     styles = "".join(path.read_text("utf-8") for path in SITE.rglob("*.css"))
     loaded |= set(re.findall(r"""url\(["']?([^"')]+)""", styles))
@@ -77,19 +75,19 @@ def test_pages_load_nothing_from_other_hosts(read: dict[Path, Links]) -> None:
     assert [link for link in sorted(loaded) if urlsplit(link).netloc] == []
 
 
-def test_the_site_has_sixty_pages_and_more(read: dict[Path, Links]) -> None:
+def test_the_site_has_sixty_pages_and_more(read):
     reference = [page for page in read if page.parent.name == "api"]
     assert len(reference) > 300 and len(read) - len(reference) >= 60
 
 
-def test_llms_txt_lists_sources_that_are_there() -> None:
+def test_llms_txt_lists_sources_that_are_there():
     text = (SITE / "llms.txt").read_text("utf-8")
     listed = re.findall(r"^- \[.+?\]\((_sources/[^)]+)\)", text, re.M)
     assert len(listed) >= 60
     assert [name for name in listed if not (SITE / name).is_file()] == []
 
 
-def test_each_article_opens_as_a_notebook_and_has_a_figure() -> None:
+def test_each_article_opens_as_a_notebook_and_has_a_figure():
     names = {path.stem for path in (SITE.parent / "vignettes" / "articles").glob("*.py")}
     assert names and names <= {path.stem for path in SITE.rglob("_downloads/**/*.ipynb")}
     figures = (SITE / "_images").glob("sphx_glr_*_001.png")

@@ -1,7 +1,5 @@
 """Each public name has a page in the reference, one alone, with an example."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import re
@@ -69,19 +67,19 @@ def public() -> dict[str, Any]:
     return found
 
 
-def test_every_public_name_is_in_the_reference() -> None:
+def test_every_public_name_is_in_the_reference():
     pages = [named(name) for name in NAMES]
     missing = [name for name, thing in public().items() if not any(thing is page for page in pages)]
     assert missing == []
 
 
-def test_no_name_has_two_pages() -> None:
+def test_no_name_has_two_pages():
     assert [name for name, pages in Counter(NAMES).items() if pages > 1] == []
     things = Counter(id(named(name)) for name in NAMES)
     assert [name for name in NAMES if things[id(named(name))] > 1] == []
 
 
-def test_every_page_of_the_reference_is_in_its_index() -> None:
+def test_every_page_of_the_reference_is_in_its_index():
     (tree,) = re.findall(
         r"```{toctree}\n:hidden:\n\n(.*?)```", (REFERENCE / "index.md").read_text("utf-8"), re.S
     )
@@ -90,7 +88,7 @@ def test_every_page_of_the_reference_is_in_its_index() -> None:
     )
 
 
-def test_a_name_has_an_example() -> None:
+def test_a_name_has_an_example():
     assert [name for name in NAMES if not has_example(name)] == []
 
 
@@ -111,7 +109,7 @@ def has_example(name: str) -> bool:
     return ">>> " in example or "::\n" in example or "\nSee `" in example
 
 
-def test_every_command_shows_its_help() -> None:
+def test_every_command_shows_its_help():
     (commands,) = [action.choices for action in _parser()._actions if action.choices]
     shown = re.findall(
         r"^## ldpstats ?(\w*)$", (REFERENCE / "commands.md").read_text("utf-8"), re.M

@@ -1,7 +1,5 @@
 """Tables of the evidence are made of what is stored, and of nothing else."""
 
-from __future__ import annotations
-
 import importlib
 import re
 import sys
@@ -26,7 +24,7 @@ def made(path: str, shown: str) -> Any:
 
 
 @pytest.mark.parametrize(("page", "path", "shown", "caption"), USED, ids=[u[2] for u in USED])
-def test_a_table_says_what_it_rests_on(page: Path, path: str, shown: str, caption: str) -> None:
+def test_a_table_says_what_it_rests_on(page, path, shown, caption):
     found = made(path, shown)
     assert len(found.table) > 1 and found.table.notna().all(axis=None)
     assert found.table.map(lambda x: isinstance(x, (str, int))).all(axis=None)
@@ -37,7 +35,7 @@ def test_a_table_says_what_it_rests_on(page: Path, path: str, shown: str, captio
         assert re.search(r"error|p-value|by chance|steps", found.made)
 
 
-def test_every_table_is_on_a_page_and_no_page_asks_for_another() -> None:
+def test_every_table_is_on_a_page_and_no_page_asks_for_another():
     assert {shown for _, _, shown, _ in USED} == set(evidence.TABLES)
     directives = sum(page.read_text("utf-8").count("{stored-table}") for page in PAGES)
     assert len(USED) == directives > 20
@@ -45,7 +43,7 @@ def test_every_table_is_on_a_page_and_no_page_asks_for_another() -> None:
         assert (ROOT / path).is_file(), path
 
 
-def test_no_page_of_stored_tables_has_a_typed_one() -> None:
+def test_no_page_of_stored_tables_has_a_typed_one():
     for page in PAGES:
         if page.stem not in ("papers", "index"):
             assert not re.search(r"^\|", page.read_text("utf-8"), re.M), page
@@ -60,14 +58,14 @@ def test_no_page_of_stored_tables_has_a_typed_one() -> None:
         ("benchmarks/studies/krr_or_rappor.csv", "krr_or_rappor", "krr_projected_l1"),
     ],
 )
-def test_another_stored_figure_makes_another_table(path: str, shown: str, column: str) -> None:
+def test_another_stored_figure_makes_another_table(path, shown, column):
     stored = pd.read_csv(ROOT / path, comment="#")
     before = evidence.TABLES[shown](stored).table
     after = evidence.TABLES[shown](stored.assign(**{column: stored[column] * 0.9})).table
     assert before.shape == after.shape and not before.equals(after)
 
 
-def test_how_figures_are_written() -> None:
+def test_how_figures_are_written():
     numbers = pd.Series([0.12345, float("nan")])
     assert shared.plain(numbers).tolist() == ["0.123", "-"]
     assert shared.significant(1234.5) == "1,234" and shared.significant(0.0123456) == "0.0123"
@@ -75,7 +73,7 @@ def test_how_figures_are_written() -> None:
     assert shared.error(0.5, pd.Series([100, 400])).endswith("0.5 is 0.0500")
 
 
-def test_what_is_missing_ends_the_build() -> None:
+def test_what_is_missing_ends_the_build():
     ExtensionError = pytest.importorskip("sphinx.errors").ExtensionError
     stored_tables = pytest.importorskip("stored_tables")
     with pytest.raises(ExtensionError, match=r"no file benchmarks/none\.csv"):

@@ -1,11 +1,6 @@
 """Studies of coverage and calibration: what is stored, and some surveys again."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
-import pandas as pd
 import pytest
 from simulate import ALPHA, at_least, at_most, error
 
@@ -21,7 +16,7 @@ from benchmarks.studies.stored import load
 AT_A_BOUND = ("no cheating at all", "cheating")
 
 
-def test_intervals_cover_as_often_as_they_say() -> None:
+def test_intervals_cover_as_often_as_they_say():
     coverage = unknown_devices.load()["coverage"]
     assert len(coverage.index.unique(0)) == 8
     assert coverage.drop(AT_A_BOUND).between(0.939, 0.961).all()
@@ -29,7 +24,7 @@ def test_intervals_cover_as_often_as_they_say() -> None:
     assert 0.96 < coverage[AT_A_BOUND] < 0.99
 
 
-def test_a_part_again_agrees(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_part_again_agrees(monkeypatch):
     few = {
         name: unknown_devices.SETTINGS[name]
         for name in ("unrelated question", "cheating near zero")
@@ -40,19 +35,19 @@ def test_a_part_again_agrees(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("setting", ["cheating detection", "no cheating at all"])
-def test_the_model_has_the_intervals_of_the_study(setting: str) -> None:
+def test_the_model_has_the_intervals_of_the_study(setting):
     unknown_devices.compare(setting, R=3)
 
 
 @pytest.mark.slow
-def test_surveys_again_agree_with_the_stored_coverage() -> None:
+def test_surveys_again_agree_with_the_stored_coverage():
     unknown_devices.check()
 
 
 # -- unknown regressions ---------------------------------------------------------------------------
 
 
-def test_intervals_cover_as_often_as_they_say_unknown_regressions() -> None:
+def test_intervals_cover_as_often_as_they_say_unknown_regressions():
     table = unknown_regressions.load()
     assert (table["surveys"] == 1000).all()
     inside = table.drop(index="logit, cheating near zero", level=0)["coverage"]
@@ -65,12 +60,12 @@ def test_intervals_cover_as_often_as_they_say_unknown_regressions() -> None:
 
 
 @pytest.mark.slow
-def test_results_have_the_intervals_of_the_study() -> None:
+def test_results_have_the_intervals_of_the_study():
     unknown_regressions.compare("logit", R=1)
 
 
 @pytest.mark.slow
-def test_surveys_again_agree_with_the_stored_coverage_unknown_regressions() -> None:
+def test_surveys_again_agree_with_the_stored_coverage_unknown_regressions():
     unknown_regressions.check()
 
 
@@ -85,11 +80,11 @@ FAIR = [
 
 
 @pytest.fixture(scope="module")
-def stored() -> Any:
+def stored():
     return load(frequency_calibration.STORED, "setting", list(frequency_calibration.SETTINGS))
 
 
-def test_the_stored_ranks_are_of_all_surveys(stored: Any) -> None:
+def test_the_stored_ranks_are_of_all_surveys(stored):
     counts = stored.filter(like="bin").to_numpy()
     assert (
         counts.shape[1] == frequency_calibration.BINS
@@ -98,14 +93,14 @@ def test_the_stored_ranks_are_of_all_surveys(stored: Any) -> None:
     np.testing.assert_allclose(frequency_calibration.pvalues(counts), stored["pvalue"], rtol=1e-3)
 
 
-def test_the_stored_ranks_are_uniform_unless_epsilon_is_wrong(stored: Any) -> None:
+def test_the_stored_ranks_are_uniform_unless_epsilon_is_wrong(stored):
     """Thirteen categories: the smallest p-value is below .001 with chance .013."""
     smallest = stored.groupby("setting")["pvalue"].min()
     assert (smallest[FAIR] > 0.001).all()
     assert smallest[frequency_calibration.CONTROL] < 0.001
 
 
-def test_some_surveys_are_ranked_again() -> None:
+def test_some_surveys_are_ranked_again():
     rng = np.random.default_rng(1)
     ranks = np.array([frequency_calibration.rank_of("k-RR", rng) for _ in range(6)])
     assert ranks.shape == (6, 4) and ranks.min() >= 0 and ranks.max() <= frequency_calibration.RANKS
@@ -116,11 +111,11 @@ def test_some_surveys_are_ranked_again() -> None:
 
 
 @pytest.fixture(scope="module")
-def stored_default_surveys() -> pd.DataFrame:
+def stored_default_surveys():
     return default_surveys.load()
 
 
-def test_every_setting_is_stored_with_its_surveys(stored_default_surveys: pd.DataFrame) -> None:
+def test_every_setting_is_stored_with_its_surveys(stored_default_surveys):
     for part, (settings, R) in default_surveys.PARTS.items():
         rows = stored_default_surveys[stored_default_surveys["part"] == part]
         assert (rows["surveys"] == R).all()
@@ -128,9 +123,7 @@ def test_every_setting_is_stored_with_its_surveys(stored_default_surveys: pd.Dat
         assert found.ngroups == len(settings)
 
 
-def test_the_stored_intervals_cover_and_halved_ones_do_not(
-    stored_default_surveys: pd.DataFrame,
-) -> None:
+def test_the_stored_intervals_cover_and_halved_ones_do_not(stored_default_surveys):
     cells = stored_default_surveys[stored_default_surveys["what"] == "coverage, not cut"]
     for row in cells.itertuples():
         # a mean over cells, which have nearly independent intervals, is no worse than one of them
@@ -146,7 +139,7 @@ def test_the_stored_intervals_cover_and_halved_ones_do_not(
     assert abs(cut[pairs]["mean"].mean() - 0.975) < 0.01
 
 
-def test_the_stored_sizes_are_not_above_the_level(stored_default_surveys: pd.DataFrame) -> None:
+def test_the_stored_sizes_are_not_above_the_level(stored_default_surveys):
     sizes = stored_default_surveys[stored_default_surveys["what"] == "size"]
     assert at_most(sizes["mean"], ALPHA, sizes["surveys"], errors=4.0)
     two_sided = sizes[sizes["of"].isin(["given distribution", "one contrast", "two samples"])]
@@ -155,7 +148,7 @@ def test_the_stored_sizes_are_not_above_the_level(stored_default_surveys: pd.Dat
 
 
 @pytest.mark.slow
-def test_surveys_again_agree_with_the_stored_figures(capsys: Any) -> None:
+def test_surveys_again_agree_with_the_stored_figures(capsys):
     default_surveys.check(seed=3)
     assert "standard errors apart" in capsys.readouterr().out
 
@@ -167,11 +160,11 @@ pytestmark = pytest.mark.filterwarnings("ignore::ldpstats.errors.PosteriorWarnin
 
 
 @pytest.fixture(scope="module")
-def ranks() -> pd.DataFrame:
+def ranks():
     return calibrated_posteriors.stored()
 
 
-def test_ranks_are_uniform_but_those_of_the_control(ranks: pd.DataFrame) -> None:
+def test_ranks_are_uniform_but_those_of_the_control(ranks):
     """No p-value below .05 over their number; mean ranks of 1/2 within four standard errors."""
     found = calibrated_posteriors.uniformity(ranks)
     surveys = ranks.groupby("setting", sort=False)["survey"].nunique()
@@ -188,7 +181,7 @@ def test_ranks_are_uniform_but_those_of_the_control(ranks: pd.DataFrame) -> None
 
 @pytest.mark.slow
 @pytest.mark.parametrize("setting", ["flat", "pooling"])
-def test_surveys_again_agree_with_the_stored_ranks(setting: str, ranks: pd.DataFrame) -> None:
+def test_surveys_again_agree_with_the_stored_ranks(setting, ranks):
     """A rank is a mean over draws: other draws give another one, within 60 of 159."""
     again = calibrated_posteriors.ranks(setting, range(3))
     before = ranks[(ranks["setting"] == setting) & (ranks["survey"] < 3)]

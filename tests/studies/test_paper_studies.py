@@ -1,7 +1,5 @@
 """Studies of the papers' figures and tables: what is stored, what it says, and a part again."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -24,7 +22,7 @@ from benchmarks.studies.utility_optimised import TABLES, alone, of
 from ldpstats import planning
 
 
-def test_what_is_stored_is_the_figure() -> None:
+def test_what_is_stored_is_the_figure():
     """The order of the cases, and how little they differ where epsilon is small."""
     results = personal_places.load_results()
     losses = personal_places.figure_13(results)
@@ -41,7 +39,7 @@ def test_what_is_stored_is_the_figure() -> None:
     assert losses.loc[("uRAP", "III"), 0.1] < 0.6 * losses.loc[("uRR", "III"), 0.1]
 
 
-def test_inversion_loses_what_theory_says() -> None:
+def test_inversion_loses_what_theory_says():
     results = personal_places.load_results()
     known = results[results["l2_expected"].notna() & results["l2"].notna()]
     z = (known["l2"] - known["l2_expected"]) / known["l2_se"]
@@ -50,7 +48,7 @@ def test_inversion_loses_what_theory_says() -> None:
 
 
 @pytest.mark.slow
-def test_surveys_again_agree_with_the_stored_ones() -> None:
+def test_surveys_again_agree_with_the_stored_ones():
     if not personal_places.GRID.exists():
         pytest.skip("the map is not at hand")
     personal_places.check()
@@ -60,11 +58,11 @@ def test_surveys_again_agree_with_the_stored_ones() -> None:
 
 
 @pytest.fixture(scope="module")
-def surveys() -> pd.DataFrame:
+def surveys():
     return unknown_dictionary.load()[0]
 
 
-def test_hellinger_distances_by_hand() -> None:
+def test_hellinger_distances_by_hand():
     truth = pd.Series(unknown_dictionary.zipf(60), [f"string {i}" for i in range(60)])
     assert (
         unknown_dictionary.hellinger(truth, truth.iloc[:0]) == 1.0
@@ -75,11 +73,11 @@ def test_hellinger_distances_by_hand() -> None:
 
 
 @pytest.mark.slow
-def test_the_same_random_numbers_find_the_same_strings() -> None:
+def test_the_same_random_numbers_find_the_same_strings():
     unknown_dictionary.check()
 
 
-def test_the_table_of_the_vignette(surveys: pd.DataFrame) -> None:
+def test_the_table_of_the_vignette(surveys):
     laws = means_of(surveys, "laws", "found").round(1)
     assert laws.loc["Zipf"].tolist() == [16.4, 7.8, 11.8, 24.4]
     assert laws.loc["step", ["paper", "ours, same reports", "ours, planned"]].tolist() == [
@@ -103,11 +101,11 @@ def test_the_table_of_the_vignette(surveys: pd.DataFrame) -> None:
 
 
 @pytest.fixture(scope="module")
-def grid() -> pd.DataFrame:
+def grid():
     return krr_or_rappor.load()
 
 
-def test_its_decoders_are_those_of_the_package() -> None:
+def test_its_decoders_are_those_of_the_package():
     rng = np.random.default_rng(1)
     for k, n, epsilon in [(2, 100, 0.7), (12, 100, 1.0), (12, 30_000, 3.0), (300, 1_000, 2.0)]:
         for mechanism in (ldp.KRR(k, epsilon), ldp.KRAPPOR(k, epsilon)):
@@ -121,11 +119,11 @@ def test_its_decoders_are_those_of_the_package() -> None:
                 np.testing.assert_allclose(estimates, fitted, rtol=0, atol=1e-12)
 
 
-def test_a_part_computed_again_agrees_with_what_is_stored() -> None:
+def test_a_part_computed_again_agrees_with_what_is_stored():
     krr_or_rappor.check()
 
 
-def test_the_rule_errs_rarely_and_little(grid: pd.DataFrame) -> None:
+def test_the_rule_errs_rarely_and_little(grid):
     choice = {loss: krr_or_rappor.choice(grid, loss) for loss in ("l1", "l2")}
     useful = {
         loss: krr_or_rappor.useful(grid, "krr", loss) | krr_or_rappor.useful(grid, "krappor", loss)
@@ -146,21 +144,21 @@ def test_the_rule_errs_rarely_and_little(grid: pd.DataFrame) -> None:
 
 
 @pytest.fixture(scope="module")
-def laws() -> pd.DataFrame:
+def laws():
     return joint_tables.load()
 
 
 @pytest.mark.slow
-def test_surveys_again_agree_with_the_stored_laws() -> None:
+def test_surveys_again_agree_with_the_stored_laws():
     joint_tables.check()
 
 
 @pytest.mark.slow
-def test_surveys_again_agree_with_the_stored_sizes() -> None:
+def test_surveys_again_agree_with_the_stored_sizes():
     association_tests.check()
 
 
-def test_what_table_ii_may_be(laws: pd.DataFrame) -> None:
+def test_what_table_ii_may_be(laws):
     beside = joint_tables.readings(laws)
     fit = beside["rms z"] / beside["ours, most"]
     ten = fit.xs(10, level="surveys")
@@ -176,7 +174,7 @@ def test_what_table_ii_may_be(laws: pd.DataFrame) -> None:
     assert single["rms z"] < 0.5 * single["ours, least"]
 
 
-def test_biases(laws: pd.DataFrame) -> None:
+def test_biases(laws):
     biases = joint_tables.biases(laws).sort_index()
     exact = biases[biases.index.get_level_values(1).isin(["lump", "moments"])]
     assert exact["rms z"].between(0.6, 1.5).all() and (exact["largest z"] < 4.5).all()
@@ -193,7 +191,7 @@ def test_biases(laws: pd.DataFrame) -> None:
     assert 0.1 < falling.iloc[5, 5] < 0.45
 
 
-def test_sizes_and_powers() -> None:
+def test_sizes_and_powers():
     tests = association_tests.load()
     size, power = tests["size"].unstack(), tests["power"].unstack()
     sparse = ["sparse", "sparse, RAPPOR", "sparse, 30 x 2"]
@@ -217,11 +215,11 @@ def test_sizes_and_powers() -> None:
 
 
 @pytest.fixture(scope="module")
-def results() -> pd.DataFrame:
+def results():
     return utility_optimised.load_results()
 
 
-def test_its_expected_losses_are_those_of_the_package() -> None:
+def test_its_expected_losses_are_those_of_the_package():
     people, sensitive = utility_optimised.load("gss", 5)
     p, n = people / people.sum(), 30_000
     for epsilon in (0.1, 1.0, np.log(800)):
@@ -238,11 +236,11 @@ def test_its_expected_losses_are_those_of_the_package() -> None:
 
 
 @pytest.mark.slow
-def test_surveys_again_agree_with_the_stored_ones_utility_optimised() -> None:
+def test_surveys_again_agree_with_the_stored_ones_utility_optimised():
     utility_optimised.check()
 
 
-def test_inversion_loses_what_theory_says_utility_optimised(results: pd.DataFrame) -> None:
+def test_inversion_loses_what_theory_says_utility_optimised(results):
     """Squared l2 within Monte Carlo error.
 
     TV too, but for categories of which less than a handful of reports are expected, where the
@@ -256,7 +254,7 @@ def test_inversion_loses_what_theory_says_utility_optimised(results: pd.DataFram
     assert 0.85 < ratio.min() and ratio.max() < 1.1
 
 
-def test_orders_of_magnitude(results: pd.DataFrame) -> None:
+def test_orders_of_magnitude(results):
     orders = utility_optimised.orders(results)
     by_inversion, by_mle = orders.loc["inversion"], orders.loc["mle"]
     # location: 195; errors of the ratio are 5 % at most
@@ -277,12 +275,12 @@ def test_orders_of_magnitude(results: pd.DataFrame) -> None:
 
 
 @pytest.fixture(scope="module")
-def grid_open_alphabets() -> pd.DataFrame:
+def grid_open_alphabets():
     return open_alphabets.load()
 
 
 @pytest.fixture(scope="module")
-def best(grid_open_alphabets: pd.DataFrame) -> pd.DataFrame:
+def best(grid_open_alphabets):
     return open_alphabets.best_of(grid_open_alphabets)
 
 
@@ -298,7 +296,7 @@ def package_moments(mechanism, ones, nobs, names, outsiders):
     return replace(moments, sources=(replace(source, design=design, offset=low),), is_open=False)
 
 
-def test_with_equal_cohorts_its_estimates_are_those_of_the_package() -> None:
+def test_with_equal_cohorts_its_estimates_are_those_of_the_package():
     rng = np.random.default_rng(1)
     for alphabet in ("open", "closed"):
         for kind, k, C, h in [("orr", 4, 128, 1), ("orr", 16, 64, 1), ("orappor", 64, 16, 2)]:
@@ -322,11 +320,11 @@ def test_with_equal_cohorts_its_estimates_are_those_of_the_package() -> None:
             )
 
 
-def test_a_part_computed_again_agrees_with_what_is_stored_open_alphabets() -> None:
+def test_a_part_computed_again_agrees_with_what_is_stored_open_alphabets():
     open_alphabets.check()
 
 
-def test_open_alphabets(grid_open_alphabets: pd.DataFrame, best: pd.DataFrame) -> None:
+def test_open_alphabets(grid_open_alphabets, best):
     opened = {
         name: contrast(best.loc["open", S, n, "orr"], best.loc["open", S, n, "orappor"])
         for name, (S, n) in SETTINGS.items()

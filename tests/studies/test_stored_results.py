@@ -1,7 +1,5 @@
 """What benchmarks and studies store: where, made by which command, what it says."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import shutil
@@ -41,7 +39,7 @@ OF_NO_VIGNETTE = {
 }  # what it shows is in the reference, and a test says it
 
 
-def test_the_studies_are_found() -> None:
+def test_the_studies_are_found():
     whole = {"krr_or_rappor", "open_alphabets", "personal_places"}
     whole |= {"calibrated_posteriors", "frequency_calibration"}
     assert {path.stem for path in TABLES} == whole | set(PARTS)
@@ -49,7 +47,7 @@ def test_the_studies_are_found() -> None:
     assert {path.stem for path in SCRIPTS} == scripts
 
 
-def test_a_table_says_which_command_makes_it() -> None:
+def test_a_table_says_which_command_makes_it():
     readers = [page.read_text("utf-8") for page in (ROOT / "vignettes" / "articles").glob("*.py")]
     for path in TABLES:
         with path.open(encoding="utf-8") as file:
@@ -61,9 +59,7 @@ def test_a_table_says_which_command_makes_it() -> None:
 
 
 @pytest.mark.parametrize("name", ["joint_tables", "unknown_dictionary"])
-def test_a_part_that_comes_out_the_same_leaves_the_table_as_it_was(
-    name: str, tmp_path: Path
-) -> None:
+def test_a_part_that_comes_out_the_same_leaves_the_table_as_it_was(name, tmp_path):
     path = Path(shutil.copy(STUDIES / f"{name}.csv", tmp_path))
     before, column = path.read_text(encoding="utf-8"), PARTS[name]
     table = pd.read_csv(path, comment="#")
@@ -74,7 +70,7 @@ def test_a_part_that_comes_out_the_same_leaves_the_table_as_it_was(
     assert stored.load(path, column, parts).equals(table)
 
 
-def test_a_part_that_is_new_replaces_the_stored_one(tmp_path: Path) -> None:
+def test_a_part_that_is_new_replaces_the_stored_one(tmp_path):
     path = tmp_path / "some_strings.csv"
     stored.save(path, "part,value\na,1\nb,2\n")
     stored.renew(path, "part", ["a", "b"], {"b": pd.DataFrame({"part": ["b"], "value": [3]})})
@@ -84,7 +80,7 @@ def test_a_part_that_is_new_replaces_the_stored_one(tmp_path: Path) -> None:
         stored.load(path, "part", ["b", "a"])
 
 
-def test_parts_are_named_on_the_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parts_are_named_on_the_command_line(monkeypatch):
     def wanted(*arguments: str) -> list[str]:
         monkeypatch.setattr(sys, "argv", ["study", *arguments])
         return stored.wanted("A study.", ["a", "b", "c"], present=["a", "b"])
@@ -96,7 +92,7 @@ def test_parts_are_named_on_the_command_line(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.slow
-def test_a_study_checks_itself_from_the_command_line() -> None:
+def test_a_study_checks_itself_from_the_command_line():
     """One of them; the tests of the others call the same check."""
     ran = subprocess.run(
         [sys.executable, "-W", "error", "-m", "benchmarks.studies.krr_or_rappor"],
@@ -115,9 +111,7 @@ def test_a_study_checks_itself_from_the_command_line() -> None:
 RATIOS = ROOT / "benchmarks" / "results" / "ratios.csv"
 
 
-def test_a_section_that_is_run_again_replaces_its_rows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_section_that_is_run_again_replaces_its_rows(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     timing = importlib.import_module("timing")
     Row, keep_rows = timing.Row, timing.keep_rows
@@ -131,18 +125,18 @@ def test_a_section_that_is_run_again_replaces_its_rows(
     assert found.iloc[2].tolist() == ["second", "b", "c", "3 x", "there"]
 
 
-def test_stored_ratios_say_what_they_were_measured_on() -> None:
+def test_stored_ratios_say_what_they_were_measured_on():
     found = pd.read_csv(RATIOS, keep_default_na=False)
     assert found["figure"].ne("").all() and found["machine"].str.contains("cores").all()
     assert not found["machine"].str.contains(r"\b20\d\d-").any()  # no date
 
 
 @pytest.fixture(scope="module")
-def complex_figures() -> pd.DataFrame:
+def complex_figures():
     return pd.read_csv(complex_samples.STORED, comment="#")
 
 
-def test_stored_intervals_of_complex_samples_cover(complex_figures: pd.DataFrame) -> None:
+def test_stored_intervals_of_complex_samples_cover(complex_figures):
     rows = complex_figures[complex_figures["what"] == "coverage"].set_index("name")
     good = rows.loc[["shares", "domains", "differences", "calibrated"]]
     for row in good.itertuples():
@@ -155,7 +149,7 @@ def test_stored_intervals_of_complex_samples_cover(complex_figures: pd.DataFrame
 
 
 @pytest.mark.slow
-def test_some_complex_samples_again(complex_figures: pd.DataFrame) -> None:
+def test_some_complex_samples_again(complex_figures):
     """40 samples of a design: means over cells, which move together, as one cell."""
     from benchmarks.samples.population import DESIGNS, population
 
@@ -169,7 +163,7 @@ def test_some_complex_samples_again(complex_figures: pd.DataFrame) -> None:
     assert abs(before["unweighted"] - before["shares"]) > 4.5 * error["shares"]  # control
 
 
-def test_stored_regressions_are_the_examples() -> None:
+def test_stored_regressions_are_the_examples():
     stored = pd.read_csv(regressions.STORED, comment="#", keep_default_na=False)
     assert stored["cell"].unique().tolist() == list(regressions.EXAMPLES)
     surveys = stored.groupby("cell", sort=False)["surveys"].first()
@@ -192,7 +186,7 @@ FOLDER = Path(__file__).parents[2] / "benchmarks"
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("ratio", "aim", "met"), [(4.6, 5, True), (0.79, 1, False)])
-def test_an_aim_that_is_not_met_fails_the_run(ratio: float, aim: float, met: bool) -> None:
+def test_an_aim_that_is_not_met_fails_the_run(ratio, aim, met):
     """Up to what ratios vary from run to run."""
     program = f"""
 import runpy, sys

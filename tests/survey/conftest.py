@@ -1,7 +1,5 @@
 """Fixtures of the tests of questionnaires and surveys."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,12 +11,12 @@ N = 4000
 
 
 @pytest.fixture(scope="session")
-def sheet() -> ldp.Questionnaire:
+def sheet():
     return ldp.Questionnaire({"job": ldp.KRR(JOBS, 2.0), "late": ldp.KRR(("no", "yes"), 2.0)})
 
 
 @pytest.fixture(scope="session")
-def people() -> pd.DataFrame:
+def people():
     """True answers and public columns, with gaps."""
     rng = np.random.default_rng(7)
     job = rng.choice(JOBS, size=N, p=[0.4, 0.3, 0.2, 0.1])
@@ -35,11 +33,11 @@ def people() -> pd.DataFrame:
 
 
 @pytest.fixture(scope="session")
-def collected(sheet: ldp.Questionnaire, people: pd.DataFrame) -> pd.DataFrame:
+def collected(sheet, people):
     made: pd.DataFrame = sheet.privatize(people, np.random.default_rng(8))
     return made
 
 
 @pytest.fixture(scope="session")
-def survey(sheet: ldp.Questionnaire, collected: pd.DataFrame) -> ldp.Survey:
+def survey(sheet, collected):
     return ldp.Survey(collected, sheet)

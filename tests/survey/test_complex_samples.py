@@ -1,7 +1,5 @@
 """Complex samples, simulated: the survey's numbers, coverage, design effects, sizes of tests."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np
@@ -12,14 +10,14 @@ import ldpstats as ldp
 from benchmarks.complex_samples import confirm
 from benchmarks.samples.asking import MECHANISMS, K, Question
 from benchmarks.samples.coverage import coverage, effects, simulate
-from benchmarks.samples.population import DESIGNS, GROUPS, Population, WithReplacement, population
+from benchmarks.samples.population import DESIGNS, GROUPS, WithReplacement, population
 from benchmarks.samples.sizes import TESTS, rejections
 
 Replications = Callable[..., int]
 
 
 @pytest.fixture(scope="module")
-def people() -> Population:
+def people():
     """Smaller than that of the benchmark, and as uneven."""
     return population(20_000, 20, 400)
 
@@ -31,7 +29,7 @@ def question(kind: str, epsilon: float) -> Question:
 @pytest.mark.parametrize(
     "design, kind", [("one stage", "k-RR"), ("two stages", "RAPPOR"), ("with replacement", "URR")]
 )
-def test_a_survey_says_what_the_arrays_say(people: Population, design: str, kind: str) -> None:
+def test_a_survey_says_what_the_arrays_say(people, design, kind):
     confirm(DESIGNS[design](people), question(kind, 1.0), 1, [1])
 
 
@@ -39,9 +37,7 @@ def test_a_survey_says_what_the_arrays_say(people: Population, design: str, kind
 @pytest.mark.parametrize(
     "design, kind, epsilon", [("one stage", "k-RR", 2.0), ("two stages", "RAPPOR", 3.0)]
 )
-def test_intervals_cover(
-    people: Population, replications: Replications, design: str, kind: str, epsilon: float
-) -> None:
+def test_intervals_cover(people, replications, design, kind, epsilon):
     R, asked = replications(2000), question(kind, epsilon)
     said = simulate(DESIGNS[design](people), asked, R, [2])
     held = coverage(said, people, asked)
@@ -58,7 +54,7 @@ def test_intervals_cover(
 
 
 @pytest.mark.slow
-def test_rao_scott_tests_keep_their_size(people: Population, replications: Replications) -> None:
+def test_rao_scott_tests_keep_their_size(people, replications):
     R = replications(2000, least=400)
     design = WithReplacement(people, draws=3, persons=20)
     second = Question(ldp.KRR(GROUPS.size, 1.0))

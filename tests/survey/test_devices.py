@@ -1,8 +1,5 @@
 """Questionnaires whose questions are asked with devices, also with another for each group."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from math import isclose, log
 from pathlib import Path
 from typing import Any
@@ -10,11 +7,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from simulate import coverage, near, repeat
 
 import ldpstats as ldp
 from ldpstats.devices import Device, cohorts, library, truth
 from ldpstats.errors import InvalidArgument, LDPError, NotAvailable, NotIdentified, UnknownCategory
-from tests.simulate import coverage, near, repeat
 
 NO_YES = ("no", "yes")
 A, B = library.unrelated_question(0.7), library.unrelated_question(0.3)
@@ -27,7 +24,7 @@ VALUES = {"used": {"prevalence": 0.4}, "drugs": {"cheating": 0.1}}
 
 
 @pytest.fixture(scope="module")
-def people() -> pd.DataFrame:
+def people():
     rng, n = np.random.default_rng(1), 3000
     answers = {"used": rng.choice(NO_YES, n, p=[0.8, 0.2]), "drugs": rng.choice(NO_YES, n)}
     answers["drugs_cohort"] = rng.choice(["one", "two"], n, p=[0.3, 0.7])
@@ -35,7 +32,7 @@ def people() -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def collected(people: pd.DataFrame) -> pd.DataFrame:
+def collected(people):
     frame: pd.DataFrame = SHEET.privatize(people, np.random.default_rng(2), parameters=VALUES)
     frame.loc[5, "used"] = None
     return frame
@@ -57,7 +54,7 @@ def by_hand(collected: pd.DataFrame) -> Any:
     return ldp.FrequencyModel(groups).fit()
 
 
-def test_estimates_are_those_of_the_groups_and_of_greenberg(collected: pd.DataFrame) -> None:
+def test_estimates_are_those_of_the_groups_and_of_greenberg(collected):
     found, hand = ldp.Survey(collected, SHEET).frequencies("used"), by_hand(collected)
     for mine, own in (
         (found.params, hand.params),
@@ -82,9 +79,7 @@ def test_estimates_are_those_of_the_groups_and_of_greenberg(collected: pd.DataFr
 
 @pytest.mark.parametrize("kind", ["frame", "csv", "duckdb"])
 @pytest.mark.parametrize("layout", ["label", "column"])
-def test_the_group_is_in_the_report_or_beside_it(
-    collected: pd.DataFrame, tmp_path: Path, kind: str, layout: str
-) -> None:
+def test_the_group_is_in_the_report_or_beside_it(collected, tmp_path, kind, layout):
     table: Any = collected if layout == "label" else apart(collected)
     if kind == "csv":
         table.to_csv(tmp_path / "t.csv", index=False)
@@ -111,9 +106,7 @@ def test_the_group_is_in_the_report_or_beside_it(
         assert frame.n_missing == 1 and np.array_equal(frame.vector(), counts.vector())
 
 
-def test_reports_that_tell_no_group_or_another_are_refused(
-    collected: pd.DataFrame, tmp_path: Path
-) -> None:
+def test_reports_that_tell_no_group_or_another_are_refused(collected, tmp_path):
     frame = apart(collected)
     wrong = {
         "row 11=None: is missing, but there is a report": frame.assign(
@@ -135,7 +128,7 @@ def test_reports_that_tell_no_group_or_another_are_refused(
             ldp.io.read_counts(tmp_path / "t.csv", ASKED, "used", missing="count")
 
 
-def test_a_group_says_what_its_own_device_can() -> None:
+def test_a_group_says_what_its_own_device_can():
     mixed = cohorts({"A": library.kuk(0.7, 0.2), "B": library.warner(0.8)}).mechanism(NO_YES)
     frame = pd.DataFrame({"q": ["red", "yes", "black"], "q_cohort": ["A", "B", "A"]})
     reports = ldp.Survey(frame, {"q": mixed}).reports("q")
@@ -144,7 +137,7 @@ def test_a_group_says_what_its_own_device_can() -> None:
         ldp.Survey(frame.assign(q_cohort="A"), {"q": mixed}).reports("q")
 
 
-def test_an_empty_group_is_named() -> None:
+def test_an_empty_group_is_named():
     with pytest.raises(NotIdentified, match="cohort A, the only one with reports"):
         ldp.FrequencyModel(ASKED.counts([60, 40, 0, 0])).fit()
     known = cohorts({"A": A, "B": library.warner(0.8)}).mechanism(NO_YES)
@@ -155,7 +148,7 @@ def test_an_empty_group_is_named() -> None:
         ldp.FrequencyModel(same.counts([60, 40, 50, 40])).fit()
 
 
-def test_what_has_no_form_is_refused_with_a_remedy(collected: pd.DataFrame) -> None:
+def test_what_has_no_form_is_refused_with_a_remedy(collected):
     survey = ldp.Survey(collected, SHEET)
     with pytest.raises(NotAvailable, match=r"one group at a time: survey\.where"):
         survey.frequencies("used", by="region")
@@ -163,7 +156,7 @@ def test_what_has_no_form_is_refused_with_a_remedy(collected: pd.DataFrame) -> N
         survey.posterior("used", np.random.default_rng(1), by="region")
     for relate in (survey.association, survey.change, lambda *two: survey.associations(two)):
         with pytest.raises(NotAvailable, match=r"be the response of a regression"):
-            relate("used", "drugs")  # type: ignore[operator]
+            relate("used", "drugs")
     assert survey.joint_counts("used", "region").nobs == 2999
     with pytest.raises(InvalidArgument, match="says with which device 'used' was asked"):
         ldp.Survey(apart(collected), SHEET).where("used_cohort == 'A'").frequencies("used")
@@ -172,7 +165,7 @@ def test_what_has_no_form_is_refused_with_a_remedy(collected: pd.DataFrame) -> N
         weighted.frequencies("used")
 
 
-def test_epsilon_is_the_largest_of_the_groups() -> None:
+def test_epsilon_is_the_largest_of_the_groups():
     known = cohorts({"A": library.warner(0.7), "B": library.warner(0.8)}, {"A": 0.9, "B": 0.1})
     sheet = ldp.Questionnaire({"q": known.mechanism(NO_YES)})
     assert isclose(sheet.epsilon, log(4), abs_tol=1e-15) and sheet.audit().agrees
@@ -181,9 +174,7 @@ def test_epsilon_is_the_largest_of_the_groups() -> None:
     )
 
 
-def test_groups_are_drawn_with_their_shares_or_taken_from_the_table(
-    people: pd.DataFrame, collected: pd.DataFrame
-) -> None:
+def test_groups_are_drawn_with_their_shares_or_taken_from_the_table(people, collected):
     named = collected["drugs"].str.split(":").str[0]
     assert (named == people["drugs_cohort"]).all()
     share = collected["used"].dropna().str.startswith("A:").mean()
@@ -203,7 +194,7 @@ def test_groups_are_drawn_with_their_shares_or_taken_from_the_table(
         )
 
 
-def test_devices_worked_by_hand_have_no_client(people: pd.DataFrame) -> None:
+def test_devices_worked_by_hand_have_no_client(people):
     for run in (
         SHEET.client,
         SHEET.collector,
@@ -218,10 +209,10 @@ def test_devices_worked_by_hand_have_no_client(people: pd.DataFrame) -> None:
     assert collector.report({"used": "yes", "drugs": "no"})["drugs"].startswith(("one:", "two:"))
     for wrong in (5, {"other": {}}, {"used": 5}, {"used": {"p": 0.1}}, {"used": {"prevalence": 2}}):
         with pytest.raises(LDPError):
-            SHEET.privatize(people, np.random.default_rng(1), parameters=wrong)  # type: ignore[arg-type]
+            SHEET.privatize(people, np.random.default_rng(1), parameters=wrong)
 
 
-def test_numbers_of_groups_are_read_as_people_write_them(tmp_path: Path) -> None:
+def test_numbers_of_groups_are_read_as_people_write_them(tmp_path):
     dice = [library.forced_categories({1: p, 2: p, 3: p}) for p in (0.2, 0.1)]
     device = cohorts({1: dice[0], 2: dice[1]}).mechanism((1, 2, 3))
     frame = pd.DataFrame({"q": [1, 2, None, 3], "q_cohort": [1, 2, None, 2]})  # floats
@@ -231,7 +222,7 @@ def test_numbers_of_groups_are_read_as_people_write_them(tmp_path: Path) -> None
         assert device.outputs[reports.y].tolist() == ["1:1", "2:2", "2:3"]
 
 
-def test_a_question_is_no_column_of_groups() -> None:
+def test_a_question_is_no_column_of_groups():
     """Its answers would choose the device, and be told by the report of another question."""
     for other in (ldp.KRR(("A", "B"), 1.0), ldp.Observed(("A", "B"))):
         with pytest.raises(InvalidArgument, match="belongs to the groups of 'used'"):
@@ -239,7 +230,7 @@ def test_a_question_is_no_column_of_groups() -> None:
 
 
 @pytest.mark.parametrize("name", ["A:1", " A", "", "A\n", 1.5, True, None])
-def test_odd_names_of_groups_are_refused(name: Any) -> None:
+def test_odd_names_of_groups_are_refused(name):
     with pytest.raises(InvalidArgument, match="cohort"):
         cohorts({name: A, "B": B})
 
@@ -248,7 +239,7 @@ def test_odd_names_of_groups_are_refused(name: Any) -> None:
     "shares",
     [[0.5, 0.6], [1, 0], [0.5], {"A": 1}, {"A": 0.5, "C": 0.5}, "ab", 5, [float("nan"), 0.5]],
 )
-def test_shares_that_are_no_law_are_refused(shares: Any) -> None:
+def test_shares_that_are_no_law_are_refused(shares):
     with pytest.raises(InvalidArgument, match="shares"):
         cohorts({"A": A, "B": B}, shares)
 
@@ -284,7 +275,7 @@ def places_of(table: pd.DataFrame, tmp_path: Path) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("shares", [None, {"A": "9/10", "B": "1/10"}])
-def test_shares_are_no_evidence(shares: Any, tmp_path: Path) -> None:
+def test_shares_are_no_evidence(shares, tmp_path):
     """Estimate, errors and tests are those of `FrequencyModel` with a group for each device."""
     hand = ldp.FrequencyModel([FIRST.counts([74, 26]), SECOND.counts([186, 114])]).fit()
     assert round(hand.bse["yes"], 4) == 0.0432
@@ -304,7 +295,7 @@ def test_shares_are_no_evidence(shares: Any, tmp_path: Path) -> None:
     assert [source[:2] for source in found.sources] == ["A:", "B:"]
 
 
-def test_weighted_reports_are_decoded_by_their_own_device() -> None:
+def test_weighted_reports_are_decoded_by_their_own_device():
     """Whatever the weights of the groups are: each says .2; with weights of one and by hand."""
     for weight in (1.0, 5.0):
         table = published()
@@ -324,7 +315,7 @@ def test_weighted_reports_are_decoded_by_their_own_device() -> None:
     assert isclose(likeliest.params["yes"], 0.2, abs_tol=1e-9)
 
 
-def test_the_finite_population_adds_the_noise_of_each_group_to_its_weights() -> None:
+def test_the_finite_population_adds_the_noise_of_each_group_to_its_weights():
     """All of both strata were asked: what varies is the randomisation of each device."""
     table = published().assign(size=lambda t: t["design"].map({"A": 100, "B": 300}))
     how = {"strata": "design", "fpc": "size"}
@@ -334,7 +325,7 @@ def test_the_finite_population_adds_the_noise_of_each_group_to_its_weights() -> 
 
 
 @pytest.mark.parametrize("both", [False, True])
-def test_tables_are_those_of_the_groups(both: bool) -> None:
+def test_tables_are_those_of_the_groups(both):
     """A table, with the second question in cohorts or not, equals that of groups of reports."""
     rng, sizes = np.random.default_rng(3), {"A": 300, "B": 1200}
     paid = ldp.KRR(NO_YES, epsilon=1.5)
@@ -368,7 +359,7 @@ def test_tables_are_those_of_the_groups(both: bool) -> None:
     )
 
 
-def test_groups_in_groups_and_groups_that_no_device_tells_alone() -> None:
+def test_groups_in_groups_and_groups_that_no_device_tells_alone():
     nested = cohorts({"x": cohorts(WARNERS), "y": truth}).mechanism(NO_YES)
     n = {"x:A:no": 74, "x:A:yes": 26, "x:B:no": 186, "x:B:yes": 114, "y:no": 8, "y:yes": 2}
     counts = nested.counts([n[label] for label in nested.outputs])
@@ -387,7 +378,7 @@ def test_groups_in_groups_and_groups_that_no_device_tells_alone() -> None:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::ldpstats.MisfitWarning")  # of the control, rightly
-def test_coverage_where_the_groups_have_other_sizes(replications: Callable[..., int]) -> None:
+def test_coverage_where_the_groups_have_other_sizes(replications):
     """Groups of 100 and 300 by devices of equal shares; shares taken for evidence the control."""
     R, rng = replications(1000, 100), np.random.default_rng(8)
     old = ldp.CustomMechanism(np.array(SAID.exact, dtype=float), NO_YES, SAID.outputs.tolist())
@@ -403,7 +394,7 @@ def test_coverage_where_the_groups_have_other_sizes(replications: Callable[..., 
     assert not near(coverage(ends[:, 1:], [0.2]), 0.95, R)
 
 
-def test_domains_of_groups_do_not_differ(tmp_path: Path) -> None:
+def test_domains_of_groups_do_not_differ(tmp_path):
     said = cohorts(WARNERS, {"A": "1/4", "B": "3/4"}).mechanism(NO_YES)
     for table in places_of(published(), tmp_path).values():
         found = ldp.Survey(table, {"said": said}).frequencies("said", by="design")
@@ -442,17 +433,17 @@ def persons(n: int) -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def answered() -> pd.DataFrame:
+def answered():
     return ASKED_ALL.privatize(persons(2000), np.random.default_rng(6))
 
 
-def test_epsilon_of_a_sheet_is_the_sum() -> None:
+def test_epsilon_of_a_sheet_is_the_sum():
     assert set(ASKED_ALL.private) == set(EPSILONS)
     assert ASKED_ALL.epsilon == pytest.approx(sum(EPSILONS.values()), abs=1e-12)
     assert ASKED_ALL.audit().agrees
 
 
-def test_surveys_estimate_from_them(answered: pd.DataFrame) -> None:
+def test_surveys_estimate_from_them(answered):
     survey = ldp.Survey(answered, ASKED_ALL)
     for question, share in TRUE.items():
         results = survey.frequencies(question)
@@ -462,14 +453,14 @@ def test_surveys_estimate_from_them(answered: pd.DataFrame) -> None:
     assert by.params.index.get_level_values(0).unique().tolist() == ["n", "s"]
 
 
-def test_clients_send_what_a_device_says() -> None:
+def test_clients_send_what_a_device_says():
     answers = {"used": "no", "often": "yes", "late": "yes", "paid": "no", "job": "cook"}
     sent = ASKED_ALL.client(np.random.default_rng(7).bytes).report(answers | {"region": "n"})
     assert sent["used"] in ("red", "black") and sent["late"] in ("same", "different")
     assert sent["often"] in (0, 1, 2)
 
 
-def test_unknown_parameters_are_refused_where_they_must_be() -> None:
+def test_unknown_parameters_are_refused_where_they_must_be():
     lies = library.stochastic_lie_detector(0.7).mechanism(NO_YES)
     sheet = ldp.Questionnaire({"used": lies, "job": ldp.KRR(JOBS, 1.0)})
     assert ldp.Questionnaire.from_dict(sheet.to_dict()) == sheet

@@ -1,7 +1,5 @@
 """Posteriors of the questions of a survey."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,7 +11,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::ldpstats.errors.PosteriorWarnin
 
 
 @pytest.fixture(scope="module")
-def table() -> pd.DataFrame:
+def table():
     rng = np.random.default_rng(1)
     table = pd.DataFrame(
         {"ill": rng.choice(["no", "yes"], 400), "region": ["n", "s", None, "s"] * 100}
@@ -21,7 +19,7 @@ def table() -> pd.DataFrame:
     return table.assign(w=rng.uniform(0.5, 2.0, 400))
 
 
-def test_a_posterior_is_that_of_the_model(table: pd.DataFrame) -> None:
+def test_a_posterior_is_that_of_the_model(table):
     survey = ldp.Survey(table, {"ill": ldp.Warner(epsilon=1.0)})
     found = survey.posterior("ill", np.random.default_rng(2), draws=160)
     model = ldp.FrequencyModel(survey.reports("ill"), name="ill")
@@ -31,14 +29,14 @@ def test_a_posterior_is_that_of_the_model(table: pd.DataFrame) -> None:
     assert groups.index.names == ["region", "ill"] and groups.sizes == (100, 200)
 
 
-def test_a_survey_with_weights_is_refused_by_name(table: pd.DataFrame) -> None:
+def test_a_survey_with_weights_is_refused_by_name(table):
     survey = ldp.Survey(table, {"ill": ldp.Warner(epsilon=1.0)}, weights="w")
     for by in (None, "region"):
         with pytest.raises(NotAvailable, match="posterior of a survey with a design"):
             survey.posterior("ill", np.random.default_rng(1), by=by)
 
 
-def test_other_questions_and_generators_are_refused(table: pd.DataFrame) -> None:
+def test_other_questions_and_generators_are_refused(table):
     survey = ldp.Survey(table, {"ill": ldp.Warner(epsilon=1.0)})
     for column in (None, 3, "job"):
         with pytest.raises(ldp.LDPError):

@@ -1,18 +1,23 @@
 """Tables of true answers made into tables of reports."""
 
-from __future__ import annotations
-
+import tracemalloc
 from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
+import pyarrow.parquet
 import pytest
-from shared.sheets import MECHANISMS, PUM, cells, every_kind, people
+from shared.sheets import MECHANISMS, PUM, STRINGS, cells, every_kind, people
 from shared.tracebacks import shown
 
 import ldpstats as ldp
+from ldpstats import InvalidArgument, io
+from ldpstats.survey.analyses import privatize_sheets
 
 TAGS = {"place": {"home": "home"}}
 
@@ -28,7 +33,7 @@ def honest(labels: Any) -> ldp.KRR:
 
 @pytest.mark.parametrize("kind", ["polars", "arrow", "batch"])
 @pytest.mark.parametrize("ask", [3])
-def test_every_kind_of_frame_gets_the_same_reports(kind: str, ask: int | None) -> None:
+def test_every_kind_of_frame_gets_the_same_reports(kind, ask):
     frame, sheet = people(300, missing=0.2), every_kind(ask)
     made: Any = pa.RecordBatch.from_pandas(frame, preserve_index=False)
     if kind == "polars":
@@ -41,7 +46,7 @@ def test_every_kind_of_frame_gets_the_same_reports(kind: str, ask: int | None) -
     assert cells(out) == cells(sheet.privatize(frame, rng(), TAGS))
 
 
-def test_reports_have_the_type_of_their_labels() -> None:
+def test_reports_have_the_type_of_their_labels():
     out = every_kind().privatize(people(300), rng())
     assert out["children"].dtype == np.int64 and out["late"].dtype == bool
     assert out["size"].dtype == np.float64
@@ -60,7 +65,7 @@ def test_reports_have_the_type_of_their_labels() -> None:
     ]
 
 
-def test_answers_are_matched_as_people_write_them() -> None:
+def test_answers_are_matched_as_people_write_them():
     frame = pd.DataFrame(
         {"n": [" 1", "2.0", "3 "], "job": pd.Categorical(["cook ", "nurse", None])}
     )
@@ -71,7 +76,7 @@ def test_answers_are_matched_as_people_write_them() -> None:
     }
 
 
-def test_missing_answers_are_empty_or_a_category() -> None:
+def test_missing_answers_are_empty_or_a_category():
     frame = pd.DataFrame({"a": ["x", None, " "], "b": ["x", "y", None], "h": ["u", "", None]})
     made = {
         "a": honest(("x", "y", "none")),
@@ -85,7 +90,7 @@ def test_missing_answers_are_empty_or_a_category() -> None:
     assert not filled["h"].isna().any()
 
 
-def test_own_categories_of_respondents() -> None:
+def test_own_categories_of_respondents():
     """Who is at home always reports a protected category, whatever home is."""
     sheet, n = ldp.Questionnaire({"place": PUM}), 4_000
     frame = pd.DataFrame({"place": ["park"] * n, "own": ["park", "centre"] * (n // 2)})
@@ -103,7 +108,7 @@ def test_own_categories_of_respondents() -> None:
 @pytest.mark.parametrize(
     ("kind", "levels"), [("pandas", ["job"]), ("arrow", ["region", "url"]), ("batch", ["home"])]
 )
-def test_an_index_of_true_answers_is_refused(kind: str, levels: list[str]) -> None:
+def test_an_index_of_true_answers_is_refused(kind, levels):
     """It would stay beside the reports, whatever becomes of the column of that name."""
     frame = people(20).set_index(levels, drop=False)
     made = {"arrow": pa.Table.from_pandas, "batch": pa.RecordBatch.from_pandas}
@@ -113,7 +118,7 @@ def test_an_index_of_true_answers_is_refused(kind: str, levels: list[str]) -> No
         every_kind().privatize(given, rng(), TAGS)
 
 
-def test_an_index_of_public_columns_stays() -> None:
+def test_an_index_of_public_columns_stays():
     frame = people(20).set_index("region", drop=False)
     assert every_kind().privatize(frame, rng(), TAGS).index.equals(frame.index)
     out = every_kind().privatize(pa.Table.from_pandas(frame), rng(), TAGS)
@@ -127,7 +132,7 @@ def test_an_index_of_public_columns_stays() -> None:
 
 
 @pytest.mark.parametrize("kind", ["pandas", "arrow"])
-def test_notes_on_a_table_are_left_out(kind: str) -> None:
+def test_notes_on_a_table_are_left_out(kind):
     """They may hold answers."""
     frame = people(20)
     frame.attrs = {"first": SECRET}
@@ -169,6 +174,7 @@ def _own(categories: Any) -> Callable[[], Any]:
 
 
 HOMES = people(20)["home"].to_numpy()
+
 BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "unknown": (_with("job", SECRET), r"^job, row 5=\(not shown\): is not among the 3 labels"),
     "the last row": (_with("ill", SECRET, 19), r"^ill, row 20=\(not shown\): is not among"),
@@ -196,7 +202,7 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_bad_input(name: str) -> None:
+def test_bad_input(name):
     call, words = BAD[name]
     with pytest.raises(ldp.InvalidArgument, match=words) as found:
         call()
@@ -205,7 +211,7 @@ def test_bad_input(name: str) -> None:
     assert SECRET not in shown(error) and "4711" not in shown(error)
 
 
-def test_an_answer_that_cannot_be_uses_no_randomness() -> None:
+def test_an_answer_that_cannot_be_uses_no_randomness():
     generator, frame = rng(), people(20)
     frame.loc[3, "late"] = SECRET
     before = generator.bit_generator.state
@@ -213,11 +219,11 @@ def test_an_answer_that_cannot_be_uses_no_randomness() -> None:
         every_kind().privatize(frame, generator)
     assert generator.bit_generator.state == before
     with pytest.raises(ldp.InvalidArgument, match="rng"):
-        every_kind().privatize(people(5), 3)  # type: ignore[arg-type]
+        every_kind().privatize(people(5), 3)
 
 
 @pytest.mark.parametrize("mark", ["questionnaire_fingerprint", "ill_fingerprint", "stored"])
-def test_reports_are_not_privatised_again(mark: str) -> None:
+def test_reports_are_not_privatised_again(mark):
     sheet = ldp.Questionnaire({"ill": ldp.Warner(epsilon=1.0), "sex": ldp.Observed(("f", "m"))})
     table = pa.table({"ill": ["no", "yes"], "sex": ["f", "m"]})
     if mark == "stored":
@@ -235,3 +241,279 @@ def test_reports_are_not_privatised_again(mark: str) -> None:
         {"ill": ["no"], "sex": ["f"], "sex_fingerprint": ["a"], "x_fingerprint": 1}
     )
     assert len(sheet.privatize(others, rng())) == 1
+
+
+# Files of answers made into files of answer sheets.
+
+HONEST = ldp.Questionnaire(  # tells the truth but for one answer in e^40 / k
+    {
+        "job": ldp.KRR(("cook", "nurse", "none"), 40.0),
+        "region": ldp.Observed(("n", "s")),
+        "n": ldp.KRR(5, 40.0),
+    },
+    refused={"job": "none"},
+)
+
+
+def written(frame: pd.DataFrame, path: Path) -> Path:
+    """A file of a frame; in CSV, text of all values."""
+    if path.suffix == ".parquet":
+        frame.to_parquet(path)
+    else:
+        frame.to_csv(path, index=False)
+    return path
+
+
+def text(path: Path, content: str) -> Path:
+    path.write_text(content, encoding="utf-8")
+    return path
+
+
+def read(path: Path) -> dict[str, list[Any]]:
+    """The cells of a file as text, None where empty."""
+    if path.suffix == ".parquet":
+        found = cells(pyarrow.parquet.read_table(path))
+    else:
+        found = cells(pd.read_csv(path, dtype=str, keep_default_na=False).replace("", None))
+    return {c: [None if v is None else str(v) for v in column] for c, column in found.items()}
+
+
+@pytest.mark.parametrize(
+    ("source", "target"), [(".csv", ".parquet"), (".csv.gz", ".csv"), (".parquet", ".csv.gz")]
+)
+def test_rows_and_types(source, target, tmp_path):
+    rng, n = np.random.default_rng(1), 400
+    job = np.array(["cook", " nurse"], dtype=object)[rng.integers(0, 2, n)]
+    job[::7] = None
+    numbers = pd.Series(rng.integers(0, 5, n)).astype("Int64").mask(rng.random(n) < 0.1)
+    region = np.array(["n", "s"], dtype=object)[rng.integers(0, 2, n)]
+    region[::9] = None
+    frame = pd.DataFrame({"id": np.arange(n), "region": region, "n": numbers, "job": job, "x": 1})
+    out = tmp_path / f"s{target}"
+    totals = privatize_sheets(
+        written(frame, tmp_path / f"a{source}"),
+        out,
+        HONEST.collector(),
+        keep=["id"],
+        chunk_rows=90,
+    )
+    assert totals == {"job": n, "n": int(numbers.notna().sum())}
+    found = read(out)
+    digits = ["questionnaire_fingerprint"] if target != ".parquet" else []
+    assert list(found) == ["job", "region", "n", *digits, "id"]  # x is not named
+    assert found["job"] == ["none" if v is None else str(v).strip() for v in job]
+    assert found["n"] == [None if pd.isna(v) else str(v) for v in numbers]
+    assert found["region"] == list(region) and found["id"] == [str(i) for i in range(n)]
+    if target == ".parquet":
+        schema = pyarrow.parquet.read_schema(out)
+        assert schema.field("n").type == "int64"
+    else:
+        assert set(found["questionnaire_fingerprint"]) == {HONEST.fingerprint}
+
+
+@pytest.mark.parametrize("target", [".csv", ".parquet"])
+def test_every_kind_of_question(target, tmp_path):
+    """Every column is read by what the package has for it, with its fingerprint in Parquet."""
+    sheet, frame = every_kind(ask=4), people(300, missing=0.1)
+    out = tmp_path / f"s{target}"
+    source = written(frame, tmp_path / "a.csv")
+    totals = privatize_sheets(source, out, sheet.collector(), chunk_rows=128)
+    assert sum(totals.values()) == pytest.approx(4 * 300 * 0.91, rel=0.05)
+    assert "home" not in read(out) and "id" not in read(out)
+    for name in sheet.private:
+        if name == "url":
+            columns = list(sheet.columns(name))
+            reports = io.read_dictionary_reports(out, STRINGS, columns=columns, missing="count")
+            found: Any = len(reports), reports.n_missing
+        else:
+            made_by = sheet[name].common if name == "place" else sheet[name]
+            counts = io.read_counts(out, made_by, name, missing="count")
+            found = counts.nobs, counts.n_missing
+        assert found == (totals[name], 300 - totals[name]), name
+    if target == ".parquet":
+        schema = pyarrow.parquet.read_schema(out)
+        digits = sheet.fingerprint.encode()
+        assert {f.metadata[b"ldpstats.questionnaire"] for f in schema} == {digits}
+        with pytest.raises(ldp.MechanismMismatch):
+            io.read_counts(out, ldp.KRR(("cook", "nurse", "refused"), 1.1), "job", missing="count")
+
+
+HEAD = "job,region,n,id"
+
+BAD_FILES: dict[str, tuple[str, dict[str, Any], str]] = {
+    "unknown": (f"{HEAD}\ncook,n,1,1\n{SECRET},n,1,2\n", {}, r"'job', row 2=\(not shown\): is not"),
+    "later chunk": (
+        f"{HEAD}\n" + "cook,n,1,1\n" * 150 + f",{SECRET},1,2\n",
+        {},
+        "'region', row 151",
+    ),
+    "no header": (f"{SECRET},n,1,1\n", {}, "column='job': no such column.*4 columns"),
+    "no question": ("job,region\ncook,n\n", {}, "column='n': no such column"),
+    "no row": (f"{HEAD}\n", {}, "holds no row"),
+    "too long a row": (f"{HEAD}\n{SECRET},n,1,1,1\n", {}, "row 1 has 5 fields"),
+    "keep a question": (f"{HEAD}\ncook,n,1,1\n", {"keep": ["job"]}, "true answers"),
+    "keep observed": (f"{HEAD}\ncook,n,1,1\n", {"keep": ["region"]}, "is copied anyway"),
+    "keep nothing": (f"{HEAD}\ncook,n,1,1\n", {"keep": ["x"]}, "column='x': no such"),
+    "client": (f"{HEAD}\ncook,n,1,1\n", {"client": HONEST}, "client=.*must be a collector"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+def test_bad_input_files(name, tmp_path):
+    content, how, words = BAD_FILES[name]
+    source = text(tmp_path / "a.csv", content)
+    given = {"client": HONEST.collector(), "chunk_rows": 100, **how}
+    with pytest.raises(ldp.InvalidArgument, match=words) as found:
+        privatize_sheets(source, tmp_path / "s.csv", **given)
+    assert SECRET not in str(found.value)
+    assert [p.name for p in tmp_path.iterdir()] == ["a.csv"]
+
+
+def test_files_that_are_read_or_exist(tmp_path):
+    source = text(tmp_path / "a.csv", f"{HEAD}\ncook,n,1,1\n")
+    client = HONEST.collector()
+    with pytest.raises(ldp.InvalidArgument, match="is the file that is read"):
+        privatize_sheets(source, source, client, force=True)
+    out = text(tmp_path / "s.csv", "kept")
+    with pytest.raises(ldp.InvalidArgument, match="already exists"):
+        privatize_sheets(source, out, client)
+    assert out.read_text() == "kept"
+    empty = ldp.Questionnaire({"a": ldp.KRR(("", "x"), 1.0)})
+    with pytest.raises(ldp.InvalidArgument, match="empty field means a missing answer"):
+        privatize_sheets(source, tmp_path / "t.csv", empty.collector())
+
+
+def test_memory_is_bounded_by_a_chunk(tmp_path):
+    source = text(tmp_path / "a.csv", f"{HEAD}\n" + "cook,n,1,1\n" * 3_000)
+    peaks = []
+    for rows in (100, 100, 3_000):  # the first run imports; the last is the negative control
+        tracemalloc.start()
+        privatize_sheets(
+            source, tmp_path / "s.csv", HONEST.collector(), chunk_rows=rows, force=True
+        )
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 4e5 < peaks[2] / 1.5
+
+
+def test_tables_that_are_safe_for_spreadsheets_are_read_without_apostrophes(tmp_path):
+    rng, n = np.random.default_rng(2), 300
+    mechanisms = {
+        "job": ldp.KRR(("=cook", "-nurse", "'@x"), 3.0),
+        "size": ldp.KRR((-1.5, 2.5), 3.0),
+        "side": ldp.Observed(("+N", "@S")),
+    }
+    answers: dict[str, list[Any]] = {
+        "job": ["=cook", "-nurse", "'@x"],
+        "size": [-1.5, 2.5],
+        "side": ["+N", "@S"],
+        "=public": ["=1", "b"],
+        "debt": ["-2", "3"],
+        "na": ["-", "x"],
+    }
+    frame = pd.DataFrame({name: rng.choice(np.array(v, object), n) for name, v in answers.items()})
+    sheet, source = ldp.Questionnaire(mechanisms), written(frame, tmp_path / "answers.csv")
+    target, keep = tmp_path / "sheets.csv", ["=public", "debt", "na"]
+    privatize_sheets(source, target, sheet.collector(), keep=keep, spreadsheet_safe=True)
+    assert "'-nurse" in target.read_text() and "'-2" in target.read_text()
+    survey = ldp.Survey(target, sheet, na=["-"])
+    for name in ("job", "size", "side"):
+        assert survey.frequencies(name).nobs == n
+    assert survey.frequencies("=public").params.index.tolist() == ["=1", "b"]
+    assert len(survey.where("debt < 0")) == (frame["debt"] == "-2").sum()
+    assert len(survey.where("na is missing")) == (frame["na"] == "-").sum()
+
+
+@pytest.mark.parametrize("middle", [".csv", ".parquet"])
+def test_a_file_of_reports_is_not_privatised_again(middle, tmp_path):
+    answers = pd.DataFrame({"job": ["cook"], "region": ["n"], "n": [1]})
+    source, once = written(answers, tmp_path / "a.parquet"), tmp_path / f"once{middle}"
+    twice = tmp_path / "twice.csv"
+    privatize_sheets(source, once, HONEST.collector())
+    with pytest.raises(ldp.InvalidArgument, match="reports already, not true answers"):
+        privatize_sheets(once, twice, HONEST.collector())
+    assert not twice.exists()
+
+
+# Codes that mean missing: of all columns or of some, in files and in memory.
+
+SHEET = {"ill": ldp.Warner(epsilon=1.0)}
+
+FRAME = pd.DataFrame(
+    {
+        "ill": ["no", "yes", "9", "no"],
+        "region": [9, 1, 2, 9],
+        "income": [9.0, 1.5, -9.0, 3.0],
+        "code": ["09", " 9 ", "9.0", "x"],
+    }
+)
+
+TABLES: dict[str, Callable[[Path], Any]] = {
+    "pandas": lambda _: FRAME,
+    "pandas of Arrow": lambda _: FRAME.convert_dtypes(dtype_backend="pyarrow"),
+    "Polars": lambda _: pl.from_pandas(FRAME),
+    "Arrow": lambda _: pa.Table.from_pandas(FRAME),
+    "CSV": lambda folder: _written(folder / "table.csv"),
+}
+
+
+def _written(path: Path) -> Path:
+    FRAME.to_csv(path, index=False)
+    return path
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_a_mapping_is_for_its_columns_and_a_list_for_all(kind, tmp_path):
+    table = TABLES[kind](tmp_path)
+    some = ldp.Survey(table, SHEET, na={"ill": ["9"], "income": [-9]})
+    assert some.reports("ill").n_missing == 1
+    assert len(some.where("region == 9")) == 2
+    assert len(some.where("income is missing")) == 1
+    every = ldp.Survey(table, SHEET, na=[9])
+    assert every.reports("ill").n_missing == 1
+    assert len(every.where("region is missing")) == 2
+    assert len(every.where("region == 1 or region == 2")) == 2  # the others are numbers still
+    assert len(every.where("income is missing")) == 1
+    assert len(every.where("code is missing")) == 2  # "09" is text
+    assert ldp.count(table, SHEET["ill"], "ill", na=[9]).n_missing == 1
+    assert ldp.count(table, SHEET["ill"], "ill", na={"region": [9], "ill": [9]}).n_missing == 1
+
+
+@pytest.mark.parametrize("code", [9, 9.0, "9", "9.0", " 9", np.int8(9), np.float64(9), Decimal(9)])
+def test_codes_are_compared_as_people_write_them(code):
+    cells = [9, 9.0, "9", " 9.0 ", np.int64(9), Decimal(9), True, "09", "nine", 10, None]
+    frame = pd.DataFrame({"ill": ["no"] * len(cells), "mixed": pd.Series(cells, dtype=object)})
+    frame["mixed"] = [str(cell) if isinstance(cell, bool) else cell for cell in cells]
+    table = ldp.Survey(frame, SHEET, na={"mixed": [code]}).data.table
+    assert table.column("mixed").isna().tolist() == [True] * 6 + [False] * 4 + [True]
+    assert frame["mixed"].notna().sum() == 10  # the caller's frame is as it was
+
+
+@pytest.mark.parametrize("kind", ["pandas", "CSV"])
+@pytest.mark.parametrize(
+    ("na", "words"),
+    [
+        ({"regoin": ["9"]}, "na='regoin': no such column.*did you mean 'region'"),
+        ({"region": "9"}, r"na='9': must be a list in a mapping.*\['9'\]"),
+        ({"region": 9}, "na=9: must be a list in a mapping"),
+        ({1: ["9"]}, "na=1: must be text, the name of a column"),
+        ("9", r"na='9': must be a list, for example \['9'\], or a mapping"),
+        ([None], "na=None: must be text or a finite number"),
+        ([True], "na=True: must be text or a finite number"),
+        ([float("nan")], "na=nan: must be text or a finite number"),
+        (["no"], r"na='no': is a label of 'ill'.*na=\{'COLUMN': \['no'\]\}"),
+        ({"ill": ["no"]}, "na='no': is a label of 'ill'.*answer$"),
+    ],
+)
+def test_what_cannot_mean_missing_is_refused(kind, na, words, tmp_path):
+    with pytest.raises(InvalidArgument, match=words):
+        ldp.Survey(TABLES[kind](tmp_path), SHEET, na=na)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "CSV"])
+def test_weights_that_a_list_makes_missing_are_refused_by_its_name(kind, tmp_path):
+    table = TABLES[kind](tmp_path)
+    with pytest.raises(InvalidArgument, match=r"weights 'region', row 1=None: .*na=\['9'\]"):
+        ldp.Survey(table, SHEET, weights="region", na=["9"])
+    survey = ldp.Survey(table, SHEET, weights="region", na={"ill": ["9"]})
+    assert survey.frequencies("ill").nobs == 3

@@ -1,12 +1,9 @@
 """What a questionnaire is made of, what it says of itself, and how it is written."""
 
-from __future__ import annotations
-
 import copy
 import json
 import pickle
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +17,7 @@ ILL = ldp.Warner(epsilon=0.5)
 REGION = ldp.Observed(("north", "south"))
 
 
-def test_epsilon_is_the_sum_over_private_questions() -> None:
+def test_epsilon_is_the_sum_over_private_questions():
     own = {"a": ldp.Warner(epsilon=0.5), "b": KRR, "c": ldp.Warner(epsilon=2.0), "r": REGION}
     assert ldp.Questionnaire(own).epsilon == 3.5
     assert [ldp.Questionnaire(own, ask=m).epsilon for m in (1, 2, 3)] == [2.0, 3.0, 3.5]
@@ -32,7 +29,7 @@ def test_epsilon_is_the_sum_over_private_questions() -> None:
     assert ldp.Questionnaire({"u": unprotected}).epsilon == np.inf
 
 
-def test_its_audit() -> None:
+def test_its_audit():
     sheet = every_kind(ask=2)
     audit = sheet.audit()
     assert audit.agrees and audit.private and list(audit.questions) == list(MECHANISMS)
@@ -44,7 +41,7 @@ def test_its_audit() -> None:
     assert "epsilon of a lifetime" in str(audit) and "job: Privacy audit of KRR" in str(audit)
 
 
-def test_it_writes_and_reads_itself(tmp_path: Path) -> None:
+def test_it_writes_and_reads_itself(tmp_path):
     sheet = every_kind(ask=3)
     text = sheet.to_json()
     assert text is not None
@@ -61,7 +58,7 @@ def test_it_writes_and_reads_itself(tmp_path: Path) -> None:
     assert pickle.loads(pickle.dumps(sheet)) == copy.deepcopy(sheet) == sheet
 
 
-def test_whatever_differs_has_another_fingerprint() -> None:
+def test_whatever_differs_has_another_fingerprint():
     base = {"a": KRR, "b": ILL}
     sheets = [
         ldp.Questionnaire(base),
@@ -76,18 +73,18 @@ def test_whatever_differs_has_another_fingerprint() -> None:
     assert sheets[0] == ldp.Questionnaire(dict(base)) != sheets[1]
 
 
-def test_it_cannot_be_changed() -> None:
+def test_it_cannot_be_changed():
     given = {"a": KRR}
     sheet = ldp.Questionnaire(given)
-    given["b"] = ILL  # type: ignore[assignment]
+    given["b"] = ILL
     assert sheet.questions == ("a",)
     with pytest.raises(TypeError):
-        sheet.mechanisms["b"] = ILL  # type: ignore[index]
+        sheet.mechanisms["b"] = ILL
     with pytest.raises(AttributeError):
-        sheet.ask = 1  # type: ignore[misc]
+        sheet.ask = 1
 
 
-def test_what_a_refusal_is() -> None:
+def test_what_a_refusal_is():
     both = {"a": KRR, "b": ldp.KRR(("yes", "refused"), 1.0), "r": REGION}
     sheet = ldp.Questionnaire(both, refused="refused")  # for all private questions
     assert dict(sheet.refused) == {"a": "refused", "b": "refused"}
@@ -98,7 +95,7 @@ def test_what_a_refusal_is() -> None:
     assert dict(sheet.refused) == {"h": "(refused)", "u": "abc"}
 
 
-def test_it_shows_itself() -> None:
+def test_it_shows_itself():
     sheet = ldp.Questionnaire(
         {"<job>": KRR, "host": ldp.ORR(8, 4, epsilon=1.0), "r": REGION}, ask=1
     )
@@ -166,13 +163,13 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_bad_input(name: str) -> None:
+def test_bad_input(name):
     call, words = BAD[name]
     with pytest.raises(ldp.InvalidArgument, match=words):
         call()
 
 
-def test_a_changed_document_is_refused(tmp_path: Path) -> None:
+def test_a_changed_document_is_refused(tmp_path):
     document = ldp.Questionnaire({"a": KRR}).to_dict()
     document["ask"] = 1
     with pytest.raises(ldp.InvalidArgument, match=r"fingerprint=.*was changed"):
@@ -183,7 +180,7 @@ def test_a_changed_document_is_refused(tmp_path: Path) -> None:
         ldp.Questionnaire.from_json(path)
 
 
-def test_a_sheet_that_protects_nothing_does_not_claim_to() -> None:
+def test_a_sheet_that_protects_nothing_does_not_claim_to():
     open_sheet = ldp.Questionnaire({"r": REGION})
     assert open_sheet.epsilon == np.inf and str(open_sheet) == (
         "Questionnaire(nothing protected; observed: r)"
@@ -197,7 +194,7 @@ def test_a_sheet_that_protects_nothing_does_not_claim_to() -> None:
     assert ldp.Questionnaire.from_json(open_sheet.to_json() or "") == open_sheet
 
 
-def test_a_refusal_may_be_a_sensitive_category() -> None:
+def test_a_refusal_may_be_a_sensitive_category():
     made: list[Any] = [
         ldp.URR(("a", "none"), {"none"}, 1.0),
         ldp.URAP(("none", "a"), {"none"}, 1.0),
@@ -209,13 +206,13 @@ def test_a_refusal_may_be_a_sensitive_category() -> None:
         )
 
 
-def test_the_mechanism_of_a_question_is_found_by_its_name() -> None:
+def test_the_mechanism_of_a_question_is_found_by_its_name():
     sheet = every_kind()
     assert [sheet[name] for name in sheet.questions] == list(sheet.mechanisms.values())
     assert isinstance(sheet.questions[:2], tuple) and json.dumps(sheet.questions[:1])
     assert pickle.loads(pickle.dumps(sheet.questions)) == sheet.questions
     says = r"questions='job': .*questionnaire\['job'\] is the mechanism"
     with pytest.raises(ldp.InvalidArgument, match=says):
-        sheet.questions["job"]  # type: ignore[call-overload]
+        sheet.questions["job"]
     with pytest.raises(ldp.InvalidArgument, match="question='jbo': is no question"):
         sheet["jbo"]

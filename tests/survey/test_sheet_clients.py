@@ -1,27 +1,31 @@
 """Clients that fill in whole answer sheets: budgets, what is asked, and secrecy."""
 
-from __future__ import annotations
-
 import copy
 import json
 import pickle
 import sys
-from collections.abc import Callable
-from pathlib import Path
+from collections import Counter
+from collections.abc import Callable, Mapping
+from itertools import combinations, product
 from types import FrameType
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 from shared.races import in_forks, race
 from shared.sheets import ANSWERS, MECHANISMS, PUM, every_kind, people
 from shared.tracebacks import shown
 
 import ldpstats as ldp
+from ldpstats.sampling.samplers import simulation_words
+from ldpstats.survey.questions import draw_asked
 
 ONE: dict[str, Any] = {name: answers[0] for name, answers in ANSWERS.items()}
+
 SMALL = ldp.Questionnaire({"job": MECHANISMS["job"], "ill": MECHANISMS["ill"]})
+
 SECRET = "hepatitis-4711"
 
 
@@ -34,7 +38,7 @@ def plain(value: Any) -> bool:
     return value is None or type(value) in (str, int, float, bool)
 
 
-def test_a_sheet_is_plain_json_with_every_question() -> None:
+def test_a_sheet_is_plain_json_with_every_question():
     sheet = every_kind().client(tags={"place": {"home": {"park"}}}).report(ONE)
     assert list(sheet) == list(MECHANISMS) and plain(sheet)
     assert json.loads(json.dumps(sheet)) == sheet
@@ -45,7 +49,7 @@ def test_a_sheet_is_plain_json_with_every_question() -> None:
     assert plain(every_kind().collector().report(ONE))
 
 
-def test_only_what_is_asked_is_looked_at() -> None:
+def test_only_what_is_asked_is_looked_at():
     class Unread(dict[str, Any]):
         def __init__(self) -> None:
             super().__init__(ONE)
@@ -67,7 +71,7 @@ def test_only_what_is_asked_is_looked_at() -> None:
     bad.report({**ONE, **others})
 
 
-def test_what_is_asked_stays_until_a_sheet_is_made() -> None:
+def test_what_is_asked_stays_until_a_sheet_is_made():
     client = every_kind(ask=3).client(reports=None)
     for _ in range(20):
         asked = client.asked
@@ -80,7 +84,7 @@ def test_what_is_asked_stays_until_a_sheet_is_made() -> None:
     assert every_kind().client().asked == tuple(MECHANISMS)
 
 
-def test_a_sheet_is_spent_as_one() -> None:
+def test_a_sheet_is_spent_as_one():
     client = SMALL.client()
     assert client.total_epsilon == 1.5
     assert "reports=1, epsilon of all together: 1.5" in repr(client)
@@ -94,10 +98,10 @@ def test_a_sheet_is_spent_as_one() -> None:
     assert SMALL.client(reports=None).total_epsilon == np.inf
 
 
-def test_threads_and_forks_share_a_budget(hasty: None, tmp_path: Path) -> None:
+def test_threads_and_forks_share_a_budget(hasty, tmp_path):
     for _ in range(10):
         client = SMALL.client(reports=2)
-        results = race(lambda c=client: c.report({"job": "cook"}), 5)  # type: ignore[misc]
+        results = race(lambda c=client: c.report({"job": "cook"}), 5)
         assert sum(isinstance(r, ldp.BudgetSpent) for r in results) == 3
     path = tmp_path / "state"
     parent = SMALL.client(reports=4, state=path)
@@ -112,7 +116,7 @@ def test_threads_and_forks_share_a_budget(hasty: None, tmp_path: Path) -> None:
     assert all(isinstance(r, ldp.NotAvailable) for r in in_forks(lambda: memory.report({})))
 
 
-def test_no_copy_gets_a_budget_of_its_own() -> None:
+def test_no_copy_gets_a_budget_of_its_own():
     client = SMALL.client()
     copies = [copy.copy(client), copy.deepcopy(client)]
     with pytest.raises(ldp.NotAvailable, match="pickled"):
@@ -122,7 +126,7 @@ def test_no_copy_gets_a_budget_of_its_own() -> None:
         copies[1].report({"job": "cook"})
 
 
-def test_what_a_device_refuses() -> None:
+def test_what_a_device_refuses():
     with pytest.raises(ldp.InvalidArgument, match=r"max_epsilon=1.*spends, 1\.5"):
         SMALL.client(max_epsilon=1.0)
     SMALL.client(max_epsilon=1.5)
@@ -137,7 +141,7 @@ def test_what_a_device_refuses() -> None:
         ldp.Questionnaire({"h": ldp.ORR(2, 1 << 17, epsilon=1.0)}).client()
 
 
-def test_randomness_of_the_system_that_fails() -> None:
+def test_randomness_of_the_system_that_fails():
     def failing(n: int) -> bytes:
         raise OSError("no randomness")
 
@@ -149,7 +153,7 @@ def test_randomness_of_the_system_that_fails() -> None:
 
 
 @pytest.mark.parametrize("how", ["client", "tags", "collector"])
-def test_every_question_takes_the_randomness_that_is_given(how: str) -> None:
+def test_every_question_takes_the_randomness_that_is_given(how):
     answers = people(1).drop(columns=["id", "home"]).iloc[0].to_dict()
 
     def sheets(seed: int) -> list[dict[str, Any]]:
@@ -166,7 +170,7 @@ def test_every_question_takes_the_randomness_that_is_given(how: str) -> None:
 
 
 @pytest.mark.parametrize("kind", [MECHANISMS["job"], ldp.ORR(8, 4, epsilon=1.0)], ids=str)
-def test_a_refusal_takes_the_way_of_an_answer(kind: Any) -> None:
+def test_a_refusal_takes_the_way_of_an_answer(kind):
     """Else its time would tell who refused, which the category of refusals is to hide."""
     sheet = ldp.Questionnaire({"job": kind}, refused="refused")
 
@@ -191,8 +195,6 @@ def test_a_refusal_takes_the_way_of_an_answer(kind: Any) -> None:
 
 
 # -- secrecy ---------------------------------------------------------------------------------------
-
-
 class Hostile:
     """An answer that fails in every way, and shows itself."""
 
@@ -219,7 +221,7 @@ ANSWERS_THAT_CANNOT_BE = [
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
-def test_no_error_shows_an_answer(name: str) -> None:
+def test_no_error_shows_an_answer(name):
     sheet, refused = every_kind(), 0
     client, collector = sheet.client(), sheet.collector()  # what cannot be spends no sheet
     unlisted = [] if name in ("host", "filter") else [SECRET]
@@ -227,9 +229,9 @@ def test_no_error_shows_an_answer(name: str) -> None:
         frame = people(3)
         frame[name] = pd.Series([frame[name][0], bad, frame[name][2]], dtype=object)
         calls: list[Callable[[], Any]] = [
-            lambda bad=bad: client.report({**ONE, name: bad}),  # type: ignore[misc]
-            lambda bad=bad: collector.report({**ONE, name: bad}),  # type: ignore[misc]
-            lambda frame=frame: collector.privatize(frame),  # type: ignore[misc]
+            lambda bad=bad: client.report({**ONE, name: bad}),
+            lambda bad=bad: collector.report({**ONE, name: bad}),
+            lambda frame=frame: collector.privatize(frame),
         ]
         for call in calls:
             with pytest.raises(ldp.LDPError) as found:
@@ -246,7 +248,7 @@ def test_no_error_shows_an_answer(name: str) -> None:
     [None, [SECRET], SECRET, {SECRET: 1}, {"job": "cook", SECRET: "x"}, {4711: 1}, Hostile()],
     ids=["none", "list", "text", "key", "key too many", "number", "hostile"],
 )
-def test_no_error_shows_what_is_no_sheet(answers: Any) -> None:
+def test_no_error_shows_what_is_no_sheet(answers):
     for call in (SMALL.client().report, SMALL.collector().report):
         with pytest.raises(ldp.InvalidArgument, match=r"^answers=") as found:
             call(answers)
@@ -265,19 +267,160 @@ BAD_TAGS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", BAD_TAGS)
-def test_no_error_shows_own_categories(name: str) -> None:
+def test_no_error_shows_own_categories(name):
     with pytest.raises(ldp.InvalidArgument, match="tags") as found:
         every_kind().client(tags=BAD_TAGS[name])
     assert SECRET not in shown(found.value)
 
 
-def test_own_categories_are_nowhere_but_in_memory() -> None:
+def test_own_categories_are_nowhere_but_in_memory():
     client = ldp.Questionnaire({"place": PUM}).client(tags={"place": {"home": {"park"}}})
     assert "park" not in repr(client) and client.report({"place": "park"})["place"] != "park"
 
 
-def test_the_check_finds_what_is_shown() -> None:
+def test_the_check_finds_what_is_shown():
     """The negative control."""
     with pytest.raises(ldp.UnknownCategory) as found:
         SMALL["job"].privatize([SECRET], np.random.default_rng(1))
     assert SECRET in shown(found.value)
+
+
+# What a whole sheet tells: epsilon by enumeration, and the law of the sheets that are drawn.
+
+Sheet = tuple[Any, ...]  # a report for each question, None where it was not asked
+
+QUESTIONS: dict[str, Any] = {  # three of unlike epsilon
+    "job": ldp.KRR(("cook", "nurse", "driver"), 1.0),
+    "ill": ldp.Warner(epsilon=0.4),
+    "late": ldp.CustomMechanism([[0.7, 0.2, 0.1], [0.1, 0.3, 0.6]], categories=("no", "yes")),
+}
+
+ANSWERS_DRAWN = [mechanism.categories.tolist() for mechanism in QUESTIONS.values()]
+
+LARGEST = 1e-12
+
+
+def sheet_law(
+    answers: Sheet, ask: int, odds: Mapping[Any, float] | None = None
+) -> dict[Any, float]:
+    """Probability of every sheet of a respondent with these answers, from Q of each question.
+
+    `odds` of each set of questions make the draw uneven.
+    """
+    rows = {}
+    for (name, mechanism), answer in zip(QUESTIONS.items(), answers, strict=True):
+        Q = mechanism.channel().matrix()[mechanism.categories.get_loc(answer)]
+        rows[name] = dict(zip(mechanism.outputs.tolist(), Q, strict=True))
+    sets = list(combinations(QUESTIONS, ask))
+    weight = {asked: 1.0 if odds is None else odds[asked] for asked in sets}
+    found = {}
+    for asked in sets:
+        share = weight[asked] / sum(weight.values())
+        for reports in product(*(rows[name].items() for name in asked)):
+            given = dict(zip(asked, (y for y, _ in reports), strict=True))
+            sheet = tuple(given.get(name) for name in QUESTIONS)
+            found[sheet] = share * float(np.prod([q for _, q in reports]))
+    return found
+
+
+def largest_ratio(laws: list[dict[Any, float]]) -> float:
+    """Epsilon of a channel whose rows are `laws`: the largest log ratio in a column."""
+    sheets = sorted({sheet for law in laws for sheet in law}, key=str)
+    Q = np.array([[law.get(sheet, 0.0) for sheet in sheets] for law in laws])
+    np.testing.assert_allclose(Q.sum(axis=1), 1.0, rtol=1e-12)
+    with np.errstate(divide="ignore"):
+        return float(np.max(np.log(Q.max(axis=0)) - np.log(Q.min(axis=0))))
+
+
+@pytest.mark.parametrize("ask", [1, 2, 3])
+def test_epsilon_of_all_sheets(ask):
+    """All answers, all sheets, and which questions they answer."""
+    laws = [sheet_law(answers, ask) for answers in product(*ANSWERS_DRAWN)]
+    sheet = ldp.Questionnaire(QUESTIONS, ask=ask)
+    assert sheet.epsilon == pytest.approx(largest_ratio(laws), abs=LARGEST)
+    assert ldp.Questionnaire(QUESTIONS).epsilon == pytest.approx(np.log(7) + 1.4, abs=LARGEST)
+
+
+def test_questions_that_depend_on_the_answers_tell_more():
+    """The negative control: to ask cooks more often for their job is a report about it."""
+    laws = []
+    for answers in product(*ANSWERS_DRAWN):
+        often = 2.0 if answers[0] == "cook" else 1.0
+        odds = {asked: often if "job" in asked else 1.0 for asked in combinations(QUESTIONS, 1)}
+        laws.append(sheet_law(answers, 1, odds))
+    assert largest_ratio(laws) > ldp.Questionnaire(QUESTIONS, ask=1).epsilon + 0.1
+
+
+def test_a_refusal_that_is_a_category_is_protected_and_an_empty_cell_is_not():
+    """An answer sheet has at most epsilon, refusals included, where refusing is a category."""
+    made = {"job": ldp.KRR(("cook", "nurse", "refused"), 1.0)}
+    frame = pd.DataFrame({"job": [None] * 3_000})
+    rng = np.random.default_rng(5)
+    hidden = ldp.Questionnaire(made, refused={"job": "refused"}).privatize(frame, rng)
+    reports = hidden["job"].value_counts().reindex(["refused", "cook", "nurse"])
+    law = made["job"].channel().matrix()[2][[2, 0, 1]]
+    assert stats.chisquare(reports, 3_000 * law).pvalue > 1e-3
+    assert ldp.Questionnaire(made).privatize(frame, rng)["job"].isna().all()
+
+
+# -- the sheets that are drawn ---------------------------------------------------------------------
+def pvalue(sheets: Counter[Any], law: dict[Any, float]) -> float:
+    """Chi-square test of drawn sheets against their law."""
+    assert set(sheets) <= set(law)
+    n = sum(sheets.values())
+    return float(stats.chisquare([sheets[s] for s in law], [n * p for p in law.values()]).pvalue)
+
+
+def rows_of(frame: pd.DataFrame) -> Counter[Any]:
+    table = frame[list(QUESTIONS)].astype(object)
+    return Counter(table.where(table.notna(), None).itertuples(index=False, name=None))
+
+
+@pytest.mark.parametrize("ask", [2, 3])
+def test_sheets_of_a_table_have_that_law(ask):
+    answers = ("nurse", "yes", "no")
+    frame = pd.DataFrame([answers] * 20_000, columns=list(QUESTIONS))
+    sheet = ldp.Questionnaire(QUESTIONS, ask=ask)
+    drawn = rows_of(sheet.privatize(frame, np.random.default_rng(7)))
+    assert pvalue(drawn, sheet_law(answers, ask)) > 1e-3
+    # the negative control: of another answer
+    assert pvalue(drawn, sheet_law(("nurse", "no", "no"), ask)) < 1e-6
+
+
+@pytest.mark.parametrize("kind", ["client", "collector"])
+def test_sheets_of_devices_have_that_law(kind):
+    answers, ask, rng = ("cook", "no", "yes"), 2, np.random.default_rng(8)
+    sheet = ldp.Questionnaire(QUESTIONS, ask=ask)
+    device: Any = sheet.collector(rng.bytes)
+    if kind == "client":
+        device = sheet.client(rng.bytes, reports=None)
+    given = dict(zip(QUESTIONS, answers, strict=True))
+    drawn = Counter(tuple(device.report(given).values()) for _ in range(600))
+    assert pvalue(drawn, sheet_law(answers, ask)) > 1e-3
+    assert pvalue(drawn, sheet_law(("nurse", "no", "yes"), ask)) < 1e-6
+
+
+@pytest.mark.parametrize(("n_questions", "ask"), [(1, 1), (4, 3), (5, 2)])
+def test_every_set_of_questions_is_as_likely(n_questions, ask):
+    """Also of two respondents at once; one who is asked too many would be seen."""
+    words = simulation_words(np.random.default_rng(9))
+    drawn = draw_asked(20_000, n_questions, ask, words)
+    assert (drawn.sum(axis=1) == ask).all()
+    sets = Counter(map(bytes, drawn))
+    law = 1 / len(list(combinations(range(n_questions), ask)))
+    assert len(sets) == round(1 / law)
+    if len(sets) > 1:
+        assert stats.chisquare(list(sets.values())).pvalue > 1e-3
+        pairs = Counter(zip(map(bytes, drawn[::2]), map(bytes, drawn[1::2]), strict=True))
+        every = [pairs[a, b] for a in sets for b in sets]
+        assert stats.chisquare(every).pvalue > 1e-3
+
+
+def test_what_is_asked_does_not_depend_on_the_answers():
+    sheet, rng = ldp.Questionnaire(QUESTIONS, ask=2), np.random.default_rng
+    asked = []
+    for answers in (("nurse", "yes", "no"), ("cook", "no", "yes"), ("cook", "yes", "yes")):
+        frame = pd.DataFrame([answers] * 1_000, columns=list(QUESTIONS))
+        asked.append(sheet.privatize(frame, rng(3)).notna())
+    pd.testing.assert_frame_equal(asked[0], asked[1])
+    pd.testing.assert_frame_equal(asked[0], asked[2])

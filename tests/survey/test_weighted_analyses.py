@@ -1,16 +1,14 @@
 """Changes, ordered answers and pairs of questions of a complex sample: by hand, and coverage."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from simulate import coverage
 
 import ldpstats as ldp
-from tests.simulate import coverage
 
 LABELS = (1, 2, 3)
 KRR = ldp.KRR(LABELS, epsilon=2.5)
@@ -69,16 +67,16 @@ def by_hand(table: pd.DataFrame, z: np.ndarray) -> tuple[float, float]:
 
 
 @pytest.fixture(scope="module")
-def table() -> pd.DataFrame:
+def table():
     return drawn("clusters", np.random.default_rng(3)).astype({"a": int, "b": int})
 
 
 @pytest.fixture(scope="module")
-def survey(table: pd.DataFrame) -> ldp.Survey:
+def survey(table):
     return ldp.Survey(table, PLAIN, weights="w", strata="s", clusters="u")
 
 
-def test_changes_are_those_computed_by_hand(table: pd.DataFrame, survey: ldp.Survey) -> None:
+def test_changes_are_those_computed_by_hand(table, survey):
     results = survey.change("a", "b", name="answer", waves=("first", "second"))
     apart = results.differences()
     for label in LABELS:
@@ -94,7 +92,7 @@ def test_changes_are_those_computed_by_hand(table: pd.DataFrame, survey: ldp.Sur
 
 
 @pytest.mark.parametrize("engine", [False, True])
-def test_matched_waves_have_a_design_of_their_own(table: pd.DataFrame, engine: bool) -> None:
+def test_matched_waves_have_a_design_of_their_own(table, engine):
     first = table[["a", "w", "u"]].assign(who=np.arange(800))
     second = table[["b"]].rename(columns={"b": "a"}).assign(who=np.arange(800))
     second = second.iloc[::-1].iloc[:600]
@@ -117,7 +115,7 @@ def test_matched_waves_have_a_design_of_their_own(table: pd.DataFrame, engine: b
         ldp.Survey(first, {"a": PLAIN["a"]}, weights="w").matched(other, id="who")
 
 
-def test_a_change_counts_who_answered_once(table: pd.DataFrame) -> None:
+def test_a_change_counts_who_answered_once(table):
     gone = table.assign(b=table["b"].where(np.arange(800) % 10 > 0))
     survey = ldp.Survey(gone, PLAIN, weights="w", strata="s", clusters="u")
     results, both = survey.change("a", "b"), gone["b"].notna()
@@ -128,9 +126,7 @@ def test_a_change_counts_who_answered_once(table: pd.DataFrame) -> None:
     assert (found["estimate"], found["se"]) == pytest.approx(by_hand(kept, z), rel=1e-8)
 
 
-def test_ordered_answers_are_those_computed_by_hand(
-    table: pd.DataFrame, survey: ldp.Survey
-) -> None:
+def test_ordered_answers_are_those_computed_by_hand(table, survey):
     results = survey.frequencies("a")
     frame, sums = results.cumulative(), results.params.cumsum()
     for label in LABELS[:2]:
@@ -152,7 +148,7 @@ def test_ordered_answers_are_those_computed_by_hand(
     assert domains.quantile([0.3, 0.5]).loc[(2, 0.5)].tolist() == alone.quantile(0.5).tolist()
 
 
-def test_pairs_are_tables_of_two(survey: ldp.Survey) -> None:
+def test_pairs_are_tables_of_two(survey):
     matrix, table = survey.associations(["a", "b", "s"]), survey.association("a", "b")
     assert matrix.cramers_v.loc["a", "b"] == table.cramers_v().estimate
     assert matrix.pvalues.loc["a", "b"] == table.test_independence().pvalue
@@ -162,7 +158,7 @@ def test_pairs_are_tables_of_two(survey: ldp.Survey) -> None:
     assert "Rao-Scott" in str(matrix.summary())
 
 
-def test_what_has_no_weighted_form() -> None:
+def test_what_has_no_weighted_form():
     table = pd.DataFrame({"a": [1, 2] * 10, "b": [2, 1] * 10, "w": 1.0})
     other = ldp.KRR(LABELS, epsilon=1.0)
     for asked, error, words, how in (
@@ -205,7 +201,7 @@ def simulated(design: str, naive: bool = False, R: int = 500) -> dict[str, Any]:
     return {name: coverage(ends, truth[name]) for name, ends in found.items() if ends}
 
 
-def test_a_domain_without_standard_errors_leaves_ordered_answers_open() -> None:
+def test_a_domain_without_standard_errors_leaves_ordered_answers_open():
     rng, sheet = np.random.default_rng(1), {"a": ldp.KRAPPOR(LABELS, 2.0)}
     people = pd.DataFrame({"a": LABELS * 7, "g": ["u"] * 20 + ["v"], "w": np.arange(1.0, 22.0)})
     held = ldp.Questionnaire(sheet).privatize(people, rng)
@@ -216,7 +212,7 @@ def test_a_domain_without_standard_errors_leaves_ordered_answers_open() -> None:
     assert table[["lower", "upper"]].to_numpy().tolist() == [[0.0, 1.0], [0.0, 1.0], [1.0, 1.0]]
 
 
-def test_one_sampling_unit_shows_no_effect() -> None:
+def test_one_sampling_unit_shows_no_effect():
     people = pd.DataFrame({"a": [1, 1, 2], "b": [1, 2, 2], "w": [1.0, 2.0, 3.0], "u": 1})
     survey = ldp.Survey(people, PLAIN, weights="w", clusters="u", single_unit="average")
     with pytest.warns(ldp.LDPWarning):
@@ -231,7 +227,7 @@ def test_one_sampling_unit_shows_no_effect() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("design", DESIGNS)
-def test_intervals_cover(design: str) -> None:
+def test_intervals_cover(design):
     found = simulated(design)
     for name in ("change", "cumulative", "V"):
         mean = found[name].mean()  # over categories
@@ -240,7 +236,7 @@ def test_intervals_cover(design: str) -> None:
 
 
 @pytest.mark.slow
-def test_naive_covariances_do_not() -> None:
+def test_naive_covariances_do_not():
     # waves of the same persons taken for those of others, and clusters for persons
     assert simulated("equal", True)["change"].mean() > 0.97
     assert simulated("clusters", True)["cumulative"][0] < 0.93  # which varies most between them

@@ -1,7 +1,5 @@
 """Makes the test vectors: ``python -m clients.vectors.make`` in tests/ writes them."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Random words that lead to what happens once in billions of reports."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

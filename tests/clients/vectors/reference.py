@@ -1,7 +1,5 @@
 """The reports that clients must make, by the samplers of numpy: not by a client that is tested."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 from abc import ABC, abstractmethod

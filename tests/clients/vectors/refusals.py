@@ -1,7 +1,5 @@
 """What clients must refuse: broken documents, answers that cannot be, and so on."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from copy import deepcopy
 from functools import reduce

@@ -1,7 +1,5 @@
 """The surveys whose reports are compared, by name, with answers to each."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

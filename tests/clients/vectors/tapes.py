@@ -1,7 +1,5 @@
 """Random bytes that are known beforehand."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterable
 from itertools import count

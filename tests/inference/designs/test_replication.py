@@ -1,13 +1,13 @@
 """Replicated variances against linearisation and all possible draws; degrees of freedom."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import t as student
+from simulate import near, repeat
 
 import ldpstats as ldp
 from ldpstats.inference.designs.calibration import Recalibrated
@@ -26,8 +26,10 @@ from ldpstats.inference.designs.replicates import (
     GivenWeights,
     Jackknife,
     bootstrap,
+    jackknife,
     scales_of,
 )
+from ldpstats.likelihood.joint import decode
 
 SHARES = Ratios(np.eye(3)[:2], np.array([[0.0, 0.0, 1.0]] * 2))
 
@@ -73,12 +75,8 @@ def law(sample: Sample, of: Scores, replication: Replication | None) -> Any:
 
 
 # -- given weights, and the jackknife that R makes of the design -----------------------------------
-
-
 # -- the jackknife against linearisation -----------------------------------------------------------
-
-
-def test_the_jackknife_of_respondents_in_cells() -> None:
+def test_the_jackknife_of_respondents_in_cells():
     """Respondents alike, counted, or one by one; those of several weights cannot be told apart."""
     n, w = np.array([1, 3, 2, 4]), np.array([2.0, 1.5, 1.0, 3.0])
     strata, table = np.array([0, 0, 1, 1]), np.random.default_rng(3).normal(size=(4, 3))
@@ -93,7 +91,7 @@ def test_the_jackknife_of_respondents_in_cells() -> None:
         law(replace(counted, w2=2.0 * counted.w2), scores(4), Jackknife())
 
 
-def test_too_many_units_are_refused() -> None:
+def test_too_many_units_are_refused():
     n = 20_001
     sample = rows((stage(None, np.zeros(n, dtype=np.int64), [n]),), np.ones(n))
     with pytest.raises(ldp.NotAvailable, match=r"20001 units takes as many .*'bootstrap'"):
@@ -108,8 +106,6 @@ def test_too_many_units_are_refused() -> None:
 
 
 # -- the bootstrap against all draws ---------------------------------------------------------------
-
-
 def every_draw(sample: Sample) -> Bootstrap:
     """All equally likely draws of n - 1 of n units in each stratum, once each."""
     strata = sample.stages[0].strata
@@ -120,7 +116,7 @@ def every_draw(sample: Sample) -> Bootstrap:
 
 
 @pytest.mark.parametrize("population", [np.inf, [4, 9, 2]])
-def test_all_draws_of_the_bootstrap_give_the_variance(population: Any) -> None:
+def test_all_draws_of_the_bootstrap_give_the_variance(population):
     """Its mean and variance over the draws are the estimate and what linearisation gives."""
     sample = clustered(population=population)
     draws = every_draw(sample)
@@ -132,7 +128,7 @@ def test_all_draws_of_the_bootstrap_give_the_variance(population: Any) -> None:
     )
 
 
-def test_certain_units_stay_in_all_draws() -> None:
+def test_certain_units_stay_in_all_draws():
     sample = clustered("certainty", strata=[0, 0, 1, 1, 1, 1, 2])
     made = bootstrap(sample, 50, np.random.default_rng(4))
     last = Scores(((np.where(np.arange(14) > 11, 0, -1), np.ones((1, 1))),))
@@ -140,7 +136,7 @@ def test_certain_units_stay_in_all_draws() -> None:
     assert missed_noise(replace(sample, replication=made)).tolist() == [0.0] * 12 + [1.0, 1.0]
 
 
-def test_drawn_replicates_have_the_law_of_all_draws() -> None:
+def test_drawn_replicates_have_the_law_of_all_draws():
     """Variances within four Monte Carlo standard errors, ``sqrt(2 / R)`` of them and some tails."""
     n = 4_000
     sample, rng = clustered(population=[4, 9, 8]), np.random.default_rng(11)
@@ -155,7 +151,7 @@ def test_drawn_replicates_have_the_law_of_all_draws() -> None:
     np.testing.assert_array_equal(again.draws, made.draws)
 
 
-def test_units_outside_of_a_domain_are_drawn_too() -> None:
+def test_units_outside_of_a_domain_are_drawn_too():
     """Cells stand for several respondents, and some sampled units have no cell."""
     n = np.array([5, 2, 3])
     sample = Sample((stage(None, [0, 0, 1], [9, 6], [12, 50]),), n, 1.5 * n, 2.25 * n)
@@ -167,9 +163,7 @@ def test_units_outside_of_a_domain_are_drawn_too() -> None:
 
 
 # -- calibrated weights ----------------------------------------------------------------------------
-
-
-def test_replicates_are_calibrated_anew() -> None:
+def test_replicates_are_calibrated_anew():
     """Post-stratified: weights of each margin cell sum to its total, in every replicate."""
     sample, rng = clustered(), np.random.default_rng(8)
     at, table = np.arange(14) % 3, rng.normal(size=(14, 2))
@@ -199,9 +193,7 @@ def test_replicates_are_calibrated_anew() -> None:
 
 
 # -- taylor ----------------------------------------------------------------------------------------
-
-
-def test_strata_taken_whole_add_no_degrees_of_freedom() -> None:
+def test_strata_taken_whole_add_no_degrees_of_freedom():
     strata, each = np.array([0, 0, 0, 1, 1, 1, 1]), 5  # units of both strata, five respondents each
     unit = np.repeat(np.arange(7), each)
     whole = Stage(unit, strata, np.array([3.0, 4.0]), np.array([3.0, 9.0]), np.zeros(2, int), "ab")
@@ -217,3 +209,103 @@ def test_strata_taken_whole_add_no_degrees_of_freedom() -> None:
     second = Stage(None, unit, np.full(7, 5.0), np.full(7, 8.0), np.arange(7), "0123456")
     sample = replace(sample, stages=(whole, second))
     assert degrees_of_freedom(sample, np.where(unit < 3, 0, -1)) == 12.0
+
+
+# Replicated variances of randomised reports from large shares of a finite population.
+
+K, STRATA, UNITS, PERSONS = 3, 4, 30, 12
+
+DRAWN = np.array([12, 18, 21, 24])  # units of each stratum
+
+INSIDE = 8  # persons of each unit, in two stages
+
+KRR3 = ldp.KRR(K, epsilon=2.0)
+
+BELOW = np.array([[0.0] * K + [1.0]] * K)
+
+SHARES_COVERAGE = Ratios(np.eye(K + 1)[:K], BELOW)
+
+STRATUM = np.repeat(np.arange(STRATA), UNITS)
+
+
+def population(rng: np.random.Generator) -> tuple[Any, Any]:
+    """Answers alike within units, and who is of a domain; shape (units, persons)."""
+    tilt = np.exp(rng.normal(0.0, 0.8, (STRATA * UNITS, K)) + np.arange(K) * STRATUM[:, None] / 4)
+    p = tilt / tilt.sum(axis=1, keepdims=True)
+    u = rng.random((STRATA * UNITS, PERSONS, 1))
+    answers = (u > np.cumsum(p, axis=1)[:, None, :-1]).sum(axis=2)
+    return answers, rng.random(answers.shape) < 0.3 + 0.2 * answers
+
+
+def drawn(answers: Any, domain: Any, stages: int, rng: np.random.Generator) -> tuple[Sample, Any]:
+    """A sample of the population, and the scores of the domain's reports."""
+    units = np.concatenate(
+        [h * UNITS + np.sort(rng.choice(UNITS, n, replace=False)) for h, n in enumerate(DRAWN)]
+    )
+    size = PERSONS if stages == 1 else INSIDE
+    persons = rng.permuted(np.tile(np.arange(PERSONS), (len(units), 1)), axis=1)[:, :size]
+    x = answers[units[:, None], persons].reshape(-1)
+    inside = domain[units[:, None], persons].reshape(-1)
+    unit, strata = np.repeat(np.arange(len(units)), size), STRATUM[units]
+    first = Stage(
+        unit, strata, DRAWN.astype(float), np.full(4, float(UNITS)), np.zeros(4, int), range(4)
+    )
+    second = Stage(
+        None,
+        unit,
+        np.full(len(units), float(size)),
+        np.full(len(units), float(PERSONS)),
+        np.arange(len(units)),
+        range(len(units)),
+    )
+    w = (UNITS / DRAWN)[strata[unit]] * PERSONS / size
+    sample = Sample((first, second)[:stages], np.ones(len(w)), w, w**2)
+    found = decode(ldp.Reports(KRR3.privatize(x, rng).y, KRR3))
+    table = np.column_stack([found.phi, np.ones(len(found.phi))])
+    scores = Scores(((np.where(inside, found.place, -1), table),))
+    return sample, (scores, found, inside)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "stages"), [("jackknife", 1), ("bootstrap", 2)])
+def test_coverage_and_variance(kind, stages, replications):
+    """Of shares in a domain; without what corrections take of the noise variances are too small.
+
+    Bands: four Monte Carlo standard errors; that of a ratio of variances is the root of 2 / R.
+    """
+    answers, domain = population(np.random.default_rng(5))
+    truth = np.array([np.mean(answers[domain] == x) for x in range(K)])
+    R = replications(3000, least=400)
+
+    def one(r: int) -> dict[str, Any]:
+        rng = np.random.default_rng([17, stages, r])
+        sample, (scores, decoding, inside) = drawn(answers, domain, stages, rng)
+        made = jackknife(sample) if kind == "jackknife" else bootstrap(sample, 120, rng)
+        sample = replace(sample, replication=made)
+
+        def noise(weights: Any) -> Any:
+            total, added = scores.totals(weights), np.zeros((K + 1, K + 1))
+            added[:K, :K] = decoding.noise(total[:K], float(total[K]))
+            return added
+
+        found = estimated_totals(sample, scores, noise).of(SHARES_COVERAGE)
+        lacking = estimated_totals(sample, scores).of(SHARES_COVERAGE)
+        v = np.diagonal(found.covariance)
+        df = degrees_of_freedom(sample, np.where(inside, 0, -1))
+        reach = student.isf(0.025, df) * np.sqrt(v)
+        return {
+            "p": found.value,
+            "v": v,
+            "lacking": np.diagonal(lacking.covariance),
+            "held": np.abs(found.value - truth) <= reach,
+        }
+
+    of = repeat(R, one)
+    variance = of["p"].var(axis=0)
+    band = 4.0 * np.sqrt(2.0 / R)
+    ratio = of["v"].mean(axis=0) / variance
+    lacking = of["lacking"].mean(axis=0) / variance
+    print(kind, stages, R, ratio.round(3), lacking.round(3), of["held"].mean(axis=0))
+    assert np.all(np.abs(ratio - 1.0) < band)
+    assert np.all(lacking < 1.0 - (0.25 if stages == 1 else 0.15))
+    assert near(of["held"].mean(axis=0), 0.95, R)

@@ -1,7 +1,5 @@
 """Permuted tables and reports: their law, the p-value, its moments, and its size."""
 
-from __future__ import annotations
-
 import itertools
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -12,7 +10,6 @@ import numpy.typing as npt
 import pytest
 from scipy import stats
 from shared.association_laws import COLUMNS, krr, one_hot, surveys
-from shared.permuted_tables import labels, of_table
 
 import ldpstats as ldp
 from ldpstats import InvalidArgument, NotIdentified
@@ -32,8 +29,23 @@ from ldpstats.inference.tables.permutation import (
 )
 from ldpstats.likelihood.covariance import Covariance, project_simplex
 
+Array = npt.NDArray[Any]
 
-def test_permuted_scores_are_the_scores_of_permuted_reports() -> None:
+
+def of_table(table: Array) -> Cumulants:
+    first, second = (Spread.of_labels(table.sum(axis=axis)) for axis in (1, 0))
+    return Cumulants.of_moments(*moments([first, second.scaled(float(table.sum()))]))
+
+
+def labels(law: Array, n: int, R: int, seed: int) -> Iterator[Array]:
+    rng = np.random.default_rng([13, seed])
+    for table in rng.multinomial(n, law.ravel(), size=R).reshape(R, *law.shape):
+        seen = table[table.any(axis=1)][:, table.any(axis=0)]
+        if min(seen.shape) > 1:
+            yield seen
+
+
+def test_permuted_scores_are_the_scores_of_permuted_reports():
     """Every value that occurs is one of all 4! 3! permutations of two strata, at its frequency."""
     rng = np.random.default_rng(10)
     x = [rng.normal(size=(4, 2)), rng.normal(size=(3, 2))]
@@ -60,7 +72,7 @@ def test_permuted_scores_are_the_scores_of_permuted_reports() -> None:
     assert stats.chisquare(counts).pvalue > 1e-3
 
 
-def test_random_tables_follow_the_law_of_permutations() -> None:
+def test_random_tables_follow_the_law_of_permutations():
     strata = [np.array([[4, 1], [2, 3]]), np.array([[1, 2], [3, 0]])]
     labels = [np.eye(2)] * 2
     rng = np.random.default_rng(2)
@@ -90,7 +102,7 @@ def test_random_tables_follow_the_law_of_permutations() -> None:
     )
 
 
-def test_permutation_pvalue() -> None:
+def test_permutation_pvalue():
     assert permutation_pvalue(2.0, [1.0, 2.0, 3.0]) == 3 / 4
     assert permutation_pvalue(2.0 + 1e-12, [2.0]) == 1.0  # a tie up to rounding
     assert permutation_pvalue(2.0 + 1e-6, [2.0]) == 0.5
@@ -106,7 +118,7 @@ def test_permutation_pvalue() -> None:
         permuted_table_scores([[[3, 4], [0, 0]]], [np.eye(2)], [np.eye(2)], 9, rng)
 
 
-def test_permutation_keeps_its_size_where_the_chi_square_law_does_not() -> None:
+def test_permutation_keeps_its_size_where_the_chi_square_law_does_not():
     """20 respondents in 2 x 4; the chi-square law is too cautious or too bold there."""
     P = np.outer([0.85, 0.15], COLUMNS)
     rng = np.random.default_rng(3)
@@ -121,7 +133,7 @@ def test_permutation_keeps_its_size_where_the_chi_square_law_does_not() -> None:
     assert 0.03 < size < 0.05 + 4 * np.sqrt(0.05 * 0.95 / 1000)  # ties make it lower
 
 
-def test_permuting_across_strata_is_wrong() -> None:
+def test_permuting_across_strata_is_wrong():
     """Two strata with opposite margins: dependent together, independent within."""
     rng = np.random.default_rng(5)
     laws = np.outer([0.8, 0.2], [0.9, 0.1]), np.outer([0.2, 0.8], [0.1, 0.9])
@@ -131,12 +143,6 @@ def test_permuting_across_strata_is_wrong() -> None:
     across = permuted_table_scores([sum(strata)], labels[:1], labels[:1], 999, rng)
     assert permutation_pvalue(tables.score([one_hot(t) for t in strata]).statistic, within) > 0.01
     assert permutation_pvalue(tables.score([one_hot(sum(strata))]).statistic, across) == 0.001
-
-
-# -- permutation moments ---------------------------------------------------------------------------
-
-
-Array = npt.NDArray[Any]
 
 
 def coordinates(kind: str, n: int, rng: np.random.Generator) -> Array:
@@ -157,7 +163,7 @@ def spread(z: Array) -> Spread:
 
 @pytest.mark.parametrize("kinds", [("any", "white"), ("labels", "any"), ("white", "labels")])
 @pytest.mark.parametrize("n", [2, 3, 6])
-def test_moments_are_those_of_all_permutations(n: int, kinds: tuple[str, str]) -> None:
+def test_moments_are_those_of_all_permutations(n, kinds):
     rng = np.random.default_rng(n)
     z, y = (coordinates(kind, n, rng) for kind in kinds)
     W, V = z @ z.T, y @ y.T
@@ -167,7 +173,7 @@ def test_moments_are_those_of_all_permutations(n: int, kinds: tuple[str, str]) -
     assert moments([spread(z), spread(y)]) == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
-def test_moments_of_three_variables_are_those_of_all_permutations() -> None:
+def test_moments_of_three_variables_are_those_of_all_permutations():
     """Of all products of two of them or three."""
     n, rng = 4, np.random.default_rng(1)
     W = [z @ z.T for z in (coordinates(kind, n, rng) for kind in ("any", "white", "labels"))]
@@ -182,7 +188,7 @@ def test_moments_of_three_variables_are_those_of_all_permutations() -> None:
     assert moments(spreads) == pytest.approx(expected, rel=1e-9)
 
 
-def test_labels_have_closed_forms() -> None:
+def test_labels_have_closed_forms():
     counts = np.array([40, 7, 0, 2, 1])
     rows = np.eye(5)[np.repeat(np.arange(5), counts)]
     U, values, _ = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)
@@ -207,7 +213,7 @@ def law_of(x: Sequence[Array], y: Sequence[Array]) -> Cumulants:
     return score_cumulants(tables.Whitening.of(parts), parts, rows, columns)
 
 
-def test_cumulants_of_single_features_are_exact_in_strata() -> None:
+def test_cumulants_of_single_features_are_exact_in_strata():
     x, y = strata([4, 3, 2, 1], 1, seed=3)
     orders = itertools.product(*(itertools.permutations(range(n)) for n in (4, 3, 2, 1)))
     values = [
@@ -226,7 +232,7 @@ def test_cumulants_of_single_features_are_exact_in_strata() -> None:
 
 
 @pytest.mark.parametrize("sizes", [(60,), (20, 40, 90)], ids=str)
-def test_cumulants_in_strata_are_near_those_of_permutations(sizes: tuple[int, ...]) -> None:
+def test_cumulants_in_strata_are_near_those_of_permutations(sizes):
     x, y = strata(sizes, 3, seed=5)
     draws = permuted_scores(x, y, 10_000, np.random.default_rng(6))
     found = law_of(x, y)
@@ -239,7 +245,7 @@ def test_cumulants_in_strata_are_near_those_of_permutations(sizes: tuple[int, ..
 
 
 @pytest.mark.parametrize("scale", [10**3, 10**9])
-def test_dense_tables_have_the_chi_square_law(scale: int) -> None:
+def test_dense_tables_have_the_chi_square_law(scale):
     table = scale * np.array([[30, 25, 20], [20, 25, 30], [10, 20, 15]])
     law = of_table(table)
     for df_pvalue in (0.5, 0.05, 1e-3, 1e-6):
@@ -247,7 +253,7 @@ def test_dense_tables_have_the_chi_square_law(scale: int) -> None:
         assert law.pvalue(statistic) == pytest.approx(df_pvalue, rel=20 / scale + 1e-6)
 
 
-def test_all_tables_with_the_same_margins() -> None:
+def test_all_tables_with_the_same_margins():
     """Two by two: the hypergeometric law. In strata: all pairs of tables."""
     first, second = np.array([[1, 2], [1, 30]]), np.array([[3, 0], [0, 3]])
     labels = np.eye(2)
@@ -269,7 +275,7 @@ def test_all_tables_with_the_same_margins() -> None:
     assert all_table_scores([np.ones((4, 4))], [np.eye(4)], [np.eye(4)], 10**6) is None
 
 
-def test_of_six_respondents_all_orders_are_gone_through() -> None:
+def test_of_six_respondents_all_orders_are_gone_through():
     table = np.eye(6, dtype=int)
     every = all_table_scores([table], [np.eye(6)], [np.eye(6)], 720)
     assert every is not None
@@ -286,7 +292,7 @@ SPARSE = [[129, 29, 9, 8, 2], [8, 5, 0, 0, 0], [3, 2, 0, 2, 0], [1, 0, 2, 0, 0]]
 
 
 @pytest.mark.parametrize("method", ["score", "pearson"])
-def test_sparse_tables_by_default_and_by_permutation(method: str) -> None:
+def test_sparse_tables_by_default_and_by_permutation(method):
     """The chi-square law rejects at .001 what permutations do not at .02."""
     model = krr_pair(SPARSE)
     results = model.fit()
@@ -303,7 +309,7 @@ def test_sparse_tables_by_default_and_by_permutation(method: str) -> None:
     assert ldp.TestResult.from_dict(found.to_dict()) == found
 
 
-def test_few_tables_are_exact() -> None:
+def test_few_tables_are_exact():
     found = krr_pair([[95, 2], [2, 1]]).fit().test_independence()
     chances = stats.hypergeom(100, 3, 3).pmf([0, 1, 2, 3])
     assert found.pvalue == pytest.approx(chances[1:].sum())
@@ -312,7 +318,7 @@ def test_few_tables_are_exact() -> None:
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 5])
-def test_very_few_respondents(n: int) -> None:
+def test_very_few_respondents(n):
     table = np.zeros((3, 3), dtype=int)
     table[0, 0], table[1, 1] = n - 1, 1
     found = krr_pair(table).fit().test_independence()
@@ -320,7 +326,7 @@ def test_very_few_respondents(n: int) -> None:
     assert "exact" in found.method
 
 
-def test_a_pvalue_is_at_least_the_probability_of_what_was_seen() -> None:
+def test_a_pvalue_is_at_least_the_probability_of_what_was_seen():
     """One respondent of 1,000 has a rare label of either variable."""
     table = np.array([[400, 300, 0], [150, 149, 0], [0, 0, 1]])
     found = krr_pair(table, epsilon=8.0).fit().test_independence()
@@ -331,18 +337,18 @@ def test_a_pvalue_is_at_least_the_probability_of_what_was_seen() -> None:
     assert found.pvalue >= np.exp(log_probability(tiny)) * (1 - 1e-9)
 
 
-def test_constant_reports_are_refused() -> None:
+def test_constant_reports_are_refused():
     with pytest.raises(NotIdentified, match="do not vary"):
         krr_pair([[5, 6, 7], [0, 0, 0]]).fit().test_independence("pearson")
     assert krr_pair([[5, 6, 7], [0, 0, 0]]).fit().independence is None
 
 
 # -- permutation size ------------------------------------------------------------------------------
-
-
 # very uneven margins
 RARE_ROWS = np.array([0.93, 0.05, 0.01, 0.006, 0.004])
+
 RARE_COLUMNS = np.array([0.7, 0.2, 0.05, 0.03, 0.01, 0.006, 0.003, 0.001])
+
 LEVELS, MOST = np.array([0.05, 0.01, 0.001]), np.array([0.060, 0.018, 0.004])
 
 
@@ -371,14 +377,14 @@ def check_krr(n: int, R: int) -> Array:
     return rates(plain)
 
 
-def test_size_on_sparse_tables() -> None:
+def test_size_on_sparse_tables():
     """Measured in 20,000: .048, .011, .001; the chi-square law has .156, .095, .051."""
     control = check_krr(200, 1000)
     assert np.all(control > [0.12, 0.06, 0.03])
 
 
 @pytest.mark.slow
-def test_size_of_trend_on_sparse_tables(replications: Callable[..., int]) -> None:
+def test_size_of_trend_on_sparse_tables(replications):
     """The normal law rejects .0027 at .001, that of permutations .0015 (6,000 surveys)."""
     found, plain = [], []
     for table in labels(krr_law(4.0), 200, replications(10_000, 5000), 21):
@@ -464,7 +470,7 @@ SURVEYS: dict[str, Callable[[np.random.Generator], ldp.AssociationModel]] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["bits", "groups", "cohorts"])
-def test_sizes(name: str, replications: Callable[[int], int]) -> None:
+def test_sizes(name, replications):
     check_sizes(SURVEYS[name], replications(2500), 4)
 
 
@@ -498,7 +504,7 @@ def three_way(epsilon: float, n: int, rng: np.random.Generator) -> ldp.Associati
     return ldp.AssociationModel(counts)
 
 
-def test_conditional_independence_uses_the_covariance_under_the_hypothesis() -> None:
+def test_conditional_independence_uses_the_covariance_under_the_hypothesis():
     model = three_way(6.0, 1000, np.random.default_rng(3))
     results = model.fit("inversion")
     shares = np.zeros((3, 3, 2))
@@ -534,6 +540,6 @@ def check_conditional(epsilon: float, n: int, R: int) -> Array:
     return rates(found[0])
 
 
-def test_size_of_conditional_independence_with_rare_labels() -> None:
+def test_size_of_conditional_independence_with_rare_labels():
     """.05 and .016 at .05 and .01; with the covariance as seen .41 and .25 (1,000 surveys)."""
     assert check_conditional(8.0, 1000, 300)[0] > 0.2

@@ -1,7 +1,5 @@
 """File systems that tests of files run on."""
 
-from __future__ import annotations
-
 import errno
 import os
 from typing import Any
@@ -14,7 +12,7 @@ def no_links(*paths: Any) -> None:
 
 
 @pytest.fixture(params=["links", "no links"])
-def links(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def links(request, monkeypatch):
     """File systems with hard links, and without."""
     if request.param == "no links":
         monkeypatch.setattr(os, "link", no_links)

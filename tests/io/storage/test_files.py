@@ -1,9 +1,6 @@
 """What a path may be: links, pipes, and files that are replaced."""
 
-from __future__ import annotations
-
 import os
-from pathlib import Path
 
 import pytest
 from shared.written_tables import text_file
@@ -12,7 +9,7 @@ import ldpstats as ldp
 from ldpstats import io
 
 
-def test_a_link_stays_a_link(tmp_path: Path) -> None:
+def test_a_link_stays_a_link(tmp_path):
     path = text_file(tmp_path / "a.txt", "old")
     (tmp_path / "link").symlink_to(path)
     with io.replacing(tmp_path / "link", force=True) as temporary:
@@ -21,7 +18,7 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("force", [False, True])
-def test_only_regular_files_are_replaced(force: bool, tmp_path: Path) -> None:
+def test_only_regular_files_are_replaced(force, tmp_path):
     for path in (tmp_path, "/dev/null"):
         with pytest.raises(ldp.InvalidArgument, match="regular file"), io.replacing(path, force):
             pass
@@ -29,7 +26,7 @@ def test_only_regular_files_are_replaced(force: bool, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".parquet"])
 @pytest.mark.parametrize("kind", ["device", "pipe"])
-def test_a_pipe_is_no_table(kind: str, suffix: str, tmp_path: Path) -> None:
+def test_a_pipe_is_no_table(kind, suffix, tmp_path):
     """It is refused before anybody waits for who writes to it."""
     path, out = tmp_path / f"a{suffix}", tmp_path / "r.csv"
     if kind == "pipe":

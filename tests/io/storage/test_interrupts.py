@@ -7,7 +7,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,7 @@ class Came(Exception):
 
 
 @pytest.fixture
-def handlers() -> Iterator[None]:
+def handlers():
     """Handlers that raise an error, as that of SIGINT does."""
 
     def came(number: int, frame: Any) -> None:
@@ -41,9 +40,7 @@ def handlers() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("number", [*ENDING, signal.SIGINT])
-def test_a_signal_waits_for_the_commit(
-    number: signal.Signals, handlers: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_signal_waits_for_the_commit(number, handlers, tmp_path, monkeypatch):
     paths = [tmp_path / "a", tmp_path / "b"]
     real = storage._Target.place
 
@@ -59,7 +56,7 @@ def test_a_signal_waits_for_the_commit(
     assert {n: signal.getsignal(n) for n in before} == before
 
 
-def test_a_signal_that_is_ignored_stays_ignored() -> None:
+def test_a_signal_that_is_ignored_stays_ignored():
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         with storage.cleaning_up():
@@ -71,7 +68,7 @@ def test_a_signal_that_is_ignored_stays_ignored() -> None:
         signal.signal(signal.SIGHUP, before)
 
 
-def test_other_threads_change_no_handler() -> None:
+def test_other_threads_change_no_handler():
     found: list[int] = []
     with storage.cleaning_up():
         assert signal.getsignal(signal.SIGTERM) == storage._clean_and_end
@@ -81,7 +78,7 @@ def test_other_threads_change_no_handler() -> None:
     assert found == [0] and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
 
 
-def test_a_fork_removes_nothing_of_its_parent(tmp_path: Path) -> None:
+def test_a_fork_removes_nothing_of_its_parent(tmp_path):
     with io.replacing(tmp_path / "a") as temporary:
         entry = next(iter(storage._unfinished))
         storage._unfinished.add((entry[0] + 1, *entry[1:]))  # as the child of a fork sees it
@@ -101,7 +98,7 @@ def start(folder: Path, *more: str, **how: Any) -> subprocess.Popen[bytes]:
 
 
 @pytest.fixture(scope="module")
-def answers(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def answers(tmp_path_factory):
     """A table that takes seconds to privatise."""
     path = tmp_path_factory.mktemp("answers") / "answers.csv"
     path.write_text("job\n" + "nurse\nteacher\ndriver\n" * 1_500_000)
@@ -120,9 +117,7 @@ def unfinished(folder: Path, program: subprocess.Popen[bytes]) -> bool:
 @pytest.mark.parametrize(
     ("old", "number"), [(False, signal.SIGTERM), (True, signal.SIGHUP), (True, signal.SIGINT)]
 )
-def test_a_signal_leaves_nothing(
-    old: bool, number: signal.Signals, answers: Path, tmp_path: Path
-) -> None:
+def test_a_signal_leaves_nothing(old, number, answers, tmp_path):
     (tmp_path / "answers.csv").symlink_to(answers)
     before = {}
     if old:
@@ -140,7 +135,7 @@ def test_a_signal_leaves_nothing(
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == before
 
 
-def test_a_hangup_that_is_ignored_stops_nothing(tmp_path: Path) -> None:
+def test_a_hangup_that_is_ignored_stops_nothing(tmp_path):
     (tmp_path / "answers.csv").write_text("job\n" + "nurse\n" * 200_000)
     program = start(tmp_path, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
     while program.poll() is None:
@@ -151,7 +146,7 @@ def test_a_hangup_that_is_ignored_stops_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_signal_at_any_moment(tmp_path: Path, attempts: Callable[[int], int]) -> None:
+def test_a_signal_at_any_moment(tmp_path, attempts):
     """100 moments, or a share, from the first temporary file on, over the work and the commit."""
     (tmp_path / "answers.csv").write_text("job\n" + "nurse\nteacher\ndriver\n" * 50_000)
     program = start(tmp_path)
@@ -191,7 +186,7 @@ def test_a_signal_at_any_moment(tmp_path: Path, attempts: Callable[[int], int]) 
 
 
 @pytest.mark.slow
-def test_programs_that_make_one_new_file(tmp_path: Path, attempts: Callable[[int], int]) -> None:
+def test_programs_that_make_one_new_file(tmp_path, attempts):
     """Of two programs at once one is refused, and the specification is that of the reports."""
     (tmp_path / "answers.csv").write_text("job\n" + "nurse\nteacher\ndriver\n" * 1000)
     for _ in range(attempts(50) // 2):

@@ -1,7 +1,5 @@
 """Likelihoods of regressions, their scores and Hessians, equal sums that are written out."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -13,12 +11,16 @@ from models.regression import references
 import ldpstats as ldp
 from ldpstats.likelihood.regression import (
     Binary,
+    ExpectedInformation,
     Multinomial,
     Normal,
     Ordered,
+    Outcome,
     Parallel,
     Poisson,
+    Predictors,
     RegressionLikelihood,
+    ReportLaw,
     Scaled,
     Seen,
     Separate,
@@ -29,8 +31,11 @@ from ldpstats.likelihood.regression import (
 Array = npt.NDArray[Any]
 
 N = 40
+
 NAMES = ("a", "b", "c")
+
 RECTANGULAR = [[0.5, 0.2, 0.2, 0.1], [0.1, 0.6, 0.1, 0.2], [0.2, 0.2, 0.3, 0.3]]
+
 THREE: dict[str, list[Any]] = {  # groups of respondents, of three categories
     "k-RR": [ldp.KRR(NAMES, 1.0)],
     "rectangular Q": [ldp.CustomMechanism(RECTANGULAR, NAMES)],
@@ -41,6 +46,7 @@ THREE: dict[str, list[Any]] = {  # groups of respondents, of three categories
     "different epsilon": [ldp.KRR(NAMES, 0.7), ldp.KRR(NAMES, 2.0), ldp.KRAPPOR(NAMES, 1.0)],
     "direct question": [ldp.Observed(NAMES), ldp.KRR(NAMES, 1.0)],
 }
+
 TWO = {
     "forced response": [ldp.ForcedResponse(p_truth=0.6, p_yes=0.2, categories=NAMES[:2])],
     "Mangat": [ldp.Mangat(p=0.4, categories=NAMES[:2])],
@@ -80,7 +86,7 @@ def equal(ours: RegressionLikelihood, value: references.Function, theta: Array) 
 
 
 @pytest.mark.parametrize("name", THREE)
-def test_three_categories(name: str) -> None:
+def test_three_categories(name):
     of = Answers(THREE[name], 3)
     rng = np.random.default_rng(6)
     design = Separate(of.X, 2, of.offset)
@@ -97,7 +103,7 @@ def test_three_categories(name: str) -> None:
 
 @pytest.mark.parametrize("link", references.INVERSE_LINKS)
 @pytest.mark.parametrize("name", TWO)
-def test_two_categories(name: str, link: str) -> None:
+def test_two_categories(name, link):
     of = Answers(TWO[name], 2)
     design = Separate(of.X, 1, of.offset)
     ours = RegressionLikelihood(Binary(link), (design,), of.seen, of.w, constant=of.constant)
@@ -118,7 +124,7 @@ OUTCOMES: dict[str, tuple[Any, Callable[[Array], Any]]] = {
     ("outcome", "is_private"),
     [(name, False) for name in OUTCOMES] + [(name, True) for name in list(OUTCOMES)[2:]],
 )
-def test_two_private_predictors(outcome: str, is_private: bool) -> None:
+def test_two_private_predictors(outcome, is_private):
     """Of three and two categories, with an interaction; private outcomes among them."""
     law, predictors = OUTCOMES[outcome]
     of = Answers(THREE["k-RR"], 3)
@@ -166,3 +172,118 @@ def outcomes(outcome: str, is_private: bool, rng: np.random.Generator) -> tuple[
         return Seen(np.eye(k), y), references.indicators(y, k)
     reports = ldp.KRR(k, 1.0).privatize(y, rng)
     return likelihoods([reports]), references.report_law(reports)
+
+
+# The expected information of reports, and the penalty, equal sums that are written out.
+
+RNG = np.random.default_rng(3)
+
+X = np.column_stack([np.ones(N), RNG.normal(size=(N, 2))])
+
+WEIGHTS, GROUP = RNG.uniform(0.5, 2.0, N), RNG.integers(0, 2, N)
+
+
+def outcomes_jeffreys(k: int) -> list[tuple[Outcome, Predictors, references.Law]]:
+    """Laws of k categories, with the same written out as functions of the parameters."""
+    if k == 2:
+        return [
+            (Binary(link), Separate(X, 1), lambda b, law=law: law((X @ b)[:, None]))
+            for link, law in ((link, references.binary(link)) for link in ("probit", "cloglog"))
+        ]
+    slopes = X[:, 1:]
+    return [
+        (
+            Multinomial(k),
+            Separate(X, k - 1),
+            lambda b: references.multinomial(references.by_equation(X, b, k - 1)),
+        ),
+        (
+            Ordered(k),
+            Parallel(slopes, k - 1),
+            lambda b: references.cumulative(references.thresholds(slopes, b, k)),
+        ),
+    ]
+
+
+@pytest.mark.parametrize(
+    "mechanisms",
+    [
+        [ldp.Warner(epsilon=1.0)],
+        [ldp.KRR(3, 1.0)],
+        [ldp.KRAPPOR(3, 1.0)],
+        [ldp.CustomMechanism(RECTANGULAR), ldp.Observed(3)],
+    ],
+    ids=str,
+)
+def test_information_and_penalty(mechanisms):
+    channels = tuple(one.channel().matrix() for one in mechanisms)
+    group = GROUP * (len(channels) - 1)
+    for outcome, design, law in outcomes_jeffreys(len(channels[0])):
+
+        def reported(b: Array, law: references.Law = law) -> Array:
+            pi = law(b)
+            every = [np.where((group == g)[:, None], pi @ Q, 0.0) for g, Q in enumerate(channels)]
+            return np.hstack(every)
+
+        ours = ExpectedInformation(outcome, (design,), WEIGHTS[:, None], ReportLaw(channels, group))
+        theta = 0.5 * np.random.default_rng(4).normal(size=design.size)
+        want = references.information(reported, theta, WEIGHTS)
+        np.testing.assert_allclose(ours.matrix(theta), want, rtol=1e-9, atol=1e-9)
+
+        def penalty(b: Array, reported: references.Law = reported) -> float:
+            return 0.5 * float(np.linalg.slogdet(references.information(reported, b, WEIGHTS))[1])
+
+        value, slope = ours.penalty(theta)
+        np.testing.assert_allclose(
+            [value, ours.penalty(theta, False)[0]], penalty(theta), rtol=1e-10
+        )
+        np.testing.assert_allclose(slope, references.gradient(penalty, theta), atol=1e-8)
+
+
+# Scores at many parameter vectors are those at each.
+
+OUTCOMES_MANY = [
+    Binary("logit"),
+    Binary("probit"),
+    Binary("cloglog"),
+    Multinomial(3),
+    Ordered(4),
+    Normal(),
+    Poisson(),
+]
+
+
+def made(outcome, configurations, offset, n=37, seed=5):
+    """A likelihood of random data."""
+    rng = np.random.default_rng(seed)
+    kind = {Ordered: Parallel, Normal: Scaled}.get(type(outcome), Separate)
+    own = rng.normal(size=n) if offset else None
+    designs = tuple(kind(rng.normal(size=(n, 2)), outcome.q, own) for _ in range(configurations))
+    k = getattr(outcome, "k", 0)
+    if k:
+        seen = Seen(rng.dirichlet(np.ones(k), 5), rng.integers(0, 5, n))
+    else:
+        seen = rng.poisson(2.0, n).astype(float)
+    if configurations == 1:
+        return RegressionLikelihood(outcome, designs, seen, rng.integers(1, 4, n).astype(float))
+    return RegressionLikelihood(
+        outcome,
+        designs,
+        seen,
+        rng.integers(1, 4, n).astype(float),
+        Seen(rng.dirichlet(np.ones(configurations), 6), rng.integers(0, 6, n)),
+        Separate(np.column_stack([np.ones(n), rng.normal(size=n)]), configurations - 1),
+        0.7,
+    )
+
+
+@pytest.mark.parametrize("outcome", OUTCOMES_MANY, ids=str)
+@pytest.mark.parametrize(("configurations", "offset"), [(1, False), (1, True), (3, True)])
+def test_each_vector_has_its_value_and_score(outcome, configurations, offset):
+    likelihood = made(outcome, configurations, offset)
+    thetas = np.random.default_rng(6).normal(size=(4, likelihood.size))
+    values, scores = likelihood.scores_at(thetas)
+    for theta, value, score in zip(thetas, values, scores, strict=True):
+        there, exact, _ = likelihood.evaluate(theta)
+        assert value == pytest.approx(there, rel=1e-11)
+        np.testing.assert_allclose(score, exact, rtol=1e-9, atol=1e-9)

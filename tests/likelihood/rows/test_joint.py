@@ -1,7 +1,5 @@
 """Joint rows against dense Kronecker products, and the certified maximum over them."""
 
-from __future__ import annotations
-
 from functools import reduce
 from typing import Any
 
@@ -74,9 +72,7 @@ def check_products(rows: JointRows, dense: Array) -> None:
 
 @pytest.mark.parametrize("block", [None, 50])
 @pytest.mark.parametrize("case", CASES)
-def test_products_are_those_of_kronecker_rows(
-    case: str, block: int | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_products_are_those_of_kronecker_rows(case, block, monkeypatch):
     if block is not None:  # a few reports at a time
         monkeypatch.setattr(module, "_BLOCK", block)
     rows = example(case)
@@ -85,7 +81,7 @@ def test_products_are_those_of_kronecker_rows(
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("tabled", [True, False])
-def test_table_and_blocks_agree(case: str, tabled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_table_and_blocks_agree(case, tabled, monkeypatch):
     if not tabled:
         monkeypatch.setattr(module, "_TABLE", 0)
     rows = example(case, u=400)
@@ -95,7 +91,7 @@ def test_table_and_blocks_agree(case: str, tabled: bool, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_part_of_the_rows(case: str) -> None:
+def test_a_part_of_the_rows(case):
     rows = example(case)
     dense = kronecker(rows.factors)
     keep = np.random.default_rng(5).random(len(dense)) < 0.4
@@ -105,7 +101,7 @@ def test_a_part_of_the_rows(case: str) -> None:
     assert rows.select(np.zeros(len(dense), bool)).mix(np.ones(dense.shape[1])).shape == (0,)
 
 
-def test_scales_add_up() -> None:
+def test_scales_add_up():
     rows = example("three, mixed")
     scales = [f.scale if f.index is None else f.scale[f.index] for f in rows.factors]
     np.testing.assert_allclose(rows.log_scale, np.sum(scales, axis=0), rtol=1e-14)
@@ -115,7 +111,7 @@ def test_scales_add_up() -> None:
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int64, np.float32])
 @pytest.mark.parametrize("indexed", [True, False])
-def test_sums_are_in_float64(dtype: npt.DTypeLike, indexed: bool) -> None:
+def test_sums_are_in_float64(dtype, indexed):
     """Small integers, negative ones included, neither wrap round nor round off."""
     rng = np.random.default_rng(6)
     tables = [rng.integers(-120, 121, size=(300, k)).astype(dtype) for k in (3, 5)]
@@ -128,7 +124,7 @@ def test_sums_are_in_float64(dtype: npt.DTypeLike, indexed: bool) -> None:
     np.testing.assert_array_equal(rows.gram(n), (dense * n[:, None]).T @ dense)
 
 
-def test_a_large_table_is_cheap() -> None:
+def test_a_large_table_is_cheap():
     """1000 x 1000 categories, one count per pair of labels: never a row of a million entries."""
     k = 1000
     W = np.full((k, k), 0.25) + np.eye(k)
@@ -187,9 +183,7 @@ def survey(
 @pytest.mark.parametrize("few", [True, False])
 @pytest.mark.parametrize("kinds", ["kk", "kb"])
 @pytest.mark.parametrize("truth", ["dependent", "zeros"])
-def test_the_maximum_is_that_of_the_dense_rows(
-    truth: str, kinds: str, few: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_maximum_is_that_of_the_dense_rows(truth, kinds, few, monkeypatch):
     if not few:  # the Hessian comes from a sample of 400 among 3000
         monkeypatch.setattr(sampled_module, "SAMPLE", 400)
         monkeypatch.setattr(mle_module, "_POLISH_K", 0)
@@ -210,7 +204,7 @@ def test_the_maximum_is_that_of_the_dense_rows(
     assert EM(tol=1e-7).solve(problem).gap <= 1e-7
 
 
-def test_a_bad_sample_costs_time_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bad_sample_costs_time_only(monkeypatch):
     """Twelve cells' curvature from five reports: the exact Hessian takes over."""
     monkeypatch.setattr(sampled_module, "SAMPLE", 5)
     W, n = survey(TRUTHS["dependent"], 3000, "bb")
@@ -218,7 +212,7 @@ def test_a_bad_sample_costs_time_only(monkeypatch: pytest.MonkeyPatch) -> None:
     assert solution.converged and solution.message.count("Newton") == 2
 
 
-def test_many_cells_go_without_a_hessian(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_cells_go_without_a_hessian(monkeypatch):
     monkeypatch.setattr(mle_module, "_DENSE_K", 11)
     W, n = survey(TRUTHS["zeros"], 2000, "bb", epsilon=3.0)
     solution = MLE(tol=1e-8).solve(Likelihood(W, n))
@@ -226,9 +220,7 @@ def test_many_cells_go_without_a_hessian(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.parametrize(("truth", "epsilon"), [("zeros", 0.5), ("independent", 1.5)])
-def test_tables_of_many_cells_go_without_a_hessian(
-    truth: str, epsilon: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tables_of_many_cells_go_without_a_hessian(truth, epsilon, monkeypatch):
     monkeypatch.setattr(mle_module, "_TABLE_K", 0)
     monkeypatch.setattr(mle_module, "_POLISH_K", 0)
     monkeypatch.setattr(mle_module, "_PROXIMAL", 2)
@@ -251,7 +243,7 @@ def test_tables_of_many_cells_go_without_a_hessian(
     assert solution.converged and Likelihood(whole, np.ones(3000)).gap(solution.p) < 1e-9
 
 
-def test_three_variables_of_twenty_categories() -> None:
+def test_three_variables_of_twenty_categories():
     """8,000 cells, most of them at zero, where a diagonal Hessian alone stops short."""
     rng = np.random.default_rng(10)
     cells = rng.choice(8000, size=100_000, p=rng.dirichlet(np.full(8000, 0.2)))
@@ -265,7 +257,7 @@ def test_three_variables_of_twenty_categories() -> None:
     assert MLE(tol=1e-12).solve(problem).converged
 
 
-def test_an_impossible_report_is_named() -> None:
+def test_an_impossible_report_is_named():
     W = JointRows((Factor(np.array([[1.0, 2.0], [0.0, 0.0]])), Factor(np.ones((2, 2)))))
     with pytest.raises(InvalidArgument, match="impossible under every category"):
         MLE().solve(Likelihood(W, np.ones(2)))

@@ -1,7 +1,5 @@
 """Likelihood rows that noise sensitive categories only, and their maximum, against dense ones."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -61,7 +59,7 @@ def dense_rows(urap: ldp.URAP, reports: ldp.Reports) -> np.ndarray:
 
 @every_shape
 @pytest.mark.parametrize("theta", [None, 0.3])
-def test_rows_are_those_of_the_definition(k: int, sensitive: tuple, theta: float | None) -> None:
+def test_rows_are_those_of_the_definition(k, sensitive, theta):
     urap = ldp.URAP(k, sensitive, epsilon=1.3, theta=theta)
     reports = random_reports(urap, 300, seed=1)
     W = urap.channel().rows(reports.y)
@@ -74,7 +72,7 @@ def test_rows_are_those_of_the_definition(k: int, sensitive: tuple, theta: float
 
 @every_shape
 @pytest.mark.parametrize("ready", [False, True])
-def test_products_are_those_of_the_dense_rows(k: int, sensitive: tuple, ready: bool) -> None:
+def test_products_are_those_of_the_dense_rows(k, sensitive, ready):
     urap = ldp.URAP(k, sensitive, epsilon=0.9)
     W = urap.channel().rows(random_reports(urap, 200, seed=2).y)
     D = W.dense()
@@ -100,7 +98,7 @@ def test_products_are_those_of_the_dense_rows(k: int, sensitive: tuple, ready: b
 
 
 @every_shape
-def test_others_taken_together_keep_the_likelihood(k: int, sensitive: tuple) -> None:
+def test_others_taken_together_keep_the_likelihood(k, sensitive):
     # up to a constant: that of who was revealed, whose shares are known
     urap = ldp.URAP(k, sensitive, epsilon=1.0)
     counts = random_reports(urap, 500, seed=4).tally()
@@ -136,7 +134,7 @@ def brute_maximum(W: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, float]:
 
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize(("name", "theta"), [("some", None), ("some", 0.6), ("one", 0.6)])
-def test_mle_is_the_brute_force_maximum(name: str, theta: float | None, seed: int) -> None:
+def test_mle_is_the_brute_force_maximum(name, theta, seed):
     k, sensitive = SHAPES[name]
     urap = ldp.URAP(k, sensitive, epsilon=0.8, theta=theta)
     counts = random_reports(urap, 60, seed=seed).tally()  # few: zeros in the estimate
@@ -152,7 +150,7 @@ def test_mle_is_the_brute_force_maximum(name: str, theta: float | None, seed: in
 
 
 @every_shape
-def test_certificate_is_that_of_all_rows(k: int, sensitive: tuple) -> None:
+def test_certificate_is_that_of_all_rows(k, sensitive):
     urap = ldp.URAP(k, sensitive, epsilon=1.0)
     counts = random_reports(urap, 400, seed=6).tally()
     D = dense_rows(urap, ldp.Reports(counts.y, urap))
@@ -167,7 +165,7 @@ def parsed(urap: ldp.URAP, *groups: tuple[str, int]) -> ldp.Counts:
     return urap.parse("report", [text for text, n in groups for _ in range(n)]).tally()
 
 
-def test_all_reports_protected() -> None:
+def test_all_reports_protected():
     urap = ldp.URAP(4, (0, 2), epsilon=1.0)
     counts = parsed(urap, ("1000", 5), ("0010", 3), ("1010", 2))
     p = MLE(tol=1e-12).solve(urap.likelihood(counts)).p
@@ -177,7 +175,7 @@ def test_all_reports_protected() -> None:
     np.testing.assert_allclose(p, [krappor[0], 0, krappor[1], 0], atol=1e-9)
 
 
-def test_reports_that_tell_nothing_apart() -> None:
+def test_reports_that_tell_nothing_apart():
     # no bit set: (1 - theta) / (1 - d1) = d2, so that every p is a maximum
     urap = ldp.URAP(4, (0, 2), epsilon=1.0)
     problem = urap.likelihood(parsed(urap, ("0000", 9)))
@@ -189,7 +187,7 @@ def test_reports_that_tell_nothing_apart() -> None:
 # -- Q = a I + 1 b' ----------------------------------------------------------------------------
 
 
-def test_rows_of_a_vector_background() -> None:
+def test_rows_of_a_vector_background():
     b = np.array([0.1, 0.0, 0.25, 0.0, 0.05])
     channel = Uniformised(5, 0.6, b)
     Q = channel.matrix()
@@ -213,7 +211,7 @@ def test_rows_of_a_vector_background() -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_water_filling_is_the_maximum(seed: int) -> None:
+def test_water_filling_is_the_maximum(seed):
     rng = np.random.default_rng(seed)
     k = int(rng.integers(2, 9))
     b = rng.uniform(0.01, 1.0, k) * (rng.random(k) < 0.6)
@@ -246,7 +244,7 @@ def diagonal_and_dense(seed: int) -> tuple[Equations, Equations]:
     return Equations(A, **common), Equations(np.diag(A), **common)
 
 
-def test_pooled_diagonals_are_pooled_dense_ones() -> None:
+def test_pooled_diagonals_are_pooled_dense_ones():
     pairs = [diagonal_and_dense(seed) for seed in (1, 2, 3)]
     krr = ldp.KRR(4, epsilon=1.0)
     number = krr.moments(krr.counts([20, 30, 40, 10]))
@@ -257,7 +255,7 @@ def test_pooled_diagonals_are_pooled_dense_ones() -> None:
     np.testing.assert_allclose(one.covariance(p).matrix(), two.covariance(p).matrix(), atol=1e-13)
 
 
-def test_a_zero_on_the_diagonal_is_refused() -> None:
+def test_a_zero_on_the_diagonal_is_refused():
     one, _ = diagonal_and_dense(1)
     with pytest.raises(ldp.NotIdentified):
         replace(one, A=np.array([0.5, 0.0, 0.2, 0.1])).estimate()

@@ -1,7 +1,5 @@
 """Fixtures for simulations of pairs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -10,7 +8,7 @@ from ldpstats.errors import NotAvailable
 
 
 @pytest.fixture
-def without_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+def without_tests(monkeypatch):
     """Fits leave out their tests of independence, as where there are none.
 
     Of hashed reports they take three quarters of a fit, and estimates and intervals do not rest

@@ -1,9 +1,7 @@
 """Cells, conditionals and effects of joint tables: their intervals and what these agree with."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from functools import reduce
 from typing import Any
 
@@ -12,7 +10,6 @@ import numpy.typing as npt
 import pandas as pd
 import pytest
 from scipy import stats
-from shared.joint_tables import fitted, surveys, with_zeros
 
 import ldpstats as ldp
 from ldpstats.inference.tables import ratio
@@ -21,6 +18,30 @@ from ldpstats.inference.tails import CellLaw, path_cumulants
 from ldpstats.models.association.evidence import cell_law, unconstrained
 
 Array = npt.NDArray[Any]
+
+Results = Any
+
+
+def with_zeros(k1: int, k2: int) -> Array:
+    """A table with an empty row and two more empty cells."""
+    P = 1.0 / np.arange(1.0, k1 * k2 + 1.0).reshape(k1, k2)
+    P[-1], P[0, -1], P[1, 0] = 0.0, 0.0, 0.0
+    return np.asarray(P / P.sum())
+
+
+def surveys(
+    mechanisms: Sequence[Any], P: Array, n: int, R: int, seed: int
+) -> Iterator[ldp.AssociationModel]:
+    rng = np.random.default_rng(seed)
+    for _ in range(R):
+        cells = np.unravel_index(rng.choice(P.size, size=n, p=P.ravel()), P.shape)
+        pairs = zip(mechanisms, cells, strict=True)
+        yield ldp.AssociationModel(*(m.privatize(codes, rng) for m, codes in pairs))
+
+
+def fitted(mechanisms: Sequence[Any], P: Array, n: int, seed: int, **how: Any) -> Results:
+    (model,) = surveys(mechanisms, P, n, 1, seed)
+    return model.fit(**how)
 
 
 def rare(k: int, p: float) -> Array:
@@ -75,9 +96,7 @@ def simulated(
 
 
 # ---- the law of an estimate along its path
-
-
-def test_path_cumulants_are_those_of_the_reports() -> None:
+def test_path_cumulants_are_those_of_the_reports():
     krr, wide = ldp.KRR(3, epsilon=2.0), ldp.CustomMechanism([[0.5, 0.3, 0.2], [0.1, 0.3, 0.6]])
     P = np.random.default_rng(1).dirichlet(np.ones(6)).reshape(3, 2)
     (model,) = surveys((krr, wide), P, 5000, 1, 2)
@@ -107,7 +126,7 @@ def count_law(n: float, k: int, step: float = 0.0) -> CellLaw:
     return CellLaw(*cumulants, step=np.full(k, step), doubt=np.zeros(k))
 
 
-def test_an_interval_need_not_hold_the_estimate() -> None:
+def test_an_interval_need_not_hold_the_estimate():
     # -.001 is impossible at 0, where the standard deviation is .0001, but likely at .004
     law = CellLaw(np.array([[1e-8, 1e-2, 0.0]]), np.zeros((1, 4)), np.zeros(1), np.zeros(1))
     low, high = law.interval(np.array([-0.001]))[0]
@@ -118,7 +137,7 @@ def test_an_interval_need_not_hold_the_estimate() -> None:
     assert high == pytest.approx(0.0365, abs=0.001)
 
 
-def test_intervals_of_a_count_cover_at_every_frequency() -> None:
+def test_intervals_of_a_count_cover_at_every_frequency():
     """Exactly, by summation: at least .942; without any correction as little as .91."""
     n = 2000
     tally = np.arange(0, 200)
@@ -132,7 +151,7 @@ def test_intervals_of_a_count_cover_at_every_frequency() -> None:
     assert least[0.0] < 0.92  # control
 
 
-def test_no_interval_of_a_noisy_table_has_width_zero() -> None:
+def test_no_interval_of_a_noisy_table_has_width_zero():
     krr = ldp.KRR(6, epsilon=0.5)
     for seed in range(20):
         results = fitted((krr, krr), dominant(6, 6), 300, seed)
@@ -145,7 +164,7 @@ def test_no_interval_of_a_noisy_table_has_width_zero() -> None:
         pytest.fail("no interval lay below 0")
 
 
-def test_pvalues_agree_with_intervals() -> None:
+def test_pvalues_agree_with_intervals():
     results = fitted((ldp.KRR(3, epsilon=4.0),) * 2, with_zeros(3, 3), 800, 5)
     p = results.pvalues.to_numpy()
     for alpha in (0.01, 0.05, 0.3):
@@ -156,10 +175,8 @@ def test_pvalues_agree_with_intervals() -> None:
 
 
 # ---- rare cells
-
-
 @pytest.mark.parametrize(("epsilon", "k", "p"), RARE)
-def test_a_rare_cell_has_a_skewed_interval(epsilon: float, k: int, p: float) -> None:
+def test_a_rare_cell_has_a_skewed_interval(epsilon, k, p):
     krr = ldp.KRR(k, epsilon)
     (model,) = surveys((krr, krr), rare(k, p), 1000, 1, 1)
     results = model.fit()
@@ -176,9 +193,7 @@ def test_a_rare_cell_has_a_skewed_interval(epsilon: float, k: int, p: float) -> 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("epsilon", "k", "p"), RARE[::2])
-def test_rare_cells_are_covered(
-    epsilon: float, k: int, p: float, replications: Callable[..., int]
-) -> None:
+def test_rare_cells_are_covered(epsilon, k, p, replications):
     """At least .93 in the rare cell, .94 to .965 in the others; Wald intervals fall short in it."""
     R = replications(2000)
     krr = ldp.KRR(k, epsilon)
@@ -191,8 +206,6 @@ def test_rare_cells_are_covered(
 
 
 # ---- bits
-
-
 BITS = {
     "krappor": (ldp.KRAPPOR(3, epsilon=4.0),) * 2,
     "mixed": (ldp.KRR(3, epsilon=2.0), ldp.KRAPPOR(4, epsilon=4.0)),
@@ -206,7 +219,7 @@ def sizes(mechanisms: Sequence[Any]) -> tuple[int, ...]:
 
 
 @pytest.mark.parametrize("name", BITS)
-def test_bits_rest_on_their_scores(name: str) -> None:
+def test_bits_rest_on_their_scores(name):
     mechanisms = BITS[name]
     P = np.random.default_rng(2).dirichlet(np.full(np.prod(sizes(mechanisms)), 5.0))
     (model,) = surveys(mechanisms, P.reshape(sizes(mechanisms)), 3000, 1, 1)
@@ -239,9 +252,7 @@ EFFICIENT = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("mechanisms", "law", "n", "width"), EFFICIENT)
-def test_cells_of_bits_are_covered_by_short_intervals(
-    mechanisms: Any, law: Any, n: int, width: float, replications: Callable[..., int]
-) -> None:
+def test_cells_of_bits_are_covered_by_short_intervals(mechanisms, law, n, width, replications):
     """At least .935, positive and empty cells."""
     R = replications(1000, least=300)
     P = law(*sizes(mechanisms))
@@ -261,9 +272,7 @@ def test_cells_of_bits_are_covered_by_short_intervals(
         ((ldp.KRAPPOR(3, epsilon=10.0), ldp.KRR(3, epsilon=4.0)), 500, with_zeros),
     ],
 )
-def test_cells_of_unlike_pairs_are_covered(
-    mechanisms: Any, n: int, law: Any, replications: Callable[..., int]
-) -> None:
+def test_cells_of_unlike_pairs_are_covered(mechanisms, n, law, replications):
     R = replications(500, least=300)
     P = law(*sizes(mechanisms))
     held = simulated(mechanisms, P, n, R, 23)[0]
@@ -272,7 +281,7 @@ def test_cells_of_unlike_pairs_are_covered(
     assert held.min() > 0.93 - 3.5 * se
 
 
-def test_conditional_shows_the_fitted_estimate() -> None:
+def test_conditional_shows_the_fitted_estimate():
     krr = ldp.KRR(3, epsilon=1.0)
     results = fitted((krr, krr), with_zeros(3, 3), 500, 1)
     assert np.any(results.linear_params < 0.0)
@@ -298,7 +307,7 @@ def test_conditional_shows_the_fitted_estimate() -> None:
         np.testing.assert_array_equal(frame["outside"], outside)
 
 
-def test_a_condition_without_share_shows_the_other_margin() -> None:
+def test_a_condition_without_share_shows_the_other_margin():
     krr = ldp.KRR(3, epsilon=2.0)
     table = [[300, 100, 50], [100, 250, 60], [30, 40, 12]]
     results = ldp.AssociationModel(ldp.JointCounts.from_table(table, (krr, krr))).fit()
@@ -308,7 +317,7 @@ def test_a_condition_without_share_shows_the_other_margin() -> None:
     assert rows["unbounded"].all() and not rows["estimate"].isna().any()
 
 
-def test_effects_have_a_set_whatever_the_table() -> None:
+def test_effects_have_a_set_whatever_the_table():
     krr = ldp.KRR(3, epsilon=1.0)
     results = fitted((krr, krr), with_zeros(3, 3), 500, 1)
     odds, v = results.odds_ratio((0, 2), (0, 1)), results.cramers_v()
@@ -322,7 +331,7 @@ def test_effects_have_a_set_whatever_the_table() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("weakest", [0.0, 0.7])
-def test_profile_sets_cover(weakest: float, replications: Callable[[int], int]) -> None:
+def test_profile_sets_cover(weakest, replications):
     """The odds ratio of cells of which one is so many standard errors from 0."""
     R, se = replications(2000), 0.02
     x = np.array([0.4, 0.2, 0.3, se * weakest])
@@ -342,7 +351,7 @@ def in_profile_set(draw: Array, odds: float, se: float) -> bool:
     return bool(distance - nearest <= stats.norm.isf(0.025) ** 2)
 
 
-def test_the_profile_set_holds_what_the_simulation_asks_for() -> None:
+def test_the_profile_set_holds_what_the_simulation_asks_for():
     se = 0.02
     for draw in np.array([0.4, 0.2, 0.3, 0.03]) + se * np.random.default_rng(1).normal(size=(5, 4)):
         _, low, high = ratio.odds_profile(draw, se**2 * np.eye(4))
@@ -353,7 +362,7 @@ def test_the_profile_set_holds_what_the_simulation_asks_for() -> None:
 
 
 @pytest.mark.parametrize("table", [[[900, 220], [300, 800]], [[900, 200], [300, 800]]])
-def test_effects_are_those_of_the_linear_table(table: list[list[int]]) -> None:
+def test_effects_are_those_of_the_linear_table(table):
     # in the second table both rows have the same sum: the product of their sums is then stationary
     krr = ldp.KRR(("no", "yes"), epsilon=3.0)
     results = ldp.AssociationModel(ldp.JointCounts.from_table(table, (krr, krr))).fit()
@@ -369,7 +378,7 @@ def test_effects_are_those_of_the_linear_table(table: list[list[int]]) -> None:
     assert swapped.estimate == pytest.approx(1 / results.odds_ratio(ends, ends).estimate)
 
 
-def test_detected_cells() -> None:
+def test_detected_cells():
     krr = ldp.KRR(2, 3.0)
     joint = ldp.JointCounts.from_table([[950, 46], [46, 2]], (krr, krr))  # what (0, 0) alone gives
     found = ldp.AssociationModel(joint).fit().detected()
@@ -377,7 +386,9 @@ def test_detected_cells() -> None:
 
 
 SEEN = ldp.Observed(("a", "b", "c"))
+
 ANSWERS = ("no", "maybe", "yes")
+
 LAWS = np.array([[0.95, 0.03, 0.02], [0.3, 0.2, 0.5], [0.6, 0.35, 0.05]])
 
 
@@ -391,7 +402,7 @@ def survey(mechanism: ldp.Mechanism, n: int) -> tuple[ldp.Reports, ldp.Reports]:
 @pytest.mark.parametrize(
     "mechanism", [ldp.KRR(ANSWERS, 3.0), ldp.KRAPPOR(ANSWERS, 3.0), ldp.Observed(ANSWERS)], ids=str
 )
-def test_intervals_are_those_of_the_groups(mechanism: Any) -> None:
+def test_intervals_are_those_of_the_groups(mechanism):
     seen, reports = survey(mechanism, 300)
     results = ldp.AssociationModel(seen, reports, names=("group", "answer")).fit()
     groups = {label: reports[seen.y == i] for i, label in enumerate("abc")}
@@ -407,7 +418,9 @@ def test_intervals_are_those_of_the_groups(mechanism: Any) -> None:
 
 
 A, B = ("a", "b", "c"), ("no", "yes")
+
 ALPHAS = (0.2, 0.05, 0.01, 0.001)
+
 PAIRS: dict[str, tuple[Any, Any]] = {
     "labels, 2 x 2": (ldp.KRR(B, epsilon=1.0), ldp.KRR(B, epsilon=2.0)),
     "labels": (ldp.KRR(A, epsilon=2.0), ldp.KRR(B, epsilon=2.0)),
@@ -431,7 +444,7 @@ def agree(effect: ldp.Effect, p: float, alpha: float) -> bool:
 
 
 @pytest.mark.parametrize("pair", PAIRS)
-def test_the_interval_and_the_test_agree_about_zero(pair: str) -> None:
+def test_the_interval_and_the_test_agree_about_zero(pair):
     first, second = PAIRS[pair]
     for seed, n in enumerate((60, 200, 800)):
         x, y = answers(n, first.k, seed)
@@ -449,7 +462,7 @@ def test_the_interval_and_the_test_agree_about_zero(pair: str) -> None:
 
 
 @pytest.mark.parametrize("k", [2, 3])
-def test_weighted_tables_agree_with_their_own_test(k: int) -> None:
+def test_weighted_tables_agree_with_their_own_test(k):
     for seed in range(4):
         x, y = answers(300, k, seed)
         labels = A if k == 3 else B

@@ -1,17 +1,19 @@
 """Estimates and tests of joint tables, against dense Kronecker channels and by hand."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import reduce
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import pytest
 from grid import all_reports, report_codes
 from scipy import stats
+from shared.refusals import refuses, said
 from shared.variable_products import (
     ABC,
     LABELS,
@@ -39,14 +41,14 @@ from shared.variable_products import (
 
 import ldpstats as ldp
 from ldpstats.estimators import EM, MLE
+from ldpstats.inference.tables.independence import CrossMoments, linear_trend, score
 from ldpstats.likelihood.rows import Likelihood
 
+
 # -- linear estimates --------------------------------------------------------------------------
-
-
 @every_product
 @pytest.mark.parametrize("method", ["inversion", "one_step", "mle"])
-def test_expected_counts_give_back_the_truth(names: tuple[str, ...], method: str) -> None:
+def test_expected_counts_give_back_the_truth(names, method):
     pairs = variables(names)
     P = random_law(pairs)
     results = expected(pairs, P).fit(method)
@@ -89,7 +91,7 @@ def brute_covariance(pairs: Sequence[Variable], P: Array, nobs: float) -> Array:
 
 
 @pytest.mark.parametrize("names", LABELS, ids="-".join)
-def test_linear_covariance_of_labels_is_multinomial(names: tuple[str, ...]) -> None:
+def test_linear_covariance_of_labels_is_multinomial(names):
     pairs = variables(names)
     n = drawn(pairs, nobs=20_000)
     model = model_of(pairs, n)
@@ -109,7 +111,7 @@ def test_linear_covariance_of_labels_is_multinomial(names: tuple[str, ...]) -> N
 
 
 @every_product
-def test_linear_covariance_at_the_expected_counts(names: tuple[str, ...]) -> None:
+def test_linear_covariance_at_the_expected_counts(names):
     # the observed spread of the products of features, at counts that equal their expectation,
     # is their expected spread; cohorts enter through the shares seen, which are equal here
     pairs = variables(names)
@@ -119,7 +121,7 @@ def test_linear_covariance_at_the_expected_counts(names: tuple[str, ...]) -> Non
     np.testing.assert_allclose(V, brute_covariance(pairs, P, model.nobs), rtol=1e-6, atol=1e-16)
 
 
-def test_large_tables_have_standard_errors_without_covariances() -> None:
+def test_large_tables_have_standard_errors_without_covariances():
     # the limit on covariances is 2,048 cells; below it both are computed and agree
     rng = np.random.default_rng(4)
     reports = [ldp.KRR(k, 3.0).privatize(rng.integers(k, size=4000), rng) for k in (7, 46, 46)]
@@ -141,10 +143,8 @@ def test_large_tables_have_standard_errors_without_covariances() -> None:
 
 
 # -- a constant variable -----------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("names", [("krr", "wide"), ("krr", "krappor"), ("warner", "krappor")])
-def test_margins_of_the_linear_estimate_are_those_of_one_variable(names: tuple[str, ...]) -> None:
+def test_margins_of_the_linear_estimate_are_those_of_one_variable(names):
     pairs = variables(names)
     results = model_of(pairs, drawn(pairs)).fit("inversion")
     counts = cells_of(pairs, drawn(pairs))
@@ -160,7 +160,7 @@ def test_margins_of_the_linear_estimate_are_those_of_one_variable(names: tuple[s
     np.testing.assert_allclose(margin[["lower", "upper"]], alone.conf_int(), atol=1e-12)
 
 
-def test_product_tables_keep_their_margins() -> None:
+def test_product_tables_keep_their_margins():
     # reports that are exactly independent: the joint maximum is the product of the marginal ones
     x, y = np.array([50, 30, 20]), np.array([40, 25, 20, 15])
     mechanisms = ldp.KRR(ABC, epsilon=2.0), ldp.KRR(("k", "l", "m", "n"), epsilon=3.0)
@@ -176,10 +176,8 @@ def test_product_tables_keep_their_margins() -> None:
 
 
 # -- likelihood estimates ----------------------------------------------------------------------
-
-
 @every_product
-def test_likelihood_is_that_of_the_dense_channel(names: tuple[str, ...]) -> None:
+def test_likelihood_is_that_of_the_dense_channel(names):
     pairs = variables(names)
     n = drawn(pairs)
     ours, brute = model_of(pairs, n).likelihood(), dense(pairs, n)
@@ -190,7 +188,7 @@ def test_likelihood_is_that_of_the_dense_channel(names: tuple[str, ...]) -> None
 
 
 @every_product
-def test_mle_and_em_reach_the_dense_maximum(names: tuple[str, ...]) -> None:
+def test_mle_and_em_reach_the_dense_maximum(names):
     pairs = variables(names)
     n = drawn(pairs)
     model, brute = model_of(pairs, n), dense(pairs, n)
@@ -207,7 +205,7 @@ def test_mle_and_em_reach_the_dense_maximum(names: tuple[str, ...]) -> None:
         assert abs(results.llf - brute.loglike(best.p)) <= 1e-9 * n.sum() + 1e-8
 
 
-def test_one_step_is_refused_where_small_strata_bias_it() -> None:
+def test_one_step_is_refused_where_small_strata_bias_it():
     # by 1.8 standard deviations in 64 strata of ten, by .7 in 64 of a hundred
     rng, words = np.random.default_rng(1), ["a", "b", "c"]
     rappor = ldp.RAPPOR(16, 2, 64, f=0.0, p=0.1, q=0.9)
@@ -219,7 +217,7 @@ def test_one_step_is_refused_where_small_strata_bias_it() -> None:
     assert model.fit("mle").converged
 
 
-def test_one_step_is_inversion_for_square_channels() -> None:
+def test_one_step_is_inversion_for_square_channels():
     # and so is its covariance, with its floor for combinations that were seen seldom
     krr, binary = ldp.KRR(3, 3.0), ldp.KRR(2, 1.0)
     table = [[500, 3], [40, 200], [0, 12]]
@@ -230,7 +228,7 @@ def test_one_step_is_inversion_for_square_channels() -> None:
     np.testing.assert_allclose(one.bse, linear.bse, rtol=1e-9)
 
 
-def test_constrained_fits_have_no_covariance_and_do_not_enter_tests() -> None:
+def test_constrained_fits_have_no_covariance_and_do_not_enter_tests():
     x, y = survey()
     model = ldp.AssociationModel(x, y)
     free = model.fit()
@@ -250,10 +248,8 @@ def test_constrained_fits_have_no_covariance_and_do_not_enter_tests() -> None:
 
 
 # -- information -------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("names", LABELS, ids="-".join)
-def test_expected_information_is_that_of_the_kronecker_channel(names: tuple[str, ...]) -> None:
+def test_expected_information_is_that_of_the_kronecker_channel(names):
     pairs = variables(names)
     n = drawn(pairs, nobs=20_000)
     results = model_of(pairs, n).fit(MLE(tol=1e-12))
@@ -273,7 +269,7 @@ def test_expected_information_is_that_of_the_kronecker_channel(names: tuple[str,
 
 
 @pytest.mark.parametrize("names", [("krappor", "krr"), ("orr-closed", "rappor-closed")])
-def test_observed_information_on_the_tangent_space(names: tuple[str, ...]) -> None:
+def test_observed_information_on_the_tangent_space(names):
     pairs = variables(names)
     P = random_law(pairs)
     law = law_of(pairs, P)
@@ -293,9 +289,7 @@ def test_observed_information_on_the_tangent_space(names: tuple[str, ...]) -> No
 
 
 # -- tests -------------------------------------------------------------------------------------
-
-
-def test_score_and_pearson_are_the_chi_square_of_the_table() -> None:
+def test_score_and_pearson_are_the_chi_square_of_the_table():
     counts = krr_table()
     results = ldp.AssociationModel(counts).fit()
     chi = stats.chi2_contingency(counts.table(), correction=False)
@@ -310,7 +304,7 @@ def test_score_and_pearson_are_the_chi_square_of_the_table() -> None:
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 6.0])
-def test_score_is_pearson_where_a_margin_is_at_a_vertex(epsilon: float) -> None:
+def test_score_is_pearson_where_a_margin_is_at_a_vertex(epsilon):
     # a category that the margin takes for the only one has a score of one, up to rounding
     krr, rng = ldp.KRR(2, epsilon), np.random.default_rng(6)
     tables = [rng.multinomial(1000, law) for law in ([0.9, 0.05, 0.04, 0.01], [1, 0, 0, 0])]
@@ -331,7 +325,7 @@ def test_score_is_pearson_where_a_margin_is_at_a_vertex(epsilon: float) -> None:
         assert results.independence.statistic == pytest.approx(pearson.statistic, rel=1e-9)
 
 
-def test_score_by_hand_for_bits() -> None:
+def test_score_by_hand_for_bits():
     x, y = survey()
     model = ldp.AssociationModel(x, y)
     r, c = model.evidence.references
@@ -350,7 +344,7 @@ def test_score_by_hand_for_bits() -> None:
     assert test.df == 4
 
 
-def test_likelihood_ratio_by_hand() -> None:
+def test_likelihood_ratio_by_hand():
     for names in (("krr", "wide"), ("krappor", "krr"), ("rappor-closed", "warner")):
         pairs = variables(names)
         n = drawn(pairs)
@@ -368,7 +362,7 @@ def test_likelihood_ratio_by_hand() -> None:
         assert test.pvalue == pytest.approx(stats.chi2.sf(test.statistic, test.df), rel=1e-9)
 
 
-def test_wald_by_hand() -> None:
+def test_wald_by_hand():
     results = ldp.AssociationModel(krr_table()).fit()
     P, V = results.linear_table.to_numpy(), results.linear_cov.to_numpy()
 
@@ -392,7 +386,7 @@ def test_wald_by_hand() -> None:
     assert test.df == 6
 
 
-def test_fpe16_by_hand() -> None:
+def test_fpe16_by_hand():
     results = ldp.AssociationModel(krr_table()).fit(MLE(tol=1e-12))
     assert not results.on_boundary
     p = results.fitted.estimate
@@ -403,7 +397,7 @@ def test_fpe16_by_hand() -> None:
     assert results.test_independence("fpe16").statistic == pytest.approx(by_hand, rel=1e-8)
 
 
-def test_trend_is_the_correlation_of_unbiased_scores() -> None:
+def test_trend_is_the_correlation_of_unbiased_scores():
     counts = krr_table()
     table = counts.table().astype(float)
     scores = [np.array([1.0, 2.0, 5.0]), np.array([0.0, 1.0, 2.0, 4.0])]
@@ -422,9 +416,7 @@ def test_trend_is_the_correlation_of_unbiased_scores() -> None:
 
 
 # -- shared cohorts ----------------------------------------------------------------------------
-
-
-def test_shared_cohorts_have_the_independence_test_within() -> None:
+def test_shared_cohorts_have_the_independence_test_within():
     # independent within cohorts exactly: the statistic vanishes
     P = np.outer([0.7, 0.3], [0.4, 0.6])
     counts, _, _ = shared_counts(P, 1e9)
@@ -434,7 +426,7 @@ def test_shared_cohorts_have_the_independence_test_within() -> None:
     assert "3 strata" in test.method
 
 
-def test_three_way_tables_are_series() -> None:
+def test_three_way_tables_are_series():
     results = three()
     for table in (results.table, results.linear_table, results.bse_table):
         assert isinstance(table, pd.Series)
@@ -446,7 +438,7 @@ def test_three_way_tables_are_series() -> None:
     np.testing.assert_allclose(results.margins()["w"]["params"], [0.55, 0.45], atol=1e-3)
 
 
-def test_three_way_tests_tell_the_hypotheses_apart() -> None:
+def test_three_way_tests_tell_the_hypotheses_apart():
     results = three()
     conditional = results.test_conditional_independence("w")
     assert conditional.statistic < 0.01
@@ -462,7 +454,7 @@ def test_three_way_tests_tell_the_hypotheses_apart() -> None:
         assert "u, v and w are independent" in mutual.null
 
 
-def test_mutual_score_test_is_the_chi_square_of_the_three_way_table() -> None:
+def test_mutual_score_test_is_the_chi_square_of_the_three_way_table():
     table = np.random.default_rng(2).integers(40, 80, size=(2, 3, 2))
     mechanisms = [ldp.KRR(k, epsilon=1.5) for k in (2, 3, 2)]
     results = ldp.AssociationModel(ldp.JointCounts.from_table(table, mechanisms)).fit()
@@ -472,7 +464,7 @@ def test_mutual_score_test_is_the_chi_square_of_the_three_way_table() -> None:
     assert test.df == chi.dof
 
 
-def test_three_variables_of_which_two_share_cohorts() -> None:
+def test_three_variables_of_which_two_share_cohorts():
     P = random_law([VARIABLES["rappor"], VARIABLES["rappor"], VARIABLES["warner"]])
     mechanism, candidates = ldp.RAPPOR(3, 1, 2, f=0.0, p=0.25, q=0.75), WORDS
     Q = np.split(mechanism.channel(candidates).matrix() * 2, 2, axis=1)
@@ -495,12 +487,11 @@ def test_three_variables_of_which_two_share_cohorts() -> None:
 
 
 # -- invariances -------------------------------------------------------------------------------
-
 METHODS = ["mle", "em", "inversion"]
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_chunks_and_order_do_not_matter(method: str) -> None:
+def test_chunks_and_order_do_not_matter(method):
     x, y = survey()
     whole = ldp.AssociationModel(x, y).fit(tight(method))
     order = np.random.default_rng(5).permutation(len(x))
@@ -516,7 +507,7 @@ def test_chunks_and_order_do_not_matter(method: str) -> None:
         assert other.independence.statistic == pytest.approx(whole.independence.statistic, rel=1e-6)
 
 
-def test_mixed_groups_are_one_likelihood() -> None:
+def test_mixed_groups_are_one_likelihood():
     rng = np.random.default_rng(6)
     P = random_law(variables(("krr", "warner")))
     groups = []
@@ -545,7 +536,7 @@ def test_mixed_groups_are_one_likelihood() -> None:
 
 
 @pytest.mark.parametrize("method", ["one_step", "mle", "moments-gls"])
-def test_mixed_groups_give_back_the_truth(method: str) -> None:
+def test_mixed_groups_give_back_the_truth(method):
     P = random_law(variables(("krr", "krappor")))
     groups = []
     for ex, ey, nobs in ((0.5, 1.0, 1e12), (3.0, 2.0, 3e12)):
@@ -555,7 +546,7 @@ def test_mixed_groups_give_back_the_truth(method: str) -> None:
     np.testing.assert_allclose(results.fitted.estimate, P.reshape(-1), atol=1e-8)
 
 
-def test_epsilon_and_missing_answers_of_groups() -> None:
+def test_epsilon_and_missing_answers_of_groups():
     rng = np.random.default_rng(2)
     one, three = ldp.KRR(2, 1.0), ldp.KRR(2, 3.0)
     made = [m.privatize(rng.integers(2, size=50), rng) for m in (one, three, three, one)]
@@ -565,9 +556,7 @@ def test_epsilon_and_missing_answers_of_groups() -> None:
 
 
 # -- shared cohorts ----------------------------------------------------------------------------
-
-
-def test_shared_cohorts_are_strata() -> None:
+def test_shared_cohorts_are_strata():
     P = np.array([[0.45, 0.05], [0.1, 0.4]])
     counts, W, n = shared_counts(P, 1e12)
     assert counts.shared_cohorts
@@ -583,3 +572,230 @@ def test_shared_cohorts_are_strata() -> None:
     assert model.likelihood().loglike(p) == pytest.approx(Likelihood(W, n).loglike(p), rel=1e-12)
     with pytest.raises(ldp.NotAvailable, match="score"):
         results.test_independence("pearson")
+
+
+# Joint tables of some of the variables, from that of all.
+
+ArrayCollapse = npt.NDArray[Any]
+
+ABC_COLLAPSE = ("a", "b", "c")
+
+KRR, UNARY = ldp.KRR(ABC_COLLAPSE, epsilon=2.0), ldp.KRAPPOR(ABC_COLLAPSE, epsilon=2.0)
+
+NAMES = ("u", "v", "w", "x", "y")
+
+
+def survey_collapse(mechanism: Any, d: int, n: int = 3000) -> list[ldp.Reports]:
+    rng = np.random.default_rng(d)
+    base = rng.choice(ABC_COLLAPSE, size=n, p=[0.5, 0.3, 0.2])
+    columns = [np.where(rng.random(n) < 0.4, base, rng.choice(ABC_COLLAPSE, n)) for _ in range(d)]
+    return [mechanism.privatize(column, rng) for column in columns]
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "d", "method"), [(KRR, 3, "mle"), (KRR, 5, "inversion"), (UNARY, 3, "projected")]
+)
+def test_it_is_the_model_of_these_variables(mechanism, d, method):
+    parts = survey_collapse(mechanism, d)
+    whole = ldp.AssociationModel(*parts, names=NAMES[:d]).fit(method)
+    part = whole.collapse(["w", "u"])
+    own = ldp.AssociationModel(parts[2], parts[0], names=("w", "u")).fit(method)
+    assert (part.names, part.digest, part.epsilon) == (("w", "u"), own.digest, own.epsilon)
+    np.testing.assert_allclose(part.linear_params, own.linear_params, atol=1e-12)
+    np.testing.assert_allclose(part.linear_cov, own.linear_cov, atol=1e-15)
+    np.testing.assert_allclose(part.conf_int(), own.conf_int(), atol=1e-9)
+    assert part.test_independence() == own.test_independence()
+    assert part.test_trend() == own.test_trend()
+    assert part.cramers_v().lower == pytest.approx(own.cramers_v().lower)
+    for name, frame in part.margins().items():
+        columns = ["linear", "lower", "upper"]
+        pd.testing.assert_frame_equal(frame[columns], own.margins()[name][columns])
+
+
+def test_cells_are_summed():
+    whole = ldp.AssociationModel(*survey_collapse(KRR, 4), names=NAMES[:4]).fit()
+    part = whole.collapse(("x", "v", "u"))
+    assert whole.collapse("x", "v", "u").to_dict() == part.to_dict()  # one by one
+    summed = whole.table.groupby(level=["x", "v", "u"], sort=False).sum()
+    expected = summed.reindex(part.table.index)
+    np.testing.assert_allclose(part.table, expected, atol=1e-14)
+    R = np.array(
+        [
+            [float((c[3], c[1], c[0]) == cell) for c in whole.table.index]
+            for cell in part.table.index
+        ]
+    )
+    np.testing.assert_allclose(part.linear_cov, R @ whole.linear_cov @ R.T, atol=1e-12)
+    np.testing.assert_allclose(part.cov_params(), R @ whole.cov_params() @ R.T, atol=1e-12)
+    again = part.collapse(["v", "x"])
+    direct = whole.collapse(["v", "x"])
+    np.testing.assert_allclose(again.table, direct.table, atol=1e-14)
+    np.testing.assert_allclose(again.conf_int(), direct.conf_int(), atol=1e-12)
+
+
+def test_the_likelihood_ratio_is_that_of_its_own_fit():
+    parts = survey_collapse(KRR, 3)
+    whole = ldp.AssociationModel(*parts, names=NAMES[:3]).fit()
+    own = ldp.AssociationModel(parts[0], parts[1], names=("u", "v")).fit()
+    expected = own.test_independence("lr").statistic
+    part = whole.collapse(["u", "v"])
+    assert part.test_independence("lr").statistic == pytest.approx(expected, rel=1e-5)
+    assert np.isnan(part.llf)
+
+
+def test_without_tallies_intervals_are_walds():
+    wide = ldp.KRAPPOR(8, epsilon=3.0)  # 2**24 combinations of reports
+    rng = np.random.default_rng(1)
+    parts = [wide.privatize(rng.integers(0, 8, 4000) % size, rng) for size in (3, 2, 4)]
+    whole = ldp.AssociationModel(*parts).fit("inversion")
+    assert whole.evidence is None
+    part = whole.collapse(["z", "x"])
+    assert part.law is None
+    assert part.independence is None
+    text = str(part.summary())
+    assert "95% Wald" in text
+    assert "not tested" in text
+    np.testing.assert_allclose(part.params.sum(), whole.params.sum(), atol=1e-12)
+    own = ldp.AssociationModel(parts[2], parts[0], names=("z", "x")).fit("inversion")
+    np.testing.assert_allclose(part.linear_params, own.linear_params, atol=1e-9)
+    np.testing.assert_allclose(part.linear_bse, own.linear_bse, rtol=0.02)
+    assert part.test_independence("wald").pvalue == pytest.approx(
+        own.test_independence("wald").pvalue, abs=0.02
+    )
+
+
+def test_candidates_and_groups():
+    parts, others = (
+        survey_collapse(KRR, 3),
+        survey_collapse(ldp.KRR(ABC_COLLAPSE, epsilon=1.0), 3, 1000),
+    )
+    lists = [["a", "b"], None, None]
+    model = ldp.AssociationModel(*parts, candidates=lists, other=[True, False, False])
+    part = model.fit().collapse(["x", "z"])
+    assert list(part.table.index) == ["a", "b", "Other"]
+    grouped = [list(pair) for pair in zip(parts, others, strict=True)]
+    part = ldp.AssociationModel(*grouped).fit().collapse(["x", "z"])
+    assert (part.n_strata, part.nobs, part.epsilon) == (2, 4000, 4.0)
+    own = ldp.AssociationModel(grouped[0], grouped[2], names=("x", "z")).fit()
+    assert part.test_independence() == own.test_independence()
+
+
+def test_storage_keeps_what_collapses():
+    whole = ldp.AssociationModel(*survey_collapse(KRR, 3), names=NAMES[:3]).fit()
+    part = whole.collapse(["w", "u"])
+    again = ldp.AssociationResults.from_json(whole.to_json()).collapse(["w", "u"])
+    assert again.to_json() == part.to_json()
+    assert ldp.AssociationResults.from_json(part.to_json()).to_json() == part.to_json()
+    assert part.plot().get_title().startswith("w and u")
+    assert "summed over" in part.settings
+
+
+WHOLE = ldp.AssociationModel(*survey_collapse(KRR, 3, 300), names=NAMES[:3]).fit("inversion")
+
+PAIR = WHOLE.collapse(["u", "v"])
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        *refuses(
+            "names=",
+            WHOLE.collapse,
+            {
+                "one": said(["u"], "margins()"),
+                "all": said(["u", "v", "w"], "fewer than all"),
+                "none": said([], "two or more"),
+                "unknown": said(["u", "q"], "'u', 'v', 'w'"),
+                "twice": said(["u", "u"], "each once"),
+                "text": said("uv", "must be"),
+                "number": said(3, "must be"),
+                "numbers": said([0, 1], "must be"),
+                "missing": said([None, "u"], "must be"),
+                "set": said({"u", "v"}, "must be"),
+            },
+        ),
+        *refuses("names=", PAIR.collapse, {"of two": said(["u", "v"], "fewer than all")}),
+    ],
+)
+def test_bad_names(refusal):
+    refusal.check()
+
+
+# Tests and effects of fitted tables against R, where reports are answers but for e^-30.
+
+FOLDER = Path(__file__).parents[2] / "reference"
+
+R = pd.read_csv(FOLDER / "contingency.csv", index_col="quantity")["value"]
+
+near = pytest.approx
+
+
+def table_of(name: str) -> tuple[np.ndarray, list[pd.Index]]:
+    """Counts by the three variables of the file, and their categories in its order."""
+    frame = pd.read_csv(FOLDER / name)
+    codes = [pd.factorize(frame[column]) for column in frame.columns[:3]]
+    counts = np.zeros([len(labels) for _, labels in codes], dtype=np.int64)
+    counts[tuple(code for code, _ in codes)] = frame["Freq"]
+    return counts, [labels for _, labels in codes]
+
+
+def fit_of(counts: np.ndarray, labels: list[pd.Index]) -> ldp.AssociationResults:
+    mechanisms = [ldp.KRR(categories, epsilon=30.0) for categories in labels]
+    return ldp.AssociationModel(ldp.JointCounts.from_table(counts, mechanisms)).fit()
+
+
+def strata(counts: np.ndarray) -> list[CrossMoments]:
+    """The levels of the third variable."""
+    rows, columns, levels = counts.shape
+    bases = np.eye(rows), np.eye(columns)
+    return [CrossMoments.of_table(counts[..., level], *bases) for level in range(levels)]
+
+
+HAIR, HAIR_LABELS = table_of("hair_eye_color.csv")
+
+UCB, _ = table_of("ucb_admissions.csv")
+
+
+def test_two_variables():
+    results = fit_of(HAIR.sum(axis=2), HAIR_LABELS[:2])
+    for method in ("score", "pearson"):
+        test = results.test_independence(method)
+        assert test.statistic == near(R["pearson"], rel=1e-9) and test.df == R["pearson_df"]
+        assert test.pvalue == near(R["pearson_pvalue"], rel=1e-6)
+    assert results.test_independence("lr").statistic == near(R["lr"], abs=1e-3)  # certified to that
+
+
+def test_three_variables():
+    test = fit_of(HAIR, HAIR_LABELS).test_independence()
+    assert test.statistic == near(R["mutual_pearson"], rel=1e-9) and test.df == R["mutual_df"]
+
+
+@pytest.mark.parametrize("name", ["two_by_two", "general"])
+def test_strata_are_cochran_mantel_haenszel(name):
+    counts = {"two_by_two": UCB, "general": HAIR}[name]
+    test, n = score(strata(counts)), counts.sum()
+    assert test.statistic * (n - 1) / n == near(R[name], rel=1e-9)
+    assert test.df == R.get(f"{name}_df", 1)
+
+
+def test_trend():
+    admitted = UCB.sum(axis=1)
+    moments = CrossMoments.of_table(admitted, np.eye(2), np.eye(6))
+    z, _, correlation = linear_trend([moments], [1, 0], range(6))
+    assert admitted.sum() * correlation**2 == near(R["trend"], rel=1e-9)
+    assert z**2 == near(R["trend"], rel=1e-3)
+
+
+def test_odds_ratio():
+    results = fit_of(HAIR.sum(axis=2), HAIR_LABELS[:2])
+    odds = results.odds_ratio(("Brown", "Black"), ("Blue", "Brown"))
+    found = [odds.estimate, odds.lower, odds.upper]
+    assert found == near(R[["odds", "odds_lower", "odds_upper"]].tolist(), rel=1e-6)
+
+
+def test_exact_interval():
+    warner = ldp.Warner(epsilon=1.0)
+    bounds = ldp.FrequencyModel(warner.counts([588, 412])).fit().conf_int(method="exact")
+    truth = np.exp(1.0) / (1 + np.exp(1.0))
+    mapped = (R[["exact_lower", "exact_upper"]] - (1 - truth)) / (2 * truth - 1)
+    assert bounds.loc["yes"].tolist() == near(mapped.tolist(), rel=1e-9)

@@ -1,7 +1,5 @@
 """What results carry of the reports answers tests, and is stored."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 import warnings
@@ -99,7 +97,7 @@ def answer(test: Callable[..., ldp.TestResult], *options: Any, **how: Any) -> st
     ("name", "fit"),
     [("labels", "mle"), ("bits", "one_step"), ("groups", "inversion"), ("lumped", "mle")],
 )
-def test_stored_results_answer_every_test(name: str, fit: str) -> None:
+def test_stored_results_answer_every_test(name, fit):
     model = TALLIED[name]()
     results = model.fit(fit)
     again = stored(results)
@@ -115,7 +113,7 @@ def test_stored_results_answer_every_test(name: str, fit: str) -> None:
     assert again.to_json() == results.to_json()
 
 
-def test_stored_tables_of_three_variables() -> None:
+def test_stored_tables_of_three_variables():
     model = three()
     results = model.fit()
     again = stored(results)
@@ -132,7 +130,7 @@ def test_stored_tables_of_three_variables() -> None:
 
 
 @pytest.mark.parametrize("name", LARGE)
-def test_results_without_tallies_answer_what_the_fit_made(name: str) -> None:
+def test_results_without_tallies_answer_what_the_fit_made(name):
     model = LARGE[name]()
     results = model.fit()
     again = stored(results)
@@ -159,7 +157,7 @@ def test_results_without_tallies_answer_what_the_fit_made(name: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["score", "pearson", "bootstrap"])
-def test_rng_without_the_model_is_refused(method: str) -> None:
+def test_rng_without_the_model_is_refused(method):
     model = labels()
     results = model.fit()
     how: dict[str, Any] = {"n_boot": 9} if method == "bootstrap" else {"n_permutations": 9}
@@ -173,7 +171,7 @@ def test_rng_without_the_model_is_refused(method: str) -> None:
     assert found[0] == found[1]
 
 
-def test_another_model_is_refused() -> None:
+def test_another_model_is_refused():
     results = stored(labels().fit())
     for other in (bits(), "model", None.__class__):
         with pytest.raises(ldp.InvalidArgument, match=r"^model="):
@@ -183,7 +181,7 @@ def test_another_model_is_refused() -> None:
 # -- what is stored ----------------------------------------------------------------------------
 
 
-def test_no_more_than_a_table_is_carried() -> None:
+def test_no_more_than_a_table_is_carried():
     """16,384 combinations of reports, which are patterns of 14 bits."""
     rng = np.random.default_rng(1)
     for bits, carried in ((7, True), (8, False)):
@@ -194,7 +192,7 @@ def test_no_more_than_a_table_is_carried() -> None:
 
 
 @pytest.mark.parametrize("changed", ["n", "reports", "complete", "mechanisms"])
-def test_changed_tallies_are_refused(changed: str) -> None:
+def test_changed_tallies_are_refused(changed):
     document = labels().fit().to_dict()
     tallies = document["tallies"]
     if changed == "complete":
@@ -209,7 +207,7 @@ def test_changed_tallies_are_refused(changed: str) -> None:
         ldp.AssociationResults.from_dict(document)
 
 
-def test_wald_test_of_a_file_needs_no_reports() -> None:
+def test_wald_test_of_a_file_needs_no_reports():
     # of labels the unconstrained estimate and its covariance are all that it takes, and are stored
     x, y = survey()
     results = ldp.AssociationModel(x, y).fit()
@@ -226,7 +224,7 @@ def test_wald_test_of_a_file_needs_no_reports() -> None:
     assert again.test_independence("wald", model=model).df == 2
 
 
-def test_copies_and_pickles_leave_the_reports_behind() -> None:
+def test_copies_and_pickles_leave_the_reports_behind():
     x, y = survey()
     results = ldp.AssociationModel(x, y).fit()
     for twin in (pickle.loads(pickle.dumps(results)), copy.copy(results), copy.deepcopy(results)):
@@ -238,7 +236,7 @@ def test_copies_and_pickles_leave_the_reports_behind() -> None:
     assert ldp.AssociationModel(many, again).fit().evidence is None  # 65,536 combinations
 
 
-def test_a_model_of_other_reports_is_refused_even_with_the_same_margins() -> None:
+def test_a_model_of_other_reports_is_refused_even_with_the_same_margins():
     x, y = survey()
     results = ldp.AssociationModel(x, y).fit()
     other = ldp.AssociationModel(x, taken(y, np.random.default_rng(0).permutation(len(y.y))))
@@ -248,7 +246,7 @@ def test_a_model_of_other_reports_is_refused_even_with_the_same_margins() -> Non
 
 
 @pytest.mark.parametrize(("n", "k", "counted"), [(40, 20, False), (3_000, 2, True)])
-def test_the_order_of_respondents_is_not_stored(n: int, k: int, counted: bool) -> None:
+def test_the_order_of_respondents_is_not_stored(n, k, counted):
     """Else a document would say what each respondent reported, in the order of a table."""
     rng = np.random.default_rng(5)
     krr = ldp.KRR(k, 3.0)

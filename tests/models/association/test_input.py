@@ -1,53 +1,85 @@
 """Input of joint models: each error names the argument, and what looks odd is good."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from shared.association_reports import (
-    ABC,
-    B2,
-    BLOOM,
-    IDS,
-    KR2,
-    KRR,
-    MISSING,
-    UNARY,
-    WORDS,
-    YES,
-    B,
-    Joint,
-    Model,
-    N,
-    U,
-    X,
-    Y,
-    Z,
-    fitted,
-    reports,
-    rng,
-    two,
-)
-from shared.bad_values import Refusal, refuses, said
+from shared.refusals import refuses, said
 
 import ldpstats as ldp
 from ldpstats.estimators import Lasso
 
+Model, Joint = ldp.AssociationModel, ldp.JointCounts
+
+N = 240
+
+ABC, YES, WORDS = ("a", "b", "c"), ("no", "yes"), ("apple", "pear", "plum")
+
+KRR, KR2 = ldp.KRR(ABC, epsilon=2.0), ldp.KRR(YES, epsilon=2.0)
+
+UNARY = ldp.KRAPPOR(ABC, epsilon=2.0)
+
+BLOOM = ldp.RAPPOR(16, 2, 4, f=0.0, p=0.25, q=0.75)
+
+
+def rng(seed: int = 1) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def reports(mechanism: Any, values: Any, seed: int = 1, n: int = N) -> ldp.Reports:
+    g = rng(seed)
+    return mechanism.privatize(pd.Index(values).take(g.integers(0, len(values), n)), g)
+
+
+X, Y, Z = reports(KRR, ABC), reports(KR2, YES, 2), reports(KR2, YES, 3)
+
+U = reports(UNARY, ABC, 4)
+
+B, B2 = reports(BLOOM, WORDS, 5), reports(BLOOM, WORDS, 6)
+
+MISSING = KRR.privatize(["a", None, *["b"] * N], rng(), missing="count")
+
+IDS = np.arange(N)
+
+
+def fitted(*data: Any, method: Any = None, **how: Any) -> ldp.AssociationResults:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return Model(*data, **how).fit(method)
+
+
+def redrawn(*data: Any, **how: Any) -> ldp.TestResult:
+    """The test that simulates surveys, which is the model's."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = Model(*data, **how)
+        return model.test_independence(model.fit(), "bootstrap", rng=rng())
+
+
+def two() -> ldp.AssociationResults:
+    return fitted(X, Y, names=("job", "late"))
+
+
 SHORT = reports(KR2, YES, 2, N - 40)
 
 NONE = ldp.Reports(np.empty(0, dtype=np.int64), KRR)
+
 NONE2 = ldp.Reports(np.empty(0, dtype=np.int64), KR2)
+
 OTHERED = reports(ldp.KRR(("a", "b", "Other"), epsilon=2.0), ("a", "b", "Other"))
+
 HASHED = reports(ldp.ORR(3, 3, epsilon=2.0, alphabet=ABC), ABC)
+
 UNEQUAL = reports(
     ldp.CustomMechanism([[0.6, 0.2, 0.2], [0.2, 0.6, 0.2], [0.3, 0.1, 0.6]], ABC), ABC
 )
+
 FLAT = ldp.Reports(np.arange(N) % 2, ldp.CustomMechanism([[0.5, 0.5], [0.5, 0.5]]))
+
 TALL = ldp.Reports(np.arange(N) % 2, ldp.CustomMechanism([[0.8, 0.2], [0.2, 0.8], [0.5, 0.5]]))
+
 FEW_BITS = reports(ldp.RAPPOR(2, 1, 1, f=0.0, p=0.25, q=0.75), WORDS)
 
 BAD = [
@@ -230,11 +262,11 @@ BAD = [
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_bad_input_is_refused(case: Refusal) -> None:
+def test_bad_input_is_refused(case):
     case.check()
 
 
-def test_remedies_for_hashes_over_an_alphabet_do_not_contradict_each_other() -> None:
+def test_remedies_for_hashes_over_an_alphabet_do_not_contradict_each_other():
     with pytest.raises(ldp.NotAvailable, match="candidates=None") as caught:
         Model(HASHED, Y, candidates=[("a", "b"), None], other=True)
     assert "product" not in str(caught.value)
@@ -246,7 +278,7 @@ def three() -> ldp.AssociationResults:
     return fitted(X, Y, Z)
 
 
-def redrawn(rng: np.random.Generator, **how: Any) -> ldp.TestResult:
+def redrawn_input(rng: np.random.Generator, **how: Any) -> ldp.TestResult:
     """The test that simulates surveys, which is the model's."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -263,6 +295,7 @@ THREE = (
     ("conditional", lambda r: r.conditional()),
     ("plot", lambda r: r.plot()),
 )
+
 QUESTIONS = [
     *refuses(
         "",
@@ -282,7 +315,7 @@ QUESTIONS = [
     ),
     *refuses(
         "",
-        lambda how: redrawn(rng(), **how),
+        lambda how: redrawn_input(rng(), **how),
         {
             "bootstrap of a list": said({"candidates": [WORDS, None]}, "not known", "'score'"),
             "bootstrap of modelled Other": said(
@@ -350,11 +383,11 @@ QUESTIONS = [
 
 
 @pytest.mark.parametrize("case", QUESTIONS)
-def test_bad_questions_are_refused(case: Refusal) -> None:
+def test_bad_questions_are_refused(case):
     case.check()
 
 
-def test_identifiers_restore_missing_answers() -> None:
+def test_identifiers_restore_missing_answers():
     kept = ldp.Reports(MISSING.y, KRR, n_missing=1)
     other = ldp.Reports(np.zeros(N + 1, dtype=np.int64), KR2)
     ids = np.arange(N + 1)
@@ -362,10 +395,8 @@ def test_identifiers_restore_missing_answers() -> None:
 
 
 # -- thin and degenerate data ------------------------------------------------------------------
-
-
 def one(mechanism: Any, value: str) -> ldp.Reports:
-    return mechanism.privatize([value], rng())  # type: ignore[no-any-return]
+    return mechanism.privatize([value], rng())
 
 
 @pytest.mark.parametrize(
@@ -373,7 +404,7 @@ def one(mechanism: Any, value: str) -> ldp.Reports:
     [("mle", KRR, "a", None), ("em", UNARY, "a", None), ("inversion", BLOOM, "apple", WORDS)],
     ids=["krr", "unary", "bloom"],
 )
-def test_one_respondent(method: str, mechanism: Any, value: str, candidates: Any) -> None:
+def test_one_respondent(method, mechanism, value, candidates):
     results = fitted(
         one(mechanism, value), one(KR2, "no"), candidates=[candidates, None], method=method
     )
@@ -387,7 +418,7 @@ def test_one_respondent(method: str, mechanism: Any, value: str, candidates: Any
 
 
 @pytest.mark.parametrize("first", ["labels", "bits"])
-def test_all_reports_identical(first: str) -> None:
+def test_all_reports_identical(first):
     same = {
         "labels": ldp.Reports(np.zeros(50, dtype=np.int64), KRR),
         "bits": ldp.Reports(np.full((50, 1), 5, dtype=np.uint8), UNARY),
@@ -408,7 +439,7 @@ def test_all_reports_identical(first: str) -> None:
 @pytest.mark.parametrize(
     "arrange", [lambda x: (x, x), lambda x: ([x], [x]), lambda x: (ldp.JointCounts((x, x)),)]
 )
-def test_one_reports_object_for_two_variables(arrange: Any) -> None:
+def test_one_reports_object_for_two_variables(arrange):
     """Its noise is in both variables: independence would always be rejected."""
     x = ldp.Reports(rng(3).integers(0, 2, 300), KR2)
     with pytest.raises(ldp.InvalidArgument, match=r"reports\[1\]=.*same object as reports\[0\]"):
@@ -417,7 +448,7 @@ def test_one_reports_object_for_two_variables(arrange: Any) -> None:
     assert ldp.AssociationModel(x, again).nobs == 300
 
 
-def test_category_never_reported() -> None:
+def test_category_never_reported():
     x = ldp.Reports(rng(3).integers(0, 2, 300), KRR)
     y = ldp.Reports(rng(4).integers(0, 2, 300), KR2)
     results = fitted(x, y)
@@ -429,7 +460,7 @@ def test_category_never_reported() -> None:
     assert np.isfinite(results.bse).all()
 
 
-def test_labels_with_colons_are_not_mixed_up() -> None:
+def test_labels_with_colons_are_not_mixed_up():
     x = reports(ldp.KRR(("a:b", "a"), epsilon=2.0), ("a:b", "a"))
     y = reports(ldp.KRR(("c", "b:c"), epsilon=2.0), ("c", "b:c"), 2)
     results = fitted(x, y)
@@ -449,7 +480,7 @@ def test_labels_with_colons_are_not_mixed_up() -> None:
         (pd.Categorical(["lo", "hi"], categories=["hi", "lo"], ordered=True), "p[hi:no]"),
     ],
 )
-def test_odd_labels(labels: Any, term: str) -> None:
+def test_odd_labels(labels, term):
     mechanism = ldp.KRR(labels, epsilon=2.0)
     x = reports(mechanism, list(mechanism.categories))
     results = fitted(x, Y, names=("how well?", "late: yes"))
@@ -465,8 +496,6 @@ def test_odd_labels(labels: Any, term: str) -> None:
 
 
 # -- large tables ------------------------------------------------------------------------------
-
-
 def large() -> ldp.AssociationResults:
     k, g = 46, rng()
     krr = ldp.KRR(k, epsilon=5.0)
@@ -474,7 +503,7 @@ def large() -> ldp.AssociationResults:
     return fitted(krr.privatize(values, g), krr.privatize((values * 7) % k, g), method="inversion")
 
 
-def test_large_tables_have_effects_and_covariances() -> None:
+def test_large_tables_have_effects_and_covariances():
     results = large()
     assert results.linear.covariance.factors is not None  # no matrix of 2,116 rows
     assert not results.conf_int().isna().any().any()
@@ -486,7 +515,7 @@ def test_large_tables_have_effects_and_covariances() -> None:
             results.test_independence(method)
 
 
-def test_large_tables_without_covariances_say_what_to_do() -> None:
+def test_large_tables_without_covariances_say_what_to_do():
     g, krr = rng(), ldp.KRR(13, epsilon=5.0)
     reports = (krr.privatize(g.integers(0, 13, 400), g) for _ in range(3))
     with pytest.raises(ldp.NotAvailable) as caught:

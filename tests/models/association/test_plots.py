@@ -1,7 +1,5 @@
 """What the plots of joint tables draw, and that all of it is inside the figure."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from typing import Any
@@ -76,7 +74,7 @@ def hatched(ax: Any) -> int:
 # ---- heat maps
 
 
-def test_a_heat_map_writes_estimates_and_intervals() -> None:
+def test_a_heat_map_writes_estimates_and_intervals():
     ax = plot_heat_map(TABLE, LOW, HIGH, title="joint")
     assert [text.get_text() for text in ax.texts] == [
         f"{100 * p:.1f}%\n[{100 * low:.1f}, {100 * high:.1f}]"
@@ -93,7 +91,7 @@ def test_a_heat_map_writes_estimates_and_intervals() -> None:
     inside_the_figure(ax)
 
 
-def test_a_heat_map_hatches_what_is_not_distinguishable_from_zero() -> None:
+def test_a_heat_map_hatches_what_is_not_distinguishable_from_zero():
     ax = plot_heat_map(TABLE, LOW, HIGH)
     assert hatched(ax) == 1
     assert ax.get_xlabel() == "Y1\nhatched: the interval contains 0"
@@ -104,7 +102,7 @@ def test_a_heat_map_hatches_what_is_not_distinguishable_from_zero() -> None:
     assert hatched(ax) == 0 and ax.get_xlabel() == "Y1"
 
 
-def test_departures_within_their_noise_are_grey() -> None:
+def test_departures_within_their_noise_are_grey():
     ax = plot_heat_map(TABLE, LOW, HIGH, z=Z)
     colours = heat_colours(ax)
     assert [colour == GREY for colour in colours] == [False, False, True, False, False, True]
@@ -115,7 +113,7 @@ def test_departures_within_their_noise_are_grey() -> None:
     assert "departure from independence" in ax.figure.axes[1].get_ylabel()
 
 
-def test_text_is_left_out_where_it_does_not_fit() -> None:
+def test_text_is_left_out_where_it_does_not_fit():
     table = a_table(30, 30)
     ax = plot_heat_map(table, table * 0.9, table * 1.1)
     assert len(ax.texts) == 900 and not any("\n" in text.get_text() for text in ax.texts)
@@ -129,7 +127,7 @@ def test_text_is_left_out_where_it_does_not_fit() -> None:
 
 
 @pytest.mark.parametrize("shape", [(3, 4), (12, 2), (1, 1)])
-def test_text_lies_within_its_cell(shape: tuple[int, int]) -> None:
+def test_text_lies_within_its_cell(shape):
     table = a_table(*shape)
     ax = plot_heat_map(table, table * 0.9, table * 1.1)
     renderer = drawn(ax)
@@ -143,7 +141,7 @@ def test_text_lies_within_its_cell(shape: tuple[int, int]) -> None:
         assert cell[0, 1] <= extent.y0 and extent.y1 <= cell[1, 1]
 
 
-def test_departures_are_written_into_their_cells() -> None:
+def test_departures_are_written_into_their_cells():
     ax = plot_heat_map(TABLE, LOW, HIGH, z=Z)
     written = [text.get_text() for text in ax.texts]
     assert written[:4] == ["+3.0\n25.0%", "-3.0\n15.0%", "+1.9\n10.0%", "-9.0\n20.0%"]
@@ -166,7 +164,7 @@ def contrast(first: Any, second: Any) -> float:
 
 
 @pytest.mark.parametrize("departures", [False, True])
-def test_text_is_readable_on_every_colour(departures: bool) -> None:
+def test_text_is_readable_on_every_colour(departures):
     p = np.linspace(0.0, 1.0, 40).reshape(8, 5)
     z = np.linspace(-12.0, 12.0, 40).reshape(8, 5) if departures else None
     table = pd.DataFrame(p)
@@ -179,7 +177,7 @@ def test_text_is_readable_on_every_colour(departures: bool) -> None:
 # ---- mosaics
 
 
-def test_tiles_of_a_mosaic_have_the_area_of_their_cell() -> None:
+def test_tiles_of_a_mosaic_have_the_area_of_their_cell():
     ax = plot_mosaic(TABLE, TABLE * 0.9, HIGH, title="joint")
     assert len(ax.patches) == 6 and hatched(ax) == 0
     areas = [tile.get_width() * tile.get_height() for tile in ax.patches]
@@ -195,7 +193,7 @@ def test_tiles_of_a_mosaic_have_the_area_of_their_cell() -> None:
     inside_the_figure(ax)
 
 
-def test_a_mosaic_is_coloured_by_departures() -> None:
+def test_a_mosaic_is_coloured_by_departures():
     ax = plot_mosaic(TABLE, LOW, HIGH, z=Z)
     assert [c == GREY for c in tile_colours(ax)] == [False, False, True, False, False, True]
     assert hatched(ax) == 1 and "hatched" in ax.get_xlabel()
@@ -203,7 +201,7 @@ def test_a_mosaic_is_coloured_by_departures() -> None:
     assert tile_colours(ax) == heat_colours(plot_heat_map(TABLE, LOW, HIGH, z=Z))
 
 
-def test_bars_are_the_intervals_of_the_boundaries() -> None:
+def test_bars_are_the_intervals_of_the_boundaries():
     cumulative = (TABLE.div(TABLE.sum(axis=1), axis=0)).cumsum(axis=1).to_numpy()[:, :-1]
     ax = plot_mosaic(TABLE, LOW, HIGH, bars=(cumulative - 0.05, cumulative + 0.03))
     lines = [c for c in ax.collections if isinstance(c, LineCollection)]
@@ -220,7 +218,7 @@ def test_bars_are_the_intervals_of_the_boundaries() -> None:
     assert "bars: intervals" in ax.get_xlabel()
 
 
-def test_a_row_of_zeros_is_named_not_drawn() -> None:
+def test_a_row_of_zeros_is_named_not_drawn():
     table = TABLE.copy()
     table.loc["b"] = 0.0
     table /= table.to_numpy().sum()
@@ -237,7 +235,7 @@ def test_a_row_of_zeros_is_named_not_drawn() -> None:
 
 
 @pytest.mark.parametrize("shape", [(20, 2), (2, 12), (4, 1)])
-def test_mosaics_of_any_shape(shape: tuple[int, int]) -> None:
+def test_mosaics_of_any_shape(shape):
     table = a_table(*shape)
     ax = plot_mosaic(table, table * 0.9)
     inside_the_figure(ax)
@@ -249,7 +247,7 @@ def test_mosaics_of_any_shape(shape: tuple[int, int]) -> None:
 
 
 @pytest.mark.parametrize("plot", [plot_heat_map, plot_mosaic])
-def test_long_labels_are_shortened_and_inside_the_figure(plot: Any) -> None:
+def test_long_labels_are_shortened_and_inside_the_figure(plot):
     table = a_table(3, 4, LONG, ["$a$ and $b$", "a rather long name of a category", "c", "d & e"])
     table.index.name = "a variable whose name is a whole sentence"
     ax = plot(table, table * 0.9, table * 1.1, title="word " * 30)
@@ -263,7 +261,7 @@ def test_long_labels_are_shortened_and_inside_the_figure(plot: Any) -> None:
 
 
 @pytest.mark.parametrize("layout", [None, "constrained"])
-def test_axes_in_a_grid_keep_apart(layout: Any) -> None:
+def test_axes_in_a_grid_keep_apart(layout):
     """What stands right of a mosaic, its colour bar and the next axes do not overlap."""
     figure, (first, second) = plt.subplots(1, 2, figsize=(8.0, 5.0), layout=layout)
     assert plot_mosaic(TABLE, LOW, HIGH, ax=first, z=Z) is first
@@ -285,7 +283,7 @@ THIN = pd.DataFrame(
 )
 
 
-def test_thin_categories_are_merged() -> None:
+def test_thin_categories_are_merged():
     merged = merging(THIN)
     assert merged.rows.tolist() == [0, 2, 1, 2, 2] and merged.columns.tolist() == [0, 2, 1, 2]
     table = merged.sums(THIN.to_numpy())
@@ -297,7 +295,7 @@ def test_thin_categories_are_merged() -> None:
     np.testing.assert_array_equal(chosen, [[0, 2, -1], [8, 10, -1], [-1, -1, -1]])
 
 
-def test_what_is_thick_somewhere_is_not_merged() -> None:
+def test_what_is_thick_somewhere_is_not_merged():
     table = THIN.copy()
     table.loc["a", ["u", "v"]] = table.loc["a", ["v", "u"]].to_numpy()
     assert list(merging(table).labels[1]) == list("uvwx")
@@ -319,7 +317,7 @@ def a_fit(table: pd.DataFrame, n: int = 40_000) -> ldp.AssociationResults:
     return ldp.AssociationModel(*reports, names=("job", "late")).fit()
 
 
-def test_a_mosaic_of_results_merges_and_adds_up() -> None:
+def test_a_mosaic_of_results_merges_and_adds_up():
     results = a_fit(THIN)
     ax = results.plot("mosaic")
     inside_the_figure(ax)
@@ -343,7 +341,7 @@ def a_matrix(d: int, n: int = 500) -> ldp.AssociationMatrix:
     return ldp.associations({f"question {i}": krr.privatize(v, rng) for i, v in enumerate(values)})
 
 
-def test_a_matrix_is_a_triangle_of_pairs() -> None:
+def test_a_matrix_is_a_triangle_of_pairs():
     matrix = a_matrix(4)
     V, low, high = matrix.cramers_v, matrix.lower, matrix.upper
     ax = matrix.plot(title="V")
@@ -359,7 +357,7 @@ def test_a_matrix_is_a_triangle_of_pairs() -> None:
     assert "hatched" in ax.get_xlabel() and ax.figure.axes[1].get_ylabel() == "Cramer's V"
 
 
-def test_a_large_matrix_with_a_gap() -> None:
+def test_a_large_matrix_with_a_gap():
     matrix = a_matrix(12, n=200)
     ax = matrix.plot(plt.subplots(figsize=(5.0, 4.0))[1], title="")
     inside_the_figure(ax)

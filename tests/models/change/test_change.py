@@ -1,7 +1,7 @@
 """Change between two waves: values of other programs, enumeration, and what results say."""
 
-from __future__ import annotations
-
+import json
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,9 +19,13 @@ from ldpstats.inference.intervals import inverted
 Array = npt.NDArray[Any]
 
 ABC = ("a", "b", "c")
+
 KRR = ldp.KRR(ABC, epsilon=1.0)
+
 CLEAR = ldp.KRR(ABC, epsilon=3.0)
+
 UNARY = ldp.KRAPPOR(ABC, epsilon=2.0)
+
 P = np.array([[0.40, 0.08, 0.02], [0.03, 0.25, 0.02], [0.01, 0.04, 0.15]])
 
 
@@ -39,10 +43,8 @@ def survey(first: Any, second: Any, n: int = 2000, **how: Any) -> ldp.ChangeResu
 
 
 # -- without noise ---------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("table", [[[60, 25], [15, 50]], [[1000, 6], [0, 200]], [[9, 12], [12, 0]]])
-def test_two_categories_without_noise_are_mcnemars_test(table: Any) -> None:
+def test_two_categories_without_noise_are_mcnemars_test(table):
     results = ldp.change(*of_table(table, observed(2)))
     expected, test = mcnemar(table, exact=False, correction=False), results.test_homogeneity()
     assert test.statistic == pytest.approx(expected.statistic, rel=1e-9)
@@ -50,7 +52,7 @@ def test_two_categories_without_noise_are_mcnemars_test(table: Any) -> None:
     assert test.method.startswith("McNemar")
 
 
-def test_more_categories_without_noise_are_the_stuart_maxwell_test() -> None:
+def test_more_categories_without_noise_are_the_stuart_maxwell_test():
     for seed in range(3):
         table = np.random.default_rng(seed).integers(5, 60, (4, 4))
         expected = SquareTable(table, shift_zeros=False).homogeneity()
@@ -59,7 +61,7 @@ def test_more_categories_without_noise_are_the_stuart_maxwell_test() -> None:
         assert (test.df, test.pvalue) == (3, pytest.approx(expected.pvalue, rel=1e-8))
 
 
-def test_estimates_without_noise_are_shares() -> None:
+def test_estimates_without_noise_are_shares():
     table = np.array([[60, 25], [15, 50]])
     results = ldp.change(*of_table(table, observed(2)))
     np.testing.assert_allclose(results.params, [-10 / 150, 10 / 150], atol=1e-12)
@@ -90,7 +92,7 @@ def tangos_variance(gained: int, lost: int, n: int, change: float) -> float:
 
 
 @pytest.mark.parametrize(("gained", "lost", "n"), [(9, 1, 100), (5, 5, 100)])
-def test_the_law_without_noise_is_tangos(gained: int, lost: int, n: int) -> None:
+def test_the_law_without_noise_is_tangos(gained, lost, n):
     table = [[n - 30 - gained - lost, gained], [lost, 30]]
     law = ldp.change(*of_table(table, observed(2))).law
     assert law is not None
@@ -103,7 +105,7 @@ def test_the_law_without_noise_is_tangos(gained: int, lost: int, n: int) -> None
         assert skewness == pytest.approx(third / variance**1.5 / np.sqrt(n), rel=1e-3, abs=1e-9)
 
 
-def test_nobody_moves() -> None:
+def test_nobody_moves():
     results = ldp.change(*of_table(np.diag([20, 20, 20]), observed(3)))
     assert results.test_homogeneity().pvalue == 1.0
     assert "no pair of reports differs" in str(results.summary())
@@ -116,10 +118,8 @@ def test_nobody_moves() -> None:
 
 
 # -- through the channels --------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("first", "second"), [(KRR, KRR), (KRR, CLEAR), (UNARY, UNARY)])
-def test_estimate_is_the_difference_of_the_joint_margins(first: Any, second: Any) -> None:
+def test_estimate_is_the_difference_of_the_joint_margins(first, second):
     results = survey(first, second)
     margins = results.joint.linear_table
     expected = margins.sum(axis=0).to_numpy() - margins.sum(axis=1).to_numpy()
@@ -132,7 +132,7 @@ def test_estimate_is_the_difference_of_the_joint_margins(first: Any, second: Any
     assert abs(results.params.sum()) < 1e-9
 
 
-def test_margins_of_labels_are_those_of_their_own_reports() -> None:
+def test_margins_of_labels_are_those_of_their_own_reports():
     x, z, rng = answers()
     first, second = CLEAR.privatize(np.array(ABC)[x], rng), KRR.privatize(np.array(ABC)[z], rng)
     own = [ldp.FrequencyModel(part).fit().linear_params for part in (first, second)]
@@ -140,7 +140,7 @@ def test_margins_of_labels_are_those_of_their_own_reports() -> None:
     np.testing.assert_allclose(results.linear_params, own[1] - own[0], atol=1e-12)
 
 
-def test_the_law_is_that_of_all_pairs_of_reports() -> None:
+def test_the_law_is_that_of_all_pairs_of_reports():
     """Moments of f by enumeration of all pairs of reports, at the truth and at other changes."""
     n = 10**7
     seen = np.rint(n * reports_law(P, KRR, CLEAR)).astype(int)
@@ -164,7 +164,7 @@ def test_the_law_is_that_of_all_pairs_of_reports() -> None:
     np.testing.assert_allclose(again.noise, alone, rtol=2e-3)  # nobody changed: it is all noise
 
 
-def test_rates_of_the_law_by_enumeration() -> None:
+def test_rates_of_the_law_by_enumeration():
     """Two categories: moving half a percent more in and less out changes the moments so."""
     first, second = ldp.KRR(2, 1.0), ldp.CustomMechanism([[0.7, 0.3], [0.1, 0.9]])
     P2 = np.array([[0.5, 0.1], [0.06, 0.34]])
@@ -180,7 +180,7 @@ def test_rates_of_the_law_by_enumeration() -> None:
         assert rate == pytest.approx(rise / 0.01, rel=1e-9)
 
 
-def test_score_intervals_hold_what_the_tests_do_not_reject() -> None:
+def test_score_intervals_hold_what_the_tests_do_not_reject():
     results = survey(KRR, CLEAR)
     bounds = results.conf_int(clip=False)
     assert results.law is not None
@@ -196,7 +196,7 @@ def test_score_intervals_hold_what_the_tests_do_not_reject() -> None:
     np.testing.assert_allclose(twice.conf_int()[0], -2.0 * bounds.iloc[0, ::-1], atol=1e-9)
 
 
-def test_rare_categories_are_tested_together() -> None:
+def test_rare_categories_are_tested_together():
     table = np.diag([200, 150, 100, 50]) + np.array(
         [[0, 9, 1, 0], [4, 0, 0, 1], [1, 1, 0, 1], [0] * 4]
     )
@@ -206,7 +206,7 @@ def test_rare_categories_are_tested_together() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::ldpstats.errors.LDPWarning")
-def test_mechanisms_of_every_kind() -> None:
+def test_mechanisms_of_every_kind():
     hashed = ldp.ORR(8, 4, epsilon=2.0, alphabet=ABC)
     urr = ldp.URR(ABC, {"a"}, epsilon=1.0)
     for mechanism, known in ((hashed, False), (urr, True), (UNARY, True)):
@@ -224,7 +224,7 @@ def test_mechanisms_of_every_kind() -> None:
     assert np.all(np.abs(results.linear_params - (P.sum(axis=0) - P.sum(axis=1))) < 0.15)
 
 
-def test_candidates_lump_the_other_categories() -> None:
+def test_candidates_lump_the_other_categories():
     results = survey(CLEAR, CLEAR, candidates=["b"])
     whole = survey(CLEAR, CLEAR)
     assert list(results.params.index) == ["b", "Other"]
@@ -232,9 +232,7 @@ def test_candidates_lump_the_other_categories() -> None:
 
 
 # -- matching --------------------------------------------------------------------------------
-
-
-def test_waves_are_matched_by_identifiers_or_rows() -> None:
+def test_waves_are_matched_by_identifiers_or_rows():
     x, z, rng = answers()
     first, second = CLEAR.privatize(np.array(ABC)[x], rng), KRR.privatize(np.array(ABC)[z], rng)
     has = [rng.random(len(x)) < 0.8 for _ in range(2)]
@@ -255,7 +253,7 @@ def test_waves_are_matched_by_identifiers_or_rows() -> None:
     assert lacked in " ".join(str(by_ids.summary()).split())
 
 
-def test_names_of_the_variable_and_of_the_waves() -> None:
+def test_names_of_the_variable_and_of_the_waves():
     x, z, rng = answers(200)
     first, second = (KRR.privatize(np.array(ABC)[own], rng) for own in (x, z))
 
@@ -272,10 +270,8 @@ def test_names_of_the_variable_and_of_the_waves() -> None:
 
 
 # -- presentation and storage ----------------------------------------------------------------
-
-
 @pytest.mark.parametrize("mechanism", [KRR, ldp.ORR(8, 4, epsilon=2.0, alphabet=ABC)])
-def test_json_keeps_everything(mechanism: Any) -> None:
+def test_json_keeps_everything(mechanism):
     results = survey(mechanism, mechanism, name="job")
     again = ldp.ChangeResults.from_json(results.to_json())
     assert again.to_json() == results.to_json()
@@ -285,7 +281,7 @@ def test_json_keeps_everything(mechanism: Any) -> None:
     pd.testing.assert_frame_equal(again.summary_frame(), results.summary_frame())
 
 
-def test_summary_and_plots() -> None:
+def test_summary_and_plots():
     results = survey(CLEAR, CLEAR, name="job", waves=("2023", "2024"))
     text = str(results.summary())
     for words in ("Change of job from 2023 to 2024", "Stuart-Maxwell", "Turnover", "Missing"):
@@ -307,3 +303,284 @@ def test_summary_and_plots() -> None:
     assert results.plot("flows").get_xlabel().startswith("2024")
     assert list(results.summary_frame())[:2] == ["2023", "2024"]
     assert "Shown: the 1 largest of 3" in str(results.summary(max_rows=1))
+
+
+# Two reports of one person that may come from one permanent response.
+
+NO_YES = ("no", "yes")
+
+FIRST = ldp.KRR(NO_YES, epsilon=2.0)
+
+TWICE = FIRST >> FIRST
+
+WORDS = ["a", "b", "c", "d"]
+
+
+def kept_twice(n: int, law: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Codes of two reports under `TWICE` by devices that keep the first response to an answer.
+
+    `law`, (2, 2), is that of the answers in both waves.
+    """
+    answers = np.divmod(rng.choice(4, size=n, p=law.reshape(-1)), 2)
+    truth = FIRST.channel().matrix()[0, 0]
+    kept = np.where(rng.random((n, 2)) < truth, [0, 1], [1, 0])  # the response to each answer
+    shown = [kept[np.arange(n), own] for own in answers]
+    first, second = (np.where(rng.random(n) < truth, own, 1 - own) for own in shown)
+    return first, second
+
+
+def of_devices(rappor: Any, kept: float, n: int = 400) -> tuple[ldp.Reports, ldp.Reports]:
+    """Reports of one answer in two waves; a share of the devices keeps cohort and response."""
+    rng = np.random.default_rng(3)
+    answers, bits = rng.integers(len(WORDS), size=n), np.arange(rappor.n_bits)
+    waves, cohort, response = [], np.zeros(n, int), np.zeros((n, rappor.n_bits), bool)
+    anew = np.full(n, True)
+    for _ in range(2):
+        cohort = np.where(anew, rng.integers(rappor.n_cohorts, size=n), cohort)
+        owned = rappor.cells(WORDS)[cohort, answers, 0, None] == bits
+        drawn = rng.random(owned.shape) < np.where(owned, 1.0 - rappor.f / 2.0, rappor.f / 2.0)
+        response = np.where(anew[:, None], drawn, response)
+        y = rng.random(owned.shape) < np.where(response, rappor.q, rappor.p)
+        packed = np.packbits(y, axis=1, bitorder="little")
+        waves.append(ldp.Reports(packed, rappor, cohort=cohort, name="page"))
+        anew = rng.random(n) >= kept
+    return waves[0], waves[1]
+
+
+def regress(first: ldp.Reports, second: ldp.Reports, **how: Any) -> Any:
+    table = pd.DataFrame({"age": np.arange(len(first)) % 50})
+    candidates = {"x": WORDS, "y": WORDS} if first.mechanism.is_open else None
+    reports = {"x": first, "y": second}
+    return ldp.regression("y ~ x + age", table, reports, candidates=candidates, **how)
+
+
+def associate(first: ldp.Reports, second: ldp.Reports, **how: Any) -> Any:
+    candidates = [WORDS, WORDS] if first.mechanism.is_open else None
+    return ldp.AssociationModel(first, second, candidates=candidates, names=("x", "y"), **how)
+
+
+def matrix(first: ldp.Reports, second: ldp.Reports, **how: Any) -> Any:
+    candidates = {"x": WORDS, "y": WORDS} if first.mechanism.is_open else None
+    return ldp.associations({"x": first, "y": second}, candidates=candidates, **how)
+
+
+def change(first: ldp.Reports, second: ldp.Reports, **how: Any) -> Any:
+    candidates = WORDS if first.mechanism.is_open else None
+    return ldp.change(first, second, candidates=candidates, **how)
+
+
+JOINING: dict[str, Callable[..., Any]] = {
+    "change": change,
+    "association": associate,
+    "matrix": matrix,
+    "regression": regress,
+}
+
+joining = pytest.mark.parametrize("analysis", JOINING.values(), ids=JOINING)
+
+
+# -- who is refused --------------------------------------------------------------------------------
+@joining
+@pytest.mark.parametrize(("cohorts", "kept"), [(1, 1.0), (8, 0.5)])
+@pytest.mark.filterwarnings("ignore::ldpstats.LDPWarning")
+def test_reports_of_one_rappor_client_are_refused(analysis, cohorts, kept):
+    waves = of_devices(ldp.RAPPOR(16, 1, cohorts, f=0.25, p=0.25, q=0.75), kept)
+    with pytest.raises(ldp.NotAvailable, match=r"one permanent response.*memoised=False"):
+        analysis(*waves)
+    assert analysis(*waves, memoised=False) is not None
+
+
+@joining
+@pytest.mark.filterwarnings("ignore::ldpstats.LDPWarning")
+def test_other_responses_are_not_refused(analysis):
+    lasting = ldp.RAPPOR(16, 1, 8, f=0.25, p=0.25, q=0.75)
+    assert analysis(*of_devices(lasting, 0.0)) is not None  # whose cohorts differ: new secrets
+    rng, answers = np.random.default_rng(1), np.array(WORDS)[np.arange(400) % 4]
+    others = [lasting, ldp.RAPPOR(16, 1, 8, f=0.5, p=0.25, q=0.75)]
+    cohort = np.arange(400) % 8
+    assert analysis(*(m.privatize(answers, rng, cohort=cohort) for m in others)) is not None
+    once = ldp.RAPPOR(16, 1, 1, f=0.0, p=0.25, q=0.75)  # nothing is kept
+    assert analysis(*(once.privatize(answers, rng) for _ in range(2))) is not None
+
+
+def test_clients_share_what_their_secret_says():
+    same = [ldp.RAPPOR(16, 1, 8, f=0.25, p=p, q=0.75) for p in (0.25, 0.35)]
+    for others, refused in ((0, True), (1, False)):
+        waves = [
+            mechanism.parse("page", [mechanism.client(secret=bytes([i + others * wave] * 32))
+                                     .report("a") for i in range(6)])
+            for wave, mechanism in enumerate(same)
+        ]  # fmt: skip
+        assert (waves[0].cohort.tolist() == waves[1].cohort.tolist()) == refused
+        if refused:
+            with pytest.raises(ldp.NotAvailable, match="permanent response"):
+                ldp.change(*waves, candidates=WORDS)
+
+
+def test_only_p_and_q_may_differ():
+    same = [ldp.RAPPOR(16, 1, 8, f=0.25, p=p, q=0.75) for p in (0.25, 0.35)]
+    other = ldp.RAPPOR(16, 1, 8, f=0.25, p=0.25, q=0.75, alphabet=WORDS)
+    assert same[0].permanent == same[1].permanent != other.permanent
+
+
+def test_a_kept_first_step_is_refused_where_the_question_is_one():
+    codes = np.arange(200) % 2, np.arange(200) // 2 % 2
+    waves = [ldp.Reports(y, TWICE) for y in codes]
+    with pytest.raises(ldp.NotAvailable, match=r"change of 'first' and 'second'.*memoised=True"):
+        ldp.change(*waves)
+    assert ldp.change(*waves, memoised=False).nobs == 200
+    assert ldp.AssociationModel(*waves).fit().nobs == 200  # of two questions, each kept alone
+    with pytest.raises(ldp.NotAvailable, match="association of 'x' and 'y'"):
+        ldp.AssociationModel(*(ldp.Reports(y, TWICE, name="ill") for y in codes), names=("x", "y"))
+    with pytest.raises(ldp.NotAvailable, match="memoised=True says"):
+        ldp.AssociationModel(*(ldp.Reports(y, FIRST) for y in codes), memoised=True)
+    for other in (FIRST >> {"no": "n", "yes": "y"}, ldp.Observed(NO_YES) >> FIRST, FIRST):
+        assert other.permanent is None
+        ldp.change(*(ldp.Reports(y, other) for y in codes))
+
+
+@pytest.mark.parametrize("memoised", ["no", 1])
+def test_memoised_is_a_truth_value(memoised):
+    waves = [ldp.Reports(np.arange(40) % 2, FIRST) for _ in range(2)]
+    with pytest.raises(ldp.InvalidArgument, match="memoised"):
+        ldp.change(*waves, memoised=memoised)
+
+
+def survey_memoised() -> ldp.Survey:
+    """Two matched waves of two questions, both of two steps."""
+    waves = []
+    for start in (0, 30):
+        columns = {name: np.array(NO_YES)[np.arange(start, 120 + start) * k // 60 % 2]
+                   for name, k in (("ill", 1), ("late", 3))}  # fmt: skip
+        table = pd.DataFrame({"who": np.arange(120), "one": 1.0, "age": np.arange(120) % 7})
+        waves.append(ldp.Survey(table.assign(**columns), {"ill": TWICE, "late": TWICE}))
+    return waves[0].matched(waves[1], id="who")
+
+
+def test_surveys_know_which_questions_are_one():
+    both = survey_memoised()
+    for analysis in (
+        lambda **how: both.change("ill_1", "ill_2", **how),
+        lambda **how: both.association("ill_1", "ill_2", **how),
+        lambda **how: both.associations(["ill_1", "ill_2"], **how),
+        lambda **how: both.regression("ill_2 ~ ill_1", **how),
+        lambda **how: ldp.Survey(both.data, both.questionnaire).association(
+            "ill_1", "ill_2", **how
+        ),
+    ):
+        with pytest.raises(ldp.NotAvailable, match="'ill_1' and 'ill_2'"):
+            analysis()
+        assert analysis(memoised=False) is not None
+    assert both.association("ill_1", "late_1").nobs == 120
+    assert both.regression("ill_1 ~ late_1").nobs == 120
+    found = both.associations(["ill_1", "ill_2", "late_1"])
+    assert found.failed[0][:2] == ("ill_1", "ill_2")
+    assert both.change("ill_1", "ill_2", memoised=True).categories.tolist() == list(NO_YES)
+
+
+def test_weighted_tables_refuse_too():
+    rappor = ldp.RAPPOR(16, 1, 8, f=0.25, p=0.25, q=0.75)
+    texts = [wave.mechanism.report_labels(wave) for wave in of_devices(rappor, 1.0)]
+    table = pd.DataFrame({"x": texts[0], "y": texts[1], "w": 1.0})
+    survey = ldp.Survey(table, {"x": rappor, "y": rappor}, weights="w")
+    with pytest.raises(ldp.NotAvailable, match="'x' and 'y': with RAPPOR"):
+        survey.association("x", "y", candidates=[WORDS, WORDS])
+    with pytest.raises(ldp.NotAvailable, match="'x' and 'y': with RAPPOR"):
+        survey.regression("y ~ x", candidates={"x": WORDS, "y": WORDS})
+
+
+# -- the change of the margins ---------------------------------------------------------------------
+def test_margins_are_those_of_pairs():
+    law = np.array([[0.49, 0.21], [0.09, 0.21]])
+    y = kept_twice(3000, law, np.random.default_rng(5))
+    waves = [ldp.Reports(codes, TWICE, name="ill") for codes in y]
+    found = ldp.change(*waves, memoised=True)
+    table = found.differences().loc["second"]
+    p0, p1 = TWICE.channel().matrix()[:, 1]
+    f = (y[1] - y[0].astype(float)) / (p1 - p0)
+    assert table.loc["yes", "estimate"] == pytest.approx(f.mean(), abs=1e-12)
+    assert table.loc["yes", "se"] == pytest.approx(f.std(ddof=1) / np.sqrt(len(f)), rel=1e-9)
+    afresh = ldp.change(*waves, memoised=False)
+    assert afresh.linear_params["yes"] == pytest.approx(f.mean(), abs=1e-9)
+    assert abs(afresh.turnover().estimate - 0.3) > 0.1  # what independence makes of it
+
+
+def test_margins_know_waves_candidates_and_missing_reports():
+    rappor = ldp.RAPPOR(16, 1, 8, f=0.25, p=0.25, q=0.75)
+    first, second = of_devices(rappor, 1.0)
+    found = ldp.change(
+        (first, np.full(400, True)),
+        (second[:300], np.arange(400) < 300),
+        waves=("may", "june"),
+        candidates=WORDS,
+        memoised=True,
+    )
+    assert found.differences().index.get_level_values(0).unique().tolist() == ["june"]
+    assert "june (n = 300)" in str(found.summary())
+    three = ldp.KRR(3, 2.0)
+    codes = np.arange(90) % 3, np.arange(90) // 2 % 3
+    waves = [ldp.Reports(y, three >> three) for y in codes]
+    rest = ldp.change(*waves, candidates=[1], memoised=True).differences().loc["second"]
+    assert rest.index.tolist() == [1, "Other"]
+    every = ldp.change(*waves, memoised=True).differences().loc["second"]
+    assert rest.loc[1, "estimate"] == pytest.approx(every.loc[1, "estimate"])
+    with pytest.raises(ldp.MechanismMismatch, match="one mechanism"):
+        ldp.change(
+            *(ldp.Reports(np.arange(40) % 2, m) for m in (TWICE, FIRST >> ldp.KRR(NO_YES, 1.0))),
+            memoised=True,
+        )
+    with pytest.raises(ldp.InvalidArgument, match="both reports=9: must be at least 10"):
+        ldp.change(first[:9], second[:9], candidates=WORDS, memoised=True)
+    with pytest.raises(ldp.InvalidArgument, match="method"):
+        ldp.change(first, second, candidates=WORDS, memoised=True, method="mle")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kept", [True, False])
+def test_coverage(kept, replications):
+    """Margins cover whatever is kept; the turnover only where nothing is (the control)."""
+    law, rng, runs = (
+        np.array([[0.49, 0.21], [0.09, 0.21]]),
+        np.random.default_rng(11),
+        replications(1000, least=100),
+    )
+    margins = turnover = 0
+    for _ in range(runs):
+        if kept:
+            y = kept_twice(2000, law, rng)
+        else:
+            x = np.divmod(rng.choice(4, size=2000, p=law.reshape(-1)), 2)
+            y = tuple(TWICE.privatize(np.array(NO_YES)[own], rng).y for own in x)
+        waves = [ldp.Reports(codes, TWICE) for codes in y]
+        row = ldp.change(*waves, memoised=True).differences().loc[("second", "yes")]
+        margins += row.lower <= 0.12 <= row.upper
+        effect = ldp.change(*waves, memoised=False).turnover()
+        turnover += effect.lower <= 0.30 <= effect.upper
+    assert abs(margins / runs - 0.95) < 4.0 * np.sqrt(0.95 * 0.05 / runs)
+    assert (turnover / runs < 0.5) == kept
+
+
+# -- the mechanism ---------------------------------------------------------------------------------
+def test_the_name_of_a_permanent_response_is_kept():
+    assert TWICE.permanent == FIRST.fingerprint
+    assert (TWICE >> {"no": 0, "yes": 1}).permanent == FIRST.fingerprint
+    assert (TWICE >> FIRST).permanent == (FIRST >> TWICE).permanent == FIRST.fingerprint
+    plain = ldp.CustomMechanism(TWICE.Q, NO_YES)
+    assert plain == TWICE and plain.permanent is None  # it is no part of the fingerprint
+    again = ldp.mechanisms.mechanism_from_dict(json.loads(json.dumps(TWICE.to_dict())))
+    assert again == TWICE and again.permanent == TWICE.permanent
+    assert ldp.CustomMechanism(TWICE.Q, permanent="first  step").permanent == "first step"
+    with pytest.raises(ldp.InvalidArgument, match="permanent"):
+        ldp.CustomMechanism(TWICE.Q, permanent=3)
+    assert TWICE.permanent not in str(TWICE)
+
+
+def test_lumping_keeps_it():
+    rng = np.random.default_rng(1)
+    three = ldp.KRR(3, 1.0)
+    closed = ldp.RAPPOR(4, 1, 2, f=0.5, p=0.25, q=0.75, alphabet=4)
+    for mechanism in (three >> three, closed):
+        lumped = ldp.lump(mechanism.privatize([0, 1, 2], rng), [1]).mechanism
+        assert lumped.permanent == mechanism.permanent is not None
+        again = ldp.mechanisms.mechanism_from_dict(json.loads(json.dumps(lumped.to_dict())))
+        assert again.permanent == lumped.permanent

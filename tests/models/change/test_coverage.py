@@ -3,9 +3,6 @@
 Intervals of labels do not depend on the estimator; that of inversion is the fastest.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -86,7 +83,7 @@ def check(k: int, epsilon: float, n: int, shift: float, R: int) -> None:
         assert at_least(size(found["none"]), 0.04, R)
 
 
-def test_coverage_and_size_of_a_few_surveys() -> None:
+def test_coverage_and_size_of_a_few_surveys():
     check(4, 3.0, 1000, 0.0, 60)
 
 
@@ -102,14 +99,12 @@ SETTINGS = [  # little noise and few respondents, and much of both
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("truth", "epsilon", "n"), SETTINGS)
-def test_coverage_and_size(
-    truth: tuple[int, float], epsilon: float, n: int, replications: Callable[..., int]
-) -> None:
+def test_coverage_and_size(truth, epsilon, n, replications):
     check(truth[0], epsilon, n, truth[1], replications(2000, least=200))
 
 
 @pytest.mark.slow
-def test_coverage_where_one_wave_reports_bits(replications: Callable[..., int]) -> None:
+def test_coverage_where_one_wave_reports_bits(replications):
     R, n, P = replications(750, least=150), 1000, truth(4, 0.0)
     rng, change = np.random.default_rng(9), P.sum(axis=0) - P.sum(axis=1)
     labels, bits = ldp.KRR(4, 1.0), ldp.KRAPPOR(4, 2.0)
@@ -128,7 +123,7 @@ def test_coverage_where_one_wave_reports_bits(replications: Callable[..., int]) 
 
 
 @pytest.mark.slow
-def test_two_samples_in_place_of_pairs_fail(replications: Callable[..., int]) -> None:
+def test_two_samples_in_place_of_pairs_fail(replications):
     """The control: variances of independent samples are too large where answers agree."""
     R = replications(1000, least=200)
     found = surveys(2, np.inf, 1000, 0.06, R)

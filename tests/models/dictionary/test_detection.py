@@ -213,7 +213,7 @@ HARD: dict[str, Setting] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", HARD)
-def test_false_claims_and_coverage(name: str, replications: Callable[..., int]) -> None:
+def test_false_claims_and_coverage(name, replications):
     outcome = simulate(HARD[name], replications(75, least=20), [2, len(name)])
     outcome.check_errors()
     if len(outcome.accepted) > 200:
@@ -222,7 +222,7 @@ def test_false_claims_and_coverage(name: str, replications: Callable[..., int]) 
 
 
 @pytest.mark.slow
-def test_intervals_of_strings_that_were_just_accepted(replications: Callable[..., int]) -> None:
+def test_intervals_of_strings_that_were_just_accepted(replications):
     """Given acceptance, whatever the power; the usual intervals only cover where it was high."""
     outcome = simulate(shared("rappor", 64), replications(400, least=40), 3)
     for power in (0.2, 0.5, 1.0):
@@ -254,7 +254,7 @@ def first_search_alone(first: Any, *rest: Any) -> Any:
 
 
 @pytest.mark.slow
-def test_frequent_strings_do_not_crowd_out_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_frequent_strings_do_not_crowd_out_the_others(monkeypatch):
     """Strings 1.5 times as frequent as what is found with probability .8; none may be missed."""
     found = {}
     for search in ("twice", "once"):
@@ -272,9 +272,7 @@ def test_frequent_strings_do_not_crowd_out_the_others(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.slow
-def test_false_claims_where_strings_are_taken_off(
-    replications: Callable[..., int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_false_claims_where_strings_are_taken_off(replications, monkeypatch):
     """The second search looks at the grams alone, so that the family-wise error stays."""
     outcome = simulate(steep(), replications(75, least=10), 12)
     outcome.check_errors()
@@ -309,7 +307,7 @@ def share_found(setting: Setting, R: int) -> float:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("grams", "n_cohorts"), [("krr", 256), ("rappor", 16)])
-def test_detectable_strings_are_found(grams: str, n_cohorts: int) -> None:
+def test_detectable_strings_are_found(grams, n_cohorts):
     """As often as is said, .8: a frequency off by a factor of 1.3 would give .45 or .97."""
     setting, least = at_the_limit(grams, n_cohorts)
     # four standard errors of 150 strings
@@ -331,7 +329,7 @@ def hashes(length: int, gram: int, p: Array, n: int, n_cohorts: int = 64) -> Set
 
 
 @pytest.mark.slow
-def test_too_few_respondents_are_told_so() -> None:
+def test_too_few_respondents_are_told_so():
     setting = hashes(6, 2, np.full(100, 0.01), 5000)
     for options in (FPE16, {}):
         outcome = simulate(setting, 1, 5, **options)
@@ -340,7 +338,7 @@ def test_too_few_respondents_are_told_so() -> None:
 
 
 @pytest.mark.slow
-def test_strings_of_equal_frequency(replications: Callable[..., int]) -> None:
+def test_strings_of_equal_frequency(replications):
     """FPE16 finds none of them; what its rules still find here, sharper pairs of grams give."""
     setting = hashes(6, 2, np.full(100, 0.01), 100_000)
     R = replications(30, least=3)
@@ -356,7 +354,7 @@ def test_strings_of_equal_frequency(replications: Callable[..., int]) -> None:
 
 
 @pytest.mark.slow
-def test_zipf_frequencies(replications: Callable[..., int]) -> None:
+def test_zipf_frequencies(replications):
     """With exponent 1.5, and the strings known, about 17 are found, as in figure 6: there, 7 are
     found without a list."""
     setting, R = hashes(6, 2, zipf(100, 1.5), 100_000), replications(50, least=5)

@@ -1,7 +1,5 @@
 """Surveys of unknown dictionaries: grams, privacy and law by enumeration, what is refused."""
 
-from __future__ import annotations
-
 import json
 import os
 from typing import Any
@@ -39,7 +37,7 @@ LAYOUTS = [
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=str)
-def test_grams_are_those_of_all_strings(layout: GramLayout) -> None:
+def test_grams_are_those_of_all_strings(layout):
     strings = every_string(layout.length, layout.alphabet)
     padded = layout.strings("values", strings)
     own = [cut(text, layout) for text in strings]
@@ -62,7 +60,7 @@ def test_grams_are_those_of_all_strings(layout: GramLayout) -> None:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=str)
-def test_grams_may_follow_where_a_string_has_both(layout: GramLayout) -> None:
+def test_grams_may_follow_where_a_string_has_both(layout):
     grams = layout.grams()
     own = [cut(text, layout) for text in every_string(layout.length, layout.alphabet, least=0)]
     for gap in range(1, layout.n_positions):
@@ -125,7 +123,7 @@ INFINITE = RAPPOR(8, 1, 2, f=0.0, p=0.0, q=0.75)
         ({"string_mechanism": "krr"}, "string_mechanism", "'rappor'"),
     ],
 )
-def test_bad_surveys(changes: dict[str, Any], name: str, message: str) -> None:
+def test_bad_surveys(changes, name, message):
     with pytest.raises(InvalidArgument) as error:
         make(**changes)
     assert error.value.name == name and message in str(error.value)
@@ -145,13 +143,13 @@ def test_bad_surveys(changes: dict[str, Any], name: str, message: str) -> None:
         ([["a"], ["b"]], "values", "one-dimensional"),
     ],
 )
-def test_bad_strings(values: Any, name: str, message: str) -> None:
+def test_bad_strings(values, name, message):
     with pytest.raises(InvalidArgument) as error:
         make().privatize(values, np.random.default_rng(1))
     assert error.value.name == name and message in str(error.value)
 
 
-def test_missing_answers_and_places() -> None:
+def test_missing_answers_and_places():
     survey, rng = make(replace="b"), np.random.default_rng(1)
     values = [None, "ab", np.nan, "zz", pd.NA]
     reports = survey.privatize(values, rng, missing="count")
@@ -165,13 +163,13 @@ def test_missing_answers_and_places() -> None:
     with pytest.raises(InvalidArgument, match="missing"):
         survey.privatize(["a"], rng, missing="drop")
     with pytest.raises(InvalidArgument, match="default_rng"):
-        survey.privatize(["a"], 1)  # type: ignore[arg-type]
+        survey.privatize(["a"], 1)
     with pytest.raises(NotAvailable):
         make(string_mechanism="rappor").channel(["a"])
 
 
 @pytest.mark.parametrize("dtype", ["object", "category", "string[pyarrow]"])
-def test_any_kind_of_text(dtype: str) -> None:
+def test_any_kind_of_text(dtype):
     values = ["ab", "b", "ab", "bbbba"]
     expected = make().privatize(values, np.random.default_rng(2)).to_frame()
     series = pd.Series([*values, None], dtype=dtype)
@@ -185,7 +183,7 @@ def test_any_kind_of_text(dtype: str) -> None:
 # ---- specifications and reports
 
 
-def test_specification_round_trip() -> None:
+def test_specification_round_trip():
     changes: dict[str, list[Any]] = {
         "length": [4, 6],
         "gram": [1],
@@ -226,13 +224,13 @@ def test_specification_round_trip() -> None:
         ("string_mechanism", KRR7.to_dict()),
     ],
 )
-def test_malformed_specifications(field: str, value: Any) -> None:
+def test_malformed_specifications(field, value):
     document = make().to_dict()
     lacking = {k: v for k, v in document.items() if k != field}
     for other in (document | {field: value}, lacking, list(document), "survey", None):
         if other != document:
             with pytest.raises(InvalidArgument):
-                ldp.DictionarySurvey.from_dict(other)  # type: ignore[arg-type]
+                ldp.DictionarySurvey.from_dict(other)
 
 
 # ---- what is chosen by name
@@ -240,7 +238,7 @@ def test_malformed_specifications(field: str, value: Any) -> None:
 EPSILON = 2.0 * np.log(9.0)  # of a RAPPOR report with p = .25, q = .75 and two hashes
 
 
-def test_budget_of_the_paper() -> None:
+def test_budget_of_the_paper():
     # statistics.md section 4: q = .4095 spends a third of 4.394; the printed .32 less than half
     survey = make(epsilon=EPSILON, gram_mechanism="rappor", string_mechanism="rappor")
     for mechanism in survey.mechanisms:
@@ -254,7 +252,7 @@ def test_budget_of_the_paper() -> None:
     assert survey.epsilon == pytest.approx(2.07, abs=5e-3)
 
 
-def test_best_is_of_the_smaller_variance() -> None:
+def test_best_is_of_the_smaller_variance():
     # of a rare gram: (k - 2 + e^eps) / (e^eps - 1)^2, against 4 e^eps / (e^eps - 1)^2
     letters = "abcdefghijklmnopqrstuvwxyz"
     for epsilon in (0.5, 1.5, 2.0):
@@ -270,7 +268,7 @@ def test_best_is_of_the_smaller_variance() -> None:
 
 @pytest.mark.parametrize("split", [None, (0.9, 0.05, 0.05), (0.02, 0.49, 0.49)])
 @pytest.mark.parametrize("epsilon", [0.01, 4.39, 47.3])
-def test_declared_is_what_is_asked_for_and_spent(epsilon: float, split: Any) -> None:
+def test_declared_is_what_is_asked_for_and_spent(epsilon, split):
     for gram in ("best", "krr", "oue", "orr", "rappor"):
         survey = make(epsilon=epsilon, split=split, gram_mechanism=gram, string_mechanism="rappor")
         # q of almost one has few digits left
@@ -305,7 +303,7 @@ def log_ratio(Q: Array) -> float:
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_total_epsilon_by_enumeration(name: str) -> None:
+def test_total_epsilon_by_enumeration(name):
     survey = SMALL[name]
     strings = every_string(survey.length, survey.alphabet)
     Q = survey.channel(strings).matrix()
@@ -347,7 +345,7 @@ class LeakyORR(ORR):
         (LeakyORR(3, 2, epsilon=1.0), ORR(3, 2, epsilon=0.4), 0.002),
     ],
 )
-def test_enumeration_and_audit_catch_what_leaks(gram: Any, string: Any, excess: float) -> None:
+def test_enumeration_and_audit_catch_what_leaks(gram, string, excess):
     # negative control
     survey = single(gram, string)
     assert survey.epsilon == pytest.approx(2.4)  # as claimed
@@ -368,7 +366,7 @@ def columns(reports: ldp.DictionaryReports) -> Array:
     return number
 
 
-def test_reports_have_the_law_of_the_channel() -> None:
+def test_reports_have_the_law_of_the_channel():
     n, rng = 60_000, np.random.default_rng(6)
     for name in ("krr", "oue", "rappor-grams", "overlap"):
         survey = SMALL[name]
@@ -386,7 +384,7 @@ def test_reports_have_the_law_of_the_channel() -> None:
             assert stats.chisquare(drawn, n * odds / odds.sum()).pvalue < LEVEL
 
 
-def test_a_report_without_noise_is_the_answer() -> None:
+def test_a_report_without_noise_is_the_answer():
     # epsilon = 30 for each report: another than the true one has a probability below 1e-11
     string = ORR(1 << 20, 1, epsilon=30.0)
     layout = GramLayout(6, 2, "aé😀", "x", 1)
@@ -411,7 +409,7 @@ def test_a_report_without_noise_is_the_answer() -> None:
 
 
 @pytest.mark.parametrize("survey", SMALL.values(), ids=SMALL)
-def test_a_client_reports_text_that_parses_back(survey: ldp.DictionarySurvey) -> None:
+def test_a_client_reports_text_that_parses_back(survey):
     report = json.loads(json.dumps(survey.client().report("ab")))
     starts = survey.layout.starts
     assert tuple(map(starts.index, report["positions"])) in survey.layout.pairs
@@ -422,7 +420,7 @@ def test_a_client_reports_text_that_parses_back(survey: ldp.DictionarySurvey) ->
     assert survey.string_mechanism.report_labels(parsed)[0] == report["string"]
 
 
-def test_randomness_is_the_systems(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_randomness_is_the_systems(monkeypatch):
     asked: list[int] = []
     urandom = os.urandom
     monkeypatch.setattr(os, "urandom", lambda n: (asked.append(n), urandom(n))[1])
@@ -446,11 +444,11 @@ def test_randomness_is_the_systems(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", ["krr", "oue", "orr", "rappor-strings", "overlap"])
-def test_reports_add_up(name: str) -> None:
+def test_reports_add_up(name):
     survey, rng = SMALL[name], np.random.default_rng(3)
     chunks = [survey.privatize(["ab", "b", "bba"] * n, rng) for n in (4, 0, 7)]
     total = sum(chunks, start=survey.no_reports())
-    assert len(survey.no_reports()) == 0 and len(total) == 33 == len(sum(chunks))  # type: ignore[arg-type]
+    assert len(survey.no_reports()) == 0 and len(total) == 33 == len(sum(chunks))
     expected = pd.concat([chunk.to_frame() for chunk in chunks], ignore_index=True)
     pd.testing.assert_frame_equal(total.to_frame(), expected)
     keep = rng.random(33) < 0.4
@@ -466,27 +464,27 @@ def test_reports_add_up(name: str) -> None:
         assert text(second).tolist() == expected["gram_2"][here].tolist()
 
 
-def test_reports_that_do_not_belong_together() -> None:
+def test_reports_that_do_not_belong_together():
     reports = make().privatize(["ab", "b"], np.random.default_rng(4))
     with pytest.raises(MechanismMismatch, match="cannot be added"):
         reports + make(pad="_").no_reports()
     with pytest.raises(TypeError):
-        reports + 1  # type: ignore[operator]
+        reports + 1
     parts = [reports.first, reports.second, reports.string]
     build = ldp.DictionaryReports
     for pair in ([0, 1], [0, -1], [0.0, 0.0], [[0, 0]], 0):
         with pytest.raises(InvalidArgument, match="pair"):
-            build(make(), pair, *parts)  # type: ignore[arg-type]
+            build(make(), pair, *parts)
     with pytest.raises(InvalidArgument, match="one of each respondent"):
         build(make(), np.array([0, 0, 0]), *parts)
     with pytest.raises(InvalidArgument, match="must be Reports"):
-        build(make(), reports.pair, parts[0], parts[1].y, parts[2])  # type: ignore[arg-type]
+        build(make(), reports.pair, parts[0], parts[1].y, parts[2])
     with pytest.raises(InvalidArgument, match="n_missing"):
-        build(make(), reports.pair, *parts, n_missing=-1)  # type: ignore[misc]
+        build(make(), reports.pair, *parts, n_missing=-1)
     with pytest.raises(MechanismMismatch, match="are not of the survey's"):
         build(make(epsilon=3.5), reports.pair, *parts)
     for number in (1, -1, 0.5):
         with pytest.raises(InvalidArgument, match="number"):
-            reports.at_pair(number)  # type: ignore[arg-type]
+            reports.at_pair(number)
     with pytest.raises(UnknownCategory):
         reports.survey.gram_mechanism.parse("gram", ["zz"])

@@ -1,14 +1,12 @@
 """Malformed input of models of frequencies and their results: each error names the argument."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from shared.bad_values import Refusal, said
+from shared.refusals import Refusal, said
 
 import ldpstats as ldp
 from ldpstats import InvalidArgument, LDPError, MechanismMismatch, NotAvailable, NotIdentified
@@ -134,18 +132,16 @@ OTHERWISE: list[tuple[type[LDPError], str, str, Callable[[], Any]]] = [
 
 
 @pytest.mark.parametrize(("field", "words", "call"), BAD)
-def test_bad_input_is_refused(field: str, words: str, call: Callable[[], Any]) -> None:
+def test_bad_input_is_refused(field, words, call):
     Refusal(field, lambda _: call(), said(None, words), InvalidArgument).check()
 
 
 @pytest.mark.parametrize(("kind", "field", "words", "call"), OTHERWISE)
-def test_what_is_not_available_is_named(
-    kind: type[LDPError], field: str, words: str, call: Callable[[], Any]
-) -> None:
+def test_what_is_not_available_is_named(kind, field, words, call):
     Refusal(field, lambda _: call(), said(None, words), kind).check()
 
 
-def test_good_constraints_pass() -> None:
+def test_good_constraints_pass():
     """The negative control: the constraints that the cases spoil are good."""
     for constraints in (
         lambda p: [p[0] >= 0.2],

@@ -3,10 +3,8 @@
 Bands are three Monte Carlo standard errors for error rates, four for coverages.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,19 +12,181 @@ import numpy.typing as npt
 import pytest
 from scipy import stats
 from simulate import ALPHA, at_least, at_most, bias, coverage, error, near, repeat, size
-from simulated.candidates import Decoded, Surveys, check_errors, zipf
 
 import ldpstats as ldp
 from ldpstats.inference import intervals, tests
+from ldpstats.inference import tests as multiplicity
 from ldpstats.inference.intervals import clip_unit
-from ldpstats.inference.tails import normal_pvalue
+from ldpstats.inference.tails import normal_pvalue, skewed_pvalue
+from ldpstats.likelihood.covariance import project_subsimplex
 
 Array = npt.NDArray[Any]
+
+
+def zipf(present: int, absent: int) -> Array:
+    p = np.zeros(present + absent)
+    p[:present] = 1.0 / np.arange(1, present + 1)
+    return p / p.sum()
+
+
+# ---- many surveys at once
+@dataclass(frozen=True)
+class Decoded:
+    """Estimates of R surveys, shape (R, S), with what inference needs.
+
+    `se` is the plain standard error. `null` holds standard errors and skewness if the candidate is
+    absent; `tallied` holds them, and the growth of the variance, at the estimate.
+    """
+
+    estimate: Array
+    se: Array
+    null: tuple[Array, Array]
+    tallied: tuple[Array, Array, Array]
+
+    def pvalues(self) -> Array:
+        se, skewness = self.null
+        return skewed_pvalue(self.estimate / se, skewness)
+
+    def normal_pvalues(self) -> Array:
+        """Control: the skewness left out."""
+        return normal_pvalue(self.estimate / self.null[0], "larger")
+
+    def intervals(self, alpha: float = ALPHA) -> Array:
+        return intervals.skewed(self.estimate, *self.tallied, alpha)
+
+
+class Surveys:
+    """Surveys with the same strings and cohort sizes."""
+
+    def __init__(self, mechanism: Any, p: Array, n: int, seed: Any) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.p, self.mechanism = p, mechanism
+        self.names = [f"{self.rng.integers(1 << 60):x}" for _ in p]
+        self.counts = mechanism.draw(p, n, self.rng, self.names)
+        problem = mechanism.moments(self.counts, self.names)
+        self.problem, self.source = problem, problem.sources[0]
+        self.reports = self.source.reports
+        self.high, self.low = mechanism.cell_law.high, mechanism.cell_law.low
+
+    def draw(self, R: int) -> Array:
+        """Right-hand sides of the normal equations of R surveys, shape (R, S)."""
+        source, design = self.source, self.source.design
+        here = np.flatnonzero(self.p > 0)
+        right = np.zeros((R, self.p.size))
+        for c, n in enumerate(self.reports):
+            people = self.rng.multinomial(n, self.p[here], size=R)
+            ones = self._randomised(people, design.incidence(c)[:, here], int(n))
+            moved = ones / n - source.offset
+            owned = np.pad(moved, ((0, 0), (0, 1)))[:, design.cells[c]].sum(axis=2)
+            owned -= design.background * moved.sum(axis=1, keepdims=True)
+            right += design.slope * source.cohort_weights[c] * owned
+        return right
+
+    def _randomised(self, people: Array, H: Array, n: int) -> Array:
+        """Reports of each cell of one cohort, shape (R, m), of answers, shape (R, present)."""
+        R, m = len(people), H.shape[0]
+        if not self.source.is_labels:
+            owners = (people @ H.T).astype(np.int64)
+            others = self.rng.binomial(n - owners, self.low)
+            return np.asarray(self.rng.binomial(owners, self.high) + others)
+        kept = self.rng.binomial(people, self.high - self.low)
+        left = n - kept.sum(axis=1)
+        if n > m:
+            uniform = self.rng.multinomial(left, np.full(m, 1.0 / m))
+        else:  # few reports: one by one
+            cells = np.repeat(np.arange(R), left) * m
+            cells += self.rng.integers(m, size=cells.size)
+            uniform = np.bincount(cells, minlength=R * m).reshape(R, m)
+        return (kept @ H.T).astype(np.int64) + uniform
+
+    @cached_property
+    def _influence(self) -> tuple[list[Array], Array, Array]:
+        """A report's contribution to the estimates, given the answer y: E[W|y] and E[W^2|y].
+
+        The means by cohort, (C, S, S + 1) with a last column for answers that hash evenly, and the
+        squares over reports, (S, S + 1), summed; and the reports of each cohort.
+        """
+        source, design = self.source, self.source.design
+        inverse, gain = self.problem.inverse, self.high - self.low
+        even = self.low + gain * design.background
+        means, squares = [], np.zeros((self.p.size, self.p.size + 1))
+        for c, n in enumerate(self.reports):
+            L = source.cohort_weights[c] * inverse @ design.block(c).T
+            padded = np.pad(L, ((0, 0), (0, 1)))
+            own, own2 = padded[:, design.cells[c]].sum(2), (padded**2)[:, design.cells[c]].sum(2)
+            all1, all2 = L.sum(axis=1)[:, None], (L**2).sum(axis=1)[:, None]
+            mean = self.low * all1 + gain * own
+            if source.is_labels:
+                square, unknown = self.low * all2 + gain * own2, even * all2
+            else:
+                low, high = (v * (1.0 - v) for v in (self.low, self.high))
+                square = low * all2 + (high - low) * own2 + mean**2
+                both = self.low**2 + 2 * self.low * gain * design.background
+                both += gain**2 * source.shared
+                unknown = even * all2 + both * (all1**2 - all2)
+            means.append(np.hstack([mean, even * all1]))
+            squares += np.hstack([square, unknown]) / n
+        return means, squares, self.reports
+
+    def variances(self, p: Array) -> Array:
+        """Variances of the estimates at frequencies p, both of shape (R, S)."""
+        means, squares, reports = self._influence
+        law = np.hstack([p, np.maximum(1.0 - p.sum(axis=1, keepdims=True), 0.0)])
+        total = law @ squares.T
+        for mean, n in zip(means, reports, strict=True):
+            total -= (law @ mean.T) ** 2 / n
+        return np.asarray(total)
+
+    def decode(self, right: Array) -> Decoded:
+        source, design = self.source, self.source.design
+        estimate = right @ self.problem.inverse
+        plug_in = np.array([project_subsimplex(row) for row in estimate])
+        variance = self.variances(plug_in)
+        n, scale = self.reports[:, None].astype(float), design.slope
+        nobs = design.owners(np.broadcast_to(n, source.ones.shape))
+        share = np.array([design.owners(n * source.cell_means(p)) for p in plug_in]) / nobs
+        absent = share - scale * plug_in
+
+        def tally(m: Array) -> tuple[Array, Array]:
+            """Variance of the own tally over its exposure, and its growth."""
+            m = np.clip(m, 0.5 / nobs, 1.0 - 0.5 / nobs)
+            return m * (1.0 - m) / (scale**2 * nobs), (1.0 - 2.0 * m) / (scale * nobs)
+
+        other = np.maximum(variance - tally(share)[0], 0.0)
+        laws = []
+        for m in (absent, absent + scale * estimate):
+            own, rate = tally(m)
+            laws.append((np.sqrt(other + own), own * rate / (other + own) ** 1.5, rate))
+        return Decoded(estimate, np.sqrt(variance), laws[0][:2], laws[1])
+
+    def simulate(self, R: int) -> Decoded:
+        return self.decode(self.draw(R))
+
+
+def error_rates(pvalues: Array, present: Array) -> tuple[dict[str, float], float]:
+    """Share of surveys with a false detection, FDR of BH ("bh"), and its standard error."""
+    rates = {}
+    for method in ("bonferroni", "holm"):
+        rejected = multiplicity.reject(pvalues, ALPHA, method)
+        rates[method] = float(rejected[:, ~present].any(axis=1).mean())
+    rejected = multiplicity.reject(pvalues, ALPHA, "bh")
+    false = rejected[:, ~present].sum(axis=1) / np.maximum(rejected.sum(axis=1), 1)
+    rates["bh"] = float(false.mean())
+    return rates, float(false.std() / np.sqrt(len(false)))
+
+
+def check_errors(decoded: Decoded, present: Array) -> None:
+    R = len(decoded.estimate)
+    rates, se = error_rates(decoded.pvalues(), present)
+    assert at_most([rates["bonferroni"], rates["holm"]], ALPHA, R), rates
+    assert rates["bh"] <= ALPHA + 3 * se, rates
+
 
 # of thousands of surveys a few have a goodness of fit below .001 by chance, and fits say so
 pytestmark = pytest.mark.filterwarnings("ignore::ldpstats.errors.MisfitWarning")
 
 RAPPOR = ldp.RAPPOR(32, 2, 16, f=0.0, p=0.25, q=0.75)
+
 SETTINGS: dict[str, tuple[Any, int]] = {
     "rappor, permanent": (ldp.RAPPOR(128, 2, 64, f=0.5, p=0.5, q=0.75), 10**6),
     "orappor": (ldp.ORAPPOR(128, 1, 64, epsilon=2.0), 10**6),
@@ -53,7 +213,7 @@ def check_coverage(decoded: Decoded, p: Array) -> None:
 @pytest.mark.parametrize(
     ("mechanism", "n"), [(RAPPOR, 20_000), (ldp.ORR(256, 16, epsilon=4.0), 5_000)], ids=str
 )
-def test_errors_and_coverage_of_small_lists(mechanism: Any, n: int) -> None:
+def test_errors_and_coverage_of_small_lists(mechanism, n):
     surveys = Surveys(mechanism, zipf(15, 60), n, [1, n])
     decoded = surveys.simulate(1000)
     check_errors(decoded, surveys.p > 0)
@@ -62,7 +222,7 @@ def test_errors_and_coverage_of_small_lists(mechanism: Any, n: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SETTINGS)
-def test_errors_and_coverage(name: str, replications: Callable[..., int]) -> None:
+def test_errors_and_coverage(name, replications):
     """50 present and 450 absent candidates."""
     surveys = Surveys(SETTINGS[name][0], zipf(50, 450), SETTINGS[name][1], [5, len(name)])
     decoded = surveys.simulate(replications(1000, least=250))
@@ -70,7 +230,7 @@ def test_errors_and_coverage(name: str, replications: Callable[..., int]) -> Non
     check_coverage(decoded, surveys.p)
 
 
-def test_normal_tails_are_short_where_labels_are_reported_rarely() -> None:
+def test_normal_tails_are_short_where_labels_are_reported_rarely():
     """Control: at one in a thousand, and beyond, absent candidates need the skewness."""
     surveys = Surveys(ldp.ORR(64, 16, epsilon=3.0), zipf(10, 50), 64 * 20, [3, 20])
     decoded, absent = surveys.simulate(2500), surveys.p == 0
@@ -86,7 +246,7 @@ def test_normal_tails_are_short_where_labels_are_reported_rarely() -> None:
 @pytest.mark.parametrize(
     "mechanism", [RAPPOR, ldp.ORR(64, 16, epsilon=3.0), ldp.ORAPPOR(64, 1, 8, epsilon=3.0)], ids=str
 )
-def test_users_get_what_is_simulated(mechanism: Any, without_goodness: None) -> None:
+def test_users_get_what_is_simulated(mechanism, without_goodness):
     for seed in range(2):
         surveys = Surveys(mechanism, zipf(10, 30), 5000, [4, seed])
         source = surveys.source
@@ -107,7 +267,7 @@ def test_users_get_what_is_simulated(mechanism: Any, without_goodness: None) -> 
 @pytest.mark.parametrize(
     "mechanism", [ldp.ORR(64, 16, epsilon=3.0), ldp.RAPPOR(32, 2, 8, f=0.0, p=0.2, q=0.8)]
 )
-def test_fits_one_by_one(mechanism: Any, replications: Callable[..., int]) -> None:
+def test_fits_one_by_one(mechanism, replications):
     """Errors and coverage once more, by `Mechanism.draw` and `fit`, with new strings each time."""
     R, rng, p = replications(1000, least=250), np.random.default_rng(6), zipf(10, 30)
 
@@ -124,8 +284,6 @@ def test_fits_one_by_one(mechanism: Any, replications: Callable[..., int]) -> No
 
 
 # ---- selection by the Lasso
-
-
 def check_lasso(mechanism: Any, p: Array, n: int, R: int, least: float, seed: int) -> None:
     """Errors over new hashes each time, and detections next to the number expected of inversion."""
     rng, present = np.random.default_rng(seed), int((p > 0).sum())
@@ -142,7 +300,7 @@ def check_lasso(mechanism: Any, p: Array, n: int, R: int, least: float, seed: in
     assert found["true"].mean() > least
 
 
-def test_lasso_of_a_small_list(without_goodness: None) -> None:
+def test_lasso_of_a_small_list(without_goodness):
     # inversion detects 16.4 on average
     check_lasso(ldp.ORR(64, 32, epsilon=2.0), zipf(20, 180), 10**5, R=25, least=15.5, seed=16)
 
@@ -150,15 +308,13 @@ def test_lasso_of_a_small_list(without_goodness: None) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("absent", "least"), [(450, 20.5), (5000, 17.5)])
 @pytest.mark.usefixtures("without_goodness")
-def test_lasso(absent: int, least: float, replications: Callable[..., int]) -> None:
+def test_lasso(absent, least, replications):
     # inversion detects 21.5 among 500
     mechanism = ldp.RAPPOR(128, 2, 64, f=0.5, p=0.5, q=0.75)
     check_lasso(mechanism, zipf(50, absent), 10**6, replications(150, least=60), least, seed=17)
 
 
 # ---- lists that lack answers
-
-
 @dataclass(frozen=True)
 class Incomplete:
     """Surveys in which a share of the answers, on some strings, is not among the candidates."""
@@ -224,6 +380,7 @@ class Incomplete:
 
 
 ORR = ldp.ORR(64, 16, epsilon=2.0)
+
 INCOMPLETE = [
     Incomplete(ORR, 0.1, 1),
     Incomplete(ORR, 0.4, 5),
@@ -233,7 +390,7 @@ INCOMPLETE = [
 ]
 
 
-def test_incomplete_lists() -> None:
+def test_incomplete_lists():
     case = Incomplete(RAPPOR, 0.4, 5, n=20_000)
     case.check(40, [9])
     case.control(12, [10])
@@ -241,14 +398,13 @@ def test_incomplete_lists() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", INCOMPLETE, ids=str)
-def test_more_incomplete_lists(case: Incomplete, replications: Callable[..., int]) -> None:
+def test_more_incomplete_lists(case, replications):
     case.check(replications(300, least=150), [11, case.strings])
     if case.share == 0.4 and case.strings <= 5:
         case.control(50, [12, case.strings])
 
 
 # ---- does the list fit?
-
 COMPLETE = [
     Incomplete(ORR, 0.0, 0),
     Incomplete(ldp.ORR(256, 16, epsilon=2.0), 0.0, 0, n=1000),  # a quarter of a report a cell
@@ -280,13 +436,13 @@ def check_size(case: Incomplete, R: int, seed: Any) -> None:
     assert size(pvalues) > 0.01  # not so cautious as to see nothing
 
 
-def test_complete_lists_fit() -> None:
+def test_complete_lists_fit():
     check_size(COMPLETE[0], 60, [13])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", COMPLETE, ids=lambda case: str(case.mechanism))
-def test_more_complete_lists_fit(case: Incomplete, replications: Callable[..., int]) -> None:
+def test_more_complete_lists_fit(case, replications):
     check_size(case, replications(1000), [14])
 
 
@@ -298,13 +454,11 @@ def test_more_complete_lists_fit(case: Incomplete, replications: Callable[..., i
     ],
     ids=str,
 )
-def test_incomplete_lists_are_noticed(case: Incomplete, least: float, most: float) -> None:
+def test_incomplete_lists_are_noticed(case, least, most):
     assert least <= size(fit_pvalues(case, 30, [15]), 0.01) <= most
 
 
 # ---- a hundred hosts by RAPPOR (FPE16 section V-D)
-
-
 # Visits, in ten thousands, to the 100 most visited hosts of the US federal government with names of
 # at most 20 characters, in the 30 days up to 24 January 2017 (analytics.usa.gov, public domain).
 VISITS = np.array(
@@ -322,7 +476,7 @@ VISITS = np.array(
 @pytest.mark.parametrize(
     ("q", "epsilon", "found"), [(0.75, 4.39, 76), (0.4095, 1.465, 28), (0.32, 0.69, 15)]
 )
-def test_hosts_of_the_paper(q: float, epsilon: float, found: int) -> None:
+def test_hosts_of_the_paper(q, epsilon, found):
     """How many of 100 hosts are detected; the paper has 75 and 23 on a list of its own.
 
     It does not say how many cohorts it took; here there are 64. Of the three budgets the second is

@@ -6,10 +6,7 @@ over a limit. Then the limits hold as they stand; with fewer surveys they are wi
 standard errors.
 """
 
-from __future__ import annotations
-
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -178,17 +175,17 @@ def check(setting: Setting, R: int, fits: int) -> None:
         assert_cut(results.conf_int(), uncut)
 
 
-def test_coverage_of_a_few_surveys() -> None:
+def test_coverage_of_a_few_surveys():
     check(SETTINGS[4], R=2000, fits=5)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
-def test_coverage(setting: Setting, replications: Callable[..., int]) -> None:
+def test_coverage(setting, replications):
     check(setting, replications(setting.most, least=125), fits=5)
 
 
-def test_dropping_cells_at_zero_loses_coverage() -> None:
+def test_dropping_cells_at_zero_loses_coverage():
     """Control: the information of the MLE without the categories that it puts at zero."""
     k, n, R, epsilon = 20, 10_000, 300, 1.0
     krr = ldp.KRR(k, epsilon)
@@ -235,7 +232,7 @@ def named_coverage(where: str, method: str, R: int) -> tuple[Array, int, int]:
 @pytest.mark.parametrize(
     ("method", "full"), [("wald-mle", 2000), ("profile", 150), ("bootstrap", 300)]
 )
-def test_named_intervals(method: str, full: int, replications: Callable[..., int]) -> None:
+def test_named_intervals(method, full, replications):
     R = replications(full, least=100)
     interior, boundary, warned = named_coverage("interior", method, R)
     assert near(interior.mean(), 0.95, 5 * R)  # categories are nearly independent
@@ -251,9 +248,7 @@ def test_named_intervals(method: str, full: int, replications: Callable[..., int
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["krr", "rectangular"])
-def test_the_mle_is_closer_than_inversion_at_zero(
-    name: str, replications: Callable[..., int]
-) -> None:
+def test_the_mle_is_closer_than_inversion_at_zero(name, replications):
     R, setting = replications(2000, least=200), Setting(name, 5, 1.0, 2000, "zeros")
     counts = setting.draw(R)
     models = [ldp.FrequencyModel(as_counts(setting.mechanism, c, setting.n)) for c in counts]

@@ -1,8 +1,7 @@
 """Goodness of fit: its size, empty categories, errors by hand; inference where reports are few."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
+import re
+import warnings
 from itertools import product
 from typing import Any
 
@@ -14,12 +13,17 @@ from scipy import stats
 from surveys import quiet
 
 import ldpstats as ldp
+from ldpstats import planning
+from ldpstats.cli import main
 from ldpstats.estimators import MLE
 from ldpstats.inference import goodness
 from ldpstats.inference.goodness import form_cumulants
+from ldpstats.io import write_mechanism
 
 Array = npt.NDArray[Any]
+
 KRR = ldp.KRR(("nurse", "teacher", "driver", "cook"), epsilon=1.0)
+
 MODEL = ldp.FrequencyModel(KRR.counts([600, 500, 480, 420]))
 
 
@@ -56,14 +60,14 @@ def fits(Q: Array, p: Array, n: int, R: int, seed: int) -> Array:
 
 
 @pytest.mark.parametrize("n", [20, 200])
-def test_right_channels_are_not_doubted(n: int) -> None:
+def test_right_channels_are_not_doubted(n):
     # 0.1.0 found p < .001 in one of three: standard errors at the projected estimate of a channel
     # of condition 2,000 are far too small
     pvalues = fits(exponential(5, 6.0, seed=62), SKEWED, n, R=150, seed=1)
     assert np.mean(pvalues < 1e-3) <= 0.01 and np.mean(pvalues < 0.05) < 0.12
 
 
-def test_empty_categories_do_not_hide_the_test() -> None:
+def test_empty_categories_do_not_hide_the_test():
     # 0.1.0 had none for half of the surveys: outputs that nobody makes have fits below zero
     p = np.array([0.7, 0.3, 0.0, 0.0, 0.0])
     assert not np.isnan(fits(revealing(), p, 200, R=100, seed=2)).any()
@@ -87,7 +91,7 @@ def test_empty_categories_do_not_hide_the_test() -> None:
     ],
     ids=["revealing", "condition 2018", "condition 1084", "epsilon 9"],
 )
-def test_size_of_goodness_of_fit(Q: Array, n: int, replications: Callable[[int], int]) -> None:
+def test_size_of_goodness_of_fit(Q, n, replications):
     R = replications(3000)
     for p in (SKEWED[: len(Q)] / SKEWED[: len(Q)].sum(), np.full(len(Q), 1.0 / len(Q))):
         pvalues = fits(Q, p, n, R, seed=3)
@@ -105,7 +109,7 @@ def test_size_of_goodness_of_fit(Q: Array, n: int, replications: Callable[[int],
         assert rejected / 500 > 0.05
 
 
-def test_channel_fit_knows_no_bare_errors() -> None:
+def test_channel_fit_knows_no_bare_errors():
     # weights of any ratio; 0.1.0 raised LinAlgError in about one of 5,000
     rng, seen = np.random.default_rng(1), 0
     nearly = np.full((6, 5), 0.2)
@@ -134,7 +138,7 @@ def test_channel_fit_knows_no_bare_errors() -> None:
     assert seen > 100
 
 
-def test_negative_estimates_by_hand() -> None:
+def test_negative_estimates_by_hand():
     G, m, n = np.array([[2.0, -1.0, 0.0], [0.0, 3.0, -1.0]]), np.array([0.2, 0.5, 0.3]), 50
     counts = np.array([5, 30, 15])
     z, pvalue = goodness.negative_estimates(counts, G, m)
@@ -149,7 +153,7 @@ def test_negative_estimates_by_hand() -> None:
     assert z[0] == -np.inf and pvalue[0] == 0.0 and pvalue[1] == 1.0
 
 
-def test_sparse_blocks_are_no_misfit() -> None:
+def test_sparse_blocks_are_no_misfit():
     # one unlikely label, expected in .2 of 100 reports, was a MisfitWarning in 68 of 600 surveys
     blocks, rng = ldp.HadamardResponse(tuple("abcdef"), epsilon=8.0), np.random.default_rng(5)
     p = np.array([0.95, 0.03, 0.01, 0.006, 0.004, 0.0])
@@ -165,7 +169,7 @@ def test_sparse_blocks_are_no_misfit() -> None:
     assert test is not None and test.pvalue < 1e-3
 
 
-def test_channel_distance_has_the_exact_moments() -> None:
+def test_channel_distance_has_the_exact_moments():
     rng, parts = np.random.default_rng(1), []
     for n, kinds in ((3, 4), (2, 3)):
         m = rng.dirichlet(np.ones(kinds))
@@ -185,7 +189,7 @@ def test_channel_distance_has_the_exact_moments() -> None:
     assert (law.mean, law.variance, law.third) == pytest.approx(expected, rel=1e-10)
 
 
-def test_hashes_that_tell_all_answers_apart_are_tested_as_labels() -> None:
+def test_hashes_that_tell_all_answers_apart_are_tested_as_labels():
     """Up to a permutation these are the labels of k-RR: sparse ones are put together."""
     labels = tuple(f"c{i}" for i in range(30))
     p = np.append(1.0 / np.arange(1, 21) ** 1.3, np.zeros(10))
@@ -208,15 +212,13 @@ def test_hashes_that_tell_all_answers_apart_are_tested_as_labels() -> None:
 
 
 # ---- of every kind of survey
-
-
-def fit_pvalues(draw, R: int) -> np.ndarray:  # type: ignore[no-untyped-def]
+def fit_pvalues(draw, R: int) -> np.ndarray:
     """p-values of the goodness-of-fit line over R simulated surveys."""
     fits = [ldp.FrequencyModel(draw()).fit("inversion").goodness_of_fit for _ in range(R)]
     return np.array([fit.pvalue for fit in fits])
 
 
-def test_square_channels_are_seldom_doubted_without_reason() -> None:
+def test_square_channels_are_seldom_doubted_without_reason():
     # most frequencies are zero, where estimates are negative half of the time; 4 standard errors
     krr, rng, R = ldp.KRR(20, 3.0), np.random.default_rng(6), 150
     p = np.zeros(20)
@@ -226,14 +228,14 @@ def test_square_channels_are_seldom_doubted_without_reason() -> None:
         assert np.mean(pvalues < level) < level + 4 * np.sqrt(level / R)
 
 
-def test_sources_that_agree_are_seldom_doubted() -> None:
+def test_sources_that_agree_are_seldom_doubted():
     a, b, rng, R = ldp.KRR(30, 3.0), ldp.KRR(30, 2.0), np.random.default_rng(6), 80
     p = np.full(30, 1 / 30)
     pvalues = fit_pvalues(lambda: [a.draw(p, 200, rng), b.draw(p, 200, rng)], R)
     assert np.mean(pvalues < 0.05) < 0.05 + 4 * np.sqrt(0.05 / R)
 
 
-def test_impossible_counts_are_doubted() -> None:
+def test_impossible_counts_are_doubted():
     # all 1000 reports alike, where the noise alone would make 700 others
     with pytest.warns(ldp.MisfitWarning):
         fit = ldp.FrequencyModel(ldp.KRR(5, 1.0).counts([0, 0, 1000, 0, 0])).fit().goodness_of_fit
@@ -245,7 +247,7 @@ def test_impossible_counts_are_doubted() -> None:
     assert certain is not None and certain.pvalue < 1e-9
 
 
-def test_several_sources_keep_the_test_of_each() -> None:
+def test_several_sources_keep_the_test_of_each():
     wrong = ldp.KRAPPOR(3, 1.0).counts([10, 10, 10], nobs=100)  # far too few ones
     right = ldp.KRAPPOR(3, 2.0).counts([55, 50, 50], nobs=100)
     with pytest.warns(ldp.MisfitWarning):
@@ -253,14 +255,14 @@ def test_several_sources_keep_the_test_of_each() -> None:
     assert fit is not None and fit.pvalue < 1e-6
 
 
-def test_groups_of_one_mechanism_are_added_up() -> None:
+def test_groups_of_one_mechanism_are_added_up():
     halves = [KRR.counts([300, 250, 240, 210])] * 2
     pd.testing.assert_frame_equal(
         ldp.FrequencyModel(halves).fit().conf_int(), MODEL.fit().conf_int()
     )
 
 
-def test_a_category_that_was_not_seen_is_no_certain_zero() -> None:
+def test_a_category_that_was_not_seen_is_no_certain_zero():
     krr = ldp.KRR(("a", "b", "c"), 3.0)
     results = ldp.FrequencyModel(krr.counts([10, 5, 0])).fit()
     assert results.linear_bse["c"] > 0.0 and results.pvalues["c"] > 0.5
@@ -271,24 +273,24 @@ def test_a_category_that_was_not_seen_is_no_certain_zero() -> None:
     assert pooled.fit().conf_int().loc["c", "upper"] > 0.0
 
 
-def test_loglikelihood_is_of_distributions_only() -> None:
+def test_loglikelihood_is_of_distributions_only():
     counts = ldp.KRR(4, 1.0).counts([40, 10, 5, 5])
     assert np.isnan(ldp.FrequencyModel(counts).fit("nnls").llf)
     assert np.isfinite(ldp.FrequencyModel(counts).fit("projected").llf)
 
 
-def test_reports_that_no_category_can_make_are_refused() -> None:
+def test_reports_that_no_category_can_make_are_refused():
     mechanism = ldp.CustomMechanism([[0.6, 0.4, 0.0], [0.3, 0.7, 0.0]], outputs=("x", "y", "z"))
     with pytest.raises(ldp.InvalidArgument, match="'z'"):
         ldp.FrequencyModel(mechanism.counts([50, 50, 30]))
 
 
-def test_a_distribution_on_the_boundary_is_tested() -> None:
+def test_a_distribution_on_the_boundary_is_tested():
     certain = ldp.FrequencyModel(ldp.ForcedResponse(p_truth=0.5, p_yes=0.5).counts([30, 70]))
     assert certain.test_distribution([0.0, 1.0]).pvalue == 0.0  # no "no" is possible
 
 
-def test_bootstrap_wants_the_estimator_that_was_used() -> None:
+def test_bootstrap_wants_the_estimator_that_was_used():
     estimator = MLE(constraints=lambda p: [p[0] == 0.3])
     results = MODEL.fit(estimator)
     options = {"method": "bootstrap", "model": MODEL, "n_boot": 9, "alpha": 0.2}
@@ -302,7 +304,7 @@ def test_bootstrap_wants_the_estimator_that_was_used() -> None:
         results.conf_int(method="wald-mle")
 
 
-def test_clients_refuse_a_sampler_that_leaks() -> None:
+def test_clients_refuse_a_sampler_that_leaks():
     # P(yes | no) = 1e-13 is not held to nine digits by 64-bit thresholds
     design = ldp.ForcedResponse(p_truth=0.999999999999, p_yes=1e-13)
     if not design.audit().agrees:
@@ -316,3 +318,233 @@ def test_clients_refuse_a_sampler_that_leaks() -> None:
     assert not Leaky(3, 1.0).audit().agrees
     with pytest.raises(ldp.InvalidArgument, match="leaks"):
         Leaky(3, 1.0).client()
+
+
+# Fits that warn: a `MisfitWarning` where goodness of fit has p < .001, and only there.
+
+ABC = ("a", "b", "c")
+
+WORDS = [f"word{i}" for i in range(20)]
+
+RAPPOR: dict[str, Any] = dict(n_bits=64, n_hashes=2, n_cohorts=8, p=0.25, q=0.75)
+
+
+# -- who warns -------------------------------------------------------------------------------------
+def test_a_fit_warns_below_one_in_a_thousand_and_only_there():
+    krr = ldp.KRR(ABC, epsilon=1.0)
+    pvalues = []
+    for least in range(120, 200, 4):
+        counts = krr.counts([500 - least // 2, 500 - least // 2, least])
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            fit = ldp.FrequencyModel(counts).fit().goodness_of_fit
+        assert fit is not None
+        pvalues.append(fit.pvalue)
+        assert [w.category for w in caught] == [ldp.MisfitWarning] * (fit.pvalue < 1e-3)
+    assert min(pvalues) < 1e-4 and sorted(pvalues)[-1] > 1e-2
+    assert any(1e-3 < p < 1e-2 for p in pvalues)  # which the summary doubts, without a warning
+
+
+def test_the_warning_names_the_hypothesis_and_points_at_the_caller():
+    counts = ldp.KRR(ABC, epsilon=1.0).counts([900, 50, 50])
+    with pytest.warns(ldp.MisfitWarning) as caught:
+        ldp.FrequencyModel(counts).fit()
+    (warning,) = caught
+    assert warning.filename == __file__
+    assert "the reports were made by this mechanism" in str(warning.message)
+    check = "; check that its parameters are those with which the reports were made"
+    assert str(warning.message).endswith(check)
+    assert issubclass(ldp.MisfitWarning, ldp.LDPWarning) and ldp.errors.MisfitWarning
+
+
+@pytest.mark.parametrize("method", ["em", "inversion", "nnls"])
+def test_every_estimator_warns(method):
+    counts = ldp.KRR(ABC, epsilon=1.0).counts([900, 50, 50])
+    with pytest.warns(ldp.MisfitWarning):
+        ldp.FrequencyModel(counts).fit(method)
+
+
+def test_associations_warn_by_variable():
+    right, wrong = ldp.KRR(2, 1.0), ldp.KRR(ABC, 1.0)
+    table = np.array([[300, 20, 15], [280, 15, 20]])
+    model = ldp.AssociationModel(
+        ldp.JointCounts.from_table(table, (right, wrong)), names=("paid", "job")
+    )
+    with pytest.warns(ldp.MisfitWarning, match="^job: goodness of fit") as caught:
+        results = model.fit()
+    assert len(caught) == 1 and caught[0].filename == __file__
+    assert "WARNING: the reports of job contradict" in results.summary().as_text()
+    assert "reports of paid" not in results.summary().as_text()
+
+
+def test_personalised_models_warn():
+    pum = ldp.PUM(ldp.URR(3, {0}, epsilon=1.0), ("home",))
+    counts = pum.common.counts([500, 300, 100, 1])
+    with pytest.warns(ldp.MisfitWarning) as caught:
+        ldp.PersonalizedModel(counts, pum).fit()
+    assert caught[0].filename == __file__
+
+
+def test_dictionaries_warn_of_reports_that_no_strings_could_make():
+    rng = np.random.default_rng(1)
+    survey, other = (
+        ldp.DictionarySurvey(
+            length=4,
+            gram=2,
+            alphabet="abc",
+            gram_mechanism=ldp.ORR(8, 16, epsilon=epsilon),
+            string_mechanism=ldp.ORR(16, 16, epsilon=epsilon),
+        )
+        for epsilon in (2.0, 4.0)
+    )
+    words = rng.choice(["abca", "ccab", "bb"], 4_000, p=[0.5, 0.3, 0.2])
+    made = survey.privatize(words, rng)
+    quiet(ldp.DictionaryModel(made).fit)
+    quiet(lambda: ldp.DictionaryModel(made, keep="abca|zz").fit())  # half of them are not found
+    sent = other.privatize(words, rng)
+    parts = [
+        ldp.Reports(part.y, mechanism, 0, part.cohort)
+        for part, mechanism in zip(
+            (sent.first, sent.second, sent.string), survey.mechanisms, strict=True
+        )
+    ]
+    wrong = ldp.DictionaryReports(survey, sent.pair, *parts)
+    with pytest.warns(ldp.MisfitWarning, match="do not fit the survey"):
+        ldp.DictionaryModel(wrong).fit()
+
+
+# -- lists that are not complete -------------------------------------------------------------------
+def held(rappor: ldp.RAPPOR, others: dict[str, float], n: int, seed: int) -> ldp.BitCounts:
+    """Sums of the bits of `n` who hold the words evenly, but for some who hold others."""
+    rng = np.random.default_rng(seed)
+    share = (1.0 - sum(others.values())) / len(WORDS)
+    answers = rng.choice([*WORDS, *others], n, p=[*[share] * len(WORDS), *others.values()])
+    return rappor.privatize(answers, rng).tally(bits=True)
+
+
+@pytest.mark.parametrize(
+    "others", [{"x": 0.3, "y": 0.2}, {"x": 0.2}, {f"{i}": 0.02 for i in range(10)}]
+)
+def test_unlisted_answers_are_no_misfit(others):
+    counts = held(ldp.RAPPOR(f=0.0, **RAPPOR), others, 20_000, 0)
+    known = ldp.FrequencyModel(counts, candidates=WORDS, incomplete=True)
+    quiet(known.fit)
+    quiet(lambda: ldp.FrequencyModel(counts, candidates=WORDS).fit())
+    quiet(lambda: ldp.FrequencyModel(counts, candidates=WORDS).fit("lasso"))
+
+
+@pytest.mark.parametrize(("f", "incomplete"), [(0.25, True), (0.5, False)])
+def test_wrong_parameters_are_a_misfit_even_of_a_list_that_is_incomplete(f, incomplete):
+    sent = held(ldp.RAPPOR(f=0.0, **RAPPOR), {"x": 0.3}, 20_000, 1)
+    read = ldp.BitCounts(sent.ones, sent.reports, ldp.RAPPOR(f=f, **RAPPOR))
+    model = ldp.FrequencyModel(read, candidates=WORDS, incomplete=incomplete)
+    with pytest.warns(ldp.MisfitWarning, match="no answers could make"):
+        model.fit()
+
+
+def test_misfit_of_labels_of_an_open_alphabet():
+    rng = np.random.default_rng(4)
+    sent = ldp.ORR(16, 8, epsilon=1.0).privatize(rng.choice(WORDS, 40_000), rng).tally()
+    read = ldp.Counts(sent.y, sent.n, ldp.ORR(16, 8, epsilon=4.0), cohort=sent.cohort)
+    # as if all had said little of what they hold: no answer makes a label so seldom by itself...
+    quiet(lambda: ldp.FrequencyModel(sent, candidates=WORDS, incomplete=True).fit())
+    # ... but epsilon 4 hides less than was hidden, and even labels are those of many answers
+    quiet(lambda: ldp.FrequencyModel(read, candidates=WORDS, incomplete=True).fit())
+    back = ldp.ORR(16, 8, epsilon=4.0).privatize(rng.choice(WORDS, 40_000), rng).tally()
+    noisy = ldp.Counts(back.y, back.n, ldp.ORR(16, 8, epsilon=0.5), cohort=back.cohort)
+    with pytest.warns(ldp.MisfitWarning, match="no answers could make"):
+        ldp.FrequencyModel(noisy, candidates=WORDS, incomplete=True).fit()
+
+
+def test_any_answers_fit_is_the_binomial_tail():
+    from scipy import stats
+
+    found = goodness.any_answers_fit([[10, 40, 50]], [100], absent=0.2, present=0.6, most=None)
+    tails = [stats.binom.cdf(10, 100, 0.2), stats.binom.sf(49, 100, 0.6)]
+    assert found == pytest.approx(min(1.0, 6 * min(tails)), rel=1e-9)
+    # absent and present change places where an owned bit is set less often
+    inverted = goodness.any_answers_fit([[10, 40, 50]], [100], absent=0.6, present=0.2, most=None)
+    assert inverted == found
+    assert goodness.any_answers_fit(np.zeros((2, 3)), [0, 0], 0.2, 0.6, 1) == 1.0
+
+
+# -- the command line ------------------------------------------------------------------------------
+def test_the_command_line_warns_on_one_line(tmp_path, capsys):
+    spec, table = tmp_path / "survey.json", tmp_path / "counts.csv"
+    write_mechanism(ldp.KRR(ABC, epsilon=1.0), spec)
+    pd.DataFrame({"report": ABC, "n": [900, 50, 50]}).to_csv(table, index=False)
+    assert main(["fit", str(table), "--spec", str(spec), "--count", "n"]) == 0
+    out, err = capsys.readouterr()
+    assert err.startswith("ldpstats: warning: goodness of fit has p = ") and err.count("\n") == 1
+    assert "Frequencies of a privatised variable" in out and "Traceback" not in out + err
+    pd.DataFrame({"report": ABC, "n": [400, 330, 270]}).to_csv(table, index=False)
+    assert main(["fit", str(table), "--spec", str(spec), "--count", "n"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+# A survey that cannot answer says so.
+
+WORDS_WEAK = "too small or too private for its"
+
+
+def summary(mechanism: ldp.Mechanism, n: int, seed: int = 1) -> str:
+    k = mechanism.k
+    counts = mechanism.draw(np.full(k, 1 / k), n, np.random.default_rng(seed))
+    text = ldp.FrequencyModel(counts).fit("inversion").summary(max_rows=3).as_text()
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "n"),
+    [(ldp.KRR(4, 0.5), 50), (ldp.KRAPPOR(50, 0.2), 2000)],
+)
+def test_too_few_reports(mechanism, n):
+    text = summary(mechanism, n)
+    assert WORDS_WEAK in text
+    needed = int(re.search(r"n of about ([\d,]+) is needed", text)[1].replace(",", ""))
+    k = mechanism.k
+    shares = np.random.default_rng(1).dirichlet(np.ones(k), 20_000)
+    spread = shares.var(axis=0).sum()
+    guess = np.square(shares - 1 / k).sum(axis=1)  # loss of the guess that all are equal
+    assert spread == pytest.approx((k - 1) / (k * (k + 1)), rel=0.03)
+    assert guess.mean() == pytest.approx(spread, rel=0.03)
+    planned = planning.precision(mechanism, None, 1).total / spread
+    assert needed == pytest.approx(planned, rel=0.1)
+    assert WORDS_WEAK not in summary(mechanism, 2 * needed)
+
+
+def test_one_share_alone_is_uniform():
+    reports = ldp.ORR(8, 8, epsilon=0.2).privatize(["w"] * 100, np.random.default_rng(1))
+    fit = ldp.FrequencyModel(reports, candidates=["absent"]).fit("inversion")
+    text = " ".join(fit.summary().as_text().split())
+    needed = int(re.search(r"n of about ([\d,]+) is needed", text)[1].replace(",", ""))
+    assert needed == pytest.approx(100 * 12 * fit.linear.bse()[0] ** 2, rel=0.1)
+
+
+def test_a_small_p_value_in_the_table_is_said_to_be_unadjusted():
+    krr = ldp.KRR(10, 0.5)
+    counts = krr.counts([16, 9, 9, 9, 9, 9, 9, 9, 9, 9])
+    fit = ldp.FrequencyModel(counts).fit("inversion")
+    assert 0.005 < fit.presence_pvalues().min() < 0.05
+    text = " ".join(fit.summary().as_text().split())
+    assert WORDS_WEAK in text and "(p-values in the table are not adjusted)" in text
+    rng = np.random.default_rng(1)
+    joint = ldp.AssociationModel(*(krr.privatize(np.arange(10), rng) for _ in range(2)))
+    assert "not adjusted)" not in joint.fit("inversion").summary().as_text()  # it has no p-values
+
+
+def test_none_where_a_category_stands_out():
+    krr = ldp.KRR(1000, 1.0)
+    law = np.append(0.9, np.full(999, 0.1 / 999))
+    counts = krr.draw(law, 100_000, np.random.default_rng(1))
+    fit = ldp.FrequencyModel(counts).fit("inversion")
+    assert fit.linear.bse().min() > 0.04  # far above 1 / k
+    assert WORDS_WEAK not in fit.summary(max_rows=2).as_text().replace("\n", " ")
+
+
+def test_candidates_that_were_selected_have_none():
+    orr = ldp.ORR(8, 8, epsilon=0.5)
+    words = [f"w{i}" for i in range(12)]
+    counts = orr.privatize(words * 10, np.random.default_rng(1)).tally()
+    fit = ldp.FrequencyModel(counts, candidates=words).fit("inversion")
+    assert WORDS_WEAK in " ".join(fit.summary().as_text().split())

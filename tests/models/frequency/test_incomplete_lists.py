@@ -4,10 +4,7 @@ Every survey has strings, and so hashes, of its own: what is promised holds over
 of the answers is on a few strings that nobody listed.
 """
 
-from __future__ import annotations
-
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
@@ -159,7 +156,7 @@ SLIGHT = {  # what goodness of fit misses, or finds without telling how large it
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", UNEVEN)
-def test_uneven_cohorts(name: str, replications: Callable[..., int]) -> None:
+def test_uneven_cohorts(name, replications):
     R = replications(2000, least=150)
     rates = simulated(UNEVEN[name], R, seed=1, old=100)
     check(rates, R)
@@ -169,13 +166,13 @@ def test_uneven_cohorts(name: str, replications: Callable[..., int]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SLIGHT)
-def test_lists_that_lack_little(name: str, replications: Callable[..., int]) -> None:
+def test_lists_that_lack_little(name, replications):
     R = replications(1000, least=150)
     check(simulated(SLIGHT[name], R, seed=2), R)
 
 
 @pytest.mark.slow
-def test_even_cohorts_detect_as_much(replications: Callable[..., int]) -> None:
+def test_even_cohorts_detect_as_much(replications):
     R = replications(1000, least=150)
     rates = simulated(Case(rappor(16), even(16)), R, seed=3)
     check(rates, R)
@@ -183,7 +180,7 @@ def test_even_cohorts_detect_as_much(replications: Callable[..., int]) -> None:
     assert rates.found > 1.35 - 0.02 * 40
 
 
-def test_uneven_cohorts_in_short() -> None:
+def test_uneven_cohorts_in_short():
     rates = simulated(Case(rappor(16), uneven(16)), 25, seed=4, old=25)
     assert rates.false < 0.2 and rates.held > 0.93
     assert rates.old[1] < 0.8  # three quarters missed is the rule, see above
@@ -220,19 +217,19 @@ def sizes(name: str, R: int, seed: int) -> tuple[float, float, float]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LISTS)
-def test_a_whole_distribution(name: str, replications: Callable[..., int]) -> None:
+def test_a_whole_distribution(name, replications):
     R = replications(2000, least=250)
     ours, _, control = sizes(name, R, seed=5)
     assert abs(ours - ALPHA) < 4 * np.sqrt(ALPHA * (1 - ALPHA) / R)
     assert control >= LISTS[name][1]
 
 
-def test_a_whole_distribution_in_short() -> None:
+def test_a_whole_distribution_in_short():
     ours, wald, control = sizes("two unlisted", 25, seed=6)
     assert ours < 0.25 and wald < 0.25 and control > 0.9
 
 
-def test_groups_with_other_cohorts_are_compared() -> None:
+def test_groups_with_other_cohorts_are_compared():
     # unlisted answers cancel in the difference only where both groups weigh cohorts alike
     here, rejected, control = Case(rappor(8), uneven(8), (0.5,), 20, 20, 20_000), 0, 0
     there = replace(here, shares=uneven(8)[::-1])
@@ -251,7 +248,7 @@ def test_groups_with_other_cohorts_are_compared() -> None:
 @pytest.mark.parametrize(
     "mechanism", [ldp.ORR(4, 1, epsilon=1.0), ldp.RAPPOR(4, 2, 1, f=0.0, p=0.2, q=0.7)], ids=str
 )
-def test_the_covariance_of_collisions_is_that_over_all_hashes(mechanism: Any) -> None:
+def test_the_covariance_of_collisions_is_that_over_all_hashes(mechanism):
     # one unlisted answer, over every cell or pair of cells that it can hash to
     words = ["a", "b"]
     counts = mechanism.draw([0.5, 0.5], 100, np.random.default_rng(1), words)
@@ -271,7 +268,7 @@ def incomplete(case: Case, seed: int, r: int) -> Any:
     return problem.open_ended()
 
 
-def test_collisions_are_the_sum_of_the_squares() -> None:
+def test_collisions_are_the_sum_of_the_squares():
     case = Case(rappor(16), uneven(16))
     found = np.array([incomplete(case, 8, r).collisions for r in range(20)])
     true = sum(u * u for u in case.unlisted)
@@ -279,7 +276,7 @@ def test_collisions_are_the_sum_of_the_squares() -> None:
     assert found.std() < 0.1 * true
 
 
-def test_even_cohorts_keep_their_weights() -> None:
+def test_even_cohorts_keep_their_weights():
     case = Case(rappor(16), even(16))
     counts, names = case.survey(10, 0)
     counts = case.mechanism.counts(counts.ones, np.full(16, case.n // 16))  # sizes made equal
@@ -291,7 +288,7 @@ def test_even_cohorts_keep_their_weights() -> None:
     assert np.linalg.eigvalsh(added).min() > -1e-15
 
 
-def test_complete_lists_are_as_they_were() -> None:
+def test_complete_lists_are_as_they_were():
     case = Case(rappor(16), even(16), ())
     model = case.model(11, 0)
     results, plain = model.fit(), model.moments()
@@ -304,7 +301,7 @@ def test_complete_lists_are_as_they_were() -> None:
     assert model.test_distribution(case.p).method.endswith("under the null")
 
 
-def test_a_list_that_sums_to_less_than_one_is_not_complete() -> None:
+def test_a_list_that_sums_to_less_than_one_is_not_complete():
     # ten strings of .02 hash almost evenly: the sum tells of them, the cells do not
     case = Case(rappor(8), even(8), LISTS["ten unlisted"][0], 20, 20, 5000)
     results = [case.model(12, r).fit() for r in range(20)]
@@ -313,7 +310,7 @@ def test_a_list_that_sums_to_less_than_one_is_not_complete() -> None:
     assert sum(r.dispersion > 1.0 for r in missed) > 0.6 * len(missed)
 
 
-def test_dead_cohorts_and_single_reports() -> None:
+def test_dead_cohorts_and_single_reports():
     case = Case(rappor(20), np.array([0.4, 0.3, 0.2, 0.05, 0.03, 0.01, 0.005, 0.005] + [0.0] * 12))
     counts, names = case.survey(14, 0)
     reports, ones = counts.reports.copy(), counts.ones.copy()
@@ -330,7 +327,7 @@ def test_dead_cohorts_and_single_reports() -> None:
         assert np.isfinite(alone.fit().presence_pvalues()).all()
 
 
-def test_several_mechanisms_share_the_unlisted_answers() -> None:
+def test_several_mechanisms_share_the_unlisted_answers():
     rng, unlisted = np.random.default_rng(2), 0.5
     words = [f"c{i}" for i in range(20)]
     p = np.append(np.full(20, (1 - unlisted) / 20), unlisted)
@@ -353,7 +350,7 @@ def test_several_mechanisms_share_the_unlisted_answers() -> None:
 # ---- too few cohorts
 
 
-def test_too_few_cohorts_are_named() -> None:
+def test_too_few_cohorts_are_named():
     few = Case(ldp.ORAPPOR(64, 1, 4, epsilon=2.0), np.array([0.85, 0.1, 0.04, 0.01]), S=60, held=20)
     with pytest.warns(ldp.IncompleteListWarning, match="only 4 of the cohorts"):
         results = few.model(15, 0).fit()
@@ -364,13 +361,13 @@ def test_too_few_cohorts_are_named() -> None:
             read.detected()
         assert len(read.detected(force=True)) <= 60
         with pytest.raises(ldp.InvalidArgument, match="force"):
-            read.detected(force=1)  # type: ignore[arg-type]
+            read.detected(force=1)
     many = Case(rappor(8), even(8), S=200, held=20)
     with pytest.warns(ldp.IncompleteListWarning, match="200 candidates are more than a third"):
         many.model(15, 1).fit()
 
 
-def test_eight_cohorts_are_never_refused() -> None:
+def test_eight_cohorts_are_never_refused():
     for case in (Case(rappor(8), one_large(8), S=170), Case(rappor(8), uneven(8), (), S=170)):
         results = case.model(16, 0).fit()
         assert results.caution == "" and len(results.detected()) < 40
@@ -385,7 +382,7 @@ def test_eight_cohorts_are_never_refused() -> None:
 # ---- nothing selected, and strings that nothing tells apart
 
 
-def test_the_lasso_may_select_nothing_of_a_closed_alphabet() -> None:
+def test_the_lasso_may_select_nothing_of_a_closed_alphabet():
     mechanism = ldp.ORAPPOR(8, 2, 4, epsilon=1.0, alphabet=("a", "b", "c", "d"))
     # fewer bits set than any answer gives on average
     counts = mechanism.counts(np.full((4, 8), 5), np.full(4, 40))
@@ -396,7 +393,7 @@ def test_the_lasso_may_select_nothing_of_a_closed_alphabet() -> None:
     assert str(again.summary()) == str(results.summary())
 
 
-def test_strings_that_collide_everywhere_are_named_and_can_be_merged() -> None:
+def test_strings_that_collide_everywhere_are_named_and_can_be_merged():
     cells = np.array([[[0], [0], [1]], [[2], [2], [3]]])
     names = ("left", "right", "other")
     given = ldp.CandidateMap(names, cells)

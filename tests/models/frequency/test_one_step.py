@@ -1,9 +1,6 @@
 """The unconstrained one-step estimate of bits: exact moments, coverage, width and power."""
 
-from __future__ import annotations
-
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,7 +54,7 @@ SMALL = [
 
 
 @pytest.mark.parametrize("mechanism", SMALL, ids=str)
-def test_information_and_moments_equal_sums_over_all_patterns(mechanism: ldp.Mechanism) -> None:
+def test_information_and_moments_equal_sums_over_all_patterns(mechanism):
     channel, rng = mechanism.channel(), np.random.default_rng(1)
     p, features = rng.dirichlet(np.ones(mechanism.k)), rng.normal(size=(mechanism.k,) * 2)
     listed = Channel.information(channel, p)  # by matrix()
@@ -69,7 +66,7 @@ def test_information_and_moments_equal_sums_over_all_patterns(mechanism: ldp.Mec
 
 
 @pytest.mark.parametrize("epsilon", [1e-3, 30.0])
-def test_wide_reports(epsilon: float) -> None:
+def test_wide_reports(epsilon):
     """300 bits: J p = 1 holds at every p, and no pattern is listed."""
     channel, p = ldp.KRAPPOR(300, epsilon).channel(), 0.98 ** np.arange(300)
     p /= p.sum()
@@ -77,7 +74,7 @@ def test_wide_reports(epsilon: float) -> None:
 
 
 @pytest.mark.parametrize("mechanism", SMALL[:3], ids=str)
-def test_expected_counts_give_back_the_frequencies(mechanism: ldp.Mechanism) -> None:
+def test_expected_counts_give_back_the_frequencies(mechanism):
     """The estimate is unbiased from any reference point, not from the truth alone."""
     packed, Q = patterns(mechanism)
     rng, n = np.random.default_rng(2), 10**6
@@ -88,7 +85,7 @@ def test_expected_counts_give_back_the_frequencies(mechanism: ldp.Mechanism) -> 
     np.testing.assert_allclose(one_step.estimate()[0], p, rtol=0, atol=1e-8)
 
 
-def test_law_equals_the_sum_over_all_patterns() -> None:
+def test_law_equals_the_sum_over_all_patterns():
     mechanism, n = ldp.KRAPPOR(4, 3.0), 100
     packed, Q = patterns(mechanism)
     likelihood = Likelihood(mechanism.channel().rows(packed), np.ones(len(packed)))
@@ -109,7 +106,7 @@ def test_law_equals_the_sum_over_all_patterns() -> None:
     np.testing.assert_allclose(law.law(p)[0], np.sqrt(np.diag(V)), rtol=1e-6)
 
 
-def test_it_is_inversion_where_that_is_the_maximum() -> None:
+def test_it_is_inversion_where_that_is_the_maximum():
     """At tiny epsilon both are the same, and where bits tell everything both count."""
     rng = np.random.default_rng(3)
     answers = rng.choice(4, size=3000, p=[0.4, 0.3, 0.2, 0.1])
@@ -121,7 +118,7 @@ def test_it_is_inversion_where_that_is_the_maximum() -> None:
         assert results.linear_params.sum() == pytest.approx(1.0, abs=tolerance)
 
 
-def test_which_estimate_inference_rests_on() -> None:
+def test_which_estimate_inference_rests_on():
     mechanism, rng = ldp.KRAPPOR(5, 3.0), np.random.default_rng(4)
     reports = mechanism.privatize(rng.choice(5, size=4000, p=[0.5, 0.2, 0.2, 0.1, 0.0]), rng)
     model = ldp.FrequencyModel(reports)
@@ -189,7 +186,7 @@ def simulated(setting: Setting, R: int) -> dict[str, Array]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
-def test_coverage_and_width(setting: Setting, replications: Callable[..., int]) -> None:
+def test_coverage_and_width(setting, replications):
     """Coverage .935, less three Monte Carlo standard errors; width as Wald's of the maximum."""
     R, p = replications(2000, least=200), np.array(setting.p)
     ends = simulated(setting, R)
@@ -203,7 +200,7 @@ def test_coverage_and_width(setting: Setting, replications: Callable[..., int]) 
 
 
 @pytest.mark.slow
-def test_power_of_the_two_sample_test(replications: Callable[..., int]) -> None:
+def test_power_of_the_two_sample_test(replications):
     """k-RAPPOR, epsilon 4, 2,000 each: as the likelihood ratio; bit by bit it is much less."""
     R, mechanism, n = replications(1000, least=200), ldp.KRAPPOR(8, 4.0), 2000
     p = np.array([0.3] + 7 * [0.1])
@@ -232,9 +229,7 @@ def test_power_of_the_two_sample_test(replications: Callable[..., int]) -> None:
     ],
     ids=str,
 )
-def test_sizes(
-    mechanism: ldp.Mechanism, p: Array, n: int, replications: Callable[..., int]
-) -> None:
+def test_sizes(mechanism, p, n, replications):
     R, rng, rejected = replications(2000, least=200), np.random.default_rng(9), np.zeros(4)
     rows = np.eye(p.size)[1:4]
     for _ in range(R):

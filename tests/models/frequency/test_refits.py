@@ -1,7 +1,5 @@
 """Intervals that fit again and again: what the refits find, and the surveys they are of."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -25,7 +23,7 @@ MECHANISMS: dict[str, tuple[Any, Any]] = {
 
 
 @pytest.mark.parametrize("kind", MECHANISMS)
-def test_a_shared_hessian_leaves_the_maximum_where_it_is(kind: str) -> None:
+def test_a_shared_hessian_leaves_the_maximum_where_it_is(kind):
     mechanism, candidates = MECHANISMS[kind]
     rng = np.random.default_rng(1)
     first, second = (
@@ -57,9 +55,7 @@ def drawn(kind: str, seed: int, n: int, n_boot: int) -> list[Any]:
 
 
 @pytest.mark.parametrize(("kind", "together"), [("bits", 1), ("hashed bits", 1 << 14)])
-def test_surveys_drawn_together_are_as_many_as_asked_for(
-    kind: str, together: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_surveys_drawn_together_are_as_many_as_asked_for(kind, together, monkeypatch):
     monkeypatch.setattr(refits, "_TOGETHER", together)
     first, again = drawn(kind, 3, 200, 7), drawn(kind, 3, 200, 7)
     assert [counts.nobs for counts in first] == [200] * 7
@@ -69,7 +65,7 @@ def test_surveys_drawn_together_are_as_many_as_asked_for(
     assert not all(np.array_equal(counts.n, first[0].n) for counts in first[1:])
 
 
-def test_surveys_drawn_together_have_the_law_of_those_drawn_alone() -> None:
+def test_surveys_drawn_together_have_the_law_of_those_drawn_alone():
     """Sums of bits: their means and covariances over surveys, and none between surveys."""
     n, n_boot = 400, 1500
     ones = np.array([counts.bit_counts().ones[0] for counts in drawn("bits", 4, n, n_boot)])

@@ -1,8 +1,5 @@
 """Frequencies of sensitive answers: estimates, intervals and tests are those of the matrix."""
 
-from __future__ import annotations
-
-import json
 from typing import Any
 
 import numpy as np
@@ -17,7 +14,7 @@ from ldpstats.estimators import MLE
 
 
 @each
-def test_likelihood_fits_are_those_of_the_matrix(mechanism: Any) -> None:
+def test_likelihood_fits_are_those_of_the_matrix(mechanism):
     reports = survey(mechanism, 800, seed=6)
     one, two = ldp.FrequencyModel(reports), ldp.FrequencyModel(dense(reports))
     for name in (MLE(tol=1e-12), "em", "cvxpy"):
@@ -31,7 +28,7 @@ def test_likelihood_fits_are_those_of_the_matrix(mechanism: Any) -> None:
 
 
 @each
-def test_standard_errors_are_those_of_the_matrix(mechanism: Any) -> None:
+def test_standard_errors_are_those_of_the_matrix(mechanism):
     # expected information for URR as for the matrix; observed information for URAP: at n = 1e5
     # they differ by about a hundredth
     reports = survey(mechanism, 100_000, seed=7)
@@ -47,7 +44,7 @@ def interior(mechanism: Any) -> ldp.FrequencyModel:
 
 
 @each
-def test_profile_intervals_are_those_of_the_matrix(mechanism: Any) -> None:
+def test_profile_intervals_are_those_of_the_matrix(mechanism):
     model = interior(mechanism)
     reports = survey(mechanism, 4000, seed=8, p=np.full(5, 0.2))
     other = ldp.FrequencyModel(dense(reports))
@@ -57,7 +54,7 @@ def test_profile_intervals_are_those_of_the_matrix(mechanism: Any) -> None:
 
 
 @each
-def test_presence_is_detected(mechanism: Any) -> None:
+def test_presence_is_detected(mechanism):
     p = np.array([0.4, 0.6, 0.0, 0.0, 0.0])
     model = ldp.FrequencyModel(survey(mechanism, 20_000, seed=9, p=p))
     results = model.fit()
@@ -68,7 +65,7 @@ def test_presence_is_detected(mechanism: Any) -> None:
     assert np.all(np.abs(results.linear_params - p) <= 5 * results.linear_bse)
 
 
-def test_thresholded_estimate_of_what_cannot_be_noise_is_kept() -> None:
+def test_thresholded_estimate_of_what_cannot_be_noise_is_kept():
     # one report of a category that is not sensitive proves that it is there
     urr = MECHANISMS["urr"]
     results = ldp.FrequencyModel(urr.counts([500, 499, 0, 480, 1])).fit("thresholded")
@@ -80,7 +77,7 @@ NEVER = np.array([0.4, 0.3, 0.0, 0.3, 0.0])  # nobody is a driver or a clerk
 
 
 @pytest.mark.parametrize(("a", "b"), [("urr", "urr"), ("urr", "urr-levels"), ("urap", "urr")])
-def test_what_nobody_reports_does_not_stop_a_test(a: str, b: str) -> None:
+def test_what_nobody_reports_does_not_stop_a_test(a, b):
     one, two = (survey(MECHANISMS[m], 3000, i, NEVER) for i, m in enumerate((a, b)))
     for method in ("default", "wald"):
         assert ldp.two_sample_test(one, two, method=method).pvalue > 1e-4
@@ -93,7 +90,7 @@ def test_what_nobody_reports_does_not_stop_a_test(a: str, b: str) -> None:
         assert model.fit().goodness_of_fit.pvalue > 1e-4
 
 
-def test_what_nobody_reports_has_an_interval_in_several_sources() -> None:
+def test_what_nobody_reports_has_an_interval_in_several_sources():
     groups = [survey(MECHANISMS[m], 500, 40, NEVER) for m in ("urr", "urap")]
     results = ldp.FrequencyModel(groups).fit()
     limits = results.conf_int()
@@ -102,19 +99,6 @@ def test_what_nobody_reports_has_an_interval_in_several_sources() -> None:
     assert np.all(limits.upper[["driver", "clerk"]] > 2.9 / revealed)
     assert np.all(limits.upper[["driver", "clerk"]] < 4.5 / revealed)
     assert {"driver", "clerk"}.isdisjoint(results.detected())
-
-
-@each
-def test_results_round_trip(mechanism: Any) -> None:
-    results = ldp.FrequencyModel(survey(mechanism, 500, seed=12)).fit()
-    again = type(results).from_dict(json.loads(json.dumps(results.to_dict())))
-    np.testing.assert_array_equal(again.params, results.params)
-    np.testing.assert_array_equal(again.conf_int(), results.conf_int())
-    text = str(again.summary())
-    assert text == str(results.summary())
-    # the cell of the mechanism has several lines
-    assert all(word in text for word in str(mechanism).split())
-    assert results.goodness_of_fit is not None and results.goodness_of_fit.pvalue > 1e-3
 
 
 # -- one likelihood over both sources ------------------------------------------------------------
@@ -130,7 +114,7 @@ SOURCES = {
 
 
 @pytest.mark.parametrize("mechanisms", SOURCES.values(), ids=SOURCES.keys())
-def test_several_sources_have_one_likelihood(mechanisms: tuple[Any, ...]) -> None:
+def test_several_sources_have_one_likelihood(mechanisms):
     p = distribution(5)
     exact = ldp.FrequencyModel([expected_counts(m, p, 1e12) for m in mechanisms])
     for name in ("inversion", "projected", "nnls", "mle"):
@@ -153,7 +137,7 @@ def test_several_sources_have_one_likelihood(mechanisms: tuple[Any, ...]) -> Non
 
 
 @pytest.mark.parametrize("kind", [ldp.URR, ldp.URAP])
-def test_bootstrap_intervals_lie_where_the_estimate_is(kind: Any) -> None:
+def test_bootstrap_intervals_lie_where_the_estimate_is(kind):
     """The surveys are simulated from a law that keeps what is known nearly exactly."""
     mechanism = kind(tuple("abcde"), {"b", "d"}, 1.0)
     p = np.array([0.5, 0.2, 0.25, 0.05, 0.0])

@@ -6,8 +6,6 @@ then seldom or never: every setting has some of probability zero and some that a
 without Monte Carlo error; simulations have to agree with the sums.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections.abc import Callable
@@ -187,7 +185,7 @@ def outside(cells: pd.DataFrame, column: str) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
-def test_coverage_of_default_intervals(name: str) -> None:
+def test_coverage_of_default_intervals(name):
     """Of 27 settings of a mechanism, some 540 cells, exactly; wrong intervals would be found."""
     grid = list(itertools.product(SENSITIVE, (0.3, 1.0, 3.0), (1000, 10_000, 100_000)))
     settings = [
@@ -314,18 +312,18 @@ def check(setting: Setting, R: int, fits: int) -> None:
 
 @pytest.mark.usefixtures("without_goodness")
 @pytest.mark.parametrize("setting", A_FEW, ids=str)
-def test_a_few_surveys(setting: Setting) -> None:
+def test_a_few_surveys(setting):
     check(setting, R=1000, fits=5)
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("without_goodness")
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
-def test_surveys(setting: Setting, replications: Callable[..., int]) -> None:
+def test_surveys(setting, replications):
     check(setting, replications(FULL), fits=5)
 
 
-def test_a_euclidean_projection_would_lose_what_is_known_well() -> None:
+def test_a_euclidean_projection_would_lose_what_is_known_well():
     setting = Setting("urap", 50, 0.2, 1.0, 10_000)
     cells = calibration(setting, setting.draw(1000))
     check_calibration(cells)
@@ -336,9 +334,7 @@ def test_a_euclidean_projection_would_lose_what_is_known_well() -> None:
 @pytest.mark.parametrize(
     ("name", "method"), [("urr", "mle"), ("urr-levels", "em"), ("urap", "em"), ("urap-half", "mle")]
 )
-def test_standard_errors_of_estimators(
-    name: str, method: str, replications: Callable[..., int]
-) -> None:
+def test_standard_errors_of_estimators(name, method, replications):
     """At an interior p, where the maximum is unbiased."""
     R, setting = replications(1000, least=200), Setting(name, 5, 0.4, 1.0, 20_000)
     p, rng = np.array([0.35, 0.25, 0.2, 0.12, 0.08]), np.random.default_rng([8, len(name)])
@@ -354,7 +350,7 @@ def test_standard_errors_of_estimators(
     assert np.abs(ratio - 1).max() < 4 / np.sqrt(2 * R)
 
 
-def test_what_the_threshold_leaves_is_spread_over_all_others() -> None:
+def test_what_the_threshold_leaves_is_spread_over_all_others():
     """Biased, as in the papers: what nobody has gets a share of what is below the threshold."""
     setting = Setting("urap", 20, 0.2, 1.0, 10_000)
     counts, absent = setting.draw(100, stream=6), setting.p == 0
@@ -363,7 +359,7 @@ def test_what_the_threshold_leaves_is_spread_over_all_others() -> None:
     assert bias(found[:, absent], 0.0).min() > 4
 
 
-def test_the_threshold_is_a_normal_one() -> None:
+def test_the_threshold_is_a_normal_one():
     """Where noise alone is seldom reported, absent categories pass it; `detected` is exact."""
     k, n = 20, 1000
     urr = ldp.URR(k, epsilon=dict.fromkeys(range(0, k, 2), 9.5))
@@ -377,7 +373,7 @@ def test_the_threshold_is_a_normal_one() -> None:
 # ---- single surveys
 
 
-def test_em_has_standard_errors_where_answers_were_never_revealed() -> None:
+def test_em_has_standard_errors_where_answers_were_never_revealed():
     """It leaves them a trace of probability, which the maximum does not."""
     p = np.array([0.4, 0.3, 0.2, 0.1, 0.0, 0.0])
     urap, rng = ldp.URAP(6, (0, 3), 1.0), np.random.default_rng(1)
@@ -389,7 +385,7 @@ def test_em_has_standard_errors_where_answers_were_never_revealed() -> None:
 
 
 @pytest.mark.parametrize("name", ["urr-levels", "urap"])
-def test_pvalues_and_intervals_agree(name: str) -> None:
+def test_pvalues_and_intervals_agree(name):
     """p is below alpha exactly where the interval of level 1 - alpha leaves zero out."""
     setting = Setting(name, 20, 0.4, 1.0, 1000)
     told = 0
@@ -416,7 +412,7 @@ def test_pvalues_and_intervals_agree(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
-def test_a_category_that_p0_rules_out_is_proved_by_one_report(name: str) -> None:
+def test_a_category_that_p0_rules_out_is_proved_by_one_report(name):
     setting = Setting(name, 20, 0.4, 1.0, 1000)
     p0, never = setting.p, np.flatnonzero(~setting.is_sensitive & (setting.p == 0))
     survey = setting.draw(1, stream=8)[0]
@@ -430,7 +426,7 @@ def test_a_category_that_p0_rules_out_is_proved_by_one_report(name: str) -> None
 
 
 @pytest.mark.parametrize("name", ["urr-levels", "urap"])
-def test_the_plug_in_leaves_what_is_known_well_where_it_was_seen(name: str) -> None:
+def test_the_plug_in_leaves_what_is_known_well_where_it_was_seen(name):
     """It is the nearest distribution in standard errors: max(v - mu variances, 0)."""
     setting = Setting(name, 50, 0.2, 0.3, 10_000)
     survey = setting.draw(1, stream=11)[0]
@@ -476,7 +472,7 @@ SPARSE = [
 @pytest.mark.slow
 @pytest.mark.usefixtures("without_goodness")
 @pytest.mark.parametrize("setting", SPARSE, ids=str)
-def test_sizes(setting: Sparse, replications: Callable[..., int]) -> None:
+def test_sizes(setting, replications):
     """Within .035 to .065, widened by four standard errors where surveys are fewer.
 
     Two samples are two groups, whose test leaves out what `two_sample_test` adds: a fit of each,
@@ -505,7 +501,7 @@ def test_sizes(setting: Sparse, replications: Callable[..., int]) -> None:
         assert abs(size(pvalues) - 0.05) <= band, name
 
 
-def test_rare_categories_one_by_one_would_be_found() -> None:
+def test_rare_categories_one_by_one_would_be_found():
     """Control: expected counts below five are far from the chi-square law, in either direction."""
     for setting, given, two in (
         (SPARSE[1], (0.1, 1.0), (0.0, 0.035)),
@@ -518,7 +514,7 @@ def test_rare_categories_one_by_one_would_be_found() -> None:
         assert two[0] <= size(chi2_pvalue(*goodness.two_sample_pearson(first, second))) <= two[1]
 
 
-def test_what_is_tested_together_is_still_tested() -> None:
+def test_what_is_tested_together_is_still_tested():
     """One of 14 categories of two reports each has fifteen times as many: found nearly always."""
     setting = Sparse("urr", 20, 0.2, 1.0, 10_000, tallies=(2.0,))
     p0 = setting.p
@@ -541,9 +537,7 @@ def fit_pvalues(taken_for: ldp.Mechanism, surveys: Array, n: int) -> Array:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("setting", [SETTINGS[1], SETTINGS[4]], ids=str)
-def test_reports_of_the_mechanism_fit_it(
-    setting: Setting, replications: Callable[..., int]
-) -> None:
+def test_reports_of_the_mechanism_fit_it(setting, replications):
     R, mechanism = replications(FULL), setting.mechanism
     pvalues = fit_pvalues(mechanism, setting.draw(R, stream=4), setting.n)
     assert at_most(size(pvalues), ALPHA, R, errors=4)
@@ -561,7 +555,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_reports_of_another_mechanism_do_not_fit(mistake: str) -> None:
+def test_reports_of_another_mechanism_do_not_fit(mistake):
     """Power is at least .95 in 10,000 reports; 50 surveys find it above .8 but for 4 sd."""
     made, taken_for = MISTAKES[mistake]
     p = 0.85 ** np.arange(20)
@@ -569,14 +563,14 @@ def test_reports_of_another_mechanism_do_not_fit(mistake: str) -> None:
     assert np.sum(fit_pvalues(taken_for, surveys, 10_000) < 0.05) >= 40
 
 
-def test_bits_that_no_report_can_have_are_refused() -> None:
+def test_bits_that_no_report_can_have_are_refused():
     """Of categories that are not sensitive, no report reveals two."""
     survey = draw(ldp.KRAPPOR(20, 1.0), np.full(20, 0.05), 10_000, 1, np.random.default_rng(1))[0]
     with pytest.raises(ldp.InvalidArgument, match="reveals one at most"):
         ldp.URAP(20, S4, 1.0).counts(survey, 10_000)
 
 
-def test_more_noise_than_claimed_goes_unseen_in_labels() -> None:
+def test_more_noise_than_claimed_goes_unseen_in_labels():
     """A square channel explains all reports whose estimates are not negative, as k-RR's does."""
     made, taken_for = ldp.URR(20, S4, 1.0), ldp.URR(20, S4, 2.0)
     survey = draw(made, np.full(20, 0.05), 10_000, 1, np.random.default_rng(1))[0]
@@ -611,7 +605,7 @@ def urr_beside_krr() -> tuple[list[ldp.Mechanism], list[int], Array]:
 @pytest.mark.slow
 @pytest.mark.usefixtures("without_goodness")
 @pytest.mark.parametrize("together", [three_groups, urr_beside_krr])
-def test_coverage_of_groups(together: Callable[[], Any], replications: Callable[..., int]) -> None:
+def test_coverage_of_groups(together, replications):
     (mechanisms, nobs, p), R = together(), replications(4000, least=400)
     rng = np.random.default_rng(2)
 
@@ -631,7 +625,7 @@ def test_coverage_of_groups(together: Callable[[], Any], replications: Callable[
         assert few.sum() > 5 and found["wald"][few].max() < 0.94 - band
 
 
-def test_the_law_of_pooled_tallies() -> None:
+def test_the_law_of_pooled_tallies():
     """Moments by enumeration of two binomial counts; and JSON."""
     tallies = PooledTallies(
         nobs=np.array([[7.0], [9.0]]),

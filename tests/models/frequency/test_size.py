@@ -4,9 +4,7 @@
 four of them.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import reduce
 from typing import Any, NamedTuple
@@ -191,14 +189,12 @@ def check(found: pd.DataFrame, R: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
-def test_sizes(
-    family: Callable[[int, int], Iterator[Size]], replications: Callable[..., int]
-) -> None:
+def test_sizes(family, replications):
     R = replications(FULL)
     check(pd.DataFrame(family(R, 3)), R)
 
 
-def test_sizes_of_a_few() -> None:
+def test_sizes_of_a_few():
     R, n, p = 2000, 2000, BASE[5]
     krr = ldp.KRR(5, 1.0)
     counts = draw(krr, p, n, R, generator(0))
@@ -224,9 +220,7 @@ def test_sizes_of_a_few() -> None:
 
 
 @pytest.mark.slow
-def test_many_restrictions_need_the_covariance_under_the_null(
-    replications: Callable[..., int],
-) -> None:
+def test_many_restrictions_need_the_covariance_under_the_null(replications):
     """All 19 at once, n = 2,000: with the covariance at the estimate .06 to .07 would be rejected.
 
     It is small where a frequency happens to be small. `wald_test` has it under the null.
@@ -280,7 +274,7 @@ def detection(R: int, fits: int) -> pd.DataFrame:
 
 
 @pytest.mark.slow
-def test_errors_of_detection(replications: Callable[..., int]) -> None:
+def test_errors_of_detection(replications):
     R = replications(FULL)
     found = detection(R, 3)
     assert np.all(found["bonferroni any"] <= found["holm any"])  # Holm rejects whatever it rejects

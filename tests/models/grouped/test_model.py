@@ -1,9 +1,6 @@
 """Frequencies in groups: each is the fit of its group, labelled, stored and compared."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,7 +19,7 @@ def fitted(**how: Any) -> ldp.GroupedResults:
     return ldp.GroupedModel(GROUPS, by="region", name="job", **how).fit()
 
 
-def test_every_group_is_fitted_on_its_own() -> None:
+def test_every_group_is_fitted_on_its_own():
     results = fitted()
     assert len(results) == 3 and list(results.groups) == ["north", "south", "west"]
     assert results.params.index.names == ["region", "job"]
@@ -38,7 +35,7 @@ def test_every_group_is_fitted_on_its_own() -> None:
     assert results.summary_frame().shape == (9, 7)
 
 
-def test_summaries_show_the_largest_of_many_groups() -> None:
+def test_summaries_show_the_largest_of_many_groups():
     sure = ldp.KRR(("a", "b"), epsilon=3.0)
     sizes = np.random.default_rng(5).permutation(np.arange(100, 160))
     groups = {f"g{i:02d}": sure.counts([n // 2, n - n // 2]) for i, n in enumerate(sizes)}
@@ -51,7 +48,7 @@ def test_summaries_show_the_largest_of_many_groups() -> None:
     assert whole.count("(n = ") == 60 and "with most reports" not in whole
 
 
-def test_warnings_of_groups_that_are_not_shown_are_counted() -> None:
+def test_warnings_of_groups_that_are_not_shown_are_counted():
     groups = {f"g{i}": KRR.counts([900, 900, 900]) for i in range(40)}
     groups["x"] = KRR.counts([400, 400, 400])
     misfit = KRR.counts([2600, 50, 49])  # more than the mechanism ever yields
@@ -61,7 +58,7 @@ def test_warnings_of_groups_that_are_not_shown_are_counted() -> None:
     assert "1 of the 2 groups that are not shown have warnings" in text
 
 
-def test_the_method_of_intervals_is_named_as_for_one_distribution() -> None:
+def test_the_method_of_intervals_is_named_as_for_one_distribution():
     bits = ldp.KRAPPOR(("a", "b", "c"), 1.0)
     drawn = bits.privatize(["a", "b", "c"] * 200, np.random.default_rng(1))
     for one, fit in ((KRR.counts([900, 900, 900]), "mle"), (drawn, "mle"), (drawn, "inversion")):
@@ -72,7 +69,7 @@ def test_the_method_of_intervals_is_named_as_for_one_distribution() -> None:
         assert f"Intervals: {kind[1]}, within each group" in " ".join(text.split())
 
 
-def test_a_group_that_is_too_small_is_named() -> None:
+def test_a_group_that_is_too_small_is_named():
     results = ldp.GroupedModel({"large": KRR.counts([900, 900, 900]), "small": WEST}).fit()
     text = " ".join(results.summary().as_text().split())
     (said,) = re.findall(r"WARNING: ([^:]*): the survey is too small or too private", text)
@@ -80,7 +77,7 @@ def test_a_group_that_is_too_small_is_named() -> None:
     assert text.count("too private") == 1
 
 
-def test_one_group_is_a_frequency_model() -> None:
+def test_one_group_is_a_frequency_model():
     results = ldp.GroupedModel({"all": NORTH}).fit("em")
     alone = ldp.FrequencyModel(NORTH).fit("em")
     assert results.params.tolist() == alone.params.tolist()
@@ -90,7 +87,7 @@ def test_one_group_is_a_frequency_model() -> None:
             ask()
 
 
-def test_groups_of_several_columns_and_mechanisms() -> None:
+def test_groups_of_several_columns_and_mechanisms():
     rng = np.random.default_rng(3)
     other = ldp.KRAPPOR(JOBS, epsilon=2.0).privatize(rng.choice(JOBS, 500), rng)
     groups = {("n", 2023): NORTH, ("s", 2023): [SOUTH, other], ("s", np.int64(2024)): other}
@@ -105,7 +102,7 @@ def test_groups_of_several_columns_and_mechanisms() -> None:
     assert pairs.loc[("s", 2024, "s", 2023)].shape == (3, 6)
 
 
-def test_two_categories_are_one_hypothesis() -> None:
+def test_two_categories_are_one_hypothesis():
     """Holm's adjustment is for the number of comparisons, whichever answer is looked at."""
     yes = {"a": [500, 500], "b": [470, 530], "c": [460, 540]}
     warner = ldp.Warner(epsilon=1.0)
@@ -124,7 +121,7 @@ def test_two_categories_are_one_hypothesis() -> None:
     assert apart["pvalue_holm"].min() == pytest.approx(2 * apart["pvalue"].min())
 
 
-def test_differences_are_those_of_two_samples() -> None:
+def test_differences_are_those_of_two_samples():
     results = fitted()
     found = results.differences()
     for label in ("south", "west"):
@@ -144,11 +141,11 @@ def test_differences_are_those_of_two_samples() -> None:
     assert (narrow["lower"] >= wide["lower"]).all() and (narrow["upper"] <= wide["upper"]).all()
 
 
-def test_the_test_of_equality_is_the_homogeneity_test() -> None:
+def test_the_test_of_equality_is_the_homogeneity_test():
     assert fitted().test_equal() == ldp.homogeneity_test(list(GROUPS.values()))
 
 
-def test_ordered_answers_of_every_group() -> None:
+def test_ordered_answers_of_every_group():
     results = fitted()
     mean, scores = results.mean([1, 2, 3]), {"nurse": 1, "teacher": 2, "driver": 3}
     assert mean.loc["south"].tolist() == results["south"].mean(scores).tolist()
@@ -162,7 +159,7 @@ def test_ordered_answers_of_every_group() -> None:
     assert several.index.names == ["region", "q"] and several.shape == (6, 3)
 
 
-def test_groups_without_a_report_are_named() -> None:
+def test_groups_without_a_report_are_named():
     groups = GROUPS | {"east": KRR.no_counts(), "far": []} | {}
     del groups["far"]
     model = ldp.GroupedModel(groups, by="region", n_ungrouped=7)
@@ -174,7 +171,7 @@ def test_groups_without_a_report_are_named() -> None:
     assert "7 respondents are in no group" in text
 
 
-def test_warnings_name_the_group() -> None:
+def test_warnings_name_the_group():
     krappor = ldp.KRAPPOR(JOBS, epsilon=1.0)
     rng = np.random.default_rng(0)
     wrong = ldp.KRAPPOR(JOBS, epsilon=5.0).privatize(rng.choice(JOBS, 5000), rng)
@@ -186,7 +183,7 @@ def test_warnings_name_the_group() -> None:
     assert "WARNING: region='south':" in " ".join(results.summary().as_text().split())
 
 
-def test_candidates_over_an_open_alphabet() -> None:
+def test_candidates_over_an_open_alphabet():
     orr = ldp.ORR(8, 32, epsilon=3.0)
     rng = np.random.default_rng(5)
     groups = {
@@ -202,7 +199,7 @@ def test_candidates_over_an_open_alphabet() -> None:
         results.mean([1, 2, 3])
 
 
-def test_groups_are_stored_without_data() -> None:
+def test_groups_are_stored_without_data():
     groups = {("n", True): NORTH, ("s", False): SOUTH, ("e", True): KRR.no_counts()}
     with pytest.warns(ldp.LDPWarning, match="no report"):
         results = ldp.GroupedModel(groups, by=("region", "town"), n_ungrouped=2, name="job").fit()
@@ -215,7 +212,7 @@ def test_groups_are_stored_without_data() -> None:
     assert type(again.labels[0][1]) is bool
 
 
-def test_a_plot_of_one_category_has_a_line_for_each_group() -> None:
+def test_a_plot_of_one_category_has_a_line_for_each_group():
     import matplotlib.pyplot as plt
 
     results = fitted()
@@ -244,7 +241,7 @@ def test_a_plot_of_one_category_has_a_line_for_each_group() -> None:
     plt.close("all")
 
 
-def test_results_are_frames_and_facts() -> None:
+def test_results_are_frames_and_facts():
     results = fitted()
     frame = results.to_frame()
     assert list(frame.columns[:4]) == ["region", "job", "estimate", "std_error"]
@@ -263,7 +260,7 @@ def test_results_are_frames_and_facts() -> None:
 
 
 @pytest.mark.parametrize(("by", "name"), [("category", ""), ("job", "job")])
-def test_columns_of_frames_have_names_of_their_own(by: str, name: str) -> None:
+def test_columns_of_frames_have_names_of_their_own(by, name):
     frame = ldp.GroupedModel({"a": NORTH, "b": SOUTH}, by=by, name=name).fit().to_frame()
     assert frame.columns.is_unique and frame.columns[0] == by
 
@@ -291,18 +288,18 @@ def reports_of(ids: Any) -> ldp.Reports:
         ),
         ("reference='east'.*'north'", lambda: fitted().differences("east")),
         ("reference=.*all_pairs", lambda: fitted().differences("north", all_pairs=True)),
-        ("level=0.95: is called alpha", lambda: fitted().differences(level=0.95)),  # type: ignore[call-arg]
+        ("level=0.95: is called alpha", lambda: fitted().differences(level=0.95)),
         ("label='east'", lambda: fitted()["east"]),
         ("method='bootstrap': needs the data", lambda: fitted().conf_int(method="bootstrap")),
         ("document=", lambda: ldp.GroupedResults.from_dict({})),
     ],
 )
-def test_bad_input(words: str, call: Callable[[], object]) -> None:
+def test_bad_input(words, call):
     with pytest.raises(ldp.InvalidArgument, match=words):
         call()
 
 
-def test_other_categories_are_refused() -> None:
+def test_other_categories_are_refused():
     other = ldp.KRR(("nurse", "cook", "driver"), 1.0).counts([1, 2, 3])
     with pytest.raises(ldp.MechanismMismatch, match="region='b' and region='a'"):
         ldp.GroupedModel({"a": NORTH, "b": other}, by="region")

@@ -1,7 +1,5 @@
 """Associations of all pairs of several variables, and what they and changes refuse."""
 
-from __future__ import annotations
-
 from itertools import combinations
 from typing import Any
 
@@ -11,7 +9,7 @@ import pandas as pd
 import pytest
 from scipy.stats import chi2_contingency
 from scipy.stats.contingency import association
-from shared.bad_values import Refusal, refuses, said
+from shared.refusals import refuses, said
 from shared.waves import observed
 
 import ldpstats as ldp
@@ -41,7 +39,7 @@ def survey(mechanism: Any = None, d: int = 4) -> dict[str, Any]:
     return {name: m.privatize(named[codes], rng) for name, codes in found.items()}
 
 
-def test_each_pair_is_a_model_of_its_own() -> None:
+def test_each_pair_is_a_model_of_its_own():
     reports = survey()
     matrix = ldp.associations(reports)
     frame = matrix.to_frame()
@@ -69,7 +67,7 @@ def test_each_pair_is_a_model_of_its_own() -> None:
         np.testing.assert_array_equal(table, table.T)
 
 
-def test_without_noise_it_is_pearsons_and_cramers() -> None:
+def test_without_noise_it_is_pearsons_and_cramers():
     codes, _ = answers()
     matrix = ldp.associations({n: ldp.Reports(v, observed(3)) for n, v in codes.items()})
     for a, b in combinations("uvwx", 2):
@@ -85,7 +83,7 @@ def test_without_noise_it_is_pearsons_and_cramers() -> None:
         assert own == pytest.approx(np.sqrt(max(raw**2 - 4 / (2 * N), 0.0)), abs=0.004)
 
 
-def test_each_pair_has_the_respondents_who_answered_both() -> None:
+def test_each_pair_has_the_respondents_who_answered_both():
     reports, rng = survey(), np.random.default_rng(2)
     has = {name: rng.random(N) < 0.8 for name in "uv"}
     some = reports | {name: (reports[name][has[name]], has[name]) for name in "uv"}
@@ -106,7 +104,7 @@ def test_each_pair_has_the_respondents_who_answered_both() -> None:
     pd.testing.assert_frame_equal(ldp.associations(by_ids).to_frame(), matrix.to_frame())
 
 
-def test_pairs_that_cannot_be_fitted_are_named() -> None:
+def test_pairs_that_cannot_be_fitted_are_named():
     reports, everyone = survey(), np.ones(N, dtype=bool)
     early = np.arange(N) < N // 2
     some = {"u": (reports["u"], early), "v": (reports["v"], ~early), "w": (reports["w"], everyone)}
@@ -129,7 +127,7 @@ def test_pairs_that_cannot_be_fitted_are_named() -> None:
     matrix.plot()
 
 
-def test_a_constant_has_no_test() -> None:
+def test_a_constant_has_no_test():
     reports = survey() | {"same": ldp.Reports(np.zeros(N, dtype=np.int64), observed(3))}
     matrix = ldp.associations({name: reports[name] for name in ("u", "v", "same")})
     assert np.isnan(matrix.pvalues.loc["u", "same"])
@@ -138,7 +136,7 @@ def test_a_constant_has_no_test() -> None:
     assert "does not vary" in matrix.to_frame()["note"][1]
 
 
-def test_a_warning_is_given_once() -> None:
+def test_a_warning_is_given_once():
     lumped = {"candidates": {"u": ["a", "b"]}}
     with pytest.warns(ldp.IncompleteListWarning) as said:
         matrix = ldp.associations(survey(), **lumped)
@@ -148,7 +146,7 @@ def test_a_warning_is_given_once() -> None:
     assert list(other["u", "v"].table.index) == ["a", "b", "Other"]
 
 
-def test_the_plot_names_the_variables() -> None:
+def test_the_plot_names_the_variables():
     ax = ldp.associations(survey()).plot()
     assert [label.get_text() for label in ax.get_yticklabels()] == ["v", "w", "x"]
     assert [label.get_text() for label in ax.get_xticklabels()] == ["u", "v", "w"]
@@ -156,7 +154,7 @@ def test_the_plot_names_the_variables() -> None:
     assert ax.get_title() == "Associations of 4 variables, 95% intervals"
 
 
-def test_an_interval_holds_no_association_where_the_test_does_not_reject() -> None:
+def test_an_interval_holds_no_association_where_the_test_does_not_reject():
     sparse = np.array([[43, 15, 4, 2], [23, 1, 0, 0], [6, 2, 1, 0], [3, 0, 0, 0]])
     rows, columns = (np.repeat(at.ravel(), sparse.ravel()) for at in np.indices((4, 4)))
     bare = ldp.Observed(4)
@@ -166,7 +164,7 @@ def test_an_interval_holds_no_association_where_the_test_does_not_reject() -> No
     assert "the test" not in row["note"]
 
 
-def test_it_glances_and_goes_to_maketables_as_other_results_do() -> None:
+def test_it_glances_and_goes_to_maketables_as_other_results_do():
     region = ldp.Observed(ABC)
     public = ldp.Reports(np.arange(N) % 3, region)
     matrix = ldp.associations(survey() | {"region": public}, alpha=0.1)
@@ -188,7 +186,7 @@ def test_it_glances_and_goes_to_maketables_as_other_results_do() -> None:
         assert all(model.__maketables_stat__(key) is not None for key in keys)
 
 
-def test_it_has_the_methods_of_all_results() -> None:
+def test_it_has_the_methods_of_all_results():
     matrix = ldp.associations(survey(), alpha=0.1)
     frame = matrix.summary_frame()
     pd.testing.assert_frame_equal(frame.reset_index(), matrix.to_frame())
@@ -206,7 +204,7 @@ def test_it_has_the_methods_of_all_results() -> None:
                 test("u = v")
 
 
-def test_one_cause_is_one_note() -> None:
+def test_one_cause_is_one_note():
     rng = np.random.default_rng(1)
     krr, rare = ldp.KRR(ABC, 3.0), ldp.KRR(("x", "y", "rare"), 1.5)
     reports = {name: krr.privatize(rng.choice(ABC, N), rng) for name in "uvw"}
@@ -328,5 +326,5 @@ def ids(reports: ldp.Reports, known: Any) -> ldp.Reports:
         ),
     ],
 )
-def test_bad_input(refusal: Refusal) -> None:
+def test_bad_input(refusal):
     refusal.check()

@@ -1,32 +1,60 @@
 """Estimation behind a personalised mechanism: eq. 21, its covariance, intervals and tests."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import pytest
 from scipy import stats
-from shared.bad_values import Refusal, refuses
-from shared.region_visits import (
-    CASES,
-    HOMES,
-    PUMS,
-    REGIONS,
-    WORKS,
-    Array,
-    K,
-    R,
-    fit,
-    patterns,
-    survey,
-)
+from shared.refusals import refuses
 
 import ldpstats as ldp
 from ldpstats import planning
 from ldpstats.models import personalized
+
+Array = npt.NDArray[Any]
+
+REGIONS = ("centre", "park", "clinic", "market", "school")
+
+HOMES = np.array([0.1, 0.5, 0.0, 0.4, 0.0])
+
+WORKS = np.array([0.4, 0.0, 0.1, 0.3, 0.2])
+
+R = np.array([0.25, 0.1, 0.08, 0.12, 0.0, 0.3, 0.15])  # school is reached through "work" only
+
+K = len(REGIONS)
+
+PUMS = {
+    "urr": ldp.PUM(ldp.URR(REGIONS, {"clinic"}, epsilon=1.0), ("home", "work")),
+    "urap": ldp.PUM(ldp.URAP(REGIONS, {"clinic"}, epsilon=1.0), ("home", "work")),
+}
+
+CASES: dict[str, dict[str, Any]] = {
+    "none": {},
+    "mixed": {"background": {"work": WORKS}},
+    "given": {"background": {"home": HOMES, "work": WORKS}},
+    "exact": {"background": {"work": WORKS, "home": HOMES}, "exact": True},
+}
+
+
+def survey(kind: str, n: int = 20_000, seed: int = 1) -> Any:
+    """Bit sums under uRAP, counts under uRR."""
+    return PUMS[kind].common.draw(R, n, np.random.default_rng(seed))
+
+
+def patterns(kind: str, n: int = 20_000, seed: int = 1) -> ldp.Counts:
+    common = PUMS[kind].common
+    rng = np.random.default_rng(seed)
+    codes = np.repeat(np.arange(R.size), rng.multinomial(n, R))
+    return common.privatize(common.categories.take(codes), rng).tally()
+
+
+def fit(kind: str, case: str, method: str | None = None, n: int = 20_000) -> Any:
+    data = survey(kind, n) if method == "inversion" else patterns(kind, n)
+    return ldp.PersonalizedModel(data, PUMS[kind], **CASES[case]).fit(method)
+
 
 OTHERS = np.array([True, True, False, True, True])
 
@@ -40,11 +68,9 @@ def by_hand(r: Array, case: str) -> Array:
 
 
 # ---- estimates
-
-
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize(("kind", "method"), [("urr", "mle"), ("urap", "em"), ("urr", "projected")])
-def test_estimates_are_distributions(kind: str, case: str, method: str) -> None:
+def test_estimates_are_distributions(kind, case, method):
     results = fit(kind, case, method, n=4000)
     r = results.intermediate.params.to_numpy()
     np.testing.assert_allclose(results.params, by_hand(r, case), rtol=0, atol=1e-14)
@@ -54,14 +80,14 @@ def test_estimates_are_distributions(kind: str, case: str, method: str) -> None:
     np.testing.assert_allclose(results.background.sum(axis=1), 1.0, rtol=1e-12)
 
 
-def test_without_background_bots_are_discarded() -> None:
+def test_without_background_bots_are_discarded():
     """MK19 section 5.3: it amounts to a normalisation over what is not sensitive."""
     pum = ldp.PUM(ldp.URR(3, (), epsilon=1.0), ("home",))
     results = ldp.PersonalizedModel(pum.common.counts([200, 50, 100, 650]), pum).fit()
     np.testing.assert_allclose(results.params, np.array([200, 50, 100]) / 350, rtol=1e-12)
 
 
-def test_the_default_method_is_that_of_the_data() -> None:
+def test_the_default_method_is_that_of_the_data():
     pum = PUMS["urap"]
     counts = patterns("urap")
     assert ldp.PersonalizedModel(counts, pum).fit().method == "mle"
@@ -71,7 +97,7 @@ def test_the_default_method_is_that_of_the_data() -> None:
     np.testing.assert_allclose(results.params, other.params, rtol=0, atol=1e-13)
 
 
-def test_reports_and_their_counts_say_the_same() -> None:
+def test_reports_and_their_counts_say_the_same():
     pum = PUMS["urr"]
     rng = np.random.default_rng(3)
     values = rng.choice(REGIONS, 3000, p=[0.4, 0.2, 0.1, 0.2, 0.1])
@@ -83,7 +109,7 @@ def test_reports_and_their_counts_say_the_same() -> None:
     assert first.to_dict() == second.to_dict() and first.nobs == 3000
 
 
-def test_groups_with_another_epsilon_are_fitted_together() -> None:
+def test_groups_with_another_epsilon_are_fitted_together():
     pum, careful = PUMS["urr"], ldp.PUM(ldp.URR(REGIONS, {"clinic"}, epsilon=0.4), ("home", "work"))
     groups = [survey("urr"), careful.common.draw(R, 10_000, np.random.default_rng(2))]
     results = ldp.PersonalizedModel(groups, pum, **CASES["exact"]).fit()
@@ -102,8 +128,6 @@ def test_groups_with_another_epsilon_are_fitted_together() -> None:
 
 
 # ---- covariances
-
-
 def jacobian(r: Array, case: str) -> Array:
     step = 1e-6
     columns = [
@@ -115,7 +139,7 @@ def jacobian(r: Array, case: str) -> Array:
 
 @pytest.mark.parametrize("kind", PUMS)
 @pytest.mark.parametrize("case", CASES)
-def test_covariances_carry_through(kind: str, case: str) -> None:
+def test_covariances_carry_through(kind, case):
     """G V G' with G from finite differences, of the linear estimate and of the MLE."""
     results = fit(kind, case, "mle")
     r = results.intermediate
@@ -128,7 +152,7 @@ def test_covariances_carry_through(kind: str, case: str) -> None:
     np.testing.assert_allclose(results.bse**2, np.diag(results.cov_params()), rtol=1e-10)
 
 
-def test_many_categories_cost_no_matrix() -> None:
+def test_many_categories_cost_no_matrix():
     k = 100_000
     pum = ldp.PUM(ldp.URR(k, range(100), epsilon=2.0), ("home", "work"))
     flat = np.full(k, 1 / k)
@@ -142,10 +166,8 @@ def test_many_categories_cost_no_matrix() -> None:
 
 
 # ---- Theorem 1
-
-
 @pytest.mark.parametrize("kind", PUMS)
-def test_the_first_part_of_the_bound_is_propositions_4_and_7(kind: str) -> None:
+def test_the_first_part_of_the_bound_is_propositions_4_and_7(kind):
     results = fit(kind, "given", "projected")
     r = results.intermediate
     at = r.linear_params.to_numpy()
@@ -157,7 +179,7 @@ def test_the_first_part_of_the_bound_is_propositions_4_and_7(kind: str) -> None:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_the_second_part_is_the_worst_case(case: str) -> None:
+def test_the_second_part_is_the_worst_case(case):
     results = fit("urr", case)
     bound, bots = results.loss_bound(), results.intermediate.params.to_numpy()[K:]
     assert bound["background"] == (0.0 if case == "exact" else pytest.approx(2 * bots.sum()))
@@ -169,7 +191,7 @@ def test_the_second_part_is_the_worst_case(case: str) -> None:
         assert found.worst_second == pytest.approx(2 * bots.sum()) and found.second < 1e-12
 
 
-def test_the_bound_takes_negative_estimates_by_their_size() -> None:
+def test_the_bound_takes_negative_estimates_by_their_size():
     pum = ldp.PUM(ldp.URR(3, {0}, epsilon=1.0), ("home",))
     counts = pum.common.counts([500, 300, 100, 100])
     with pytest.warns(ldp.MisfitWarning):
@@ -179,9 +201,7 @@ def test_the_bound_takes_negative_estimates_by_their_size() -> None:
 
 
 # ---- intervals
-
-
-def test_categories_without_a_bot_keep_their_exact_interval() -> None:
+def test_categories_without_a_bot_keep_their_exact_interval():
     results = fit("urr", "given")  # no one is at home or at work in the clinic, or in two places
     assert HOMES[2] == 0.0
     model = ldp.PersonalizedModel(
@@ -192,7 +212,7 @@ def test_categories_without_a_bot_keep_their_exact_interval() -> None:
     pd.testing.assert_frame_equal(results.conf_int().iloc[[2, 4]], own, rtol=1e-12)
 
 
-def test_a_category_of_one_bot_has_its_interval() -> None:
+def test_a_category_of_one_bot_has_its_interval():
     """Where no report is the category's own, and the bot cannot be told from the truth."""
     pum = ldp.PUM(ldp.URR(3, (), epsilon=2.0), ("home",))
     counts = pum.common.counts([300, 200, 0, 500])
@@ -208,7 +228,7 @@ def test_a_category_of_one_bot_has_its_interval() -> None:
 
 @pytest.mark.parametrize("kind", PUMS)
 @pytest.mark.parametrize("case", CASES)
-def test_intervals_of_many_reports_are_those_of_wald(kind: str, case: str) -> None:
+def test_intervals_of_many_reports_are_those_of_wald(kind, case):
     results = fit(kind, case, "inversion", n=10**8)
     exact, wald = (results.conf_int(method=method, clip=False) for method in ("default", "wald"))
     width = (wald["upper"] - wald["lower"]).to_numpy()[:, None]
@@ -216,7 +236,7 @@ def test_intervals_of_many_reports_are_those_of_wald(kind: str, case: str) -> No
     assert np.all(difference < 0.002 * width[:-1])  # of school none is reported
 
 
-def test_mover_of_normal_parts_is_wald() -> None:
+def test_mover_of_normal_parts_is_wald():
     rng = np.random.default_rng(2)
     A = rng.normal(size=(6, 3, 3))
     V = A @ A.transpose(0, 2, 1)
@@ -227,7 +247,7 @@ def test_mover_of_normal_parts_is_wald() -> None:
     np.testing.assert_allclose(above, below, rtol=1e-12)
 
 
-def test_mover_credits_cancellation_with_the_shorter_side() -> None:
+def test_mover_credits_cancellation_with_the_shorter_side():
     rho = np.array([[1.0, -1.0], [-1.0, 1.0]])
     below, above = personalized.mover([1.0, 3.0], [2.0, 0.5], rho)
     assert below == pytest.approx(np.sqrt(1.0 + 9.0 - 2 * 1.0 * 0.5))
@@ -235,10 +255,8 @@ def test_mover_credits_cancellation_with_the_shorter_side() -> None:
 
 
 # ---- tests
-
-
 @pytest.mark.parametrize("kind", PUMS)
-def test_hypotheses_are_contrasts_of_the_intermediate_frequencies(kind: str) -> None:
+def test_hypotheses_are_contrasts_of_the_intermediate_frequencies(kind):
     results = fit(kind, "exact")
     r = results.intermediate
     given = np.array([*np.eye(K), HOMES, WORKS]).T
@@ -250,7 +268,7 @@ def test_hypotheses_are_contrasts_of_the_intermediate_frequencies(kind: str) -> 
     assert together.statistic == pytest.approx(same.statistic, rel=1e-9) and together.df == 3
 
 
-def test_presence_of_a_single_noisy_count_is_exact() -> None:
+def test_presence_of_a_single_noisy_count_is_exact():
     """Of the clinic, whose own reports are noisy, and of school, which only bots reach."""
     pum = PUMS["urr"]
     known = {"home": HOMES, "work": np.array([0.5, 0.0, 0.0, 0.25, 0.25])}
@@ -267,7 +285,7 @@ def test_presence_of_a_single_noisy_count_is_exact() -> None:
 
 
 @pytest.mark.parametrize("exclusive", [True, False])
-def test_presence_of_several_noisy_counts_has_their_law(exclusive: bool) -> None:
+def test_presence_of_several_noisy_counts_has_their_law(exclusive):
     """Against a million draws under the null; a p-value of .01 has a standard error of 1e-4."""
     n, o, s = 400, np.array([0.1, 0.2, 0.15]), 0.4
     w = np.array([1.0, 0.3, 0.05])
@@ -286,7 +304,7 @@ def test_presence_of_several_noisy_counts_has_their_law(exclusive: bool) -> None
         assert -band[1] <= smaller[0] - below <= band[1] + 0.025
 
 
-def test_detection_controls_all_errors_together() -> None:
+def test_detection_controls_all_errors_together():
     results = fit("urr", "exact")
     assert results.detected(0.001).tolist() == [*REGIONS]
     with_holm, with_bh = (set(results.detected(0.05, m)) for m in ("holm", "bh"))
@@ -299,7 +317,7 @@ def test_detection_controls_all_errors_together() -> None:
 
 @pytest.mark.parametrize("kind", PUMS)
 @pytest.mark.parametrize("case", CASES)
-def test_results_are_read_back(kind: str, case: str) -> None:
+def test_results_are_read_back(kind, case):
     results = fit(kind, case, n=4000)
     text = results.to_json()
     again = ldp.PersonalizedResults.from_json(text)
@@ -317,7 +335,7 @@ def test_results_are_read_back(kind: str, case: str) -> None:
 NOISE_ONLY = "allow for the noise of the reports only, not for an error of the background"
 
 
-def test_summaries_say_what_is_assumed() -> None:
+def test_summaries_say_what_is_assumed():
     summaries = {case: fit("urr", case, n=4000).summary() for case in CASES}
     texts = {case: summary.extra_txt for case, summary in summaries.items()}
     assert "The background is assumed to be exact." in texts["exact"]
@@ -336,25 +354,7 @@ def test_summaries_say_what_is_assumed() -> None:
         assert len({len(line) for line in lines}) == 1
 
 
-def test_summary_frame_and_plot() -> None:
-    results = fit("urap", "exact", n=4000)
-    frame = results.summary_frame(alpha=0.1)
-    assert frame.columns.tolist() == [
-        "params",
-        "bse",
-        "linear",
-        "linear_se",
-        "lower",
-        "upper",
-        "presence_pvalue",
-    ]
-    pd.testing.assert_frame_equal(frame[["lower", "upper"]], results.conf_int(0.1))
-    truth = R[:K] + R[K] * HOMES + R[K + 1] * WORKS
-    ax = results.plot(truth=pd.Series(truth, index=REGIONS))
-    assert "URAP" in ax.get_title() and len(ax.get_yticklabels()) == K
-
-
-def test_a_background_as_a_series_is_matched_by_label() -> None:
+def test_a_background_as_a_series_is_matched_by_label():
     data, pum = patterns("urr", 1000), PUMS["urr"]
     shuffled = pd.Series(HOMES, index=REGIONS).sample(frac=1, random_state=1)
     first = ldp.PersonalizedModel(data, pum, {"home": shuffled}).fit()
@@ -363,6 +363,7 @@ def test_a_background_as_a_series_is_matched_by_label() -> None:
 
 
 DATA = PUMS["urr"].common.counts([100, 50, 200, 60, 20, 300, 270])
+
 ALL = ldp.PUM(ldp.URR(3, range(3), epsilon=1.0), ("home",))
 
 
@@ -439,7 +440,7 @@ BAD = [
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_bad_input_is_refused(case: Refusal) -> None:
+def test_bad_input_is_refused(case):
     case.check()
 
 
@@ -452,20 +453,20 @@ OTHER_DATA = {
 
 
 @pytest.mark.parametrize("name", OTHER_DATA)
-def test_data_over_other_categories_are_refused(name: str) -> None:
+def test_data_over_other_categories_are_refused(name):
     with pytest.raises(ldp.MechanismMismatch, match="not over the categories and then the tags"):
         model(data=OTHER_DATA[name])
     with pytest.raises(ldp.MechanismMismatch):
         model(data=[DATA, OTHER_DATA[name]])
 
 
-def test_nothing_to_spread_bots_over_is_said() -> None:
+def test_nothing_to_spread_bots_over_is_said():
     counts = PUMS["urr"].common.counts([0, 0, 500, 0, 0, 400, 300])
     with pytest.raises(ldp.NotAvailable, match="give a background"):
         model(data=counts).fit()
     assert model(data=counts, **CASES["exact"]).fit().params.sum() == pytest.approx(1.0)
 
 
-def test_hypotheses_that_the_constraint_fixes_are_refused() -> None:
+def test_hypotheses_that_the_constraint_fixes_are_refused():
     with pytest.raises(ldp.InvalidArgument, match="sum"):
         model(**CASES["exact"]).fit().t_test(np.ones((1, K)))

@@ -5,11 +5,9 @@ cells luck carries a few beyond a limit: their settings are surveyed again, ten 
 then the limits hold as they stand. With fewer surveys they are widened by four standard errors.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -18,9 +16,18 @@ import numpy.typing as npt
 import pandas as pd
 import pytest
 from simulate import ALPHA, at_least, at_most, bias, coverage, error, near, repeat, size
-from simulated.personal import BATCH, KINDS, Setting, estimates
-from surveys import assert_cut, quadratic_forms, score_forms
+from surveys import (
+    assert_cut,
+    draw,
+    moments,
+    null_covariances,
+    observed_covariances,
+    projected,
+    quadratic_forms,
+    score_forms,
+)
 from surveys import default_intervals as exact_ends
+from surveys import estimates as intermediate
 
 import ldpstats as ldp
 from ldpstats import planning
@@ -28,16 +35,113 @@ from ldpstats.inference import intervals
 from ldpstats.inference.tails import chi2_pvalue
 from ldpstats.models import personalized
 
+Array = npt.NDArray[Any]
+
+BATCH = 1000  # surveys at a time
+
+KINDS: dict[str, Callable[..., Any]] = {"urr": ldp.URR, "urap": ldp.URAP}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is surveyed: the mechanism, the respondents, and how many of them use bots.
+
+    The last category is reached through bots only, the one before has half a report on average and
+    no bot, two more have two and six reports and bots. The shares of the others fall.
+    """
+
+    kind: str
+    k: int
+    S: int
+    kappa: int
+    epsilon: float
+    n: int
+    where: str
+
+    def __str__(self) -> str:
+        values = [getattr(self, field.name) for field in fields(self)]
+        return "-".join(f"{v:g}" if isinstance(v, float) else str(v) for v in values)
+
+    @cached_property
+    def pum(self) -> ldp.PUM:
+        tags = ("home", "work", "gym")[: self.kappa]
+        return ldp.PUM(KINDS[self.kind](self.k, range(self.S), self.epsilon), tags)
+
+    @cached_property
+    def pi(self) -> Array:
+        """Background, (kappa, k): none of what is sensitive for all, or of the last but one."""
+        base = 1.0 / np.arange(1, self.k + 1)
+        pi = np.array([np.roll(base, -3), base[::-1], np.roll(base, self.k // 2)])[: self.kappa]
+        pi[:, : self.S] = pi[:, -2] = 0.0
+        pi[0, self.k // 2] = 0.0
+        return np.asarray(pi / pi.sum(axis=1, keepdims=True))
+
+    @cached_property
+    def r(self) -> Array:
+        """Intermediate frequencies, shape (k + kappa,)."""
+        share = {"many": 0.3, "few": 0.01, "none": 0.0}[self.where]
+        bots = share * np.array([1.0, 0.4, 0.2])[: self.kappa]
+        own = 1.0 / np.arange(1, self.k + 1)
+        rare = np.array([6.0, 2.0, 0.5, 0.0]) / self.n
+        own[-4:] = 0.0
+        own *= (1.0 - bots.sum() - rare.sum()) / own.sum()
+        own[-4:] = rare
+        return np.concatenate([own, bots])
+
+    @cached_property
+    def G(self) -> Array:
+        return np.hstack([np.eye(self.k), self.pi.T])
+
+    @property
+    def p(self) -> Array:
+        return np.asarray(self.G @ self.r)
+
+    @cached_property
+    def law(self) -> tuple[Array, Array]:
+        """Offset and scale of the tallies, shape (k + kappa,): chance of each, offset + scale r."""
+        problem = moments(self.pum.common, self.n)
+        shape = self.r.shape
+        return np.broadcast_to(problem.offset, shape), np.broadcast_to(problem.A, shape)
+
+    @property
+    def expected(self) -> Array:
+        """Smallest expected tally among those that the estimate of a category rests on."""
+        offset, scale = self.law
+        tally = self.n * (offset + scale * self.r)
+        bots = np.where(self.pi > 0.0, tally[self.k :, None], np.inf).min(axis=0)
+        return np.asarray(np.minimum(tally[: self.k], bots))
+
+    def draw(self, R: int, *key: int) -> Array:
+        """Tallies of R surveys, shape (R, k + kappa): they have the law of `Mechanism.draw`."""
+        rng = np.random.default_rng([2025, *map(ord, str(self)), *key])
+        return draw(self.pum.common, self.r, self.n, R, rng)
+
+    def counts(self, tally: Array) -> Any:
+        return self.pum.common.counts(tally, None if self.kind == "urr" else self.n)
+
+    def results(self, tally: Array, exact: bool = True) -> ldp.PersonalizedResults:
+        background = dict(zip(self.pum.tags, self.pi, strict=True))
+        model = ldp.PersonalizedModel(self.counts(tally), self.pum, background, exact)
+        return model.fit("inversion")
+
+
+# ---- many surveys at once
+def estimates(setting: Setting, tally: Array) -> tuple[Array, Array]:
+    """Linear estimates of r, shape (R, k + kappa), and their plug-in covariances."""
+    common, n = setting.pum.common, setting.n
+    with np.errstate(divide="ignore", invalid="ignore"):  # of one report again and again
+        r, V = intermediate(common, tally, n)[0], observed_covariances(common, tally, n)
+    unknown = ~np.isfinite(V).all(axis=(1, 2))
+    V[unknown] = null_covariances(common, projected(r[unknown]), n)
+    return r, V
+
+
 pytestmark = [
     pytest.mark.usefixtures("without_goodness"),
     pytest.mark.filterwarnings("ignore::ldpstats.errors.MisfitWarning"),
 ]
 
-
-Array = npt.NDArray[Any]
-
 FULL = 10_000
-
 
 SETTINGS = [
     Setting("urr", 10, 3, 1, 3.0, 1000, "many"),
@@ -125,19 +229,19 @@ def check(setting: Setting, R: int, fits: int) -> None:
 
 
 @pytest.mark.parametrize("setting", SETTINGS[:3], ids=str)
-def test_coverage_of_some_settings(setting: Setting) -> None:
+def test_coverage_of_some_settings(setting):
     check(setting, R=500, fits=2)
 
 
 @pytest.mark.slow
-def test_coverage(replications: Callable[..., int]) -> None:
+def test_coverage(replications):
     R = replications(FULL)
     for setting in SETTINGS:
         check(setting, R, fits=3)
 
 
 @pytest.mark.slow
-def test_normal_intervals_fail_where_reports_are_few(replications: Callable[..., int]) -> None:
+def test_normal_intervals_fail_where_reports_are_few(replications):
     """Control: the reason for exact parts."""
     setting = Setting("urr", 10, 3, 1, 3.0, 10_000, "few")
     assert coverages(setting, replications(FULL)).wald.min() < 0.9
@@ -170,7 +274,7 @@ class Hard(Setting):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-def test_coverage_of_hard_settings(kind: str, replications: Callable[..., int]) -> None:
+def test_coverage_of_hard_settings(kind, replications):
     """At least .94 from 50 reports and epsilon = .1 on."""
     R = replications(FULL)
     slack = 4 * float(error(0.94, R))
@@ -182,7 +286,7 @@ def test_coverage_of_hard_settings(kind: str, replications: Callable[..., int]) 
 
 
 @pytest.mark.slow
-def test_uncorrelated_parts_cover_too_much(replications: Callable[..., int]) -> None:
+def test_uncorrelated_parts_cover_too_much(replications):
     """Control: bots and categories share the respondents."""
     setting = Hard("urr", 2, 0, 1, 3.0, 10_000, "", 0)
     cells = coverages(setting, replications(FULL))
@@ -192,9 +296,7 @@ def test_uncorrelated_parts_cover_too_much(replications: Callable[..., int]) -> 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("kind", "case"), [("urr", "none"), ("urap", "mixed")])
-def test_without_background_intervals_cover_what_is_estimated(
-    kind: str, case: str, replications: Callable[..., int]
-) -> None:
+def test_without_background_intervals_cover_what_is_estimated(kind, case, replications):
     """The frequencies as they would be if bots were spread like the rest."""
     R = replications(2000, least=250)
     setting = Setting(kind, 10, 3, 2, 1.0, 2000, "many")
@@ -216,8 +318,6 @@ def test_without_background_intervals_cover_what_is_estimated(
 
 
 # ---- sizes
-
-
 def sizes(setting: Setting, R: int) -> dict[str, float]:
     """Rejection rates of true hypotheses at .05, of categories with 50 reports and more.
 
@@ -269,12 +369,12 @@ def check_sizes(setting: Setting, R: int) -> None:
     assert near(found, ALPHA, R, errors=4.5), f"{setting}\n{found}"
 
 
-def test_sizes_of_a_setting() -> None:
+def test_sizes_of_a_setting():
     check_sizes(SIZES[0], 1000)
 
 
 @pytest.mark.slow
-def test_sizes(replications: Callable[..., int]) -> None:
+def test_sizes(replications):
     for setting in SIZES:
         check_sizes(setting, replications(FULL))
 
@@ -315,7 +415,7 @@ def presence(setting: Setting, R: int) -> tuple[Array, Array]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-def test_presence_keeps_its_level(kind: str, replications: Callable[..., int]) -> None:
+def test_presence_keeps_its_level(kind, replications):
     R = replications(FULL)
     reached = 0.0
     for epsilon, n in itertools.product((0.1, 1.0, 6.0), (200, 1000, 100_000)):
@@ -327,7 +427,7 @@ def test_presence_keeps_its_level(kind: str, replications: Callable[..., int]) -
     assert reached > 0.8  # not by rejecting nothing
 
 
-def test_presence_in_results_is_what_was_simulated() -> None:
+def test_presence_in_results_is_what_was_simulated():
     for kind in KINDS:
         setting = Idle(kind, 10, 3, 3, 1.0, 1000, "idle")
         at, weights = absent(setting)
@@ -349,7 +449,7 @@ def test_presence_in_results_is_what_was_simulated() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_bias_of_all_three_cases(kind: str) -> None:
+def test_bias_of_all_three_cases(kind):
     """None under an exact background; as predicted under a wrong one, or none."""
     setting = Setting(kind, 10, 3, 2, 1.0, 100_000, "many")
     R, k, p = 4000, setting.k, setting.p
@@ -378,8 +478,6 @@ def test_bias_of_all_three_cases(kind: str) -> None:
 
 
 # ---- respondents one by one, each with a pre-processor of her own
-
-
 def population(n: int, rng: np.random.Generator) -> tuple[Array, dict[str, Array]]:
     """Where each respondent lives and works, on ten regions; a third has no workplace."""
     homes = rng.choice(10, n, p=np.arange(10, 0, -1) / 55)
@@ -398,7 +496,7 @@ def behind_bots(p: Array, tags: dict[str, Array]) -> tuple[Array, Array]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-def test_respondents_with_their_own_preprocessors(kind: str) -> None:
+def test_respondents_with_their_own_preprocessors(kind):
     """Reports made one by one: estimates are unbiased and covered, homes drawn anew or not."""
     pum = ldp.PUM(KINDS[kind](10, {0, 1}, 1.0), ("home", "work"))
     n, R = 4000, 400
@@ -427,10 +525,8 @@ def test_respondents_with_their_own_preprocessors(kind: str) -> None:
 
 
 # ---- Theorem 1
-
-
 @pytest.mark.parametrize("kind", KINDS)
-def test_theorem_1_holds_in_every_survey(kind: str) -> None:
+def test_theorem_1_holds_in_every_survey(kind):
     """With the size of r_hat(bot): the printed form fails where estimates are negative."""
     setting = Setting(kind, 10, 3, 2, 0.5, 2000, "few")
     wrong = np.eye(10)[[-2, -1]]  # each bot put wholly where few of its respondents are

@@ -1,7 +1,5 @@
 """Personalised mechanisms in complex samples: by hand, against unweighted ones, and simulated."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -68,7 +66,7 @@ def reports(table: pd.DataFrame, rng: np.random.Generator, epsilon: float = 2.0)
     return sheet.privatize(table, rng, tags={"place": {"home": "home"}}), sheet
 
 
-def test_without_noise_shares_and_errors_are_those_computed_by_hand() -> None:
+def test_without_noise_shares_and_errors_are_those_computed_by_hand():
     rng = np.random.default_rng(3)
     table = drawn("clusters", rng)
     survey = ldp.Survey(*reports(table, rng, 40.0), weights="w", strata="s", clusters="u")
@@ -91,7 +89,7 @@ def test_without_noise_shares_and_errors_are_those_computed_by_hand() -> None:
 
 
 @pytest.mark.parametrize("background", [None, {"home": [0.5, 0.3, 0.2, 0.0]}])
-def test_equal_weights_are_the_unweighted_analysis(background: Any) -> None:
+def test_equal_weights_are_the_unweighted_analysis(background):
     rng = np.random.default_rng(8)
     held, sheet = reports(drawn("equal", rng).assign(w=3.0), rng)
     found = ldp.Survey(held, sheet, weights="w").personalized("place", background)
@@ -105,7 +103,7 @@ def test_equal_weights_are_the_unweighted_analysis(background: Any) -> None:
     np.testing.assert_allclose(likely.params, plain.params, atol=1e-6)
 
 
-def test_results_say_what_they_are_and_come_back() -> None:
+def test_results_say_what_they_are_and_come_back():
     rng = np.random.default_rng(5)
     survey = ldp.Survey(*reports(drawn("clusters", rng), rng), weights="w", clusters="u")
     background = truth("clusters")[1]
@@ -131,7 +129,7 @@ def test_results_say_what_they_are_and_come_back() -> None:
         survey.personalized("place", method="em")
 
 
-def test_one_sampling_unit_shows_no_errors() -> None:
+def test_one_sampling_unit_shows_no_errors():
     rng = np.random.default_rng(5)
     held, sheet = reports(drawn("clusters", rng, 40).assign(u=1), rng)
     survey = ldp.Survey(held, sheet, weights="w", clusters="u", single_unit="average")
@@ -164,7 +162,7 @@ def simulated(design: str, R: int, naive: bool = False) -> dict[str, Any]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("design", DESIGNS)
-def test_intervals_cover(design: str, replications: Any) -> None:
+def test_intervals_cover(design, replications):
     R = replications(600, 200)
     found, error = simulated(design, R), 3.0 * np.sqrt(0.05 * 0.95 / R)
     for name, shares in found.items():
@@ -173,7 +171,7 @@ def test_intervals_cover(design: str, replications: Any) -> None:
 
 
 @pytest.mark.slow
-def test_without_the_weights_they_do_not(replications: Any) -> None:
+def test_without_the_weights_they_do_not(replications):
     R = replications(200, 200)
     assert simulated("unequal", R, naive=True)["default"].min() < 0.8
     assert simulated("clusters", R, naive=True)["default"].mean() < 0.9

@@ -1,7 +1,5 @@
 """Posteriors of frequencies against quadrature and certified maxima, and at the extremes."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 
@@ -113,19 +111,19 @@ def check_against_quadrature(mechanism: Any, n: list[int], prior: Any) -> None:
 
 
 @pytest.mark.parametrize(("mechanism", "n", "prior"), QUICK, ids=str)
-def test_draws_agree_with_quadrature(mechanism: Any, n: list[int], prior: Any) -> None:
+def test_draws_agree_with_quadrature(mechanism, n, prior):
     """Means, squares and 5 % tails to 4 Monte Carlo standard errors."""
     check_against_quadrature(mechanism, n, prior)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("mechanism", "n", "prior"), SLOW, ids=str)
-def test_draws_agree_with_quadrature_elsewhere(mechanism: Any, n: list[int], prior: Any) -> None:
+def test_draws_agree_with_quadrature_elsewhere(mechanism, n, prior):
     check_against_quadrature(mechanism, n, prior)
 
 
 @pytest.mark.slow
-def test_groups_of_two_mechanisms_enter_one_posterior() -> None:
+def test_groups_of_two_mechanisms_enter_one_posterior():
     groups = [ldp.KRR(3, 1.0).counts([60, 40, 20]), ldp.KRR(3, 3.0).counts([30, 10, 2])]
     model = ldp.FrequencyModel(groups)
     found = model.fit_posterior(np.random.default_rng(6))
@@ -147,7 +145,7 @@ MODELS = {
 
 
 @pytest.mark.parametrize("data", MODELS.values(), ids=MODELS)
-def test_mode_under_a_flat_prior_is_the_certified_maximum(data: Any) -> None:
+def test_mode_under_a_flat_prior_is_the_certified_maximum(data):
     model = ldp.FrequencyModel(data)
     found = posterior_quietly(model)
     maximum = model.fit("mle")
@@ -166,7 +164,7 @@ def posterior_quietly(model: Any, draws: int = 480, **how: Any) -> Any:
 @pytest.mark.parametrize(
     "prior", [Dirichlet([3.0, 1.0, 2.0]), LogisticNormal(mean=[0.0, 1.0, 0.5], sd=0.4)], ids=str
 )
-def test_mode_under_other_priors_is_that_of_quadrature(prior: Any) -> None:
+def test_mode_under_other_priors_is_that_of_quadrature(prior):
     counts = ldp.KRR(3, 1.0).counts([120, 100, 90])
     model = ldp.FrequencyModel(counts)
     found = posterior_quietly(model, prior=prior).mode.to_numpy()
@@ -185,7 +183,7 @@ def test_mode_under_other_priors_is_that_of_quadrature(prior: Any) -> None:
     np.testing.assert_allclose(slope, 0.0, atol=2e-2)  # per unit of p, of 310 reports
 
 
-def test_concentrations_below_one_have_no_mode() -> None:
+def test_concentrations_below_one_have_no_mode():
     found = posterior_quietly(
         ldp.FrequencyModel(ldp.KRR(3, 1.0).counts([5, 4, 3])), prior=Dirichlet(0.5)
     )
@@ -196,7 +194,7 @@ def test_concentrations_below_one_have_no_mode() -> None:
         _ = again.mode
 
 
-def test_one_report_of_tiny_epsilon_leaves_the_prior() -> None:
+def test_one_report_of_tiny_epsilon_leaves_the_prior():
     prior = Dirichlet([1.0, 2.0, 3.0])
     model = ldp.FrequencyModel(ldp.KRR(3, 1e-6).counts([1, 0, 0]))
     found = model.fit_posterior(np.random.default_rng(1), prior=prior)
@@ -206,7 +204,7 @@ def test_one_report_of_tiny_epsilon_leaves_the_prior() -> None:
     np.testing.assert_allclose(found.bse, np.sqrt(expected * (1 - expected) / 7.0), rtol=0.06)
 
 
-def test_huge_epsilon_is_the_posterior_of_direct_answers() -> None:
+def test_huge_epsilon_is_the_posterior_of_direct_answers():
     counts = ldp.KRR(3, 50.0).counts([70, 30, 0])
     found = ldp.FrequencyModel(counts).fit_posterior(np.random.default_rng(1))
     expected = np.array([71.0, 31.0, 1.0]) / 103.0
@@ -214,7 +212,7 @@ def test_huge_epsilon_is_the_posterior_of_direct_answers() -> None:
     assert (np.abs(found.params - expected) < 4.0 * se).all()
 
 
-def test_a_thousand_categories() -> None:
+def test_a_thousand_categories():
     """The gradient of a structured channel agrees with differences, for several chains."""
     k = 1000
     counts = ldp.KRR(k, 6.0).draw(np.full(k, 1.0 / k), 100_000, np.random.default_rng(3))
@@ -229,7 +227,7 @@ def test_a_thousand_categories() -> None:
     assert np.isfinite(values).all()
 
 
-def test_labels_follow_the_prior_not_its_order() -> None:
+def test_labels_follow_the_prior_not_its_order():
     counts = ldp.KRR(("a", "b", "c"), 1.0).counts([50, 30, 20])
     model = ldp.FrequencyModel(counts)
     series = pd.Series({"c": 9.0, "a": 1.0, "b": 4.0})
@@ -240,7 +238,7 @@ def test_labels_follow_the_prior_not_its_order() -> None:
         model.fit_posterior(np.random.default_rng(1), prior=Dirichlet(series.rename({"c": "d"})))
 
 
-def test_bit_sums_and_bad_arguments_are_refused() -> None:
+def test_bit_sums_and_bad_arguments_are_refused():
     sums = ldp.KRAPPOR(3, 1.0).draw([0.5, 0.3, 0.2], 100, np.random.default_rng(1))
     with pytest.raises(NotAvailable, match=r"reports\.tally"):
         ldp.FrequencyModel(sums).fit_posterior(np.random.default_rng(1))
@@ -252,14 +250,14 @@ def test_bit_sums_and_bad_arguments_are_refused() -> None:
         model.fit_posterior(1)
 
 
-def test_a_wrong_epsilon_fails_the_predictive_check() -> None:
+def test_a_wrong_epsilon_fails_the_predictive_check():
     right, wrong = ldp.KRR(3, 3.0), ldp.KRR(3, 0.5)
     n = right.draw([0.8, 0.15, 0.05], 2000, np.random.default_rng(1)).vector()
     assert posterior_quietly(ldp.FrequencyModel(right.counts(n))).check.pvalue > 0.05
     assert posterior_quietly(ldp.FrequencyModel(wrong.counts(n))).check.pvalue < 0.01
 
 
-def test_answers_that_are_not_listed_are_not_shared_out_in_silence() -> None:
+def test_answers_that_are_not_listed_are_not_shared_out_in_silence():
     """The likelihood takes the candidates for all answers: 50 % of others would be theirs."""
     rng = np.random.default_rng(1)
     mechanism = ldp.RAPPOR(16, 2, 8, f=0.0, p=0.25, q=0.75)

@@ -1,7 +1,5 @@
 """Fitted regressions that several tests look at."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 from typing import Any

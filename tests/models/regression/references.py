@@ -5,8 +5,6 @@ are its columns, sums over categories and configurations are loops. All function
 numbers, so that the score is a complex step, exact to rounding.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Regressions whose devices have unknown parameters."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

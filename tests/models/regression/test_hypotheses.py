@@ -1,7 +1,5 @@
 """Tests of coefficients, between ways of asking, and of the fit."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 
@@ -270,7 +268,7 @@ def survey(
     return asked.privatize(yes, rng), X
 
 
-def test_patterns_of_covariates() -> None:
+def test_patterns_of_covariates():
     some, X = survey(np.random.default_rng(1), 0.0, True)
     results = ldp.PrivatizedLogit(some, X).fit()
     found = results.goodness_of_fit()
@@ -287,14 +285,14 @@ def test_patterns_of_covariates() -> None:
 
 
 @pytest.mark.parametrize("few", [False, True])
-def test_power(few: bool) -> None:
+def test_power(few):
     some, X = survey(np.random.default_rng(2), 0.8, few, ldp.KRR(("no", "yes"), 3.0))
     assert ldp.PrivatizedLogit(some, X).fit().goodness_of_fit().pvalue < 1e-6
     right = X.assign(square=X.z**2)
     assert ldp.PrivatizedLogit(some, right).fit().goodness_of_fit().pvalue > 0.01
 
 
-def test_bits_are_decoded() -> None:
+def test_bits_are_decoded():
     rng, (_, _, job), t = np.random.default_rng(4), answers_of_examples(), table()
     labels = tuple(np.unique(job))
     bits = ldp.KRAPPOR(labels, 4.0).privatize(job, rng)
@@ -303,7 +301,7 @@ def test_bits_are_decoded() -> None:
     assert "decoded answers" in found.method and found.pvalue > 0.01
 
 
-def test_what_has_no_test() -> None:
+def test_what_has_no_test():
     with pytest.raises(NotAvailable, match="the outcome is a number"):
         of_examples("poisson").goodness_of_fit()
     model = of_examples("private").model
@@ -333,7 +331,7 @@ def test_what_has_no_test() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("few", [False, True])
-def test_size(few: bool, replications: Any) -> None:
+def test_size(few, replications):
     R, rng, found = replications(600, 150), np.random.default_rng(8), []
     for _ in range(R):
         some, X = survey(rng, 0.0, few)

@@ -1,7 +1,5 @@
 """Posteriors of regressions, and priors of their coefficients."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Predictions of the true answers and marginal effects on them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -16,7 +14,7 @@ EVERY = ["logit", "private", "multinomial", "ordered", "poisson", "arrays"]
 
 
 @pytest.mark.parametrize("what", EVERY)
-def test_respondents_are_predicted_as_their_rows(what: str) -> None:
+def test_respondents_are_predicted_as_their_rows(what):
     results = fitted(what)
     own = results.predict()
     new = table() if what != "arrays" else table().assign(const=1.0)
@@ -26,7 +24,7 @@ def test_respondents_are_predicted_as_their_rows(what: str) -> None:
         np.testing.assert_allclose(own.sum(axis=1), 1.0, rtol=1e-12)
 
 
-def test_private_predictors_are_averaged_over() -> None:
+def test_private_predictors_are_averaged_over():
     results, new = fitted("private"), table().head(5)
     each = [results.predict(new.assign(use=use)) for use in ("no", "u", "v")]
     Z = np.column_stack([results.law.data.formula.marginal(new)])
@@ -40,7 +38,7 @@ def test_private_predictors_are_averaged_over() -> None:
     )
 
 
-def test_arrays_names_and_missing_values() -> None:
+def test_arrays_names_and_missing_values():
     results = fitted("arrays")
     t = table().head(4).assign(const=1.0, more="text")
     whole = results.predict(t[["more", "const", "kids", "age"]])
@@ -58,7 +56,7 @@ def test_arrays_names_and_missing_values() -> None:
     assert found.isna().tolist() == [False, False, True, False]
 
 
-def test_linear_predictors() -> None:
+def test_linear_predictors():
     X = table()[["age", "kids"]]
     results = fitted("arrays")
     b = results.params
@@ -78,7 +76,7 @@ def test_linear_predictors() -> None:
 
 
 @pytest.mark.parametrize("what", EVERY)
-def test_intervals_of_predictions(what: str) -> None:
+def test_intervals_of_predictions(what):
     results, new = fitted(what), table().head(3).assign(const=1.0)
     frame = results.get_prediction(new)
     G = numerical(results, lambda moved: moved.predict(new).to_numpy().ravel())
@@ -105,7 +103,7 @@ GROUPS: list[tuple[str, Any, str]] = [
 
 
 @pytest.mark.parametrize(("what", "by", "kind"), GROUPS)
-def test_averages_and_their_covariance(what: str, by: Any, kind: str) -> None:
+def test_averages_and_their_covariance(what, by, kind):
     results = fitted(what)
     found = results.predictions(by=by, kind=kind)
     G = numerical(results, lambda moved: moved.predictions(by, kind=kind).means.ravel())
@@ -130,7 +128,7 @@ def two_groups() -> tuple[Any, Any, Any]:
     return ldp.regression("late ~ new", people, {"late": seen}).fit(), p, p * (1 - p) / [100, 200]
 
 
-def test_predictions_and_margins_have_what_results_have() -> None:
+def test_predictions_and_margins_have_what_results_have():
     results, p, v = two_groups()
     wald = (p[1] - p[0]) ** 2 / v.sum()
     logit, half = np.log(p / (1 - p)), 1.959964 * np.sqrt(v) / (p * (1 - p))
@@ -162,7 +160,7 @@ def test_predictions_and_margins_have_what_results_have() -> None:
         effect.t_test("old = 0")
 
 
-def test_rows_that_are_predicted_as_results() -> None:
+def test_rows_that_are_predicted_as_results():
     results, new = fitted("multinomial"), table().head(3)
     found = results.predictions(exog=new)
     np.testing.assert_allclose(found.frame, results.get_prediction(new), rtol=1e-9)
@@ -173,7 +171,7 @@ def test_rows_that_are_predicted_as_results() -> None:
             results.predictions(by=by, exog=exog)
 
 
-def test_averages_of_rows() -> None:
+def test_averages_of_rows():
     t, results = table(), fitted("private")
     each = results.predict()
     found = results.predictions(by="city").frame["mean"]
@@ -189,7 +187,7 @@ def test_averages_of_rows() -> None:
         assert adjusted[value] == pytest.approx(mean)
 
 
-def test_averages_at_chosen_values() -> None:
+def test_averages_at_chosen_values():
     t, results = table(), fitted("logit")
     found = results.predictions(at={"age": [-0.5, 1]})
     for value in (-0.5, 1):
@@ -220,12 +218,12 @@ def test_averages_at_chosen_values() -> None:
         ({"use": ["maybe"]}, "is none of its values"),
     ],
 )
-def test_values_that_nobody_can_be_set_to_are_refused(at: Any, message: str) -> None:
+def test_values_that_nobody_can_be_set_to_are_refused(at, message):
     with pytest.raises(InvalidArgument, match=message):
         fitted("private").predictions(at=at)
 
 
-def test_weights_and_missing_rows() -> None:
+def test_weights_and_missing_rows():
     t, rng = table().copy(), np.random.default_rng(8)
     w = rng.uniform(0.5, 2.0, N)
     t.loc[:9, "age"] = np.nan
@@ -250,7 +248,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("how", "words"), BAD)
-def test_bad_groups(how: dict[str, Any], words: str) -> None:
+def test_bad_groups(how, words):
     with pytest.raises(InvalidArgument, match=words):
         fitted("logit").predictions(**how)
 
@@ -267,12 +265,12 @@ NEW: list[tuple[str, Any, str]] = [
 
 
 @pytest.mark.parametrize(("what", "exog", "words"), NEW)
-def test_bad_rows(what: str, exog: Any, words: str) -> None:
+def test_bad_rows(what, exog, words):
     with pytest.raises(InvalidArgument, match=words):
         fitted(what).predict(exog)
 
 
-def test_bad_options() -> None:
+def test_bad_options():
     with pytest.raises(InvalidArgument, match="which='var'"):
         fitted("logit").predict(which="var")
     with pytest.raises(InvalidArgument, match="offset"):
@@ -294,7 +292,7 @@ OPTIONS: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("what", "how"), OPTIONS, ids=str)
-def test_standard_errors_are_of_the_delta_method(what: str, how: dict[str, Any]) -> None:
+def test_standard_errors_are_of_the_delta_method(what, how):
     results = fitted(what)
     found = results.get_margeff(**how)
     own = numerical(results, lambda moved: moved.get_margeff(**how).margeff.T.ravel())
@@ -303,7 +301,7 @@ def test_standard_errors_are_of_the_delta_method(what: str, how: dict[str, Any])
     np.testing.assert_allclose(found.margeff_se.T.ravel() ** 2, np.diagonal(V), rtol=1e-5)
 
 
-def test_effects_on_all_categories_sum_to_zero() -> None:
+def test_effects_on_all_categories_sum_to_zero():
     for what in ("multinomial", "ordered"):
         found = fitted(what).get_margeff()
         assert found.margeff.shape == (2, 4)
@@ -314,7 +312,7 @@ def test_effects_on_all_categories_sum_to_zero() -> None:
         assert found.conf_int().shape == (2, 2, 4)
 
 
-def test_private_factors_have_differences_of_predictions() -> None:
+def test_private_factors_have_differences_of_predictions():
     results = fitted("private")
     found = results.get_margeff()
     assert found.names == ["city[T.b]", "city[T.c]", "age", "use[T.u]", "use[T.v]"]
@@ -323,7 +321,7 @@ def test_private_factors_have_differences_of_predictions() -> None:
     np.testing.assert_allclose(found.margeff_se[3:], frame["se"], rtol=1e-10)
 
 
-def test_weighted_medians() -> None:
+def test_weighted_medians():
     rng, t = np.random.default_rng(3), table().head(400)
     times = rng.integers(1, 4, 400)
     ill = answers()[1][:400]
@@ -355,6 +353,6 @@ BAD_OF_MARGINS: list[tuple[str, dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("what", "how", "words"), BAD_OF_MARGINS)
-def test_bad_options_of_margins(what: str, how: dict[str, Any], words: str) -> None:
+def test_bad_options_of_margins(what, how, words):
     with pytest.raises(InvalidArgument, match=words):
         fitted(what).get_margeff(**how)

@@ -3,8 +3,6 @@
 `benchmarks/regressions.py` has every setting; here are one or two of each kind.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -49,14 +47,14 @@ SMALL: list[Cell] = [
 
 
 @pytest.mark.slow
-def test_one_survey() -> None:
+def test_one_survey():
     """The simulations of the benchmark run."""
     for cell in SMALL:
         assert cell.row(surveys(cell, 2)), cell.name
 
 
 @pytest.mark.slow
-def test_a_slope(replications: Replications) -> None:
+def test_a_slope(replications):
     R = replications(300, least=30)
     said = surveys(Slope(500, 1.0), R)
     size = {name: np.mean(said[name] < ALPHA) for name in ("Wald", "LR", "score", "default")}
@@ -70,7 +68,7 @@ def test_a_slope(replications: Replications) -> None:
 
 
 @pytest.mark.slow
-def test_five_categories(replications: Replications) -> None:
+def test_five_categories(replications):
     R = replications(120, least=12)
     said = surveys(Categories(500, 2.0, "k-RR"), R)
     size = np.mean(said["default"] < ALPHA, axis=0)[1::2]
@@ -89,7 +87,7 @@ ESTIMATES: list[Cell] = [  # those by corrected scores are with their estimator
 
 @pytest.mark.slow
 @pytest.mark.parametrize("cell", ESTIMATES, ids=lambda cell: cell.name)
-def test_estimates(replications: Replications, cell: Cell) -> None:
+def test_estimates(replications, cell):
     R = replications(120, least=12)
     said = surveys(cell, R)
     off = said["estimate"] - said["truth"]
@@ -102,7 +100,7 @@ def test_estimates(replications: Replications, cell: Cell) -> None:
 
 
 @pytest.mark.slow
-def test_clusters_that_are_ignored(replications: Replications) -> None:
+def test_clusters_that_are_ignored(replications):
     """A covariate that is one for all of a cluster."""
     R = replications(400, least=100)
     said = surveys(Clustered(100, 40, 2.0, shared=1.0), R)
@@ -114,7 +112,7 @@ SURVEYS = 250  # at least, of every setting
 
 
 @pytest.fixture(scope="module")
-def stored() -> pd.DataFrame:
+def stored():
     return pd.read_csv(STORED)
 
 

@@ -1,7 +1,5 @@
 """Bars of what takes long: results are those without one."""
 
-from __future__ import annotations
-
 from contextlib import contextmanager
 
 import numpy as np

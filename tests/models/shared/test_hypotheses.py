@@ -1,7 +1,5 @@
 """Hypotheses in text: what the labels allow, and what is refused."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np
@@ -34,12 +32,12 @@ def read(text: str | list[str], *labels: object) -> tuple[list[list[float]], lis
         ("nan = inf", ("nan", "inf")),  # no numbers to the parser
     ],
 )
-def test_labels_are_read_as_they_are_or_in_p(text: str, labels: tuple[object, ...]) -> None:
+def test_labels_are_read_as_they_are_or_in_p(text, labels):
     rest = [0.0] * (len(labels) - 2)
     assert read(text, *labels) == ([[1.0, -1.0, *rest]], [0.0])
 
 
-def test_several_equations() -> None:
+def test_several_equations():
     expected = ([[1.0, -1.0, 0.0], [0.0, 0.0, 2.0]], [0.0, 0.5])
     assert read("a = b, 2 * c = 0.5", "a", "b", "c") == expected
     assert read(["p[a] = p[b]", "2 * p[c] = 0.5"], "a", "b", "c") == expected
@@ -57,7 +55,7 @@ def test_several_equations() -> None:
         ("a = b", "", ("a", "b")),
     ],
 )
-def test_text_of_two_meanings_is_refused(text: str, label: str, others: tuple[str, ...]) -> None:
+def test_text_of_two_meanings_is_refused(text, label, others):
     with pytest.raises(ldp.InvalidArgument, match=re.escape(f"write p[{label}]")):
         read(text, label, *others)
     with pytest.raises(ldp.InvalidArgument, match="ambiguous"):
@@ -82,13 +80,13 @@ def test_text_of_two_meanings_is_refused(text: str, label: str, others: tuple[st
         "a ~ b",
     ],
 )
-def test_text_that_cannot_be_read_is_refused(text: str | list[str]) -> None:
+def test_text_that_cannot_be_read_is_refused(text):
     with pytest.raises(ldp.InvalidArgument, match="hypothesis=") as caught:
         read(text, "a", "b")
     assert "for example" in caught.value.remedy or "finite" in caught.value.remedy
 
 
-def test_names_that_the_text_lacks_do_not_matter() -> None:
+def test_names_that_the_text_lacks_do_not_matter():
     labels = [f"w{i}" for i in range(20_000)]
     R, value = linear_hypothesis("w19999 - w1 / 2 = w1 = .1, w7", pd.Index(labels))
     assert value.tolist() == [0.0, 0.1, 0.0]
@@ -102,7 +100,7 @@ def test_names_that_the_text_lacks_do_not_matter() -> None:
         linear_hypothesis("p[1] = p[2]", pd.Index([1, "1", 2], dtype=object))
 
 
-def test_any_text_is_read_or_refused() -> None:
+def test_any_text_is_read_or_refused():
     rng = np.random.default_rng(1)
     pieces = ["a", "b", " ", "=", "-", "+", "*", "/", ",", "(", ")", "1", "0.5", "p[", "p[a]", "]"]
     outcomes = []
@@ -121,12 +119,12 @@ def test_any_text_is_read_or_refused() -> None:
     "hypothesis",
     [np.empty((0, 2)), [1, 2, 3], [[10**400, 0]], ([1, 0], [1, 2]), None, {"a": 1}, ("a = b", "b")],
 )
-def test_arrays_that_do_not_fit_are_refused(hypothesis: object) -> None:
+def test_arrays_that_do_not_fit_are_refused(hypothesis):
     with pytest.raises(ldp.InvalidArgument, match="hypothesis"):
         linear_hypothesis(hypothesis, pd.Index(["a", "b"]))
 
 
-def test_results_take_either_form() -> None:
+def test_results_take_either_form():
     krr = ldp.KRR(("a", "b", "a-b"), epsilon=1.0)
     results = ldp.FrequencyModel(krr.counts([50, 30, 20])).fit()
     assert results.wald_test("p[a-b] = p[a]").pvalue == results.wald_test([1, 0, -1]).pvalue

@@ -1,7 +1,5 @@
 """Small multiples: a panel a group, with the same categories in the same rows of one axis."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -42,7 +40,7 @@ def apart(axes: Any) -> None:
         assert box.x1 <= figure.bbox.width + 1 and box.y1 <= figure.bbox.height + 1
 
 
-def test_rows_are_the_same_in_every_panel() -> None:
+def test_rows_are_the_same_in_every_panel():
     given = frames(["north", "south"])
     axes = plot_groups(given, 0.1, default="job by region")
     apart(axes)
@@ -58,7 +56,7 @@ def test_rows_are_the_same_in_every_panel() -> None:
 
 
 @pytest.mark.parametrize("n", [1, 5])
-def test_panels_of_any_number_keep_apart(n: int) -> None:
+def test_panels_of_any_number_keep_apart(n):
     axes = plot_groups(frames([f"group {i}" for i in range(n)], 2), 0.05)
     assert len(axes) == n == len(axes[0].figure.axes)
     apart(axes)
@@ -67,7 +65,7 @@ def test_panels_of_any_number_keep_apart(n: int) -> None:
     assert len(below) == len({round(ax.get_position().x0, 3) for ax in axes})
 
 
-def test_of_many_groups_and_categories_some_are_drawn() -> None:
+def test_of_many_groups_and_categories_some_are_drawn():
     given = frames([("a very long name of a region", i) for i in range(30)], 8)
     axes = plot_groups(given, 0.05, most=3, most_groups=6, sizes=range(1000, 1030))
     apart(axes)
@@ -77,7 +75,7 @@ def test_of_many_groups_and_categories_some_are_drawn() -> None:
     assert len(set(titles)) == 6 and titles[1].endswith("n = 1,001")
 
 
-def test_categories_that_a_group_lacks_are_left_open() -> None:
+def test_categories_that_a_group_lacks_are_left_open():
     given = frames(["a", "b"])
     given["b"] = given["b"].iloc[:2]
     axes = plot_groups(given, 0.05)
@@ -86,7 +84,7 @@ def test_categories_that_a_group_lacks_are_left_open() -> None:
     apart(axes)
 
 
-def test_figures_of_the_callers_own() -> None:
+def test_figures_of_the_callers_own():
     figure = plt.figure(figsize=(8.0, 4.0))
     axes = plot_groups(frames("abc"), 0.05, title="Mine", figure=figure)
     assert axes[0].figure is figure and figure.get_size_inches().tolist() == [8.0, 4.0]
@@ -96,6 +94,6 @@ def test_figures_of_the_callers_own() -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"title": 3}, {"sort": "x"}, {"most_groups": 0}, {"figure": 1}])
-def test_refusals(wrong: dict[str, Any]) -> None:
+def test_refusals(wrong):
     with pytest.raises(InvalidArgument, match=f"^{next(iter(wrong))}="):
         plot_groups(frames("ab"), 0.05, **wrong)

@@ -1,7 +1,5 @@
 """Results as tidy tables, in notebooks and as models of other packages' tables."""
 
-from __future__ import annotations
-
 import html
 import inspect
 import pydoc
@@ -57,7 +55,7 @@ KINDS = sorted(RESULTS)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_tidy_table_has_a_row_for_each_estimate(kind: str) -> None:
+def test_a_tidy_table_has_a_row_for_each_estimate(kind):
     results = RESULTS[kind]
     frame = results.to_frame(alpha=0.1)
     assert isinstance(frame.index, pd.RangeIndex) and list(frame.columns[-5:]) == COLUMNS
@@ -70,7 +68,7 @@ def test_a_tidy_table_has_a_row_for_each_estimate(kind: str) -> None:
     assert frame["p_value"].between(0.0, 1.0).all()
 
 
-def test_the_pvalues_of_a_tidy_table_are_those_of_the_summary() -> None:
+def test_the_pvalues_of_a_tidy_table_are_those_of_the_summary():
     for kind in ("frequency", "boundary", "candidates", "personalized"):
         results = RESULTS[kind]
         np.testing.assert_array_equal(results.to_frame()["p_value"], results.presence_pvalues())
@@ -78,7 +76,7 @@ def test_the_pvalues_of_a_tidy_table_are_those_of_the_summary() -> None:
     np.testing.assert_array_equal(found.to_frame()["p_value"], found.pvalues)
 
 
-def test_variables_with_the_name_of_a_column_are_told_apart() -> None:
+def test_variables_with_the_name_of_a_column_are_told_apart():
     pairs = ldp.JointCounts.from_table(
         [[30, 20], [10, 40]], (ldp.Warner(epsilon=1.0), ldp.Warner(epsilon=1.0))
     )
@@ -86,7 +84,7 @@ def test_variables_with_the_name_of_a_column_are_told_apart() -> None:
     assert list(frame.columns) == ["estimate (variable)", "job", *COLUMNS]
 
 
-def test_nothing_found_is_a_table_without_rows() -> None:
+def test_nothing_found_is_a_table_without_rows():
     survey = ldp.DictionarySurvey(length=4, gram=2, alphabet="abc", epsilon=1.0)
     reports = survey.privatize(["abca"] * 20, np.random.default_rng(1))
     found = ldp.DictionaryModel(reports).fit()
@@ -94,7 +92,7 @@ def test_nothing_found_is_a_table_without_rows() -> None:
     assert found.to_maketables().__maketables_coef_table__.empty
 
 
-def test_what_was_not_computed_is_nan() -> None:
+def test_what_was_not_computed_is_nan():
     results = ldp.FrequencyModel(KRR.counts([420, 330, 250])).fit(
         constraints=lambda p: [p[0] == 0.4]
     )
@@ -103,7 +101,7 @@ def test_what_was_not_computed_is_nan() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_glance_is_one_row(kind: str) -> None:
+def test_a_glance_is_one_row(kind):
     results = RESULTS[kind]
     glance = results.glance()
     assert glance.shape[0] == 1
@@ -122,7 +120,7 @@ def multinomial(Q: np.ndarray, counts: np.ndarray, p: np.ndarray) -> float:
 
 
 @pytest.mark.parametrize("counts", [[420, 330, 250], [1140, 480, 380]])
-def test_aic_and_bic_are_those_of_the_multinomial_of_the_reports(counts: list[int]) -> None:
+def test_aic_and_bic_are_those_of_the_multinomial_of_the_reports(counts):
     results = ldp.FrequencyModel(KRR.counts(counts)).fit()
     llf = multinomial(KRR.channel().matrix(), np.array(counts), results.params.to_numpy())
     assert results.df_model == 2 and results.df_resid == sum(counts) - 2
@@ -130,7 +128,7 @@ def test_aic_and_bic_are_those_of_the_multinomial_of_the_reports(counts: list[in
     assert results.bic == pytest.approx(2.0 * np.log(sum(counts)) - 2.0 * llf)
 
 
-def test_what_maximises_no_likelihood_has_no_criterion() -> None:
+def test_what_maximises_no_likelihood_has_no_criterion():
     counts = KRR.counts([420, 330, 250])
     held = ldp.FrequencyModel(counts).fit(constraints=lambda p: [p[0] == 0.4])
     for results in (RESULTS["inversion"], RESULTS["lasso"], RESULTS["dictionary"], held):
@@ -139,7 +137,7 @@ def test_what_maximises_no_likelihood_has_no_criterion() -> None:
     assert np.isnan(stopped.aic)
 
 
-def test_what_varies_freely_is_counted() -> None:
+def test_what_varies_freely_is_counted():
     expected = {"frequency": 2, "inversion": 2, "candidates": 3, "lasso": 2, "association": 8}
     # intermediate frequencies of three categories and a tag; two by two answers of two waves
     expected |= {"personalized": 3, "dictionary": RESULTS["dictionary"].k, "change": 3}
@@ -147,7 +145,7 @@ def test_what_varies_freely_is_counted() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_tvalues_are_those_of_the_unconstrained_estimate(kind: str) -> None:
+def test_tvalues_are_those_of_the_unconstrained_estimate(kind):
     results = RESULTS[kind]
     se = results.linear.bse()
     known = se > 0.0
@@ -170,7 +168,7 @@ ALLOWED = {"table", "caption", "tbody", "tr", "th", "td", "br"}
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_results_show_their_summary(kind: str) -> None:
+def test_results_show_their_summary(kind):
     page = RESULTS[kind]._repr_html_()
     assert page == RESULTS[kind].summary().as_html()
     assert tags_and_text(page)[0] <= ALLOWED
@@ -212,7 +210,7 @@ def shown_objects() -> dict[str, tuple[Any, tuple[str, ...]]]:
 
 
 @pytest.mark.parametrize("name", list(shown_objects()))
-def test_objects_show_what_they_are(name: str) -> None:
+def test_objects_show_what_they_are(name):
     shown, words = shown_objects()[name]
     tags, text = tags_and_text(shown._repr_html_())
     assert tags <= ALLOWED
@@ -224,7 +222,7 @@ def test_objects_show_what_they_are(name: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_results_follow_the_protocol_of_maketables(kind: str) -> None:
+def test_results_follow_the_protocol_of_maketables(kind):
     results = RESULTS[kind]
     for model in (results, results.to_maketables()):
         table = model.__maketables_coef_table__
@@ -246,7 +244,7 @@ def test_results_follow_the_protocol_of_maketables(kind: str) -> None:
             getattr(results.to_maketables(), name)
 
 
-def test_labels_in_latex_are_escaped() -> None:
+def test_labels_in_latex_are_escaped():
     counts = ldp.KRR(("50% & more", "a_b", "$10 to $20"), 1.0).counts([420, 330, 250])
     results = ldp.FrequencyModel(counts, name="x#1").fit()
     plain, latex = results.to_maketables(), results.to_maketables(latex=True)
@@ -259,7 +257,7 @@ def test_labels_in_latex_are_escaped() -> None:
         results.to_maketables(latex="yes")
 
 
-def test_maketables_sets_results_side_by_side() -> None:
+def test_maketables_sets_results_side_by_side():
     maketables = pytest.importorskip("maketables", reason="maketables is not installed")
     chosen = [RESULTS[kind] for kind in ("frequency", "inversion", "association")]
     table = maketables.ETable([results.to_maketables() for results in chosen])
@@ -284,7 +282,7 @@ FOUR = ("association", "dictionary", "frequency", "personalized")
 
 
 @pytest.mark.parametrize("kind", FOUR)
-def test_a_note_in_capitals_begins_with_warning_or_note(kind: str) -> None:
+def test_a_note_in_capitals_begins_with_warning_or_note(kind):
     notes = RESULTS[kind].summary().extra_txt.split("\n")
     assert notes and all(
         re.match("(WARNING|NOTE): ", note) for note in notes if re.match("[A-Z]{2}", note)
@@ -296,13 +294,13 @@ def test_a_note_in_capitals_begins_with_warning_or_note(kind: str) -> None:
     ("method", "name"),
     [("conf_int", "level"), ("summary", "conf_level"), ("plot", "confidence_level")],
 )
-def test_a_level_is_told_that_it_is_alpha(kind: str, method: str, name: str) -> None:
+def test_a_level_is_told_that_it_is_alpha(kind, method, name):
     with pytest.raises(ldp.InvalidArgument, match=rf"^{name}=0\.9: is .*: pass alpha=0\.1$"):
         getattr(RESULTS[kind], method)(**{name: 0.9})
 
 
 @pytest.mark.parametrize("kind", ["frequency", "personalized", "dictionary"])
-def test_a_plot_by_name_is_told_that_it_needs_axes(kind: str) -> None:
+def test_a_plot_by_name_is_told_that_it_needs_axes(kind):
     with pytest.raises(
         ldp.InvalidArgument, match=r"^ax='bar': must be matplotlib Axes, .*no name$"
     ):
@@ -311,13 +309,13 @@ def test_a_plot_by_name_is_told_that_it_needs_axes(kind: str) -> None:
         RESULTS[kind].plot(3)
 
 
-def test_a_plot_of_a_table_names_its_kinds() -> None:
+def test_a_plot_of_a_table_names_its_kinds():
     with pytest.raises(ldp.InvalidArgument, match=r"^kind='bar': must be one of 'heatmap'"):
         RESULTS["association"].plot("bar")
 
 
 @pytest.mark.parametrize("kind", FOUR)
-def test_help_shows_what_may_be_asked(kind: str) -> None:
+def test_help_shows_what_may_be_asked(kind):
     results = RESULTS[kind]
     page = pydoc.plain(pydoc.render_doc(type(results)))
     for name in ("params", "bse", "conf_int", "cov_params", "t_test", "summary", "plot", "nobs"):
@@ -328,13 +326,13 @@ def test_help_shows_what_may_be_asked(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", FOUR)
-def test_results_cannot_be_changed(kind: str) -> None:
+def test_results_cannot_be_changed(kind):
     for name in ("nobs", "fit", "params", "llf"):
         with pytest.raises(AttributeError):
             setattr(RESULTS[kind], name, 1)
 
 
-def test_a_long_mechanism_does_not_widen_a_summary() -> None:
+def test_a_long_mechanism_does_not_widen_a_summary():
     rng, n = np.random.default_rng(3), 600
     device = ldp.devices.roll(6).when({1: "yes", 6: "no"}, otherwise=ldp.devices.truth)
     forced = device.mechanism(("no", "yes"))
@@ -353,7 +351,7 @@ def test_a_long_mechanism_does_not_widen_a_summary() -> None:
         assert repr(forced.device).replace(" ", "") in cells  # the whole device is there
 
 
-def test_both_sides_of_a_header_are_broken_into_lines() -> None:
+def test_both_sides_of_a_header_are_broken_into_lines():
     words = "日本 " * 30
     header = [["A:", words, "B:", "one two " * 9], ["C:", "c", "", ""], ["", "", "D:", "d"]]
     table = SummaryTable("Title", header, ["a"], ["row"], [["1"]], [])
@@ -366,7 +364,7 @@ def test_both_sides_of_a_header_are_broken_into_lines() -> None:
 
 
 @pytest.mark.parametrize(("sensitive", "told"), [({"nurse"}, True), (set(JOBS), False)])
-def test_what_epsilon_protects_is_a_field(sensitive: set[str], told: bool) -> None:
+def test_what_epsilon_protects_is_a_field(sensitive, told):
     """A label that looks like a mechanism's text decides nothing."""
     labels = (*JOBS, "k=3, sensitive=1")
     urr = ldp.URR(labels, sensitive if told else set(labels), epsilon=1.0)
@@ -381,7 +379,7 @@ def test_what_epsilon_protects_is_a_field(sensitive: set[str], told: bool) -> No
 # -- long labels -------------------------------------------------------------------------------
 
 
-def test_labels_that_differ_in_the_middle_are_told_apart() -> None:
+def test_labels_that_differ_in_the_middle_are_told_apart():
     labels = ["x" * 50 + letter + "y" * 50 for letter in "AB"] + ["short"]
     counts = ldp.KRR(labels, 1.0).counts([420, 330, 250])
     results = ldp.FrequencyModel(counts).fit()
@@ -394,14 +392,14 @@ def test_labels_that_differ_in_the_middle_are_told_apart() -> None:
     assert len(set(ticks)) == 3
 
 
-def test_lines_of_distinct_labels_are_distinct() -> None:
+def test_lines_of_distinct_labels_are_distinct():
     hard = ["x" * 400 + letter + "y" * 400 for letter in "ABC"] + ["a\tb", "a b", "a b (5)"]
     results = ldp.FrequencyModel(ldp.KRR(hard, 1.0).counts([100] * 6)).fit()
     shown = results.summary().as_frame().index
     assert shown.is_unique and max(map(len, shown)) < 200
 
 
-def test_contrasts_say_what_z_is() -> None:
+def test_contrasts_say_what_z_is():
     results = RESULTS["frequency"]
     text = str(results.t_test("nurse, nurse = driver"))
     assert "score z" in text and "<0.001" in text and "0.000" not in text
@@ -409,7 +407,7 @@ def test_contrasts_say_what_z_is() -> None:
     assert "[0.05" in weak and "<0.001" not in weak
 
 
-def test_the_unexplained_share_is_rounded_and_formatted_as_a_number() -> None:
+def test_the_unexplained_share_is_rounded_and_formatted_as_a_number():
     share = Unexplained(0.07328844, 0.04914654)
     words = "share not among the candidates: 0.07329"
     assert str(share) == f"{words} (std err 0.04915), 95% interval [0, 0.1696]"
@@ -421,7 +419,7 @@ def test_the_unexplained_share_is_rounded_and_formatted_as_a_number() -> None:
         f"{share:x}"
 
 
-def test_wide_and_combining_characters_are_aligned() -> None:
+def test_wide_and_combining_characters_are_aligned():
     labels = ("日本語のラベル", "e\u0301te\u0301", "plain")
     counts = ldp.KRR(labels, 1.0).counts([420, 330, 250])
     text = ldp.FrequencyModel(counts, name="質問").fit().summary().as_text()
@@ -431,14 +429,14 @@ def test_wide_and_combining_characters_are_aligned() -> None:
     assert not any(0xE000 <= ord(c) <= 0xF8FF or ord(c) >= 0xF0000 for c in text)
 
 
-def test_a_notebook_sets_no_mathematics_between_dollars() -> None:
+def test_a_notebook_sets_no_mathematics_between_dollars():
     counts = ldp.KRR(("$10 to $20", "more"), 1.0).counts([420, 330])
     page = ldp.FrequencyModel(counts).fit()._repr_html_()
     assert "<span>$</span>10 to <span>$</span>20" in page
     assert page.replace("<span>$</span>", "").count("$") == 0
 
 
-def test_a_plot_of_three_variables_names_the_remedy() -> None:
+def test_a_plot_of_three_variables_names_the_remedy():
     krr, rng = ldp.KRR(("a", "b"), 2.0), np.random.default_rng(1)
     counts = [krr.privatize(rng.choice(["a", "b"], 500), rng) for _ in range(3)]
     results = ldp.AssociationModel(*counts, names=("u", "v", "w")).fit()
@@ -447,7 +445,7 @@ def test_a_plot_of_three_variables_names_the_remedy() -> None:
     results.collapse(["u", "v"]).plot()
 
 
-def test_a_dash_for_a_standard_error_is_explained() -> None:
+def test_a_dash_for_a_standard_error_is_explained():
     krr, rng = ldp.KRR(50, epsilon=5.0), np.random.default_rng(1)
     before = rng.integers(0, 50, 2000)
     after = np.where(rng.random(2000) < 0.8, before, rng.integers(0, 50, 2000))

@@ -38,12 +38,12 @@ P = np.array([0.5, 0.3, 0.2])
 
 
 @pytest.fixture
-def results() -> ToyResults:
+def results():
     V = (np.diag(P) - np.outer(P, P)) / 1000
     return toy(Uncertain(P, Covariance.dense(V)), ("red", "green", "blue"), 1000)
 
 
-def test_a_toy_kind_has_a_summary_in_every_form(results: ToyResults) -> None:
+def test_a_toy_kind_has_a_summary_in_every_form(results):
     summary = results.summary(details=True)
     text = summary.as_text()
     for words in (
@@ -63,7 +63,7 @@ def test_a_toy_kind_has_a_summary_in_every_form(results: ToyResults) -> None:
     assert repr(results) == "ToyResults(counting, k=3, n=1000; an urn)"
 
 
-def test_a_toy_kind_has_tables_tests_plot_and_document(results: ToyResults) -> None:
+def test_a_toy_kind_has_tables_tests_plot_and_document(results):
     se = np.sqrt(P * (1 - P) / 1000)
     np.testing.assert_allclose(results.bse, se)
     np.testing.assert_allclose(results.conf_int()["upper"], P + 1.959963984540054 * se)

@@ -1,7 +1,5 @@
 """PyMC and ArviZ, where they are installed."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 
@@ -15,10 +13,10 @@ def imported(name: str) -> Any:
 
 
 @pytest.fixture(scope="session")
-def pm() -> Any:
+def pm():
     return imported("pymc")
 
 
 @pytest.fixture(scope="session")
-def az() -> Any:
+def az():
     return imported("arviz")

@@ -1,7 +1,5 @@
 """engine="pymc" of fit_posterior, and results as InferenceData."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 
@@ -26,7 +24,7 @@ def model() -> ldp.FrequencyModel:
 
 
 @pytest.mark.parametrize("module", ["pymc", "arviz"])
-def test_what_is_absent_is_named(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_absent_is_named(module, monkeypatch):
     monkeypatch.setitem(sys.modules, module, None)
     rng = np.random.default_rng(1)
     draws = model().fit_posterior(rng, draws=1600) if module == "arviz" else None
@@ -52,7 +50,7 @@ def apart(first: Any, second: Any) -> float:
     ("mechanism", "prior"),
     [(ldp.KRR(10, 2.0), Dirichlet(0.5)), (ldp.SubsetSelection(12, 1.0), None)],
 )
-def test_both_engines_agree(mechanism: Any, prior: Any, pm: Any) -> None:
+def test_both_engines_agree(mechanism, prior, pm):
     """Posterior means within 4 Monte Carlo errors, standard deviations within 12 per cent."""
     k = mechanism.k
     p = np.arange(k, 0.0, -1.0) / (k * (k + 1) / 2)
@@ -67,7 +65,7 @@ def test_both_engines_agree(mechanism: Any, prior: Any, pm: Any) -> None:
 
 
 @pytest.mark.bayes
-def test_any_density_runs_and_a_seed_repeats_it(pm: Any) -> None:
+def test_any_density_runs_and_a_seed_repeats_it(pm):
     """Value and gradient alone are enough; and the seed determines the draws."""
     counts = ldp.KRR(JOBS, epsilon=1.0).counts([420, 330, 250])
     likelihood = ldp.FrequencyModel(counts).likelihood()
@@ -86,7 +84,7 @@ def test_any_density_runs_and_a_seed_repeats_it(pm: Any) -> None:
 
 
 @pytest.mark.bayes
-def test_results_become_inference_data(az: Any) -> None:
+def test_results_become_inference_data(az):
     results = model().fit_posterior(np.random.default_rng(1), draws=1600)
     data = results.to_arviz()
     p = data.posterior["p"]

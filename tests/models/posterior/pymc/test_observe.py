@@ -1,10 +1,7 @@
 """`ldpstats.pymc.observe`: the likelihood of reports inside models of PyMC."""
 
-from __future__ import annotations
-
 import re
 import textwrap
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -33,7 +30,7 @@ KINDS = [  # of channels, rows and formats
 
 
 @pytest.fixture(autouse=True)
-def _quickly_compiled(pm: Any) -> Iterator[None]:
+def _quickly_compiled(pm):
     """No C code: compiling it takes longer than what it would save here."""
     import pytensor
 
@@ -75,7 +72,7 @@ def collected(mechanism: Any, rng: np.random.Generator) -> tuple[Any, Any, Any]:
 
 
 @pytest.mark.parametrize("key", KINDS)
-def test_value_and_gradient_are_those_of_the_likelihood(key: str, pm: Any) -> None:
+def test_value_and_gradient_are_those_of_the_likelihood(key, pm):
     """To 1e-10, for one p and for a row each, of every mechanism; and draws have the right form."""
     rng = np.random.default_rng(5)
     reports, candidates, labels = collected(MECHANISMS[key], rng)
@@ -102,7 +99,7 @@ def test_value_and_gradient_are_those_of_the_likelihood(key: str, pm: Any) -> No
 
 @pytest.mark.parametrize("rows", [False, True])
 @pytest.mark.parametrize("key", ["krr-labels", "subsets", "orr", "rappor", "urap"])
-def test_predictions_have_the_law_of_reports(key: str, rows: bool, pm: Any) -> None:
+def test_predictions_have_the_law_of_reports(key, rows, pm):
     """Mean of what is drawn, within 4 standard errors of the mean of simulated reports."""
     rng = np.random.default_rng(7)
     mechanism = MECHANISMS[key]
@@ -130,7 +127,7 @@ def test_predictions_have_the_law_of_reports(key: str, rows: bool, pm: Any) -> N
     assert observed.startswith("int")
 
 
-def test_many_categories_form_no_matrix(pm: Any) -> None:
+def test_many_categories_form_no_matrix(pm):
     """k = 100,000: a matrix would have 1e10 entries."""
     krr, rng = ldp.KRR(100_000, epsilon=8.0), np.random.default_rng(8)
     counts = krr.draw(np.full(krr.k, 1.0 / krr.k), 50_000, rng)
@@ -143,7 +140,7 @@ def test_many_categories_form_no_matrix(pm: Any) -> None:
     assert drawn(p).sum() == 50_000
 
 
-def test_groups_of_several_mechanisms(pm: Any) -> None:
+def test_groups_of_several_mechanisms(pm):
     """One p for all, and rows of p in the order of the groups; a Series is matched by label."""
     rng, jobs = np.random.default_rng(9), ("nurse", "cook", "driver")
     makers = ldp.KRR(jobs, 1.0), ldp.KRAPPOR(jobs, 2.0), ldp.KRR(jobs, 0.5)
@@ -171,7 +168,7 @@ def cheaters() -> Any:
     return device.mechanism(("no", "yes"))
 
 
-def test_unknown_parameters_are_tensors(pm: Any) -> None:
+def test_unknown_parameters_are_tensors(pm):
     device, rng = cheaters(), np.random.default_rng(10)
     reports = device.simulate(rng.choice(("no", "yes"), size=200), rng, cheating="0.2")
     p = np.array([0.6, 0.4])
@@ -200,13 +197,13 @@ def test_unknown_parameters_are_tensors(pm: Any) -> None:
      pd.Series([0.5, 0.5], index=["a", "b"]), np.zeros((2, 2, 2)), [1j, 0], [0.5, 0.6],
      [-0.5, 1.5], pd.DataFrame(np.full((2, 2), 0.5), columns=["a", "b"])],
 )  # fmt: skip
-def test_a_bad_p_is_refused(p: Any, pm: Any) -> None:
+def test_a_bad_p_is_refused(p, pm):
     reports = ldp.Warner(epsilon=1.0).privatize(["no", "yes"], np.random.default_rng(1))
     with pm.Model(), pytest.raises(InvalidArgument, match=r"^p="):
         observe("y", p, reports)
 
 
-def test_columns_of_a_frame_are_matched_by_label(pm: Any) -> None:
+def test_columns_of_a_frame_are_matched_by_label(pm):
     warner = ldp.Warner(epsilon=1.0)
     reports = warner.privatize(["no", "yes", "no"], np.random.default_rng(1))
     rows = pd.DataFrame({"no": [0.9, 0.2, 0.6], "yes": [0.1, 0.8, 0.4]})
@@ -217,7 +214,7 @@ def test_columns_of_a_frame_are_matched_by_label(pm: Any) -> None:
         assert model.compile_logp()({}) == pytest.approx(np.log(law).sum())
 
 
-def test_what_is_wrong_is_said(pm: Any) -> None:
+def test_what_is_wrong_is_said(pm):
     warner, p = ldp.Warner(epsilon=1.0), [0.5, 0.5]
     counts = warner.counts([3, 4])
     with pytest.raises(NotAvailable, match="inside a model"):
@@ -245,7 +242,7 @@ def test_what_is_wrong_is_said(pm: Any) -> None:
                 observe(name, p, counts)
 
 
-def test_the_example_runs_into_arviz(pm: Any, az: Any) -> None:
+def test_the_example_runs_into_arviz(pm, az):
     """The docstring's hierarchy, with fewer draws, log-likelihood and predictions."""
     text = textwrap.dedent(re.split(r"row of her region::", observe.__doc__ or "")[1])
     few = "60, tune=120, chains=2, cores=1, progressbar=False"

@@ -1,20 +1,18 @@
-"""Whole strings, and fast ways of discovery against the plain ones."""
-
-from __future__ import annotations
+"""Grams of a position that are taken for held, and pairs of them."""
 
 from dataclasses import replace
 from itertools import combinations, product
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
-from scipy import stats
+from scipy import integrate, stats
 from shared.dictionary_layouts import GramLayout
-from shared.dictionary_stages import Array, table
 
 import ldpstats as ldp
-from ldpstats import KRR
-from ldpstats.errors import InvalidArgument
+from ldpstats import KRAPPOR, KRR, ORAPPOR, ORR, RAPPOR
+from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.tests import selected_intervals
 from ldpstats.likelihood.hashed import HashDesign
 from ldpstats.mechanisms.hashed import AnswerHash
@@ -28,14 +26,332 @@ from ldpstats.models.dictionary.search import (
     edges,
     grow,
     log_ratio,
+    pair_tables,
+    position_counts,
+    printed_threshold,
     screen,
     search_again,
     without,
 )
 
+Array = npt.NDArray[Any]
+
+LAYOUT = GramLayout(6, 2, "abcd", " ", 2)
+
+GRAMS = LAYOUT.grams().tolist()
+
+WORDS = ["abcdab", "abcdcd", "cdabcd", "bcad", "a"]
+
+SHARES = [0.3, 0.25, 0.2, 0.2, 0.05]
+
+
+def survey(mechanism: ldp.Mechanism, layout: GramLayout = LAYOUT) -> ldp.DictionarySurvey:
+    return ldp.DictionarySurvey(
+        layout.length,
+        layout.gram,
+        layout.alphabet,
+        step=layout.step,
+        gram_mechanism=mechanism,
+        string_mechanism=ORR(4, 4, epsilon=1.0),
+    )
+
+
+def collected(mechanism: ldp.Mechanism, n: int, seed: int = 1) -> ldp.DictionaryReports:
+    rng = np.random.default_rng(seed)
+    return survey(mechanism).privatize(rng.choice(WORDS, n, p=SHARES), rng)
+
+
+def screened(reports: ldp.DictionaryReports, false_grams: float = 2.0, most: int = 200) -> Any:
+    layout = reports.survey.layout
+    counts = [position_counts(reports, a) for a in range(layout.n_positions)]
+    return screen(reports.survey.gram_mechanism, counts, layout, false_grams, most)
+
+
+def table(estimate: Any, se: Any, nobs: int = 1000) -> PairTable:
+    estimate = np.asarray(estimate, dtype=float)
+    return PairTable(estimate, np.broadcast_to(np.asarray(se, dtype=float), estimate.shape), nobs)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        KRR(GRAMS, 2.0),
+        KRAPPOR(GRAMS, 2.0, theta=0.5),
+        ldp.CustomMechanism(KRR(GRAMS, 2.0).channel().matrix(), GRAMS),
+        ORR(8, 32, epsilon=2.0, alphabet=GRAMS),
+    ],
+    ids=["krr", "oue", "custom", "orr"],
+)
+def test_known_grams_are_those_of_the_marginal_fit(mechanism):
+    reports = collected(mechanism, 6_000)
+    for a, kept in enumerate(screened(reports)):
+        fit = ldp.FrequencyModel(position_counts(reports, a)).fit("inversion")
+        grams = kept.grams.tolist()
+        np.testing.assert_allclose(kept.estimate, fit.linear_params[grams], rtol=1e-10)
+        np.testing.assert_allclose(kept.se, fit.linear_bse[grams], rtol=1e-10)
+        assert np.all(np.diff(kept.estimate) <= 0.0) and kept.nobs == fit.nobs
+        assert kept.critical == pytest.approx(stats.norm.isf(2.0 / LAYOUT.n_grams), rel=1e-12)
+        assert kept.z.min() >= kept.critical
+        if fit.exact is not None:  # binomial tails
+            p = fit.presence_pvalues()
+            assert set(grams) == set(p.index[p <= 2.0 / LAYOUT.n_grams])
+            np.testing.assert_allclose(kept.z, stats.norm.isf(p[grams]), rtol=1e-8)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        ORR(5, 256, epsilon=2.0),
+        RAPPOR(64, 2, 32, f=0.0, p=0.25, q=0.75),
+        ORAPPOR(16, 1, 64, epsilon=2.0),
+    ],
+    ids=["orr", "rappor", "orappor"],
+)
+def test_hashed_grams_are_estimated_together(mechanism):
+    reports = collected(mechanism, 20_000)
+    for a, kept in enumerate(screened(reports)):
+        counts = position_counts(reports, a)
+        problem = mechanism.moments(counts, kept.grams.tolist())
+        np.testing.assert_allclose(kept.estimate, problem.estimate()[0], rtol=1e-12)
+        np.testing.assert_allclose(kept.se**2, problem.covariance().variances(), rtol=1e-12)
+        assert {"abcdab"[2 * a : 2 * a + 2], "cdabcd"[2 * a : 2 * a + 2]} <= set(kept.grams)
+        assert kept.z.min() >= kept.critical and np.all(np.diff(kept.estimate) <= 0.0)
+        if mechanism.n_bits:  # sums of bits do
+            (sums,) = screen(mechanism, [counts.bit_counts()], LAYOUT, 2.0, 200)
+            np.testing.assert_array_equal(sums.grams, kept.grams)
+            np.testing.assert_array_equal(sums.z, kept.z)
+
+
+@pytest.mark.parametrize(
+    "mechanism", [KRR(GRAMS, 2.0), ORR(5, 256, epsilon=2.0)], ids=["krr", "orr"]
+)
+def test_at_most_so_many_grams(mechanism):
+    reports = collected(mechanism, 6_000)
+    for every, few in zip(screened(reports), screened(reports, most=3), strict=True):
+        assert every.n_left_out == 0 and few.n_left_out == every.grams.size - 3 > 0
+        assert set(few.grams) == set(every.grams[np.argsort(-every.z)[:3]])
+    (strict, *_), (loose, *_) = screened(reports, 1e-6), screened(reports, 1e9)
+    assert strict.critical > 5.3 and loose.critical == 0.0
+    assert set(strict.grams) < set(loose.grams)
+
+
+@pytest.mark.parametrize(
+    "mechanism", [KRR(GRAMS, 2.0), ORR(5, 64, epsilon=2.0)], ids=["krr", "orr"]
+)
+def test_a_position_that_nobody_reports(mechanism):
+    reports = collected(mechanism, 3_000)
+    first = reports.select(reports.pair == 0)  # of positions 0 and 1
+    kept = screened(first)
+    assert kept[2].grams.size == 0 and kept[2].nobs == 0 and kept[1].grams.size
+    tables = pair_tables(first, kept)
+    assert tables[0, 2].estimate.shape == (kept[0].grams.size, 0)
+    assert tables[0, 2].nobs == 0 and np.isfinite(tables[0, 1].se).all()
+
+
+WIDE = GramLayout(6, 3, "abcdefg", " ", 3)
+
+
+def false_grams(
+    mechanism: Any, n: int, shares: Any, R: int, control: bool = False
+) -> tuple[Array, Array, Array]:
+    """Absent grams that were kept, present ones that were, and absent ones beyond naive noise.
+
+    The last are the control; they are counted only where it is asked for.
+    """
+    rng, every = np.random.default_rng(8), WIDE.grams()
+    false, true, naive = np.zeros(R), np.zeros(R), np.zeros(R)
+    for r in range(R):
+        present = rng.choice(every, len(shares), replace=False)
+        counts = mechanism.privatize(rng.choice(present, n, p=shares).tolist(), rng).tally()
+        (kept,) = screen(mechanism, [counts], WIDE, 2.0, 500)
+        false[r] = np.isin(kept.grams, present, invert=True).sum() + kept.n_left_out
+        true[r] = np.isin(present, kept.grams).sum()
+        if not control:
+            continue
+        source = mechanism.moments(counts, every.tolist()).sources[0]
+        z = source.design.adjoint(source.weights * source.moved)
+        z /= np.sqrt(source.gradient_variances())
+        naive[r] = ((z > kept.critical) & np.isin(every, present, invert=True)).sum()
+    return false, true, naive
+
+
+HASHED = {
+    "two-a-cohort": (ORR(5, 256, epsilon=1.5), 500, [0.9, 0.1]),
+    "few-cohorts": (ORR(5, 24, epsilon=1.5), 20_000, [0.9, 0.1]),
+    "bits": (RAPPOR(64, 2, 8, f=0.0, p=0.25, q=0.75), 20_000, [0.9, 0.1]),
+}
+
+
+@pytest.mark.parametrize("name", HASHED)
+def test_false_grams_are_as_many_as_expected(name):
+    R = 10
+    false, _, naive = false_grams(*HASHED[name], R, control=True)
+    bound = 2.0 + 3.0 * false.std() / np.sqrt(R)
+    assert false.mean() <= bound
+    # negative control: the noise of reports alone, and collisions with the frequent gram
+    assert naive.mean() > 2.0 * bound
+
+
+def test_collisions_do_not_hide_rare_grams(monkeypatch):
+    mechanism, shares, R = ORR(5, 64, epsilon=2.5), [0.93, 0.04, 0.03], 10
+    _, true, _ = false_grams(mechanism, 30_000, shares, R)
+    monkeypatch.setattr(search, "_HEAVY", np.inf)  # negative control: they stay in the noise
+    _, hidden, _ = false_grams(mechanism, 30_000, shares, R)
+    assert true.mean() > 2.8 and hidden.mean() < 2.2
+
+
+@pytest.mark.slow
+def test_false_grams_at_length(replications):
+    R = replications(60, least=20)
+    uneven = np.array([0.4, *np.full(60, 0.01)])  # many are too rare to be told apart
+    for mechanism, n in (
+        (ORR(5, 1024, epsilon=1.5), 300),
+        (RAPPOR(128, 2, 64, f=0.0, p=0.25, q=0.5), 20_000),
+    ):
+        false, *_ = false_grams(mechanism, n, uneven, R)
+        assert false.mean() <= 2.0 + 3.0 * false.std() / np.sqrt(R), mechanism
+
+
+# ---- pairs of grams
+@pytest.mark.parametrize("step", [2, 1])
+def test_tables_without_noise_are_the_frequencies(step):
+    layout, rng = replace(LAYOUT, step=step), np.random.default_rng(3)
+    words = rng.choice(WORDS, 500)
+    reports = survey(KRR(GRAMS, 30.0), layout).privatize(words, rng)
+    padded, kept = layout.strings("words", words), screened(reports)
+    own = [layout.grams_at(padded, a)[:, None] == kept[a].grams for a in range(len(kept))]
+    pairs = np.array(layout.pairs)[reports.pair]
+    margins = [X[(pairs == a).any(axis=1)].mean(axis=0) for a, X in enumerate(own)]
+    tables = pair_tables(reports, kept)
+    for number, (a, b) in enumerate(layout.pairs):
+        here = reports.pair == number
+        A, B = own[a][here].astype(float), own[b][here].astype(float)
+        joint, means = A.T @ B / len(A), np.outer(A.mean(axis=0), B.mean(axis=0))
+        # margins are those of all reports of a position
+        expected = np.outer(margins[a], margins[b]) + joint - means
+        np.testing.assert_allclose(tables[a, b].estimate, expected, atol=1e-10)
+        assert tables[a, b].nobs == here.sum() and tables[a, b].se.min() > 0.0
+
+
+def given(reports: ldp.DictionaryReports, grams: list[list[str]]) -> list[ScreenedGrams]:
+    """Some grams of each position with their linear estimates, whatever these are."""
+    mechanism, found = reports.survey.gram_mechanism, []
+    for a, own in enumerate(grams):
+        counts = position_counts(reports, a)
+        problem: Any = mechanism.moments(counts, own if mechanism.is_open else None)
+        at = slice(None) if mechanism.is_open else mechanism.categories.get_indexer(own)
+        p, se = problem.estimate()[0][at], np.sqrt(problem.covariance().variances()[at])
+        found.append(ScreenedGrams(np.array(own), p, se, p / se, 0.0, 0, counts.nobs))
+    return found
+
+
+@pytest.mark.parametrize("kept", [["a", "b"], ["b"], ["a", "b", " "]])
+def test_tables_are_unbiased_by_enumeration(kept):
+    krr = KRR(["a", "b", " "], 1.0)
+    two = survey(krr, GramLayout(2, 1, "ab", " ", 1))
+    P = np.array([[0.35, 0.2, 0.05], [0.05, 0.25, 0.1], [0.0, 0.0, 0.0]])
+    Q = krr.channel().matrix()
+    law, at = Q.T @ P @ Q, krr.categories.get_indexer(kept)
+    string = ldp.Reports(
+        np.zeros(2, dtype=np.int64), ORR(4, 4, epsilon=1.0), 0, np.zeros(2, dtype=np.int64)
+    )
+    mean = np.zeros((len(kept),) * 2)
+    for y in product(range(3), repeat=4):  # both reports of two respondents
+        first, second = (ldp.Reports(np.array(part), krr) for part in (y[:2], y[2:]))
+        reports = ldp.DictionaryReports(two, np.zeros(2, dtype=int), first, second, string)
+        table = pair_tables(reports, given(reports, [kept, kept]))[0, 1]
+        mean += law[y[0], y[2]] * law[y[1], y[3]] * table.estimate
+    np.testing.assert_allclose(mean, P[np.ix_(at, at)], atol=1e-12)
+
+
+PAIRS: dict[str, ldp.Mechanism] = {
+    "krr": KRR(GRAMS, 1.0),
+    "oue": KRAPPOR(GRAMS, 1.0, theta=0.5),
+    "orr": ORR(4, 64, epsilon=1.0),
+    "rappor": RAPPOR(64, 2, 16, f=0.0, p=0.25, q=0.45),
+}
+
+
+def pair_scores(mechanism: ldp.Mechanism, n: int, R: int) -> tuple[Array, Array]:
+    """z of three pairs that no string has, and of one that a third has, (R, 3) and (R,)."""
+    absent, frequent = np.zeros((R, 3)), np.zeros(R)
+    for r in range(R):
+        reports = collected(mechanism, n, seed=100 + r)
+        kept = given(reports, [["ab", "cd", "bc", "a "], ["cd", "ab", "ad", "  "], ["cd"]])
+        table = pair_tables(reports, kept)[0, 1]
+        absent[r] = (table.estimate / table.se)[[0, 1, 2], [1, 0, 0]]
+        frequent[r] = (table.estimate[0, 0] - 0.55) / table.se[0, 0]
+    return absent, frequent
+
+
+def check_scores(name: str, n: int, R: int, band: float) -> None:
+    absent, frequent = pair_scores(PAIRS[name], n, R)
+    for z in (*absent.T, frequent):
+        # to first order: what is left of a bias is of the order of one over sqrt(n) in z
+        assert abs(z.mean()) < band * z.std() / np.sqrt(R) + 0.1
+    spread = np.sqrt((absent**2).mean())
+    assert abs(spread - 1.0) < 0.12 + band / np.sqrt(2.0 * absent.size)
+    assert 0.8 < frequent.std() < 2.0  # its own frequency and the margins are left out of se
+
+
+@pytest.mark.parametrize("name", ["krr", "orr"])
+def test_pairs_that_are_absent_are_standard_normal(name):
+    check_scores(name, n=6_000, R=16, band=4.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["oue", "rappor"])
+def test_pairs_that_are_absent_are_standard_normal_at_length(name, replications):
+    check_scores(name, n=10_000, R=replications(300, least=60), band=4.0)
+
+
+def test_too_few_reports_to_tell_grams_apart():
+    reports = collected(PAIRS["oue"], 12)
+    tables = pair_tables(reports, given(reports, [GRAMS[:9]] * 3))
+    assert all(np.isinf(table.se).all() for table in tables.values())
+    many = collected(PAIRS["oue"], 2_000)
+    for grams in (GRAMS, GRAMS[:1]):  # also of all, and of one
+        tables = pair_tables(many, given(many, [grams] * 3))
+        assert all(np.isfinite(table.se).all() for table in tables.values())
+        assert tables[0, 1].estimate.shape == (len(grams),) * 2
+
+
+# ---- what pairs say
+def test_edges_are_beyond_the_threshold():
+    tables = {(0, 1): table([[0.009, 0.0105], [0.05, -0.1]], [[0.02, 0.02], [0.2, 0.02]])}
+    krr, rappor = KRR(GRAMS, 1.0), RAPPOR(128, 2, 1, f=0.0, p=0.25, q=0.32)
+    assert edges(tables, "standard", krr, 1)[0, 1].tolist() == [[False, True], [False, False]]
+    assert edges(tables, 0.01, krr, 1)[0, 1].tolist() == [[False, True], [True, False]]
+    assert edges(tables, 0.0, krr, 1)[0, 1].tolist() == [[True, True], [True, False]]
+    # FPE16's numbers have all respondents, or those of a pair; the formula lacks a square
+    assert round(printed_threshold(rappor, 10**6), 5) == 0.00164
+    assert round(printed_threshold(rappor, 10**6 // 45), 4) == 0.0110
+    assert edges(tables, "fpe16", rappor, 10**6 // 45)[0, 1].tolist() == [
+        [False, False],
+        [True, False],
+    ]
+    with pytest.raises(NotAvailable, match="about bits"):
+        edges(tables, "fpe16", krr, 1)
+    for wrong in ("often", True, -0.1, 1.5, np.nan, None):
+        with pytest.raises(InvalidArgument, match="threshold"):
+            edges(tables, wrong, krr, 1)
+
+
+def test_log_ratio_is_that_of_the_stated_laws():
+    def density(x: float) -> float:
+        shared = integrate.quad(lambda t: 0.01 * stats.norm.pdf(x - t), 0.0, max(x, 0.0) + 12.0)[0]
+        return float(np.log(stats.norm.pdf(x) + shared))
+
+    for z in (-6.0, -1.0, 0.0, 2.5, 4.0, 9.0):
+        for shift in (0.0, 0.5, 3.0, 5.0):
+            found = float(log_ratio(np.array(z), np.array(shift)))
+            assert found == pytest.approx(density(z - shift) - density(z), abs=1e-6)
+    far = log_ratio(np.array([-1e6, 1e6]), np.array([3.0, 3.0]))
+    assert far[0] < -1e6 and far[1] == 0.0
+
+
+# Whole strings, and fast ways of discovery against the plain ones.
 # ---- strings
-
-
 def all_cliques(allowed: Any, scores: Any, pairs: Any) -> list[tuple[float, tuple[int, ...]]]:
     """Every string and its score, best first, one by one."""
     found = []
@@ -58,7 +374,7 @@ def graph(sizes: tuple[int, ...], density: float, rng: np.random.Generator) -> t
 
 
 @pytest.mark.parametrize("density", [0.0, 0.05, 0.5, 0.8, 1.0])
-def test_all_cliques_are_found(density: float) -> None:
+def test_all_cliques_are_found(density):
     rng = np.random.default_rng(4)
     for sizes in ((3, 5), (1, 1), (4, 1, 3), (5, 5, 5), (2, 5, 4, 3), (3, 0, 2), (5, 5, 5, 5)):
         given = graph(sizes, density, rng)
@@ -71,7 +387,7 @@ def test_all_cliques_are_found(density: float) -> None:
 
 
 @pytest.mark.parametrize("density", [0.8, 1.0])
-def test_where_there_are_too_many_strings_the_best_go_on(density: float) -> None:
+def test_where_there_are_too_many_strings_the_best_go_on(density):
     rng = np.random.default_rng(5)
     allowed, scores, pairs = graph((4, 5, 5, 5), density, rng)
     every = {members: score for score, members in all_cliques(allowed, scores, pairs)}
@@ -92,8 +408,6 @@ def test_where_there_are_too_many_strings_the_best_go_on(density: float) -> None
 
 
 # ---- what pairs say
-
-
 def every_string(length: int, alphabet: str) -> set[str]:
     sizes = range(1, length + 1)
     return {"".join(letters) for n in sizes for letters in product(alphabet, repeat=n)}
@@ -121,7 +435,7 @@ def invented(layout: GramLayout, seed: int) -> tuple[list[ScreenedGrams], dict[A
     ],
     ids=str,
 )
-def test_candidates_are_the_strings_that_there_can_be(layout: GramLayout) -> None:
+def test_candidates_are_the_strings_that_there_can_be(layout):
     kept, tables = invented(layout, 6)
 
     def strings(members: Array) -> list[str]:
@@ -154,9 +468,7 @@ def test_candidates_are_the_strings_that_there_can_be(layout: GramLayout) -> Non
 
 
 # ---- intervals of what was selected
-
-
-def test_selected_intervals_cover_given_selection() -> None:
+def test_selected_intervals_cover_given_selection():
     rng, R, least, alpha = np.random.default_rng(9), 8_000, 4.0, 0.05
     band = 3.0 * np.sqrt(alpha * (1.0 - alpha) / R)
     for mean in (-30.0, 0.0, 3.0, 4.5, 7.0):
@@ -172,7 +484,7 @@ def test_selected_intervals_cover_given_selection() -> None:
             assert wald < 0.95 - 10.0 * band
 
 
-def test_selected_intervals_solve_their_equations() -> None:
+def test_selected_intervals_solve_their_equations():
     x = np.array([4.01, 4.1, 4.7, 6.0, 9.0, 40.0, 1e8])
     for alpha in (0.5, 0.05, 1e-6, 1e-30):
         ends = selected_intervals(0.1 * x, np.full(7, 0.1), np.full(7, 0.4), alpha)
@@ -192,12 +504,10 @@ def test_selected_intervals_solve_their_equations() -> None:
     assert selected_intervals(np.empty(0), np.empty(0), np.empty(0), 0.05).shape == (0, 2)
     for wrong in (0.0, 1.0, True, "a"):
         with pytest.raises(InvalidArgument, match="alpha"):
-            selected_intervals(x, np.ones(7), np.zeros(7), wrong)  # type: ignore[arg-type]
+            selected_intervals(x, np.ones(7), np.zeros(7), wrong)
 
 
 # ---- what strings explain
-
-
 def exact_tables(held: Array, p: Array, sizes: tuple[int, ...], se: float) -> dict[Any, PairTable]:
     """Tables of the pairs of strings of known frequencies, without an error."""
     tables = {}
@@ -208,7 +518,7 @@ def exact_tables(held: Array, p: Array, sizes: tuple[int, ...], se: float) -> di
     return tables
 
 
-def test_what_is_clearly_held_is_told_from_mixtures() -> None:
+def test_what_is_clearly_held_is_told_from_mixtures():
     """All 27 strings of three grams: those that are held come out with their frequencies."""
     everything = np.array(list(product(range(3), repeat=3)))
     held, p = (
@@ -236,7 +546,7 @@ def test_what_is_clearly_held_is_told_from_mixtures() -> None:
     assert clearly_held(everything, exact_tables(held, p, (3, 3, 3), 0.0))[0].size == 4
 
 
-def test_what_is_left_has_the_noise_of_what_was_taken_off() -> None:
+def test_what_is_left_has_the_noise_of_what_was_taken_off():
     kept, tables = invented(GramLayout(4, 2, "ab", " ", 2), 8)
     members, frequency = np.array([[0, 1], [0, 2]]), np.array([0.3, 0.1])
     grams, pairs = without(members, frequency, kept, tables)
@@ -251,7 +561,7 @@ def test_what_is_left_has_the_noise_of_what_was_taken_off() -> None:
     assert pairs[0, 1].se[3, 3] == 0.05
 
 
-def test_a_second_search_names_no_string_twice() -> None:
+def test_a_second_search_names_no_string_twice():
     layout = GramLayout(6, 2, "ab", " ", 2)
     kept, tables = invented(layout, 9)
     first = candidates(kept, tables, layout, None, 200)
@@ -267,7 +577,9 @@ def test_a_second_search_names_no_string_twice() -> None:
 
 
 CLOSE = 1e-9
+
 NEVER = 1 << 62
+
 MECHANISMS = {
     "labels, three cohorts a table": ldp.ORR(6, 10, epsilon=1.0),
     "labels, two cohorts a table": ldp.ORR(16, 9, epsilon=1.0),
@@ -275,7 +587,8 @@ MECHANISMS = {
     "bits": ldp.RAPPOR(128, 2, 5, f=0.0, p=0.25, q=0.75),
     "bits of O-RAPPOR": ldp.ORAPPOR(32, 2, 6, epsilon=2.0),
 }
-GRAMS = [ldp.ORR(21, 64, epsilon=3.0), ldp.RAPPOR(64, 2, 16, f=0.0, p=0.25, q=0.6)]
+
+GRAMS_STRINGS = [ldp.ORR(21, 64, epsilon=3.0), ldp.RAPPOR(64, 2, 16, f=0.0, p=0.25, q=0.6)]
 
 
 def words(n: int) -> Array:
@@ -293,13 +606,9 @@ def by_definition(mechanism: Any, strings: Array, v: Array) -> Array:
 
 
 # ---- sums over owned cells
-
-
 @pytest.mark.parametrize("name", MECHANISMS)
 @pytest.mark.parametrize("limit", [0, NEVER], ids=["compiled", "numpy"])
-def test_sums_are_those_of_the_definition(
-    name: str, limit: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sums_are_those_of_the_definition(name, limit, monkeypatch):
     monkeypatch.setattr(search, "_LARGE", limit)
     mechanism = MECHANISMS[name]
     shape = 3, mechanism.n_cohorts, mechanism.n_cells
@@ -308,7 +617,7 @@ def test_sums_are_those_of_the_definition(
     assert np.abs(OwnedCells(mechanism, strings).sums(v) - expected).max() < CLOSE
 
 
-def test_large_inputs_store_no_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_inputs_store_no_cells(monkeypatch):
     mechanism = ldp.ORR(6, 1024, epsilon=1.0)
     strings = words(1025)  # more than the 2**20 cells that are stored
     v = np.random.default_rng(3).normal(size=(2, 1024, 6))
@@ -324,8 +633,6 @@ def test_large_inputs_store_no_cells(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 # ---- screening
-
-
 def survey_of(mechanism: Any, seed: int = 5) -> tuple[Any, list[Any]]:
     """A survey of four strings with grams of two characters, and the counts of its positions."""
     survey = ldp.DictionarySurvey(6, 2, "abcdefgh", 9.0, gram_mechanism=mechanism)
@@ -335,30 +642,26 @@ def survey_of(mechanism: Any, seed: int = 5) -> tuple[Any, list[Any]]:
     return reports, ldp.DictionaryModel(reports)._positions
 
 
-def screened(mechanism: Any) -> tuple[Any, list[ScreenedGrams]]:
+def screened_strings(mechanism: Any) -> tuple[Any, list[ScreenedGrams]]:
     reports, counts = survey_of(mechanism)
     survey = reports.survey
     return reports, screen(survey.gram_mechanism, counts, survey.layout, 1.0, 30)
 
 
-@pytest.mark.parametrize("mechanism", GRAMS)
-def test_screening_is_the_same_on_both_paths(
-    mechanism: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("mechanism", GRAMS_STRINGS)
+def test_screening_is_the_same_on_both_paths(mechanism, monkeypatch):
     found = []
     for limit in (0, NEVER):
         monkeypatch.setattr(search, "_LARGE", limit)
-        found.append(screened(mechanism)[1])
+        found.append(screened_strings(mechanism)[1])
     for fused, plain in zip(*found, strict=True):
         assert fused.grams.size and fused.grams.tolist() == plain.grams.tolist()
         for name in ("estimate", "se", "z"):
             assert np.abs(getattr(fused, name) - getattr(plain, name)).max() < CLOSE
 
 
-@pytest.mark.parametrize("mechanism", GRAMS)
-def test_grams_are_not_lost_by_leaving_out_scans(
-    mechanism: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("mechanism", GRAMS_STRINGS)
+def test_grams_are_not_lost_by_leaving_out_scans(mechanism, monkeypatch):
     reports, counts = survey_of(mechanism, 1)
     given = reports.survey.gram_mechanism, counts, reports.survey.layout, 1.0, 30
     scans: list[int] = []
@@ -381,13 +684,9 @@ def test_grams_are_not_lost_by_leaving_out_scans(
 
 
 # ---- pairs
-
-
 @pytest.mark.parametrize("mechanism", [ldp.ORR(5, 40, epsilon=3.0), "krr"], ids=["orr", "krr"])
-def test_tables_from_listed_reports_are_those_of_single_ones(
-    mechanism: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    reports, kept = screened(mechanism)
+def test_tables_from_listed_reports_are_those_of_single_ones(mechanism, monkeypatch):
+    reports, kept = screened_strings(mechanism)
     make, made = search._variable, []
 
     def recorded(*given: Any) -> Any:
@@ -408,13 +707,9 @@ def test_tables_from_listed_reports_are_those_of_single_ones(
 
 
 # ---- search
-
-
 @pytest.mark.parametrize("density", [0.02, 0.5])
 @pytest.mark.parametrize("width", [7, 10_000])
-def test_strings_grow_alike_where_few_and_many_are_possible(
-    density: float, width: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_strings_grow_alike_where_few_and_many_are_possible(density, width, monkeypatch):
     rng = np.random.default_rng(6)
     sizes, found = (30, 25, 20, 30), []
     places = [(a, b) for b in range(4) for a in range(b)]
