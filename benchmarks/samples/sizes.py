@@ -19,7 +19,7 @@ from ldpstats.inference.designs.tests import (
     independence,
     metric,
 )
-from ldpstats.likelihood.joint import pair_table, report_covariance
+from ldpstats.likelihood.joint import report_covariance, table_rows
 
 __all__ = ["TESTS", "rejections"]
 
@@ -103,10 +103,11 @@ def crossed(
     code = reports[0] * len(phi[1]) + reports[1]
     sample, codes = drawn.cells(code, len(phi[0]) * len(phi[1]))
     i, j = np.divmod(np.arange(len(phi[0]) * len(phi[1])), len(phi[1]))
-    scores = Scores(((codes, pair_table(phi[0][i], phi[1][j])),))
+    scores = Scores(((codes, table_rows([phi[0][i], phi[1][j]])),))
     totals = estimated_totals(sample, scores)  # nothing is corrected: no noise is missed
     margins = np.split(totals.estimate[a * b : -1] / totals.estimate[-1], [a])
-    covariances = map(report_covariance, decodings, margins)
+    pairs = zip(margins, decodings, strict=True)
+    covariances = [report_covariance(margin, [one])[1] for margin, one in pairs]
     first, second = (metric(S, True) for S in covariances)
     found = {"independence": independence(totals, (a, b), (first, second), n, nu)}
     if not any(question.mechanism.n_bits for question in questions):

@@ -16,7 +16,7 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
 from math import comb, prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +34,6 @@ from ldpstats.cells import CellReports, Structure
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.inference.tails import normal_critical
 from ldpstats.mechanisms import Observed
-from ldpstats.models.cells import CellData, CellModel, CellResults
 from ldpstats.models.layout import in_turn
 from ldpstats.planning.expected_precision import (
     check_mechanism,
@@ -43,6 +42,9 @@ from ldpstats.planning.expected_precision import (
 )
 from ldpstats.planning.power_of_tests import checked_power, contenders, smallest
 from ldpstats.reports.single import Reports, possible_reports
+
+if TYPE_CHECKING:
+    from ldpstats.models.cells import CellResults
 
 __all__ = ["CellPlan"]
 
@@ -132,6 +134,8 @@ class CellPlan:
         self.epsilon = float(sum(own[: self.ask]))  # of all reports of a respondent, at most
         if (p is None) == (theta is None):
             raise InvalidArgument("p", p, "give exactly one of p=, the law of cells, and theta=")
+        from ldpstats.models.cells import CellData, CellModel, CellResults
+
         labels = [mech.labels() for mech in given.values()]
         sizes, cells = tuple(map(len, labels)), pd.MultiIndex.from_product(labels)
         if isinstance(p, pd.Series) and isinstance(p.index, pd.MultiIndex):
@@ -222,6 +226,8 @@ class CellPlan:
 
     def _drawn(self) -> CellReports:
         """Joint reports of respondents who are drawn; n are their shares."""
+        from ldpstats.models.cells import CellData, CellModel
+
         rng, p, rows = np.random.default_rng(2026), self.table.to_numpy(), []
         sizes = self._expected.model.reports.sizes
         answers = np.unravel_index(rng.choice(p.size, size=_DRAWN, p=p / p.sum()), sizes)

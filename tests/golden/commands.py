@@ -38,6 +38,8 @@ DEVICES = {
     "disguised-response": "p=.8",
     "christofides": "proportions=1/2,1/3,1/6",
     "crosswise": "p=1/4",
+    "inattentive-crosswise": "p=1/4 attentive=.8",
+    "one-saying-crosswise": "p=1/4 one_saying=.1",
     "triangular": "p=1/4",
     "stochastic-lie-detector": "p=.6",
     "cheating-detection": "p_yes=1/4 cheating=.1",

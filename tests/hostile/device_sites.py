@@ -107,6 +107,8 @@ def library_sites() -> Iterator[Site]:
         "mangat": p | answers,
         "mangat_singh": {"t": 0.4} | p,
         "crosswise": p | text,
+        "inattentive_crosswise": p | {"attentive": 0.8} | text,
+        "one_saying_crosswise": p | {"one_saying": 0.1} | text,
         "triangular": p | text,
         "forced_response": {"p_yes": 0.2, "p_no": 0.1} | answers,
         "forced_dice": {"yes": 1, "no": [5, 6], "sides": 6} | answers,

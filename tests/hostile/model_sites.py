@@ -55,6 +55,7 @@ def model_sites(e: Examples) -> Iterator[Site]:
     listed = {"candidates": (JOBS, None), "other": ("product", False)}
     opened_both = {"reports": (e.reports["ORR"], e.reports["Warner"])}
     yield Site("AssociationModel open", _association, opened_both | listed)
+    yield from _cell_sites(e)
     jointly = {"method": "mle", "cov_type": "default", "progress": False}
     yield Site("AssociationModel.fit", e.association.fit, jointly)
     person = {"data": e.personal_reports, "pum": e.pum, "background": {"home": P3}, "exact": False}
@@ -82,6 +83,40 @@ def model_sites(e: Examples) -> Iterator[Site]:
 def _association(reports: Any, **how: Any) -> Any:
     several = isinstance(reports, list | tuple)
     return ldp.AssociationModel(*(reports if several else (reports,)), **how)
+
+
+def _cell_sites(e: Examples) -> Iterator[Site]:
+    """Joint models of several questions, and what their results answer."""
+    yes = ldp.KRR(("no", "yes"), 3.0)
+    data = [yes.privatize(np.tile(["no", "no", "yes"], 40), rng()) for _ in range(3)]
+    names, law = ["a", "b", "c"], ldp.cells.loglinear("a*b + c")
+    given = {"data": data, "structure": law, "names": names, "covariates": None}
+    yield Site("CellModel", ldp.CellModel, given | {"candidates": None, "memoised": False})
+    model = ldp.CellModel(data, law, names)
+    how = {"cov_type": "observed", "groups": None, "start": None, "n_starts": 2, "rng": None}
+    yield Site("CellModel.fit", model.fit, how | {"unidentified": "keep"})
+    results = model.fit()
+    margin = {"name": "a", "alpha": 0.05, "method": "delta"}
+    yield Site("CellResults.margin", lambda name, **how: results.margin(name, **how), margin)
+    yield Site("CellResults.from_dict", ldp.CellResults.from_dict, {"document": results.to_dict()})
+    for name, arguments in {
+        "summary": {"alpha": 0.05, "max_rows": 40, "details": True},
+        "conf_int": {"alpha": 0.05, "method": "wald"},
+        "conditional": {"name": "a", "given": "b", "alpha": 0.05, "method": "delta"},
+        "wald_test": {"hypothesis": "c[yes] = 0"},
+        "lr_test": {"other": ldp.CellModel(data, ldp.cells.loglinear("a*b*c"), names).fit()},
+    }.items():
+        yield Site(f"CellResults.{name}", getattr(results, name), arguments)
+    yield Site("cells.loglinear", ldp.cells.loglinear, {"formula": "a*b"})
+    yield Site("cells.latent_class", ldp.cells.latent_class, {"n_classes": 2, "covariates": None})
+    items = {"covariates": None, "n_nodes": 21}
+    yield Site("cells.rasch", ldp.cells.rasch, items | {"sd": 1.0})
+    yield Site("cells.two_parameter", ldp.cells.two_parameter, items)
+    yield Site(
+        "cells.list_experiment", ldp.cells.list_experiment, {"n_items": 3, "covariates": None}
+    )
+    own = {"p": lambda t: [1 - t[0], t[0]], "start": [0.5], "names": ["share"], "jac": None}
+    yield Site("cells.function", ldp.cells.function, own)
 
 
 def result_sites(e: Examples) -> Iterator[Site]:

@@ -10,9 +10,9 @@ import ldpstats as ldp
 from ldpstats.likelihood.joint import (
     decode,
     distinct_reports,
-    pair_noise,
-    pair_table,
     report_covariance,
+    table_noise,
+    table_rows,
 )
 from ldpstats.models.association import evidence as estimates
 
@@ -114,13 +114,13 @@ def decoded(name):
 def test_noise_of_pairs_is_that_of_all_reports(names):
     (first, Q), (second, R) = map(decoded, names)
     phi, psi = first.phi[first.place], second.phi[second.place]
-    table = pair_table(np.repeat(phi, len(psi), axis=0), np.tile(psi, (len(phi), 1)))
+    table = table_rows([np.repeat(phi, len(psi), axis=0), np.tile(psi, (len(phi), 1))])
     law = np.einsum("xi,yj->xyij", Q, R).reshape(Q.shape[0] * R.shape[0], -1)
     means = law @ table
     t = np.random.default_rng(2).normal(size=len(law))  # weights of the pairs of true categories
     expected = (table.T * (t @ law)) @ table - (means.T * t) @ means
     size = np.abs((table.T * (np.abs(t) @ law)) @ table).max()
-    noise = pair_noise(t @ means, first, second)
+    noise = table_noise(t @ means, [first, second])
     np.testing.assert_allclose(noise, expected, rtol=0, atol=1e-11 * size)
 
 
@@ -129,7 +129,7 @@ def test_covariance_of_one_report():
     p = distribution(len(Q))
     phi, m = first.phi[first.place], p @ Q
     expected = (phi.T * m) @ phi - np.outer(m @ phi, m @ phi)
-    np.testing.assert_allclose(report_covariance(first, p), expected, atol=1e-11)
+    np.testing.assert_allclose(report_covariance(p, [first])[1], expected, atol=1e-11)
 
 
 # Covariances of many cells, as diagonals plus low rank, against all pairs of reports listed.
