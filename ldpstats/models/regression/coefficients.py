@@ -520,7 +520,9 @@ class Coefficients(Stored, WaldResults):
         skipped = {*model.threshold_names}
         if model.constant is not None:
             name = model.exog_names[model.constant]
-            skipped |= {name, *(f"{equation}: {name}" for equation in model.equations)}
+            skipped.add(name)
+            for equation in model.equations:
+                skipped.add(f"{equation}: {name}")
         slopes = []
         for label, value in table["naive"].items():
             name = label[-1] if isinstance(label, tuple) else label

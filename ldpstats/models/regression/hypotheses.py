@@ -100,8 +100,10 @@ class WaldResults(Tabulated):
     @property
     def _names(self) -> list[str]:
         """Names of the coefficients in hypotheses, equation by equation."""
-        pairs = [one if isinstance(one, tuple) else (one,) for one in self.index]
-        return [": ".join(map(str, pair)) for pair in pairs]
+        names = []
+        for one in self.index:
+            names.append(": ".join(map(str, one)) if isinstance(one, tuple) else str(one))
+        return names
 
     def _shaped(self, values: Array, name: str) -> Any:
         """A number for each estimate, as `params` has them."""

@@ -144,7 +144,10 @@ class RegressionData:
 
     def mechanisms(self) -> list[Any]:
         """All mechanisms, of response and predictors."""
-        return [reports.mechanism for _, groups in self.questions for reports in groups]
+        found: list[Any] = []
+        for _, groups in self.questions:
+            found += map(attrgetter("mechanism"), groups)
+        return found
 
     @property
     def epsilon(self) -> float:
