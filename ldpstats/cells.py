@@ -161,6 +161,10 @@ class Law(ABC):
         """The same law in its printed form, where several parameters give one law."""
         return theta
 
+    def inside(self, theta: Array) -> Array:
+        """A point near theta where no probability is zero: there a law shows what is open."""
+        return theta
+
     def generic(self, rng: np.random.Generator) -> Array:
         """A point without a pattern, at which a law that is identified shows it."""
         return rng.normal(0.0, 0.7, self.size)
@@ -460,6 +464,9 @@ class LatentClassLaw(Mixture):
         eta = odds[:, 0] + z @ odds[:, 1:].T if self._q else odds[None, :, 0]
         return log_sum(first_zero(eta)), laws
 
+    def inside(self, theta: Array) -> Array:
+        return np.clip(theta, -4.0, 4.0)
+
     def shown(self, theta: Array) -> Array:
         odds, laws = self._split(theta)
         lead = theta.shape[:-1]
@@ -574,7 +581,8 @@ class ItemLaw(Mixture):
         self._each, self._sd = slopes == "each", slopes if isinstance(slopes, float) else None
         more = [f"{name}: discrimination" for name in names] if self._each else ["sd of abilities"]
         more = more if self._sd is None else []
-        self.names = (*(f"{name}: difficulty" for name in names), *more, *columns)
+        word = "threshold" if self._each else "difficulty"
+        self.names = (*(f"{name}: {word}" for name in names), *more, *columns)
         self.size, self.bounded = len(self.names), np.zeros(len(self.names), dtype=bool)
         self.units = np.r_[np.ones(self.size - self._q), [*columns.values()]]
 
@@ -655,6 +663,9 @@ class ListLaw(Mixture):
         treated[..., 1, 1:] = counts[..., 1, :]
         return weights, [counts, treated]
 
+    def inside(self, theta: Array) -> Array:
+        return np.clip(theta, -4.0, 4.0)
+
     def shown(self, theta: Array) -> Array:
         if self._q:
             return theta
@@ -723,6 +734,10 @@ class WithDevices(Law):
         at = self.inner.size
         return np.concatenate([self.inner.sorted(theta[:at], reports), theta[at:]])
 
+    def inside(self, theta: Array) -> Array:
+        at = self.inner.size
+        return np.concatenate([self.inner.inside(theta[:at]), np.clip(theta[at:], -4.0, 4.0)])
+
     def generic(self, rng: np.random.Generator) -> Array:
         return np.concatenate([self.inner.generic(rng), rng.normal(0.0, 0.7, self._m)])
 
@@ -764,6 +779,9 @@ class Simplex(CellLaw):
             column[cell] = p[cell]
             yield reports.rows.mix(column) - p[cell] * m
 
+    def inside(self, theta: Array) -> Array:
+        return np.clip(theta, -4.0, 4.0)
+
     def shown(self, theta: Array) -> Array:
         p = np.zeros((*theta.shape[:-1], len(self.names)), theta.dtype)
         p[..., self._order] = log_sum(first_zero(theta))
@@ -779,7 +797,9 @@ _MOST_CELLS = 1 << 20
 def saturated() -> Structure:
     """Any distribution of the cells: what the reports say without an assumption.
 
-    The likelihood is concave: `gap` certifies the maximum.
+    The likelihood is concave: `gap` certifies the maximum. It is fitted where the questions that
+    persons were asked do not determine every cell, too: those left open have no standard errors,
+    and margins and effects that are determined have.
 
     Examples
     --------
@@ -889,9 +909,9 @@ def latent_class(n_classes: int, covariates: str | None = None) -> Structure:
     Parameters
     ----------
     n_classes : int
-        Two or more, as many as are assumed: `lr_test` with a bootstrap compares numbers.
+        As many as are assumed: AIC and BIC, or `lr_test` with a bootstrap, compare numbers.
     covariates : str, optional
-        "~ age + region": public columns that the log odds of a class, against the first, rest on.
+        "~ age + region": public columns that predict the log odds of a class against the first.
 
     Notes
     -----
@@ -903,7 +923,7 @@ def latent_class(n_classes: int, covariates: str | None = None) -> Structure:
     >>> latent_class(2)
     latent_class(2)
     """
-    C = positive_integer("n_classes", n_classes, 2)
+    C = positive_integer("n_classes", n_classes, 1)
     text = f"latent_class({C}{'' if covariates is None else f', {covariates!r}'})"
 
     def law(questions: Questions, columns: Columns) -> Law:
@@ -918,7 +938,7 @@ def rasch(covariates: str | None = None, n_nodes: int = 21, sd: float | None = N
     Parameters
     ----------
     covariates : str, optional
-        "~ age + region": public columns that the mean of abilities rests on.
+        "~ age + region": public columns that predict the mean of abilities.
     n_nodes : int
         Nodes of the Gauss-Hermite quadrature over abilities.
     sd : float, optional
@@ -927,7 +947,8 @@ def rasch(covariates: str | None = None, n_nodes: int = 21, sd: float | None = N
     Notes
     -----
     Parameters are the difficulties b of the items, whose second answer is the yes, and the standard
-    deviation of abilities: item randomised response.
+    deviation of abilities: item randomised response. (Where others fix it at one and estimate a
+    common slope, that is this standard deviation, and their difficulty b over it.)
 
     References
     ----------
@@ -943,11 +964,11 @@ def rasch(covariates: str | None = None, n_nodes: int = 21, sd: float | None = N
     return _items("rasch", slopes, covariates, n_nodes, words)
 
 
-def two_parameter(covariates: str | None = None, n_nodes: int = 21) -> Structure:
+def two_parameter(covariates: str | None = None, n_nodes: int = 61) -> Structure:
     """Yes/no items of unequal discrimination: ``P(yes_j | t) = 1 / (1 + exp(b_j - a_j t))``.
 
-    Parameters are the difficulties b and discriminations a; abilities have variance one. See
-    `rasch`.
+    Parameters are the thresholds b and discriminations a; abilities have variance one. The ability
+    at which a yes is as likely as a no, which others call the difficulty, is b / a. See `rasch`.
 
     Examples
     --------
@@ -962,7 +983,7 @@ def _items(
 ) -> Structure:
     nodes = positive_integer("n_nodes", n_nodes, 3)
     words = [] if covariates is None else [repr(covariates)]
-    words += [] if nodes == 21 else [f"n_nodes={nodes}"]
+    words += [] if nodes == (61 if slopes == "each" else 21) else [f"n_nodes={nodes}"]
     words += more
 
     def law(questions: Questions, columns: Columns) -> Law:
@@ -984,7 +1005,7 @@ def list_experiment(n_items: int, covariates: str | None = None) -> Structure:
         Control items J. The first question is the count of the control group, with the answers 0 to
         J in order, the second that of the treatment group, 0 to J + 1. Nobody has both.
     covariates : str, optional
-        "~ age + region": public columns that the log odds of the item rest on, and those of the
+        "~ age + region": public columns that predict the log odds of the item, and those of the
         control items, whose count is then binomial given the item.
 
     Notes

@@ -372,15 +372,19 @@ def function_interval(
     turn: Callable[[Array], Array],
     z: float,
     bounded: bool,
+    infinite: bool = False,
 ) -> Bounds:
     """All values t of g for which the signed root of ``2 (llf - max over g = t)`` is below z.
 
-    `turn` has the derivatives of g, (1, d); where g is `bounded` its values are probabilities. The
-    maximum under g = t is found in coordinates in which the information is the identity.
+    `turn` has the derivatives of g, (1, d); where g is `bounded` its values are probabilities; where
+    it is `infinite` the likelihood never falls towards one end. The maximum under g = t is found
+    in coordinates in which the information is the identity.
     """
     value, slope = float(np.real(g(top.theta))), turn(top.theta)
     if bounded and not _EDGE < value < 1.0 - _EDGE:
-        return _from_edge(top, g, turn, value < 0.5, z)
+        return _from_edge(top, g, turn, value < 0.5, z, True)
+    if infinite:
+        return _from_edge(top, g, turn, value < 0.0, z, False)
     size, axes = np.linalg.eigh((top.inverse + top.inverse.T) / 2.0)
     known = size > 1e-12 * size.max(initial=0.0)
     root = np.column_stack([axes[:, known] * np.sqrt(size[known]), axes[:, ~known]])
@@ -423,11 +427,11 @@ def function_interval(
     return min(ends), max(ends)
 
 
-def _from_edge(top: Surface, g: Any, turn: Any, below: bool, z: float) -> Bounds:
-    """The set of a probability whose estimate is zero (`below`), or one.
+def _from_edge(top: Surface, g: Any, turn: Any, below: bool, z: float, bounded: bool) -> Bounds:
+    """The set of a probability whose estimate is zero (`below`), or one; or of an infinite g.
 
-    The maximum of the likelihood plus c log g is one under g = t for some t; the c is found at
-    which the likelihood has fallen by z**2 / 2, to which it is near.
+    The maximum of the likelihood plus c log g, or c g, is one under g = t for some t; the c is
+    found at which the likelihood has fallen by z**2 / 2, to which it is near.
     """
     sign = 1.0 if below else -1.0
     theta, c, ends = np.clip(top.theta, -9.0, 9.0), z**2 / 2.0, (0.0, 0.0)
@@ -436,12 +440,14 @@ def _from_edge(top: Surface, g: Any, turn: Any, below: bool, z: float) -> Bounds
 
         def tilt(point: Array, c: float = c) -> tuple[float, Array]:
             value = float(np.real(g(point)))
+            if not bounded:
+                return sign * c * value, sign * c * turn(point)[0]
             value = max(value if below else 1.0 - value, 1e-300)
             return c * float(np.log(value)), sign * c * turn(point)[0] / value
 
         theta = top.climb(theta, tilt)
         t, drop = float(np.real(g(theta))), top.llf - top.evaluate(theta)[0]
-        ends = (0.0, t) if below else (t, 1.0)
+        ends = (0.0 if bounded else -np.inf, t) if below else (t, 1.0 if bounded else np.inf)
         fall = 2.0 * max(drop, 1e-12) / z**2
         if abs(fall - 1.0) < 2.0 * _NEAR:
             break

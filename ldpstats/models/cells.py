@@ -16,14 +16,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations, product
-from math import prod
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from numpy.exceptions import ComplexWarning
 
-from ldpstats.arguments import level, listed, one_of, positive_integer, replicates
+from ldpstats.arguments import did_you_mean, level, listed, one_of, positive_integer, replicates
 from ldpstats.cells import (
     CellReports,
     ItemLaw,
@@ -55,7 +55,9 @@ from ldpstats.mechanisms import Observed, mechanism_from_dict
 from ldpstats.models.association.groups import refuse_shared
 from ldpstats.models.layout import (
     DOUBTFUL,
+    LONGEST_LABEL,
     Pair,
+    distinct_lines,
     figures,
     in_turn,
     interval_columns,
@@ -65,8 +67,6 @@ from ldpstats.models.layout import (
 )
 from ldpstats.models.parameters import polynomial_matrix
 from ldpstats.models.plots import (
-    LONGEST_LABEL,
-    axis_labels,
     plot_cells,
     plot_class_lines,
     plot_curves,
@@ -467,7 +467,7 @@ class CellModel:
             value, slope = value + more, slope + turn
         return value, slope
 
-    def curvature(self, theta: Array) -> Array:
+    def _curvature(self, theta: Array) -> Array:
         """Its second derivatives, (d, d), by central differences of gradients.
 
         Of more than 100 parameters minus the sum of squared scores, which has the same expectation.
@@ -485,7 +485,7 @@ class CellModel:
             H[a] = (ahead - behind) / (2.0 * step[a])
         return (H + H.T) / 2.0
 
-    def meat(self, rows: Array, cov_type: str) -> Array:
+    def _meat(self, rows: Array, cov_type: str) -> Array:
         """Covariance of the sum of rows, (u, p), one a joint report, over respondents."""
         if cov_type in ("design", "cluster") and not self._pattern.size:
             raise NotAvailable("results that were read have no rows: fit the survey again")
@@ -595,7 +595,7 @@ class CellModel:
             reached=(reached, len(tops)),
         )
         if not converged:
-            words = "no start reached a maximum: standard errors are not to be trusted"
+            words = "no start reached a maximum: raise n_starts, or take fewer classes"
             warnings.warn(words, ConvergenceWarning, stacklevel=2)
         elif reached < 2 < len(tops):
             words = (
@@ -628,7 +628,7 @@ class CellModel:
             theta = first + root @ minimize(fall, begin, jac=True, method="BFGS", options=how).x
             value = self.evaluate(theta)[0]
             for _ in range(20):
-                slope, H = self.evaluate(theta)[1], self.curvature(theta)
+                slope, H = self.evaluate(theta)[1], self._curvature(theta)
                 size, axes = np.linalg.eigh(H)
                 step = axes @ ((axes.T @ slope) / np.maximum(-size, 1e-8 * np.abs(size).max()))
                 gain = float(slope @ step) / 2.0
@@ -644,7 +644,7 @@ class CellModel:
                 theta, value = theta + step, new
         return value, theta, bool(np.abs(slope).max(initial=0.0) / self.nobs < 1e-6)
 
-    def tilted(self, start: Array, tilt: Callable[[Array], tuple[float, Array]]) -> Array:
+    def _tilted(self, start: Array, tilt: Callable[[Array], tuple[float, Array]]) -> Array:
         """The maximum of the log-likelihood plus a function, which has a slope, above a point."""
         return self._with(_tilt=tilt)._climb(start)[1]
 
@@ -671,17 +671,25 @@ class CellModel:
     def _with(self, **changed: Any) -> CellModel:
         """The same reports with another law, or clusters."""
         model = CellModel.__new__(CellModel)
-        model.__dict__.update(self.__dict__ | changed)
+        model.__dict__.update(self.__dict__ | {"_last": None} | changed)
         return model
 
     def _results(self, theta: Array, cov_type: str, order: Any = None, **more: Any) -> CellResults:
-        size, axes = np.linalg.eigh(-self.curvature(theta))
+        size, axes = np.linalg.eigh(-self._curvature(theta))
         flat = size <= _FLAT * max(size.max(initial=0.0), 1e-300)
         inverse = (axes[:, ~flat] / size[~flat]) @ axes[:, ~flat].T
+        straight = open_ = axes[:, flat]
+        if 0 < theta.size <= _MANY:  # what is open shows where no probability is zero
+            S = self.law.scores(self._possible, self.law.inside(theta))
+            S = S * np.sqrt(self._possible.n)[:, None]
+            scale = np.sqrt(np.maximum((S**2).sum(axis=0), 1e-300))
+            _, s, right = np.linalg.svd(S / scale, full_matrices=True)
+            rank = int((s > _FLAT * s.max(initial=0.0)).sum())
+            open_, _ = np.linalg.qr(right[rank:].T / scale[:, None])
         covariance, df = inverse, None
         if cov_type != "observed":
             scores = self.law.scores(self.reports, theta)
-            covariance = inverse @ self.meat(scores, cov_type) @ inverse
+            covariance = inverse @ self._meat(scores, cov_type) @ inverse
         if cov_type == "cluster":
             df = float(len(pd.unique(self._clusters[self._pattern >= 0])) - 1)
         elif self._facts is not None:
@@ -691,7 +699,8 @@ class CellModel:
             theta=theta,
             inverse=inverse,
             covariance=covariance,
-            flat=axes[:, flat],
+            flat=straight,
+            unknown=open_,
             llf=self.loglike(theta),
             cov_type=cov_type,
             df=df,
@@ -699,14 +708,26 @@ class CellModel:
             **more,
         )
 
+    @cached_property
+    def _possible(self) -> CellReports:
+        """Joint reports, seen or not, of the sets of questions that were asked; seen, if many."""
+        reports, sizes = self.reports, np.array([len(W) - 1 for W in self.reports.W])
+        asked = np.unique(reports.index < sizes, axis=0)
+        kinds = [np.where(own, sizes, 1) for own in asked]
+        several = any(len(own) > 1 for own in self.mechanisms)
+        if several or sum(float(np.prod(own.astype(float))) for own in kinds) > _EVERY:
+            return reports
+        index = []
+        for own, some in zip(asked, kinds, strict=True):
+            each = np.indices(some.tolist()).reshape(len(some), -1).T
+            index.append(np.where(own, each, sizes))
+        every = np.concatenate(index)
+        z = reports.z[np.arange(len(every)) % len(reports.z)]
+        return replace(reports, index=every, n=np.ones(len(every)), z=z)
+
     def _check_identified(self, rng: np.random.Generator) -> None:
         """Refuse laws whose scores are dependent at three random points."""
-        ranks, reports, sizes = [], self.reports, [len(W) - 1 for W in self.reports.W]
-        alone = all(len(own) == 1 for own in self.mechanisms)
-        if alone and prod(sizes) <= _EVERY and set(self.answered) == {self.nobs}:
-            every = np.indices(sizes).reshape(len(sizes), -1).T  # seen or not
-            z = reports.z[np.arange(len(every)) % len(reports.z)]
-            reports = replace(reports, index=every, n=np.ones(len(every)), z=z)
+        ranks, reports = [], self._possible
         for _ in range(3):
             theta = self.law.generic(rng)
             S = np.sqrt(reports.n)[:, None] * self.law.scores(reports, theta)
@@ -770,6 +791,9 @@ class CellModel:
 class CellResults(Stored, WaldResults):
     """Estimated parameters of a law of several answers.
 
+    Documents and pickles hold how often each joint report was seen, as profiles, effects and tests
+    need the likelihood.
+
     Attributes
     ----------
     params : Series
@@ -805,7 +829,8 @@ class CellResults(Stored, WaldResults):
     theta: Array
     inverse: Array = field(metadata={"array": "symmetric"})  # of the observed information
     covariance: Array = field(metadata={"array": "symmetric"})  # of theta
-    flat: Array  # directions of theta, in columns, without information
+    flat: Array  # directions, in columns, in which the likelihood is flat at theta
+    unknown: Array  # directions, in columns, of which the reports say nothing
     order: npt.NDArray[np.int64] | None  # of the cells of a saturated law, by their estimates
     llf: float
     cov_type: str
@@ -821,7 +846,9 @@ class CellResults(Stored, WaldResults):
         if self.inverse.shape != shape or self.covariance.shape != shape:
             raise InvalidArgument("covariance", self.covariance.shape, f"must be {shape}")
         d = self.theta.size
-        object.__setattr__(self, "flat", self.flat.reshape(d, self.flat.size // max(d, 1)))
+        for name in ("flat", "unknown"):
+            axes = getattr(self, name)
+            object.__setattr__(self, name, axes.reshape(d, axes.size // max(d, 1)))
         if self.law.size != self.theta.size:
             raise InvalidArgument("theta", self.theta.shape, f"must be ({self.law.size},)")
 
@@ -880,20 +907,23 @@ class CellResults(Stored, WaldResults):
         V = G @ self.covariance @ G.T
         values = self._values(self.theta)
         at_bound = self.law.bounded & ((values < _EDGE) | (values > 1.0 - _EDGE))
-        lost = self._left_open(G) | at_bound
+        lost = self._left_open(self._values, True) | at_bound | _moves(G, self.flat)
         V[lost], V[:, lost] = np.nan, np.nan
         return values, V
 
-    def _left_open(self, G: Array) -> npt.NDArray[np.bool_]:
-        """Functions with these slopes, (m, d), that the reports do not determine, (m,)."""
-        size = np.abs(G).max(axis=1, initial=0.0)
-        return np.asarray(
-            (np.abs(G @ self.flat) > 1e-3 * size[:, None]).any(axis=1) & (size > 1e-7)
-        )
+    def _left_open(self, f: Callable[[Array], Any], many: bool = False) -> Array:
+        """Functions, (m,), that the reports do not determine."""
+        return _moves(slopes_of(f, self.law.inside(self.theta), many), self.unknown)
 
     @property
     def degrees(self) -> Degrees:
         return self.df
+
+    @property
+    def pvalues(self) -> pd.Series[float]:
+        """Two-sided p-values of zero; nan for probabilities and standard deviations."""
+        shares = self.law.bounded | self.index.str.startswith("sd ")
+        return super().pvalues.mask(shares)  # type: ignore[no-any-return]
 
     # -- intervals -----------------------------------------------------------------------------
 
@@ -951,18 +981,21 @@ class CellResults(Stored, WaldResults):
             return slopes_of(g, theta, many)
 
         slope = turn(self.theta)
-        if self._left_open(slope)[0]:
+        if np.abs(turn(self.law.inside(self.theta))).max(initial=0.0) < 1e-12:  # a constant
+            return (float(np.real(g(self.theta))),) * 2
+        if self._left_open(g, many)[0]:
             return (0.0, 1.0) if bounded else (-np.inf, np.inf)
+        infinite = not bounded and bool(_moves(slope, self.flat)[0])
         z = float(t_quantile(alpha, self.df))
         if self.cov_type != "observed":
             own, usual = (slope[0] @ V @ slope[0] for V in (self.covariance, self.inverse))
             z *= float(np.sqrt(own / usual)) if usual > 0.0 else 1.0
-        return function_interval(self._surface, g, turn, z, bool(bounded))
+        return function_interval(self._surface, g, turn, z, bool(bounded), infinite)
 
     @cached_property
     def _surface(self) -> Surface:
         model = self.model._with(law=self.law)
-        return Surface(self.theta, self.llf, self.inverse, self.nobs, model.evaluate, model.tilted)
+        return Surface(self.theta, self.llf, self.inverse, self.nobs, model.evaluate, model._tilted)
 
     # -- tables and effects --------------------------------------------------------------------
 
@@ -993,6 +1026,7 @@ class CellResults(Stored, WaldResults):
         DataFrame
             Columns "estimate", "std_error", "lower" and "upper".
         """
+        names = tuple(names[0]) if len(names) == 1 and isinstance(names[0], list | tuple) else names
         at = self._places(names)
         rest = tuple(j for j in range(len(self.model.names)) if j not in at)
         order = np.argsort(np.argsort(at)).tolist()
@@ -1028,7 +1062,10 @@ class CellResults(Stored, WaldResults):
         known = list(self.model.names)
         for name in names:
             if name not in known:
-                raise InvalidArgument("names", name, f"is no question: they are {', '.join(known)}")
+                hint = did_you_mean(name, known)
+                raise InvalidArgument(
+                    "names", name, f"is no question: they are {', '.join(known)}{hint}"
+                )
         if not names or len(set(names)) < len(names):
             raise InvalidArgument("names", list(names), "must be different questions")
         return [known.index(name) for name in names]
@@ -1039,7 +1076,8 @@ class CellResults(Stored, WaldResults):
         method = one_of("method", method, ("delta", "profile"))
         values, G = np.real(law(self.theta)), slopes_of(law, self.theta)
         V = G @ self.covariance @ G.T
-        se = np.where(self._left_open(G), np.nan, np.sqrt(np.maximum(np.diagonal(V), 0.0)))
+        lost = self._left_open(law) | _moves(G, self.flat)
+        se = np.where(lost, np.nan, np.sqrt(np.maximum(np.diagonal(V), 0.0)))
         if method == "delta":
             z = float(t_quantile(alpha, self.df))
             ends = [_wald(v, s, True, z) for v, s in zip(values, se, strict=True)]
@@ -1050,15 +1088,14 @@ class CellResults(Stored, WaldResults):
         return pd.DataFrame(table, index=index, columns=["estimate", "std_error", "lower", "upper"])
 
     @names_alpha
-    def effect(
-        self, g: Callable[[Array], Any], alpha: float = 0.05, method: str = "profile"
-    ) -> Effect:
+    def effect(self, g: Any, alpha: float = 0.05, method: str = "profile") -> Effect:
         """A function of the probabilities of the cells, with its standard error and interval.
 
         Parameters
         ----------
-        g : callable
-            Takes the probabilities of the cells, an axis a question, and returns a number.
+        g : callable, or mapping from question to answer
+            Takes the probabilities of the cells, an axis a question, and returns a number; or whose
+            share it is.
         alpha : float
         method : {"profile", "delta"}
 
@@ -1074,15 +1111,37 @@ class CellResults(Stored, WaldResults):
         """
         alpha, method = level(alpha), one_of("method", method, ("profile", "delta"))
 
+        known = list(self.model.names)
+        if isinstance(g, Mapping):  # the share of these answers
+            self._places([*g])
+            at_: list[Any] = [slice(None)] * len(known)
+            for name, answer in g.items():
+                labels = self.model.questions[name]
+                if answer not in labels:
+                    remedy = f"is no answer to {name!r}: they are {', '.join(map(str, labels))}"
+                    raise InvalidArgument("g", answer, remedy)
+                at_[known.index(name)] = labels.get_loc(answer)
+            share = tuple(at_)
+            g = _sum_of(share)
+
         def f(theta: Array) -> Any:
             return g(self._p(theta))
 
-        value, slope = np.asarray(f(self.theta)), slopes_of(f, self.theta)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ComplexWarning)  # of float() in g: differences, then
+            try:
+                value = np.asarray(f(self.theta), dtype=np.float64)
+            except Exception as error:
+                axes = ", ".join(known)
+                remedy = f"fails on probabilities with the axes {axes} ({error})"
+                raise InvalidArgument("g", g, remedy) from None
+            slope = slopes_of(f, self.theta)
         if value.ndim or not np.isfinite(value):
             raise InvalidArgument("g", value, "must return one number")
-        if self._left_open(slope)[0]:
+        if self._left_open(f)[0]:
             raise NotIdentified(
-                "the reports do not determine this effect: other values fit as well"
+                "the reports do not determine this effect, as other values fit as well: ask more "
+                "questions of a person, or assume more"
             )
         at, se = float(value), float(np.sqrt(slope[0] @ self.covariance @ slope[0]))
         low, high = _wald(at, se, False, float(t_quantile(alpha, self.df)))
@@ -1126,7 +1185,10 @@ class CellResults(Stored, WaldResults):
             raise InvalidArgument("other", other, remedy)
         statistic = max(0.0, 2.0 * (other.llf - self.llf))
         null = f"{self.model.structure}, against {other.model.structure}"
-        classes = isinstance(_inner(other.law), LatentClassLaw) and other.law.size > self.law.size
+        mine_, theirs_ = _inner(self.law), _inner(other.law)
+        classes = isinstance(theirs_, LatentClassLaw) and not (
+            isinstance(mine_, LatentClassLaw) and mine_.n_classes == theirs_.n_classes
+        )
         if n_boot is None:
             if classes:
                 raise NotAvailable(
@@ -1136,6 +1198,8 @@ class CellResults(Stored, WaldResults):
             p = float(chi2_pvalue(statistic, float(df)))
             return TestResult(null, statistic, float(df), p, "likelihood ratio test")
         surveys, rng = replicates("n_boot", n_boot, 19), checked_generator(rng)
+        if other.model.reports.z.shape[1]:
+            raise NotAvailable("surveys are simulated without covariates: leave n_boot= out")
         above, p_null = 0, np.real(self._p(self.theta))
         for _ in range(surveys):
             drawn = self.model.simulated(p_null, rng)
@@ -1189,7 +1253,7 @@ class CellResults(Stored, WaldResults):
         T, S = np.stack(gaps, axis=1), self.law.scores(reports, self.theta)
         T = T / np.sqrt(np.maximum(n @ T**2, 1e-300))
         total, turn = n @ T, (T * n[:, None]).T @ S
-        V = model.meat(T, self.cov_type)
+        V = model._meat(T, self.cov_type)
         size, axes = np.linalg.eigh(V)
         kept = size > 1e-8 * size.max(initial=0.0)
         whiten = axes[:, kept] / np.sqrt(size[kept])
@@ -1203,6 +1267,16 @@ class CellResults(Stored, WaldResults):
         null = f"{model.structure}: the law of pairs of reports"
         p = float(chi2_pvalue(statistic, float(df)))
         return TestResult(null, statistic, float(df), p, "score test on margins of pairs")
+
+    @property
+    def class_shares(self) -> pd.Series[float]:
+        """Shares of the latent classes; with covariates the mean over the respondents."""
+        law, reports = _inner(self.law), self.model.reports
+        if not isinstance(law, LatentClassLaw):
+            raise NotAvailable(f"{self.model.structure} has no classes")
+        shares = law.nodes(self.theta[: law.size], reports.z)[0]
+        mean = shares[0] if len(shares) == 1 else reports.n @ shares / reports.n.sum()
+        return pd.Series(mean, index=[f"class {c + 1}" for c in range(len(mean))], name="share")
 
     def posterior_classes(self) -> pd.DataFrame:
         """Beliefs about the class of a respondent, for each joint report that was seen.
@@ -1225,6 +1299,10 @@ class CellResults(Stored, WaldResults):
             pd.Series([own.shown[i] for i in column.tolist()], name=name, dtype=object)
             for name, column, own in zip(model.names, reports.index.T, model._seen, strict=True)
         ]
+        for name, (column, unit) in zip(
+            model._spread, zip(reports.z.T, model._spread.values(), strict=True), strict=True
+        ):
+            labels.append(pd.Series(column * unit, name=name))
         beliefs = law.posterior(reports, theta)
         index = pd.MultiIndex.from_frame(pd.concat(labels, axis=1))
         columns = [f"class {c + 1}" for c in range(beliefs.shape[1])]
@@ -1239,12 +1317,18 @@ class CellResults(Stored, WaldResults):
         every = [mech for own in self.model.mechanisms for mech in own]
         return is_partial([mech.to_dict() for mech in every])
 
-    @property
-    def _epsilons(self) -> list[float]:
-        """Epsilon of each private question, the largest of its mechanisms."""
-        every = self.model.mechanisms
-        private = [own for own in every if not all(isinstance(mech, Observed) for mech in own)]
-        return [max(mech.epsilon for mech in own) for own in private]
+    @cached_property
+    def epsilon(self) -> float:
+        """The largest that a respondent spent on these questions, in nats; infinite without any."""
+        total, some = np.zeros(len(self.model.reports.n)), False
+        columns = zip(
+            self.model.mechanisms, self.model._seen, self.model.reports.index.T, strict=True
+        )
+        for own, seen, at in columns:
+            if not all(isinstance(mech, Observed) for mech in own):
+                each = np.array([*(mech.epsilon for mech in own), 0.0])  # the last of none
+                total, some = total + each[seen.group[at]], True
+        return float(total.max()) if some else np.inf
 
     def _stored(self) -> dict[str, Any]:
         return written(replace(self, tested=self._goodness))
@@ -1261,7 +1345,7 @@ class CellResults(Stored, WaldResults):
         return {
             "name": ", ".join(model.names),
             "method": str(model.structure),
-            "epsilon": sum(self._epsilons),
+            "epsilon": self.epsilon,
             "nobs": self.nobs,
             "n_missing": model.n_missing,
             "df_model": self.df_model,
@@ -1275,6 +1359,21 @@ class CellResults(Stored, WaldResults):
     @property
     def _subject(self) -> str:
         return " x ".join(self.model.names)
+
+    def _short(self, names: Iterable[object]) -> list[str]:
+        """Names of parameters in which those of long questions are shortened, answers are not."""
+        known = self.model.names
+        short = dict(zip(known, distinct_lines(known, 24), strict=True))
+        shown = []
+        for text in map(str, names):
+            own = max((one for one in known if text.startswith(one)), key=len, default="")
+            shown.append(short[own] + text[len(own) :] if own else text)
+        return shown
+
+    def _body(
+        self, shown: pd.DataFrame, heads: list[str], cells: list[list[str]]
+    ) -> tuple[list[str], list[str], list[list[str]]]:
+        return heads, distinct_lines(self._short(shown.index), 2 * LONGEST_LABEL), cells
 
     def _estimate_cells(
         self, shown: pd.DataFrame, frame: pd.DataFrame, alpha: float, details: bool
@@ -1290,7 +1389,7 @@ class CellResults(Stored, WaldResults):
             mechs = str(own[0]) if len(own) == 1 else f"{len(own)} mechanisms"
             left.append((f"{one_line(name, 20)}:", f"{mechs}, n = {n}"))
         right: list[Pair] = [
-            ("Epsilon, all (nats):", float(sum(self._epsilons))),
+            ("Epsilon, a person (nats):", self.epsilon),
             ("Parameters:", self.df_model),
             ("Covariance:", self.cov_type),
         ]
@@ -1331,23 +1430,31 @@ class CellResults(Stored, WaldResults):
                     f"NOTE: {self.n_maxima} maxima; the second is {behind:.2f} nats lower."
                 )
         if isinstance(_inner(self.law), LatentClassLaw):
-            notes.append("Classes: in the order of their shares, the largest first.")
+            each = ", ".join(f"{100 * share:.0f}%" for share in self.class_shares)
+            notes.append(f"Classes: the largest first; their mean shares are {each}.")
         if not self.converged:
             notes.append("WARNING: no start reached a maximum.")
         lower, upper = frame["lower"], frame["upper"]
-        whole = np.where(self.law.bounded, (lower <= 0.0) & (upper >= 1.0), lower == -np.inf)
+        ends = (
+            self.law.bounded,
+            (lower <= 0.0) & (upper >= 1.0),
+            np.isinf(lower) & np.isinf(upper),
+        )
+        whole = np.where(*ends)
         if open_ := [str(name) for name in frame.index[whole]]:
-            notes.append(f"WARNING: at the estimate the reports leave {in_turn(open_)} open.")
-        if frame["std_error"].isna().any() and not isinstance(self.law, Simplex):
-            notes.append("No std err: on a bound, where the intervals keep their coverage.")
+            notes.append(f"WARNING: not identified by the reports: {in_turn(open_)}.")
+        if (frame["std_error"].isna() & ~whole).any() and not isinstance(self.law, Simplex):
+            notes.append(
+                "No std err: on a bound, or infinite; intervals keep their coverage there."
+            )
         if min(model.answered) < self.nobs:
-            notes.append("Questions that a respondent was not asked count with all that she said.")
+            notes.append("Respondents with unanswered questions are kept.")
         if (test := self._goodness) is None:
             return notes
         sign = "WARNING" if test.pvalue < DOUBTFUL else "Goodness of fit"
         notes.append(
-            f"{sign}: pairs of reports against the law, chi-square {test.statistic:.1f}, df "
-            f"{test.df:g}, {pvalue_text(test.pvalue, 'p')}."
+            f"{sign}: observed against expected pairs of reports, chi-square {test.statistic:.1f}, "
+            f"df {test.df:g}, {pvalue_text(test.pvalue, 'p')}."
         )
         return notes
 
@@ -1389,22 +1496,33 @@ class CellResults(Stored, WaldResults):
             return plot_curves(law.curves(self.theta), self.model.names, ax, words)
         assert isinstance(law, LatentClassLaw)
         answers = frame[[" | class " in str(name) for name in frame.index]]
-        pairs = [tuple(str(name).rsplit(" | ", 1)) for name in answers.index]
+        pairs = [tuple(name.rsplit(" | ", 1)) for name in self._short(answers.index)]
         answers.index = pd.MultiIndex.from_tuples(pairs)
-        reports = self.model.reports
-        shares = law.nodes(self.theta[: law.size], reports.z)[0]
-        mean = shares[0] if len(shares) == 1 else reports.n @ shares / reports.n.sum()
-        classes = [f"class {c + 1}" for c in range(law.n_classes)]
-        called = [f"{c} ({100 * share:.0f}%)" for c, share in zip(classes, mean, strict=True)]
+        mean = self.class_shares
+        classes, called = (
+            list(mean.index),
+            [f"{c} ({100 * share:.0f}%)" for c, share in mean.items()],
+        )
         if kind == "profiles":
             return plot_class_lines(
                 answers, dict(zip(classes, called, strict=True)), alpha, ax, words
             )
         table = answers["params"].unstack()[classes].reindex(answers.index.unique(level=0))
         texts = [[f"{100 * value:.0f}%" for value in table.to_numpy().flat]]
-        labels = axis_labels(table.index, LONGEST_LABEL), called
+        labels = list(map(str, table.index)), called
         bar = "probability of the answer"
         return plot_cells(table.to_numpy(), labels, texts, ax, words, ("", ""), bar)
+
+
+def _moves(G: Array, axes: Array) -> npt.NDArray[np.bool_]:
+    """Functions with slopes G, (m, d), that change along some of the axes, (d, r)."""
+    size = np.abs(G).max(axis=1, initial=0.0)
+    moved = np.abs(G @ axes) > 1e-3 * size[:, None]
+    return np.asarray(moved.any(axis=1) & (size > 1e-7))
+
+
+def _sum_of(cells: tuple[Any, ...]) -> Callable[[Array], Any]:
+    return lambda p: p[cells].sum()
 
 
 def _entry(law: Callable[[Array], Array], i: int) -> Callable[[Array], Any]:

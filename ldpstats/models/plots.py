@@ -805,22 +805,18 @@ def plot_class_lines(
     `answers`, indexed by answer and class, has "params", "lower" and "upper"; `called` the names of
     the classes.
     """
-    rows, own = list(answers.index.unique(level=0)), ax is None
-    ax = axes_of(ax, max(4.5, 1.5 + 0.6 * len(rows)), 3.8)
-    for c, (name, label) in enumerate(called.items()):
-        some = answers.xs(name, level=1).reindex(rows)
-        at = np.arange(len(rows)) + 0.06 * (c - (len(called) - 1) / 2.0)
-        ax.vlines(at, some["lower"], some["upper"], color=f"C{c % 10}", lw=2, alpha=0.6)
-        ax.plot(at, some["params"], "o-", ms=5, lw=1, color=f"C{c % 10}", label=plain(label))
-    names = axis_labels(rows, 18)
-    long = max(map(len, names)) > 7
-    ax.set_xticks(
-        np.arange(len(rows)), names, rotation=40 if long else 0, ha="right" if long else "center"
-    )
-    ax.set_ylim(-0.02, 1.02)
-    ax.set_ylabel(f"probability, {interval_name(alpha)}")
-    finish(ax, title, own)
-    return ax
+    rows = [str(row) for row in answers.index.unique(level=0)]
+
+    def draw(ax: Axes, at: Array) -> None:
+        for c, (name, label) in enumerate(called.items()):
+            some, color = answers.xs(name, level=1).reindex(rows), f"C{c % 10}"
+            own = at - 0.12 * (c - (len(called) - 1) / 2.0)
+            ax.hlines(own, some["lower"], some["upper"], color=color, lw=2, alpha=0.6)
+            ax.plot(some["params"], own, "o-", ms=5, lw=0.8, color=color, label=plain(label))
+        ax.set_xlim(-0.02, 1.02)
+
+    name = f"probability of the answer, {interval_name(alpha)}"
+    return plot_rows(draw, rows, 0, ax, title, name)
 
 
 def plot_curves(

@@ -159,7 +159,7 @@ class CellPlan:
                 remedy = f"must be {len(none)} coordinates, for {in_turn(model.law.names)}"
                 raise InvalidArgument("theta", theta, remedy)
             more: Any = (None, np.nan, "observed", True, (), (1, 1), None)
-            self._expected = CellResults(model, point, none, none, none, *more)
+            self._expected = CellResults(model, point, none, none, none, none, *more)
         self.theta, self.table = self._expected.theta, self._expected.table
         gap = np.abs(self.table.to_numpy() - law).sum() / 2.0
         if theta is None and gap > _FAR:
@@ -191,10 +191,13 @@ class CellPlan:
     @property
     def information(self) -> Array:
         """Expected information of one respondent about theta, (d, d)."""
+        return self._squared_scores(self.theta)
+
+    def _squared_scores(self, theta: Array) -> Array:
         law = self._expected.law
         total = np.zeros((law.size, law.size))
         for reports in self._listed() if self.exact else [self._drawn()]:
-            S = np.sqrt(reports.n)[:, None] * law.scores(reports, self.theta)
+            S = np.sqrt(reports.n)[:, None] * law.scores(reports, theta)
             total += S.T @ S
         return total
 
@@ -246,7 +249,10 @@ class CellPlan:
         size, axes = np.linalg.eigh(self.information)
         flat = size <= _FLAT * max(size.max(initial=0.0), 1e-300)
         V = (axes[:, ~flat] / size[~flat]) @ axes[:, ~flat].T * self.design_effect
-        return replace(self._expected, inverse=V, covariance=V, flat=axes[:, flat])
+        inside = self._squared_scores(self._expected.law.inside(self.theta))
+        size, axes = np.linalg.eigh(inside)
+        left = axes[:, size <= _FLAT * max(size.max(initial=0.0), 1e-300)]
+        return replace(self._expected, inverse=V, covariance=V, flat=left, unknown=left)
 
     def _effects(self, effect: Effect) -> pd.DataFrame:
         """Expected values, and standard errors from one respondent."""

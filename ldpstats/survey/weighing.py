@@ -658,7 +658,11 @@ def cell_data(
     beside = []
     if isinstance(structure, Structure) and structure.covariates is not None:
         _, terms = one_sided("covariates", structure.covariates, "patsy")
-        beside = sorted(name for name in names_of(terms) if name in held.columns)
+        beside = sorted(names_of(terms))
+        for name in beside:
+            if name not in held.columns:
+                remedy = f"names {name!r}, which is no column{did_you_mean(name, held.columns)}"
+                raise InvalidArgument("covariates", structure.covariates, remedy)
         for name in beside:
             held.refuse_private(name)
     asked = [*names, *(name for name in beside if name not in names)]

@@ -118,7 +118,7 @@ def test_goodness_of_fit_tells_a_wrong_law(
 ) -> None:
     assert classes.goodness_of_fit().pvalue > 0.001
     assert pairs.goodness_of_fit().pvalue < 1e-6
-    assert "WARNING: pairs of reports" in str(pairs.summary())
+    assert "WARNING: observed against expected pairs" in str(pairs.summary())
 
 
 def test_goodness_of_fit_compares_sets_of_bits_with_their_probabilities() -> None:
@@ -192,7 +192,7 @@ def test_documents_pickles_and_copies(
         (lambda r: ldp.CellModel(r, cells.saturated(), candidates={"q0": ["no"]}), "known to"),
         (lambda r: ldp.CellModel(r, cells.saturated()).fit("hc3"), "cov_type"),
         (lambda r: ldp.CellModel(r, cells.saturated()).fit("cluster"), "groups"),
-        (lambda r: cells.latent_class(1), "n_classes"),
+        (lambda r: cells.latent_class(0), "n_classes"),
         (lambda r: cells.function(lambda t: t, [0.0], ["a", "b"]), "as many as names"),
     ],
 )
