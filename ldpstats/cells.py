@@ -46,7 +46,7 @@ __all__ = [
 
 Array = npt.NDArray[Any]
 Questions = Mapping[str, "pd.Index[Any]"]  # with their answers
-Columns = Mapping[str, float]  # of covariates, with the standard deviations that z is divided by
+Columns = Mapping[str, tuple[float, float]]  # what covariates are divided by, and then less
 
 _STEP = 1e-30  # of complex steps
 _EVEN = 1e-9  # log odds that end in it are those of a probability of zero or one
@@ -161,7 +161,7 @@ class Law(ABC):
         """The same law in its printed form, where several parameters give one law."""
         return theta
 
-    def inside(self, theta: Array) -> Array:
+    def inside(self, theta: Array, most: float = 4.0) -> Array:
         """A point near theta where no probability is zero: there a law shows what is open."""
         return theta
 
@@ -191,6 +191,13 @@ class Structure:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (function, self.given) if self.given else (read_structure, (self.words,))
+
+
+def _uncentred(odds: Array, means: Array) -> Array:
+    """Constants and slopes, (..., m, 1 + q), of covariates less their means, as of themselves."""
+    const = odds[..., :1] - (odds[..., 1:] @ means)[..., None]
+    whole = np.concatenate([const, odds[..., 1:]], axis=-1)
+    return whole.reshape(*odds.shape[:-2], -1)
 
 
 def log_sum(x: Array) -> Array:
@@ -436,8 +443,9 @@ class LatentClassLaw(Mixture):
             for label in (labels if len(labels) > 2 else labels[1:])
         ]
         self.names = (*shares, *own)
+        self._means = np.array([mean for _, mean in columns.values()])
         if self._q:
-            each = np.tile([1.0, *columns.values()], C - 1)
+            each = np.tile([1.0, *(sd for sd, _ in columns.values())], C - 1)
             self.units = np.r_[each, np.ones(len(own))]
         first = (C - 1) * (1 + self._q)
         self.size = first + C * sum(k - 1 for k in self._sizes)
@@ -464,13 +472,13 @@ class LatentClassLaw(Mixture):
         eta = odds[:, 0] + z @ odds[:, 1:].T if self._q else odds[None, :, 0]
         return log_sum(first_zero(eta)), laws
 
-    def inside(self, theta: Array) -> Array:
-        return np.clip(theta, -4.0, 4.0)
+    def inside(self, theta: Array, most: float = 4.0) -> Array:
+        return np.clip(theta, -most, most)
 
     def shown(self, theta: Array) -> Array:
         odds, laws = self._split(theta)
         lead = theta.shape[:-1]
-        shares = odds if self._q else log_sum(first_zero(odds[..., 0]))
+        shares = _uncentred(odds, self._means) if self._q else log_sum(first_zero(odds[..., 0]))
         own = [law if law.shape[-1] > 2 else law[..., 1:] for law in laws]
         return np.concatenate([part.reshape(*lead, -1) for part in (shares, *own)], axis=-1)
 
@@ -584,7 +592,8 @@ class ItemLaw(Mixture):
         word = "threshold" if self._each else "difficulty"
         self.names = (*(f"{name}: {word}" for name in names), *more, *columns)
         self.size, self.bounded = len(self.names), np.zeros(len(self.names), dtype=bool)
-        self.units = np.r_[np.ones(self.size - self._q), [*columns.values()]]
+        self.units = np.r_[np.ones(self.size - self._q), [sd for sd, _ in columns.values()]]
+        self._means = np.array([mean for _, mean in columns.values()])
 
     def nodes(self, theta: Array, z: Array) -> tuple[Array, list[Array]]:
         J = self._J
@@ -606,7 +615,11 @@ class ItemLaw(Mixture):
         return t, 1.0 / (1.0 + np.exp(theta[:J] - t[:, None] * slopes))
 
     def shown(self, theta: Array) -> Array:
-        return theta
+        if not self._q:
+            return theta
+        J, mean = self._J, theta[..., self.size - self._q :] @ self._means
+        moved = theta[..., J : 2 * J] * mean[..., None] if self._each else mean[..., None]
+        return np.concatenate([theta[..., :J] + moved, theta[..., J:]], axis=-1)
 
     def starts(self, reports: CellReports, rng: np.random.Generator) -> Iterator[Array]:
         theta = np.zeros(self.size)
@@ -638,7 +651,8 @@ class ListLaw(Mixture):
         if columns:
             heads = ("item = yes", "control items | item = no", "control items | item = yes")
             self.names = tuple(f"{head}: {one}" for head in heads for one in const)
-            self.units = np.tile([1.0, *columns.values()], 3)
+            self.units = np.tile([1.0, *(sd for sd, _ in columns.values())], 3)
+            self._means = np.array([mean for _, mean in columns.values()])
         self.size = len(self.names) if columns else 1 + 2 * J
         self.bounded = np.full(len(self.names), not columns)
         self._choose = np.array([comb(J, y) for y in range(J + 1)], dtype=float)
@@ -663,12 +677,13 @@ class ListLaw(Mixture):
         treated[..., 1, 1:] = counts[..., 1, :]
         return weights, [counts, treated]
 
-    def inside(self, theta: Array) -> Array:
-        return np.clip(theta, -4.0, 4.0)
+    def inside(self, theta: Array, most: float = 4.0) -> Array:
+        return np.clip(theta, -most, most)
 
     def shown(self, theta: Array) -> Array:
         if self._q:
-            return theta
+            parts = theta.reshape(*theta.shape[:-1], 3, -1)
+            return _uncentred(parts, self._means)
         lead = theta.shape[:-1]
         odds = theta[..., 1:].reshape(*lead, 2, self._J)
         yes = log_sum(first_zero(theta[..., :1]))[..., 1:]
@@ -734,9 +749,11 @@ class WithDevices(Law):
         at = self.inner.size
         return np.concatenate([self.inner.sorted(theta[:at], reports), theta[at:]])
 
-    def inside(self, theta: Array) -> Array:
+    def inside(self, theta: Array, most: float = 4.0) -> Array:
         at = self.inner.size
-        return np.concatenate([self.inner.inside(theta[:at]), np.clip(theta[at:], -4.0, 4.0)])
+        return np.concatenate(
+            [self.inner.inside(theta[:at], most), np.clip(theta[at:], -most, most)]
+        )
 
     def generic(self, rng: np.random.Generator) -> Array:
         return np.concatenate([self.inner.generic(rng), rng.normal(0.0, 0.7, self._m)])
@@ -779,8 +796,8 @@ class Simplex(CellLaw):
             column[cell] = p[cell]
             yield reports.rows.mix(column) - p[cell] * m
 
-    def inside(self, theta: Array) -> Array:
-        return np.clip(theta, -4.0, 4.0)
+    def inside(self, theta: Array, most: float = 4.0) -> Array:
+        return np.clip(theta, -most, most)
 
     def shown(self, theta: Array) -> Array:
         p = np.zeros((*theta.shape[:-1], len(self.names)), theta.dtype)
@@ -799,7 +816,9 @@ def saturated() -> Structure:
 
     The likelihood is concave: `gap` certifies the maximum. It is fitted where the questions that
     persons were asked do not determine every cell, too: those left open have no standard errors,
-    and margins and effects that are determined have.
+    and margins and effects that are determined have. Where some cells are estimated as zero, the
+    intervals of the others cover a little less (.92 where the true shares are zero too): those of
+    `AssociationModel` rest on an estimate that may leave the simplex.
 
     Examples
     --------
@@ -1011,7 +1030,9 @@ def list_experiment(n_items: int, covariates: str | None = None) -> Structure:
     Notes
     -----
     Without covariates the estimated share is that of the difference in means, as far as it and the
-    counts are within their bounds; that nobody's answer to the control items changes with the list
+    counts are within their bounds. Where nobody has the item, the counts of those who have it are
+    not identified, and the interval of the share covers less: zero in .82 of simulated surveys of
+    three items and 2,000 persons. That nobody's answer to the control items changes with the list
     is an assumption, as that no one hides the item when all hold.
 
     References

@@ -351,6 +351,7 @@ Bounds = tuple[float, float]
 
 _EDGE = 1e-6  # from a probability to a bound that it is on
 _FAR = 16.0  # log odds that are as good as infinite
+_FAR_OFF = 1e4  # standard errors that are
 _NEAR = 1e-3  # of the critical value, how exactly an interval ends where it is reached
 
 
@@ -364,6 +365,7 @@ class Surface:
     nobs: int
     evaluate: Callable[[Array], tuple[float, Array]]  # the value and its slopes
     climb: Callable[[Array, Callable[[Array], tuple[float, Array]]], Array]  # with something added
+    inside: Array  # near theta, where no probability is zero: what is zero can rise from there
 
 
 def function_interval(
@@ -376,9 +378,9 @@ def function_interval(
 ) -> Bounds:
     """All values t of g for which the signed root of ``2 (llf - max over g = t)`` is below z.
 
-    `turn` has the derivatives of g, (1, d); where g is `bounded` its values are probabilities; where
-    it is `infinite` the likelihood never falls towards one end. The maximum under g = t is found
-    in coordinates in which the information is the identity.
+    `turn` has the derivatives of g, (1, d). Values of a `bounded` g are probabilities; towards one
+    end of an `infinite` one the likelihood never falls. The maximum under g = t is found in
+    coordinates in which the information is the identity.
     """
     value, slope = float(np.real(g(top.theta))), turn(top.theta)
     if bounded and not _EDGE < value < 1.0 - _EDGE:
@@ -393,18 +395,20 @@ def function_interval(
     if bounded:
         middle = float(np.log(value / (1.0 - value)))
         scale = max(se, 1.0 / top.nobs) / (value * (1.0 - value))
+    begun = np.linalg.lstsq(root, top.inside - top.theta, rcond=None)[0]
     ends = []
     for sign in (-1.0, 1.0):
         low, high = (middle, 0.0), (np.nan, np.inf)
         s, found = middle + sign * z * min(scale, 4.0), sign * np.inf
-        u = np.zeros(top.theta.size)
+        found = float(sign > 0.0) if bounded else found
+        u = begun
         for _ in range(60):
-            if bounded and abs(s) > _FAR:
-                found = float(sign > 0.0)
+            if abs(s) > _FAR if bounded else abs(s - middle) > _FAR_OFF * scale:
                 break
             t = float(1.0 / (1.0 + np.exp(-s))) if bounded else s
             # along the way so far
-            begin = u * ((s - middle) / (low[0] - middle)) if low[0] != middle else u
+            far = (s - middle) / (low[0] - middle) if low[0] != middle else 1.0
+            begin = begun + (u - begun) * far
             u_t, drop = _constrained(top, g, turn, root, begin, t)
             r = float(np.sqrt(max(0.0, 2.0 * drop)))
             if abs(r - z) <= _NEAR * z:
@@ -414,8 +418,8 @@ def function_interval(
                 low, u = (s, r), u_t
             else:
                 high = (s, r)
-            if np.isfinite(high[1]):  # the root of a line, kept from the ends
-                share = (z - low[1]) / (high[1] - low[1])
+            if np.isfinite(high[0]):  # the root of a line, kept from the ends; else the middle
+                share = (z - low[1]) / (high[1] - low[1]) if np.isfinite(high[1]) else 0.5
                 s = low[0] + float(np.clip(share, 0.03, 0.97)) * (high[0] - low[0])
                 if abs(high[0] - low[0]) < 1e-6 * scale:  # the fall jumps: between maxima
                     found = t
@@ -477,7 +481,7 @@ def _constrained(
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         how = {"ftol": 1e-7, "maxiter": 200}
-        for start in (u, along, along / 2.0):  # others only where the search gets stuck
+        for start in (u, along, u / 2.0):  # others only where the search gets stuck
             found = minimize(fall, start, jac=True, method="SLSQP", constraints=[rule], options=how)
             holds = abs(rule["fun"](found.x)) < 1e-6 * max(1.0, abs(t))
             if holds and found.fun < best[1]:
@@ -495,18 +499,23 @@ def slopes_of(f: Callable[[Array], Any], theta: Array, many: bool = False) -> Ar
     if many and theta.size:
         values = np.asarray(f(theta + 1e-30j * np.eye(theta.size)))
         return np.atleast_2d(values.imag.T / 1e-30)
-    columns = []
-    for a in range(theta.size):
-        step = theta.astype(complex)
-        step[a] += 1e-30j
-        value = np.atleast_1d(np.asarray(f(step)))
-        if np.iscomplexobj(value):
-            columns.append(value.imag / 1e-30)
-            continue
-        h = 1e-6 * max(1.0, abs(float(theta[a])))
-        up, down = theta.copy(), theta.copy()
-        up[a], down[a] = theta[a] + h, theta[a] - h
-        columns.append((np.atleast_1d(f(up)) - np.atleast_1d(f(down))) / (2.0 * h))
+    h = 1e-6 * np.maximum(1.0, np.abs(theta))
+    moves = h * np.eye(theta.size)
+    steps, columns = [1j * 1e-24 * step for step in moves], []
+    for step in steps:
+        columns.append(np.atleast_1d(np.asarray(f(theta + step))))
+    along = h * np.cos(1.0 + np.arange(theta.size))  # any direction: what it says tells of abs()
+    ahead, behind = (np.atleast_1d(np.real(f(theta + s * along))) for s in (1.0, -1.0))
     if not columns:
-        return np.zeros((np.atleast_1d(np.asarray(f(theta))).size, 0))
-    return np.stack(columns, axis=1)
+        return np.zeros((ahead.size, 0))
+    expected = (ahead - behind) / 2.0
+    if all(map(np.iscomplexobj, columns)):
+        found = np.stack(columns, axis=1).imag / (1e-24 * h)
+        error, size = np.abs(found @ along - expected), np.abs(found) @ np.abs(along)
+        if (error <= 1e-3 * np.abs(expected) + 1e-9 * size + 1e-13).all():
+            return found
+    each = []
+    for step in moves:
+        up, down = (np.atleast_1d(np.real(f(theta + s * step))) for s in (1.0, -1.0))
+        each.append((up - down) / (2.0 * step.sum()))
+    return np.stack(each, axis=1)

@@ -23,7 +23,16 @@ import numpy.typing as npt
 import pandas as pd
 from numpy.exceptions import ComplexWarning
 
-from ldpstats.arguments import did_you_mean, level, listed, one_of, positive_integer, replicates
+from ldpstats.arguments import (
+    as_array,
+    did_you_mean,
+    level,
+    listed,
+    numbers,
+    one_of,
+    positive_integer,
+    replicates,
+)
 from ldpstats.cells import (
     CellReports,
     ItemLaw,
@@ -109,6 +118,7 @@ _EDGE = 1e-6  # from a probability to a bound that it is on
 _FLAT = 1e-7  # singular value, relative to the largest, that counts as zero
 _MANY = 100  # parameters above which scores stand in for second derivatives
 _MOST_PROFILES = 60  # parameters up to which intervals are profiles by default
+_EACH = 50  # respondents for each pair of reports that is compared with the law
 _MOST_REPORTS = 64  # different ones of a question, up to which pairs are compared with the law
 
 
@@ -171,9 +181,10 @@ def _named(names: Sequence[str] | None, known: Sequence[str]) -> tuple[str, ...]
         unique = all(known) and len(set(known)) == len(known)
         return tuple(known) if unique else tuple(f"q{j}" for j in range(len(known)))
     given = tuple(listed("names", names, remedy))
-    if len(given) != len(known) or len(set(given)) < len(given):
+    texts = all(isinstance(name, str) and name for name in given)
+    if len(given) != len(known) or not texts or len(set(given)) < len(given):
         raise InvalidArgument("names", names, remedy)
-    return tuple(map(str, given))
+    return given
 
 
 def _refuse_kept(rows: Sequence[Sequence[Part]], names: Sequence[str], memoised: object) -> None:
@@ -222,8 +233,10 @@ def _seen(
             remedy = f"must have the answers {labels.tolist()}, as others of the question"
             raise InvalidArgument("data", str(mech), remedy)
         some, own = part, np.arange(len(part))
-        if possible_reports(mech) <= _LISTED:
+        if (most := possible_reports(mech)) <= _LISTED:
             codes, own = np.unique(report_numbers(part), return_inverse=True)
+            if most <= _MOST_REPORTS and not mech.n_bits:  # those that nobody made, too
+                codes, own = np.arange(most), codes[own]
             some = numbered_reports(part, codes)
         at[there] = own.reshape(-1) + sum(len(own) for own in W)
         if unknown:
@@ -240,7 +253,8 @@ def _seen(
             logs[there] = scale[own.reshape(-1)]
         group += [g] * len(some.y)
         listed_ = not mech.n_bits and not mech.n_cohorts
-        shown += mech.outputs[some.y].tolist() if listed_ else range(len(some.y))
+        words = getattr(mech, "outputs", None) if listed_ else None
+        shown += range(len(some.y)) if words is None else words[some.y].tolist()
     at[at < 0] = sum(len(own) for own in W)
     Q = None
     if unknown:  # the terms of all, those of other mechanisms with zeros
@@ -358,19 +372,25 @@ class CellModel:
         if (flat := np.flatnonzero(spread == 0.0)).size:
             remedy = f"{columns[flat[0]]!r} is the same for all: leave it out"
             raise InvalidArgument("covariates", structure.covariates, remedy)
-        z = z / spread
+        means = z[answered].mean(axis=0) / spread
+        z = z / spread - means
         kept = np.flatnonzero(answered)
         if not kept.size:
             raise InvalidArgument("data", "no respondent", "has a report: nothing can be estimated")
         self.nobs, self.n_missing = int(n[kept].sum()), int(n[~answered].sum())
         self.answered = tuple(int(n[there].sum()) for there in masks)
         weights = n if got.w is None else got.w * (self.nobs / got.w[kept].sum())
+        if (weights < 0.0).any():
+            raise NotAvailable(
+                "a likelihood takes no negative weights: calibrate with method='raking', or bounds"
+            )
         index = np.column_stack([at for _, at, _ in read])[kept]
         kinds = kinds_of([*index.T, *z[kept].T]) or (np.arange(kept.size), np.arange(kept.size))
         first, place = kinds
         self._index, self._z = index[first], z[kept][first]
         self._n = np.bincount(place, weights[kept], len(first))
-        self._spread = dict(zip(columns, spread.tolist(), strict=True))
+        units = zip(spread.tolist(), means.tolist(), strict=True)
+        self._spread = dict(zip(columns, units, strict=True))
         self._pattern = np.full(len(n), -1, dtype=np.int64)  # of each row's joint report
         self._pattern[kept] = place
         self._weights, self._times, self._data, self._facts = weights, n, got, got.facts
@@ -418,7 +438,7 @@ class CellModel:
             "index": array_to_json(self._index.astype(np.int64)),
             "n": array_to_json(self._n.astype(np.float64)),
             "z": array_to_json(self._z),
-            "spread": self._spread,
+            "spread": {name: list(own) for name, own in self._spread.items()},
             "scale": self._scale,
             "facts": self._facts and self._facts.to_dict(),
         }
@@ -437,7 +457,8 @@ class CellModel:
         model.nobs, model.n_missing = document["nobs"], document["n_missing"]
         model._index = array_from_json(document["index"], "int64").astype(np.intp)
         model._n = array_from_json(document["n"])
-        model._spread, model._scale = dict(document["spread"]), float(document["scale"])
+        model._spread = {name: (own[0], own[1]) for name, own in document["spread"].items()}
+        model._scale = float(document["scale"])
         model._z = array_from_json(document["z"]).reshape(len(model._n), len(model._spread))
         model._facts = document["facts"] and SampleFacts.from_dict(document["facts"])
         model._pattern = model._weights = model._times = np.zeros(0, dtype=np.int64)
@@ -559,11 +580,12 @@ class CellModel:
             remedy = "are for cov_type='cluster', which needs them"
             raise InvalidArgument("groups", type(groups).__name__, remedy)
         if groups is not None:
-            groups = np.asarray(groups)
-            missing = pd.isna(groups[self._pattern >= 0]).any() if groups.ndim else True
-            if groups.shape != self._pattern.shape or missing:
-                remedy = f"must have a label for each of the {self._pattern.size} respondents"
+            remedy = f"must have a label for each of the {self._pattern.size} respondents"
+            groups, used = as_array("groups", groups, remedy), self._pattern >= 0
+            if groups.shape != used.shape or pd.isna(groups[used]).any():
                 raise InvalidArgument("groups", groups.shape, remedy)
+            if len(pd.unique(groups[used])) < 2:
+                raise InvalidArgument("groups", groups[used][0], "must be two clusters or more")
         model = self._with(_clusters=groups) if groups is not None else self
         keep = one_of("unidentified", unidentified, ("raise", "keep")) == "keep"
         rng = np.random.default_rng(2026) if rng is None else checked_generator(rng)
@@ -574,9 +596,9 @@ class CellModel:
             self._check_identified(rng)
         starts: Iterable[Array] = self.law.starts(self.reports, rng)
         if start is not None:
-            point = np.asarray(start, dtype=np.float64)
-            if point.shape != (self.law.size,):
-                remedy = f"must be the {self.law.size} coordinates of a law such as this"
+            remedy = f"must be the {self.law.size} coordinates of a law such as this"
+            point = numbers("start", start, remedy, (self.law.size,))
+            if not np.isfinite(point).all():
                 raise InvalidArgument("start", start, remedy)
             starts = [point]
         tops = [self._climb(point) for _, point in zip(range(most), starts, strict=False)]
@@ -616,7 +638,9 @@ class CellModel:
             if theta.size <= _MANY:
                 S = np.sqrt(self.reports.n)[:, None] * self.law.scores(self.reports, theta)
                 size, axes = np.linalg.eigh(S.T @ S / self.nobs)
-                root = axes / np.sqrt(np.maximum(size, 1e-6 * size.max(initial=1e-300)))
+                least = 1e-2 if self._tilt is not None else 0.0  # begun at an edge, which is flat
+                least = max(least, 1e-6 * size.max(initial=1e-300))
+                root = axes / np.sqrt(np.maximum(size, least))
 
             def fall(u: Array) -> tuple[float, Array]:
                 value, slope = self.evaluate(first + root @ u)
@@ -722,8 +746,14 @@ class CellModel:
             each = np.indices(some.tolist()).reshape(len(some), -1).T
             index.append(np.where(own, each, sizes))
         every = np.concatenate(index)
-        z = reports.z[np.arange(len(every)) % len(reports.z)]
-        return replace(reports, index=every, n=np.ones(len(every)), z=z)
+        last, several_z = len(reports.z) - 1, 12 if reports.z.shape[1] else 1
+        some = np.unique(np.linspace(0, last, several_z).round())
+        z = np.repeat(reports.z[some.astype(int)], len(every), axis=0)
+        every = np.tile(every, (len(some), 1))
+        whole = replace(reports, index=every, n=np.ones(len(every)), z=z)
+        with np.errstate(all="ignore"):
+            can = self.law.mix(whole, self.law.generic(np.random.default_rng(1))) > 0.0
+        return replace(whole, index=every[can], n=whole.n[can], z=z[can])
 
     def _check_identified(self, rng: np.random.Generator) -> None:
         """Refuse laws whose scores are dependent at three random points."""
@@ -941,7 +971,10 @@ class CellResults(Stored, WaldResults):
                 se, z = np.sqrt(np.maximum(np.diagonal(V), 0.0)), float(t_quantile(alpha, self.df))
                 pairs = zip(values, se, self.law.bounded, strict=True)
                 found = [_wald(*each, z) for each in pairs]
-            self._kept[key] = np.array(found)
+            bounds = np.array(found)
+            deviations = self.index.str.startswith("sd ")
+            bounds[deviations] = np.maximum(bounds[deviations], 0.0)
+            self._kept[key] = bounds
         return self._kept[key].copy()
 
     @cached_property
@@ -995,7 +1028,9 @@ class CellResults(Stored, WaldResults):
     @cached_property
     def _surface(self) -> Surface:
         model = self.model._with(law=self.law)
-        return Surface(self.theta, self.llf, self.inverse, self.nobs, model.evaluate, model._tilted)
+        inside = self.law.inside(self.theta, 7.0)
+        how = model.evaluate, model._tilted, inside
+        return Surface(self.theta, self.llf, self.inverse, self.nobs, *how)
 
     # -- tables and effects --------------------------------------------------------------------
 
@@ -1123,6 +1158,9 @@ class CellResults(Stored, WaldResults):
                 at_[known.index(name)] = labels.get_loc(answer)
             share = tuple(at_)
             g = _sum_of(share)
+        elif not callable(g):
+            remedy = "must be a function of the probabilities of the cells, or a mapping"
+            raise InvalidArgument("g", g, remedy)
 
         def f(theta: Array) -> Any:
             return g(self._p(theta))
@@ -1171,17 +1209,19 @@ class CellResults(Stored, WaldResults):
         """
         if not isinstance(other, CellResults) or other.model.names != self.model.names:
             raise InvalidArgument("other", other, "must be results of the same questions")
-        mine, theirs = self.model.reports.index, other.model.reports.index
-        if self.nobs != other.nobs or mine.shape[1] != theirs.shape[1]:
+        if not _same_reports(self.model.reports, other.model.reports):
             raise InvalidArgument("other", other, "must be results of the same reports")
-        if self.cov_type != "observed":
+        if {self.cov_type, other.cov_type} != {"observed"}:
             raise NotAvailable(
                 "the likelihood ratio has no chi-square law with weights, designs and clusters: "
                 "use wald_test of the larger structure"
             )
-        df = other.df_model - self.df_model
+        df = other.law.size - self.law.size
         if df <= 0:
             remedy = f"must have more than {self.df_model} parameters: ask it the other way round"
+            raise InvalidArgument("other", other, remedy)
+        if other.llf < self.llf - 0.01:
+            remedy = "has a smaller likelihood: it is no larger structure, or raise its n_starts"
             raise InvalidArgument("other", other, remedy)
         statistic = max(0.0, 2.0 * (other.llf - self.llf))
         null = f"{self.model.structure}, against {other.model.structure}"
@@ -1227,6 +1267,8 @@ class CellResults(Stored, WaldResults):
             raise NotAvailable(
                 f"goodness of fit compares reports of at most {_MOST_REPORTS} kinds a question"
             )
+        if any(mech.n_cohorts for own in model.mechanisms for mech in own):
+            raise NotAvailable("goodness of fit compares reports without cohorts")
         groups, at, n = [own.group for own in model._seen], reports.index, reports.n
         kinds = np.column_stack([group[col] for group, col in zip(groups, at.T, strict=True)])
         J = len(groups)
@@ -1237,7 +1279,7 @@ class CellResults(Stored, WaldResults):
             asked += [
                 tuple(zip(some, y, strict=True)) for y in product(*(free[j].tolist() for j in some))
             ]
-        gaps = []
+        gaps, slopes = [], []
         for feature in asked:
             there = np.all([kinds[:, j] == groups[j][y] for j, y in feature], axis=0)
             seen = np.all([at[:, j] == y for j, y in feature], axis=0)
@@ -1248,11 +1290,18 @@ class CellResults(Stored, WaldResults):
             law = self.law.mix(those, self.theta)
             if float((n * law) @ there) >= 5.0:
                 gaps.append(there * (seen - law))
+                slope = law[:, None] * self.law.scores(those, self.theta)
+                slopes.append((n * there) @ np.broadcast_to(slope, (len(n), slope.shape[1])))
+        if len(gaps) > self.nobs / _EACH:
+            raise NotAvailable(
+                f"{len(gaps)} pairs of reports are too many to compare for {self.nobs} respondents"
+            )
         if not gaps:
             raise NotAvailable("no report is expected five times: there is nothing to compare")
-        T, S = np.stack(gaps, axis=1), self.law.scores(reports, self.theta)
-        T = T / np.sqrt(np.maximum(n @ T**2, 1e-300))
-        total, turn = n @ T, (T * n[:, None]).T @ S
+        T = np.stack(gaps, axis=1)
+        scale = np.sqrt(np.maximum(n @ T**2, 1e-300))
+        T, turn = T / scale, np.stack(slopes) / scale[:, None]
+        total = n @ T
         V = model._meat(T, self.cov_type)
         size, axes = np.linalg.eigh(V)
         kept = size > 1e-8 * size.max(initial=0.0)
@@ -1299,15 +1348,14 @@ class CellResults(Stored, WaldResults):
             pd.Series([own.shown[i] for i in column.tolist()], name=name, dtype=object)
             for name, column, own in zip(model.names, reports.index.T, model._seen, strict=True)
         ]
-        for name, (column, unit) in zip(
-            model._spread, zip(reports.z.T, model._spread.values(), strict=True), strict=True
-        ):
-            labels.append(pd.Series(column * unit, name=name))
+        for (name, (sd, mean)), column in zip(model._spread.items(), reports.z.T, strict=True):
+            labels.append(pd.Series(((column + mean) * sd).round(9), name=name))
         beliefs = law.posterior(reports, theta)
         index = pd.MultiIndex.from_frame(pd.concat(labels, axis=1))
         columns = [f"class {c + 1}" for c in range(beliefs.shape[1])]
         frame = pd.DataFrame(beliefs, index=index, columns=columns)
-        return frame.assign(respondents=reports.n.astype(int))
+        whole = model._facts is None
+        return frame.assign(respondents=reports.n.astype(int) if whole else reports.n)
 
     # -- presentation --------------------------------------------------------------------------
 
@@ -1512,6 +1560,16 @@ class CellResults(Stored, WaldResults):
         labels = list(map(str, table.index)), called
         bar = "probability of the answer"
         return plot_cells(table.to_numpy(), labels, texts, ax, words, ("", ""), bar)
+
+
+def _same_reports(mine: CellReports, theirs: CellReports) -> bool:
+    """Whether the same joint reports were seen as often, whatever their covariates."""
+    both = []
+    for reports in (mine, theirs):
+        kinds, place = np.unique(reports.index, axis=0, return_inverse=True)
+        both.append((kinds, np.bincount(place.reshape(-1), reports.n)))
+    (a, n), (b, m) = both
+    return np.array_equal(a, b) and np.allclose(n, m)
 
 
 def _moves(G: Array, axes: Array) -> npt.NDArray[np.bool_]:

@@ -129,7 +129,7 @@ def test_goodness_of_fit_compares_sets_of_bits_with_their_probabilities() -> Non
         words = np.random.default_rng(13)  # the same noise: a set of one is a report of k-RR
         reports = [made_by.privatize(column.astype(int), words) for column in answers_.T]
         tests.append(ldp.CellModel(reports, cells.latent_class(2)).fit(rng=rng).goodness_of_fit())
-    assert tests[1].df == tests[0].df == 1
+    assert tests[1].df == tests[0].df == 2  # ten pairs and margins, of which classes fix eight
     assert tests[1].pvalue > 0.001
 
 
@@ -206,3 +206,50 @@ def test_covariates_may_not_run_code(reports: list[ldp.Reports]) -> None:
     structure = cells.latent_class(2, "~ age + __import__('os').getpid()")
     with pytest.raises(ldp.InvalidArgument, match=r"covariates|formula"):
         ldp.CellModel(reports, structure, covariates=frame)
+
+
+def test_a_question_of_five_respondents_has_its_exact_set():
+    # five of five reports are yes: P(report) ** 5 at the end is exp(-1.92)
+    krr = ldp.KRR(("no", "yes"), epsilon=2.0)
+    model = ldp.CellModel([ldp.Reports(np.ones(5, dtype=int), krr)], cells.saturated(), names=["a"])
+    low, high = model.fit().conf_int().loc["yes"]
+    kept = krr.channel().matrix()[1, 1]
+    end = (kept * np.exp(-3.8415 / 10.0) - (1.0 - kept)) / (2.0 * kept - 1.0)
+    assert (low, high) == pytest.approx((end, 1.0), abs=2e-3)
+
+
+def test_separated_answers_have_one_sided_intervals():
+    rng = np.random.default_rng(0)
+    a = rng.integers(0, 2, 200)
+    b = np.where(a == 1, 1, rng.integers(0, 2, 200))
+    reports = [ldp.Observed((0, 1)).parse("q", column) for column in (a, b)]
+    results = ldp.CellModel(reports, cells.loglinear("a*b"), names=["a", "b"]).fit()
+    low, high = results.conf_int().loc["a[1]:b[1]"]
+    assert high == np.inf and 2.0 < low < 10.0
+    assert results.bse.isna()["a[1]:b[1]"]
+    cell = ldp.CellModel(reports, cells.saturated(), names=["a", "b"]).fit().conf_int().loc["1 : 0"]
+    assert tuple(cell) == pytest.approx((0.0, 1.0 - np.exp(-3.8415 / 400.0)), abs=1e-4)
+
+
+def test_covariates_far_from_zero_are_those_about_their_mean(reports):
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame({"year": 2020.0 + rng.integers(-3, 4, 3000)})
+    far = ldp.CellModel(reports, cells.latent_class(2, "~ year"), names=NAMES, covariates=frame)
+    near = ldp.CellModel(
+        reports, cells.latent_class(2, "~ year"), names=NAMES, covariates=frame - 2020.0
+    )
+    far_, near_ = far.fit(n_starts=3), near.fit(n_starts=3)
+    assert far_.llf == pytest.approx(near_.llf, abs=1e-6)
+    assert far_.bse["class 2: year"] == pytest.approx(near_.bse["class 2: year"], rel=1e-4)
+    const = far_.params["class 2: const"] + 2020.0 * far_.params["class 2: year"]
+    assert const == pytest.approx(near_.params["class 2: const"], abs=1e-3)
+
+
+def test_effects_that_drop_the_imaginary_part_are_differentiated_all_the_same(classes):
+    plain = classes.effect(lambda p: (p[0, 0] - p[1, 1]).sum() / p[0, 1].sum(), method="delta")
+    dropped = classes.effect(
+        lambda p: (p[0, 0] - p[1, 1]).sum() / np.abs(p[0, 1].sum()), method="delta"
+    )
+    assert (dropped.lower, dropped.upper) == pytest.approx((plain.lower, plain.upper), abs=1e-4)
+    share = classes.effect({"a": "yes", "c": "yes"}, method="delta")
+    assert share.estimate == pytest.approx(classes.margin("a", "c").loc[("yes", "yes"), "estimate"])
