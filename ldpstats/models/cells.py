@@ -118,7 +118,7 @@ _EDGE = 1e-6  # from a probability to a bound that it is on
 _FLAT = 1e-7  # singular value, relative to the largest, that counts as zero
 _MANY = 100  # parameters above which scores stand in for second derivatives
 _MOST_PROFILES = 60  # parameters up to which intervals are profiles by default
-_EACH = 50  # respondents for each pair of reports that is compared with the law
+_EACH = 25  # respondents for each pair of reports that is compared with the law
 _MOST_REPORTS = 64  # different ones of a question, up to which pairs are compared with the law
 
 
