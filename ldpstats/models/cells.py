@@ -1467,7 +1467,8 @@ class CellResults(Stored, WaldResults):
             )
             if (zeros := len(self.index) - self.df_model - 1) > 0:
                 notes.append(
-                    f"NOTE: {zeros} cells are estimated as zero, and have no standard error."
+                    f"NOTE: {zeros} cells are estimated as zero, and have no standard error; the "
+                    "intervals of the others may cover a little less."
                 )
         else:
             reached, tried = self.reached
