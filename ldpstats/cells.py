@@ -1052,6 +1052,10 @@ def list_experiment(n_items: int, covariates: str | None = None) -> Structure:
         if sizes != [J + 1, J + 2]:
             remedy = f"must be two, with {J + 1} and {J + 2} answers: counts of either group"
             raise InvalidArgument("data", f"questions with {sizes} answers", remedy)
+        for name, labels in questions.items():
+            if pd.api.types.is_numeric_dtype(labels) and not labels.is_monotonic_increasing:
+                remedy = f"must have its counts in order, from 0 on: {labels.tolist()}"
+                raise InvalidArgument("data", name, remedy)
         return ListLaw(J, columns)
 
     return Structure(words, law, covariates)

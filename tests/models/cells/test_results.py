@@ -178,6 +178,16 @@ def test_documents_pickles_and_copies(
         ldp.CellResults.from_json(classes.to_json().replace('"nobs": 3000', '"nobs": 3001', 1))
 
 
+def backwards():
+    """A list experiment whose counts are named from the last to the first."""
+    rng, there = np.random.default_rng(1), np.arange(40) < 20
+    data = [
+        (ldp.KRR(labels, epsilon=2.0).privatize(rng.choice(labels, 20), rng), mask)
+        for labels, mask in (([2, 1, 0], there), ([3, 2, 1, 0], ~there))
+    ]
+    return ldp.CellModel(data, cells.list_experiment(2))
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -189,6 +199,7 @@ def test_documents_pickles_and_copies(
         (lambda r: ldp.CellModel(r, cells.loglinear("q0:q1")), "without q0"),
         (lambda r: ldp.CellModel(r, cells.list_experiment(2)), "with 3 and 4 answers"),
         (lambda r: ldp.CellModel(r, cells.rasch("~ age")), "covariates"),
+        (lambda r: backwards(), "counts in order"),
         (lambda r: ldp.CellModel(r, cells.saturated(), candidates={"q0": ["no"]}), "known to"),
         (lambda r: ldp.CellModel(r, cells.saturated()).fit("hc3"), "cov_type"),
         (lambda r: ldp.CellModel(r, cells.saturated()).fit("cluster"), "groups"),
