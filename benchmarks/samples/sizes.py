@@ -57,11 +57,11 @@ def pvalues(
     y = first.ask(people.answer[drawn.person], rng)
     group, fresh = dealt(drawn, GROUPS, rng), first.ask(dealt(drawn, shares, rng), rng)
     n, nu = float(drawn.person.size), float(drawn.strata.size - drawn.sampled.size)
-    every, whole = np.zeros(y.size, dtype=np.int64), report_covariance(first.decoding, shares)
+    every, whole = np.zeros(y.size, dtype=np.int64), report_covariance(shares, [first.decoding])[1]
     fit = fit_to(_totals(first, drawn, fresh, every, 1), shares, metric(whole, True), n, nu)
     groups = _totals(first, drawn, y, group, D)
     sums = groups.estimate.reshape(D, K + 1).sum(axis=0)
-    S = report_covariance(first.decoding, sums[:K] / sums[K])
+    S = report_covariance(sums[:K] / sums[K], [first.decoding])[1]
     tests = {"fit": fit, "homogeneity": homogeneity(groups, D, S, True, n, nu)}
     tests |= crossed(questions, drawn, (y, second.ask(group, rng)), n, nu)
     return {

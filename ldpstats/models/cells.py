@@ -25,7 +25,6 @@ from numpy.exceptions import ComplexWarning
 
 from ldpstats.arguments import (
     as_array,
-    did_you_mean,
     level,
     listed,
     numbers,
@@ -1062,7 +1061,7 @@ class CellResults(Stored, WaldResults):
             Columns "estimate", "std_error", "lower" and "upper".
         """
         names = tuple(names[0]) if len(names) == 1 and isinstance(names[0], list | tuple) else names
-        at = self._places(names)
+        at = self._places("names", names)
         rest = tuple(j for j in range(len(self.model.names)) if j not in at)
         order = np.argsort(np.argsort(at)).tolist()
 
@@ -1079,8 +1078,10 @@ class CellResults(Stored, WaldResults):
         self, name: str, given: str | Sequence[str], alpha: float = 0.05, method: str = "delta"
     ) -> pd.DataFrame:
         """The law of one question given the answers to others, see `margin`."""
-        others = [given] if isinstance(given, str) else list(given)
-        at = self._places([*others, name])
+        others = [given] if isinstance(given, str) else given
+        at = [*self._places("given", others), *self._places("name", [name])]
+        if len(set(at)) < len(at):
+            raise InvalidArgument("name", name, "must be another question than those of given")
         rest = tuple(j for j in range(len(self.model.names)) if j not in at)
         order = np.argsort(np.argsort(at)).tolist()
 
@@ -1093,17 +1094,16 @@ class CellResults(Stored, WaldResults):
         )
         return self._effects(law, index, level(alpha), method)
 
-    def _places(self, names: Sequence[str]) -> list[int]:
-        known = list(self.model.names)
-        for name in names:
-            if name not in known:
-                hint = did_you_mean(name, known)
-                raise InvalidArgument(
-                    "names", name, f"is no question: they are {', '.join(known)}{hint}"
-                )
-        if not names or len(set(names)) < len(names):
-            raise InvalidArgument("names", list(names), "must be different questions")
-        return [known.index(name) for name in names]
+    def _places(self, argument: str, names: object) -> list[int]:
+        known = self.model.names
+        questions = f"must be different questions, of {', '.join(known)}"
+        at = [
+            known.index(one_of(argument, name, known))
+            for name in listed(argument, names, questions)
+        ]
+        if not at or len(set(at)) < len(at):
+            raise InvalidArgument(argument, names, questions)
+        return at
 
     def _effects(
         self, law: Callable[[Array], Array], index: pd.Index[Any], alpha: float, method: str
@@ -1148,7 +1148,7 @@ class CellResults(Stored, WaldResults):
 
         known = list(self.model.names)
         if isinstance(g, Mapping):  # the share of these answers
-            self._places([*g])
+            self._places("g", [*g])
             at_: list[Any] = [slice(None)] * len(known)
             for name, answer in g.items():
                 labels = self.model.questions[name]

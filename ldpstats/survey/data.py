@@ -150,34 +150,34 @@ class Held(ABC):
         """All rows in memory, as far as these questions and columns need them."""
         return self
 
-    def masked(self, mask: object) -> Selected:
+    def masked(self, mask: object, argument: str = "mask") -> Selected:
         """The rows that a mask or a slice chooses; see `Survey.__getitem__`."""
         if not self.ordered:
             raise NotAvailable("rows of this table have no order: select them by where(condition)")
         n = len(self)
         if isinstance(mask, slice):
-            check_slice("mask", mask, n)
+            check_slice(argument, mask, n)
             rows = np.arange(n)[mask]
         else:
             remedy = f"must be True or False for each of the {n} rows, or a slice"
-            chosen = as_array("mask", mask, remedy)
+            chosen = as_array(argument, mask, remedy)
             if chosen.dtype != bool or chosen.shape != (n,):
-                raise InvalidArgument("mask", mask, remedy)
+                raise InvalidArgument(argument, mask, remedy)
             if isinstance(mask, pd.Series) and not mask.index.equals(self.index):
                 # it would choose other rows than it means
                 remedy = "has another index than the rows of the survey, or another order: make it "
                 remedy += "from the same table, .reindex it, or pass .to_numpy() if its order is "
                 remedy += "that of the rows"
-                raise InvalidArgument("mask", "Series", remedy)
+                raise InvalidArgument(argument, "Series", remedy)
             rows = np.flatnonzero(chosen)
         if not rows.size:
-            raise InvalidArgument("mask", mask, "chooses nobody")
+            raise InvalidArgument(argument, mask, "chooses nobody")
         return Selected(self.read(self.columns), rows)
 
     def where(self, condition: Any) -> Held:
         """The rows that a condition, an expression of Narwhals or a mask chooses; see `read`."""
         if is_mask(condition):
-            return self.masked(condition)
+            return self.masked(condition, "where")
         if isinstance(condition, Condition):
             self.prepare(condition.columns())
             return self.chosen(sides(condition, self.tested)[0])

@@ -271,7 +271,7 @@ class Survey:
         1
         """
         if is_mask(condition):
-            return self[condition]
+            return self._chosen(self.data.where(condition))
         tree = read(condition)
         chosen = self.data.where(tree)
         if not len(chosen):
@@ -291,7 +291,9 @@ class Survey:
         if isinstance(mask, str):
             remedy = f"reports of a question are survey.reports({mask!r})"
             raise InvalidArgument("mask", mask, f"must be True or False for each row; {remedy}")
-        selected = self.data.masked(mask)
+        return self._chosen(self.data.masked(mask))
+
+    def _chosen(self, selected: Held) -> Self:
         if self.design is not None:
             whole_of(selected)  # refuses rows of which the rest of the sample is not known
         return replace(self, data=selected)

@@ -76,9 +76,9 @@ def test_unequal_weights_are_copies_of_respondents(
 ) -> None:
     twice = np.repeat(np.arange(4000), 1 + np.arange(4000) % 2)
     weights = table.assign(w=1.0 + np.arange(4000) % 2)
-    weighted = ldp.Survey(weights, sheet, weights="w").cells(NAMES, cells.saturated()).fit()
+    weighted = ldp.Survey(weights, sheet, weights="w").cells(NAMES[:3], cells.saturated()).fit()
     copies = ldp.Survey(table.iloc[twice].reset_index(drop=True), sheet)
-    whole = copies.cells(NAMES, cells.saturated()).fit()
+    whole = copies.cells(NAMES[:3], cells.saturated()).fit()
     assert weighted.params.to_numpy() == pytest.approx(whole.params.to_numpy(), abs=1e-7)
 
 
