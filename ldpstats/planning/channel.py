@@ -237,12 +237,12 @@ def _best_mechanism(
 def _best(goal: Goal, limits: Limits, open_: Array) -> tuple[Columns | None, Array, float]:
     """The best columns and their law, and a bound; no columns where there are too many to list."""
     if limits.kind == "pairs":
-        rays, every = extreme_rays(goal, limits.pairs, open_)
-        columns, theta, bound = best_law(rays)
-        if not every:  # the rows' largest limits allow more
-            wider = Limits(np.where(np.eye(goal.k) > 0, 0.0, limits.own[:, None]), "own")
-            bound = _best(goal, wider, open_)[2]
-        return columns, theta, bound
+        rays = extreme_rays(goal, limits.pairs, open_)
+        if rays is not None:
+            return best_law(rays)
+        # the rows' largest limits allow more
+        wider = Limits(np.where(np.eye(goal.k) > 0, 0.0, limits.own[:, None]), "own")
+        return None, np.zeros(0), _best(goal, wider, open_)[2]
     listed = staircases(goal, limits.own, open_)
     if listed is not None:
         return best_law(listed)
