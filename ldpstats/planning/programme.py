@@ -26,7 +26,7 @@ of w and Z: a solver's inaccuracy weakens the bound, but cannot falsify it.
 from __future__ import annotations
 
 import warnings
-from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, product
@@ -270,12 +270,10 @@ def _solved(columns: Columns) -> tuple[Array, Dual]:
     lengths = np.sqrt((T**2).sum(axis=1) + W.sum(axis=1))
     typical = max(float(np.median(lengths)), 1e-300)
     level = np.minimum(1.0, typical / np.maximum(lengths, typical))
-    _, singular, turn = np.linalg.svd(np.sqrt(level)[:, None] * T, full_matrices=N < G1)
-    spread = np.zeros(G1)
-    spread[: singular.size] = singular / np.sqrt(N)
-    most = max(float(spread.max(initial=0.0)), 1e-300)
-    spread = np.where(spread > 1e-10 * most, spread, most)  # what these columns do not see is left
-    R, s = turn.T / spread, np.sqrt(level @ W / N)
+    value, turn = np.linalg.eigh(T.T @ (level[:, None] * T) / N)
+    most = max(float(value.max(initial=0.0)), 1e-300)
+    R = turn / np.sqrt(np.where(value > 1e-13 * most, value, most))  # unseen directions are left
+    s = np.sqrt(level @ W / N)
     s = np.where(s > 0.0, s, 1.0)
     products = level[:, None, None] * (T @ R)[:, :, None] * (T @ R)[:, None, :]
     even = columns.loss(np.full(N, 1.0 / N))  # these need not balance: only a size
@@ -373,13 +371,9 @@ def best_law(columns: Columns) -> tuple[Columns, Array, float]:
     for threshold in (1e-2, 1e-3, 1e-4, 1e-5, 1e-6):
         kept = theta > threshold * theta.max()
         part = found.take(kept)
-        try:
+        with suppress(NotConverged, np.linalg.LinAlgError):
             law, dual = _solved(part)
-        except (NotConverged, np.linalg.LinAlgError):
-            laws = [theta[kept]]  # what was left out may be no more than the solver's rest
-        else:
-            laws, bound = [law, theta[kept]], max(bound, certificate(columns, dual)[0])
-        for law in (law / law.sum() for law in laws):
+            law, bound = law / law.sum(), max(bound, certificate(columns, dual)[0])
             if part.balanced(law) and part.loss(law) <= loss * (1.0 + _WORSE):
                 return part, law, bound
     kept = theta > 1e-9 * theta.max()
