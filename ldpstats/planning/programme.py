@@ -154,26 +154,31 @@ class Columns:
         """Whether the rows of a channel with this law sum to one, nearly."""
         return bool(np.abs(self.T.T @ theta).max(initial=0.0) <= _BALANCED * theta.sum())
 
-    def two_valued(self, i: int) -> tuple[list[Array], list[int]]:
-        """The categories of each group, and how many of them are high in column i."""
+    @cached_property
+    def _orbits(self) -> list[list[tuple[Array, int]]]:
+        """The categories of each group, and how many of them are high in each column."""
         groups = [np.flatnonzero(self.codes == g) for g in range(self.sizes.size)]
-        return groups, [int((self.above[i, at] > self.above[i, at].min()).sum()) for at in groups]
+        return [[(at, int((row[at] > row[at].min()).sum())) for at in groups] for row in self.above]
 
-    def orbit_size(self, i: int) -> int:
-        groups, high = self.two_valued(i)
-        return prod(comb(len(at), n) for at, n in zip(groups, high, strict=True))
+    @property
+    def reports(self) -> list[int]:
+        """Number of columns of each orbit."""
+        return [prod(comb(len(at), high) for at, high in groups) for groups in self._orbits]
 
-    def orbit(self, i: int) -> Array:
-        """All columns of an orbit, of mean 1, shape (k, size)."""
-        groups, high = self.two_valued(i)
-        low = np.array([self.above[i, at].min() for at in groups])[self.codes]
-        top = np.array([self.above[i, at].max() for at in groups])[self.codes]
-        chosen = list(product(*(combinations(at, n) for at, n in zip(groups, high, strict=True))))
-        S = np.repeat(low[:, None], len(chosen), axis=1)
-        for y, parts in enumerate(chosen):
-            up = [x for part in parts for x in part]
-            S[up, y] = top[up]
-        return np.asarray((self.base[i] + S) / self.level[i])
+    def expanded(self, theta: Array) -> tuple[Array, Array]:
+        """All columns of the orbits, of mean 1, shape (k, l), and their law, (l,)."""
+        columns = []
+        for base, above, level, groups in zip(
+            self.base, self.above, self.level, self._orbits, strict=True
+        ):
+            for parts in product(*(combinations(at, high) for at, high in groups)):
+                S = above.copy()
+                for (at, _), up in zip(groups, parts, strict=True):
+                    S[at], top = above[at].min(), above[at].max()
+                    S[list(up)] = top
+                columns.append((base + S) / level)
+        sizes = self.reports
+        return np.array(columns).T, np.repeat(theta / np.array(sizes, dtype=float), sizes)
 
 
 def of_matrix(S: Array, goal: Goal) -> Columns:
