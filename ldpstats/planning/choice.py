@@ -38,7 +38,7 @@ from ldpstats.planning.expected_precision import (
     shares_text,
 )
 from ldpstats.planning.goals import Goal
-from ldpstats.planning.losses import LOSSES, kinds, urap_kinds, urap_rates
+from ldpstats.planning.losses import LOSSES, kinds, urap_rates, worst_rates
 from ldpstats.planning.power_of_tests import KINDS, contenders, objective, report_bits, sample_size
 
 if TYPE_CHECKING:
@@ -510,7 +510,7 @@ def _loss(copies: Array, epsilon: float, p: Array | None, loss: str, theta: floa
     """Loss of one respondent at p, or its maximum over p."""
     eps, one = np.array(epsilon), np.array(1.0)
     if p is None:
-        return float(urap_kinds(copies, eps, theta).loss(None, one, loss, copies))
+        return float(worst_rates("urap", copies, eps, theta).loss(None, one, loss, copies))
     rates = urap_rates(np.arange(p.size) < copies[0], eps, theta)
     return float(rates.loss(p, one, loss))
 

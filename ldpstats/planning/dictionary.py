@@ -40,7 +40,7 @@ from ldpstats.models.dictionary.survey import (
     gram_mechanism,
     string_mechanism,
 )
-from ldpstats.planning.losses import Rates, krappor_rates, krr_rates
+from ldpstats.planning.losses import Rates, krappor_rates, urr_rates
 from ldpstats.planning.power_of_tests import report_bits
 
 __all__ = ["DictionaryPlan", "plan_dictionary"]
@@ -402,7 +402,8 @@ class GramDesign:
         # variance of one report about an average gram: alone, and with all kept grams
         epsilon, size = (1.0 - shares) / 2.0 * s.epsilon, layout.n_grams
         if self.gram in ("krr", "oue"):
-            rates = krr_rates(size, epsilon) if self.gram == "krr" else krappor_rates(epsilon, 0.5)
+            krr, odds = self.gram == "krr", 1.0 / np.expm1(epsilon)[:, None]
+            rates = urr_rates(odds, size) if krr else krappor_rates(epsilon, 0.5)
             alone = jointly = report_variances(rates, 1.0 / size)
         else:
             made: list[Any] = [gram_mechanism(self.gram, e, layout) for e in epsilon.tolist()]
