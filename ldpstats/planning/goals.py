@@ -123,9 +123,11 @@ def checked_category(name: str, category: object, p: Any) -> Any:
     return str.__str__(category) if isinstance(category, str) else category
 
 
-def frozen(values: Array) -> Array:
-    """An array that cannot be changed."""
+def frozen(values: Array, like: Any = None) -> Any:
+    """An array that cannot be changed; or a table of its own with the labels of the one given."""
     copy = np.array(values, dtype=np.float64)
+    if isinstance(like, pd.DataFrame):
+        return pd.DataFrame(copy, like.index.copy(), like.columns.copy())
     copy.setflags(write=False)
     return copy
 
@@ -367,11 +369,7 @@ class IndependenceTest(Goal):
             if not values.sum(axis=axis).min() > 0.0:
                 remedy = f"has an empty {kind}: leave that category out"
                 raise InvalidArgument("table", values.tolist(), remedy)
-        values = frozen(values / values.sum())
-        if isinstance(self.table, pd.DataFrame):
-            index, columns = self.table.index.copy(), self.table.columns.copy()
-            values = pd.DataFrame(np.array(values), index=index, columns=columns)  # type: ignore[assignment]
-        set_fields(self, table=values)
+        set_fields(self, table=frozen(values / values.sum(), self.table))
 
     def _said(self) -> tuple[str, str]:
         return "to find that two variables are associated", f"shares: {table_text(self.table)}"
@@ -382,8 +380,8 @@ class IndependenceTest(Goal):
             raise InvalidArgument("mechanism", mechanism, _PAIR)
         values = np.asarray(self.table, dtype=np.float64)
         margins: list[Any] = [values.sum(axis=1), values.sum(axis=0)]
-        if isinstance(self.table, pd.DataFrame):
-            axes = (self.table.index, self.table.columns)
+        axes = self.table.axes if isinstance(self.table, pd.DataFrame) else []
+        if axes:
             margins = [pd.Series(m, index=axis) for m, axis in zip(margins, axes, strict=True)]
         else:
             # Refuse a table without labels that has other categories than the mechanisms
@@ -395,11 +393,10 @@ class IndependenceTest(Goal):
             _setting(one, margin, "table", f"mechanism[{i}]")
             for i, (one, margin) in enumerate(zip(mechanism, margins, strict=True))
         )
-        if isinstance(self.table, pd.DataFrame):  # in the order of the mechanisms' categories
-            for axis, (labels, side) in enumerate(zip(axes, (first, second), strict=True)):
-                numbered = pd.Series(np.arange(len(labels)), index=labels)
-                places = align("table", numbered, side.labels)
-                values = np.take(values, np.asarray(places, dtype=np.int64), axis=axis)
+        if axes:  # in the order of the mechanisms' categories
+            numbered = [pd.Series(np.arange(len(axis)), index=axis) for axis in axes]
+            places = zip(numbered, (first.labels, second.labels), strict=True)
+            values = values[np.ix_(*(align("table", *one).astype(np.int64) for one in places))]
         product = np.outer(values.sum(axis=1), values.sum(axis=0))
         departure = values - product
         departure = np.where(np.abs(departure) <= 1e-15, 0.0, departure)  # rounding
@@ -495,20 +492,10 @@ class CoefficientTest(Goal):
                 remedy = "must be a pair for 'mnlogit': a column of exog, and a category"
                 raise InvalidArgument("coefficient", which, remedy)
             which = which[0]
-        which = str.__str__(which) if isinstance(which, str) else which
         names = list(self.exog.columns)
-        if isinstance(which, str) and which in names:
-            return names.index(which)
+        known: pd.Index[Any] = pd.Index([*names, *range(len(names))], dtype=object)
         remedy = f"must be one of the columns {', '.join(names[:10])} of exog, or a position"
-        if isinstance(which, str):
-            raise InvalidArgument("coefficient", which, remedy)
-        try:
-            place = positive_integer("coefficient", which, 0)
-        except InvalidArgument:
-            raise InvalidArgument("coefficient", which, remedy) from None
-        if place >= len(names):
-            raise InvalidArgument("coefficient", which, remedy)
-        return place
+        return position("coefficient", which, known, remedy) % len(names)
 
     @property
     def _name(self) -> str:
@@ -626,16 +613,10 @@ class GroupsTest(Goal):
         if values.ndim != 2 or len(values) < 2 or values.shape[1] < 2:
             remedy = f"{_ROWS}, or {_LABELS}; at least two of each"
             raise InvalidArgument("p", f"array of shape {values.shape}", remedy)
-        if isinstance(self.p, pd.DataFrame):
-            index, columns = self.p.index.copy(), self.p.columns.copy()
-            rows = [
-                checked_shares(f"p[{i}]", pd.Series(row, index=columns))
-                for i, row in enumerate(values)
-            ]
-            set_fields(self, p=pd.DataFrame(np.array(rows), index, columns))
-        else:
-            rows = [checked_shares(f"p[{i}]", row) for i, row in enumerate(values)]
-            set_fields(self, p=frozen(np.array(rows)))
+        labels = self.p.columns if isinstance(self.p, pd.DataFrame) else None
+        for i, row in enumerate(values):
+            checked_shares(f"p[{i}]", row if labels is None else pd.Series(row, index=labels))
+        set_fields(self, p=frozen(values, self.p))
         groups = len(self.p)
         if self.shares is not None:
             shares = distribution("shares", self.shares, groups)
