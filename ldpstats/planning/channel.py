@@ -175,8 +175,7 @@ def design_channel(
         columns = None
     if columns is not None:
         S, law = columns.expanded(theta)
-        whole = most is None or law.size <= most
-        Q = channel_of(S, law) if whole else fewer_reports(S, law, goal, most)
+        Q = channel_of(S, law) if most is None else fewer_reports(S, law, goal, most)
         own = np.inf if Q is None else loss_of_matrix(Q, goal)
     allowed = {
         name: value
@@ -704,7 +703,7 @@ def _goal(loss: Any, priors: Array, labels: pd.Index[Any]) -> Goal:
         if not isinstance(loss, list | tuple | np.ndarray | Mapping | pd.Series):
             raise InvalidArgument("loss", loss, _LOSS)
         rows = [align("loss", one, labels, absent=0.0) for one in several]
-        several = as_array("loss", rows if len(rows) != 1 else rows[0], _LOSS)
+        several = as_array("loss", rows if len(rows) != 1 else rows[0], _LOSS)  # type: ignore[assignment]
     try:
         contrasts = linear_hypothesis(several, labels)[0]
     except InvalidArgument as error:
