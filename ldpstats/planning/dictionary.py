@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,7 @@ from ldpstats.models.dictionary.survey import (
     gram_mechanism,
     string_mechanism,
 )
-from ldpstats.planning.losses import Rates, krappor_rates, urr_rates
+from ldpstats.planning.losses import Rates, krappor_rates, several, urr_rates
 from ldpstats.planning.power_of_tests import report_bits
 
 __all__ = ["DictionaryPlan", "plan_dictionary"]
@@ -261,15 +262,20 @@ def plan_dictionary(
     if shares is None:
         grid = np.arange(5, 91) / 100.0
     else:
-        values = _listed("shares", shares, "must be shares of the string in (0, 1), such as [0.25]")
-        distinct = {probability("shares", value, zero=False, one=False) for value in values}
-        grid = np.array(sorted(distinct))
+        remedy = "must be shares of the string in (0, 1), such as [0.25]"
+        inside = partial(probability, zero=False, one=False)
+        grid = np.array(sorted(several("shares", shares, remedy, inside)))
     least = epsilon * min(float(grid[0]), (1.0 - float(grid[-1])) / 2.0)
     if least < EPSILON_RANGE[0]:
         remedy = f"leaves {least:.3g} for one of the three reports: raise epsilon, or set shares"
         raise InvalidArgument("epsilon", epsilon, remedy)
-    grams_by = _names("gram_mechanisms", gram_mechanisms, GRAM_MECHANISMS)
-    strings_by = _names("string_mechanisms", string_mechanisms, STRING_MECHANISMS)
+    grams_by, strings_by = (
+        several(name, given, f"must be names from {choices}", partial(one_of, choices=choices))
+        for name, given, choices in (
+            ("gram_mechanisms", gram_mechanisms, GRAM_MECHANISMS),
+            ("string_mechanisms", string_mechanisms, STRING_MECHANISMS),
+        )
+    )
     designs = [
         GramDesign(s, layout, gram, string)
         for layout in layouts
@@ -305,43 +311,25 @@ def plan_dictionary(
 def _layouts(s: Setting, grams: Any, most_grams: int) -> tuple[list[GramLayout], dict[int, str]]:
     """The layout of each size of grams, and why some sizes are left out."""
     if grams is None:
-        sizes = [size for size in range(1, s.length // 2 + 1) if s.length % size == 0]
-    else:
-        sizes = _listed("grams", grams, "must be a size of grams, or several, for example [2, 4]")
+        grams = [size for size in range(1, s.length // 2 + 1) if s.length % size == 0]
+    remedy = "must be a size of grams, or several, for example [2, 4]"
     layouts, left_out = [], {}
-    for size in sizes:
-        layout = s.layout(size)
-        if layout.n_grams <= most_grams and not layout.too_large:
-            layouts.append(layout)
-        elif layout.n_grams <= most_grams:
-            left_out[layout.gram] = layout.too_large
-        else:
+    of_size = several("grams", grams, remedy, lambda *size: s.layout(positive_integer(*size)))
+    for layout in of_size:
+        if layout.n_grams > most_grams:
             scan = f"{len(s.alphabet)}^{layout.gram}"  # which may be beyond floats
             left_out[layout.gram] = f"{scan} to scan exceed most_grams={most_grams}"
+        elif layout.too_large:
+            left_out[layout.gram] = layout.too_large
+        else:
+            layouts.append(layout)
     if not layouts:
         if any(s.layout(gram).n_grams > most_grams for gram in left_out):
             remedy = f"leaves no size of grams: the shortest are {min(left_out)} long"
             raise InvalidArgument("most_grams", most_grams, remedy)
         gram = min(left_out)
         raise InvalidArgument("length", s.length, f"with {gram}-grams {left_out[gram]}")
-    return list(dict.fromkeys(layouts)), left_out
-
-
-def _listed(name: str, values: Any, remedy: str) -> list[Any]:
-    """One value or several, at least one."""
-    if isinstance(values, str):
-        raise InvalidArgument(name, values, remedy)
-    several = list(values) if np.iterable(values) else [values]
-    if not several:
-        raise InvalidArgument(name, values, remedy)
-    return several
-
-
-def _names(name: str, values: Any, choices: tuple[str, ...]) -> list[str]:
-    """Distinct names; one alone may be given without a list."""
-    remedy = f"must be names from {', '.join(map(repr, choices))}"
-    names = [values] if isinstance(values, str) else _listed(name, values, remedy)
-    return list(dict.fromkeys(one_of(name, value, choices) for value in names))
+    return layouts, left_out
 
 
 # -- The frequencies that a survey of unknown strings can detect, in closed form ------------------

@@ -71,7 +71,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import as_array, distribution, one_of, positive_epsilon, positive_integer
+from ldpstats.arguments import (
+    as_array,
+    distribution,
+    listed,
+    one_of,
+    positive_epsilon,
+    positive_integer,
+)
 from ldpstats.errors import InvalidArgument
 from ldpstats.labels import sensitive_codes
 from ldpstats.mechanisms.base import check_theta
@@ -649,6 +656,15 @@ def each(name: str, value: object, check: Callable[[str, object], float]) -> Arr
     array = rectangular(name, value)
     checked = [check(name, number) for number in array.ravel().tolist()]
     return np.asarray(checked, dtype=np.float64).reshape(array.shape)
+
+
+def several(name: str, values: Any, remedy: str, check: Callable[[str, Any], Any]) -> list[Any]:
+    """The distinct values of an argument, each checked; one alone may be given without a list."""
+    alone = isinstance(values, str) or not np.iterable(values)
+    found = [values] if alone else listed(name, values, remedy)
+    if not found:
+        raise InvalidArgument(name, values, remedy)
+    return list(dict.fromkeys(check(name, value) for value in found))
 
 
 def setting(epsilon: object, n: object) -> tuple[Array, Array]:
