@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
+from ldpstats.estimators.solvers import root
 from ldpstats.inference.intervals import Difference
 from ldpstats.inference.tables.independence import whiten
 from ldpstats.inference.tails import CellLaw, continuity, one_sided, skewed_pvalue
@@ -172,8 +173,7 @@ def _whitening(S: Array, squares: Array) -> Array:
 # -- Tests that rest on one estimate whose variance and skewness are known ------------------------
 
 
-_SLIGHT = 2e-3  # skewness below which gamma laws lose digits
-_ROUNDS = 6
+_FAR = 1e3  # standard errors
 
 
 def estimate_test(
@@ -215,19 +215,11 @@ def estimate_test(
 
 def _critical(skewness: Array, alpha: float) -> Array:
     """Where the upper tail of a standardised type III law is alpha, see `skewed_pvalue`."""
-    from scipy.special import gammainccinv, gammaincinv, ndtri
 
-    normal = -float(ndtri(alpha))
-    w = np.full(skewness.shape, normal)
-    g = np.clip(skewness, -_SLIGHT, _SLIGHT)
-    for _ in range(_ROUNDS):  # of the expansion, which hardly bends
-        w = normal + g * (w**2 - 1.0) / 6.0 - g**2 * (4.0 * w**3 - 7.0 * w) / 36.0
-    size = np.maximum(np.abs(skewness), _SLIGHT)
-    shape = 4.0 / size**2
-    right = (gammainccinv(shape, alpha) - shape) * size / 2.0
-    left = (shape - gammaincinv(shape, alpha)) * size / 2.0
-    beyond = np.where(skewness > 0.0, right, left)
-    return np.asarray(np.where(np.abs(skewness) > _SLIGHT, beyond, w))
+    def excess(z: Array) -> Array:
+        return np.asarray(np.log(skewed_pvalue(z, skewness)) - np.log(alpha))
+
+    return root(excess, np.full(skewness.shape, -_FAR), _FAR)
 
 
 # -- The law of the estimate of one frequency from one respondent, as tests of results take it ----
