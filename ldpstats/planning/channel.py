@@ -317,7 +317,7 @@ class ChannelDesign(Summarised):
 
     def __repr__(self) -> str:
         name = f"{self.name}, " if self.name else ""
-        gap = round(self.gap, 12)  # what is less is rounding, and differs between processors
+        gap = round(self.gap, 10)  # what is less is rounding, and differs between processors
         return f"ChannelDesign({name}k={self.mechanism.k}, loss={self.loss:.6g}, gap={gap:.2g})"
 
     @property
@@ -386,7 +386,7 @@ class ChannelDesign(Summarised):
             ["Mechanism:", type(mechanism).__name__, "Categories:", str(mechanism.k)],
             ["Design:", self.name or "(no name)", "Reports:", reports],
             ["Epsilon:", epsilon, "Priors:", str(len(goal.priors))],
-            ["Loss x n:", f"{self.loss:.6g}", "Gap:", f"{round(self.gap, 12):.2g}"],
+            ["Loss x n:", f"{self.loss:.6g}", "Gap:", f"{round(self.gap, 10):.2g}"],
         ]
         share = "1e-7 of them" if self.gap < 1e-7 else f"{100 * self.gap:.2g} %"
         notes = [
@@ -485,6 +485,8 @@ _ALIKE = 1e-7  # by which losses and probabilities may differ from those of what
 def _named(labels: pd.Index[Any], limits: Limits, open_: Array) -> dict[str, tuple[Mechanism, str]]:
     """Named mechanisms at the strictest epsilon, by class, with their names in words."""
     k, epsilon = len(labels), limits.least
+    if epsilon < EPSILON_RANGE[0]:
+        return {}
     krr = KRR(labels, epsilon) if k > 2 else Warner(epsilon=epsilon, categories=labels)
     named: dict[str, tuple[Mechanism, str]] = {
         "KRR": (krr, "k-RR" if k > 2 else "Warner"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -54,10 +55,31 @@ class Ray:
     """
 
     unit: str  # what `effect` is, in words
-    most: float  # the largest multiple for which the truth is a distribution; inf where all are
-    effect: Callable[[float], float]  # a truth in the goal's own units
-    truth: Callable[[float], Any]  # itself, with its labels: a Series or a DataFrame
-    test: Callable[[float, float], PlannedTest]  # that results run by default, of level alpha
+    null: Array  # probabilities, or parameters, under the null hypothesis
+    departure: Array  # the truth less that
+    effects: tuple[float, float]  # in the goal's own units: of the null hypothesis, and the growth
+    labelled: Callable[[Array], Any]  # a truth as a Series or a DataFrame
+    tested: Callable[[Array, float], PlannedTest]  # what results run by default, of level alpha
+    bounded: bool = True  # whether the truths are probabilities
+
+    @property
+    def most(self) -> float:
+        """The largest multiple for which the truth is a distribution; inf where all are."""
+        falling = (self.departure < 0.0) & self.bounded
+        return float((-self.null[falling] / self.departure[falling]).min(initial=np.inf))
+
+    def effect(self, multiple: float) -> float:
+        return self.effects[0] + multiple * self.effects[1]
+
+    def at(self, multiple: float) -> Array:
+        values = self.null + multiple * self.departure
+        return np.asarray(np.maximum(values, 0.0) if self.bounded else values)
+
+    def truth(self, multiple: float) -> Any:
+        return self.labelled(self.at(multiple))
+
+    def test(self, multiple: float, alpha: float) -> PlannedTest:
+        return self.tested(self.at(multiple), alpha)
 
 
 class Goal(ABC):
@@ -154,19 +176,13 @@ class FrequencyGoal(Goal):
         """
         assumed, presence = _setting(mechanism, self.p), tests > 0
         x = assumed.place(self.category)
-        gap, rest = float(assumed.p[x]) - value, np.delete(assumed.p, x)
+        rest = np.delete(assumed.p, x)
         rest = rest / rest.sum() if rest.sum() > 0.0 else np.full(rest.size, 1.0 / rest.size)
-        most = np.inf if gap == 0.0 else (1.0 - value) / gap if gap > 0.0 else -value / gap
+        start = np.insert((1.0 - value) * rest, x, value)
 
-        def effect(multiple: float) -> float:
-            return min(max(value + multiple * gap, 0.0), 1.0)
-
-        def shares(multiple: float) -> Array:
-            return np.insert((1.0 - effect(multiple)) * rest, x, effect(multiple))
-
-        def test(multiple: float, alpha: float) -> PlannedTest:
-            truth, level = effect(multiple), alpha / max(tests, 1)
-            law = frequency_law(assumed.at(shares(multiple)), x)
+        def tested(p: Array, alpha: float) -> PlannedTest:
+            truth, level = min(float(p[x]), 1.0), alpha / max(tests, 1)
+            law = frequency_law(assumed.at(p), x)
             if law.count is not None:
                 offset, scale = law.count
                 null, true = (min(max(offset + scale * v, 0.0), 1.0) for v in (value, truth))
@@ -175,10 +191,9 @@ class FrequencyGoal(Goal):
             shift, plain = truth - value, presence and law.continuous
             return estimate_test(shift, *cumulants, level, larger=presence, continuous=plain)
 
-        def truth(multiple: float) -> pd.Series[float]:
-            return pd.Series(shares(multiple), index=assumed.labels, name="p")
-
-        return Ray(f"frequency of {assumed.labels[x]!r}", most, effect, truth, test)
+        unit, effects = f"frequency of {assumed.labels[x]!r}", (value, float(assumed.p[x]) - value)
+        labelled = partial(pd.Series, index=assumed.labels, name="p")
+        return Ray(unit, start, assumed.p - start, effects, labelled, tested)
 
 
 @dataclass(frozen=True, eq=False)
@@ -311,13 +326,11 @@ _TABLE = "must be a table of true joint shares, of at least 2 x 2 cells, that su
 _PAIR = "must be a pair of mechanisms, (of the rows, of the columns)"
 
 
-def _reach(product: Array, departure: Array) -> tuple[float, float]:
-    """Up to which multiple ``product + multiple * departure`` is a table, and its V for one."""
-    some, falling = product > 0.0, departure < 0.0
+def _cramers_v(product: Array, departure: Array) -> float:
+    """Of the table ``product + departure``."""
+    some = product > 0.0
     phi2 = float((departure[some] ** 2 / product[some]).sum())
-    least = min(int(some.any(axis=axis).sum()) for axis in (0, 1))
-    most = float((-product[falling] / departure[falling]).min(initial=np.inf))
-    return most, float(np.sqrt(phi2 / (least - 1)))
+    return float(np.sqrt(phi2 / (min(int(some.any(axis=axis).sum()) for axis in (0, 1)) - 1)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -400,16 +413,13 @@ class IndependenceTest(Goal):
         product = np.outer(values.sum(axis=1), values.sum(axis=0))
         departure = values - product
         departure = np.where(np.abs(departure) <= 1e-15, 0.0, departure)  # rounding
-        most, cramer = _reach(product, departure)
+        effects, labels = (0.0, _cramers_v(product, departure)), (first.labels, second.labels)
 
-        def test(multiple: float, alpha: float) -> PlannedTest:
-            return association_test((first, second), product, multiple * departure, alpha)
+        def tested(table: Array, alpha: float) -> PlannedTest:
+            return association_test((first, second), product, table - product, alpha)
 
-        def truth(multiple: float) -> pd.DataFrame:
-            table = np.maximum(product + multiple * departure, 0.0)
-            return pd.DataFrame(table, index=first.labels, columns=second.labels)
-
-        return Ray("Cramer's V", most, lambda multiple: multiple * cramer, truth, test)
+        labelled = partial(pd.DataFrame, index=labels[0], columns=labels[1])
+        return Ray("Cramer's V", product, departure, effects, labelled, tested)
 
 
 # -- A coefficient of a regression with a privatised response -------------------------------------
@@ -533,16 +543,13 @@ class CoefficientTest(Goal):
             place += p * position("coefficient", self.coefficient[1], among, remedy)
         X = self.exog.to_numpy(dtype=np.float64)
 
-        def at(multiple: float) -> Array:
-            return np.asarray(np.where(np.arange(theta.size) == place, multiple * theta, theta))
+        def tested(theta: Array, alpha: float) -> PlannedTest:
+            return coefficient_test(outcome, X, Q, theta, place, alpha)
 
-        return Ray(
-            f"coefficient of {self._name}",
-            np.inf,
-            lambda multiple: float(multiple * theta[place]),
-            lambda multiple: pd.Series(at(multiple), name="params"),
-            lambda multiple, alpha: coefficient_test(outcome, X, Q, at(multiple), place, alpha),
-        )
+        departure = np.where(np.arange(theta.size) == place, theta, 0.0)
+        effects, labelled = (0.0, float(theta[place])), partial(pd.Series, name="params")
+        unit = f"coefficient of {self._name}"
+        return Ray(unit, theta - departure, departure, effects, labelled, tested, bounded=False)
 
 
 # -- Comparison of groups of respondents ----------------------------------------------------------
@@ -656,26 +663,20 @@ class GroupsTest(Goal):
         P, labels = np.array([side.p for side in sides]), sides[0].labels
         pooled = shares @ P
         departures = P - pooled
-        most, size = _reach(np.outer(shares, pooled), shares[:, None] * departures)
         unit = "Cramer's V of group and answer"
+        size = _cramers_v(np.outer(shares, pooled), shares[:, None] * departures)
         if x is not None:
             unit = f"difference of the frequency of {labels[x]!r}"
             size = float(departures[0, x] - departures[1, x])
 
-        def laws(multiple: float) -> Array:
-            laws = np.maximum(pooled + multiple * departures, 0.0)
-            return np.asarray(laws / laws.sum(axis=1, keepdims=True))
-
-        def test(multiple: float, alpha: float) -> PlannedTest:
-            now = [side.at(p) for side, p in zip(sides, laws(multiple), strict=True)]
+        def tested(laws: Array, alpha: float) -> PlannedTest:
+            now = [side.at(p / p.sum()) for side, p in zip(sides, laws, strict=True)]
             if x is None:
                 return homogeneity_test(now, shares, alpha)
             return difference_test(now, shares, x, alpha)
 
-        def truth(multiple: float) -> pd.DataFrame:
-            return pd.DataFrame(laws(multiple), index=index, columns=labels)
-
-        return Ray(unit, most, lambda m: float(m * size), truth, test)
+        labelled = partial(pd.DataFrame, index=index, columns=labels)
+        return Ray(unit, np.broadcast_to(pooled, P.shape), departures, (0.0, size), labelled, tested)
 
 
 def _row(p: Any, i: int) -> Any:
