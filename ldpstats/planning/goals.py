@@ -676,7 +676,9 @@ class GroupsTest(Goal):
             return difference_test(now, shares, x, alpha)
 
         labelled = partial(pd.DataFrame, index=index, columns=labels)
-        return Ray(unit, np.broadcast_to(pooled, P.shape), departures, (0.0, size), labelled, tested)
+        return Ray(
+            unit, np.broadcast_to(pooled, P.shape), departures, (0.0, size), labelled, tested
+        )
 
 
 def _row(p: Any, i: int) -> Any:

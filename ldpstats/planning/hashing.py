@@ -589,21 +589,20 @@ def recommend_design(
                 designs.append(ORR(k, C, epsilon=epsilon, alphabet=alphabet))
             else:
                 designs += [ORAPPOR(k, h, C, epsilon=epsilon, alphabet=alphabet) for h in hashes]
-    rows = [_row(design, law, n, loss) for design in designs]
+    rows = [(_row(design, law, n, loss), design) for design in designs]
     # ties, up to rounding: the shorter report first
-    order = sorted(
-        range(len(rows)),
-        key=lambda i: (not rows[i]["identified"], float(f"{rows[i]['loss']:.9g}"), rows[i]["bits"]),
+    rows.sort(
+        key=lambda one: (not one[0]["identified"], float(f"{one[0]['loss']:.9g}"), one[0]["bits"])
     )
-    if not rows[order[0]]["identified"]:
+    table = pd.DataFrame([row for row, _ in rows])
+    if not table["identified"].iloc[0]:
         raise NotIdentified(
             f"no design of the grid tells {S} candidates apart: use more cohorts or outputs (see "
             "identification_rank)"
         )
-    table = pd.DataFrame([rows[i] for i in order])
     close = table["loss"] <= _CLOSE * table["loss"].iloc[0]  # never where it is nan
     row = int(table.loc[close, "bits"].argmin())  # the close ones come first
-    return Recommendation(designs[order[row]], table, row, S, n, epsilon, loss)
+    return Recommendation(rows[row][1], table, row, S, n, epsilon, loss)
 
 
 def _numbers(name: str, values: Any, least: int = 1) -> list[int]:

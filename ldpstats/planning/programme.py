@@ -305,7 +305,15 @@ def _solved(columns: Columns) -> tuple[Array, Dual]:
             size = (within if logs else scale * within / s**2)[inner]
             loss += size @ (-cp.log(omega) if logs else cp.inv_pos(omega))
         limits.append(loss <= least)
-    _run(cp, cp.Problem(cp.Minimize(least), rules + limits + matrices))
+    problem = cp.Problem(cp.Minimize(least), rules + limits + matrices)
+    with warnings.catch_warnings():  # of inaccuracy, which the certificate measures
+        warnings.simplefilter("ignore")
+        for asked in (dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), 1e-10), {}):
+            with suppress(cp.SolverError):  # with its own, coarser tolerances, then
+                problem.solve(solver=cp.CLARABEL, **asked)
+                break
+    if problem.status not in ("optimal", "optimal_inaccurate"):
+        raise NotConverged(f"the solver did not find a design ({problem.status})")
     law = level * np.maximum(theta.value, 0.0)
     weights = np.abs(np.array([float(limit.dual_value) for limit in limits]))
     weights = np.where(weights > _NOTHING * weights.max(), weights, 0.0)
@@ -322,21 +330,6 @@ def _solved(columns: Columns) -> tuple[Array, Dual]:
         Zs.append(Z)
         zs.append(np.where(within > 0.0, omega ** (-0.5 if logs else -1.0), 0.0))
     return law, (weights, Zs, zs)
-
-
-def _run(cp: Any, problem: Any) -> None:
-    asked = dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), 1e-10)
-    try:
-        with warnings.catch_warnings():  # of inaccuracy, which the certificate measures
-            warnings.simplefilter("ignore")
-            try:
-                problem.solve(solver=cp.CLARABEL, **asked)
-            except cp.SolverError:
-                problem.solve(solver=cp.CLARABEL)  # with its own, coarser tolerances
-    except cp.SolverError as error:
-        raise NotConverged(f"the solver failed on the design ({error})") from None
-    if problem.status not in ("optimal", "optimal_inaccurate"):
-        raise NotConverged(f"the solver found the design {problem.status}")
 
 
 _ALL_AT_ONCE = 300  # columns that are solved for without pricing
@@ -454,9 +447,11 @@ def extreme_rays(goal: Goal, limits: Array, open_: Array) -> Columns | None:
 
     # In v = ln q, with v_0 = 0, the limits v_x - v_x' <= c_xx' are a polytope of these corners
     k, one = len(limits), np.eye(len(limits))
+    if k > 12:
+        return None
     through = np.where(one[:, :, None] + one[None] > 0, np.inf, limits[:, :, None] + limits[None])
     x, z = np.nonzero((limits < through.min(axis=1) * (1.0 - 1e-12)) & (one == 0.0))
-    if k > 12 or (k > _MANY and x.size > 4 * k):
+    if k > _MANY and x.size > 4 * k:
         return None
     logs = limits.T  # of two categories
     if k > 2:
