@@ -287,19 +287,18 @@ def compare(
     OUE      4     0.057            0.058        1.465
     """
     if isinstance(mechanisms, Mapping):
-        pairs = list(mechanisms.items())
-        for name, _ in pairs:
-            if not isinstance(name, str):
-                raise InvalidArgument("mechanisms", name, "must have text as names")
+        pairs: list[tuple[Any, Any]] = list(mechanisms.items())
     else:
-        pairs = [(None, mechanism) for mechanism in listed("mechanisms", mechanisms, _REMEDY)]
+        pairs = list(enumerate(listed("mechanisms", mechanisms, _REMEDY)))
     if not pairs:
         raise InvalidArgument("mechanisms", mechanisms, "must hold at least one mechanism")
-    named: dict[Any, Mechanism] = {}  # by the words of those that have no name
-    for i, (name, mechanism) in enumerate(pairs):
-        where = f"mechanisms[{i if name is None else name!r}]"
+    named: dict[str, Mechanism] = {}  # by the words of those that have no name
+    for name, mechanism in pairs:
+        if isinstance(mechanisms, Mapping) and not isinstance(name, str):
+            raise InvalidArgument("mechanisms", name, "must have text as names")
+        where = f"mechanisms[{name!r}]"
         checked = check_mechanism(mechanism, where)
-        words = str(checked) if name is None else name
+        words = name if isinstance(name, str) else str(checked)
         if words in named:
             raise InvalidArgument(where, words, "is there twice: leave one out, or name them")
         named[words] = checked
@@ -307,29 +306,20 @@ def compare(
     labels = first.labels(candidates if first.is_open else None)
     partial = all(m.is_open for m in named.values())
     law = pd.Series(expected_shares(p, labels, partial=partial), index=labels)
-    precisions = []
+    rows = []
     for name, mechanism in named.items():
         strings = candidates if mechanism.is_open else None
         own = mechanism.labels(strings)
         if not _same(own, labels):
             remedy = f"has other categories than the first, whose are {list(labels[:5])}"
             raise InvalidArgument(f"mechanisms[{name!r}]", list(own[:5]), remedy)
-        precisions.append(precision(mechanism, law, n, design_effect, strings))
-    worst = np.array([float(each.se.max()) for each in precisions])
-    total = np.array([each.total for each in precisions])
-    return pd.DataFrame(
-        {
-            "epsilon": [each.mechanism.epsilon for each in precisions],
-            "bits": [report_bits(each.mechanism) for each in precisions],
-            "worst_se": worst,
-            "worst_category": [each.worst for each in precisions],
-            "total_se": np.sqrt(total),
-            "effective_share": [each.effective_share for each in precisions],
-            "worst_ratio": ratios(worst**2),
-            "total_ratio": ratios(total),
-        },
-        index=[str(name) for name in named],
-    )
+        each, bits = precision(mechanism, law, n, design_effect, strings), report_bits(mechanism)
+        total, se, share = each.total, float(each.se.max()), each.effective_share
+        rows.append((mechanism.epsilon, bits, se, each.worst, np.sqrt(total), share, se**2, total))
+    columns = ["epsilon", "bits", "worst_se", "worst_category", "total_se", "effective_share"]
+    columns += ["worst_ratio", "total_ratio"]
+    table = pd.DataFrame(rows, columns=columns, index=list(map(str, named)))
+    return table.assign(**{name: ratios(table[name].to_numpy()) for name in columns[-2:]})
 
 
 def _same(own: pd.Index[Any], labels: pd.Index[Any]) -> bool:

@@ -440,21 +440,21 @@ def coefficient_test(
     scores, J = expected.score_obs(restricted), information.matrix(restricted)
     S = (scores.T * expected.weights) @ scores  # mean square of the score
 
-    def efficient(S: Array, H: Array) -> tuple[float, Array]:
-        """Mean square of the score of j less what the others explain of it, and its weights."""
-        a = np.eye(len(S))[j]
+    def efficient(H: Array) -> Array:
+        """Weights of the scores in that of j less what the others explain of it."""
+        a = np.eye(theta.size)[j]
         if free.any():
             a[free] = -np.linalg.lstsq(H[np.ix_(free, free)], H[free, j], rcond=1e-12)[0]
-        return float(a @ S @ a), a
+        return np.asarray(a)
 
-    information_j, _ = efficient(J, J)
+    information_j = float(J[j] @ efficient(J))
     if not information_j > _SINGULAR * J[j, j]:
         raise NotIdentified(
             "the reports and the rows of exog do not determine the coefficient: it needs a "
             "covariate that is no combination of others, and reports that depend on the answer"
         )
-    variance, a = efficient(S, -H if theta[j] != 0.0 else J)
-    mean = float(a @ g)
+    a = efficient(-H if theta[j] != 0.0 else J)
+    mean, variance = float(a @ g), float(a @ S @ a)
     M = max(variance - mean**2, 0.0) / information_j
     powers = np.arange(4)
     return form_test(1, M ** (powers + 1), mean**2 / information_j * M**powers, alpha)

@@ -400,8 +400,9 @@ def sample_size(
     """
     targets = {"se": se, "width": width, "relative": relative}
     if goal is not None:
-        replaced = {"p": p, "category": category, "candidates": candidates} | targets
-        for name, value in replaced.items():
+        for name, value in (
+            {"p": p, "category": category, "candidates": candidates} | targets
+        ).items():
             if value is not None:
                 raise InvalidArgument(name, value, "goes without goal=, which says what is needed")
         ray, alpha = planned(mechanism, goal), level(alpha)
@@ -416,13 +417,12 @@ def sample_size(
         raise InvalidArgument("se", wanted or None, remedy)
     ((kind, value),) = wanted.items()
     remedy = "must be a positive finite number, for example 0.01"
-    target = real_number(kind, value, remedy)
-    if kind in _TOO_LARGE and target >= _TOO_LARGE[kind]:
-        more = f"must be below {_TOO_LARGE[kind]:g}: shares lie in [0, 1]"
-        if np.isfinite(target) and target < 100.0:
-            more += f"; {target:g} percentage points are {kind}={target / 100.0:g}"
-        raise InvalidArgument(kind, value, more)
-    if not _LEAST <= target < np.inf:
+    target, most = real_number(kind, value, remedy), _TOO_LARGE.get(kind, np.inf)
+    if most <= target < np.inf:
+        remedy = f"must be below {most:g}: shares lie in [0, 1]"
+        if target < 100.0:
+            remedy += f"; {target:g} percentage points are {kind}={target / 100.0:g}"
+    if not _LEAST <= target < most:
         raise InvalidArgument(kind, value, remedy)
     alpha = level(alpha)
     one = precision(mechanism, p, 1, design_effect, candidates, method)
