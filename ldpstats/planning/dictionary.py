@@ -15,7 +15,6 @@ from ldpstats.arguments import (
     EPSILON_RANGE,
     Printed,
     level,
-    one_of,
     positive_epsilon,
     positive_integer,
     positive_number,
@@ -41,7 +40,7 @@ from ldpstats.models.dictionary.survey import (
     gram_mechanism,
     string_mechanism,
 )
-from ldpstats.planning.losses import Rates, krappor_rates, several, urr_rates
+from ldpstats.planning.losses import Rates, krappor_rates, several, several_names, urr_rates
 from ldpstats.planning.power_of_tests import report_bits
 
 __all__ = ["DictionaryPlan", "plan_dictionary"]
@@ -269,13 +268,8 @@ def plan_dictionary(
     if least < EPSILON_RANGE[0]:
         remedy = f"leaves {least:.3g} for one of the three reports: raise epsilon, or set shares"
         raise InvalidArgument("epsilon", epsilon, remedy)
-    grams_by, strings_by = (
-        several(name, given, f"must be names from {choices}", partial(one_of, choices=choices))
-        for name, given, choices in (
-            ("gram_mechanisms", gram_mechanisms, GRAM_MECHANISMS),
-            ("string_mechanisms", string_mechanisms, STRING_MECHANISMS),
-        )
-    )
+    grams_by = several_names("gram_mechanisms", gram_mechanisms, GRAM_MECHANISMS)
+    strings_by = several_names("string_mechanisms", string_mechanisms, STRING_MECHANISMS)
     designs = [
         GramDesign(s, layout, gram, string)
         for layout in layouts
@@ -286,14 +280,14 @@ def plan_dictionary(
     if not designs:
         remedy = f"would report more than {MOST_BITS} bits: include 'orr', of similar variance"
         raise InvalidArgument("gram_mechanisms", gram_mechanisms, remedy)
-    rows = [design.row(grid) for design in designs]
-    order = sorted(range(len(rows)), key=lambda i: (rows[i]["found"], rows[i]["bits"]))
-    table = pd.DataFrame([rows[i] for i in order])
+    rows = [(design.row(grid), design) for design in designs]
+    rows.sort(key=lambda one: (one[0]["found"], one[0]["bits"]))
+    table = pd.DataFrame([row for row, _ in rows])
     sharing = table.drop_duplicates("gram").set_index("gram")["sharing"]  # of the best of each size
     apart = table[table["gram"].map(sharing) <= max(1.0, sharing.min())]
     close = apart[apart["found"] <= _CLOSE * apart["found"].min()]
     row = int(close.sort_values(["n_grams", "bits"], kind="stable").index[0])
-    best = designs[order[row]]
+    best = rows[row][1]
     # From the survey of FPE16 to the recommended one
     third = np.array([1.0 / 3.0])
     bigrams = s.layout(2 if s.length % 2 == 0 and s.length > 2 else 1)

@@ -48,6 +48,7 @@ from ldpstats.planning.losses import (
     rectangular,
     respondents_of,
     several,
+    several_names,
 )
 from ldpstats.planning.power_of_tests import report_bits, smallest
 
@@ -571,8 +572,7 @@ def recommend_design(
         law = distribution("p", p, S)
     loss = one_of("loss", loss, LOSSES)
     closed = boolean("closed", closed)
-    remedy = f"must be names from {_MECHANISMS}"
-    names = several("mechanisms", mechanisms, remedy, partial(one_of, choices=_MECHANISMS))
+    names = several_names("mechanisms", mechanisms, _MECHANISMS)
     powers = sorted({3, *(1 << i for i in range(1, 13)), *([S] * closed)})
     cells = powers if n_outputs is None else _numbers("n_outputs", n_outputs, 2)
     hashes = [1] if n_hashes is None else _numbers("n_hashes", n_hashes)

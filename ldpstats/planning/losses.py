@@ -65,6 +65,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -665,6 +666,11 @@ def several(name: str, values: Any, remedy: str, check: Callable[[str, Any], Any
     if not found:
         raise InvalidArgument(name, values, remedy)
     return list(dict.fromkeys(check(name, value) for value in found))
+
+
+def several_names(name: str, values: Any, choices: tuple[str, ...]) -> list[str]:
+    remedy = f"must be names from {', '.join(map(repr, choices))}"
+    return several(name, values, remedy, partial(one_of, choices=choices))
 
 
 def setting(epsilon: object, n: object) -> tuple[Array, Array]:
