@@ -342,15 +342,17 @@ _WORSE = 1e-7  # relative loss that fewer columns may cost
 
 def best_law(columns: Columns) -> tuple[Columns, Array, float]:
     """Columns and their probabilities, of the least loss, and a bound on that of any channel."""
+    from scipy.optimize import linprog
+
     N, bound, best = len(columns.base), 0.0, None
     at = np.arange(N)
     if N > _ALL_AT_ONCE:
-        # Begin with the columns that look most informative, and with those that are largest and
-        # smallest at a category, with which rows can be balanced
-        inform = (columns.T**2).sum(axis=1) + columns.W.sum(axis=1)
-        S = (columns.base[:, None] + columns.above) / columns.level[:, None]
-        first = np.argsort(-inform, kind="stable")[:_FIRST]
-        at = np.unique(np.concatenate([first, S.argmax(axis=0), S.argmin(axis=0)]))
+        # Begin with the columns that look most informative, and with some whose rows can balance
+        length = np.sqrt((columns.T**2).sum(axis=1) + columns.W.sum(axis=1))
+        first = np.argsort(-length, kind="stable")[:_FIRST]
+        rows = np.vstack([np.ones(N), (columns.T / length[:, None]).T])
+        law = linprog(-length / length.max(), A_eq=rows, b_eq=np.eye(len(rows))[0]).x
+        at = np.union1d(first, np.flatnonzero(law > 0.0))
     for turn in range(_ROUNDS):
         part = columns.take(at)
         theta, dual = _solved(part)
