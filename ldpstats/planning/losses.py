@@ -63,7 +63,7 @@ array([413.,  97.])
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any
@@ -661,7 +661,7 @@ def each(name: str, value: object, check: Callable[[str, object], float]) -> Arr
 
 def several(name: str, values: Any, remedy: str, check: Callable[[str, Any], Any]) -> list[Any]:
     """The distinct values of an argument, each checked; one alone may be given without a list."""
-    alone = isinstance(values, str) or not np.iterable(values)
+    alone = isinstance(values, str) or not isinstance(values, Iterable)
     found = [values] if alone else listed(name, values, remedy)
     if not found:
         raise InvalidArgument(name, values, remedy)
