@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
-from ldpstats.estimators.solvers import root
 from ldpstats.inference.intervals import Difference
 from ldpstats.inference.tables.independence import whiten
 from ldpstats.inference.tails import CellLaw, continuity, one_sided, skewed_pvalue
@@ -173,7 +172,8 @@ def _whitening(S: Array, squares: Array) -> Array:
 # -- Tests that rest on one estimate whose variance and skewness are known ------------------------
 
 
-_FAR = 1e3  # standard errors
+_SLIGHT = 2e-3  # skewness below which gamma laws lose digits
+_ROUNDS = 6
 
 
 def estimate_test(
@@ -215,11 +215,19 @@ def estimate_test(
 
 def _critical(skewness: Array, alpha: float) -> Array:
     """Where the upper tail of a standardised type III law is alpha, see `skewed_pvalue`."""
+    from scipy.special import gammainccinv, gammaincinv, ndtri
 
-    def excess(z: Array) -> Array:
-        return np.asarray(np.log(skewed_pvalue(z, skewness)) - np.log(alpha))
-
-    return root(excess, np.full(skewness.shape, -_FAR), _FAR)
+    normal = -float(ndtri(alpha))
+    w = np.full(skewness.shape, normal)
+    g = np.clip(skewness, -_SLIGHT, _SLIGHT)
+    for _ in range(_ROUNDS):  # of the expansion, which hardly bends
+        w = normal + g * (w**2 - 1.0) / 6.0 - g**2 * (4.0 * w**3 - 7.0 * w) / 36.0
+    size = np.maximum(np.abs(skewness), _SLIGHT)
+    shape = 4.0 / size**2
+    right = (gammainccinv(shape, alpha) - shape) * size / 2.0
+    left = (shape - gammaincinv(shape, alpha)) * size / 2.0
+    beyond = np.where(skewness > 0.0, right, left)
+    return np.asarray(np.where(np.abs(skewness) > _SLIGHT, beyond, w))
 
 
 # -- The law of the estimate of one frequency from one respondent, as tests of results take it ----
@@ -398,6 +406,8 @@ def _information(side: Setting) -> Array:
 # information at the restricted maximum.
 
 
+_STEPS = 100  # of Newton
+_CLOSE = 1e-12  # decrement, in nats per respondent
 _SINGULAR = 1e-10  # information on the coefficient, relative to that without the others
 
 
@@ -405,8 +415,6 @@ def coefficient_test(
     outcome: Outcome, X: Array, Q: Array, theta: Array, j: int, alpha: float
 ) -> PlannedTest:
     """The score test of coefficient j, see `partial_score` in `models.regression.hypotheses`."""
-    from scipy.optimize import minimize
-
     # All reports of all rows that differ, each as frequent as it is expected
     rows, n = np.unique(X, axis=0, return_counts=True)
     shares, design, outputs = n / n.sum(), predictors_of(outcome, rows), Q.shape[1]
@@ -421,21 +429,16 @@ def coefficient_test(
     information = ExpectedInformation(outcome, (design,), shares[:, None], channel)
     free = np.arange(theta.size) != j
     restricted = np.where(free, theta, 0.0)
-
-    def at(some: Array) -> tuple[float, Array, Array]:
-        value, g, H = expected.evaluate(np.insert(some, j, 0.0))
-        return -value, -g[free], -H[np.ix_(free, free)]
-
-    if free.any() and theta[j] != 0.0:
-        found = minimize(
-            lambda some: at(some)[:2],
-            theta[free],
-            jac=True,
-            hess=lambda some: at(some)[2],
-            method="trust-exact",
-            options={"gtol": 1e-10},
-        )
-        restricted[free] = found.x
+    for _ in range(_STEPS if free.any() and theta[j] != 0.0 else 0):
+        value, g, _ = expected.evaluate(restricted)
+        J, step = information.matrix(restricted), np.zeros(theta.size)
+        step[free] = np.linalg.lstsq(J[np.ix_(free, free)], g[free], rcond=1e-12)[0]
+        if g @ step < _CLOSE:
+            break
+        size = 1.0
+        while not expected.value(restricted + size * step) >= value and size > 1e-10:
+            size /= 2.0
+        restricted = restricted + size * step
     _, g, H = expected.evaluate(restricted)
     scores, J = expected.score_obs(restricted), information.matrix(restricted)
     S = (scores.T * expected.weights) @ scores  # mean square of the score
