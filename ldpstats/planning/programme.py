@@ -21,6 +21,9 @@ for all columns S that the privacy allows. Then every channel has
 because tr A'VA >= 2 t tr A'Z - t^2 tr Z'JZ for every t. For "D", with L_s = Z_s Z_s', the geometric
 mean is at least exp(sum_s w_s ln det L_s / (k - 1)) (k - 1) / (kappa lambda.1). Nothing is assumed
 of w and Z: a solver's inaccuracy weakens the bound, but cannot falsify it.
+
+The law solves a programme with A'VA <= U as the matrix inequality [[J, A], [A', U]] >= 0 and the
+loss tr U; the multipliers of the losses are w, those of the matrices hold Z.
 """
 
 from __future__ import annotations
