@@ -534,8 +534,10 @@ def personalized_bound(
 
 
 def _finite(name: str, value: object, shape: tuple[int, ...] | None = None) -> Array:
-    remedy = f"must be an array of finite numbers{f' of shape {shape}' if shape else ''}"
-    array = numbers(name, value, remedy, shape)
+    remedy = "must be an array of finite numbers"
+    array = numbers(name, value, remedy)
+    if shape is not None and array.shape != shape:
+        raise InvalidArgument(name, f"array of shape {array.shape}", f"must have shape {shape}")
     if not np.all(np.isfinite(array)):
         raise InvalidArgument(name, value, remedy)
     return array
