@@ -229,10 +229,14 @@ class HashDesign:
         if h == 1:  # no two cells have an owner in common
             return self.gram(diagonal)
         if C * self.n_cells * S * S <= max(_DENSE, _ADDED * C * h * S * S):
-            total = np.zeros((S, S))
-            for c in np.flatnonzero(scale).tolist():
-                A = self.block(c)
-                total += A.T @ ((scale[c] * self._pairs_of(p, c) + np.diag(diagonal[c])) @ A)
+            total, step = np.zeros((S, S)), max(1, _BLOCK // max(self.n_cells * S, 1))
+            for start in range(0, C, step):
+                H = self.incidence(start, step).reshape(-1, self.n_cells, S)
+                A, some = self.slope * (H - self.background), slice(start, start + step)
+                within = np.eye(self.n_cells)
+                X = scale[some, None, None] * ((H * p) @ H.swapaxes(1, 2)) * (1.0 - within)
+                X += diagonal[some, :, None] * within
+                total += A.reshape(-1, S).T @ (X @ A).reshape(-1, S)
             return total
         from ldpstats.kernels.cells import WIDTH, pair_gram
 

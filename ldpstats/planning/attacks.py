@@ -20,9 +20,8 @@ from ldpstats.planning.expected_precision import (
     METHODS,
     Setting,
     Summarised,
-    check_mechanism,
-    expected_shares,
     frequent_categories,
+    setting,
 )
 
 if TYPE_CHECKING:
@@ -259,21 +258,18 @@ def manipulation(
     >>> [round(float(0.2 - d * m * (1 - m) / (L * (1 - d * m))), 3) for d in (0.05, 0.1)]
     [0.175, 0.148]
     """
-    check_mechanism(mechanism)
-    portion = probability("share", share, one=False)
+    at, portion = setting(mechanism, p, candidates), probability("share", share, one=False)
     respondents = None if n is None else positive_integer("n", n)
-    how = one_of("cohorts", cohorts, _COHORTS)
-    labels = mechanism.labels(candidates)
-    law = expected_shares(p, labels)
-    fitted = one_of("method", method, METHODS)
-    at = Setting(mechanism, law, labels, candidates)
+    how, fitted = one_of("cohorts", cohorts, _COHORTS), one_of("method", method, METHODS)
     low, high = _shifts(at, portion, how, fitted)
-    shares, se = pd.Series(law, index=labels, name="p"), None
-    if respondents is not None:
-        se = pd.Series(np.sqrt(at.variances(fitted) / respondents), index=labels, name="se")
-    up, down = (
-        pd.Series(v, index=labels, name=s) for v, s in ((high, "upward"), (low, "downward"))
+    names = ("p", "upward", "downward")
+    shares, up, down = (
+        pd.Series(values, index=at.labels, name=name)
+        for name, values in zip(names, (at.p, high, low), strict=True)
     )
+    se = None
+    if respondents is not None:
+        se = pd.Series(np.sqrt(at.variances(fitted) / respondents), index=at.labels, name="se")
     return Manipulation(mechanism, portion, shares, up, down, se, respondents, how, fitted)
 
 

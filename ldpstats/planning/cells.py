@@ -40,7 +40,14 @@ from ldpstats.planning.expected_precision import (
     effect_of_design,
     expected_shares,
 )
-from ldpstats.planning.power_of_tests import checked_power, contenders, smallest
+from ldpstats.planning.laws import PlannedTest, estimate_test
+from ldpstats.planning.power_of_tests import (
+    checked_power,
+    contenders,
+    needed,
+    power_at,
+    smallest,
+)
 from ldpstats.reports.single import Reports, possible_reports
 
 if TYPE_CHECKING:
@@ -280,6 +287,17 @@ class CellPlan:
             )
         return table
 
+    def _test(self, effect: Effect, value: object, alpha: float) -> PlannedTest:
+        """A two-sided Wald test."""
+        found = self._effects(effect)
+        if len(found) > 1:
+            remedy = "must be one number: a function, or a mapping from questions to answers"
+            raise InvalidArgument("effect", found.index.tolist(), remedy)
+        expected, se = found.to_numpy()[0]
+        far = expected - real_number("value", value, "must be the value of a null hypothesis")
+        law = (se**2, 0.0)
+        return estimate_test(far, law, law, alpha, continuous=True)
+
     # -- what a survey will give ---------------------------------------------------------------
 
     def precision(self, effect: Effect, n: int, alpha: float = 0.05) -> pd.DataFrame:
@@ -310,7 +328,7 @@ class CellPlan:
 
         Other parameters are those of `precision`.
         """
-        return _power(self._effects(effect), positive_integer("n", n), value, level(alpha))
+        return power_at(self._test(effect, value, level(alpha)), positive_integer("n", n), 1.0)
 
     def sample_size(
         self,
@@ -334,12 +352,13 @@ class CellPlan:
         """
         if [se, width, value].count(None) != 2:
             raise InvalidArgument("se", se, "give exactly one of se=, width= and value=")
-        found, alpha = self._effects(effect), level(alpha)
+        alpha = level(alpha)
         if value is not None:
-            asked = checked_power(power, alpha)
-            if _power(found, _MOST, value, alpha) < asked:
+            asked, test = checked_power(power, alpha), self._test(effect, value, alpha)
+            if power_at(test, _MOST, 1.0) < asked:
                 raise InvalidArgument("value", value, "is too close to what is expected")
-            return smallest(lambda n: _power(found, n, value, alpha) >= asked, 0, 1)
+            return needed(test, asked, 1.0)
+        found = self._effects(effect)
         worst, name = float(found["se"].max()), "se" if width is None else "width"
         goal = positive_number(name, se if width is None else width, (1e-6, np.inf))
         each = 1.0 if width is None else 2.0 * float(normal_critical(alpha))
@@ -394,19 +413,6 @@ class CellPlan:
         loss = table[columns[1]] ** (2 if "n" in target else 1)
         table.insert(2, "ratio", loss / loss.min())
         return table
-
-
-def _power(found: pd.DataFrame, n: int, value: object, alpha: float) -> float:
-    """Of a two-sided Wald test, from what one respondent gives."""
-    from scipy.special import ndtr, ndtri
-
-    if len(found) > 1:
-        remedy = "must be one number: a function, or a mapping from questions to answers"
-        raise InvalidArgument("effect", found.index.tolist(), remedy)
-    expected, se = found.to_numpy()[0]
-    far = expected - real_number("value", value, "must be the value of a null hypothesis")
-    z, shift = ndtri(alpha / 2.0), np.sqrt(n) * far / max(se, 1e-300)
-    return float(ndtr(z + shift) + ndtr(z - shift))
 
 
 def _remade(name: str, mechanism: Any, epsilon: float) -> Any:

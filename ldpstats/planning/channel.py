@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from ldpstats.arguments import (
     positive_integer,
 )
 from ldpstats.errors import InvalidArgument, LDPError, NotAvailable, NotIdentified
-from ldpstats.labels import align, as_labels, by_label, encode, sensitive_codes
+from ldpstats.labels import align, as_labels, by_label, sensitive_codes
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.blocks import SubsetSelection
 from ldpstats.mechanisms.custom import CustomMechanism
@@ -105,7 +106,7 @@ def design_channel(
     InvalidArgument
         If an argument is malformed; if the prior is zero for a category that may be revealed.
     UnknownCategory
-        If `sensitive`, a mapping or a contrast names an unknown category.
+        If `sensitive` names an unknown category.
     NotIdentified
         If no channel with so few reports was found that determines what the loss asks for.
     NotAvailable
@@ -120,12 +121,13 @@ def design_channel(
     is linear in the weights of the rays, so the best channel is a convex programme (Kairouz, Oh
     and Viswanath 2016 for linear losses). Its dual gives the bound, which is checked against all
     rays. Categories that are alike are treated as one group, so that k = 1000 under a uniform prior
-    takes no longer than k = 10; otherwise all rays are listed, which goes up to k = 12. Beyond, the
-    design is the best mechanism that has a name, the bound that of a coarser problem, and the gap
-    larger, as for limits of pairs with more than 4000 rays. Little is lost: in 6,595 designs for k
-    = 3 to 8, epsilon .5 to 3 and priors drawn evenly from all, the best named mechanism needs 1.005
-    times the respondents of the certified best channel on average, at most 1.03 times in 95 % of
-    them and 1.11 times in all (1.015, 1.06 and 1.14 for priors as uneven as Dirichlet(1/2)).
+    takes no longer than k = 10; otherwise all rays are listed, which goes up to k = 12 (of limits
+    of pairs up to k = 10, if most do not follow from others). Beyond, the design is the best
+    mechanism that has a name, the bound that of a coarser problem, and the gap larger. Little is
+    lost: in 6,595 designs for k = 3 to 8, epsilon .5 to 3 and priors drawn evenly from all, the
+    best named mechanism needs 1.005 times the respondents of the certified best channel on average,
+    at most 1.03 times in 95 % of them and 1.11 times in all (1.015, 1.06 and 1.14 for priors as
+    uneven as Dirichlet(1/2)).
 
     Several channels may be optimal. A design is best at its prior only: see
     `ChannelDesign.sensitivity`.
@@ -153,12 +155,14 @@ def design_channel(
     if len(labels) > _MOST_CATEGORIES:
         remedy = f"must be at most {_MOST_CATEGORIES}: for more, compare SubsetSelection and others"
         raise InvalidArgument("categories", len(labels), remedy)
-    limits = _limits(epsilon, labels, sensitive)
-    if len(limits.pairs) != len(labels):
-        shown = f"table of shape {limits.pairs.shape}"
-        raise InvalidArgument("epsilon", shown, f"must have {len(labels)} rows and columns")
-    open_ = np.ones(len(labels), dtype=bool)
-    open_[_sensitive_places(sensitive, labels)] = False
+    open_ = np.zeros(len(labels), dtype=bool)
+    if sensitive is not None:
+        open_[:] = True
+        open_[sensitive_codes(sensitive, labels)] = False
+    if open_.all():
+        remedy = "must name a category: with none the answers need no mechanism"
+        raise InvalidArgument("sensitive", sensitive, remedy)
+    limits = _limits(epsilon, labels, open_)
     goal = _goal(loss, _priors(prior, labels), labels)
     if (goal.priors[:, open_] == 0.0).any():
         remedy = "must be positive for every category that is not sensitive: a report may reveal it"
@@ -166,8 +170,36 @@ def design_channel(
     most = None if max_outputs is None else positive_integer("max_outputs", max_outputs, 2)
     named = _named(labels, limits, open_)
     losses = {name: _loss(mechanism, goal) for name, (mechanism, _) in named.items()}
-    mechanism, name, bound = _best_mechanism(goal, labels, limits, open_, most, named, losses)
-    own = _loss(mechanism, goal)
+    columns, theta, bound = _best(goal, limits, open_)
+    Q, own, k = None, np.inf, goal.k
+    if columns is not None and sum(columns.reports) * k > _ENTRIES:  # too many to be written out
+        columns = None
+    if columns is not None:
+        S, law = columns.expanded(theta)
+        Q = channel_of(S, law) if most is None else fewer_reports(S, law, goal, most)
+        own = np.inf if Q is None else loss_of_matrix(Q, goal)
+    allowed = {
+        name: value
+        for name, value in losses.items()
+        if most is None or named[name][0].channel().shape[1] <= most
+    }
+    least = np.nanmin([own, *allowed.values()])
+    close = [key for key, value in allowed.items() if value <= (1.0 + _ALIKE) * least < np.inf]
+    if close:
+        mechanism, name = named[close[0]]
+        own = losses[close[0]]
+    elif Q is not None and own < np.inf:
+        mechanism, name = _custom(Q, labels, limits, open_)
+    elif columns is None:
+        raise NotAvailable(
+            f"design_channel lists no channel with {most} reports for {k} categories whose "
+            f"priors all differ: allow {k} reports, or give like categories the same prior"
+        )
+    else:
+        raise NotIdentified(
+            f"no channel with {most} reports that determines what the loss asks for was found: "
+            f"allow at least {k} (max_outputs)"
+        )
     identified, excess, Q = True, mechanism.channel().epsilon() - limits.least, _written(mechanism)
     if Q is not None:
         identified = loss_of_matrix(Q, Goal("total", goal.priors)) < np.inf
@@ -183,66 +215,15 @@ def design_channel(
     )
 
 
-def _best_mechanism(
-    goal: Goal,
-    labels: pd.Index[Any],
-    limits: Limits,
-    open_: Array,
-    most: int | None,
-    named: dict[str, tuple[Mechanism, str]],
-    losses: dict[str, float],
-) -> tuple[Mechanism, str, float]:
-    """The mechanism, its name, and the bound."""
-    allowed = [
-        (losses[key], *one)
-        for key, one in named.items()
-        if (isinstance(one[0], KRR | SubsetSelection | URR) or _written(one[0]) is not None)
-        and (most is None or one[0].channel().shape[1] <= most)
-    ]
-    columns, theta, bound = _best(goal, limits, open_)
-    sizes = np.zeros(0, dtype=object)
-    if columns is not None:
-        sizes = np.array([columns.orbit_size(i) for i in range(theta.size)], dtype=object)
-        one_orbit = limits.kind == "one" and columns.sizes.size == 1 and not open_.any()
-        if one_orbit and theta.size == 1 and (most is None or sizes[0] <= most):
-            size = int((columns.above[0] > 0.0).sum())
-            if size == 1:
-                return (*named["KRR"], bound)
-            made = SubsetSelection(labels, limits.least, size)
-            return made, f"subset selection of size {size}", bound
-    if columns is None or sizes.sum() * goal.k > _ENTRIES:  # too many to be written out
-        if not allowed:
-            raise NotAvailable(
-                f"design_channel lists no channel with {most} reports for {goal.k} categories "
-                f"whose priors all differ: allow {goal.k} reports, or give like categories the "
-                "same prior"
-            )
-        return (*min(allowed, key=lambda one: np.nan_to_num(one[0], nan=np.inf))[1:], bound)
-    S = np.concatenate([columns.orbit(i) for i in range(theta.size)], axis=1)
-    law = np.repeat(theta / sizes.astype(float), sizes.astype(int))
-    Q = channel_of(S, law)
-    if most is not None and Q.shape[1] > most:
-        found = [fewer_reports(S, law, goal, most), *(_written(one) for _, one, _ in allowed)]
-        few = [R for R in found if R is not None]
-        values = [loss_of_matrix(R, goal) for R in few]
-        if min(values, default=np.inf) == np.inf:
-            raise NotIdentified(
-                f"no channel with {most} reports that determines what the loss asks for was found: "
-                f"allow at least {goal.k} (max_outputs)"
-            )
-        Q = few[int(np.argmin(values))]
-    return (*_recognised(Q, labels, limits, open_, named), bound)
-
-
 def _best(goal: Goal, limits: Limits, open_: Array) -> tuple[Columns | None, Array, float]:
     """The best columns and their law, and a bound; no columns where there are too many to list."""
     if limits.kind == "pairs":
-        rays, every = extreme_rays(goal, limits.pairs, open_)
-        columns, theta, bound = best_law(rays)
-        if not every:  # the rows' largest limits allow more
-            wider = Limits(np.where(np.eye(goal.k) > 0, 0.0, limits.own[:, None]), "own")
-            bound = _best(goal, wider, open_)[2]
-        return columns, theta, bound
+        rays = extreme_rays(goal, limits.pairs, open_)
+        if rays is not None:
+            return best_law(rays)
+        # the rows' largest limits allow more
+        wider = Limits(np.where(np.eye(goal.k) > 0, 0.0, limits.own[:, None]))
+        return None, np.zeros(0), _best(goal, wider, open_)[2]
     listed = staircases(goal, limits.own, open_)
     if listed is not None:
         return best_law(listed)
@@ -337,7 +318,7 @@ class ChannelDesign(Summarised):
 
     def __repr__(self) -> str:
         name = f"{self.name}, " if self.name else ""
-        gap = round(self.gap, 12)  # what is less is rounding, and differs between processors
+        gap = round(self.gap, 10)  # what is less is rounding, and differs between processors
         return f"ChannelDesign({name}k={self.mechanism.k}, loss={self.loss:.6g}, gap={gap:.2g})"
 
     @property
@@ -406,7 +387,7 @@ class ChannelDesign(Summarised):
             ["Mechanism:", type(mechanism).__name__, "Categories:", str(mechanism.k)],
             ["Design:", self.name or "(no name)", "Reports:", reports],
             ["Epsilon:", epsilon, "Priors:", str(len(goal.priors))],
-            ["Loss x n:", f"{self.loss:.6g}", "Gap:", f"{round(self.gap, 12):.2g}"],
+            ["Loss x n:", f"{self.loss:.6g}", "Gap:", f"{round(self.gap, 10):.2g}"],
         ]
         share = "1e-7 of them" if self.gap < 1e-7 else f"{100 * self.gap:.2g} %"
         notes = [
@@ -499,7 +480,7 @@ class ChannelDesign(Summarised):
 
 _FEW = 12  # categories up to which subset selection of every size is compared
 _COMPARED = 1 << 16  # entries of a channel whose loss is that of its matrix
-_ALIKE = 1e-7  # by which probabilities may differ from those of a named mechanism
+_ALIKE = 1e-7  # by which losses and probabilities may differ from those of what has a name
 
 
 def _named(labels: pd.Index[Any], limits: Limits, open_: Array) -> dict[str, tuple[Mechanism, str]]:
@@ -530,7 +511,7 @@ def _named(labels: pd.Index[Any], limits: Limits, open_: Array) -> dict[str, tup
 
 
 def _written(mechanism: Mechanism, most: int = _ENTRIES) -> Array | None:
-    """The matrix of a mechanism, if it has few enough entries."""
+    """The matrix of a mechanism, if it has few enough entries and lists its subsets."""
     k, l = mechanism.channel().shape  # noqa: E741
     if k * l > most or (k > 20 and isinstance(mechanism, SubsetSelection)):
         return None
@@ -557,24 +538,10 @@ def _loss(mechanism: Mechanism, goal: Goal) -> float:
     return float(max(losses))
 
 
-def _recognised(
-    Q: Array,
-    labels: pd.Index[Any],
-    limits: Limits,
-    open_: Array,
-    named: dict[str, tuple[Mechanism, str]],
-) -> tuple[Mechanism, str]:
-    """A channel as the named mechanism that it is, or a custom one; and its name in words."""
-    for mechanism, name in named.values():
-        if mechanism.channel().shape != Q.shape:
-            continue
-        # Equal up to the order of the reports
-        R = _written(mechanism)
-        if R is None:
-            continue
-        first, second = (M[:, np.lexsort(np.rint(M / M.max() * 1e5))] for M in (Q, R))
-        if np.abs(first - second).max() <= _ALIKE * second.max():
-            return mechanism, name
+def _custom(
+    Q: Array, labels: pd.Index[Any], limits: Limits, open_: Array
+) -> tuple[CustomMechanism, str]:
+    """A mechanism with this channel, and its name in words."""
     outputs: Any = pd.RangeIndex(Q.shape[1])
     target = ""
     if limits.kind == "one" and not open_.any() and Q.shape[1] == 2 and len(Q) > 2:
@@ -591,7 +558,9 @@ def _recognised(
 # -- The privacy that is asked for: a number, an epsilon of each category, or of each pair --------
 
 
-_SHAPES = "a number, an epsilon of each category, or a square table of the epsilon of each pair"
+_SHAPES = (
+    "must be a number, an epsilon of each category, or a square table of the epsilon of each pair"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -599,12 +568,19 @@ class Limits:
     """Limits of ``ln Q[x, y] / Q[x', y]`` for every report y that reveals nobody."""
 
     pairs: Array  # (k, k), closed by shortest paths, zero on the diagonal
-    kind: str  # "one": all alike; "own": those of a row alike; or "pairs"
 
-    @property
+    @cached_property
     def own(self) -> Array:
         """The largest limit of each category, shape (k,)."""
         return np.asarray(self.pairs.max(axis=1))
+
+    @cached_property
+    def kind(self) -> str:
+        """ "one": all alike; "own": those of a row alike; or "pairs"."""
+        alike = (self.pairs == self.own[:, None]) | np.eye(self.own.size, dtype=bool)
+        if not alike.all() or self.own.min() == 0.0:
+            return "pairs"
+        return "one" if np.ptp(self.own) == 0.0 else "own"
 
     @property
     def least(self) -> float:
@@ -619,84 +595,47 @@ class Limits:
         made = Q > 0.0
         alone = (made.sum(axis=0) == 1) & open_[made.argmax(axis=0)]
         Q = Q[:, ~alone & made.any(axis=0)]
-        with np.errstate(divide="ignore"):
-            logs = np.log(Q)
         worst = -np.inf
-        for x in range(len(Q)):
-            with np.errstate(invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.log(Q)
+            for x in range(len(Q)):
                 over = (logs[x] - logs).max(axis=1, initial=-np.inf) - self.pairs[x]
-            over[x] = -np.inf
-            worst = max(worst, float(np.nan_to_num(over, nan=np.inf).max()))
+                over[x] = -np.inf
+                worst = max(worst, float(np.nan_to_num(over, nan=np.inf).max()))
         return worst
 
 
-def _limits(epsilon: object, labels: pd.Index[Any], sensitive: object = None) -> Limits:
-    """Check epsilon of `design_channel`; `sensitive` only for a mapping that names only those."""
+def _limits(epsilon: Any, labels: pd.Index[Any], open_: Array) -> Limits:
+    """Check epsilon of `design_channel`; a mapping may leave out categories that are open."""
     k = len(labels)
+    if isinstance(epsilon, np.ndarray) and not epsilon.ndim:
+        epsilon = epsilon.item()
     if isinstance(epsilon, pd.DataFrame):
-        rows = [align("epsilon", epsilon.iloc[:, i], labels) for i in range(epsilon.shape[1])]
-        if len(rows) != k:
-            shown = f"table of shape {epsilon.shape}"
-            raise InvalidArgument("epsilon", shown, f"must be {_SHAPES}")
-        places = encode("epsilon", list(epsilon.columns), labels)[0]
-        if np.unique(places).size != places.size:
-            raise InvalidArgument("epsilon", list(epsilon.columns), "must name each category once")
-        table = np.array(rows)[np.argsort(places)].T
-        return _of_pairs(numbers("epsilon", table, f"must be {_SHAPES}"))
-    if isinstance(epsilon, Mapping):
-        codes = encode("epsilon", list(epsilon), labels)[0]
-        values = [positive_epsilon(f"epsilon[{n!r}]", v) for n, v in epsilon.items()]
-        if np.unique(codes).size != codes.size or not values:
-            raise InvalidArgument("epsilon", dict(epsilon), "must name each category once")
-        own = np.full(k, np.nan)
-        own[codes] = values
-        free = np.ones(k, dtype=bool)
-        free[_sensitive_places(sensitive, labels)] = False
-        own[np.isnan(own) & free] = max(values)
-        if np.isnan(own).any():
-            lacking = labels[int(np.argmax(np.isnan(own)))]
-            raise InvalidArgument("epsilon", dict(epsilon), f"lacks the category {lacking!r}")
-        return _of_rows(own)
-    if isinstance(epsilon, pd.Series | list | tuple) or (
-        isinstance(epsilon, np.ndarray) and epsilon.ndim
-    ):
-        given = numbers("epsilon", align("epsilon", epsilon, labels), f"must be {_SHAPES}")
-        if given.ndim == 2:
-            return _of_pairs(given)
-        if given.shape != (k,):
-            shown = f"array of shape {given.shape}"
-            raise InvalidArgument("epsilon", shown, f"must be {_SHAPES}: here {k} numbers")
-        return _of_rows(given)
-    value = epsilon.item() if isinstance(epsilon, np.ndarray) else epsilon
-    return _of_rows(np.full(k, positive_epsilon("epsilon", value)))
-
-
-def _of_rows(own: Array) -> Limits:
-    own = np.array([positive_epsilon(f"epsilon[{x}]", v) for x, v in enumerate(own.tolist())])
-    pairs = np.broadcast_to(own[:, None], (own.size, own.size)).copy()
-    np.fill_diagonal(pairs, 0.0)
-    return Limits(pairs, "one" if np.ptp(own) == 0.0 else "own")
-
-
-def _sensitive_places(sensitive: object, labels: pd.Index[Any]) -> Array:
-    """Codes of the categories to protect: all of them where none are named."""
-    if sensitive is None:
-        return np.arange(len(labels))
-    codes = sensitive_codes(sensitive, labels)
-    if not codes.size:
-        raise InvalidArgument(
-            "sensitive", sensitive, "must name a category: with none the answers need no mechanism"
+        places = pd.Series(np.arange(epsilon.shape[1]), index=epsilon.columns)
+        columns = align("epsilon", places, labels).tolist()
+        rows = [align("epsilon", epsilon.iloc[:, i], labels) for i in columns]
+        given = numbers("epsilon", np.transpose(rows), _SHAPES)
+    elif isinstance(epsilon, Mapping):
+        largest = max(
+            (positive_epsilon(f"epsilon[{n!r}]", v) for n, v in epsilon.items()), default=np.nan
         )
-    return codes
-
-
-def _of_pairs(given: Array) -> Limits:
-    """Close a table of limits by shortest paths, and check it."""
+        given = align("epsilon", epsilon, labels, absent=np.nan).astype(np.float64)
+        given = np.where(np.isnan(given) & open_, largest, given)
+        if np.isnan(given).any():
+            lacking = labels[int(np.argmax(np.isnan(given)))]
+            raise InvalidArgument("epsilon", dict(epsilon), f"lacks the category {lacking!r}")
+    elif isinstance(epsilon, pd.Series | list | tuple | np.ndarray):
+        given = numbers("epsilon", align("epsilon", epsilon, labels), _SHAPES)
+    else:
+        given = np.full(k, positive_epsilon("epsilon", epsilon))
+    if given.shape == (k,):
+        own = [positive_epsilon(f"epsilon[{x}]", v) for x, v in enumerate(given.tolist())]
+        return Limits(np.where(np.eye(k) > 0.0, 0.0, np.array(own)[:, None]))
+    if given.shape != (k, k):
+        shown = f"array of shape {given.shape}"
+        raise InvalidArgument("epsilon", shown, f"{_SHAPES}, here of {k} categories")
+    # A table: closed by shortest paths, and checked
     low, high = EPSILON_RANGE
-    k = len(given)
-    if given.shape != (k, k) or k < 2:
-        raise InvalidArgument("epsilon", f"array of shape {given.shape}", f"must be {_SHAPES}")
-    off = ~np.eye(k, dtype=bool)
     if np.isnan(given).any() or (given < 0.0).any():
         raise InvalidArgument("epsilon", given.tolist(), "must hold limits of at least 0, in nats")
     if np.diag(given).any():
@@ -704,18 +643,15 @@ def _of_pairs(given: Array) -> Limits:
     pairs = given.copy()
     for via in range(k):
         pairs = np.minimum(pairs, pairs[:, [via]] + pairs[via])
-    np.fill_diagonal(pairs, 0.0)
-    if not (pairs[off] <= high).all():
+    if not pairs.max() <= high:
         remedy = f"must limit every pair, by itself or through others, to at most {high:g}"
         raise InvalidArgument("epsilon", given.tolist(), remedy)
-    if ((pairs + pairs.T)[off] < low).any():
-        x, z = np.argwhere(((pairs + pairs.T) < low) & off)[0]
+    same = (pairs < low) & ~np.eye(k, dtype=bool)  # as rows sum to one, one way is enough
+    if same.any():
+        x, z = np.argwhere(same)[0]
         remedy = f"makes the categories {x} and {z} the same: allow them at least {low:g}"
         raise InvalidArgument("epsilon", given.tolist(), remedy)
-    rows = np.where(off, pairs, -np.inf).max(axis=1)
-    alike = (np.where(off, pairs, rows[:, None]) == rows[:, None]).all() and (rows > 0.0).all()
-    kind = "pairs" if not alike else "one" if np.ptp(rows) == 0.0 else "own"
-    return Limits(pairs, kind)
+    return Limits(pairs)
 
 
 # -- The loss and the priors that a design is asked for, checked ----------------------------------
@@ -730,27 +666,22 @@ _PRIOR = "must be 'uniform', a distribution of the categories, or several as the
 _MOST_PRIORS = 50
 
 
-def _priors(prior: object, labels: pd.Index[Any]) -> Array:
+def _priors(prior: Any, labels: pd.Index[Any]) -> Array:
     """Distributions, shape (M, k), without repeats."""
     k = len(labels)
-    rows: list[Any]
     if isinstance(prior, str):
         one_of("prior", prior, ("uniform",))
         return np.full((1, k), 1.0 / k)
     prior = by_label("prior", prior)
-    if prior is None or isinstance(prior, set | frozenset):
-        raise InvalidArgument("prior", prior, _PRIOR)
     if isinstance(prior, pd.DataFrame):
-        rows = [row for _, row in prior.iterrows()]
-    elif isinstance(prior, pd.Series):
-        rows = [prior]
+        rows: list[Any] = [row for _, row in prior.iterrows()]
     elif isinstance(prior, list | tuple) and any(isinstance(row, pd.Series) for row in prior):
         rows = list(prior)
     else:
-        given = as_array("prior", prior, _PRIOR)
-        if given.ndim not in (1, 2) or not len(given):
+        ndim = as_array("prior", prior, _PRIOR).ndim
+        if ndim not in (1, 2):
             raise InvalidArgument("prior", prior, _PRIOR)
-        rows = list(given) if given.ndim == 2 else [given]
+        rows = list(np.asarray(prior)) if ndim == 2 else [prior]
     if not 0 < len(rows) <= _MOST_PRIORS:
         raise InvalidArgument("prior", f"{len(rows)} rows", f"must be 1 to {_MOST_PRIORS} of them")
     names = ["prior"] if len(rows) == 1 else [f"prior[{i}]" for i in range(len(rows))]
@@ -761,51 +692,28 @@ def _priors(prior: object, labels: pd.Index[Any]) -> Array:
     return np.unique(np.array([law / law.sum() for law in laws]), axis=0)
 
 
-def _goal(loss: object, priors: Array, labels: pd.Index[Any]) -> Goal:
+def _goal(loss: Any, priors: Array, labels: pd.Index[Any]) -> Goal:
     """The goal that `loss` names."""
+    if isinstance(loss, str) and not any(str(label) in loss for label in labels.tolist()):
+        one_of("loss", loss, _NAMES)
     if isinstance(loss, str) and loss in _NAMES and loss not in labels:
         return Goal(str.__str__(loss), priors)
-    contrasts = _contrasts(loss, labels)
-    spread = np.ptp(contrasts, axis=1)
-    if (spread == 0.0).any():
+    several = list(loss) if isinstance(loss, list | tuple) else [loss]
+    text = bool(several) and all(isinstance(one, str) for one in several)
+    if not text:
+        if not isinstance(loss, list | tuple | np.ndarray | Mapping | pd.Series):
+            raise InvalidArgument("loss", loss, _LOSS)
+        rows = [align("loss", one, labels, absent=0.0) for one in several]
+        several = as_array("loss", rows if len(rows) != 1 else rows[0], _LOSS)  # type: ignore[assignment]
+    try:
+        contrasts = linear_hypothesis(several, labels)[0]
+    except InvalidArgument as error:
+        remedy = error.remedy if text else f"{_LOSS}; here k = {len(labels)}"
+        given = loss[0] if text and not isinstance(loss, str) and len(loss) == 1 else loss
+        raise InvalidArgument("loss", given, remedy) from None
+    if (np.ptp(contrasts, axis=1) == 0.0).any():
         remedy = (
             "has a contrast with equal weights, which needs no data: a distribution sums to one"
         )
         raise InvalidArgument("loss", loss, remedy)
     return Goal("contrasts", priors, contrasts.T)
-
-
-def _contrasts(loss: Any, labels: pd.Index[Any]) -> Array:
-    """Contrasts, shape (q, k)."""
-    several = list(loss) if isinstance(loss, list | tuple) else [loss]
-    if several and all(isinstance(one, str) for one in several):
-        if isinstance(loss, str) and not any(str(label) in loss for label in labels.tolist()):
-            one_of("loss", loss, _NAMES)
-        try:
-            return linear_hypothesis(several, labels)[0]
-        except InvalidArgument as error:
-            given = several[0] if len(several) == 1 else several
-            raise InvalidArgument("loss", given, error.remedy) from None
-    if several and all(isinstance(one, Mapping) for one in several):
-        rows = np.zeros((len(several), len(labels)))
-        for row, weights in zip(rows, several, strict=True):
-            codes = encode("loss", list(weights), labels)[0]
-            if not codes.size:
-                raise InvalidArgument("loss", weights, _LOSS)
-            for code, weight in zip(codes.tolist(), weights.values(), strict=True):
-                row[code] += _linear([[weight]], 1)[0, 0]
-        return rows
-    if isinstance(loss, pd.Series):
-        loss = align("loss", loss, labels, absent=0.0)
-    elif not isinstance(loss, list | tuple | np.ndarray):
-        raise InvalidArgument("loss", loss, _LOSS)
-    return _linear(loss, len(labels))
-
-
-def _linear(values: Any, k: int) -> Array:
-    """An array as contrasts, shape (q, k)."""
-    labels: pd.Index[Any] = pd.RangeIndex(k)
-    try:
-        return linear_hypothesis(as_array("loss", values, _LOSS), labels)[0]
-    except InvalidArgument:
-        raise InvalidArgument("loss", values, f"{_LOSS}; here k = {k}") from None

@@ -38,7 +38,7 @@ from ldpstats.planning.expected_precision import (
     shares_text,
 )
 from ldpstats.planning.goals import Goal
-from ldpstats.planning.losses import LOSSES, kinds, urap_kinds, urap_rates
+from ldpstats.planning.losses import LOSSES, kinds, urap_rates, worst_rates
 from ldpstats.planning.power_of_tests import KINDS, contenders, objective, report_bits, sample_size
 
 if TYPE_CHECKING:
@@ -196,47 +196,34 @@ def recommend(
     0  k-RR  4873.0
     """
     labels = as_labels("categories", categories)
-    kinds_of = contenders(labels, positive_epsilon("epsilon", epsilon))
+    made = contenders(labels, positive_epsilon("epsilon", epsilon))
     small, loss = objective(goal, labels)
     if isinstance(goal, Goal) and p is not None:
         raise InvalidArgument("p", p, "goes without a test as goal=, which has its own truth")
     law = expected_shares(p, labels)
-    losses_of: dict[str, float] = {}  # for which it can be computed; at least one
-    failures = []
-    for name, (_, mechanism) in kinds_of.items():
+    rows, failure = [], None
+    for kind, mechanism in made.values():
         try:
-            losses_of[name] = loss(mechanism, law)
-        except NotAvailable as error:
-            failures.append(error)
-    if not losses_of:
-        raise failures[0]
-    kinds_of = {name: kinds_of[name] for name in losses_of}
-    mechanisms = [mechanism for _, mechanism in kinds_of.values()]
-    losses = np.array(list(losses_of.values()))
-    times = ratios(losses)
-    direct = loss(Observed(labels), law)
-    table = pd.DataFrame(
-        {
-            "name": [kind.title for kind, _ in kinds_of.values()],
-            "mechanism": list(map(str, mechanisms)),
-            "bits": list(map(report_bits, mechanisms)),
-            "loss": losses,
-            "ratio": np.where(times <= 1.0 + _TIED, 1.0, times),
-            "effective_share": np.divide(
-                direct, losses, out=np.full(losses.shape, np.nan), where=losses > 0.0
-            ),
-        },
-        index=list(kinds_of),
-    )
+            row = (kind.title, str(mechanism), report_bits(mechanism), loss(mechanism, law))
+            rows.append((*row, kind, mechanism))
+        except NotAvailable as error:  # of others it can be computed
+            failure = failure or error
+    if failure and not rows:
+        raise failure
+    columns = ["name", "mechanism", "bits", "loss", "kind", "made"]
+    table = pd.DataFrame(rows, columns=columns).astype({"loss": float})
+    times, direct = ratios(table["loss"].to_numpy()), loss(Observed(labels), law)
+    table.insert(4, "ratio", np.where(times <= 1.0 + _TIED, 1.0, times))
+    table.insert(5, "effective_share", direct / table["loss"].where(table["loss"] > 0.0))
     alike = np.array([float(f"{value:.6g}") for value in table["ratio"]])
-    table = table.iloc[np.lexsort([table["bits"].to_numpy(), alike])]
+    table = table.iloc[np.lexsort([table["bits"].to_numpy(), alike])].reset_index(drop=True)
     worse = np.flatnonzero(table["ratio"] > 1.0)  # the first; or all are equally good
-    places = (0, int(worse[0]) if worse.size else 1)
-    (kind, best), (_, second) = (kinds_of[table.index[place]] for place in places)
+    best, second = table.iloc[0], table.iloc[int(worse[0]) if worse.size else 1]
     shares = f"expected shares: {shares_text(pd.Series(law, index=labels))}"
     if isinstance(goal, Goal):
         shares = goal.truth
-    return MechanismChoice(best, second, small, kind.why, table.reset_index(drop=True), shares)
+    table = table.drop(columns=["kind", "made"])
+    return MechanismChoice(best["made"], second["made"], small, best["kind"].why, table, shares)
 
 
 # -- Several mechanisms side by side, at the same answers and number of respondents ---------------
@@ -300,19 +287,18 @@ def compare(
     OUE      4     0.057            0.058        1.465
     """
     if isinstance(mechanisms, Mapping):
-        pairs = list(mechanisms.items())
-        for name, _ in pairs:
-            if not isinstance(name, str):
-                raise InvalidArgument("mechanisms", name, "must have text as names")
+        pairs: list[tuple[Any, Any]] = list(mechanisms.items())
     else:
-        pairs = [(None, mechanism) for mechanism in listed("mechanisms", mechanisms, _REMEDY)]
+        pairs = list(enumerate(listed("mechanisms", mechanisms, _REMEDY)))
     if not pairs:
         raise InvalidArgument("mechanisms", mechanisms, "must hold at least one mechanism")
-    named: dict[Any, Mechanism] = {}  # by the words of those that have no name
-    for i, (name, mechanism) in enumerate(pairs):
-        where = f"mechanisms[{i if name is None else name!r}]"
+    named: dict[str, Mechanism] = {}  # by the words of those that have no name
+    for name, mechanism in pairs:
+        if isinstance(mechanisms, Mapping) and not isinstance(name, str):
+            raise InvalidArgument("mechanisms", name, "must have text as names")
+        where = f"mechanisms[{name!r}]"
         checked = check_mechanism(mechanism, where)
-        words = str(checked) if name is None else name
+        words = name if isinstance(name, str) else str(checked)
         if words in named:
             raise InvalidArgument(where, words, "is there twice: leave one out, or name them")
         named[words] = checked
@@ -320,29 +306,20 @@ def compare(
     labels = first.labels(candidates if first.is_open else None)
     partial = all(m.is_open for m in named.values())
     law = pd.Series(expected_shares(p, labels, partial=partial), index=labels)
-    precisions = []
+    rows = []
     for name, mechanism in named.items():
         strings = candidates if mechanism.is_open else None
         own = mechanism.labels(strings)
         if not _same(own, labels):
             remedy = f"has other categories than the first, whose are {list(labels[:5])}"
             raise InvalidArgument(f"mechanisms[{name!r}]", list(own[:5]), remedy)
-        precisions.append(precision(mechanism, law, n, design_effect, strings))
-    worst = np.array([float(each.se.max()) for each in precisions])
-    total = np.array([each.total for each in precisions])
-    return pd.DataFrame(
-        {
-            "epsilon": [each.mechanism.epsilon for each in precisions],
-            "bits": [report_bits(each.mechanism) for each in precisions],
-            "worst_se": worst,
-            "worst_category": [each.worst for each in precisions],
-            "total_se": np.sqrt(total),
-            "effective_share": [each.effective_share for each in precisions],
-            "worst_ratio": ratios(worst**2),
-            "total_ratio": ratios(total),
-        },
-        index=[str(name) for name in named],
-    )
+        each, bits = precision(mechanism, law, n, design_effect, strings), report_bits(mechanism)
+        total, se, share = each.total, float(each.se.max()), each.effective_share
+        rows.append((mechanism.epsilon, bits, se, each.worst, np.sqrt(total), share, se**2, total))
+    columns = ["epsilon", "bits", "worst_se", "worst_category", "total_se", "effective_share"]
+    columns += ["worst_ratio", "total_ratio"]
+    table = pd.DataFrame(rows, columns=columns, index=list(map(str, named)))
+    return table.assign(**{name: ratios(table[name].to_numpy()) for name in columns[-2:]})
 
 
 def _same(own: pd.Index[Any], labels: pd.Index[Any]) -> bool:
@@ -490,29 +467,25 @@ def best_theta(
     law = None if p is None else distribution("p", p, int(copies.sum()))
     loss = one_of("loss", loss, LOSSES)
 
-    def value(logit: float) -> float:
-        return _loss(copies, epsilon, law, loss, float(1.0 / (1.0 + np.exp(-logit))))
+    def at(theta: float | None) -> float:
+        """Loss of one respondent at p, or its maximum over p."""
+        eps, one = np.array(epsilon), np.array(1.0)
+        if law is None:
+            return float(worst_rates("urap", copies, eps, theta).loss(None, one, loss, copies))
+        rates = urap_rates(np.arange(law.size) < copies[0], eps, theta)
+        return float(rates.loss(law, one, loss))
+
+    def inverse(logit: float) -> float:
+        return float(1.0 / (1.0 + np.exp(-logit)))
 
     # Below the lower end all variances fall; beyond the upper one, where logit > 2 epsilon, those
     # of other categories fall more slowly than that of one sensitive category rises.
     ends = (0.0, min(2.0 * epsilon + 0.5 * np.log(copies.sum()) + 2.0, _LARGEST))
-    optimum = minimize_scalar(value, bounds=ends, method="bounded", options={"xatol": 1e-9})
-    best, default = (1.0 / (1.0 + np.exp(-logit)) for logit in (float(optimum.x), epsilon / 2.0))
-    return BestTheta(
-        float(best),
-        _loss(copies, epsilon, law, loss, float(best)),
-        float(default),
-        _loss(copies, epsilon, law, loss, None),
+    optimum = minimize_scalar(
+        lambda logit: at(inverse(logit)), bounds=ends, method="bounded", options={"xatol": 1e-9}
     )
-
-
-def _loss(copies: Array, epsilon: float, p: Array | None, loss: str, theta: float | None) -> float:
-    """Loss of one respondent at p, or its maximum over p."""
-    eps, one = np.array(epsilon), np.array(1.0)
-    if p is None:
-        return float(urap_kinds(copies, eps, theta).loss(None, one, loss, copies))
-    rates = urap_rates(np.arange(p.size) < copies[0], eps, theta)
-    return float(rates.loss(p, one, loss))
+    best = inverse(optimum.x)
+    return BestTheta(best, at(best), inverse(epsilon / 2.0), at(None))
 
 
 # -- The plot of precision against privacy. Matplotlib is imported when one is drawn --------------
@@ -591,76 +564,21 @@ def plot_frontier(
     >>> ax.get_xlabel()
     'epsilon of a report, in nats'
     """
-    k, grid, lines, dots, direct = _curves(
-        mechanisms, categories, p, epsilons, n, se, category, design_effect
-    )
-    usual = f"{k:,} categories" + ("" if n is None else f", n = {int(n):,}")
-    words = title_text(title, usual)
-    own = ax is None
-    ax = axes_of(ax, *_SIZE)
-    if len(lines) > 1:
-        best = np.min(list(lines.values()), axis=0)
-        broad: dict[str, Any] = {"color": "0.87", "lw": 9, "solid_capstyle": "butt"}
-        ax.plot(grid, best, zorder=1, label="frontier", **broad)
-    for i, (name, values) in enumerate(lines.items()):
-        dashes: dict[str, Any] = {
-            "ls": _DASHES[i % len(_DASHES)],
-            "lw": max(_WIDEST - 0.25 * i, 1.2),
-        }
-        ax.plot(grid, values, color=f"C{i % 10}", label=name, **dashes)
-    if direct > 0.0:
-        ax.axhline(direct, color="0.35", lw=1.0, zorder=1, label="without privacy")
-    # Mechanisms at their own epsilon, below the lines' colours in the list
-    names = axis_labels([name for name, *_ in dots], _LONGEST)
-    for i, (name, (_, epsilon, value)) in enumerate(zip(names, dots, strict=True)):
-        colour = f"C{(len(lines) + i) % 10}"
-        dot: dict[str, Any] = {"color": colour, "ms": 7, "mec": "white", "zorder": 4}
-        ax.plot(epsilon, value, _MARKERS[i % len(_MARKERS)], label=name, **dot)
-    _name_axes(ax, [*lines.values(), [v for *_, v in dots], [direct]], se, category)
-    finish(ax, words, own)
-    return ax
-
-
-def _curves(
-    mechanisms: Any,
-    categories: Any,
-    p: Any,
-    epsilons: Any,
-    n: Any,
-    se: Any,
-    category: Any,
-    design_effect: float,
-) -> tuple[int, Array, dict[str, Array], list[tuple[str, float, float]], float]:
-    """Number of categories, epsilons, kinds there, mechanisms at their own, and no privacy."""
-    kinds, points = dict.fromkeys(KINDS if mechanisms is None else ()), list[Mechanism]()
-    if mechanisms is not None:
-        given = listed("mechanisms", mechanisms, _LISTED)
-        if not given:
-            raise InvalidArgument("mechanisms", mechanisms, _LISTED)
-        for i, one in enumerate(given):
-            if isinstance(one, str):
-                kinds[one_of(f"mechanisms[{i}]", one, KINDS)] = None
-            else:
-                points.append(check_mechanism(one, f"mechanisms[{i}]"))
-    closed = [m for m in points if not m.is_open]
-    if categories is not None:
-        labels = as_labels("categories", categories)
-    elif closed:
-        labels = closed[0].categories
-    else:
+    given = KINDS if mechanisms is None else listed("mechanisms", mechanisms, _LISTED)
+    kinds, points = list[str](), list[Mechanism]()
+    for i, one in enumerate(given):
+        if isinstance(one, str):
+            kinds.append(one_of(f"mechanisms[{i}]", one, KINDS))
+        else:
+            points.append(check_mechanism(one, f"mechanisms[{i}]"))
+    if not given:
+        raise InvalidArgument("mechanisms", mechanisms, _LISTED)
+    closed = [m.categories for m in points if not m.is_open]
+    if categories is None and not closed:
         remedy = "must be given: the categories, or the candidates of an open alphabet"
         raise InvalidArgument("categories", None, remedy)
-    if epsilons is None:
-        grid = np.geomspace(*_RANGE, _POINTS)
-    else:
-        low, high = EPSILON_RANGE
-        remedy = f"must be from 2 to {_MOST_POINTS} different numbers from {low:g} to {high:g}"
-        numbers = listed("epsilons", epsilons, remedy)
-        distinct = {positive_epsilon(f"epsilons[{i}]", value) for i, value in enumerate(numbers)}
-        if not 2 <= len(distinct) <= _MOST_POINTS:
-            raise InvalidArgument("epsilons", epsilons, remedy)
-        grid = np.array(sorted(distinct))
-    made = contenders(labels, 1.0, kinds)
+    labels = closed[0] if categories is None else as_labels("categories", categories)
+    grid = _grid(epsilons)
     law = pd.Series(expected_shares(p, labels), index=labels)
     if (n is None) == (se is None):
         remedy = "give one of n=, for standard errors, and se=, for respondents"
@@ -670,25 +588,52 @@ def _curves(
     def measure(mechanism: Mechanism) -> float:
         return cost(mechanism, law, tuple(labels), n, category, design_effect, se=se)
 
-    if not made and not points:
-        remedy = f"have none for {len(labels)} categories"
-        raise InvalidArgument("mechanisms", list(kinds), remedy)
-    values: dict[str, list[float]] = {}
+    lines: dict[str, list[float]] = {}
     for epsilon in grid.tolist():
         for kind, mechanism in contenders(labels, epsilon, kinds).values():
-            values.setdefault(kind.title, []).append(measure(mechanism))
-    dots = []
+            lines.setdefault(kind.title, []).append(measure(mechanism))
+    if not lines and not points:
+        raise InvalidArgument("mechanisms", kinds, f"have none for {len(labels)} categories")
     for point in points:
         if not (np.isfinite(point.epsilon) and point.epsilon > 0.0):
             remedy = "must have a finite epsilon: a survey without privacy is drawn in any case"
             raise InvalidArgument("mechanisms", str(point), remedy)
-        own = labels if point.is_open else point.categories
-        if not _same(own, labels):
+        if not (point.is_open or _same(point.categories, labels)):
             remedy = f"must have the categories {preview(labels)}"
             raise InvalidArgument("mechanisms", str(point), remedy)
-        dots.append((str(point), point.epsilon, measure(point)))
-    lines = {title: np.array(line) for title, line in values.items()}
-    return len(labels), grid, lines, dots, measure(Observed(labels))
+    dots, direct = [measure(point) for point in points], measure(Observed(labels))
+    usual = f"{len(labels):,} categories" + ("" if n is None else f", n = {n:,}")
+    words, own = title_text(title, usual), ax is None
+    ax = axes_of(ax, *_SIZE)
+    if len(lines) > 1:
+        broad: dict[str, Any] = {"color": "0.87", "lw": 9, "solid_capstyle": "butt"}
+        ax.plot(grid, np.min(list(lines.values()), axis=0), zorder=1, label="frontier", **broad)
+    for i, (name, values) in enumerate(lines.items()):
+        dashes: Any = {"ls": _DASHES[i % len(_DASHES)], "lw": max(_WIDEST - 0.25 * i, 1.2)}
+        ax.plot(grid, values, color=f"C{i % 10}", label=name, **dashes)
+    if direct > 0.0:
+        ax.axhline(direct, color="0.35", lw=1.0, zorder=1, label="without privacy")
+    # Mechanisms at their own epsilon, below the lines' colours in the list
+    names = axis_labels([str(point) for point in points], _LONGEST)
+    for i, (name, point, value) in enumerate(zip(names, points, dots, strict=True)):
+        dot: Any = {"color": f"C{(len(lines) + i) % 10}", "ms": 7, "mec": "white", "zorder": 4}
+        ax.plot(point.epsilon, value, _MARKERS[i % len(_MARKERS)], label=name, **dot)
+    _name_axes(ax, [*lines.values(), dots, [direct]], se, category)
+    finish(ax, words, own)
+    return ax
+
+
+def _grid(epsilons: Any) -> Array:
+    """The epsilons at which lines are drawn, in order."""
+    if epsilons is None:
+        return np.geomspace(*_RANGE, _POINTS)
+    low, high = EPSILON_RANGE
+    remedy = f"must be from 2 to {_MOST_POINTS} different numbers from {low:g} to {high:g}"
+    numbers = listed("epsilons", epsilons, remedy)
+    distinct = {positive_epsilon(f"epsilons[{i}]", value) for i, value in enumerate(numbers)}
+    if not 2 <= len(distinct) <= _MOST_POINTS:
+        raise InvalidArgument("epsilons", epsilons, remedy)
+    return np.array(sorted(distinct))
 
 
 def _name_axes(ax: Axes, drawn: list[Any], se: Any, category: Any) -> None:
@@ -700,16 +645,13 @@ def _name_axes(ax: Axes, drawn: list[Any], se: Any, category: Any) -> None:
     ax.margins(x=0.02)
     if np.all(values > 0.0):
         ax.set_yscale("log")
-    percent = se is None
-    for axis, text in (
-        (ax.xaxis, _plain_number),
-        (ax.yaxis, (lambda value, _: percent_text(value)) if percent else _plain_number),
-    ):
+    for axis in (ax.xaxis, ax.yaxis):
         if axis.get_scale() == "log":
             many = axis is ax.yaxis and np.ptp(np.log10(values)) > _DECADES
             axis.set_major_locator(LogLocator(subs=(1.0,) if many else _DIGITS))
             axis.set_minor_formatter(NullFormatter())
-        axis.set_major_formatter(FuncFormatter(text))
+        percent = axis is ax.yaxis and se is None
+        axis.set_major_formatter(FuncFormatter(_share if percent else _plain_number))
     ax.grid(color="0.93", lw=0.8)
     ax.set_axisbelow(True)
     ax.set_xlabel("epsilon of a report, in nats")
@@ -720,6 +662,10 @@ def _name_axes(ax: Axes, drawn: list[Any], se: Any, category: Any) -> None:
         target = percent_text(float(se))
         error = f"respondents for a {error}" + (f" of {target}" if worst else f": {target}")
     ax.set_ylabel(plain(error))
+
+
+def _share(value: float, _: Any) -> str:
+    return percent_text(value)
 
 
 def _plain_number(value: float, _: Any) -> str:

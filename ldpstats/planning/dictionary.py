@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,6 @@ from ldpstats.arguments import (
     EPSILON_RANGE,
     Printed,
     level,
-    one_of,
     positive_epsilon,
     positive_integer,
     positive_number,
@@ -40,7 +40,7 @@ from ldpstats.models.dictionary.survey import (
     gram_mechanism,
     string_mechanism,
 )
-from ldpstats.planning.losses import Rates, krappor_rates, krr_rates
+from ldpstats.planning.losses import Rates, krappor_rates, several, several_names, urr_rates
 from ldpstats.planning.power_of_tests import report_bits
 
 __all__ = ["DictionaryPlan", "plan_dictionary"]
@@ -261,15 +261,15 @@ def plan_dictionary(
     if shares is None:
         grid = np.arange(5, 91) / 100.0
     else:
-        values = _listed("shares", shares, "must be shares of the string in (0, 1), such as [0.25]")
-        distinct = {probability("shares", value, zero=False, one=False) for value in values}
-        grid = np.array(sorted(distinct))
+        remedy = "must be shares of the string in (0, 1), such as [0.25]"
+        inside = partial(probability, zero=False, one=False)
+        grid = np.array(sorted(several("shares", shares, remedy, inside)))
     least = epsilon * min(float(grid[0]), (1.0 - float(grid[-1])) / 2.0)
     if least < EPSILON_RANGE[0]:
         remedy = f"leaves {least:.3g} for one of the three reports: raise epsilon, or set shares"
         raise InvalidArgument("epsilon", epsilon, remedy)
-    grams_by = _names("gram_mechanisms", gram_mechanisms, GRAM_MECHANISMS)
-    strings_by = _names("string_mechanisms", string_mechanisms, STRING_MECHANISMS)
+    grams_by = several_names("gram_mechanisms", gram_mechanisms, GRAM_MECHANISMS)
+    strings_by = several_names("string_mechanisms", string_mechanisms, STRING_MECHANISMS)
     designs = [
         GramDesign(s, layout, gram, string)
         for layout in layouts
@@ -280,14 +280,14 @@ def plan_dictionary(
     if not designs:
         remedy = f"would report more than {MOST_BITS} bits: include 'orr', of similar variance"
         raise InvalidArgument("gram_mechanisms", gram_mechanisms, remedy)
-    rows = [design.row(grid) for design in designs]
-    order = sorted(range(len(rows)), key=lambda i: (rows[i]["found"], rows[i]["bits"]))
-    table = pd.DataFrame([rows[i] for i in order])
+    rows = [(design.row(grid), design) for design in designs]
+    rows.sort(key=lambda one: (one[0]["found"], one[0]["bits"]))
+    table = pd.DataFrame([row for row, _ in rows])
     sharing = table.drop_duplicates("gram").set_index("gram")["sharing"]  # of the best of each size
     apart = table[table["gram"].map(sharing) <= max(1.0, sharing.min())]
     close = apart[apart["found"] <= _CLOSE * apart["found"].min()]
     row = int(close.sort_values(["n_grams", "bits"], kind="stable").index[0])
-    best = designs[order[row]]
+    best = rows[row][1]
     # From the survey of FPE16 to the recommended one
     third = np.array([1.0 / 3.0])
     bigrams = s.layout(2 if s.length % 2 == 0 and s.length > 2 else 1)
@@ -305,43 +305,25 @@ def plan_dictionary(
 def _layouts(s: Setting, grams: Any, most_grams: int) -> tuple[list[GramLayout], dict[int, str]]:
     """The layout of each size of grams, and why some sizes are left out."""
     if grams is None:
-        sizes = [size for size in range(1, s.length // 2 + 1) if s.length % size == 0]
-    else:
-        sizes = _listed("grams", grams, "must be a size of grams, or several, for example [2, 4]")
+        grams = [size for size in range(1, s.length // 2 + 1) if s.length % size == 0]
+    remedy = "must be a size of grams, or several, for example [2, 4]"
     layouts, left_out = [], {}
-    for size in sizes:
-        layout = s.layout(size)
-        if layout.n_grams <= most_grams and not layout.too_large:
-            layouts.append(layout)
-        elif layout.n_grams <= most_grams:
-            left_out[layout.gram] = layout.too_large
-        else:
+    of_size = several("grams", grams, remedy, lambda *size: s.layout(positive_integer(*size)))
+    for layout in of_size:
+        if layout.n_grams > most_grams:
             scan = f"{len(s.alphabet)}^{layout.gram}"  # which may be beyond floats
             left_out[layout.gram] = f"{scan} to scan exceed most_grams={most_grams}"
+        elif layout.too_large:
+            left_out[layout.gram] = layout.too_large
+        else:
+            layouts.append(layout)
     if not layouts:
         if any(s.layout(gram).n_grams > most_grams for gram in left_out):
             remedy = f"leaves no size of grams: the shortest are {min(left_out)} long"
             raise InvalidArgument("most_grams", most_grams, remedy)
         gram = min(left_out)
         raise InvalidArgument("length", s.length, f"with {gram}-grams {left_out[gram]}")
-    return list(dict.fromkeys(layouts)), left_out
-
-
-def _listed(name: str, values: Any, remedy: str) -> list[Any]:
-    """One value or several, at least one."""
-    if isinstance(values, str):
-        raise InvalidArgument(name, values, remedy)
-    several = list(values) if np.iterable(values) else [values]
-    if not several:
-        raise InvalidArgument(name, values, remedy)
-    return several
-
-
-def _names(name: str, values: Any, choices: tuple[str, ...]) -> list[str]:
-    """Distinct names; one alone may be given without a list."""
-    remedy = f"must be names from {', '.join(map(repr, choices))}"
-    names = [values] if isinstance(values, str) else _listed(name, values, remedy)
-    return list(dict.fromkeys(one_of(name, value, choices) for value in names))
+    return layouts, left_out
 
 
 # -- The frequencies that a survey of unknown strings can detect, in closed form ------------------
@@ -402,7 +384,8 @@ class GramDesign:
         # variance of one report about an average gram: alone, and with all kept grams
         epsilon, size = (1.0 - shares) / 2.0 * s.epsilon, layout.n_grams
         if self.gram in ("krr", "oue"):
-            rates = krr_rates(size, epsilon) if self.gram == "krr" else krappor_rates(epsilon, 0.5)
+            krr, odds = self.gram == "krr", 1.0 / np.expm1(epsilon)[:, None]
+            rates = urr_rates(odds, size) if krr else krappor_rates(epsilon, 0.5)
             alone = jointly = report_variances(rates, 1.0 / size)
         else:
             made: list[Any] = [gram_mechanism(self.gram, e, layout) for e in epsilon.tolist()]

@@ -384,7 +384,10 @@ def check_mechanism(mechanism: object, name: str = "mechanism") -> Mechanism:
         remedy = "has no distribution of its own: plan with its .common, categories and bots"
         raise InvalidArgument(name, str(mechanism), remedy)
     if not isinstance(mechanism, Mechanism):
-        raise InvalidArgument(name, mechanism, "must be a mechanism, such as KRR(...)")
+        remedy = "must be a mechanism, such as KRR(...)"
+        if getattr(mechanism, "sample_size", None):  # a CellPlan, whose module uses this one
+            remedy = "is of several questions: call its own precision(), power() or sample_size()"
+        raise InvalidArgument(name, mechanism, remedy)
     return mechanism
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -54,10 +55,31 @@ class Ray:
     """
 
     unit: str  # what `effect` is, in words
-    most: float  # the largest multiple for which the truth is a distribution; inf where all are
-    effect: Callable[[float], float]  # a truth in the goal's own units
-    truth: Callable[[float], Any]  # itself, with its labels: a Series or a DataFrame
-    test: Callable[[float, float], PlannedTest]  # that results run by default, of level alpha
+    null: Array  # probabilities, or parameters, under the null hypothesis
+    departure: Array  # the truth less that
+    effects: tuple[float, float]  # in the goal's own units: of the null hypothesis, and the growth
+    labelled: Callable[[Array], Any]  # a truth as a Series or a DataFrame
+    tested: Callable[[Array, float], PlannedTest]  # what results run by default, of level alpha
+    bounded: bool = True  # whether the truths are probabilities
+
+    @property
+    def most(self) -> float:
+        """The largest multiple for which the truth is a distribution; inf where all are."""
+        falling = (self.departure < 0.0) & self.bounded
+        return float((-self.null[falling] / self.departure[falling]).min(initial=np.inf))
+
+    def effect(self, multiple: float) -> float:
+        return self.effects[0] + multiple * self.effects[1]
+
+    def at(self, multiple: float) -> Array:
+        values = self.null + multiple * self.departure
+        return np.asarray(np.maximum(values, 0.0) if self.bounded else values)
+
+    def truth(self, multiple: float) -> Any:
+        return self.labelled(self.at(multiple))
+
+    def test(self, multiple: float, alpha: float) -> PlannedTest:
+        return self.tested(self.at(multiple), alpha)
 
 
 class Goal(ABC):
@@ -123,9 +145,11 @@ def checked_category(name: str, category: object, p: Any) -> Any:
     return str.__str__(category) if isinstance(category, str) else category
 
 
-def frozen(values: Array) -> Array:
-    """An array that cannot be changed."""
+def frozen(values: Array, like: Any = None) -> Any:
+    """An array that cannot be changed; or a table of its own with the labels of the one given."""
     copy = np.array(values, dtype=np.float64)
+    if isinstance(like, pd.DataFrame):
+        return pd.DataFrame(copy, like.index.copy(), like.columns.copy())
     copy.setflags(write=False)
     return copy
 
@@ -152,19 +176,13 @@ class FrequencyGoal(Goal):
         """
         assumed, presence = _setting(mechanism, self.p), tests > 0
         x = assumed.place(self.category)
-        gap, rest = float(assumed.p[x]) - value, np.delete(assumed.p, x)
+        rest = np.delete(assumed.p, x)
         rest = rest / rest.sum() if rest.sum() > 0.0 else np.full(rest.size, 1.0 / rest.size)
-        most = np.inf if gap == 0.0 else (1.0 - value) / gap if gap > 0.0 else -value / gap
+        start = np.insert((1.0 - value) * rest, x, value)
 
-        def effect(multiple: float) -> float:
-            return min(max(value + multiple * gap, 0.0), 1.0)
-
-        def shares(multiple: float) -> Array:
-            return np.insert((1.0 - effect(multiple)) * rest, x, effect(multiple))
-
-        def test(multiple: float, alpha: float) -> PlannedTest:
-            truth, level = effect(multiple), alpha / max(tests, 1)
-            law = frequency_law(assumed.at(shares(multiple)), x)
+        def tested(p: Array, alpha: float) -> PlannedTest:
+            truth, level = min(float(p[x]), 1.0), alpha / max(tests, 1)
+            law = frequency_law(assumed.at(p), x)
             if law.count is not None:
                 offset, scale = law.count
                 null, true = (min(max(offset + scale * v, 0.0), 1.0) for v in (value, truth))
@@ -173,10 +191,9 @@ class FrequencyGoal(Goal):
             shift, plain = truth - value, presence and law.continuous
             return estimate_test(shift, *cumulants, level, larger=presence, continuous=plain)
 
-        def truth(multiple: float) -> pd.Series[float]:
-            return pd.Series(shares(multiple), index=assumed.labels, name="p")
-
-        return Ray(f"frequency of {assumed.labels[x]!r}", most, effect, truth, test)
+        unit, effects = f"frequency of {assumed.labels[x]!r}", (value, float(assumed.p[x]) - value)
+        labelled = partial(pd.Series, index=assumed.labels, name="p")
+        return Ray(unit, start, assumed.p - start, effects, labelled, tested)
 
 
 @dataclass(frozen=True, eq=False)
@@ -309,13 +326,11 @@ _TABLE = "must be a table of true joint shares, of at least 2 x 2 cells, that su
 _PAIR = "must be a pair of mechanisms, (of the rows, of the columns)"
 
 
-def _reach(product: Array, departure: Array) -> tuple[float, float]:
-    """Up to which multiple ``product + multiple * departure`` is a table, and its V for one."""
-    some, falling = product > 0.0, departure < 0.0
+def _cramers_v(product: Array, departure: Array) -> float:
+    """Of the table ``product + departure``."""
+    some = product > 0.0
     phi2 = float((departure[some] ** 2 / product[some]).sum())
-    least = min(int(some.any(axis=axis).sum()) for axis in (0, 1))
-    most = float((-product[falling] / departure[falling]).min(initial=np.inf))
-    return most, float(np.sqrt(phi2 / (least - 1)))
+    return float(np.sqrt(phi2 / (min(int(some.any(axis=axis).sum()) for axis in (0, 1)) - 1)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -367,11 +382,7 @@ class IndependenceTest(Goal):
             if not values.sum(axis=axis).min() > 0.0:
                 remedy = f"has an empty {kind}: leave that category out"
                 raise InvalidArgument("table", values.tolist(), remedy)
-        values = frozen(values / values.sum())
-        if isinstance(self.table, pd.DataFrame):
-            index, columns = self.table.index.copy(), self.table.columns.copy()
-            values = pd.DataFrame(np.array(values), index=index, columns=columns)  # type: ignore[assignment]
-        set_fields(self, table=values)
+        set_fields(self, table=frozen(values / values.sum(), self.table))
 
     def _said(self) -> tuple[str, str]:
         return "to find that two variables are associated", f"shares: {table_text(self.table)}"
@@ -382,8 +393,8 @@ class IndependenceTest(Goal):
             raise InvalidArgument("mechanism", mechanism, _PAIR)
         values = np.asarray(self.table, dtype=np.float64)
         margins: list[Any] = [values.sum(axis=1), values.sum(axis=0)]
-        if isinstance(self.table, pd.DataFrame):
-            axes = (self.table.index, self.table.columns)
+        axes = self.table.axes if isinstance(self.table, pd.DataFrame) else []
+        if axes:
             margins = [pd.Series(m, index=axis) for m, axis in zip(margins, axes, strict=True)]
         else:
             # Refuse a table without labels that has other categories than the mechanisms
@@ -395,24 +406,20 @@ class IndependenceTest(Goal):
             _setting(one, margin, "table", f"mechanism[{i}]")
             for i, (one, margin) in enumerate(zip(mechanism, margins, strict=True))
         )
-        if isinstance(self.table, pd.DataFrame):  # in the order of the mechanisms' categories
-            for axis, (labels, side) in enumerate(zip(axes, (first, second), strict=True)):
-                numbered = pd.Series(np.arange(len(labels)), index=labels)
-                places = align("table", numbered, side.labels)
-                values = np.take(values, np.asarray(places, dtype=np.int64), axis=axis)
+        if axes:  # in the order of the mechanisms' categories
+            numbered = [pd.Series(np.arange(len(axis)), index=axis) for axis in axes]
+            places = zip(numbered, (first.labels, second.labels), strict=True)
+            values = values[np.ix_(*(align("table", *one).astype(np.int64) for one in places))]
         product = np.outer(values.sum(axis=1), values.sum(axis=0))
         departure = values - product
         departure = np.where(np.abs(departure) <= 1e-15, 0.0, departure)  # rounding
-        most, cramer = _reach(product, departure)
+        effects, labels = (0.0, _cramers_v(product, departure)), (first.labels, second.labels)
 
-        def test(multiple: float, alpha: float) -> PlannedTest:
-            return association_test((first, second), product, multiple * departure, alpha)
+        def tested(table: Array, alpha: float) -> PlannedTest:
+            return association_test((first, second), product, table - product, alpha)
 
-        def truth(multiple: float) -> pd.DataFrame:
-            table = np.maximum(product + multiple * departure, 0.0)
-            return pd.DataFrame(table, index=first.labels, columns=second.labels)
-
-        return Ray("Cramer's V", most, lambda multiple: multiple * cramer, truth, test)
+        labelled = partial(pd.DataFrame, index=labels[0], columns=labels[1])
+        return Ray("Cramer's V", product, departure, effects, labelled, tested)
 
 
 # -- A coefficient of a regression with a privatised response -------------------------------------
@@ -495,20 +502,10 @@ class CoefficientTest(Goal):
                 remedy = "must be a pair for 'mnlogit': a column of exog, and a category"
                 raise InvalidArgument("coefficient", which, remedy)
             which = which[0]
-        which = str.__str__(which) if isinstance(which, str) else which
         names = list(self.exog.columns)
-        if isinstance(which, str) and which in names:
-            return names.index(which)
+        known: pd.Index[Any] = pd.Index([*names, *range(len(names))], dtype=object)
         remedy = f"must be one of the columns {', '.join(names[:10])} of exog, or a position"
-        if isinstance(which, str):
-            raise InvalidArgument("coefficient", which, remedy)
-        try:
-            place = positive_integer("coefficient", which, 0)
-        except InvalidArgument:
-            raise InvalidArgument("coefficient", which, remedy) from None
-        if place >= len(names):
-            raise InvalidArgument("coefficient", which, remedy)
-        return place
+        return position("coefficient", which, known, remedy) % len(names)
 
     @property
     def _name(self) -> str:
@@ -546,16 +543,13 @@ class CoefficientTest(Goal):
             place += p * position("coefficient", self.coefficient[1], among, remedy)
         X = self.exog.to_numpy(dtype=np.float64)
 
-        def at(multiple: float) -> Array:
-            return np.asarray(np.where(np.arange(theta.size) == place, multiple * theta, theta))
+        def tested(theta: Array, alpha: float) -> PlannedTest:
+            return coefficient_test(outcome, X, Q, theta, place, alpha)
 
-        return Ray(
-            f"coefficient of {self._name}",
-            np.inf,
-            lambda multiple: float(multiple * theta[place]),
-            lambda multiple: pd.Series(at(multiple), name="params"),
-            lambda multiple, alpha: coefficient_test(outcome, X, Q, at(multiple), place, alpha),
-        )
+        departure = np.where(np.arange(theta.size) == place, theta, 0.0)
+        effects, labelled = (0.0, float(theta[place])), partial(pd.Series, name="params")
+        unit = f"coefficient of {self._name}"
+        return Ray(unit, theta - departure, departure, effects, labelled, tested, bounded=False)
 
 
 # -- Comparison of groups of respondents ----------------------------------------------------------
@@ -626,16 +620,10 @@ class GroupsTest(Goal):
         if values.ndim != 2 or len(values) < 2 or values.shape[1] < 2:
             remedy = f"{_ROWS}, or {_LABELS}; at least two of each"
             raise InvalidArgument("p", f"array of shape {values.shape}", remedy)
-        if isinstance(self.p, pd.DataFrame):
-            index, columns = self.p.index.copy(), self.p.columns.copy()
-            rows = [
-                checked_shares(f"p[{i}]", pd.Series(row, index=columns))
-                for i, row in enumerate(values)
-            ]
-            set_fields(self, p=pd.DataFrame(np.array(rows), index, columns))
-        else:
-            rows = [checked_shares(f"p[{i}]", row) for i, row in enumerate(values)]
-            set_fields(self, p=frozen(np.array(rows)))
+        labels = self.p.columns if isinstance(self.p, pd.DataFrame) else None
+        for i, row in enumerate(values):
+            checked_shares(f"p[{i}]", row if labels is None else pd.Series(row, index=labels))
+        set_fields(self, p=frozen(values, self.p))
         groups = len(self.p)
         if self.shares is not None:
             shares = distribution("shares", self.shares, groups)
@@ -664,8 +652,6 @@ class GroupsTest(Goal):
             if len(mechanism) != groups:
                 raise InvalidArgument("mechanism", mechanism, _MECHANISMS.format(groups))
             makers = list(mechanism)
-        for one in makers:
-            check_mechanism(one)
         sides = [_setting(one, _row(self.p, i)) for i, one in enumerate(makers)]
         for side in sides[1:]:
             if not side.labels.equals(sides[0].labels):
@@ -677,26 +663,22 @@ class GroupsTest(Goal):
         P, labels = np.array([side.p for side in sides]), sides[0].labels
         pooled = shares @ P
         departures = P - pooled
-        most, size = _reach(np.outer(shares, pooled), shares[:, None] * departures)
         unit = "Cramer's V of group and answer"
+        size = _cramers_v(np.outer(shares, pooled), shares[:, None] * departures)
         if x is not None:
             unit = f"difference of the frequency of {labels[x]!r}"
             size = float(departures[0, x] - departures[1, x])
 
-        def laws(multiple: float) -> Array:
-            laws = np.maximum(pooled + multiple * departures, 0.0)
-            return np.asarray(laws / laws.sum(axis=1, keepdims=True))
-
-        def test(multiple: float, alpha: float) -> PlannedTest:
-            now = [side.at(p) for side, p in zip(sides, laws(multiple), strict=True)]
+        def tested(laws: Array, alpha: float) -> PlannedTest:
+            now = [side.at(p / p.sum()) for side, p in zip(sides, laws, strict=True)]
             if x is None:
                 return homogeneity_test(now, shares, alpha)
             return difference_test(now, shares, x, alpha)
 
-        def truth(multiple: float) -> pd.DataFrame:
-            return pd.DataFrame(laws(multiple), index=index, columns=labels)
-
-        return Ray(unit, most, lambda m: float(m * size), truth, test)
+        labelled = partial(pd.DataFrame, index=index, columns=labels)
+        return Ray(
+            unit, np.broadcast_to(pooled, P.shape), departures, (0.0, size), labelled, tested
+        )
 
 
 def _row(p: Any, i: int) -> Any:

@@ -18,8 +18,8 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,6 @@ from ldpstats.arguments import (
     Printed,
     boolean,
     distribution,
-    listed,
     numbers,
     one_of,
     positive_epsilon,
@@ -42,7 +41,15 @@ from ldpstats.labels import align
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.hashed import ORAPPOR, ORR, Hashed
 from ldpstats.planning.expected_precision import Setting, check_mechanism
-from ldpstats.planning.losses import LOSSES, Loss, probabilities, rectangular, respondents_of
+from ldpstats.planning.losses import (
+    LOSSES,
+    Loss,
+    probabilities,
+    rectangular,
+    respondents_of,
+    several,
+    several_names,
+)
 from ldpstats.planning.power_of_tests import report_bits, smallest
 
 __all__ = [
@@ -565,13 +572,10 @@ def recommend_design(
         law = distribution("p", p, S)
     loss = one_of("loss", loss, LOSSES)
     closed = boolean("closed", closed)
-    given = [mechanisms] if isinstance(mechanisms, str) else mechanisms
-    names = listed("mechanisms", given, f"must be names from {_MECHANISMS}")
-    if not names:
-        raise InvalidArgument("mechanisms", mechanisms, "must name at least one")
-    names = list(dict.fromkeys(one_of("mechanisms", name, _MECHANISMS) for name in names))
-    cells = _grid("n_outputs", n_outputs, sorted({3, *(1 << np.arange(1, 13)), *([S] * closed)}), 2)
-    hashes = _grid("n_hashes", n_hashes, [1])
+    names = several_names("mechanisms", mechanisms, _MECHANISMS)
+    powers = sorted({3, *(1 << i for i in range(1, 13)), *([S] * closed)})
+    cells = powers if n_outputs is None else _numbers("n_outputs", n_outputs, 2)
+    hashes = [1] if n_hashes is None else _numbers("n_hashes", n_hashes)
     if S > _EXACT and max(hashes) > 1:
         remedy = f"must be 1 for more than {_EXACT} candidates"
         raise InvalidArgument("n_hashes", max(hashes), remedy)
@@ -580,37 +584,30 @@ def recommend_design(
     for name, k in product(names, cells):
         most = min(_MOST_COHORTS, n // _FEW, _ENOUGH * S // k)
         cohorts = [1, *(4**i for i in range(1, 7) if 4**i <= most)]
-        for C in _grid("n_cohorts", n_cohorts, cohorts):
+        for C in cohorts if n_cohorts is None else _numbers("n_cohorts", n_cohorts):
             if name == "orr":
                 designs.append(ORR(k, C, epsilon=epsilon, alphabet=alphabet))
             else:
                 designs += [ORAPPOR(k, h, C, epsilon=epsilon, alphabet=alphabet) for h in hashes]
-    rows = [_row(design, law, n, loss) for design in designs]
+    rows = [(_row(design, law, n, loss), design) for design in designs]
     # ties, up to rounding: the shorter report first
-    order = sorted(
-        range(len(rows)),
-        key=lambda i: (not rows[i]["identified"], float(f"{rows[i]['loss']:.9g}"), rows[i]["bits"]),
+    rows.sort(
+        key=lambda one: (not one[0]["identified"], float(f"{one[0]['loss']:.9g}"), one[0]["bits"])
     )
-    if not rows[order[0]]["identified"]:
+    table = pd.DataFrame([row for row, _ in rows])
+    if not table["identified"].iloc[0]:
         raise NotIdentified(
             f"no design of the grid tells {S} candidates apart: use more cohorts or outputs (see "
             "identification_rank)"
         )
-    table = pd.DataFrame([rows[i] for i in order])
     close = table["loss"] <= _CLOSE * table["loss"].iloc[0]  # never where it is nan
     row = int(table.loc[close, "bits"].argmin())  # the close ones come first
-    return Recommendation(designs[order[row]], table, row, S, n, epsilon, loss)
+    return Recommendation(rows[row][1], table, row, S, n, epsilon, loss)
 
 
-def _grid(name: str, values: Any, default: list[int], least: int = 1) -> list[int]:
-    """Distinct positive integers; one alone may be given without a list."""
-    if values is None:
-        return [int(value) for value in default]
+def _numbers(name: str, values: Any, least: int = 1) -> list[int]:
     remedy = "must be a positive integer or a list of them"
-    given = [values] if isinstance(values, Integral) else listed(name, values, remedy)
-    if not given:
-        raise InvalidArgument(name, values, "must hold at least one number")
-    return list(dict.fromkeys(positive_integer(name, value, least) for value in given))
+    return several(name, values, remedy, partial(positive_integer, least=least))
 
 
 def _row(design: Hashing, p: Array, n: int, loss: str) -> dict[str, Any]:
@@ -622,25 +619,19 @@ def _row(design: Hashing, p: Array, n: int, loss: str) -> dict[str, Any]:
         sure = C >= 4 and 2 * S <= C * (k - 1) and alike < _RARE
     exact = S <= _EXACT and not (sure and C >= _LARGE)
     value = np.nan
-    if exact:
-        if S <= identification_rank(k, C, h) - (design.is_open and h == 1):
-            candidates = [str(i) for i in range(S)] if design.is_open else None
-            with suppress(NotIdentified):
-                value = float(expected_loss(design, p, n, candidates, loss))
-    elif sure:
+    if exact and S <= identification_rank(k, C, h) - (design.is_open and h == 1):
+        candidates = [str(i) for i in range(S)] if design.is_open else None
+        with suppress(NotIdentified):
+            value = float(expected_loss(design, p, n, candidates, loss))
+    elif sure and not exact:
         value = float(random_design_loss(design, p, n, loss))
     identified = bool(np.isfinite(value))
+    apart = 1.0 if identified else np.nan  # as permutations whose rank is not computed
     if design.is_open:
         apart = distinguishable_probability(S, k, C, h)
-    elif identified:
-        apart = 1.0
-    elif exact:  # the share of labels whose cells no other has
-        owned = np.sort(design.cells(), axis=2).swapaxes(0, 1)  # (S, C, h)
-        owned = np.ascontiguousarray(owned).reshape(len(owned), -1)
-        _, copies = np.unique(owned, axis=0, return_counts=True)
-        apart = float((copies == 1).sum() / len(owned))
-    else:  # the permutations are known, but ranks of many labels are not computed
-        apart = np.nan
+    elif exact and not identified:  # the share of labels whose cells no other has
+        owned = np.sort(design.cells(), axis=2).swapaxes(0, 1).reshape(S, -1)
+        apart = float((np.unique(owned, axis=0, return_counts=True)[1] == 1).sum() / S)
     return {
         "mechanism": "orappor" if design.n_bits else "orr",
         "n_outputs": k,

@@ -148,7 +148,7 @@ def form_test(df: int, spread: Array, pull: Array, alpha: float) -> PlannedTest:
 
 def wald_test(delta: Array, null: Array, truth: Array, alpha: float) -> PlannedTest:
     """From the mean, (d,), and the covariances of one respondent's estimate, (d, d)."""
-    W = _whitening(null)
+    W = _whitening(null, null.diagonal())
     M, mean = W @ truth @ W.T, W @ delta
     powers = [np.eye(len(W)), M, M @ M, M @ M @ M]
     pull = np.array([mean @ power @ mean for power in powers])
@@ -156,14 +156,14 @@ def wald_test(delta: Array, null: Array, truth: Array, alpha: float) -> PlannedT
     return form_test(len(W), spread, pull, alpha)
 
 
-def _whitening(S: Array) -> Array:
-    """W of shape (rank, d) with W S W' = I."""
+def _whitening(S: Array, squares: Array) -> Array:
+    """W of shape (rank, d) with W S W' = I; `squares` as in `whiten`."""
     if len(S) > _LARGEST:
         raise NotAvailable(
             f"the power of a test of {len(S)} frequencies at once needs a matrix of that order; "
             f"the largest is {_LARGEST}: name one category, or merge categories"
         )
-    W = whiten(S, S.diagonal())
+    W = whiten(S, squares)
     if not len(W):
         raise NotIdentified("the reports do not vary under the null hypothesis: nothing is tested")
     return W
@@ -251,49 +251,42 @@ class FrequencyLaw:
 def frequency_law(at: Setting, x: int) -> FrequencyLaw:
     """Law of estimate x of `FrequencyResults.linear_params`, p being the distribution."""
     mechanism, p, problem = at.mechanism, at.p, at.moments
+    tally: Tallies | None = None
+    n = 1.0
     if at.scores:  # the estimate is one step of the likelihood, else the inversion
         start, V = at.scores
         with suppress(NotAvailable, NotIdentified):  # inversion has the milder demands
             moments = mechanism.channel().score_moments(start, V.core)
-            return FrequencyLaw(_cumulants(PathLaw.around(start, (1,), [moments]), x, p, 1.0))
-    form = problem.exact_form()
+            tally = PathLaw.around(start, (1,), [moments])
+    form = None if tally else problem.exact_form()
     if form is not None and form.known[x]:
         offset, scale = float(form.offset[x]), float(form.scale[x])
         if scale < 0.0:  # count the other reports
             offset, scale = 1.0 - offset, -scale
 
-        def cumulants(v: float) -> tuple[float, float]:
+        def binomial(v: float) -> tuple[float, float]:
             m = min(max(offset + scale * v, 0.0), 1.0)
             spread = m * (1.0 - m)
             return spread / scale**2, spread * (1.0 - 2.0 * m) / scale**3
 
-        return FrequencyLaw(cumulants, (offset, scale))
-    if isinstance(
-        problem, CohortMoments
-    ):  # the tally of its own cells where reports are as expected
+        return FrequencyLaw(binomial, (offset, scale))
+    if tally is None and isinstance(problem, CohortMoments):
+        # the tally of its own cells where reports are as expected
         ones = np.rint(problem.single("power").cell_means(p) * _COHORT).astype(np.int64)
         sizes = np.full(len(ones), _COHORT) if mechanism.n_bits else None
         problem = mechanism.moments(mechanism.counts(ones, sizes), at.candidates)
-        tally = problem.tally(Uncertain(p, problem.covariance(p)))
-    else:
-        tally = problem.tally(None, p)  # type: ignore[arg-type]  # only hashes look at an estimate
-    if isinstance(tally, PathLaw | OwnTally):
-        n = float(problem.nobs)
-        return FrequencyLaw(_cumulants(tally, x, p, n), continuous=isinstance(tally, OwnTally))
-    variance = float(at.variances()[x])
-    return FrequencyLaw(lambda v: (variance, 0.0), continuous=True)
-
-
-def _cumulants(
-    tally: Tallies, x: int, p: Array, n: float
-) -> Callable[[float], tuple[float, float]]:
-    """Variance and third cumulant of one respondent, from the law of estimates of n."""
+        tally, n = problem.tally(Uncertain(p, problem.covariance(p))), float(problem.nobs)
+    elif tally is None:  # only hashes look at an estimate
+        tally, n = problem.tally(None, p), float(problem.nobs)  # type: ignore[arg-type]
+    if not isinstance(tally, PathLaw | OwnTally):
+        variance = float(at.variances()[x])
+        return FrequencyLaw(lambda v: (variance, 0.0), continuous=True)
 
     def cumulants(v: float) -> tuple[float, float]:
         se, skewness = (float(values[x]) for values in tally.law(np.full(p.size, v))[:2])
         return se**2 * n, skewness * se**3 * n**2
 
-    return cumulants
+    return FrequencyLaw(cumulants, continuous=isinstance(tally, OwnTally))
 
 
 # -- Test of the difference of one frequency in two groups ----------------------------------------
@@ -327,11 +320,13 @@ def difference_test(sides: Sequence[Setting], shares: Array, x: int, alpha: floa
 
 def homogeneity_test(sides: Sequence[Setting], shares: Array, alpha: float) -> PlannedTest:
     """The default test of `homogeneity_test`: all groups with the first."""
+    from scipy.linalg import block_diag
+
     # Pearson's of the table of labels if one mechanism without cohorts makes them, else Wald's,
     # which the score test of whole reports equals where groups are large.
     first, means = sides[0].mechanism, np.array([side.p for side in sides])
-    labels = all(side.mechanism == first for side in sides)
-    labels = labels and not first.n_bits and not first.n_cohorts
+    labels = not first.n_bits and not first.n_cohorts
+    labels = labels and all(side.mechanism == first for side in sides)
     if labels:
         means = means @ np.asarray(first.channel().matrix())
     pooled = shares @ means
@@ -343,13 +338,10 @@ def homogeneity_test(sides: Sequence[Setting], shares: Array, alpha: float) -> P
         null = [side.at(pooled).covariance(method).matrix() for side in sides]
         truth = [side.covariance(method).matrix() for side in sides]
     pair, others = [], len(sides) - 1  # covariances of the differences from the first group
-    for each in (null, truth):
-        d = len(each[0])
-        S = np.kron(np.ones((others, others)), each[0] / shares[0])
-        for i in range(others):
-            block = slice(i * d, (i + 1) * d)
-            S[block, block] += each[i + 1] / shares[i + 1]
-        pair.append(S)
+    for first_of, *rest in (
+        [V / w for V, w in zip(Vs, shares, strict=True)] for Vs in (null, truth)
+    ):
+        pair.append(np.kron(np.ones((others, others)), first_of) + block_diag(*rest))
     return wald_test((means[1:] - means[0]).ravel(), pair[0], pair[1], alpha)
 
 
@@ -361,7 +353,6 @@ def homogeneity_test(sides: Sequence[Setting], shares: Array, alpha: float) -> P
 
 
 _MOST_PAIRS = 1 << 22  # pairs of reports that are listed
-_RANK = 1e-10  # eigenvalue, relative to the largest, that counts as zero
 
 
 def association_test(
@@ -369,21 +360,20 @@ def association_test(
 ) -> PlannedTest:
     """The test where the table is ``product + departure``, shape (k1, k2)."""
     JX, JY = (_information(side) for side in sides)
-    df = _score_rank(JX) * _score_rank(JY)
-    # with the covariance of the null; the noncentrality is that of one respondent
-    noncentrality = max(float(np.sum((JX @ departure @ JY) * departure)), 0.0)
-    growth = 1.0
+    X, Y = (_whitening(J - 1.0, J.diagonal()) for J in (JX, JY))
+    C = X @ JX @ departure @ JY @ Y.T  # with the covariance of the null
+    df, noncentrality, growth = C.size, float(np.sum(C**2)), 1.0  # of one respondent
     cohorts = any(side.mechanism.n_cohorts for side in sides)
     channels = [] if cohorts else [side.mechanism.channel() for side in sides]
     # Too many pairs of reports to be listed have the variance of the null hypothesis
     pairs = np.prod([float(channel.shape[1]) for channel in channels])
     if channels and noncentrality > 0.0 and pairs <= _MOST_PAIRS:
         # Variance of what a pair of reports adds to the estimate of |C|^2
-        first, second = (np.asarray(channel.matrix()) for channel in channels)
-        first, second = first[:, first.any(axis=0)], second[:, second.any(axis=0)]
-        A, B = _white(first, product.sum(axis=1)), _white(second, product.sum(axis=0))
-        M = first.T @ (product + departure) @ second
-        C = A.T @ M @ B
+        Qs = [np.asarray(channel.matrix()) for channel in channels]
+        Qs = [Q[:, Q.any(axis=0)] for Q in Qs]
+        laws = zip(Qs, (product.sum(axis=1), product.sum(axis=0)), (X, Y), strict=True)
+        A, B = (((Q / (p @ Q)).T - 1.0) @ W.T for Q, p, W in laws)
+        M = Qs[0].T @ (product + departure) @ Qs[1]
         moves = 2.0 * A @ C @ B.T
         moves -= np.square(A @ C).sum(axis=1)[:, None] + np.square(B @ C.T).sum(axis=1)
         mean = float(np.sum(M * moves))
@@ -407,19 +397,6 @@ def _information(side: Setting) -> Array:
             f"the information of reports of {mechanism} is not known: simulate the survey"
         )
     return np.asarray(information / side.moments.nobs)
-
-
-def _white(Q: Array, p: Array) -> Array:
-    """Scores of the l reports, centred, uncorrelated and of variance one, shape (l, rank)."""
-    m = p @ Q
-    scores = (Q / m).T - 1.0
-    return np.asarray(scores @ _whitening((scores.T * m) @ scores).T)
-
-
-def _score_rank(J: Array) -> int:
-    """Rank of the covariance of the scores, J - 1 1'."""
-    values = np.linalg.eigvalsh(J - 1.0)
-    return max(1, int(np.sum(values > _RANK * max(values[-1], 0.0))))
 
 
 # -- Score test of a coefficient of a regression on reports, with the expected law of the reports --
@@ -466,21 +443,21 @@ def coefficient_test(
     scores, J = expected.score_obs(restricted), information.matrix(restricted)
     S = (scores.T * expected.weights) @ scores  # mean square of the score
 
-    def efficient(S: Array, H: Array) -> tuple[float, Array]:
-        """Mean square of the score of j less what the others explain of it, and its weights."""
-        a = np.eye(len(S))[j]
+    def efficient(H: Array) -> Array:
+        """Weights of the scores in that of j less what the others explain of it."""
+        a = np.eye(theta.size)[j]
         if free.any():
             a[free] = -np.linalg.lstsq(H[np.ix_(free, free)], H[free, j], rcond=1e-12)[0]
-        return float(a @ S @ a), a
+        return np.asarray(a)
 
-    information_j, _ = efficient(J, J)
+    information_j = float(J[j] @ efficient(J))
     if not information_j > _SINGULAR * J[j, j]:
         raise NotIdentified(
             "the reports and the rows of exog do not determine the coefficient: it needs a "
             "covariate that is no combination of others, and reports that depend on the answer"
         )
-    variance, a = efficient(S, -H if theta[j] != 0.0 else J)
-    mean = float(a @ g)
+    a = efficient(-H if theta[j] != 0.0 else J)
+    mean, variance = float(a @ g), float(a @ S @ a)
     M = max(variance - mean**2, 0.0) / information_j
     powers = np.arange(4)
     return form_test(1, M ** (powers + 1), mean**2 / information_j * M**powers, alpha)

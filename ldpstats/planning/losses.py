@@ -63,17 +63,23 @@ array([413.,  97.])
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
-from functools import wraps
-from inspect import signature
-from typing import Any, ParamSpec
+from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import as_array, distribution, one_of, positive_epsilon, positive_integer
+from ldpstats.arguments import (
+    as_array,
+    distribution,
+    listed,
+    one_of,
+    positive_epsilon,
+    positive_integer,
+)
 from ldpstats.errors import InvalidArgument
 from ldpstats.labels import sensitive_codes
 from ldpstats.mechanisms.base import check_theta
@@ -119,140 +125,158 @@ Loss = Any  # np.float64, or an array of float64 where epsilon or n is one
 LOSSES = ("l1", "l2")
 
 
-P = ParamSpec("P")
-Case = tuple["Rates", Array | None, Array, Any]  # p: None for the worst; copies of each category
+# -- Losses at a given p, and their maxima over p -------------------------------------------------
 
 
-def _losses(
-    case: Callable[P, Case], l2: str, l1: str
-) -> tuple[Callable[P, Loss], Callable[P, Loss]]:
-    """Both losses of a case as functions of its arguments, with these docstrings."""
-
-    def made(loss: str, text: str) -> Callable[P, Loss]:
-        @wraps(case)
-        def function(*args: P.args, **options: P.kwargs) -> Loss:
-            rates, p, n, copies = case(*args, **options)
-            return rates.loss(p, n, loss, copies)
-
-        function.__name__ = function.__qualname__ = f"{case.__name__[1:]}_{loss}"
-        function.__doc__ = text
-        function.__dict__["__signature__"] = signature(case).replace(return_annotation="Loss")
-        return function
-
-    return made("l2", l2), made("l1", l1)
+_ABSENT: Any = object()  # noise, or categories that are not sensitive: there are none
 
 
-def _nonprivate(p: npt.ArrayLike, n: npt.ArrayLike) -> Case:
-    return NONPRIVATE, probabilities(p), respondents_of(n), 1
+def nonprivate_l2(p: npt.ArrayLike, n: npt.ArrayLike) -> Loss:
+    """Expected squared l2 loss of the sample frequencies, (1 - sum p^2) / n (KBR16 section E.1)."""
+    return _at("urr", "l2", p, (), _ABSENT, n)
 
 
-def _nonprivate_worst(k: int, n: npt.ArrayLike) -> Case:
-    return NONPRIVATE, None, respondents_of(n), [0, categories(k)]
+def nonprivate_l1(p: npt.ArrayLike, n: npt.ArrayLike) -> Loss:
+    """Asymptotic expected l1 loss of the sample frequencies (KBR16 section E.1)."""
+    return _at("urr", "l1", p, (), _ABSENT, n)
 
 
-def _krr(p: npt.ArrayLike, epsilon: npt.ArrayLike, n: npt.ArrayLike) -> Case:
-    law, (eps, respondents) = probabilities(p), setting(epsilon, n)
-    return krr_rates(law.size, eps), law, respondents, 1
+def nonprivate_worst_l2(k: int, n: npt.ArrayLike) -> Loss:
+    """Largest `nonprivate_l2` over p: (1 - 1/k) / n, at the uniform p (KBR16 eq. 22)."""
+    return _largest("urr", "l2", k, 0, _ABSENT, n)
 
 
-def _krr_worst(k: int, epsilon: npt.ArrayLike, n: npt.ArrayLike) -> Case:
-    eps, respondents = setting(epsilon, n)
-    return krr_rates(categories(k), eps), None, respondents, [0, k]
+def nonprivate_worst_l1(k: int, n: npt.ArrayLike) -> Loss:
+    """Largest `nonprivate_l1` over p: sqrt(2 (k-1) / (pi n)), at the uniform p (KBR16 eq. 23)."""
+    return _largest("urr", "l1", k, 0, _ABSENT, n)
 
 
-def _krappor(
+def krr_l2(p: npt.ArrayLike, epsilon: npt.ArrayLike, n: npt.ArrayLike) -> Loss:
+    """Expected squared l2 loss under k-RR, exact for every n (KBR16 Proposition 3)."""
+    return _at("urr", "l2", p, _ABSENT, epsilon, n)
+
+
+def krr_l1(p: npt.ArrayLike, epsilon: npt.ArrayLike, n: npt.ArrayLike) -> Loss:
+    """Asymptotic expected l1 loss under k-RR (KBR16 Proposition 3)."""
+    return _at("urr", "l1", p, _ABSENT, epsilon, n)
+
+
+def krr_worst_l2(k: int, epsilon: npt.ArrayLike, n: npt.ArrayLike) -> Loss:
+    """Largest `krr_l2` over the distributions of `k` categories: the uniform one (KBR16 eq. 8)."""
+    return _largest("urr", "l2", k, k, epsilon, n)
+
+
+def krr_worst_l1(k: int, epsilon: npt.ArrayLike, n: npt.ArrayLike) -> Loss:
+    """Largest `krr_l1` over the distributions of `k` categories: the uniform one (KBR16 eq. 9)."""
+    return _largest("urr", "l1", k, k, epsilon, n)
+
+
+def krappor_l2(
     p: npt.ArrayLike, epsilon: npt.ArrayLike, n: npt.ArrayLike, theta: float | None = None
-) -> Case:
-    eps, respondents = setting(epsilon, n)
-    return krappor_rates(eps, theta), probabilities(p), respondents, 1
+) -> Loss:
+    """Expected squared l2 loss under k-RAPPOR, exact for every n (KBR16 Proposition 4)."""
+    return _at("urap", "l2", p, _ABSENT, epsilon, n, theta)
 
 
-def _krappor_worst(
+def krappor_l1(
+    p: npt.ArrayLike, epsilon: npt.ArrayLike, n: npt.ArrayLike, theta: float | None = None
+) -> Loss:
+    """Asymptotic expected l1 loss under k-RAPPOR (KBR16 Proposition 4)."""
+    return _at("urap", "l1", p, _ABSENT, epsilon, n, theta)
+
+
+def krappor_worst_l2(
     k: int, epsilon: npt.ArrayLike, n: npt.ArrayLike, theta: float | None = None
-) -> Case:
-    eps, respondents = setting(epsilon, n)
-    return krappor_rates(eps, theta), None, respondents, [0, categories(k)]
+) -> Loss:
+    """Largest `krappor_l2` over the distributions of `k` categories: the uniform (KBR16 eq. 12)."""
+    return _largest("urap", "l2", k, k, epsilon, n, theta)
 
 
-def _urr(p: npt.ArrayLike, sensitive: Any, epsilon: Any, n: npt.ArrayLike) -> Case:
-    law = probabilities(p)
-    odds, respondents = _odds(_mask(sensitive, law.size), epsilon, n)
-    return urr_rates(odds), law, respondents, 1
+def krappor_worst_l1(
+    k: int, epsilon: npt.ArrayLike, n: npt.ArrayLike, theta: float | None = None
+) -> Loss:
+    """Largest `krappor_l1` over the distributions of `k` categories: the uniform (KBR16 eq. 13)."""
+    return _largest("urap", "l1", k, k, epsilon, n, theta)
 
 
-def _urr_worst(k: int, n_sensitive: int, epsilon: npt.ArrayLike, n: npt.ArrayLike) -> Case:
-    copies, (eps, respondents) = kinds(k, n_sensitive), setting(epsilon, n)
-    return _urr_kinds(copies, eps), None, respondents, copies
+def urr_l2(p: npt.ArrayLike, sensitive: Any, epsilon: Any, n: npt.ArrayLike) -> Loss:
+    """Expected squared l2 loss under uRR, exact for every n (MK19 Proposition 15)."""
+    return _at("urr", "l2", p, sensitive, epsilon, n)
 
 
-def _urap(
+def urr_l1(p: npt.ArrayLike, sensitive: Any, epsilon: Any, n: npt.ArrayLike) -> Loss:
+    """Asymptotic expected l1 loss under uRR (MK19 Proposition 4)."""
+    return _at("urr", "l1", p, sensitive, epsilon, n)
+
+
+def urr_worst_l2(k: int, n_sensitive: int, epsilon: npt.ArrayLike, n: npt.ArrayLike) -> Loss:
+    """Largest `urr_l2` over the distributions of `k` categories (MK19 Propositions 16 and 17)."""
+    return _largest("urr", "l2", k, n_sensitive, epsilon, n)
+
+
+def urr_worst_l1(k: int, n_sensitive: int, epsilon: npt.ArrayLike, n: npt.ArrayLike) -> Loss:
+    """Largest `urr_l1` over the distributions of `k` categories (MK19 eqs. 12 and 14)."""
+    return _largest("urr", "l1", k, n_sensitive, epsilon, n)
+
+
+def urap_l2(
     p: npt.ArrayLike,
     sensitive: Any,
     epsilon: npt.ArrayLike,
     n: npt.ArrayLike,
     theta: float | None = None,
-) -> Case:
-    law, (eps, respondents) = probabilities(p), setting(epsilon, n)
-    return urap_rates(_mask(sensitive, law.size), eps, theta), law, respondents, 1
+) -> Loss:
+    """Expected squared l2 loss under uRAP, exact for every n (MK19 Proposition 18, any theta)."""
+    return _at("urap", "l2", p, sensitive, epsilon, n, theta)
 
 
-def _urap_worst(
+def urap_l1(
+    p: npt.ArrayLike,
+    sensitive: Any,
+    epsilon: npt.ArrayLike,
+    n: npt.ArrayLike,
+    theta: float | None = None,
+) -> Loss:
+    """Asymptotic expected l1 loss under uRAP (MK19 Proposition 7, any theta)."""
+    return _at("urap", "l1", p, sensitive, epsilon, n, theta)
+
+
+def urap_worst_l2(
     k: int, n_sensitive: int, epsilon: npt.ArrayLike, n: npt.ArrayLike, theta: float | None = None
-) -> Case:
-    copies, (eps, respondents) = kinds(k, n_sensitive), setting(epsilon, n)
-    return urap_kinds(copies, eps, theta), None, respondents, copies
+) -> Loss:
+    """Largest `urap_l2` over the distributions of `k` categories (MK19 Proposition 19)."""
+    return _largest("urap", "l2", k, n_sensitive, epsilon, n, theta)
 
 
-nonprivate_l2, nonprivate_l1 = _losses(
-    _nonprivate,
-    "Expected squared l2 loss of the sample frequencies, (1 - sum p^2) / n (KBR16 section E.1).",
-    "Asymptotic expected l1 loss of the sample frequencies (KBR16 section E.1).",
-)
-nonprivate_worst_l2, nonprivate_worst_l1 = _losses(
-    _nonprivate_worst,
-    "Largest `nonprivate_l2` over p: (1 - 1/k) / n, at the uniform p (KBR16 eq. 22).",
-    "Largest `nonprivate_l1` over p: sqrt(2 (k-1) / (pi n)), at the uniform p (KBR16 eq. 23).",
-)
-krr_l2, krr_l1 = _losses(
-    _krr,
-    "Expected squared l2 loss under k-RR, exact for every n (KBR16 Proposition 3).",
-    "Asymptotic expected l1 loss under k-RR (KBR16 Proposition 3).",
-)
-krr_worst_l2, krr_worst_l1 = _losses(
-    _krr_worst,
-    "Largest `krr_l2` over the distributions of `k` categories: the uniform one (KBR16 eq. 8).",
-    "Largest `krr_l1` over the distributions of `k` categories: the uniform one (KBR16 eq. 9).",
-)
-krappor_l2, krappor_l1 = _losses(
-    _krappor,
-    "Expected squared l2 loss under k-RAPPOR, exact for every n (KBR16 Proposition 4).",
-    "Asymptotic expected l1 loss under k-RAPPOR (KBR16 Proposition 4).",
-)
-krappor_worst_l2, krappor_worst_l1 = _losses(
-    _krappor_worst,
-    "Largest `krappor_l2` over the distributions of `k` categories: the uniform (KBR16 eq. 12).",
-    "Largest `krappor_l1` over the distributions of `k` categories: the uniform (KBR16 eq. 13).",
-)
-urr_l2, urr_l1 = _losses(
-    _urr,
-    "Expected squared l2 loss under uRR, exact for every n (MK19 Proposition 15).",
-    "Asymptotic expected l1 loss under uRR (MK19 Proposition 4).",
-)
-urr_worst_l2, urr_worst_l1 = _losses(
-    _urr_worst,
-    "Largest `urr_l2` over the distributions of `k` categories (MK19 Propositions 16 and 17).",
-    "Largest `urr_l1` over the distributions of `k` categories (MK19 eqs. 12 and 14).",
-)
-urap_l2, urap_l1 = _losses(
-    _urap,
-    "Expected squared l2 loss under uRAP, exact for every n (MK19 Proposition 18 for any theta).",
-    "Asymptotic expected l1 loss under uRAP (MK19 Proposition 7 for any theta).",
-)
-urap_worst_l2, urap_worst_l1 = _losses(
-    _urap_worst,
-    "Largest `urap_l2` over the distributions of `k` categories (MK19 Proposition 19).",
-    "Largest `urap_l1` over the distributions of `k` categories (MK19 eq. 17).",
-)
+def urap_worst_l1(
+    k: int, n_sensitive: int, epsilon: npt.ArrayLike, n: npt.ArrayLike, theta: float | None = None
+) -> Loss:
+    """Largest `urap_l1` over the distributions of `k` categories (MK19 eq. 17)."""
+    return _largest("urap", "l1", k, n_sensitive, epsilon, n, theta)
+
+
+def _at(
+    mechanism: str, loss: str, p: Any, sensitive: Any, epsilon: Any, n: Any, theta: Any = None
+) -> Loss:
+    """Loss of uRR or uRAP at p; without noise, or with sensitive categories alone, too."""
+    law = probabilities(p)
+    mask = np.ones(law.size, dtype=bool) if sensitive is _ABSENT else _mask(sensitive, law.size)
+    if mechanism == "urap":
+        eps, respondents = setting(epsilon, n)
+        return urap_rates(mask, eps, theta).loss(law, respondents, loss)
+    odds, respondents = _odds(mask, epsilon, n)
+    return urr_rates(odds).loss(law, respondents, loss)
+
+
+def _largest(
+    mechanism: str, loss: str, k: Any, n_sensitive: Any, epsilon: Any, n: Any, theta: Any = None
+) -> Loss:
+    """The largest loss of uRR or uRAP over all p."""
+    copies = kinds(k, n_sensitive)
+    eps, respondents = (
+        (np.ones(()), respondents_of(n)) if epsilon is _ABSENT else setting(epsilon, n)
+    )
+    return worst_rates(mechanism, copies, eps, theta).loss(None, respondents, loss, copies)
 
 
 def nonprivate_minimax_l2(k: int, n: npt.ArrayLike) -> Loss:
@@ -278,6 +302,8 @@ def _mask(sensitive: Any, k: int) -> Array:
 
 def _odds(mask: Array, epsilon: Any, n: npt.ArrayLike) -> tuple[Array, Array]:
     """1 / (e^epsilon - 1) of sensitive categories and 0 of others, shape (..., k); and n."""
+    if epsilon is _ABSENT:
+        return np.zeros(mask.size), respondents_of(n)
     if not isinstance(epsilon, Mapping):
         eps, respondents = setting(epsilon, n)
         return mask / np.expm1(eps)[..., None], respondents
@@ -315,7 +341,7 @@ def urr_worst_distribution(k: int, n_sensitive: int, epsilon: npt.ArrayLike) -> 
            [0.1717, 0.1717, 0.3283, 0.3283]])
     """
     copies, eps = _listed_kinds(k, n_sensitive), each("epsilon", epsilon, positive_epsilon)
-    return np.repeat(_urr_kinds(copies, eps).worst(copies, "l1"), copies, axis=-1)
+    return np.repeat(worst_rates("urr", copies, eps).worst(copies, "l1"), copies, axis=-1)
 
 
 def urap_worst_distribution(
@@ -335,7 +361,7 @@ def urap_worst_distribution(
     """
     copies, eps = _listed_kinds(k, n_sensitive), each("epsilon", epsilon, positive_epsilon)
     loss = one_of("loss", loss, LOSSES)
-    return np.repeat(urap_kinds(copies, eps, theta).worst(copies, loss), copies, axis=-1)
+    return np.repeat(worst_rates("urap", copies, eps, theta).worst(copies, loss), copies, axis=-1)
 
 
 def kinds(k: int, n_sensitive: int, least: int = 0) -> Array:
@@ -354,15 +380,12 @@ def _listed_kinds(k: int, n_sensitive: int) -> Array:
     return copies
 
 
-def _urr_kinds(copies: Array, epsilon: Array) -> Rates:
+def worst_rates(mechanism: str, copies: Array, epsilon: Array, theta: float | None = None) -> Rates:
     """Rates of one sensitive and one other category."""
     mask = np.array([copies[0] > 0, False])
+    if mechanism == "urap":
+        return urap_rates(mask, epsilon, theta)
     return urr_rates(mask / np.expm1(epsilon)[..., None], copies)
-
-
-def urap_kinds(copies: Array, epsilon: Array, theta: float | None) -> Rates:
-    """Rates of one sensitive and one other category."""
-    return urap_rates(np.array([copies[0] > 0, False]), epsilon, theta)
 
 
 # -- Worst-case losses of uRR and uRAP at small and large epsilon, and a lower bound (MK19) -------
@@ -587,17 +610,6 @@ class Rates:
         return np.stack([w / max(S, 1), (1.0 - w) / max(N, 1)], axis=-1)
 
 
-NONPRIVATE = Rates(np.ones(1), np.zeros(1), np.zeros(1), np.ones(1))
-
-
-def krr_rates(k: int, epsilon: Array) -> Rates:
-    """KBR16 eq. 4 in powers of e^-epsilon, which cannot overflow."""
-    epsilon = epsilon[..., None]
-    lie = np.exp(-epsilon)
-    total = 1.0 + (k - 1) * lie
-    return Rates(1.0 / total, (k - 1) * lie / total, lie / total, -np.expm1(-epsilon) / total)
-
-
 def krappor_rates(epsilon: Array, theta: float | None) -> Rates:
     """Generalised RAPPOR: own bit with probability theta, others with psi (MK19 section 2.4)."""
     epsilon = epsilon[..., None]
@@ -645,6 +657,20 @@ def each(name: str, value: object, check: Callable[[str, object], float]) -> Arr
     array = rectangular(name, value)
     checked = [check(name, number) for number in array.ravel().tolist()]
     return np.asarray(checked, dtype=np.float64).reshape(array.shape)
+
+
+def several(name: str, values: Any, remedy: str, check: Callable[[str, Any], Any]) -> list[Any]:
+    """The distinct values of an argument, each checked; one alone may be given without a list."""
+    alone = isinstance(values, str) or not isinstance(values, Iterable)
+    found = [values] if alone else listed(name, values, remedy)
+    if not found:
+        raise InvalidArgument(name, values, remedy)
+    return list(dict.fromkeys(check(name, value) for value in found))
+
+
+def several_names(name: str, values: Any, choices: tuple[str, ...]) -> list[str]:
+    remedy = f"must be names from {', '.join(map(repr, choices))}"
+    return several(name, values, remedy, partial(one_of, choices=choices))
 
 
 def setting(epsilon: object, n: object) -> tuple[Array, Array]:

@@ -17,10 +17,17 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import Printed, level, one_of, positive_integer, probability, real_number
+from ldpstats.arguments import (
+    Printed,
+    level,
+    one_of,
+    positive_integer,
+    probability,
+    real_number,
+)
 from ldpstats.errors import InvalidArgument, LDPError, NotAvailable
 from ldpstats.inference.tails import normal_critical
-from ldpstats.labels import position, preview
+from ldpstats.labels import align
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.blocks import HadamardResponse, ProjectiveGeometryResponse, SubsetSelection
 from ldpstats.mechanisms.hashed import OLH
@@ -29,6 +36,7 @@ from ldpstats.mechanisms.unary import KRAPPOR
 from ldpstats.models.layout import one_line
 from ldpstats.planning.expected_precision import (
     Setting,
+    check_mechanism,
     effect_of_design,
     place_of_category,
     precision,
@@ -113,6 +121,8 @@ def power_at(test: PlannedTest, n: int, design_effect: float) -> float:
 def planned(mechanism: Any, goal: object) -> Ray:
     """The goal in a survey with this mechanism."""
     if not isinstance(goal, Goal):
+        if not isinstance(mechanism, list | tuple):
+            check_mechanism(mechanism)
         remedy = "must be a goal of planning, for example ValueTest(p, category, value)"
         raise InvalidArgument("goal", goal, remedy)
     return goal.ray(mechanism)
@@ -313,7 +323,6 @@ _LARGEST = 2**63 - 1
 _LEAST = 1e-150  # of a target, whose square does not vanish
 _TOO_LARGE = {"se": 0.5, "width": 1.0}  # which every share has
 _POWER = 0.8
-_NEAR = 1e-9  # relative distance of the first bracket from the guess
 _TOO_FEW = (
     "2**63 respondents do not reach the target: ask for less precision or power, or use a larger "
     "epsilon"
@@ -391,8 +400,9 @@ def sample_size(
     """
     targets = {"se": se, "width": width, "relative": relative}
     if goal is not None:
-        replaced = {"p": p, "category": category, "candidates": candidates} | targets
-        for name, value in replaced.items():
+        for name, value in (
+            {"p": p, "category": category, "candidates": candidates} | targets
+        ).items():
             if value is not None:
                 raise InvalidArgument(name, value, "goes without goal=, which says what is needed")
         ray, alpha = planned(mechanism, goal), level(alpha)
@@ -407,13 +417,12 @@ def sample_size(
         raise InvalidArgument("se", wanted or None, remedy)
     ((kind, value),) = wanted.items()
     remedy = "must be a positive finite number, for example 0.01"
-    target = real_number(kind, value, remedy)
-    if kind in _TOO_LARGE and target >= _TOO_LARGE[kind]:
-        more = f"must be below {_TOO_LARGE[kind]:g}: shares lie in [0, 1]"
-        if np.isfinite(target) and target < 100.0:
-            more += f"; {target:g} percentage points are {kind}={target / 100.0:g}"
-        raise InvalidArgument(kind, value, more)
-    if not _LEAST <= target < np.inf:
+    target, most = real_number(kind, value, remedy), _TOO_LARGE.get(kind, np.inf)
+    if most <= target < np.inf:
+        remedy = f"must be below {most:g}: shares lie in [0, 1]"
+        if target < 100.0:
+            remedy += f"; {target:g} percentage points are {kind}={target / 100.0:g}"
+    if not _LEAST <= target < most:
         raise InvalidArgument(kind, value, remedy)
     alpha = level(alpha)
     one = precision(mechanism, p, 1, design_effect, candidates, method)
@@ -424,19 +433,15 @@ def sample_size(
         label = one.p.index[place][int(np.argmin(shares))]
         raise InvalidArgument("p", f"0 for {label!r}", "must be positive for relative=")
 
+    scale = shares if kind == "relative" else np.ones(shares.size)
+    x = int(np.argmax(np.sqrt(variances) / scale))
     times = 2.0 * normal_critical(alpha) if kind == "width" else 1.0
-    scale = shares if kind == "relative" else 1.0
 
-    def size(n: int) -> float:
-        return float((times * standard_errors(variances, n, one.design_effect) / scale).max())
+    def enough(n: int) -> bool:
+        error = standard_errors(variances[x], n, one.design_effect)
+        return bool(times * error / scale[x] <= target)
 
-    ratio = size(1) / target
-    guess = int(min(max(ratio * ratio, 1.0), float(2**62)))
-    step = 1 + int(_NEAR * guess)
-    low = max(0, guess - step)
-    if low and size(low) <= target:
-        low = 0
-    return smallest(lambda n: size(n) <= target, low, guess + step, _LARGEST, _TOO_FEW)
+    return smallest(enough, 0, 1, _LARGEST, _TOO_FEW)
 
 
 def smallest(
@@ -457,7 +462,7 @@ def smallest(
 
 
 _GOALS = ("total", "worst")
-_LONGEST = 12  # terms of a contrast that are written out
+_LONGEST = 5  # terms of a contrast that are written out
 
 
 def objective(goal: Any, labels: pd.Index[Any]) -> tuple[str, Callable[[Mechanism, Array], float]]:
@@ -484,24 +489,23 @@ def objective(goal: Any, labels: pd.Index[Any]) -> tuple[str, Callable[[Mechanis
     ((key, value), *more) = goal.items()
     if isinstance(key, str) and key == "category" and not more and "category" not in labels:
         by_label = {value: 1.0} if isinstance(value, Hashable) else {}
-    weights = np.zeros(len(labels))
-    terms: list[str] = []
+    finite = "must be a finite number, the weight of the category"
     for label, weight in by_label.items():
-        finite = "must be a finite number, the weight of the category"
-        number = real_number(f"goal[{label!r}]", weight, finite)
-        if not abs(number) < 1e100:
+        if not abs(real_number(f"goal[{label!r}]", weight, finite)) < 1e100:  # nor nan
             raise InvalidArgument(f"goal[{label!r}]", weight, finite)
-        remedy = f"must have labels as keys, such as {preview(labels)}"
-        weights[position("goal", label, labels, remedy)] = number
-        if number:  # its sign and size, as far as they need to be written
-            terms += ["-" if number < 0.0 else "+"] if terms or number < 0.0 else []
-            terms += [] if abs(number) == 1.0 else [f"{abs(number):g}"]
-            terms.append(one_line(label, 20))
+    weights = align("goal", by_label, labels, absent=0.0).astype(np.float64)
     if np.ptp(weights) == 0.0:
         remedy = "must weigh categories differently: the sum of all shares is known"
         raise InvalidArgument("goal", goal, remedy)
-    what = " ".join(terms) if len(terms) < _LONGEST else "the contrast"
-    what = f"the share of {what}" if len(terms) == 1 else what
+    terms = [
+        f"{'-' if weight < 0.0 else '+'} {'' if abs(weight) == 1.0 else f'{abs(weight):g} '}"
+        f"{one_line(label, 20)}"
+        for label, weight in by_label.items()
+        if weight
+    ]
+    what = " ".join(terms).removeprefix("+ ") if len(terms) <= _LONGEST else "the contrast"
+    if len(terms) == 1 and weights.max() == 1.0:
+        what = f"the share of {what}"
 
     def loss(mechanism: Mechanism, p: Array) -> float:
         at = Setting(mechanism, p, labels)

@@ -21,12 +21,15 @@ for all columns S that the privacy allows. Then every channel has
 because tr A'VA >= 2 t tr A'Z - t^2 tr Z'JZ for every t. For "D", with L_s = Z_s Z_s', the geometric
 mean is at least exp(sum_s w_s ln det L_s / (k - 1)) (k - 1) / (kappa lambda.1). Nothing is assumed
 of w and Z: a solver's inaccuracy weakens the bound, but cannot falsify it.
+
+The law solves a programme with A'VA <= U as the matrix inequality [[J, A], [A', U]] >= 0 and the
+loss tr U; the multipliers of the losses are w, those of the matrices hold Z.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, product
@@ -154,26 +157,31 @@ class Columns:
         """Whether the rows of a channel with this law sum to one, nearly."""
         return bool(np.abs(self.T.T @ theta).max(initial=0.0) <= _BALANCED * theta.sum())
 
-    def two_valued(self, i: int) -> tuple[list[Array], list[int]]:
-        """The categories of each group, and how many of them are high in column i."""
+    @cached_property
+    def _orbits(self) -> list[list[tuple[Array, int]]]:
+        """The categories of each group, and how many of them are high in each column."""
         groups = [np.flatnonzero(self.codes == g) for g in range(self.sizes.size)]
-        return groups, [int((self.above[i, at] > self.above[i, at].min()).sum()) for at in groups]
+        return [[(at, int((row[at] > row[at].min()).sum())) for at in groups] for row in self.above]
 
-    def orbit_size(self, i: int) -> int:
-        groups, high = self.two_valued(i)
-        return prod(comb(len(at), n) for at, n in zip(groups, high, strict=True))
+    @property
+    def reports(self) -> list[int]:
+        """Number of columns of each orbit."""
+        return [prod(comb(len(at), high) for at, high in groups) for groups in self._orbits]
 
-    def orbit(self, i: int) -> Array:
-        """All columns of an orbit, of mean 1, shape (k, size)."""
-        groups, high = self.two_valued(i)
-        low = np.array([self.above[i, at].min() for at in groups])[self.codes]
-        top = np.array([self.above[i, at].max() for at in groups])[self.codes]
-        chosen = list(product(*(combinations(at, n) for at, n in zip(groups, high, strict=True))))
-        S = np.repeat(low[:, None], len(chosen), axis=1)
-        for y, parts in enumerate(chosen):
-            up = [x for part in parts for x in part]
-            S[up, y] = top[up]
-        return np.asarray((self.base[i] + S) / self.level[i])
+    def expanded(self, theta: Array) -> tuple[Array, Array]:
+        """All columns of the orbits, of mean 1, shape (k, l), and their law, (l,)."""
+        columns = []
+        for base, above, level, groups in zip(
+            self.base, self.above, self.level, self._orbits, strict=True
+        ):
+            for parts in product(*(combinations(at, high) for at, high in groups)):
+                S = above.copy()
+                for (at, _), up in zip(groups, parts, strict=True):
+                    S[at], top = above[at].min(), above[at].max()
+                    S[list(up)] = top
+                columns.append((base + S) / level)
+        sizes = self.reports
+        return np.array(columns).T, np.repeat(theta / np.array(sizes, dtype=float), sizes)
 
 
 def of_matrix(S: Array, goal: Goal) -> Columns:
@@ -209,73 +217,54 @@ def staircases(goal: Goal, own: Array, open_: Array) -> Columns | None:
 # -- The certificate, and the programme by cvxpy --------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class _Dual:
-    """Weights (s,); Z (G - 1, r) and z (G,), on the directions within groups, of each scenario."""
-
-    weights: Array
-    Z: list[Array]
-    z: list[Array]
-
-    def certificate(self, columns: Columns) -> tuple[float, Array]:
-        """A bound on the loss of all channels of these columns, and d(S) / (lambda.S), (N,)."""
-        from scipy.optimize import linprog
-
-        price, T = np.zeros(len(columns.base)), columns.T
-        parts = list(zip(self.weights, columns.scenarios, self.Z, self.z, strict=True))
-        for weight, (m, _, within), Z, z in parts:
-            square = ((T @ Z) ** 2).sum(axis=1) + columns.W @ (within * z**2)
-            price += weight * square / columns.mass[:, m]
-        # the lambda of least lambda.1 with lambda.S >= d(S)
-        top = max(float(price.max()), 1e-300)
-        size = np.maximum(np.abs(T).max(axis=0, initial=0.0), 1e-300)
-        rows = np.column_stack([np.ones(len(T)), T / size])
-        length = np.abs(rows).max(axis=1)
-        found = linprog(
-            np.eye(rows.shape[1])[0],
-            A_ub=-rows / length[:, None],
-            b_ub=-price / top / length,
-            bounds=(None, None),
-            method="highs",
-            options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
-        )
-        if found.status != 0:
-            return 0.0, price / top
-        limit, level = top * (rows @ found.x), top * float(found.x[0])
-        ratios = np.where(limit > 0.0, price / np.where(limit > 0.0, limit, 1.0), np.inf)
-        kappa = float(ratios.max()) / float(self.weights.sum())  # as if the weights summed to one
-        if not 0.0 < kappa < np.inf or level <= 0.0:
-            return 0.0, ratios
-        value, k1 = 0.0, columns.goal.k - 1
-        for weight, (_, A, within), Z, z in parts:
-            if columns.goal.kind == "D":
-                inner = within > 0.0
-                log_det = np.linalg.slogdet(Z)[1] + within[inner] @ np.log(z[inner])
-                value += 2.0 / k1 * weight * log_det
-            else:
-                value += weight * ((A * Z).sum() + within @ z)
-        value /= float(self.weights.sum())
-        best = np.exp(value) * k1 if columns.goal.kind == "D" else value**2
-        return float(best / (kappa * level)), ratios
+# Weights of the scenarios; Z (G - 1, r) and z (G,), on the directions within groups, of each
+Dual = tuple[Array, list[Array], list[Array]]
 
 
-def _proposal(columns: Columns, theta: Array, weights: Array) -> _Dual:
-    """The dual that belongs to theta, for which J must be regular."""
-    Zs, zs = [], []
-    for m, A, within in columns.scenarios:
-        share = theta / columns.mass[:, m]
-        J, D = columns.T.T @ (share[:, None] * columns.T), columns.goal.kind == "D"
-        V = np.linalg.inv(J)
-        Zs.append(np.linalg.cholesky(V) if D else V @ A)
-        omega = np.where(within > 0.0, share @ columns.W, 1.0)
-        zs.append(np.where(within > 0.0, omega ** (-0.5 if D else -1.0), 0.0))
-    return _Dual(weights, Zs, zs)
+def certificate(columns: Columns, dual: Dual) -> tuple[float, Array]:
+    """A bound on the loss of all channels of these columns, and d(S) / (lambda.S), (N,)."""
+    from scipy.optimize import linprog
+
+    T, k1, logs = columns.T, columns.goal.k - 1, columns.goal.kind == "D"
+    price, value = np.zeros(len(T)), 0.0
+    for weight, (m, A, within), Z, z in zip(dual[0], columns.scenarios, *dual[1:], strict=True):
+        square = ((T @ Z) ** 2).sum(axis=1) + columns.W @ (within * z**2)
+        price += weight * square / columns.mass[:, m]
+        if logs:
+            inner = within > 0.0
+            log_det = np.linalg.slogdet(Z)[1] + within[inner] @ np.log(z[inner])
+            value += 2.0 / k1 * weight * log_det
+        else:
+            value += weight * ((A * Z).sum() + within @ z)
+    # the lambda of least lambda.1 with lambda.S >= d(S)
+    top = max(float(price.max()), 1e-300)
+    size = np.maximum(np.abs(T).max(axis=0, initial=0.0), 1e-300)
+    rows = np.column_stack([np.ones(len(T)), T / size])
+    length = np.abs(rows).max(axis=1)
+    found = linprog(
+        np.eye(rows.shape[1])[0],
+        A_ub=-rows / length[:, None],
+        b_ub=-price / top / length,
+        bounds=(None, None),
+        method="highs",
+        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+    )
+    if found.status != 0:
+        return 0.0, price / top
+    limit, level = top * (rows @ found.x), top * float(found.x[0])
+    ratios = np.where(limit > 0.0, price / np.where(limit > 0.0, limit, 1.0), np.inf)
+    total = float(dual[0].sum())  # as if the weights summed to one
+    kappa = float(ratios.max()) / total
+    if not 0.0 < kappa < np.inf or level <= 0.0:
+        return 0.0, ratios
+    best = np.exp(value / total) * k1 if logs else (value / total) ** 2
+    return float(best / (kappa * level)), ratios
 
 
 _NOTHING = 1e-7  # weight of a scenario, relative to the largest, that does not matter
 
 
-def _solved(columns: Columns) -> tuple[Array, _Dual]:
+def _solved(columns: Columns) -> tuple[Array, Dual]:
     """Optimal probabilities of these columns, (N,), and the dual."""
     import cvxpy
 
@@ -285,83 +274,65 @@ def _solved(columns: Columns) -> tuple[Array, _Dual]:
     # staircases are almost constant, and reveal with a probability of its order; and coordinates
     # (R, s) in which all directions are of like size.
     T, W, N = columns.T, columns.W, len(columns.base)
+    G1, logs = T.shape[1], columns.goal.kind == "D"
     lengths = np.sqrt((T**2).sum(axis=1) + W.sum(axis=1))
     typical = max(float(np.median(lengths)), 1e-300)
     level = np.minimum(1.0, typical / np.maximum(lengths, typical))
-    _, singular, turn = np.linalg.svd(np.sqrt(level)[:, None] * T, full_matrices=N < T.shape[1])
-    spread = np.zeros(T.shape[1])
-    spread[: singular.size] = singular / np.sqrt(N)
-    most = max(float(spread.max(initial=0.0)), 1e-300)
-    spread = np.where(spread > 1e-10 * most, spread, most)  # what these columns do not see is left
-    R, s = turn.T / spread, np.sqrt(level @ W / N)
+    value, turn = np.linalg.eigh(T.T @ (level[:, None] * T) / N)
+    most = max(float(value.max(initial=0.0)), 1e-300)
+    R = turn / np.sqrt(np.where(value > 1e-13 * most, value, most))  # unseen directions are left
+    s = np.sqrt(level @ W / N)
     s = np.where(s > 0.0, s, 1.0)
-    T, W, mass = level[:, None] * T @ R, level[:, None] * W / s**2, level[:, None] * columns.mass
-    scenarios = [(m, R.T @ A, within) for m, A, within in columns.scenarios]
-    if columns.goal.kind == "D":  # the law itself: a determinant programme
-        theta, low = cp.Variable(N, nonneg=True), cp.Variable()
-        constraints = [level @ theta == 1.0, T.T @ theta == 0.0][: 1 + (T.shape[1] > 0)]
-        limits = []
-        for m, _, within in scenarios:
-            share, total = cp.multiply(theta, 1.0 / mass[:, m]), 0.0
-            if T.shape[1]:
-                total = cp.log_det(T.T @ cp.diag(share) @ T)
-            inner = within > 0.0
-            if inner.any():
-                squares = (level[:, None] * W)[:, inner].T
-                total = total + within[inner] @ cp.log(squares @ share)
-            limits.append(total >= low)
-        _run(cp, cp.Problem(cp.Maximize(low), constraints + limits))
-        weights = np.abs(np.array([float(limit.dual_value) for limit in limits]))
-        weights = np.where(weights > _NOTHING * weights.max(), weights, 0.0)
-        law = level * np.maximum(theta.value, 0.0)
-        return law, _proposal(columns, law, weights)
-    # The dual: w, Y = w Z and lambda = (a, b) of the largest 2 tr A'Y - lambda.1 with
-    # sum_s |Y'S|^2 / (w_s mass) <= lambda.S; the law is the multiplier of this.
+    products = level[:, None, None] * (T @ R)[:, :, None] * (T @ R)[:, None, :]
     even = columns.loss(np.full(N, 1.0 / N))  # these need not balance: only a size
-    scale = even**-0.5 if 0.0 < even < np.inf else 1.0
-    a, b = cp.Variable(), cp.Variable(T.shape[1])
-    limit = a * level + (T @ b if T.shape[1] else 0.0)
-    w, shares = cp.Variable(len(scenarios), nonneg=True), cp.Variable((len(scenarios), N))
-    value, parts, constraints = -a, [], [cp.sum(shares, axis=0) <= limit, cp.sum(w) == 1.0]
-    for i, (m, A, within) in enumerate(scenarios):
-        inner, root = within > 0.0, np.sqrt(mass[:, m])
-        rows = [cp.reshape(shares[i] - w[i], (1, N), order="C")]
-        Y, y = cp.Variable(A.shape) if A.size else None, cp.Variable(max(int(inner.sum()), 1))
-        if Y is not None:
-            rows.append((2.0 * T / root[:, None] @ Y).T)
-            value += 2.0 * scale * cp.sum(cp.multiply(A, Y))
+    scale = 1.0 / even if 0.0 < even < np.inf else 1.0
+    # The law is level * theta; J is R'JR here, A is R'A, and the loss and A'VA are times the scale
+    theta, least = cp.Variable(N, nonneg=True), cp.Variable()
+    rules: list[Any] = [level @ theta == 1.0]
+    if G1:
+        rules.append((level[:, None] * T @ R).T @ theta == 0.0)
+    limits, matrices = [], []
+    for m, A, within in columns.scenarios:
+        inner, loss = within > 0.0, 0.0
+        share = cp.multiply(theta, 1.0 / columns.mass[:, m])
+        if G1:
+            J = cp.reshape(products.reshape(N, -1).T @ share, (G1, G1), order="C")
+            if logs:
+                loss -= cp.log_det(J)
+            else:
+                U, A = cp.Variable((A.shape[1],) * 2, symmetric=True), np.sqrt(scale) * R.T @ A
+                matrices.append(cp.bmat([[J, A], [A.T, U]]) >> 0)
+                loss += cp.trace(U)
         if inner.any():
-            size = np.sqrt(level[:, None] * W * within)[:, inner] / root[:, None]
-            rows.append(2.0 * cp.diag(y) @ size.T)
-            value += 2.0 * scale * (within / s)[inner] @ y
-        constraints.append(cp.SOC(w[i] + shares[i], cp.vstack(rows), axis=0))
-        parts.append((Y, y, inner))
-    _run(cp, cp.Problem(cp.Maximize(value), constraints))
-    weights = np.where(w.value > _NOTHING * w.value.max(), w.value, 0.0)
-    Zs, zs = [], []
-    for weight, (Y, y, inner), (_, A, _) in zip(weights, parts, scenarios, strict=True):
-        share = 1.0 / weight if weight > 0.0 else 0.0
-        Zs.append(share * R @ Y.value if Y is not None else np.zeros(A.shape))
-        z = np.zeros(inner.size)
-        if inner.any():
-            z[inner] = share * y.value / s[inner]
-        zs.append(z)
-    return level * np.maximum(constraints[0].dual_value, 0.0), _Dual(weights, Zs, zs)
-
-
-def _run(cp: Any, problem: Any) -> None:
-    asked = dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), 1e-10)
-    try:
-        with warnings.catch_warnings():  # of inaccuracy, which the certificate measures
-            warnings.simplefilter("ignore")
-            try:
+            omega = (level[:, None] * W / s**2)[:, inner].T @ share
+            size = (within if logs else scale * within / s**2)[inner]
+            loss += size @ (-cp.log(omega) if logs else cp.inv_pos(omega))
+        limits.append(loss <= least)
+    problem = cp.Problem(cp.Minimize(least), rules + limits + matrices)
+    with warnings.catch_warnings():  # of inaccuracy, which the certificate measures
+        warnings.simplefilter("ignore")
+        for asked in (dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), 1e-10), {}):
+            with suppress(cp.SolverError):  # with its own, coarser tolerances, then
                 problem.solve(solver=cp.CLARABEL, **asked)
-            except cp.SolverError:
-                problem.solve(solver=cp.CLARABEL)  # with its own, coarser tolerances
-    except cp.SolverError as error:
-        raise NotConverged(f"the solver failed on the design ({error})") from None
+                break
     if problem.status not in ("optimal", "optimal_inaccurate"):
-        raise NotConverged(f"the solver found the design {problem.status}")
+        raise NotConverged(f"the solver did not find a design ({problem.status})")
+    law = level * np.maximum(theta.value, 0.0)
+    weights = np.abs(np.array([float(limit.dual_value) for limit in limits]))
+    weights = np.where(weights > _NOTHING * weights.max(), weights, 0.0)
+    Zs, zs = [], []
+    for i, (m, _, within) in enumerate(columns.scenarios):
+        share = law / columns.mass[:, m]
+        if logs:
+            Z = np.linalg.cholesky(np.linalg.inv(T.T @ (share[:, None] * T)))
+        elif G1 and weights[i] > 0.0:
+            Z = R @ matrices[i].dual_value[:G1, G1:] / (-np.sqrt(scale) * weights[i])
+        else:
+            Z = np.zeros(columns.scenarios[i][1].shape)
+        omega = np.where(within > 0.0, share @ W, 1.0)
+        Zs.append(Z)
+        zs.append(np.where(within > 0.0, omega ** (-0.5 if logs else -1.0), 0.0))
+    return law, (weights, Zs, zs)
 
 
 _ALL_AT_ONCE = 300  # columns that are solved for without pricing
@@ -374,23 +345,22 @@ _WORSE = 1e-7  # relative loss that fewer columns may cost
 
 def best_law(columns: Columns) -> tuple[Columns, Array, float]:
     """Columns and their probabilities, of the least loss, and a bound on that of any channel."""
+    from scipy.optimize import linprog
+
     N, bound, best = len(columns.base), 0.0, None
     at = np.arange(N)
     if N > _ALL_AT_ONCE:
-        # Begin with the columns that look best beside the law of the most informative ones, and
-        # with those that are largest and smallest at a category, with which rows can be balanced
-        inform = (columns.T**2).sum(axis=1) + columns.W.sum(axis=1)
-        law = 1e-3 + (inform >= np.sort(inform)[-(N // 20)] * (1.0 - 1e-9))
-        weights = np.ones(len(columns.scenarios)) / len(columns.scenarios)
-        bound, ratios = _proposal(columns, law / law.sum(), weights).certificate(columns)
-        S = (columns.base[:, None] + columns.above) / columns.level[:, None]
-        first = np.argsort(-ratios, kind="stable")[:_FIRST]
-        at = np.unique(np.concatenate([first, S.argmax(axis=0), S.argmin(axis=0)]))
+        # Begin with the columns that look most informative, and with some whose rows can balance
+        length = np.sqrt((columns.T**2).sum(axis=1) + columns.W.sum(axis=1))
+        first = np.argsort(-length, kind="stable")[:_FIRST]
+        rows = np.vstack([np.ones(N), (columns.T / length[:, None]).T])
+        law = linprog(-length / length.max(), A_eq=rows, b_eq=np.eye(len(rows))[0]).x
+        at = np.union1d(first, np.flatnonzero(law > 0.0))
     for turn in range(_ROUNDS):
         part = columns.take(at)
         theta, dual = _solved(part)
         loss = part.loss(theta)
-        lower, ratios = dual.certificate(columns)
+        lower, ratios = certificate(columns, dual)
         bound = max(bound, lower)
         if best is None or loss < best[2]:
             best = part, theta, loss
@@ -404,13 +374,9 @@ def best_law(columns: Columns) -> tuple[Columns, Array, float]:
     for threshold in (1e-2, 1e-3, 1e-4, 1e-5, 1e-6):
         kept = theta > threshold * theta.max()
         part = found.take(kept)
-        try:
+        with suppress(NotConverged, np.linalg.LinAlgError):
             law, dual = _solved(part)
-        except (NotConverged, np.linalg.LinAlgError):
-            laws = [theta[kept]]  # what was left out may be no more than the solver's rest
-        else:
-            laws, bound = [law, theta[kept]], max(bound, dual.certificate(columns)[0])
-        for law in (law / law.sum() for law in laws):
+            law, bound = law / law.sum(), max(bound, certificate(columns, dual)[0])
             if part.balanced(law) and part.loss(law) <= loss * (1.0 + _WORSE):
                 return part, law, bound
     kept = theta > 1e-9 * theta.max()
@@ -475,54 +441,29 @@ def channel_of(S: Array, theta: Array) -> Array:
 
 
 # -- Extreme rays of the columns q with ``q_x <= e^c_xx' q_x'``, where every pair has its own limit
-# In v = ln q the limits are v_x - v_x' <= c_xx'. A ray is extreme if and only if the pairs whose
-# limit it reaches connect all categories. From one such point others are reached along edges:
-# raise a set of categories until another limit is reached.
 
 
-_RAYS = 4000  # beyond which they are not all listed
-_TIGHT = 1e-9
+_MANY = 10  # categories up to which every pair may have a limit that no others imply
 
 
-def extreme_rays(goal: Goal, limits: Array, open_: Array) -> tuple[Columns, bool]:
-    """Rays, and columns that reveal, and whether they are all; limits (k, k)."""
-    k = len(limits)
-    start = limits[:, 0] - limits[:, 0].min()  # v_x = c_x0 is one
-    every = (np.arange(1, 2 ** min(k, 12) - 1)[:, None] >> np.arange(k) & 1).astype(bool)
-    queue, seen = deque([start]), {tuple(np.rint(start * 1e8)): start}
-    while queue and len(seen) < _RAYS:
-        v = queue.popleft()
-        tight = (limits - (v[:, None] - v) <= _TIGHT) & ~np.eye(k, dtype=bool)
-        both, sets = tight | tight.T, every
-        if k > 12:  # those that fall off when one reached pair is cut: all, if pairs are a tree
-            halves = []
-            for x, z in np.argwhere(np.triu(both)):
-                cut = both.copy()
-                cut[x, z] = cut[z, x] = False
-                half = _reached(cut, np.ones((1, k), dtype=bool))
-                halves += [half, ~half] if not half.all() else []
-            sets = np.concatenate(halves) if halves else every[:0]
-        # raising x while x' stays breaks a limit that is reached; a set and the rest stay connected
-        sets = sets[~((sets[:, :, None] & ~sets[:, None, :]) & tight).any(axis=(1, 2))]
-        whole = [(_reached(both, V) == V).all(axis=1) for V in (sets, ~sets)]
-        for up in sets[whole[0] & whole[1]]:
-            new = v + up * (limits - (v[:, None] - v))[np.ix_(up, ~up)].min()
-            new = new - new.min()
-            key = tuple(np.rint(new * 1e8))
-            if key not in seen:
-                seen[key] = new
-                queue.append(new)
-    logs = np.array(list(seen.values()))
-    rays = np.exp(logs - logs.max(axis=1, keepdims=True))
-    return of_matrix(np.concatenate([rays, np.eye(k)[open_]]).T, goal), not queue
+def extreme_rays(goal: Goal, limits: Array, open_: Array) -> Columns | None:
+    """Rays, and columns that reveal; limits (k, k). None if they are too many to be listed."""
+    from scipy.spatial import HalfspaceIntersection
 
-
-def _reached(both: Array, inside: Array) -> Array:
-    """The categories that pairs `both` (k, k) connect with the first one of each set (n, k)."""
-    part = np.zeros_like(inside)
-    part[np.arange(len(inside)), inside.argmax(axis=1)] = True
-    while True:
-        wider = part | (part @ both & inside)
-        if (wider == part).all():
-            return part
-        part = wider
+    # In v = ln q, with v_0 = 0, the limits v_x - v_x' <= c_xx' are a polytope of these corners
+    k, one = len(limits), np.eye(len(limits))
+    if k > 12:
+        return None
+    through = np.where(one[:, :, None] + one[None] > 0, np.inf, limits[:, :, None] + limits[None])
+    x, z = np.nonzero((limits < through.min(axis=1) * (1.0 - 1e-12)) & (one == 0.0))
+    if k > _MANY and x.size > 4 * k:
+        return None
+    logs = limits.T  # of two categories
+    if k > 2:
+        planes = np.column_stack([(one[x] - one[z])[:, 1:], -limits[x, z]])
+        inside = limits.mean(axis=1) - limits[0].mean()
+        logs = np.insert(HalfspaceIntersection(planes, inside[1:]).intersections, 0, 0.0, axis=1)
+    logs = (logs[:, None] + limits).min(axis=2)  # inside, whatever was rounded
+    logs = logs - logs.max(axis=1, keepdims=True)
+    logs = logs[np.unique(np.rint(logs * 1e8), axis=0, return_index=True)[1]]
+    return of_matrix(np.concatenate([np.exp(logs), one[open_]]).T, goal)

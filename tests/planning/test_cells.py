@@ -189,6 +189,9 @@ def test_compared_mechanisms_are_those_of_their_kind_at_the_new_epsilon() -> Non
         (lambda plan: planned(theta=[0.0]), "coordinates"),
         (lambda plan: planned(p=np.arange(16) / 120), "differs by 0.0"),
         (lambda plan: planned({"a": OPEN}, p=[1.0]), "alphabet="),
+        (lambda plan: planning.precision(plan, both, 500), r"its own precision\(\)"),
+        (lambda plan: planning.sample_size(plan, both, se=0.02), r"or sample_size\(\)"),
+        (lambda plan: planning.power(plan, both, 500), "of several questions"),
     ],
 )
 def test_refusals_say_what_can_be_done(call: Callable[[Any], Any], words: str) -> None:

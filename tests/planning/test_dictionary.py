@@ -207,8 +207,7 @@ BAD: dict[str, list[Any]] = {
     "alphabet": [{"alphabet": "aa"}, {"alphabet": ""}, {"pad": "a"}],
     "epsilon": [{"epsilon": 0.0}, {"epsilon": 1e-6}],
     "n": [{"n": 0}, {"n": 1e6}],
-    "grams": [{"grams": []}, {"grams": "2"}],
-    "gram": [{"grams": [2.5]}, {"grams": [[2]]}],
+    "grams": [{"grams": []}, {"grams": "2"}, {"grams": [2.5]}, {"grams": [[2]]}],
     "shares": [
         *({"shares": [0.0]}, {"shares": [1.0]}, {"shares": []}, {"shares": ["a"]}, {"shares": "a"}),
     ],
