@@ -25,7 +25,7 @@ from ldpstats.engines.base import (
     running,
     tell,
 )
-from ldpstats.engines.database import Embedded
+from ldpstats.engines.database import DuckDB
 from ldpstats.engines.query import Query
 from ldpstats.errors import InvalidArgument, LDPWarning
 from ldpstats.io.storage import checked_path, reading, refusal
@@ -56,10 +56,6 @@ class Files(Query):
     @property
     def ordered(self) -> bool:
         return self.engine.keeps_order
-
-    @property
-    def shown(self) -> str:
-        return next(iter(self.footers)) if len(self.footers) == 1 else f"{len(self.footers)} files"
 
     @property
     def left_out(self) -> tuple[tuple[str, str], ...]:
@@ -187,9 +183,9 @@ class Files(Query):
         return found
 
     @cached_property
-    def _checker(self) -> Embedded:
+    def _checker(self) -> DuckDB:
         """DuckDB, whatever engine counts; kept, as what it opens ends with it."""
-        return self.engine if isinstance(self.engine, Embedded) else Embedded()
+        return self.engine if isinstance(self.engine, DuckDB) else DuckDB(own=True)
 
     # -- parts ---------------------------------------------------------------------------------
 
@@ -273,7 +269,8 @@ def parquet(name: str, found: Found, engine: Engine, report: bool) -> Files:
     problems += _copies(footers)
     for file, why in problems:
         _warn(file, why)
-    return Files(name, engine, footers, report, tuple(problems))
+    shown = next(iter(footers)) if len(footers) == 1 else f"{len(footers)} files"
+    return Files(name, engine, shown, None, footers, report, tuple(problems))
 
 
 # -- What Parquet files say of themselves: columns, types, what is stored beside them -------------

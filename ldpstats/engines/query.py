@@ -8,12 +8,11 @@ engine adds numbers is its own: sums of weights agree to a relative 1e-12, and h
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import and_, or_
-from typing import Any, NoReturn, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from ldpstats.engines.base import (
     BATCH_ROWS,
@@ -28,7 +27,7 @@ from ldpstats.engines.base import (
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.io.tables import columns_shown
 
-__all__ = ["LEAST_WEIGHT", "MOST_BYTES", "MOST_WEIGHT", "Frame", "Query", "faults"]
+__all__ = ["LEAST_WEIGHT", "MOST_BYTES", "MOST_WEIGHT", "Query", "faults"]
 
 T = TypeVar("T")
 
@@ -37,23 +36,25 @@ MOST_BYTES = 1 << 31  # of distinct rows that a query returns
 
 
 @dataclass(frozen=True, eq=False)
-class Query(ABC):
+class Query:
     """Rows of a table that an engine holds; nothing is read until something is asked."""
 
     name: str  # of the argument, for errors
     engine: Engine
+    shown: str  # what it is, for errors
+    native: Any  # a lazy frame, which stays on its connection or session; or SQL, for a database
     filters: tuple[Any, ...] = field(default=(), kw_only=True)  # expressions that must be true
     _known: dict[Any, Any] = field(default_factory=dict, repr=False, kw_only=True)
     _types: dict[str, Any] = field(default_factory=dict, repr=False, kw_only=True)
 
-    @abstractmethod
     def root(self, session: Engine) -> Any:
         """All rows, as a lazy frame of Narwhals that runs in this session."""
-
-    @property
-    @abstractmethod
-    def shown(self) -> str:
-        """What it is, for errors."""
+        found = session.seen(self.native) if session.title == self.engine.title else None
+        if found is None:
+            raise NotAvailable(
+                f"{session.title} cannot see {self.shown}: read both tables into memory"
+            )
+        return found
 
     @property
     def files(self) -> Sequence[str]:
@@ -100,7 +101,12 @@ class Query(ABC):
 
     def levels(self, name: str) -> tuple[Any, ...] | None:
         """The values of a column of ordered categories, in order; None for any other column."""
-        return None
+        import narwhals
+
+        kind = self.schema[name]
+        # in Arrow, too, an Enum of Polars is ordered and one of DuckDB is not
+        ordered = self.engine.title == "Polars" and isinstance(kind, narwhals.Enum)
+        return tuple(kind.categories) if ordered else None
 
     def filtered(self, expression: Any) -> Self:
         """The rows for which an expression of Narwhals is true."""
@@ -236,7 +242,8 @@ class Query(ABC):
         other._check([id, *other.columns])
         files = [*self.files, *other.files]
         engine = self.engine.joined(other.engine, files)
-        both = Joined(self.name, engine, self, other, id, suffixes)
+        shown = f"{self.shown} joined with {other.shown}"
+        both = Joined(self.name, engine, shown, None, self, other, id, suffixes)
         try:
             _ = both.schema
         except EngineFailure as error:
@@ -292,10 +299,6 @@ class Query(ABC):
         for expression in self.filters:
             frame = frame.filter(expression)
         return frame
-
-    def refuse_engine(self, session: Engine) -> NoReturn:
-        """Refuse the session of another engine."""
-        raise NotAvailable(f"{session.title} cannot see {self.shown}: read both tables into memory")
 
     def tried(self, action: Callable[[], T]) -> T:
         """What an action returns; its failures name the data."""
@@ -361,30 +364,6 @@ class Query(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class Frame(Query):
-    """A lazy frame that somebody made; it stays on the connection or session that it has."""
-
-    native: Any
-
-    def root(self, session: Engine) -> Any:
-        if session.title != self.engine.title:
-            self.refuse_engine(session)
-        return self.engine.seen(self.native)
-
-    def levels(self, name: str) -> tuple[Any, ...] | None:
-        import narwhals
-
-        kind = self.schema[name]
-        # in Arrow, too, an Enum of Polars is ordered and one of DuckDB is not
-        ordered = self.engine.title == "Polars" and isinstance(kind, narwhals.Enum)
-        return tuple(kind.categories) if ordered else None
-
-    @property
-    def shown(self) -> str:
-        return type(self.native).__name__
-
-
-@dataclass(frozen=True, eq=False)
 class Joined(Query):
     """Two tables side by side: every column but the identifier has the suffix of its side."""
 
@@ -405,10 +384,6 @@ class Joined(Query):
     @property
     def files(self) -> Sequence[str]:
         return [*self.left.files, *self.right.files]
-
-    @property
-    def shown(self) -> str:
-        return f"{self.left.shown} joined with {self.right.shown}"
 
     def _renamed(self, side: int) -> dict[str, str]:
         """The columns of a side, and their names here."""
