@@ -413,11 +413,11 @@ class Pushed(Column):
 
     cells: Sequence[Any] = ()  # as they are stored, (u,)
     dtype: Any = None  # of Narwhals, where the engine compares
-    rows: Any = field(default=None, repr=False)  # which are `Remote`
+    rows: Any = field(default=None, repr=False)  # which are `Held`
 
     @property
     def vacant(self) -> bool:
-        return super().vacant if self.dtype is None else bool(self.rows.is_empty(self.name))
+        return super().vacant if self.dtype is None else bool(self.rows.table.is_empty(self.name))
 
     @property
     def known(self) -> Any:

@@ -443,6 +443,17 @@ class Table:
         present = np.flatnonzero(~missing_entries(name, column))
         return column.iloc[present[0]] if present.size else None
 
+    def as_column(self, name: str) -> Column:
+        """A column that nothing describes, as its distinct values."""
+        self.check_column(name)
+        return as_column(name, self.typed(name))
+
+    def located(
+        self, error: InvalidArgument, parts: Mapping[str, str | None], n: Array | None
+    ) -> InvalidArgument:
+        """An error about a cell of some columns, by the place of the first such row."""
+        return error
+
     def index_names(self) -> tuple[Any, ...]:
         """Names of the index of pandas, which stays beside the columns of frames made of it."""
         if self.kind == "pandas":
