@@ -203,11 +203,14 @@ class Files(Query):
         self.refused_changed(self.files)
         yield from shares(self, names, function)
 
-    def place(self, test: Any) -> str | None:
+    def first(self, name: str, value: object) -> str | None:
         places = {"filename", "file_row_number"}
-        if places & {name.casefold() for name in self.columns}:
+        if places & {column.casefold() for column in self.columns}:
             return None
         import narwhals
+
+        column = narwhals.col(name)
+        test = column.is_null() if value is None else column == value
 
         def run() -> Any:
             session = self._checker.session()

@@ -199,16 +199,6 @@ class Query:
         cells = table.select(list(range(k))).rename_columns(names)
         return cells, table.select(list(range(k, table.num_columns)))
 
-    def counts(self, tests: Mapping[str, Any]) -> dict[str, int]:
-        """How many rows meet each of some expressions of Narwhals, by one query."""
-        import narwhals
-
-        made = [
-            test.cast(narwhals.Int64).sum().alias(f"t{i}") for i, test in enumerate(tests.values())
-        ]
-        table = self._collected(lambda frame: frame.select(*made))
-        return {name: int(table.column(i)[0].as_py() or 0) for i, name in enumerate(tests)}
-
     def rows(self, names: Sequence[str]) -> Any:
         """All rows of some columns, as a table of Arrow."""
         self._check(names)
@@ -279,15 +269,6 @@ class Query:
 
     def first(self, name: str, value: object) -> str | None:
         """The first row with a value, as "a.parquet, row 3"; None where rows have no place."""
-        import narwhals
-
-        self._check([name])
-        column = narwhals.col(name)
-        test = column.is_null() if value is None else column == value
-        return self.place(test)
-
-    def place(self, test: Any) -> str | None:
-        """The first row for which an expression is true; None where rows have no place."""
         return None
 
     def frame(self, session: Engine) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +31,8 @@ from ldpstats.reports.single import BitCounts, Counts, Reports
 
 __all__ = ["read_counts", "read_joint_counts"]
 
+
+Array = npt.NDArray[Any]
 
 MOST_BYTES = 1 << 31
 
@@ -114,29 +116,39 @@ def read_counts(
         raise InvalidArgument("count", count, "is the column of fingerprints or cohorts: rename it")
     if cohort is not None and cohort == count:
         raise InvalidArgument("cohort", cohort, "is the column of counts")
-    columns = [*reports.columns, *counted]
     empty = mechanism.no_counts()
     total = Sum(empty.bit_counts() if bits else empty, most_bytes, _BITS)
-    done = 0
-    beside: dict[str, Any] = {"optional": reports.optional, "codes": columns + reports.optional}
-    for frame in table_chunks(path, columns, chunk_rows, advance, **beside):
-        found, absent = reports.read(frame, done)
-        n = counts_of(path, count, frame, done)
+    for _, _, n, ((found, absent),) in _chunks([reports], counted, chunk_rows, advance):
         absent_n = reports_in_all(f"{path}, column {count!r}", n[absent])
         part = Counts(found.y, n[~absent], mechanism, absent_n, found.cohort)
         total.add(part.bit_counts() if bits else empty + part)  # the sum merges equal reports
-        done += len(frame)
     value: Counts | BitCounts = total.value()
     return value
 
 
-def counts_of(
-    path: FilePath, count: str | None, frame: pd.DataFrame, done: int
-) -> npt.NDArray[np.int64]:
-    """How many respondents each row of a chunk stands for, shape (n,)."""
-    if count is None:
-        return np.ones(len(frame), dtype=np.int64)
-    return whole_counts(f"{path}, column {count!r}", frame[count], done)
+def _chunks(
+    variables: Sequence[ReportColumn],
+    count: Sequence[str],
+    chunk_rows: int,
+    advance: Advance | None,
+    beside: Sequence[str] = (),
+) -> Iterator[tuple[pd.DataFrame, int, Array, list[tuple[Reports, Array]]]]:
+    """Chunks of a table: the columns, the rows before, how many respondents each row is, reports.
+
+    Of the reports each variable says which rows have none.
+    """
+    path, done = variables[0].path, 0
+    used = [column for part in variables for column in part.columns]
+    used = list(dict.fromkeys([*used, *count, *beside]))
+    optional = [column for part in variables for column in part.optional]
+    for frame in table_chunks(
+        path, used, chunk_rows, advance, optional=optional, codes=[*used, *optional]
+    ):
+        n = np.ones(len(frame), dtype=np.int64)
+        for name in count:
+            n = whole_counts(f"{path}, column {name!r}", frame[name], done)
+        yield frame, done, n, [part.read(frame, done) for part in variables]
+        done += len(frame)
 
 
 class Sum:
@@ -178,8 +190,6 @@ def size_of(data: Any) -> int:
 
 # -- Files of reports on several variables made into counts of their combinations -----------------
 
-
-Array = npt.NDArray[Any]
 
 _FEWER = "analyse a random part of the respondents, or allow more with most_bytes="
 
@@ -314,21 +324,13 @@ def _streamed(
     advance: Advance | None,
 ) -> JointCounts:
     """Counts of one table, chunk by chunk."""
-    path = variables[0].path
     empty = [part.mechanism.no_counts() for part in variables]
     none = JointCounts([Reports(part.y, part.mechanism, 0, part.cohort) for part in empty])
-    total, done = Sum(none, most_bytes, _FEWER), 0
-    columns = [column for part in variables for column in part.columns]
-    columns += [] if count is None else [count]
-    used = list(dict.fromkeys(columns))
-    optional = [column for part in variables for column in part.optional]
-    how: dict[str, Any] = {"optional": optional, "codes": used + optional}
-    for frame in table_chunks(path, used, chunk_rows, advance, **how):
-        n = counts_of(path, count, frame, done)
-        reports_in_all(f"{path}, column {count!r}", n)
-        found = [part.read(frame, done) for part in variables]
+    total = Sum(none, most_bytes, _FEWER)
+    counted = [] if count is None else [count]
+    for _, _, n, found in _chunks(variables, counted, chunk_rows, advance):
+        reports_in_all(f"{variables[0].path}, column {count!r}", n)
         total.add(JointCounts.of_rows([(reports, ~absent) for reports, absent in found], n).tally())
-        done += len(frame)
     counts: JointCounts = total.value()
     return counts
 
@@ -351,17 +353,14 @@ def _read_table(
 ) -> _Table:
     where = f"{variable.path}, column {id!r}"
     ids, absences, parts = [], [], []
-    done = size = 0
-    used, optional = [*variable.columns, id], variable.optional
-    how: dict[str, Any] = {"optional": optional, "codes": [*variable.columns, *optional]}
-    for frame in table_chunks(variable.path, used, chunk_rows, advance, **how):
-        reports, absent = variable.read(frame, done)
+    size = 0
+    chunks = _chunks([variable], [], chunk_rows, advance, [id])
+    for frame, done, _, ((reports, absent),) in chunks:
         ids.append(_identifiers(variable.path, id, frame[id], done))
         absences.append(absent)
         parts.append(reports)
         size += size_of(reports)
         refuse_more(size, most_bytes, _FEWER)
-        done += len(frame)
     every = np.concatenate([np.empty(0, dtype=object), *ids])
     there = ~np.concatenate([np.empty(0, dtype=bool), *absences])
     empty = variable.mechanism.no_counts()

@@ -190,14 +190,14 @@ def _explain(whole: Held, design: SampleDesign) -> None:
     """Refuse weights of an engine's table, by another query that finds what is wrong with them."""
     for name, argument in design.summed.items():
         own = argument == "weights"
-        tests = faults(name, own)
-        times = whole.query.counts(tests)
-        for what in filter(times.get, tests):
-            value = whole.query.filtered(tests[what]).one(name)
+        for what, test in faults(name, own).items():
+            bad = whole.query.filtered(test)
+            if not len(bad):
+                continue
             remedy = _ZERO if what == "zero" else _POSITIVE if own else _NOT_NEGATIVE
             first, colon, rest = remedy.partition(":")
-            words = f"{first} (in {count_of(times[what], 'row')}){colon}{rest}"
-            raise InvalidArgument(f"{argument} {name!r}", value, words)
+            words = f"{first} (in {count_of(len(bad), 'row')}){colon}{rest}"
+            raise InvalidArgument(f"{argument} {name!r}", bad.one(name), words)
 
 
 def _warn_of_size(sums: Array, w: Array, factors: bool) -> None:
