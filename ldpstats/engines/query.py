@@ -7,12 +7,15 @@ engine adds numbers is its own: sums of weights agree to a relative 1e-12, and h
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from operator import and_, or_
+from operator import and_, eq, gt, lt, or_
 from typing import Any, Self, TypeVar
+
+import numpy as np
 
 from ldpstats.engines.base import (
     BATCH_ROWS,
@@ -27,7 +30,16 @@ from ldpstats.engines.base import (
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.io.tables import columns_shown
 
-__all__ = ["LEAST_WEIGHT", "MOST_BYTES", "MOST_WEIGHT", "Query", "faults"]
+__all__ = [
+    "LEAST_WEIGHT",
+    "MOST_BYTES",
+    "MOST_WEIGHT",
+    "SIGNS",
+    "Query",
+    "compared",
+    "faults",
+    "known",
+]
 
 T = TypeVar("T")
 
@@ -380,20 +392,6 @@ class Joined(Query):
         both = left.join(right, how="inner", left_on=self.id, right_on=theirs)
         return picked(both, list(dict.fromkeys([*names[0].values(), *names[1].values()])))
 
-    def _origin(self, name: str) -> tuple[Query, str]:
-        """The table of a column, which exists, and its name there."""
-        renamed = [(new, side, old) for side in (0, 1) for old, new in self._renamed(side).items()]
-        side, old = next((side, old) for new, side, old in renamed if new == name)
-        return (self.left, self.right)[side], old
-
-    def stored(self, name: str) -> Mapping[bytes, bytes]:
-        query, old = self._origin(name)
-        return query.stored(old)
-
-    def levels(self, name: str) -> tuple[Any, ...] | None:
-        query, old = self._origin(name)
-        return query.levels(old)
-
     @property
     def left_out(self) -> tuple[tuple[str, str], ...]:
         return (*self.left.left_out, *self.right.left_out)
@@ -403,6 +401,9 @@ class Joined(Query):
 
     def streamed(self, batches: Callable[[], Iterator[Any]]) -> Iterator[Any]:
         return self.left.streamed(lambda: self.right.streamed(batches))
+
+
+# -- Expressions for tests of a column, which every engine evaluates alike -------------------------
 
 
 # products of weights and squares of their sums stay far from the ends of what a number can be
@@ -424,3 +425,54 @@ def faults(name: str, positive: bool) -> dict[str, Any]:
         return found
     tiny = known & (number > 0.0) & (number < LEAST_WEIGHT)
     return found | {"zero": known & (number == 0.0), "tiny": tiny}
+
+
+SIGNS: Mapping[str, Callable[[Any, Any], Any]] = {"==": eq, "<": lt, ">": gt}
+
+_MOST_DECIMAL = 10**38  # beyond it engines know no whole number
+
+
+def known(name: str, dtype: Any) -> Any:
+    """Where a column, of this type if it has numbers or dates, has a value."""
+    import narwhals
+
+    col = narwhals.col(name)
+    return ~col.is_null() & ~col.is_nan() if dtype and dtype.is_float() else ~col.is_null()
+
+
+def compared(name: str, dtype: Any, sign: str, wanted: Any) -> Any:
+    """Where a column of numbers or dates, which are known, compares with a value."""
+    import narwhals
+
+    col = narwhals.col(name)
+    if dtype.is_decimal() and isinstance(wanted, int) and abs(wanted) < _MOST_DECIMAL:
+        return SIGNS[sign](col, wanted)  # float has fewer digits
+    if dtype.is_numeric() and not dtype.is_integer():
+        return SIGNS[sign](col.cast(narwhals.Float64), float(wanted))
+    unit: Any = None
+    step = 1
+    if dtype.is_integer():
+        signed, bits = str(dtype).startswith("I"), int(str(dtype).lstrip("UInt"))
+        low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
+    else:  # days, or microseconds, parts of which do not count
+        unit, step = ("D", 86_400_000_000) if dtype == narwhals.Date else ("us", 1)
+        if unit == "us" and dtype.time_unit in ("s", "ms"):  # Polars would cut the bounds to it
+            col = col.cast(narwhals.Datetime("us"))
+        wanted = int(wanted.astype(np.int64))
+        ends = np.array([dt.datetime.min, dt.datetime.max], dtype="M8[us]").astype(np.int64)
+        low, high = (ends // step).tolist()
+        if unit == "us" and dtype.time_unit == "ns":
+            low, high = -(1 << 63) // 1000 + 1, ((1 << 63) - 1) // 1000
+
+    def made(number: float) -> Any:
+        return np.datetime64(int(number), unit).item() if unit else int(number)
+
+    def at_least(bound: float) -> Any:
+        return col >= made(max(bound, low)) if bound <= high else col > made(high)
+
+    last, first = wanted // step, -(-wanted // step)
+    if sign == "==":
+        if first == last and unit != "us" and low <= first <= high:
+            return col == made(first)
+        return at_least(first) & ~at_least(last + 1)
+    return at_least(last + 1) if sign == ">" else ~at_least(first)

@@ -13,7 +13,6 @@ of each test: a column in memory answers with masks, one of an engine with expre
 from __future__ import annotations
 
 import ast
-import datetime as dt
 import operator
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -26,10 +25,11 @@ import numpy as np
 import pandas as pd
 
 from ldpstats.arguments import nearest_label
+from ldpstats.engines.query import SIGNS, compared, known
 from ldpstats.errors import InvalidArgument, NotAvailable, UnknownCategory
-from ldpstats.survey.tables import DATE, SIGNS, Column
+from ldpstats.survey.tables import DATE, Column
 
-__all__ = ["Condition", "Pushed", "is_mask", "known", "parse", "read", "sides"]
+__all__ = ["Condition", "Pushed", "is_mask", "parse", "read", "sides"]
 
 MOST_CHARACTERS, MOST_DIGITS, MOST_NESTED = 10_000, 40, 50
 
@@ -77,20 +77,12 @@ _PLAIN = {"True": True, "true": True, "False": False, "false": False}
 _NOTHING = ("None", "null", "NULL", "nan", "NaN", "NA")
 _OPENING, _CLOSING = ("(", "["), (")", "]")
 _FLIPPED = str.maketrans("<>", "><")
-_SIGNS = {
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-}
+_SIGNS = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 
-# what people write in other languages, the longest first, and what to write here
+# what people write in other languages, by its first character, and what to write here
+_ARITHMETIC = "arithmetic is not part of a condition: compute a column first"
 _REMEDIES = {
-    "<>": "write != for unequal",
-    "&&": "write 'and'",
-    "||": "write 'or'",
+    "<": "write != for unequal",
     "=": "write == to compare",
     "&": "write 'and'",
     "|": "write 'or'",
@@ -99,8 +91,7 @@ _REMEDIES = {
     "@": "write the value itself; variables are not known here",
     ".": "attributes, methods and names with dots are not part of a condition; write a column's "
     "name with dots in `backquotes`",
-    "'": "the quotation mark is not closed",
-    '"': "the quotation mark is not closed",
+    "'\"": "the quotation mark is not closed",
     "`": "the backquote is not closed, or nothing is in it",
     ";": "write one condition; join several by 'and'",
     "{": "write a list as [1, 2] or (1, 2)",
@@ -108,12 +99,9 @@ _REMEDIES = {
     "≤": "write <=",
     "≠": "write !=",
     "#": "comments are not part of a condition",
+    "+-*/%^": _ARITHMETIC,
+    "\u2018\u2019\u201c\u201d\u201e\u00ab\u00bb": "write straight quotation marks, 'n'",
 }
-_REMEDIES |= dict.fromkeys(
-    "\u2018\u2019\u201c\u201d\u201e\u00ab\u00bb", "write straight quotation marks, 'n'"
-)
-_ARITHMETIC = "arithmetic is not part of a condition: compute a column first"
-_REMEDIES |= dict.fromkeys("+-*/%^", _ARITHMETIC)
 _TOUCHING = {  # another word without a blank
     "number": _ARITHMETIC,
     "text": "text stands alone, without a prefix and without + between parts",
@@ -225,8 +213,8 @@ def _skeleton(text: str) -> tuple[str, dict[int, Any]]:
     while (at := len(skeleton)) < len(text):
         found = _WORD.match(text, at)
         if found is None:
-            wrong = next((w for w in _REMEDIES if text.startswith(w, at)), None)
-            _refuse(text, at, _REMEDIES[wrong] if wrong else "this is not part of a condition")
+            fits = (remedy for signs, remedy in _REMEDIES.items() if text[at] in signs)
+            _refuse(text, at, next(fits, "this is not part of a condition"))
         operand: Any = None
         word, kind = found[0], str(found.lastgroup)
         if kind == "blank":
@@ -287,11 +275,10 @@ def sides(condition: Condition, column_of: Callable[[str], Column]) -> tuple[Any
         return false, true
     if sign not in ("and", "or"):
         return _tested(sign, column_of, *parts)
-    found = [sides(part, column_of) for part in parts]
-    trues, falses = zip(*found, strict=True)
-    if sign == "and":
-        return joined(operator.and_, trues), joined(operator.or_, falses)
-    return joined(operator.or_, trues), joined(operator.and_, falses)
+    trues, falses = zip(*(sides(part, column_of) for part in parts), strict=True)
+    both = operator.and_, operator.or_
+    one, other = both if sign == "and" else both[::-1]
+    return joined(one, trues), joined(other, falses)
 
 
 def joined(join: Callable[[Any, Any], Any], parts: Sequence[Any]) -> Any:
@@ -404,8 +391,6 @@ def _converted(column: Column, value: str | float) -> Any:
 
 MOST_PAIRS = 10_000  # pairs of distinct values by which two columns of text are compared
 
-_MOST_DECIMAL = 10**38  # beyond it engines know no whole number
-
 
 @dataclass(frozen=True, eq=False)
 class Pushed(Column):
@@ -444,44 +429,9 @@ class Pushed(Column):
         return there & joined(operator.or_, [self.compared("==", cell) for cell in cells])
 
     def compared(self, sign: str, wanted: Any) -> Any:
-        """Where numbers or dates, which are known, compare with a value."""
-        import narwhals
-
-        dtype = self.dtype
-        if dtype is None:
+        if self.dtype is None:
             return super().compared(sign, wanted)
-        col = narwhals.col(self.name)
-        if dtype.is_decimal() and isinstance(wanted, int) and abs(wanted) < _MOST_DECIMAL:
-            return SIGNS[sign](col, wanted)  # float has fewer digits
-        if dtype.is_numeric() and not dtype.is_integer():
-            return SIGNS[sign](col.cast(narwhals.Float64), float(wanted))
-        unit: Any = None
-        step = 1
-        if dtype.is_integer():
-            signed, bits = str(dtype).startswith("I"), int(str(dtype).lstrip("UInt"))
-            low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
-        else:  # days, or microseconds, parts of which do not count
-            unit, step = ("D", 86_400_000_000) if dtype == narwhals.Date else ("us", 1)
-            if unit == "us" and dtype.time_unit in ("s", "ms"):  # Polars would cut the bounds to it
-                col = col.cast(narwhals.Datetime("us"))
-            wanted = int(wanted.astype(np.int64))
-            ends = np.array([dt.datetime.min, dt.datetime.max], dtype="M8[us]").astype(np.int64)
-            low, high = (ends // step).tolist()
-            if unit == "us" and dtype.time_unit == "ns":
-                low, high = -(1 << 63) // 1000 + 1, ((1 << 63) - 1) // 1000
-
-        def made(number: float) -> Any:
-            return np.datetime64(int(number), unit).item() if unit else int(number)
-
-        def at_least(bound: float) -> Any:
-            return col >= made(max(bound, low)) if bound <= high else col > made(high)
-
-        last, first = wanted // step, -(-wanted // step)
-        if sign == "==":
-            if first == last and unit != "us" and low <= first <= high:
-                return col == made(first)
-            return at_least(first) & ~at_least(last + 1)
-        return at_least(last + 1) if sign == ">" else ~at_least(first)
+        return compared(self.name, self.dtype, sign, wanted)
 
     def beside(self, sign: str, right: Any) -> Any:
         """Where the comparison with another column of the engine holds."""
@@ -509,11 +459,3 @@ class Pushed(Column):
             partners.setdefault(left.cells[at], []).append(other.cells[at])
         found = [self._among([one]) & right._among(rest) for one, rest in partners.items()]
         return joined(operator.or_, found) if found else self._among([])
-
-
-def known(name: str, dtype: Any) -> Any:
-    """Where a column, of this type if it has numbers or dates, has a value."""
-    import narwhals
-
-    col = narwhals.col(name)
-    return ~col.is_null() & ~col.is_nan() if dtype and dtype.is_float() else ~col.is_null()

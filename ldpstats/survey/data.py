@@ -24,7 +24,7 @@ from ldpstats.arguments import as_array, check_slice, did_you_mean
 from ldpstats.engines.base import picked
 from ldpstats.engines.others import is_files, opened
 from ldpstats.engines.parquet import found_files
-from ldpstats.engines.query import Query
+from ldpstats.engines.query import Query, known
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable, shorten
 from ldpstats.io.reports import (
     FINGERPRINT,
@@ -37,7 +37,6 @@ from ldpstats.io.tables import (
     coded,
     columns_shown,
     csv_lines,
-    file_format,
     missing_texts,
     table_chunks,
     unguarded,
@@ -54,7 +53,7 @@ from ldpstats.reports.layout import (
     fingerprint_column,
 )
 from ldpstats.reports.single import Reports
-from ldpstats.survey.conditions import Condition, Pushed, is_mask, known, sides
+from ldpstats.survey.conditions import Condition, Pushed, is_mask, sides
 from ldpstats.survey.questionnaire import (
     Coded,
     Questionnaire,
@@ -248,7 +247,7 @@ class Held(ABC):
         import narwhals
         import pyarrow
 
-        if self.owner(name) is None and self.query.levels(*self.parts_of(name)) is None:
+        if self.owner(name) is None and self.table.levels(*self.parts_of(name)) is None:
             dtype = self.query.type(name)
             date = dtype == narwhals.Date or (dtype == narwhals.Datetime and not dtype.time_zone)
             if date or dtype.is_numeric():
@@ -545,10 +544,7 @@ def rows_of(
             raise InvalidArgument("na", na, _NO_CODES)
         return query
     if is_files(data):
-        files, _ = found_files(data)
-        for file in files:
-            file_format(file)
-        in_memory: Table = Csv(name, files)
+        in_memory: Table = Csv(name, found_files(data)[0])
     else:  # of a frame a copy, as the caller may add columns later
         frame = data.copy(deep=False) if isinstance(data, pd.DataFrame) else data
         in_memory = Table.of(frame, name)
@@ -609,11 +605,16 @@ class OnEngine(Table):
     def _column(self, name: str) -> pd.Series[Any]:
         return self._series(name, self._arrow(name))
 
+    def levels(self, name: str) -> tuple[Any, ...] | None:
+        """The values of a column of ordered categories, in order; None for any other column."""
+        table, old = self.sources.get(name, (self, name))
+        return table.frame.levels(old)
+
     def _series(self, name: str, raw: Any) -> pd.Series[Any]:
         """Values of a column in pandas, ordered categories as such."""
         import pyarrow
 
-        levels = self.frame.levels(name)
+        levels = self.levels(name)
         if levels is None:
             return Table.of(pyarrow.table({name: raw})).typed(name)
         kind = pd.CategoricalDtype(list(levels), ordered=True)

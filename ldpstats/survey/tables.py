@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import operator
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -17,6 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import did_you_mean, listed
+from ldpstats.engines.query import SIGNS
 from ldpstats.errors import HIDDEN, InvalidArgument
 from ldpstats.io.tables import columns_shown
 from ldpstats.labels import as_series, missing_entries, written_as
@@ -24,7 +24,6 @@ from ldpstats.reports.layout import check_fingerprints, in_pandas, is_of_bytes, 
 
 __all__ = [
     "DATE",
-    "SIGNS",
     "Column",
     "MissingCodes",
     "Table",
@@ -108,11 +107,6 @@ _KINDS = {
     "empty": "empty",
 }
 _HELD = "text, numbers, booleans, dates or categories"
-SIGNS: Mapping[str, Callable[[Any, Any], Any]] = {
-    "==": operator.eq,
-    "<": operator.lt,
-    ">": operator.gt,
-}
 
 
 @dataclass(frozen=True, eq=False)
