@@ -137,13 +137,12 @@ def _frame(data: Any, name: str) -> Query | None:
     """A lazy frame; None for anything else."""
     kind = type(data)
     package = kind.__module__.partition(".")[0]
-    frames: dict[Any, type[Engine]] = {
-        ("duckdb", "DuckDBPyRelation"): DuckDB,
-        ("_duckdb", "DuckDBPyRelation"): DuckDB,
-        ("polars", "LazyFrame"): Polars,
-        ("pyspark", "DataFrame"): Spark,
+    frames: dict[str, type[Engine]] = {
+        "duckdb.DuckDBPyRelation": DuckDB,
+        "polars.LazyFrame": Polars,
+        "pyspark.DataFrame": Spark,
     }
-    if made := frames.get((package, kind.__name__)):
+    if made := frames.get(f"{package.lstrip('_')}.{kind.__name__}"):
         return Query(name, made(), kind.__name__, data)
     if package in ("builtins", "numpy", "pandas", "pyarrow", "ldpstats", "polars", "pyspark"):
         return None

@@ -189,19 +189,12 @@ class Files(Query):
 
     # -- parts ---------------------------------------------------------------------------------
 
-    def partial(self, names: Sequence[str], function: Partial, schema: Any) -> Iterator[Any]:
-        self._check(names)
+    def partial(self, names: Sequence[str], function: Partial, schema: Any) -> Iterable[Any]:
         if not self.engine.in_threads:
-            session = self.engine.session()
-
-            def collected() -> list[Any]:
-                chosen = picked(self.frame(session), names)
-                return list(session.partial(chosen, function, schema))
-
-            yield from self.tried(collected)
-            return
+            return super().partial(names, function, schema)
+        self._check(names)
         self.refused_changed(self.files)
-        yield from shares(self, names, function)
+        return shares(self, names, function)
 
     def first(self, name: str, value: object) -> str | None:
         places = {"filename", "file_row_number"}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import and_, eq, gt, lt, or_
@@ -226,17 +226,17 @@ class Query:
 
         yield from self.streamed(run)
 
-    def partial(self, names: Sequence[str], function: Partial, schema: Any) -> Iterator[Any]:
-        """Run a function of record batches where the data are; its results add up."""
+    def partial(self, names: Sequence[str], function: Partial, schema: Any) -> Iterable[Any]:
+        """Run a function of record batches where the data are; its few results add up."""
         # once for each share of the rows, in threads or on workers, where it comes pickled; types
         # are those of the source: bytes as binary or fixed-size binary, text also as dictionaries
         self._check(names)
-        session = self.engine.session()
 
-        def run() -> Iterator[Any]:
-            return session.partial(picked(self.frame(session), names), function, schema)
+        def run() -> list[Any]:
+            session = self.engine.session()
+            return list(session.partial(picked(self.frame(session), names), function, schema))
 
-        yield from self.streamed(run)
+        return self.tried(run)
 
     def joined(self, other: Query, id: str, suffixes: tuple[str, str]) -> Joined:
         """Rows of both that agree in the column `id`; a suffix distinguishes other columns."""
