@@ -279,20 +279,18 @@ def grouped(
     for column in names:
         if column != name:
             held.refuse_private(column)
+    data: list[Data]
     if sums and held.remote:
         cells, parts = summed(held, name, names)
         labels, rows, ungrouped = grouped_rows(cells, by, name)
-        added = [reduce(add, [parts[i] for i in chosen]) for chosen in rows]
-        lost = [parts[i] for i in ungrouped]
-        return dict(zip(labels, added, strict=True)), sum(p.nobs + p.n_missing for p in lost)
-    cells, n = _cells(held, [name, *names])
-    labels, rows, ungrouped = grouped_rows(cells, by, name)
-    found = cells.coded(name)
-    groups = {
-        label: weighed(found.taken(chosen), None if n is None else n[chosen])
-        for label, chosen in zip(labels, rows, strict=True)
-    }
-    return groups, ungrouped.size if n is None else int(n[ungrouped].sum())
+        data = [reduce(add, [parts[i] for i in chosen]) for chosen in rows]
+    else:
+        cells, n = _cells(held, [name, *names])
+        labels, rows, ungrouped = grouped_rows(cells, by, name)
+        found = cells.coded(name)
+        times = [None if n is None else n[chosen] for chosen in rows]
+        data = [weighed(found.taken(r), own) for r, own in zip(rows, times, strict=True)]
+    return dict(zip(labels, data, strict=True)), cells.taken(ungrouped).respondents
 
 
 def sums_suffice(mechanism: Any, candidates: Any, method: Any, constraints: Any) -> bool:
