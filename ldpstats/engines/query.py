@@ -54,13 +54,23 @@ class Query:
     name: str  # of the argument, for errors
     engine: Engine
     shown: str  # what it is, for errors
-    native: Any  # a lazy frame, which stays on its connection or session; or SQL, for a database
+    native: Any  # a lazy frame, which stays on its connection or session; SQL, for a database
+    # two of which it is the join: `native` is the identifier, and their columns' names here
+    sources: tuple[Query, ...] = field(default=(), kw_only=True)
     filters: tuple[Any, ...] = field(default=(), kw_only=True)  # expressions that must be true
     _known: dict[Any, Any] = field(default_factory=dict, repr=False, kw_only=True)
     _types: dict[str, Any] = field(default_factory=dict, repr=False, kw_only=True)
 
     def root(self, session: Engine) -> Any:
         """All rows, as a lazy frame of Narwhals that runs in this session."""
+        if self.sources:
+            (left, right), (id, first, second) = self.sources, self.native
+            theirs = "_".join(["id", *first.values(), *second.values()])  # no other's name
+            made = [theirs if old == id else new for old, new in second.items()]
+            one = picked(left.frame(session), [*first], [*first.values()])
+            two = picked(right.frame(session), [*second], made)
+            both = one.join(two, how="inner", left_on=id, right_on=theirs)
+            return picked(both, list(dict.fromkeys([*first.values(), *second.values()])))
         found = session.seen(self.native) if session.title == self.engine.title else None
         if found is None:
             raise NotAvailable(
@@ -71,7 +81,7 @@ class Query:
     @property
     def files(self) -> Sequence[str]:
         """Parquet files that it reads."""
-        return ()
+        return [file for source in self.sources for file in source.files]
 
     @property
     def ordered(self) -> bool:
@@ -81,7 +91,7 @@ class Query:
     @property
     def left_out(self) -> tuple[tuple[str, str], ...]:
         """Files that are not counted, and why; only with on_error="report"."""
-        return ()
+        return tuple(file for source in self.sources for file in source.left_out)
 
     @property
     def schema(self) -> Mapping[str, Any]:
@@ -238,14 +248,24 @@ class Query:
 
         return self.tried(run)
 
-    def joined(self, other: Query, id: str, suffixes: tuple[str, str]) -> Joined:
+    def joined(self, other: Query, id: str, suffixes: tuple[str, str]) -> Query:
         """Rows of both that agree in the column `id`; a suffix distinguishes other columns."""
-        self._check([id, *self.columns])
-        other._check([id, *other.columns])
-        files = [*self.files, *other.files]
-        engine = self.engine.joined(other.engine, files)
+        sides = self, other
+        for side in sides:
+            side._check([id, *side.columns])
+        names = [
+            {old: old if old == id else old + suffix for old in side.columns}
+            for side, suffix in zip(sides, suffixes, strict=True)
+        ]
+        # without case, which engines do not see
+        every = [new.casefold() for own in names for new in own.values()]
+        twice = next((n for n in every if every.count(n) > 1 and n != id.casefold()), None)
+        if twice is not None or every.count(id.casefold()) > 2:
+            remedy = f"would name two columns {twice or id!r}: choose others"
+            raise InvalidArgument("suffixes", suffixes, remedy)
+        engine = self.engine.joined(other.engine, [*self.files, *other.files])
         shown = f"{self.shown} joined with {other.shown}"
-        both = Joined(self.name, engine, shown, None, self, other, id, suffixes)
+        both = Query(self.name, engine, shown, (id, *names), sources=sides)
         try:
             _ = both.schema
         except EngineFailure as error:
@@ -295,11 +315,18 @@ class Query:
 
     def tried(self, action: Callable[[], T]) -> T:
         """What an action returns; its failures name the data."""
+        if self.sources:
+            left, right = self.sources
+            return left.tried(lambda: right.tried(action))
         with running(self.name, self.shown):
             return action()
 
     def streamed(self, batches: Callable[[], Iterator[Any]]) -> Iterator[Any]:
         """`tried` for an action that returns batches one after another."""
+        if self.sources:
+            left, right = self.sources
+            yield from left.streamed(lambda: right.streamed(batches))
+            return
         with running(self.name, self.shown):
             yield from batches()
 
@@ -354,53 +381,6 @@ class Query:
         table = self._collected(lambda frame: picked(frame.filter(test), [name]).head(1))
         found: list[Any] = table.column(0).to_pylist()
         return found
-
-
-@dataclass(frozen=True, eq=False)
-class Joined(Query):
-    """Two tables side by side: every column but the identifier has the suffix of its side."""
-
-    left: Query
-    right: Query
-    id: str
-    suffixes: tuple[str, str]
-
-    def __post_init__(self) -> None:
-        # without case, which engines do not see
-        names = [new.casefold() for side in (0, 1) for new in self._renamed(side).values()]
-        id = self.id.casefold()
-        twice = next((new for new in names if names.count(new) > 1 and new != id), None)
-        if twice is not None or id in [n for n in names if names.count(n) > 2]:
-            remedy = f"would name two columns {twice or self.id!r}: choose others"
-            raise InvalidArgument("suffixes", self.suffixes, remedy)
-
-    @property
-    def files(self) -> Sequence[str]:
-        return [*self.left.files, *self.right.files]
-
-    def _renamed(self, side: int) -> dict[str, str]:
-        """The columns of a side, and their names here."""
-        columns, suffix = (self.left, self.right)[side].columns, self.suffixes[side]
-        return {old: old if old == self.id else old + suffix for old in columns}
-
-    def root(self, session: Engine) -> Any:
-        names = self._renamed(0), self._renamed(1)
-        theirs = "_".join(["id", *names[0].values(), *names[1].values()])  # no other's name
-        left = picked(self.left.frame(session), [*names[0]], [*names[0].values()])
-        made = [theirs if old == self.id else new for old, new in names[1].items()]
-        right = picked(self.right.frame(session), [*names[1]], made)
-        both = left.join(right, how="inner", left_on=self.id, right_on=theirs)
-        return picked(both, list(dict.fromkeys([*names[0].values(), *names[1].values()])))
-
-    @property
-    def left_out(self) -> tuple[tuple[str, str], ...]:
-        return (*self.left.left_out, *self.right.left_out)
-
-    def tried(self, action: Callable[[], T]) -> T:
-        return self.left.tried(lambda: self.right.tried(action))
-
-    def streamed(self, batches: Callable[[], Iterator[Any]]) -> Iterator[Any]:
-        return self.left.streamed(lambda: self.right.streamed(batches))
 
 
 # -- Expressions for tests of a column, which every engine evaluates alike -------------------------
