@@ -219,9 +219,13 @@ class Held(ABC):
             true = condition.fill_null(False)
         else:
             true = self._evaluated(condition)
-        return (
-            self.on(self.query.filtered(true)) if self.remote else self.taken(np.flatnonzero(true))
-        )
+        return self.chosen(true)
+
+    def chosen(self, true: Any) -> Self:
+        """The rows where a mask is true, (n,), or on an engine an expression of Narwhals."""
+        if self.remote:
+            return self.on(self.query.filtered(true))
+        return self.taken(np.flatnonzero(true))
 
     def _evaluated(self, expression: Any) -> Any:
         """Where an expression of Narwhals is true, in memory."""
