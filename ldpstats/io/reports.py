@@ -406,12 +406,9 @@ class ReportTable:
             if not totals[0]:
                 raise refusal(source, "holds no answer: there is nothing to privatise")
 
-        text = (
-            {}
-            if specification is None
-            else {specification: specification_text(self.layout.made_by)}
-        )
-        more: Any = {"force": force, "beside": text, "spreadsheet_safe": spreadsheet_safe}
+        more: Any = {"force": force, "spreadsheet_safe": spreadsheet_safe}
+        if specification is not None:
+            more["beside"] = {specification: specification_text(self.layout.made_by)}
         self.write(frames(), kept.stored, **more)
         return totals[0], totals[1]
 

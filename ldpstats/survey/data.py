@@ -128,7 +128,7 @@ class Held(ABC):
         return name
 
     @property
-    def every(self) -> pd.Index[Any]:
+    def whole_index(self) -> pd.Index[Any]:
         """Labels of the rows of the table: their numbers from 0, but for tables of pandas."""
         found: pd.Index[Any] = self.table.index
         return found
@@ -136,10 +136,10 @@ class Held(ABC):
     @property
     def index(self) -> pd.Index[Any]:
         """Labels of these rows."""
-        return self.every if self.rows is None else self.every.take(self.rows)
+        return self.whole_index if self.rows is None else self.whole_index.take(self.rows)
 
     def __len__(self) -> int:
-        return len(self.every if self.rows is None else self.rows)
+        return len(self.whole_index if self.rows is None else self.rows)
 
     @property
     def respondents(self) -> int:
@@ -797,9 +797,9 @@ class Waves(Held):
     # -- waves in memory, each of which has its own table
 
     @property
-    def every(self) -> pd.Index[Any]:
+    def whole_index(self) -> pd.Index[Any]:
         first = next(iter(self.sources.values()))[0]
-        return pd.RangeIndex(len(first)) if self.table is None else super().every
+        return pd.RangeIndex(len(first)) if self.table is None else super().whole_index
 
     def prepare(self, names: Iterable[str]) -> None:
         for wave, old in filter(None, map(self.sources.get, names)):
