@@ -406,14 +406,20 @@ class Pushed(Column):
 
     @property
     def known(self) -> Any:
-        there = known(self.name, self.dtype)
-        blank = [cell for cell, code in zip(self.cells, self.codes, strict=True) if code < 0]
-        blank = [cell for cell in blank if cell is not None]
-        return there & ~self._among(blank) if blank else there
+        return self._except(
+            [cell for cell, code in zip(self.cells, self.codes, strict=True) if code < 0]
+        )
 
     def holding(self, chosen: Any) -> Any:
-        found = zip(self.cells, super().holding(chosen), strict=True)
-        return self._among([cell for cell, yes in found if yes])
+        found = list(zip(self.cells, super().holding(chosen).tolist(), strict=True))
+        some, rest = ([cell for cell, yes in found if yes is side] for side in (True, False))
+        return self._among(some) if len(some) <= len(rest) else self._except(rest)
+
+    def _except(self, cells: list[Any]) -> Any:
+        """Where it holds a value, but none of some cells."""
+        cells = [cell for cell in cells if cell is not None]
+        there = known(self.name, self.dtype)
+        return there & ~self._among(cells) if cells else there
 
     def _among(self, cells: list[Any]) -> Any:
         """Where it holds one of some cells."""
