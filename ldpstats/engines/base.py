@@ -348,7 +348,7 @@ def tell(fraction: float) -> None:
 def polled(connection: Any) -> Iterator[None]:
     """Look how far DuckDB has come with a grouped query, which runs meanwhile."""
     advance = _watch.get()
-    if advance is None:
+    if advance is None or connection is None:
         yield
         return
     connection.execute("SET enable_progress_bar = true")  # without it DuckDB does not count

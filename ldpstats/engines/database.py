@@ -18,7 +18,7 @@ from ldpstats.engines.query import Query
 from ldpstats.errors import InvalidArgument
 from ldpstats.io.storage import reading
 
-__all__ = ["SUFFIXES", "DuckDB", "Embedded", "database"]
+__all__ = ["SUFFIXES", "DuckDB", "database"]
 
 
 SUFFIXES = (".duckdb", ".ddb", ".db")
@@ -28,11 +28,20 @@ _FORKED: list[Any] = []  # connections of the process that this one was forked f
 
 @dataclass(frozen=True, eq=False)
 class DuckDB(Engine):
-    """Runs relations on the connection that they have."""
+    """Runs relations on the connection that they have, or in a database of our own in memory."""
 
     title = "DuckDB"
+    own: bool = False  # which begins with the first query of a process
+    databases: tuple[Path, ...] = ()  # that somebody else made, with views that would read any file
+    files: tuple[str, ...] = ()  # that it may read beside them
+    connection: Any = None  # of one query in it
+    _open: dict[int, Any] = field(default_factory=dict, init=False, repr=False)
 
     def seen(self, native: Any) -> Any:
+        if isinstance(native, str):  # a query of one of the databases
+            if self.connection is None:
+                return None
+            native = self.connection.sql(native)
         kinds = dict(zip(native.columns, map(str, native.types), strict=True))
         if {"DOUBLE", "FLOAT"} & {*kinds.values()}:
             # without bounds: those in Parquet files are of the numbers only, of which DuckDB 2.0
@@ -49,7 +58,7 @@ class DuckDB(Engine):
     def table(self, frame: Any, most_bytes: int | None = None) -> Any:
         import pyarrow
 
-        with _interrupts():
+        with _interrupts(), polled(self.connection):
             if most_bytes is None:
                 return super().table(frame)
             parts, size = [], 0
@@ -72,33 +81,9 @@ class DuckDB(Engine):
             finally:
                 reader.close()  # a connection runs no other query before
 
-
-@contextmanager
-def _interrupts() -> Iterator[None]:
-    """Raise what Python does at Ctrl-C, for which DuckDB has an error of its own."""
-    try:
-        yield
-    except RuntimeError as error:
-        if str(error) != "Query interrupted":
-            raise
-        raise KeyboardInterrupt from None
-
-
-def _reader(frame: Any, rows: int) -> Any:
-    relation = frame.to_native()
-    read = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader  # before 1.5
-    return read(rows)
-
-
-@dataclass(frozen=True, eq=False)
-class Embedded(DuckDB):
-    """A database of our own in memory, which begins with the first query of a process."""
-
-    databases: tuple[Path, ...] = ()  # that somebody else made, with views that would read any file
-    files: tuple[str, ...] = ()  # that it may read beside them
-    _open: dict[int, Any] = field(default_factory=dict, init=False, repr=False)
-
-    def session(self) -> Session:
+    def session(self) -> Engine:
+        if not self.own:
+            return self
         import duckdb
 
         process = os.getpid()  # a fork has the memory of a connection, but not its threads
@@ -122,16 +107,40 @@ class Embedded(DuckDB):
             self._open[process] = connection
         cursor = self._open[process].cursor()
         cursor.execute("SET enable_progress_bar = false")
-        return Session(cursor)
+        return DuckDB(connection=cursor)
 
     def joined(self, other: Engine, files: Sequence[str]) -> Engine:
-        theirs = other.databases if isinstance(other, Embedded) else ()
-        databases = dict.fromkeys((*self.databases, *theirs))
-        return Embedded(tuple(databases), tuple(files)) if databases else self
+        theirs = other.databases if isinstance(other, DuckDB) else ()
+        databases = tuple(dict.fromkeys((*self.databases, *theirs)))
+        return DuckDB(True, databases, tuple(files)) if self.own and databases else self
+
+    def scan(self, files: Sequence[str], widths: Mapping[str, str], **how: bool) -> Any:
+        if self.connection is None:
+            return super().scan(files, widths)
+        # DuckDB would take *, ? and [ in a name for patterns
+        names = [_literal(file) for file in files]
+        return self.seen(self.connection.read_parquet(names, union_by_name=bool(widths), **how))
 
     def __reduce__(self) -> Any:
         # a copy, here or in another process, has a database of its own
-        return Embedded, (self.databases, self.files)
+        return DuckDB, (self.own, self.databases, self.files)
+
+
+@contextmanager
+def _interrupts() -> Iterator[None]:
+    """Raise what Python does at Ctrl-C, for which DuckDB has an error of its own."""
+    try:
+        yield
+    except RuntimeError as error:
+        if str(error) != "Query interrupted":
+            raise
+        raise KeyboardInterrupt from None
+
+
+def _reader(frame: Any, rows: int) -> Any:
+    relation = frame.to_native()
+    read = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader  # before 1.5
+    return read(rows)
 
 
 def _end(connection: Any, folder: str, process: int) -> None:
@@ -140,22 +149,6 @@ def _end(connection: Any, folder: str, process: int) -> None:
         return
     connection.close()
     shutil.rmtree(folder, ignore_errors=True)
-
-
-@dataclass(frozen=True, eq=False)
-class Session(DuckDB):
-    """One query of an embedded database."""
-
-    connection: Any
-
-    def table(self, frame: Any, most_bytes: int | None = None) -> Any:
-        with polled(self.connection):
-            return super().table(frame, most_bytes)
-
-    def scan(self, files: Sequence[str], widths: Mapping[str, str], **how: bool) -> Any:
-        # DuckDB would take *, ? and [ in a name for patterns
-        names = [_literal(file) for file in files]
-        return self.seen(self.connection.read_parquet(names, union_by_name=bool(widths), **how))
 
 
 def _literal(file: str) -> str:
@@ -175,34 +168,16 @@ def _name(path: Path) -> str:
     return "d" + hashlib.sha256(bytes(path)).hexdigest()[:16]
 
 
-@dataclass(frozen=True, eq=False)
-class Database(Query):
-    """A table, or a view, of a database file, which is only read."""
-
-    path: Path
-    table: tuple[str, str]  # schema and name
-
-    @property
-    def shown(self) -> str:
-        return f"{self.path}, table {self.table[1]!r}"
-
-    def root(self, session: Engine) -> Any:
-        if not isinstance(session, Session):
-            self.refuse_engine(session)
-        names = ".".join(map(_quoted, self.table))
-        return session.seen(session.connection.sql(f"SELECT * FROM {_name(self.path)}.{names}"))
-
-
-def database(name: str, path: Path, table: str | None) -> Database:
-    """A table of a database file; `table` may be left out where there is one."""
+def database(name: str, path: Path, table: str | None) -> Query:
+    """A table, or view, of a database file; `table` may be left out where there is one."""
     path = path.absolute()
-    engine = Embedded(databases=(path,))
+    engine = DuckDB(own=True, databases=(path,))
     with reading(path, regular=True):
         path.stat()
     with running(name, str(path)):
-        connection = engine.session().connection
+        session: Any = engine.session()
         where = _name(path)
-        found = connection.execute(
+        found = session.connection.execute(
             "SELECT schema_name, table_name FROM duckdb_tables() "
             f"WHERE database_name = '{where}' AND NOT internal UNION ALL "
             "SELECT schema_name, view_name FROM duckdb_views() "
@@ -220,4 +195,5 @@ def database(name: str, path: Path, table: str | None) -> Database:
         remedy = f"must be one table of the database, which has {shown}"
     if len(fits) != 1:
         raise InvalidArgument("table", table, remedy)
-    return Database(name, engine, path, fits[0])
+    sql = f"SELECT * FROM {where}.{'.'.join(map(_quoted, fits[0]))}"
+    return Query(name, engine, f"{path}, table {fits[0][1]!r}", sql)

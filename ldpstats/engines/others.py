@@ -12,9 +12,9 @@ from typing import Any
 
 from ldpstats.arguments import one_of
 from ldpstats.engines.base import Engine, Partial, needed, stacked
-from ldpstats.engines.database import SUFFIXES, DuckDB, Embedded, database
+from ldpstats.engines.database import SUFFIXES, DuckDB, database
 from ldpstats.engines.parquet import found_files, parquet
-from ldpstats.engines.query import Frame, Query
+from ldpstats.engines.query import Query
 from ldpstats.errors import InvalidArgument
 from ldpstats.io.storage import checked_path, refusal
 
@@ -82,7 +82,8 @@ class Spark(Engine):
         return stacked([narwhals.from_native(read(name)) for name in names], widths)
 
 
-ENGINES = {"duckdb": Embedded, "spark": Spark, "polars": Polars}  # what reads Parquet files
+# what reads Parquet files
+ENGINES = {"duckdb": lambda: DuckDB(own=True), "spark": Spark, "polars": Polars}
 
 
 def is_files(data: object) -> bool:
@@ -129,21 +130,21 @@ def opened(
         if report:
             raise InvalidArgument("on_error", "report", "goes with Parquet files: convert these")
         return None
-    made: Engine = ENGINES[engine or "duckdb"]()
-    return parquet(name, found, made, report)
+    return parquet(name, found, ENGINES[engine or "duckdb"](), report)
 
 
-def _frame(data: Any, name: str) -> Frame | None:
+def _frame(data: Any, name: str) -> Query | None:
     """A lazy frame; None for anything else."""
     kind = type(data)
     package = kind.__module__.partition(".")[0]
-    if package in ("duckdb", "_duckdb") and kind.__name__ == "DuckDBPyRelation":
-        return Frame(name, DuckDB(), data)
-    if package == "polars":
-        return Frame(name, Polars(), data) if kind.__name__ == "LazyFrame" else None
-    if package == "pyspark":
-        return Frame(name, Spark(), data) if kind.__name__ == "DataFrame" else None
-    if package in ("builtins", "numpy", "pandas", "pyarrow", "ldpstats"):
+    frames: dict[str, type[Engine]] = {
+        "duckdb.DuckDBPyRelation": DuckDB,
+        "polars.LazyFrame": Polars,
+        "pyspark.DataFrame": Spark,
+    }
+    if made := frames.get(f"{package.lstrip('_')}.{kind.__name__}"):
+        return Query(name, made(), kind.__name__, data)
+    if package in ("builtins", "numpy", "pandas", "pyarrow", "ldpstats", "polars", "pyspark"):
         return None
     import narwhals
 
@@ -151,4 +152,6 @@ def _frame(data: Any, name: str) -> Frame | None:
     if not isinstance(lazy, narwhals.LazyFrame):
         return None
     native = lazy.to_native()
-    return Frame(name, Engine(), native) if native is data else _frame(native, name)
+    if native is not data:
+        return _frame(native, name)
+    return Query(name, Engine(), kind.__name__, data)

@@ -25,7 +25,7 @@ from ldpstats.engines.base import (
     running,
     tell,
 )
-from ldpstats.engines.database import Embedded
+from ldpstats.engines.database import DuckDB
 from ldpstats.engines.query import Query
 from ldpstats.errors import InvalidArgument, LDPWarning
 from ldpstats.io.storage import checked_path, reading, refusal
@@ -56,10 +56,6 @@ class Files(Query):
     @property
     def ordered(self) -> bool:
         return self.engine.keeps_order
-
-    @property
-    def shown(self) -> str:
-        return next(iter(self.footers)) if len(self.footers) == 1 else f"{len(self.footers)} files"
 
     @property
     def left_out(self) -> tuple[tuple[str, str], ...]:
@@ -187,31 +183,27 @@ class Files(Query):
         return found
 
     @cached_property
-    def _checker(self) -> Embedded:
+    def _checker(self) -> DuckDB:
         """DuckDB, whatever engine counts; kept, as what it opens ends with it."""
-        return self.engine if isinstance(self.engine, Embedded) else Embedded()
+        return self.engine if isinstance(self.engine, DuckDB) else DuckDB(own=True)
 
     # -- parts ---------------------------------------------------------------------------------
 
-    def partial(self, names: Sequence[str], function: Partial, schema: Any) -> Iterator[Any]:
-        self._check(names)
+    def partial(self, names: Sequence[str], function: Partial, schema: Any) -> Iterable[Any]:
         if not self.engine.in_threads:
-            session = self.engine.session()
-
-            def collected() -> list[Any]:
-                chosen = picked(self.frame(session), names)
-                return list(session.partial(chosen, function, schema))
-
-            yield from self.tried(collected)
-            return
+            return super().partial(names, function, schema)
+        self._check(names)
         self.refused_changed(self.files)
-        yield from shares(self, names, function)
+        return shares(self, names, function)
 
-    def place(self, test: Any) -> str | None:
+    def first(self, name: str, value: object) -> str | None:
         places = {"filename", "file_row_number"}
-        if places & {name.casefold() for name in self.columns}:
+        if places & {column.casefold() for column in self.columns}:
             return None
         import narwhals
+
+        column = narwhals.col(name)
+        test = column.is_null() if value is None else column == value
 
         def run() -> Any:
             session = self._checker.session()
@@ -273,7 +265,8 @@ def parquet(name: str, found: Found, engine: Engine, report: bool) -> Files:
     problems += _copies(footers)
     for file, why in problems:
         _warn(file, why)
-    return Files(name, engine, footers, report, tuple(problems))
+    shown = next(iter(footers)) if len(footers) == 1 else f"{len(footers)} files"
+    return Files(name, engine, shown, None, footers, report, tuple(problems))
 
 
 # -- What Parquet files say of themselves: columns, types, what is stored beside them -------------

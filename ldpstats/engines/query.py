@@ -7,13 +7,15 @@ engine adds numbers is its own: sums of weights agree to a relative 1e-12, and h
 
 from __future__ import annotations
 
+import datetime as dt
 import re
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from operator import and_, or_
-from typing import Any, NoReturn, Self, TypeVar
+from operator import and_, eq, gt, lt, or_
+from typing import Any, Self, TypeVar
+
+import numpy as np
 
 from ldpstats.engines.base import (
     BATCH_ROWS,
@@ -28,7 +30,16 @@ from ldpstats.engines.base import (
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.io.tables import columns_shown
 
-__all__ = ["LEAST_WEIGHT", "MOST_BYTES", "MOST_WEIGHT", "Frame", "Query", "faults"]
+__all__ = [
+    "LEAST_WEIGHT",
+    "MOST_BYTES",
+    "MOST_WEIGHT",
+    "SIGNS",
+    "Query",
+    "compared",
+    "faults",
+    "known",
+]
 
 T = TypeVar("T")
 
@@ -37,28 +48,40 @@ MOST_BYTES = 1 << 31  # of distinct rows that a query returns
 
 
 @dataclass(frozen=True, eq=False)
-class Query(ABC):
+class Query:
     """Rows of a table that an engine holds; nothing is read until something is asked."""
 
     name: str  # of the argument, for errors
     engine: Engine
+    shown: str  # what it is, for errors
+    native: Any  # a lazy frame, which stays on its connection or session; SQL, for a database
+    # two of which it is the join: `native` is the identifier, and their columns' names here
+    sources: tuple[Query, ...] = field(default=(), kw_only=True)
     filters: tuple[Any, ...] = field(default=(), kw_only=True)  # expressions that must be true
     _known: dict[Any, Any] = field(default_factory=dict, repr=False, kw_only=True)
     _types: dict[str, Any] = field(default_factory=dict, repr=False, kw_only=True)
 
-    @abstractmethod
     def root(self, session: Engine) -> Any:
         """All rows, as a lazy frame of Narwhals that runs in this session."""
-
-    @property
-    @abstractmethod
-    def shown(self) -> str:
-        """What it is, for errors."""
+        if self.sources:
+            (left, right), (id, first, second) = self.sources, self.native
+            theirs = "_".join(["id", *first.values(), *second.values()])  # no other's name
+            made = [theirs if old == id else new for old, new in second.items()]
+            one = picked(left.frame(session), [*first], [*first.values()])
+            two = picked(right.frame(session), [*second], made)
+            both = one.join(two, how="inner", left_on=id, right_on=theirs)
+            return picked(both, list(dict.fromkeys([*first.values(), *second.values()])))
+        found = session.seen(self.native) if session.title == self.engine.title else None
+        if found is None:
+            raise NotAvailable(
+                f"{session.title} cannot see {self.shown}: read both tables into memory"
+            )
+        return found
 
     @property
     def files(self) -> Sequence[str]:
         """Parquet files that it reads."""
-        return ()
+        return [file for source in self.sources for file in source.files]
 
     @property
     def ordered(self) -> bool:
@@ -68,7 +91,7 @@ class Query(ABC):
     @property
     def left_out(self) -> tuple[tuple[str, str], ...]:
         """Files that are not counted, and why; only with on_error="report"."""
-        return ()
+        return tuple(file for source in self.sources for file in source.left_out)
 
     @property
     def schema(self) -> Mapping[str, Any]:
@@ -100,7 +123,12 @@ class Query(ABC):
 
     def levels(self, name: str) -> tuple[Any, ...] | None:
         """The values of a column of ordered categories, in order; None for any other column."""
-        return None
+        import narwhals
+
+        kind = self.schema[name]
+        # in Arrow, too, an Enum of Polars is ordered and one of DuckDB is not
+        ordered = self.engine.title == "Polars" and isinstance(kind, narwhals.Enum)
+        return tuple(kind.categories) if ordered else None
 
     def filtered(self, expression: Any) -> Self:
         """The rows for which an expression of Narwhals is true."""
@@ -193,16 +221,6 @@ class Query(ABC):
         cells = table.select(list(range(k))).rename_columns(names)
         return cells, table.select(list(range(k, table.num_columns)))
 
-    def counts(self, tests: Mapping[str, Any]) -> dict[str, int]:
-        """How many rows meet each of some expressions of Narwhals, by one query."""
-        import narwhals
-
-        made = [
-            test.cast(narwhals.Int64).sum().alias(f"t{i}") for i, test in enumerate(tests.values())
-        ]
-        table = self._collected(lambda frame: frame.select(*made))
-        return {name: int(table.column(i)[0].as_py() or 0) for i, name in enumerate(tests)}
-
     def rows(self, names: Sequence[str]) -> Any:
         """All rows of some columns, as a table of Arrow."""
         self._check(names)
@@ -218,25 +236,36 @@ class Query(ABC):
 
         yield from self.streamed(run)
 
-    def partial(self, names: Sequence[str], function: Partial, schema: Any) -> Iterator[Any]:
-        """Run a function of record batches where the data are; its results add up."""
+    def partial(self, names: Sequence[str], function: Partial, schema: Any) -> Iterable[Any]:
+        """Run a function of record batches where the data are; its few results add up."""
         # once for each share of the rows, in threads or on workers, where it comes pickled; types
         # are those of the source: bytes as binary or fixed-size binary, text also as dictionaries
         self._check(names)
-        session = self.engine.session()
 
-        def run() -> Iterator[Any]:
-            return session.partial(picked(self.frame(session), names), function, schema)
+        def run() -> list[Any]:
+            session = self.engine.session()
+            return list(session.partial(picked(self.frame(session), names), function, schema))
 
-        yield from self.streamed(run)
+        return self.tried(run)
 
-    def joined(self, other: Query, id: str, suffixes: tuple[str, str]) -> Joined:
+    def joined(self, other: Query, id: str, suffixes: tuple[str, str]) -> Query:
         """Rows of both that agree in the column `id`; a suffix distinguishes other columns."""
-        self._check([id, *self.columns])
-        other._check([id, *other.columns])
-        files = [*self.files, *other.files]
-        engine = self.engine.joined(other.engine, files)
-        both = Joined(self.name, engine, self, other, id, suffixes)
+        sides = self, other
+        for side in sides:
+            side._check([id, *side.columns])
+        names = [
+            {old: old if old == id else old + suffix for old in side.columns}
+            for side, suffix in zip(sides, suffixes, strict=True)
+        ]
+        # without case, which engines do not see
+        every = [new.casefold() for own in names for new in own.values()]
+        twice = next((n for n in every if every.count(n) > 1 and n != id.casefold()), None)
+        if twice is not None or every.count(id.casefold()) > 2:
+            remedy = f"would name two columns {twice or id!r}: choose others"
+            raise InvalidArgument("suffixes", suffixes, remedy)
+        engine = self.engine.joined(other.engine, [*self.files, *other.files])
+        shown = f"{self.shown} joined with {other.shown}"
+        both = Query(self.name, engine, shown, (id, *names), sources=sides)
         try:
             _ = both.schema
         except EngineFailure as error:
@@ -272,15 +301,6 @@ class Query(ABC):
 
     def first(self, name: str, value: object) -> str | None:
         """The first row with a value, as "a.parquet, row 3"; None where rows have no place."""
-        import narwhals
-
-        self._check([name])
-        column = narwhals.col(name)
-        test = column.is_null() if value is None else column == value
-        return self.place(test)
-
-    def place(self, test: Any) -> str | None:
-        """The first row for which an expression is true; None where rows have no place."""
         return None
 
     def frame(self, session: Engine) -> Any:
@@ -293,17 +313,20 @@ class Query(ABC):
             frame = frame.filter(expression)
         return frame
 
-    def refuse_engine(self, session: Engine) -> NoReturn:
-        """Refuse the session of another engine."""
-        raise NotAvailable(f"{session.title} cannot see {self.shown}: read both tables into memory")
-
     def tried(self, action: Callable[[], T]) -> T:
         """What an action returns; its failures name the data."""
+        if self.sources:
+            left, right = self.sources
+            return left.tried(lambda: right.tried(action))
         with running(self.name, self.shown):
             return action()
 
     def streamed(self, batches: Callable[[], Iterator[Any]]) -> Iterator[Any]:
         """`tried` for an action that returns batches one after another."""
+        if self.sources:
+            left, right = self.sources
+            yield from left.streamed(lambda: right.streamed(batches))
+            return
         with running(self.name, self.shown):
             yield from batches()
 
@@ -360,93 +383,7 @@ class Query(ABC):
         return found
 
 
-@dataclass(frozen=True, eq=False)
-class Frame(Query):
-    """A lazy frame that somebody made; it stays on the connection or session that it has."""
-
-    native: Any
-
-    def root(self, session: Engine) -> Any:
-        if session.title != self.engine.title:
-            self.refuse_engine(session)
-        return self.engine.seen(self.native)
-
-    def levels(self, name: str) -> tuple[Any, ...] | None:
-        import narwhals
-
-        kind = self.schema[name]
-        # in Arrow, too, an Enum of Polars is ordered and one of DuckDB is not
-        ordered = self.engine.title == "Polars" and isinstance(kind, narwhals.Enum)
-        return tuple(kind.categories) if ordered else None
-
-    @property
-    def shown(self) -> str:
-        return type(self.native).__name__
-
-
-@dataclass(frozen=True, eq=False)
-class Joined(Query):
-    """Two tables side by side: every column but the identifier has the suffix of its side."""
-
-    left: Query
-    right: Query
-    id: str
-    suffixes: tuple[str, str]
-
-    def __post_init__(self) -> None:
-        # without case, which engines do not see
-        names = [new.casefold() for side in (0, 1) for new in self._renamed(side).values()]
-        id = self.id.casefold()
-        twice = next((new for new in names if names.count(new) > 1 and new != id), None)
-        if twice is not None or id in [n for n in names if names.count(n) > 2]:
-            remedy = f"would name two columns {twice or self.id!r}: choose others"
-            raise InvalidArgument("suffixes", self.suffixes, remedy)
-
-    @property
-    def files(self) -> Sequence[str]:
-        return [*self.left.files, *self.right.files]
-
-    @property
-    def shown(self) -> str:
-        return f"{self.left.shown} joined with {self.right.shown}"
-
-    def _renamed(self, side: int) -> dict[str, str]:
-        """The columns of a side, and their names here."""
-        columns, suffix = (self.left, self.right)[side].columns, self.suffixes[side]
-        return {old: old if old == self.id else old + suffix for old in columns}
-
-    def root(self, session: Engine) -> Any:
-        names = self._renamed(0), self._renamed(1)
-        theirs = "_".join(["id", *names[0].values(), *names[1].values()])  # no other's name
-        left = picked(self.left.frame(session), [*names[0]], [*names[0].values()])
-        made = [theirs if old == self.id else new for old, new in names[1].items()]
-        right = picked(self.right.frame(session), [*names[1]], made)
-        both = left.join(right, how="inner", left_on=self.id, right_on=theirs)
-        return picked(both, list(dict.fromkeys([*names[0].values(), *names[1].values()])))
-
-    def _origin(self, name: str) -> tuple[Query, str]:
-        """The table of a column, which exists, and its name there."""
-        renamed = [(new, side, old) for side in (0, 1) for old, new in self._renamed(side).items()]
-        side, old = next((side, old) for new, side, old in renamed if new == name)
-        return (self.left, self.right)[side], old
-
-    def stored(self, name: str) -> Mapping[bytes, bytes]:
-        query, old = self._origin(name)
-        return query.stored(old)
-
-    def levels(self, name: str) -> tuple[Any, ...] | None:
-        query, old = self._origin(name)
-        return query.levels(old)
-
-    @property
-    def left_out(self) -> tuple[tuple[str, str], ...]:
-        return (*self.left.left_out, *self.right.left_out)
-
-    def tried(self, action: Callable[[], T]) -> T:
-        return self.left.tried(lambda: self.right.tried(action))
-
-    def streamed(self, batches: Callable[[], Iterator[Any]]) -> Iterator[Any]:
-        return self.left.streamed(lambda: self.right.streamed(batches))
+# -- Expressions for tests of a column, which every engine evaluates alike -------------------------
 
 
 # products of weights and squares of their sums stay far from the ends of what a number can be
@@ -468,3 +405,54 @@ def faults(name: str, positive: bool) -> dict[str, Any]:
         return found
     tiny = known & (number > 0.0) & (number < LEAST_WEIGHT)
     return found | {"zero": known & (number == 0.0), "tiny": tiny}
+
+
+SIGNS: Mapping[str, Callable[[Any, Any], Any]] = {"==": eq, "<": lt, ">": gt}
+
+_MOST_DECIMAL = 10**38  # beyond it engines know no whole number
+
+
+def known(name: str, dtype: Any) -> Any:
+    """Where a column, of this type if it has numbers or dates, has a value."""
+    import narwhals
+
+    col = narwhals.col(name)
+    return ~col.is_null() & ~col.is_nan() if dtype and dtype.is_float() else ~col.is_null()
+
+
+def compared(name: str, dtype: Any, sign: str, wanted: Any) -> Any:
+    """Where a column of numbers or dates, which are known, compares with a value."""
+    import narwhals
+
+    col = narwhals.col(name)
+    if dtype.is_decimal() and isinstance(wanted, int) and abs(wanted) < _MOST_DECIMAL:
+        return SIGNS[sign](col, wanted)  # float has fewer digits
+    if dtype.is_numeric() and not dtype.is_integer():
+        return SIGNS[sign](col.cast(narwhals.Float64), float(wanted))
+    unit: Any = None
+    step = 1
+    if dtype.is_integer():
+        signed, bits = str(dtype).startswith("I"), int(str(dtype).lstrip("UInt"))
+        low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
+    else:  # days, or microseconds, parts of which do not count
+        unit, step = ("D", 86_400_000_000) if dtype == narwhals.Date else ("us", 1)
+        if unit == "us" and dtype.time_unit in ("s", "ms"):  # Polars would cut the bounds to it
+            col = col.cast(narwhals.Datetime("us"))
+        wanted = int(wanted.astype(np.int64))
+        ends = np.array([dt.datetime.min, dt.datetime.max], dtype="M8[us]").astype(np.int64)
+        low, high = (ends // step).tolist()
+        if unit == "us" and dtype.time_unit == "ns":
+            low, high = -(1 << 63) // 1000 + 1, ((1 << 63) - 1) // 1000
+
+    def made(number: float) -> Any:
+        return np.datetime64(int(number), unit).item() if unit else int(number)
+
+    def at_least(bound: float) -> Any:
+        return col >= made(max(bound, low)) if bound <= high else col > made(high)
+
+    last, first = wanted // step, -(-wanted // step)
+    if sign == "==":
+        if first == last and unit != "us" and low <= first <= high:
+            return col == made(first)
+        return at_least(first) & ~at_least(last + 1)
+    return at_least(last + 1) if sign == ">" else ~at_least(first)

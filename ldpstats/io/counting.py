@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,6 +30,8 @@ from ldpstats.reports.single import BitCounts, Counts, Reports
 
 __all__ = ["read_counts", "read_joint_counts"]
 
+
+Array = npt.NDArray[Any]
 
 MOST_BYTES = 1 << 31
 
@@ -114,29 +115,39 @@ def read_counts(
         raise InvalidArgument("count", count, "is the column of fingerprints or cohorts: rename it")
     if cohort is not None and cohort == count:
         raise InvalidArgument("cohort", cohort, "is the column of counts")
-    columns = [*reports.columns, *counted]
     empty = mechanism.no_counts()
     total = Sum(empty.bit_counts() if bits else empty, most_bytes, _BITS)
-    done = 0
-    beside: dict[str, Any] = {"optional": reports.optional, "codes": columns + reports.optional}
-    for frame in table_chunks(path, columns, chunk_rows, advance, **beside):
-        found, absent = reports.read(frame, done)
-        n = counts_of(path, count, frame, done)
+    for _, _, n, ((found, absent),) in _chunks([reports], counted, chunk_rows, advance):
         absent_n = reports_in_all(f"{path}, column {count!r}", n[absent])
         part = Counts(found.y, n[~absent], mechanism, absent_n, found.cohort)
         total.add(part.bit_counts() if bits else empty + part)  # the sum merges equal reports
-        done += len(frame)
     value: Counts | BitCounts = total.value()
     return value
 
 
-def counts_of(
-    path: FilePath, count: str | None, frame: pd.DataFrame, done: int
-) -> npt.NDArray[np.int64]:
-    """How many respondents each row of a chunk stands for, shape (n,)."""
-    if count is None:
-        return np.ones(len(frame), dtype=np.int64)
-    return whole_counts(f"{path}, column {count!r}", frame[count], done)
+def _chunks(
+    variables: Sequence[ReportColumn],
+    count: Sequence[str],
+    chunk_rows: int,
+    advance: Advance | None,
+    beside: Sequence[str] = (),
+) -> Iterator[tuple[pd.DataFrame, int, Array, list[tuple[Reports, Array]]]]:
+    """Chunks of a table: the columns, the rows before, how many respondents each row is, reports.
+
+    Of the reports each variable says which rows have none.
+    """
+    path, done = variables[0].path, 0
+    used = [column for part in variables for column in part.columns]
+    used = list(dict.fromkeys([*used, *count, *beside]))
+    optional = [column for part in variables for column in part.optional]
+    for frame in table_chunks(
+        path, used, chunk_rows, advance, optional=optional, codes=[*used, *optional]
+    ):
+        n = np.ones(len(frame), dtype=np.int64)
+        for name in count:
+            n = whole_counts(f"{path}, column {name!r}", frame[name], done)
+        yield frame, done, n, [part.read(frame, done) for part in variables]
+        done += len(frame)
 
 
 class Sum:
@@ -178,8 +189,6 @@ def size_of(data: Any) -> int:
 
 # -- Files of reports on several variables made into counts of their combinations -----------------
 
-
-Array = npt.NDArray[Any]
 
 _FEWER = "analyse a random part of the respondents, or allow more with most_bytes="
 
@@ -285,146 +294,84 @@ def read_joint_counts(
             raise InvalidArgument(
                 "count", count, "cannot be combined with id: a respondent is counted once"
             )
-        tables = [
-            _read_table(variable, id, most_bytes // d, chunk_rows, _share(advance, v, d))
-            for v, variable in enumerate(variables)
-        ]
-        return _matched(tables, missing == "raise")
+        strict, share = missing == "raise", most_bytes // d
+        return _matched(variables, id, strict, share, chunk_rows, advance)
     if len({os.path.realpath(part.path) for part in variables}) > 1:
         remedy = (
             "is needed to match respondents across tables: name the column that identifies them"
         )
         raise InvalidArgument("id", None, remedy)
-    return _streamed(variables, count, most_bytes, chunk_rows, advance)
-
-
-def _share(advance: Advance | None, v: int, d: int) -> Advance | None:
-    """Progress of one table of d."""
-    return None if advance is None else lambda fraction: advance((v + fraction) / d)
-
-
-# -- one table -------------------------------------------------------------------------------------
-
-
-def _streamed(
-    variables: Sequence[ReportColumn],
-    count: str | None,
-    most_bytes: int,
-    chunk_rows: int,
-    advance: Advance | None,
-) -> JointCounts:
-    """Counts of one table, chunk by chunk."""
-    path = variables[0].path
     empty = [part.mechanism.no_counts() for part in variables]
     none = JointCounts([Reports(part.y, part.mechanism, 0, part.cohort) for part in empty])
-    total, done = Sum(none, most_bytes, _FEWER), 0
-    columns = [column for part in variables for column in part.columns]
-    columns += [] if count is None else [count]
-    used = list(dict.fromkeys(columns))
-    optional = [column for part in variables for column in part.optional]
-    how: dict[str, Any] = {"optional": optional, "codes": used + optional}
-    for frame in table_chunks(path, used, chunk_rows, advance, **how):
-        n = counts_of(path, count, frame, done)
-        reports_in_all(f"{path}, column {count!r}", n)
-        found = [part.read(frame, done) for part in variables]
+    total = Sum(none, most_bytes, _FEWER)
+    counted = [] if count is None else [count]
+    for _, _, n, found in _chunks(variables, counted, chunk_rows, advance):
+        reports_in_all(f"{paths[0]}, column {count!r}", n)
         total.add(JointCounts.of_rows([(reports, ~absent) for reports, absent in found], n).tally())
-        done += len(frame)
     counts: JointCounts = total.value()
     return counts
 
 
-# -- several tables --------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Table:
-    """The reports of one variable, and the respondent of each row of its table."""
-
-    where: str  # the column of identifiers, in words
-    ids: npt.NDArray[np.object_]  # the respondent of each row, text, shape (n,)
-    place: npt.NDArray[np.intp]  # the row's report in `reports`, shape (n,); -1 where missing
-    reports: Reports
-
-
-def _read_table(
-    variable: ReportColumn, id: str, most_bytes: int, chunk_rows: int, advance: Advance | None
-) -> _Table:
-    where = f"{variable.path}, column {id!r}"
-    ids, absences, parts = [], [], []
-    done = size = 0
-    used, optional = [*variable.columns, id], variable.optional
-    how: dict[str, Any] = {"optional": optional, "codes": [*variable.columns, *optional]}
-    for frame in table_chunks(variable.path, used, chunk_rows, advance, **how):
-        reports, absent = variable.read(frame, done)
-        ids.append(_identifiers(variable.path, id, frame[id], done))
-        absences.append(absent)
-        parts.append(reports)
-        size += size_of(reports)
-        refuse_more(size, most_bytes, _FEWER)
-        done += len(frame)
-    every = np.concatenate([np.empty(0, dtype=object), *ids])
-    there = ~np.concatenate([np.empty(0, dtype=bool), *absences])
-    empty = variable.mechanism.no_counts()
-    cohort = None
-    if empty.cohort is not None:
-        cohort = np.concatenate([empty.cohort, *(part.cohort for part in parts)])
-    y = np.concatenate([empty.y, *(part.y for part in parts)])
-    return _Table(
-        where,
-        every,
-        np.where(there, np.cumsum(there) - 1, -1),
-        Reports(y, variable.mechanism, 0, cohort),
-    )
-
-
-def _identifiers(
-    path: FilePath, id: str, column: pd.Series[Any], done: int
-) -> npt.NDArray[np.object_]:
-    """A column of identifiers as text, shape (n,); in CSV as it was before spreadsheet_safe=."""
-    where = f"{path}, column {id!r}"
-    values, absent = present(where, column, None, ())
-    if absent.any():
-        row = done + int(np.argmax(absent)) + 1
-        remedy = "is missing: every respondent needs an identifier"
-        raise InvalidArgument(f"{where}, row {row}", None, remedy)
-    plain = str if file_format(path) == ".parquet" else lambda value: unguarded(str(value))
-    return np.array([plain(value) for value in values.tolist()], dtype=object)
-
-
-def _matched(tables: Sequence[_Table], strict: bool) -> JointCounts:
-    """Counts of the respondents who are in all tables with a report."""
-    codes, everyone = pd.factorize(np.concatenate([table.ids for table in tables]))
-    rows = np.full((len(tables), len(everyone)), -1)  # of each respondent in each table
-    ends = np.cumsum([len(table.ids) for table in tables])[:-1]
-    for table, own, row in zip(tables, np.split(codes, ends), rows, strict=True):
+def _matched(
+    variables: Sequence[ReportColumn],
+    id: str,
+    strict: bool,
+    most_bytes: int,
+    chunk_rows: int,
+    advance: Advance | None,
+) -> JointCounts:
+    """Counts of the respondents who are in all tables, each of `most_bytes`, with a report."""
+    d, wheres = len(variables), [f"{variable.path}, column {id!r}" for variable in variables]
+    respondents, there, reports = [], [], []  # of each row of each table
+    for v, (variable, where) in enumerate(zip(variables, wheres, strict=True)):
+        show = None if advance is None else lambda done, v=v: advance((v + done) / d)
+        # in CSV as it was before spreadsheet_safe=
+        plain = str if file_format(variable.path) == ".parquet" else lambda i: unguarded(str(i))
+        empty = variable.mechanism.no_counts()
+        ids: list[str] = []
+        cohorts: list[Any] = [empty.cohort]
+        has, y, size = [np.empty(0, dtype=bool)], [empty.y], 0
+        for frame, done, _, ((some, absent),) in _chunks([variable], [], chunk_rows, show, [id]):
+            values, unknown = present(where, frame[id], None, ())
+            if unknown.any():
+                row = done + int(np.argmax(unknown)) + 1
+                remedy = "is missing: every respondent needs an identifier"
+                raise InvalidArgument(f"{where}, row {row}", None, remedy)
+            ids += map(plain, values.tolist())
+            has.append(~absent)
+            y.append(some.y)
+            cohorts.append(some.cohort)
+            size += size_of(some)
+            refuse_more(size, most_bytes, _FEWER)
+        respondents.append(np.array(ids, dtype="O"))
+        there.append(np.concatenate(has))
+        groups = None if empty.cohort is None else np.concatenate(cohorts)
+        reports.append(Reports(np.concatenate(y), variable.mechanism, 0, groups))
+    codes, everyone = pd.factorize(np.concatenate(respondents))
+    rows = np.full((d, len(everyone)), -1)  # of each respondent in each table
+    ends = np.cumsum(list(map(len, respondents)))[:-1]
+    for where, own, place in zip(wheres, np.split(codes, ends), rows, strict=True):
         again = np.flatnonzero(pd.Series(own).duplicated())
         if again.size:
             first = int(np.argmax(own == own[again[0]])) + 1
-            raise InvalidArgument(
-                f"{table.where}, row {again[0] + 1}",
-                table.ids[again[0]],
-                f"is also the respondent of row {first}: keep one report of each respondent",
-            )
-        row[own] = np.arange(own.size)
-    if strict:
-        _refuse_strangers(tables, everyone, rows)
-    # the last place serves row -1, of respondents who are not in the table
-    places = [np.append(table.place, -1)[at] for table, at in zip(tables, rows, strict=True)]
-    parts = [(t.reports[at[at >= 0]], at >= 0) for t, at in zip(tables, places, strict=True)]
-    return JointCounts.of_rows(parts).tally()
-
-
-def _refuse_strangers(tables: Sequence[_Table], everyone: Array, rows: Array) -> None:
-    """Refuse respondents who are not in every table; the error names the first."""
+            remedy = f"is also the respondent of row {first}: keep one report of each respondent"
+            value = everyone[own[again[0]]]
+            raise InvalidArgument(f"{where}, row {again[0] + 1}", value, remedy)
+        place[own] = np.arange(own.size)
     strangers = np.flatnonzero((rows < 0).any(axis=0))
-    if not strangers.size:
-        return
-    who = strangers[0]
-    has, lacks = (int(np.argmax(found)) for found in (rows[:, who] >= 0, rows[:, who] < 0))
-    raise InvalidArgument(
-        f"{tables[has].where}, row {rows[has, who] + 1}",
-        everyone[who],
-        f"is not in {tables[lacks].where} ({strangers.size} respondents are not in every table): "
-        "remove them from all tables, or leave them out and count them with missing='count' "
-        "(--missing count)",
-    )
+    if strict and strangers.size:
+        who = strangers[0]
+        has_one, lacks = (int(np.argmax(found)) for found in (rows[:, who] >= 0, rows[:, who] < 0))
+        raise InvalidArgument(
+            f"{wheres[has_one]}, row {rows[has_one, who] + 1}",
+            everyone[who],
+            f"is not in {wheres[lacks]} ({strangers.size} respondents are not in every table): "
+            "remove them from all tables, or leave them out and count them with missing='count' "
+            "(--missing count)",
+        )
+    parts = []
+    for place, own, found in zip(rows, there, reports, strict=True):
+        # the last place serves row -1, of respondents who are not in the table
+        at = np.append(np.where(own, np.cumsum(own) - 1, -1), -1)[place]
+        parts.append((found[at[at >= 0]], at >= 0))
+    return JointCounts.of_rows(parts).tally()

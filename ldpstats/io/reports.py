@@ -406,12 +406,9 @@ class ReportTable:
             if not totals[0]:
                 raise refusal(source, "holds no answer: there is nothing to privatise")
 
-        text = (
-            {}
-            if specification is None
-            else {specification: specification_text(self.layout.made_by)}
-        )
-        more: Any = {"force": force, "beside": text, "spreadsheet_safe": spreadsheet_safe}
+        more: Any = {"force": force, "spreadsheet_safe": spreadsheet_safe}
+        if specification is not None:
+            more["beside"] = {specification: specification_text(self.layout.made_by)}
         self.write(frames(), kept.stored, **more)
         return totals[0], totals[1]
 
@@ -743,15 +740,10 @@ class KeptColumns:
         for name in self.names:
             if parquet and file_format(self.source) != ".parquet":
                 # the apostrophes of `guarded` would stay
-                row = _first(frame[name], lambda field: unguarded(field) != field)
-                if row is not None:
-                    raise InvalidArgument(
-                        f"{self.source}, column {name!r}, row {done + row + 1}",
-                        HIDDEN,
-                        "begins with an apostrophe and one of =, +, - and @, as written with "
-                        "spreadsheet_safe= (--spreadsheet-safe), which Parquet would take for "
-                        "text: write a CSV file, or make the table without it",
-                    )
+                remedy = "begins with an apostrophe and one of =, +, - and @, as written with "
+                remedy += "spreadsheet_safe= (--spreadsheet-safe), which Parquet would take for "
+                remedy += "text: write a CSV file, or make the table without it"
+                self._refuse(frame[name], done, lambda field: unguarded(field) != field, remedy)
             if not parquet and holds_bytes(frame[name]):
                 remedy = "holds bytes, which CSV cannot hold: write a Parquet file"
                 raise InvalidArgument(f"{self.source}, column {name!r}", HIDDEN, remedy)
@@ -779,28 +771,26 @@ class KeptColumns:
             return
         if column in frame:
             # one that is named like fingerprints but holds something else is not copied unasked
-            row = _first(frame[column], lambda field: field != "" and not is_fingerprint(field))
-            if row is not None:
-                raise InvalidArgument(
-                    f"{self.source}, column {column!r}, row {done + row + 1}",
-                    HIDDEN,
-                    "is not a fingerprint, but the column is named like the fingerprints of a kept "
-                    "column: rename it",
-                )
+            remedy = "is not a fingerprint, but the column is named like the fingerprints of a "
+            remedy += "kept column: rename it"
+            self._refuse(frame[column], done, lambda v: v != "" and not is_fingerprint(v), remedy)
             columns[column] = frame[column]
         elif kind in self.stored[name] and file_format(self.target) != ".parquet":
             digits = stored_text(self.stored[name], kind)
             columns[column] = constant(digits, len(frame))
 
-
-def _first(column: pd.Series[Any], bad: Callable[[Any], bool]) -> int | None:
-    """The first row with a field that is bad; each distinct text is looked at once."""
-    text = coded(column)
-    if text is None:
-        fields = objects(column).tolist()
-        return next((i for i, v in enumerate(fields) if v is not None and bad(v)), None)
-    wrong = np.array([*map(bad, text[1].tolist()), False], dtype=bool)[text[0]]
-    return int(np.argmax(wrong)) if wrong.any() else None
+    def _refuse(
+        self, column: pd.Series[Any], done: int, bad: Callable[[Any], bool], remedy: str
+    ) -> None:
+        """Refuse a column for the first field that is bad; each distinct text is looked at once."""
+        text = coded(column)
+        if text is None:
+            wrong = np.array([v is not None and bad(v) for v in objects(column).tolist()], bool)
+        else:
+            wrong = np.array([*map(bad, text[1].tolist()), False], dtype=bool)[text[0]]
+        if wrong.any():
+            where = f"{self.source}, column {column.name!r}, row {done + int(np.argmax(wrong)) + 1}"
+            raise InvalidArgument(where, HIDDEN, remedy)
 
 
 def constant(text: str, n: int) -> pd.Series[Any]:

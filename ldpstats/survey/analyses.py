@@ -65,7 +65,6 @@ from ldpstats.survey.conditions import read
 from ldpstats.survey.data import (
     Csv,
     Held,
-    Remote,
     Waves,
     held_on,
     maker_of,
@@ -266,7 +265,7 @@ _MOST_CELLS = 1 << 26  # combinations of reports beyond which hardly any repeats
 
 def tally(held: Held, name: str, sums: bool = False, count: str | None = None) -> Data:
     """The reports of a question, or how often each was seen; `sums` of bits where they suffice."""
-    if sums and isinstance(held, Remote):
+    if sums and held.remote:
         return summed(held, name, count=count)[1][0]
     cells, n = _cells(held, [name]) if count is None else held.cells([name], count)
     return weighed(cells.coded(name), n)
@@ -280,20 +279,18 @@ def grouped(
     for column in names:
         if column != name:
             held.refuse_private(column)
-    if sums and isinstance(held, Remote):
+    data: list[Data]
+    if sums and held.remote:
         cells, parts = summed(held, name, names)
         labels, rows, ungrouped = grouped_rows(cells, by, name)
-        added = [reduce(add, [parts[i] for i in chosen]) for chosen in rows]
-        lost = [parts[i] for i in ungrouped]
-        return dict(zip(labels, added, strict=True)), sum(p.nobs + p.n_missing for p in lost)
-    cells, n = _cells(held, [name, *names])
-    labels, rows, ungrouped = grouped_rows(cells, by, name)
-    found = cells.coded(name)
-    groups = {
-        label: weighed(found.taken(chosen), None if n is None else n[chosen])
-        for label, chosen in zip(labels, rows, strict=True)
-    }
-    return groups, ungrouped.size if n is None else int(n[ungrouped].sum())
+        data = [reduce(add, [parts[i] for i in chosen]) for chosen in rows]
+    else:
+        cells, n = _cells(held, [name, *names])
+        labels, rows, ungrouped = grouped_rows(cells, by, name)
+        found = cells.coded(name)
+        times = [None if n is None else n[chosen] for chosen in rows]
+        data = [weighed(found.taken(r), own) for r, own in zip(rows, times, strict=True)]
+    return dict(zip(labels, data, strict=True)), cells.taken(ungrouped).respondents
 
 
 def sums_suffice(mechanism: Any, candidates: Any, method: Any, constraints: Any) -> bool:
@@ -332,7 +329,7 @@ def _cells(held: Held, names: Sequence[str]) -> tuple[Held, Array | None]:
     asked = [maker_of(sheet[name]) for name in names if name in sheet]
     sizes = [float(possible_reports(made_by)) for made_by in asked if made_by.n_bits]
     if held.ordered and np.prod(sizes) > _MOST_CELLS:
-        if isinstance(held, Remote):
+        if held.remote:
             n = len(held)
             width = sum(-(-made_by.n_bits // 8) for made_by in asked)
             if n * width > MOST_BYTES:  # they hardly ever repeat
@@ -391,13 +388,13 @@ def weighed(found: Coded, n: Array | None) -> Data:
 
 
 def summed(
-    remote: Remote, name: str, by: Sequence[str] = (), count: str | None = None
+    remote: Held, name: str, by: Sequence[str] = (), count: str | None = None
 ) -> tuple[Held, list[BitCounts]]:
     """Sums of the bits of a question for each combination of values of `by`, its rows."""
     import pyarrow
 
     columns = remote.columns_of(by)
-    domains = [remote.domain(column)[0] for column in columns]
+    domains = [remote.table.domain(column)[0] for column in columns]
     ((column, cohort),) = remote.parts_of(name).items()
     made_by = maker_of(remote.questionnaire[name])
     what = BitSums(made_by, column, cohort, tuple(columns), tuple(domains), count, name)
@@ -415,15 +412,14 @@ def summed(
 def matched(first: Held, second: Held, id: str, suffixes: tuple[str, str]) -> Held:
     """The persons who are in two waves: joined where both are, or row by row in memory."""
     why = "the two waves are not on one engine, and"
-    if isinstance(first, Remote) and isinstance(second, Remote):
+    if first.remote and second.remote:
         why = "only whole numbers, and text without blanks around it, are matched on an engine, and"
         kinds = [kind for wave in (first, second) if (kind := _checked_identifiers(wave, id))]
         if len(kinds) == 2:
             refuse_other_kind(id, *kinds)
             query = first.query.joined(second.query, id, suffixes)
             sizes = len(first), len(second)
-            waves = Waves.matched((first, second), id, suffixes, sizes, len(query))
-            return Remote(waves, query)
+            return Waves.matched((first, second), id, suffixes, sizes, query)
     for wave in (first, second):
         if not wave.ordered:
             raise NotAvailable(
@@ -434,7 +430,7 @@ def matched(first: Held, second: Held, id: str, suffixes: tuple[str, str]) -> He
     return Waves.of(first.read(everything[0]), second.read(everything[1]), id, suffixes)
 
 
-def _checked_identifiers(wave: Remote, id: str) -> str | None:
+def _checked_identifiers(wave: Held, id: str) -> str | None:
     """What distinct identifiers are, if the engine can match them: whole numbers or text."""
     import narwhals
 

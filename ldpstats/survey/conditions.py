@@ -13,10 +13,9 @@ of each test: a column in memory answers with masks, one of an engine with expre
 from __future__ import annotations
 
 import ast
-import datetime as dt
 import operator
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import isfinite
@@ -26,10 +25,11 @@ import numpy as np
 import pandas as pd
 
 from ldpstats.arguments import nearest_label
+from ldpstats.engines.query import SIGNS, compared, known
 from ldpstats.errors import InvalidArgument, NotAvailable, UnknownCategory
-from ldpstats.survey.tables import DATE, SIGNS, Column
+from ldpstats.survey.tables import DATE, Column
 
-__all__ = ["Condition", "Pushed", "is_mask", "known", "parse", "read", "sides"]
+__all__ = ["Condition", "Pushed", "is_mask", "parse", "read", "sides"]
 
 MOST_CHARACTERS, MOST_DIGITS, MOST_NESTED = 10_000, 40, 50
 
@@ -67,36 +67,22 @@ _WORD = re.compile(
   | (?P<quoted>`(?:[^`]|``)+`)
   | (?P<name>[^\W\d]\w*)
   | (?P<sign>==|!=|<=|>=|<(?!>)|>|\(|\)|\[|\]|,)
+  | (?P<blank>\s+)
     """,
     re.VERBOSE,
 )
+_NOT_NOT = re.compile(r"(^|\(|and|or)(\s*not\s+not\b)+")  # `ast` takes only so many
 _KEYWORDS = ("and", "or", "not", "in", "is")
 _PLAIN = {"True": True, "true": True, "False": False, "false": False}
 _NOTHING = ("None", "null", "NULL", "nan", "NaN", "NA")
-_BRACKETS = {"(": ")", "[": "]"}
-_SIGNS = ("==", "!=", "<", "<=", ">", ">=")
+_OPENING, _CLOSING = ("(", "["), (")", "]")
 _FLIPPED = str.maketrans("<>", "><")
-_OPERATORS: dict[type[ast.AST], str] = {
-    ast.And: "and",
-    ast.Or: "or",
-    ast.Not: "not",
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-    ast.In: "in",
-    ast.NotIn: "in",
-    ast.Is: "missing",
-    ast.IsNot: "missing",
-}
+_SIGNS = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 
-# what people write in other languages, the longest first, and what to write here
+# what people write in other languages, by its first character, and what to write here
+_ARITHMETIC = "arithmetic is not part of a condition: compute a column first"
 _REMEDIES = {
-    "<>": "write != for unequal",
-    "&&": "write 'and'",
-    "||": "write 'or'",
+    "<": "write != for unequal",
     "=": "write == to compare",
     "&": "write 'and'",
     "|": "write 'or'",
@@ -105,8 +91,7 @@ _REMEDIES = {
     "@": "write the value itself; variables are not known here",
     ".": "attributes, methods and names with dots are not part of a condition; write a column's "
     "name with dots in `backquotes`",
-    "'": "the quotation mark is not closed",
-    '"': "the quotation mark is not closed",
+    "'\"": "the quotation mark is not closed",
     "`": "the backquote is not closed, or nothing is in it",
     ";": "write one condition; join several by 'and'",
     "{": "write a list as [1, 2] or (1, 2)",
@@ -114,50 +99,22 @@ _REMEDIES = {
     "≤": "write <=",
     "≠": "write !=",
     "#": "comments are not part of a condition",
+    "+-*/%^": _ARITHMETIC,
+    "\u2018\u2019\u201c\u201d\u201e\u00ab\u00bb": "write straight quotation marks, 'n'",
 }
-_REMEDIES |= dict.fromkeys(
-    "\u2018\u2019\u201c\u201d\u201e\u00ab\u00bb", "write straight quotation marks, 'n'"
-)
-_REMEDIES |= dict.fromkeys(
-    "+-*/%^", "arithmetic is not part of a condition: compute a column first"
-)
-
+_TOUCHING = {  # another word without a blank
+    "number": _ARITHMETIC,
+    "text": "text stands alone, without a prefix and without + between parts",
+}
 _OPERAND = "a column's name or a value is missing here"
 _END = "here the condition should end, or go on with 'and' or 'or'"
 _ALONE = "a value alone is no condition: compare a column with it"
-_MISSING = "after 'is' write 'missing' or 'not missing'"
-_CLOSED = {"and": "start", "or": "start", ")": "ended", "end": "ended"}
-# what may follow what has been read, and what has been read then; and the error about other words
-_GRAMMAR: dict[str, tuple[dict[str, str], str]] = {
-    "start": ({"name": "name", "value": "value", "not": "start", "(": "start"}, _OPERAND),
-    "name": (_CLOSED | {"sign": "sign", "in": "in", "is": "is", "not": "name not"}, _END),
-    "value": ({"sign": "value sign"}, _ALONE),
-    "sign": ({"name": "right name", "value": "right value"}, _OPERAND),
-    "value sign": ({"name": "right name"}, _OPERAND),
-    "right name": (_CLOSED | {"sign": "sign"}, _END),
-    "right value": (_CLOSED | {"sign": "value sign"}, _END),
-    "name not": ({"in": "in"}, "after a name, 'not' goes on with 'in'"),
-    "is": ({"not": "is not", "missing": "ended"}, _MISSING),
-    "is not": ({"missing": "ended"}, _MISSING),
-    "in": ({"(": "list", "[": "list"}, "after 'in' write a list, such as ['n', 's']"),
-    "list": (
-        {"value": "listed", ")": "ended", "]": "ended"},
-        "a value is missing here: a number, true, false, or text in quotes",
-    ),
-    "listed": (
-        {",": "list", ")": "ended", "]": "ended"},
-        "the list goes on with a comma or ends with ",
-    ),
-    "ended": (_CLOSED, _END),
-}
-
-
-@dataclass(frozen=True)
-class _Word:
-    at: int  # its place, from 0
-    text: str
-    kind: str  # "name", "value", "sign"; of keywords, brackets, the comma and the end the word
-    operand: Any = None  # the value, or the name of the column
+_LISTED = "a value is missing here: a number, true, false, or text in quotes"
+# words, in lower case, where a condition should end
+_INSTEAD = {word: f"write {word!r} in lower case" for word in _KEYWORDS}
+_INSTEAD["("] = "functions and methods are not part of a condition: compute a column first"
+for _word in ("between", "like"):
+    _INSTEAD[_word] = f"{_word!r} is not known here; write 18 <= age <= 64, or a list after 'in'"
 
 
 def is_mask(given: object) -> bool:
@@ -184,142 +141,121 @@ def parse(text: object) -> Condition:
     if len(text) > MOST_CHARACTERS:
         remedy = f"has {len(text)} characters, {MOST_CHARACTERS} at most: pass a mask, survey[mask]"
         raise InvalidArgument("where", text, remedy)
-    words = _checked(text, list(_words(text)))  # which it must be able to read as a whole
-    start, skeleton = words[0].at, ""
-    for word in words:
-        skeleton = skeleton.ljust(word.at - start)
-        skeleton += word.text if word.operand is None else "n" * len(word.text)
-    operands = {word.at - start: word.operand for word in words}  # by place in the skeleton
+    skeleton, operands = _skeleton(text)
+    start = len(skeleton) - len(skeleton.lstrip())
+    try:
+        tree = ast.parse(skeleton[start:], mode="eval").body
+    except SyntaxError as error:
+        at = start + error.offset - 1 if error.offset else len(text)
+        remedy = "this bracket is not closed" if text[at : at + 1] in _OPENING else _OPERAND
+        _refuse(text, at, _END if text[at : at + 1] in _CLOSING else remedy)
 
-    def written(first: Any, last: Any) -> str:
-        return text[start + first.col_offset : start + last.end_col_offset]
+    def operand(node: Any, remedy: str = _OPERAND, column: bool | None = None) -> Any:
+        """A column's name or a value; with `column` one that is a name, or is none."""
+        found = operands.get(start + node.col_offset) if isinstance(node, ast.Name) else None
+        if found is None or column not in (None, isinstance(found, Name)):
+            _refuse(text, start + node.col_offset, remedy)
+        return found
 
     def read(node: Any) -> Condition:
-        shown = written(node, node)
+        shown = text[start + node.col_offset : start + node.end_col_offset]
         if isinstance(node, ast.BoolOp):
-            return Condition(_OPERATORS[type(node.op)], tuple(map(read, node.values)), shown)
+            join = "and" if isinstance(node.op, ast.And) else "or"
+            return Condition(join, tuple(map(read, node.values)), shown)
         if isinstance(node, ast.UnaryOp):
             return Condition("not", (read(node.operand),), shown)
-        if isinstance(node, ast.Name):
-            return Condition("true", (operands[node.col_offset], None), shown)
+        if not isinstance(node, ast.Compare):
+            remedy = _ALONE if isinstance(node, ast.Name) else _OPERAND
+            return Condition("true", (operand(node, remedy, True), None), shown)
+        op: Any = node.ops[0]
+        rights: list[Any] = node.comparators
+        if not _SIGNS.keys() >= {*map(type, node.ops)}:
+            if len(rights) > 1:
+                _refuse(text, start + rights[0].end_col_offset, _END)
+            test = Condition("missing", (operand(node.left, _ALONE, True), None), shown)
+            if isinstance(op, ast.In | ast.NotIn):
+                elements = getattr(rights[0], "elts", rights)
+                values = tuple(operand(element, _LISTED, False) for element in elements)
+                if not values:
+                    remedy = "the list is empty: name the values"
+                    _refuse(text, start + rights[0].col_offset, remedy)
+                test = Condition("in", (test.parts[0], values), shown)
+            contrary = isinstance(op, ast.NotIn | ast.IsNot)
+            return Condition("not", (test,), shown) if contrary else test
         tests = []
-        for op, left, right in zip(
-            node.ops, [node.left, *node.comparators], node.comparators, strict=False
-        ):
-            sign, name = _OPERATORS[type(op)], operands[left.col_offset]
-            other = operands.get(right.col_offset)
-            if sign == "in":
-                listed = getattr(right, "elts", [right])
-                other = tuple(operands[value.col_offset] for value in listed)
-            elif not isinstance(name, Name):
+        left: Any = node.left
+        for op, right in zip(node.ops, rights, strict=True):
+            sign, name, other = _SIGNS[type(op)], operand(left), operand(right)
+            if not isinstance(name, Name):
                 name, sign, other = other, sign.translate(_FLIPPED), name
-            tests.append(Condition(sign, (name, other), written(left, right)))
-        if isinstance(node.ops[0], ast.NotIn | ast.IsNot):
-            return Condition("not", tuple(tests), shown)
+            if not isinstance(name, Name):
+                remedy = "compares two values: one side must be a column"
+                _refuse(text, start + left.col_offset, remedy)
+            own = text[start + left.col_offset : start + right.end_col_offset]
+            tests.append(Condition(sign, (name, other), own))
+            left = right
         return tests[0] if len(tests) == 1 else Condition("and", tuple(tests), shown)
 
-    return read(ast.parse(skeleton, mode="eval").body)
+    return read(tree)
 
 
 def _refuse(text: str, at: int, remedy: str) -> NoReturn:
     """Refuse a condition for what stands at a place, counted from 0."""
-    near = text[at : at + 15]
-    where = f"at character {at + 1}, {near!r}: " if near else "at its end: "
+    rest = text[at:].lstrip()
+    where = f"at character {len(text) - len(rest) + 1}, {rest[:15]!r}: " if rest else "at its end: "
     raise InvalidArgument("where", text, where + remedy)
 
 
-def _words(text: str) -> Iterator[_Word]:
-    """The words of a condition, the end as the last."""
-    at, ended = 0, True  # whether the last word may be followed by another without a blank
-    while at < len(text):
-        if text[at].isspace():
-            at, ended = at + 1, True
-            continue
+def _skeleton(text: str) -> tuple[str, dict[int, Any]]:
+    """What `ast` reads of a condition, and its names and values by place; refuse other words."""
+    skeleton, operands, depth = "", dict[int, Any](), 0
+    last, before, closed, apart = "", "", False, True  # words; ends an operand; a blank follows
+    while (at := len(skeleton)) < len(text):
         found = _WORD.match(text, at)
         if found is None:
-            wrong = next((w for w in _REMEDIES if text.startswith(w, at)), None)
-            _refuse(text, at, _REMEDIES[wrong] if wrong else "this is not part of a condition")
-        word, kind = found[0], str(found.lastgroup)
+            fits = (remedy for signs, remedy in _REMEDIES.items() if text[at] in signs)
+            _refuse(text, at, next(fits, "this is not part of a condition"))
         operand: Any = None
-        remedy = "a number, a text or a name ends here: is a blank missing?"
+        word, kind = found[0], str(found.lastgroup)
+        if kind == "blank":
+            skeleton, apart = skeleton + " " * len(word), True
+            continue
         if kind == "number":
             if re.match(r"[-+]?0[0-9]", word):
                 _refuse(text, at, f"a number has no leading zero; text is quoted, '{word}'")
             if len(word) > MOST_DIGITS or not isfinite(float(word)):
                 _refuse(text, at, "the number is too large or too long")
-            kind, operand = "value", float(word) if {*word} & {*".eE"} else int(word)
-            remedy = "arithmetic is not part of a condition: compute a column first"
+            operand = float(word) if {*word} & {*".eE"} else int(word)
         elif kind == "text":
-            kind, operand = "value", word[1:-1].replace(word[0] * 2, word[0])
-            remedy = "text stands alone, without a prefix and without + between parts"
+            operand = word[1:-1].replace(word[0] * 2, word[0])
         elif kind == "quoted":
-            kind, operand = "name", Name(word[1:-1].replace("``", "`"))
-        elif word in _PLAIN:
-            kind, operand = "value", _PLAIN[word]
-        elif word in _KEYWORDS or kind == "sign":
-            kind = "sign" if word in _SIGNS else word
-        else:
-            operand = Name(word)
-        if found["sign"] is None and not ended:
+            operand = Name(word[1:-1].replace("``", "`"))
+        elif kind == "name" and word not in _KEYWORDS:
+            operand = _PLAIN.get(word, Name(word))
+        if not apart and kind != "sign":
+            remedy = "a number, a text or a name ends here: is a blank missing?"
+            _refuse(text, at, _TOUCHING.get(kind, remedy))
+        is_test = last == "is" or (before, last) == ("is", "not")
+        if is_test and word != "missing" and (last, word) != ("is", "not"):
+            _refuse(text, at, "after 'is' write 'missing' or 'not missing'")
+        if last == "in" and word not in _OPENING:
+            _refuse(text, at, "after 'in' write a list, such as ['n', 's']")
+        if closed and (operand is not None or word in _OPENING or (word == "," and not depth)):
+            wrong = last if last in ("NOT", "Not") else word
+            _refuse(text, at, _INSTEAD.get(wrong.lower(), _END))
+        if word in _NOTHING or operand == "":
+            remedy = "empty text means missing: " * (operand == "")
+            remedy += "write 'is missing' or 'is not missing' after a column's name"
             _refuse(text, at, remedy)
-        yield _Word(at, word, kind, operand)
-        at, ended = found.end(), found["sign"] is not None
-    yield _Word(len(text), "", "end")
-
-
-def _checked(text: str, words: Iterable[_Word]) -> list[_Word]:
-    """The words of a condition, without "not not"; refuse the first with which none goes on."""
-    state, opened, kept = "start", list[_Word](), list[_Word]()
-    for word in words:
-        if word.text == "missing" and state in ("is", "is not"):
-            word = _Word(word.at, word.text, "missing")
-        closing = _BRACKETS[opened[-1].kind] if opened else "end"
-        following, remedy = _GRAMMAR[state]
-        kind = word.kind
-        if kind not in following or (kind in (")", "]", "end") and kind != closing):
-            _refuse_word(text, word, kept[-1] if kept else word, state, closing, remedy)
-        if kind == "name" and word.text in _NOTHING:
-            remedy = "write 'is missing' or 'is not missing' after a column's name"
-            _refuse(text, word.at, remedy)
-        if kind == "value" and word.operand == "":
-            remedy = "empty text means missing: write 'is missing' after a column's name"
-            _refuse(text, word.at, remedy)
-        if kind in _BRACKETS:
-            opened.append(word)
-            if len(opened) == MOST_NESTED:
-                _refuse(text, word.at, f"more than {MOST_NESTED} levels: pass a mask instead")
-        elif kind == closing != "end":
-            if opened.pop() is kept[-1]:
-                _refuse(text, kept[-1].at, "the list is empty: name the values")
-        if kind == "not" and state == "start" and kept and kept[-1].kind == "not":
-            kept.pop()  # `ast` takes only so many
-        else:
-            kept.append(word)
-        state = following[kind]
-    return kept
-
-
-def _refuse_word(
-    text: str, word: _Word, before: _Word, state: str, closing: str, remedy: str
-) -> NoReturn:
-    """Refuse a word that does not go on with what has been read."""
-    if state == "value":
-        _refuse(text, before.at, remedy)
-    if state == "value sign" and word.kind == "value":
-        _refuse(text, before.at, "compares two values: one side must be a column")
-    if word.kind == "name" and word.text.lower() in _KEYWORDS:
-        remedy = f"write {word.text.lower()!r} in lower case"
-    elif before.text in ("NOT", "Not"):
-        remedy = "write 'not' in lower case"
-    elif word.kind == "name" and word.text.lower() in ("between", "like"):
-        remedy = f"{word.text!r} is not known here; write 18 <= age <= 64, or a list after 'in'"
-    elif word.kind == "(" and before.kind == "name":
-        remedy = "functions and methods are not part of a condition: compute a column first"
-    elif state == "listed":
-        remedy += closing
-    elif remedy == _END and closing != "end":
-        remedy = "a closing parenthesis is missing here"
-    _refuse(text, word.at, remedy)
+        depth += (word in _OPENING) - (word in _CLOSING)
+        if depth == MOST_NESTED:
+            _refuse(text, at, f"more than {MOST_NESTED} levels: pass a mask instead")
+        if operand is not None and not is_test:
+            operands[at] = operand
+        skeleton += word if operand is None else "n" * len(word)
+        closed, apart = operand is not None or word in _CLOSING, kind == "sign"
+        last, before = word, last
+    return _NOT_NOT.sub(lambda found: found[1].ljust(len(found[0])), skeleton), operands
 
 
 # -- where a condition is true, and where it is false ----------------------------------------------
@@ -339,11 +275,10 @@ def sides(condition: Condition, column_of: Callable[[str], Column]) -> tuple[Any
         return false, true
     if sign not in ("and", "or"):
         return _tested(sign, column_of, *parts)
-    found = [sides(part, column_of) for part in parts]
-    trues, falses = zip(*found, strict=True)
-    if sign == "and":
-        return joined(operator.and_, trues), joined(operator.or_, falses)
-    return joined(operator.or_, trues), joined(operator.and_, falses)
+    trues, falses = zip(*(sides(part, column_of) for part in parts), strict=True)
+    both = operator.and_, operator.or_
+    one, other = both if sign == "and" else both[::-1]
+    return joined(one, trues), joined(other, falses)
 
 
 def joined(join: Callable[[Any, Any], Any], parts: Sequence[Any]) -> Any:
@@ -456,8 +391,6 @@ def _converted(column: Column, value: str | float) -> Any:
 
 MOST_PAIRS = 10_000  # pairs of distinct values by which two columns of text are compared
 
-_MOST_DECIMAL = 10**38  # beyond it engines know no whole number
-
 
 @dataclass(frozen=True, eq=False)
 class Pushed(Column):
@@ -465,27 +398,28 @@ class Pushed(Column):
 
     cells: Sequence[Any] = ()  # as they are stored, (u,)
     dtype: Any = None  # of Narwhals, where the engine compares
-    rows: Any = field(default=None, repr=False)  # which are `Remote`
+    rows: Any = field(default=None, repr=False)  # which are `Held`
 
     @property
     def vacant(self) -> bool:
-        return super().vacant if self.dtype is None else bool(self.rows.is_empty(self.name))
+        return super().vacant if self.dtype is None else bool(self.rows.table.is_empty(self.name))
 
     @property
     def known(self) -> Any:
-        if self.dtype is None:
-            return self.holding(np.full(len(self.values), True))
-        return known(self.name, self.dtype)
+        return self._except(
+            [cell for cell, code in zip(self.cells, self.codes, strict=True) if code < 0]
+        )
 
     def holding(self, chosen: Any) -> Any:
-        some, rest = list[Any](), list[Any]()
-        for cell, yes in zip(self.cells, super().holding(chosen), strict=True):
-            if cell is not None:
-                (some if yes else rest).append(cell)
-        if len(some) <= len(rest):
-            return self._among(some)
+        found = list(zip(self.cells, super().holding(chosen).tolist(), strict=True))
+        some, rest = ([cell for cell, yes in found if yes is side] for side in (True, False))
+        return self._among(some) if len(some) <= len(rest) else self._except(rest)
+
+    def _except(self, cells: list[Any]) -> Any:
+        """Where it holds a value, but none of some cells."""
+        cells = [cell for cell in cells if cell is not None]
         there = known(self.name, self.dtype)
-        return there & ~self._among(rest) if rest else there
+        return there & ~self._among(cells) if cells else there
 
     def _among(self, cells: list[Any]) -> Any:
         """Where it holds one of some cells."""
@@ -501,44 +435,9 @@ class Pushed(Column):
         return there & joined(operator.or_, [self.compared("==", cell) for cell in cells])
 
     def compared(self, sign: str, wanted: Any) -> Any:
-        """Where numbers or dates, which are known, compare with a value."""
-        import narwhals
-
-        dtype = self.dtype
-        if dtype is None:
+        if self.dtype is None:
             return super().compared(sign, wanted)
-        col = narwhals.col(self.name)
-        if dtype.is_decimal() and isinstance(wanted, int) and abs(wanted) < _MOST_DECIMAL:
-            return SIGNS[sign](col, wanted)  # float has fewer digits
-        if dtype.is_numeric() and not dtype.is_integer():
-            return SIGNS[sign](col.cast(narwhals.Float64), float(wanted))
-        unit: Any = None
-        step = 1
-        if dtype.is_integer():
-            signed, bits = str(dtype).startswith("I"), int(str(dtype).lstrip("UInt"))
-            low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
-        else:  # days, or microseconds, parts of which do not count
-            unit, step = ("D", 86_400_000_000) if dtype == narwhals.Date else ("us", 1)
-            if unit == "us" and dtype.time_unit in ("s", "ms"):  # Polars would cut the bounds to it
-                col = col.cast(narwhals.Datetime("us"))
-            wanted = int(wanted.astype(np.int64))
-            ends = np.array([dt.datetime.min, dt.datetime.max], dtype="M8[us]").astype(np.int64)
-            low, high = (ends // step).tolist()
-            if unit == "us" and dtype.time_unit == "ns":
-                low, high = -(1 << 63) // 1000 + 1, ((1 << 63) - 1) // 1000
-
-        def made(number: float) -> Any:
-            return np.datetime64(int(number), unit).item() if unit else int(number)
-
-        def at_least(bound: float) -> Any:
-            return col >= made(max(bound, low)) if bound <= high else col > made(high)
-
-        last, first = wanted // step, -(-wanted // step)
-        if sign == "==":
-            if first == last and unit != "us" and low <= first <= high:
-                return col == made(first)
-            return at_least(first) & ~at_least(last + 1)
-        return at_least(last + 1) if sign == ">" else ~at_least(first)
+        return compared(self.name, self.dtype, sign, wanted)
 
     def beside(self, sign: str, right: Any) -> Any:
         """Where the comparison with another column of the engine holds."""
@@ -566,11 +465,3 @@ class Pushed(Column):
             partners.setdefault(left.cells[at], []).append(other.cells[at])
         found = [self._among([one]) & right._among(rest) for one, rest in partners.items()]
         return joined(operator.or_, found) if found else self._among([])
-
-
-def known(name: str, dtype: Any) -> Any:
-    """Where a column, of this type if it has numbers or dates, has a value."""
-    import narwhals
-
-    col = narwhals.col(name)
-    return ~col.is_null() & ~col.is_nan() if dtype and dtype.is_float() else ~col.is_null()

@@ -1,7 +1,7 @@
 """What a survey rests on: a collected table, some of its rows, or two waves side by side.
 
-`Held` is what analyses ask of any of them. Rows are in memory (`Collected`, `Selected`), or stay on
-an engine (`Remote`), of which `Part` is what was read; `Waves` has the columns of two of them.
+`Held` is what analyses ask of either. Its table is in memory, or an engine's of which columns are
+read when they are needed; while it is `remote` an engine filters, counts and joins the rows.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,7 @@ from ldpstats.arguments import as_array, check_slice, did_you_mean
 from ldpstats.engines.base import picked
 from ldpstats.engines.others import is_files, opened
 from ldpstats.engines.parquet import found_files
-from ldpstats.engines.query import Query
+from ldpstats.engines.query import Query, known
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable, shorten
 from ldpstats.io.reports import (
     FINGERPRINT,
@@ -37,7 +37,6 @@ from ldpstats.io.tables import (
     coded,
     columns_shown,
     csv_lines,
-    file_format,
     missing_texts,
     table_chunks,
     unguarded,
@@ -54,7 +53,7 @@ from ldpstats.reports.layout import (
     fingerprint_column,
 )
 from ldpstats.reports.single import Reports
-from ldpstats.survey.conditions import Condition, Pushed, is_mask, known, sides
+from ldpstats.survey.conditions import Condition, Pushed, is_mask, sides
 from ldpstats.survey.questionnaire import (
     Coded,
     Questionnaire,
@@ -76,12 +75,10 @@ from ldpstats.survey.tables import (
 
 __all__ = [
     "QUESTIONNAIRE_FILE",
+    "Collected",
     "Csv",
     "Held",
     "OnEngine",
-    "Part",
-    "Remote",
-    "Selected",
     "Waves",
     "held_on",
     "identifiers",
@@ -96,13 +93,17 @@ __all__ = [
 Array = npt.NDArray[Any]
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Held(ABC):
-    """Rows of reports and of public columns, one a respondent."""
+    """Rows of reports and of public columns, one a respondent, in memory or on an engine."""
 
     questionnaire: Questionnaire
+    table: Any = None  # a `Table`; of two waves in memory none
+    remote: bool = False  # whether an engine is asked about the rows, and holds them
+    rows: npt.NDArray[np.int64] | None = None  # those selected in memory, each at most once
+    n: Array | None = None  # how many respondents each row of the table stands for; None: one
     lost: tuple[int, int] = (0, 0)  # persons left out when waves were matched: in one of them only
-    ordered: bool = True  # whether rows stay in one order, however often they are read
-    n: Array | None = None  # how many respondents each row stands for; None: one
+    parsed: dict[str, Coded] = field(default_factory=dict, repr=False)
 
     @property
     @abstractmethod
@@ -115,42 +116,73 @@ class Held(ABC):
         """Names of those that hold neither reports nor fingerprints."""
 
     @abstractmethod
-    def __len__(self) -> int:
-        """Number of rows."""
+    def owner(self, name: str) -> str | None:
+        """The question that a column belongs to."""
+
+    @abstractmethod
+    def parts_of(self, name: str) -> dict[str, str | None]:
+        """The columns of a question, each with that of its cohorts; a public column is its own."""
+
+    def origin(self, name: str) -> str:
+        """What a question is called where waves are not told apart."""
+        return name
+
+    @property
+    def whole_index(self) -> pd.Index[Any]:
+        """Labels of the rows of the table: their numbers from 0, but for tables of pandas."""
+        found: pd.Index[Any] = self.table.index
+        return found
 
     @property
     def index(self) -> pd.Index[Any]:
-        """Labels of the rows: their numbers from 0, but for tables of pandas."""
-        return pd.RangeIndex(len(self))
+        """Labels of these rows."""
+        return self.whole_index if self.rows is None else self.whole_index.take(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.whole_index if self.rows is None else self.rows)
 
     @property
     def respondents(self) -> int:
         """How many respondents the rows are."""
-        return len(self) if self.n is None else int(self.n.sum())
+        return len(self) if self.n is None else int(self._taken(self.n).sum())
 
-    def cells(
-        self, names: Sequence[str], count: str | None = None
-    ) -> tuple[Held, npt.NDArray[np.int64] | None]:
-        """Rows (on an engine distinct ones) of these columns; respondents of each, None: one."""
-        return self, None if count is None else self.times(count)
+    def _taken(self, values: Array) -> Array:
+        """Values of the rows of the table, (n,), for these rows."""
+        return values if self.rows is None else values[self.rows]
 
-    def missing_codes(self, name: str) -> tuple[str, ...]:
-        """What means missing in a column, besides what is."""
-        return ()
+    @property
+    def query(self) -> Any:
+        """The `Query` that is asked about the rows; None where they are in memory."""
+        return self.table.frame if self.remote else None
 
-    def times(self, count: str) -> npt.NDArray[np.int64]:
-        """How many respondents each row stands for, from a column of counts."""
-        raise NotAvailable(f"{count!r}: rows of this table are one respondent each")
+    @property
+    def ordered(self) -> bool:
+        """Whether rows stay in one order, however often they are read."""
+        return not self.remote or bool(self.query.ordered)
 
-    def numbers(self, argument: str, name: str) -> Array:
-        """A public column of numbers, (n,), NaN where one is missing; `argument` names it."""
-        raise NotAvailable(f"{argument}={name!r}: the numbers of this table are not read as such")
+    # -- selecting and reading rows ----------------------------------------------------------------
 
-    def read(self, names: Sequence[str]) -> Held:
+    def on(self, query: Query) -> Self:
+        """The rows of another query of the same table."""
+        return replace(self, table=replace(self.table, frame=query))
+
+    def part(self, read: Any, n: Array | None = None) -> Self:
+        """Rows, or cells of n respondents, of which these columns were read; None: not yet."""
+        table = replace(self.table, read=read)
+        return replace(self, remote=False, table=table, n=n, parsed={})
+
+    def read(self, names: Sequence[str]) -> Self:
         """All rows in memory, as far as these questions and columns need them."""
-        return self
+        if not self.remote:
+            return self
+        return self.part(None if self.ordered else self.query.rows(self.columns_of(names)))
 
-    def masked(self, mask: object, argument: str = "mask") -> Selected:
+    def taken(self, rows: npt.NDArray[np.int64]) -> Self:
+        """Some rows in memory: positions, each at most once."""
+        held = self.read(self.columns)
+        return replace(held, rows=rows if self.rows is None else self.rows[rows])
+
+    def masked(self, mask: object, argument: str = "mask") -> Self:
         """The rows that a mask or a slice chooses; see `Survey.__getitem__`."""
         if not self.ordered:
             raise NotAvailable("rows of this table have no order: select them by where(condition)")
@@ -172,27 +204,31 @@ class Held(ABC):
             rows = np.flatnonzero(chosen)
         if not rows.size:
             raise InvalidArgument(argument, mask, "chooses nobody")
-        return Selected(self.read(self.columns), rows)
+        return self.taken(rows)
 
-    def where(self, condition: Any) -> Held:
+    def where(self, condition: Any) -> Self:
         """The rows that a condition, an expression of Narwhals or a mask chooses; see `read`."""
         if is_mask(condition):
             return self.masked(condition, "where")
         if isinstance(condition, Condition):
             self.prepare(condition.columns())
-            return self.chosen(sides(condition, self.tested)[0])
-        return self.chosen(self.evaluated(condition))
+            true = sides(condition, self.tested)[0]
+        elif self.remote:
+            public = picked(self.query.frame(self.query.engine.session()), self.public_columns)
+            self.query.tried(lambda: check_expression(condition, public))
+            true = condition.fill_null(False)
+        else:
+            true = self._evaluated(condition)
+        return self.chosen(true)
 
-    def tested(self, name: str) -> Column:
-        """The column of a condition."""
-        return self.public(name)
+    def chosen(self, true: Any) -> Self:
+        """The rows where a mask is true, (n,), or on an engine an expression of Narwhals."""
+        if self.remote:
+            return self.on(self.query.filtered(true))
+        return self.taken(np.flatnonzero(true))
 
-    def chosen(self, true: Any) -> Held:
-        """The rows where a condition is true, as the columns that it tests say it."""
-        return Selected(self, np.flatnonzero(true))
-
-    def evaluated(self, expression: Any) -> Any:
-        """Where an expression of Narwhals is true."""
+    def _evaluated(self, expression: Any) -> Any:
+        """Where an expression of Narwhals is true, in memory."""
         import narwhals
         import pyarrow
 
@@ -208,33 +244,118 @@ class Held(ABC):
             raise InvalidArgument("where", expression, "the table has no public column")
         return made.fill_null(False).to_numpy()
 
-    @abstractmethod
-    def parts_of(self, name: str) -> dict[str, str | None]:
-        """The columns of a question, each with that of its cohorts; a public column is its own."""
+    def tested(self, name: str) -> Column:
+        """The column of a condition."""
+        if not self.remote:
+            return self.public(name)
+        import narwhals
+        import pyarrow
+
+        if self.owner(name) is None and self.table.levels(*self.parts_of(name)) is None:
+            dtype = self.query.type(name)
+            date = dtype == narwhals.Date or (dtype == narwhals.Datetime and not dtype.time_zone)
+            if date or dtype.is_numeric():
+                kind, none = "date" if date else "number", np.empty(0, dtype=np.int64)
+                return Pushed(name, kind, none, none, dtype=dtype, rows=self)
+        self.refuse_private(name)
+        (column,) = self.columns_of([name])
+        return self._cells([name], pyarrow.table({column: self.table.domain(column)[0]}))[0]
+
+    def pairs(self, *names: str) -> list[Pushed]:
+        """Two columns of the distinct pairs of values in rows on an engine."""
+        cells = self.query.cells(self.columns_of(names))
+        return self._cells(names, cells.remove_column(cells.num_columns - 1))
+
+    def _cells(self, names: Sequence[str], read: Any) -> list[Pushed]:
+        part, found = self.part(read), []
+        for name in names:
+            cells = read.column(next(iter(self.parts_of(name)))).to_pylist()
+            found.append(Pushed(**vars(part.public(name)), cells=cells, rows=self))
+        return found
+
+    def cells(
+        self, names: Sequence[str], count: str | None = None
+    ) -> tuple[Self, npt.NDArray[np.int64] | None]:
+        """Rows (on an engine distinct ones) of these columns; respondents of each, None: one."""
+        if not self.remote:
+            if count is None:
+                return self, None
+            times = whole_counts(f"column {count!r}", self.table.typed(count), 0)
+            return self, self._taken(times)
+        cells = self.query.cells(self.columns_of(names), count)
+        last = cells.num_columns - 1  # by place: a column of the table may be called n too
+        n, cells = cells.column(last).to_numpy(), cells.remove_column(last)
+        if not self.query.filters:
+            self._learn(names, cells)
+        return self.part(cells, n), n
+
+    def weighted(
+        self, names: Sequence[str], weights: Sequence[str], domain: Held, factors: bool
+    ) -> tuple[Self, Any]:
+        """Distinct combinations of columns, and `Query.weighted` sums; which are in the domain."""
+        filters = domain.query.filters
+        cells, sums = self.query.weighted(self.columns_of(names), weights, filters, factors)
+        self._learn(names, cells)
+        return self.part(cells, sums.column("n").to_numpy()), sums
+
+    def _learn(self, names: Sequence[str], cells: Any) -> None:
+        """Keep the distinct values of public columns, which all cells of a whole table have."""
+        for name in names:
+            if self.owner(name) is None:
+                self.table.learn(name, cells.column(name))
+
+    # -- columns -----------------------------------------------------------------------------------
 
     def columns_of(self, names: Iterable[str]) -> list[str]:
         """All columns that these questions and public columns rest on."""
         parts = [pair for name in names for pair in self.parts_of(name).items()]
         return list(dict.fromkeys(c for pair in parts for c in pair if c is not None))
 
-    def prepare(self, names: Iterable[str]) -> None:  # noqa: B027
+    def prepare(self, names: Iterable[str]) -> None:
         """Read what these columns need, together; on an engine nothing, before it is asked for."""
+        self.table.prepare(names)
 
-    @abstractmethod
+    def missing_codes(self, name: str) -> tuple[str, ...]:
+        """What means missing in a column, besides what is."""
+        return Table.missing_codes(self.table, name)  # as they were given, also of a CSV file
+
+    def numbers(self, argument: str, name: str) -> Array:
+        """A public column of numbers, (n,), NaN where one is missing; `argument` names it."""
+        return self._taken(as_numbers(argument, name, self.table.typed(name)))
+
     def unasked(self, name: str) -> Column:
         """A column that no question has."""
+        found: Column = self.table.as_column(name)
+        return found if self.rows is None else found.taken(self.rows)
 
-    @abstractmethod
     def reported(self, name: str) -> Coded:
         """The reports of a question."""
+        if self.remote:
+            return self.read([name]).reported(name)
+        if name not in self.parsed:
+            self.parsed[name] = self._parsed(name)
+        found = self.parsed[name]
+        return found if self.rows is None else found.taken(self.rows)
 
-    @abstractmethod
-    def owner(self, name: str) -> str | None:
-        """The question that a column belongs to."""
-
-    def origin(self, name: str) -> str:
-        """What a question is called where waves are not told apart."""
-        return name
+    def _parsed(self, name: str) -> Coded:
+        """The reports of a question in all rows of the table."""
+        question, parts = self.questionnaire.question(name), self.parts_of(name)
+        columns, cohorts, mechanism = [], {}, None
+        try:
+            for own, (column, cohort) in zip(question.columns, parts.items(), strict=True):
+                mechanism, labels = question.mechanisms.get(own), None
+                if isinstance(mechanism, Enumerated):
+                    labels = mechanism.outputs if cohort is None else cohort_labels(mechanism)
+                columns.append((column, self.table.reports(column, labels)))
+                if cohort is not None:
+                    cohorts[column] = self.table.column(cohort)
+            if isinstance(question.made_by, DictionarySurvey):
+                return as_dictionary(name, question.made_by, columns, cohorts)
+            ((column, reports),) = columns
+            assert mechanism is not None  # of the one column that all others have
+            return as_reports(name, mechanism, reports, cohorts.get(column))
+        except InvalidArgument as error:
+            raise self.table.located(error, parts, self.n) from None
 
     def public(self, name: str) -> Column:
         """A column without noise: public, or of an unprotected question."""
@@ -280,42 +401,44 @@ def check_expression(expression: Any, public: Any) -> None:
         raise InvalidArgument("where", expression, "must be true or false in each row")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Collected(Held):
-    """A table, and the questionnaire that describes its private columns."""
+    """Rows of a table, and the questionnaire that describes its private columns."""
 
-    table: Table
-    questionnaire: Questionnaire
-    cohorts: Mapping[str, str] = field(default_factory=dict)  # by reports, if not NAME_cohort
-    whole: bool = True  # the questionnaire, not some of its mechanisms: its fingerprint must be met
-    parsed: dict[str, Coded] = field(default_factory=dict, repr=False)
-    owners: dict[str, str] = field(init=False, repr=False)  # the question of each column of reports
-    marks: set[str] = field(init=False, repr=False)  # columns of fingerprints that there may be
+    owners: Mapping[str, str]  # the question of each column of reports
+    cohorts: Mapping[str, str]  # the column of cohorts beside each column of reports that has one
+    marks: Sequence[str]  # columns of fingerprints that there may be
 
-    def __post_init__(self) -> None:
-        there, own, makers_of = set(self.columns), dict[str, str](), dict[str, Any]()
-        marks: dict[str, Any] = {FINGERPRINTS: self.questionnaire} if self.whole else {}
-        for question in self.questionnaire.entries:
+    @classmethod
+    def of(
+        cls, table: Table, questionnaire: Questionnaire, cohorts: Mapping[str, str], whole: bool
+    ) -> Collected:
+        """Check that the reports of a table are of a questionnaire.
+
+        `cohorts`: their columns, by reports, if not NAME_cohort. If it is not `whole`, but some
+        mechanisms, its own fingerprint need not be met.
+        """
+        own, makers_of = dict[str, str](), dict[str, Any]()
+        marks: dict[str, Any] = {FINGERPRINTS: questionnaire} if whole else {}
+        for question in questionnaire.entries:
             makers_of[question.name] = maker = maker_of(question.made_by)
             marks[fingerprint_column(question.name)] = maker
             for column in question.columns:
                 own[column] = question.name
-                self.table.check_column(column, "question")
-        object.__setattr__(self, "owners", own)
-        object.__setattr__(self, "marks", {FINGERPRINTS, *marks})
+                table.check_column(column, "question")
         beside = [*map(fingerprint_column, own), *map(cohort_column, own)]
-        self.table.prepare([FINGERPRINTS, *beside, *own])
+        table.prepare([FINGERPRINTS, *beside, *own])
         for column, made_by in marks.items():
-            if column in there:
-                self.table.check_marks(column, made_by)
+            if column in table.columns:
+                table.check_marks(column, made_by)
         for column, name in own.items():
-            if not (stored := self.table.stored(column)):
+            if not (stored := table.stored(column)):
                 continue
             made_by = makers_of[name]
             key = SURVEY_FINGERPRINT if isinstance(made_by, DictionarySurvey) else FINGERPRINT
             makers = {key: made_by}
-            if self.whole:
-                makers[STORED_FINGERPRINT] = self.questionnaire
+            if whole:
+                makers[STORED_FINGERPRINT] = questionnaire
             for column_of_maker, maker in makers.items():
                 found = stored_text(stored, column_of_maker)
                 if found and found != maker.fingerprint:
@@ -325,163 +448,47 @@ class Collected(Held):
                         f"{maker.fingerprint}; use the questionnaire that the reports were made "
                         "with"
                     )
-
-    def missing_codes(self, name: str) -> tuple[str, ...]:
-        return Table.missing_codes(self.table, name)  # as they were given, also of a CSV file
-
-    @cached_property
-    def _cohorts(self) -> dict[str, str]:
-        """The column of cohorts beside each column of reports that has one."""
-        found = dict(self.cohorts)
-        others = {*self.columns} - {*self.owners}
-        for question in self.questionnaire.entries:
+        others, known = {*table.columns} - {*own}, dict(cohorts)
+        for question in questionnaire.entries:
             for column, mechanism in question.mechanisms.items():
-                known = mechanism.n_cohorts or mechanism.cohort_names
-                beside = known and cohort_column(column) in others
-                if beside and column not in found:
-                    first = self.table.first(column)
+                has = mechanism.n_cohorts or mechanism.cohort_names
+                if has and column not in known and cohort_column(column) in others:
+                    first = table.first(column)
                     if cohort := cohort_beside(column, mechanism, others, first):
-                        found[column] = cohort
-        return found
+                        known[column] = cohort
+        remote = isinstance(table, OnEngine)
+        how: dict[str, Any] = {"questionnaire": questionnaire, "table": table, "remote": remote}
+        return cls(**how, owners=own, cohorts=known, marks=[FINGERPRINTS, *marks])
 
     @property
     def columns(self) -> tuple[str, ...]:
-        return self.table.columns
-
-    @property
-    def index(self) -> pd.Index[Any]:
-        return self.table.index
+        found: tuple[str, ...] = self.table.columns
+        return found
 
     @property
     def public_columns(self) -> tuple[str, ...]:
         left = dict.fromkeys(self.columns)
-        for name in (*self.owners, *self._cohorts.values(), *self.marks):
+        for name in (*self.owners, *self.cohorts.values(), *self.marks):
             left.pop(name, None)
         return tuple(left)
-
-    def prepare(self, names: Iterable[str]) -> None:
-        self.table.prepare(names)
 
     def owner(self, name: str) -> str | None:
         if name in self.questionnaire or name in self.owners:
             return self.owners.get(name, name)
-        for column, cohort in self._cohorts.items():
-            if cohort == name:
-                return self.owners[column]
-        return None
-
-    def unasked(self, name: str) -> Column:
-        self.table.check_column(name)
-        return as_column(name, self.table.typed(name))
-
-    def __len__(self) -> int:
-        return len(self.table)
-
-    def times(self, count: str) -> npt.NDArray[np.int64]:
-        return whole_counts(f"column {count!r}", self.table.typed(count), 0)
-
-    def numbers(self, argument: str, name: str) -> Array:
-        return as_numbers(argument, name, self.table.typed(name))
+        reports = next((column for column, own in self.cohorts.items() if own == name), None)
+        return None if reports is None else self.owners[reports]
 
     def parts_of(self, name: str) -> dict[str, str | None]:
         if name not in self.questionnaire:
             self.table.check_column(name)
             return {name: None}
         columns = self.questionnaire.question(name).columns
-        return dict(zip(columns, map(self._cohorts.get, columns), strict=True))
-
-    def reported(self, name: str) -> Coded:
-        if name not in self.parsed:
-            self.parsed[name] = coded_reports(self.table, self, name)
-        return self.parsed[name]
-
-
-def coded_reports(table: Table, held: Held, name: str) -> Coded:
-    """The reports of a question in the columns of a table."""
-    question, parts = held.questionnaire.question(name), held.parts_of(name)
-    columns, cohorts, mechanism = [], {}, None
-    for own, (column, cohort) in zip(question.columns, parts.items(), strict=True):
-        mechanism, labels = question.mechanisms.get(own), None
-        if isinstance(mechanism, Enumerated):
-            labels = mechanism.outputs if cohort is None else cohort_labels(mechanism)
-        columns.append((column, table.reports(column, labels)))
-        if cohort is not None:
-            cohorts[column] = table.column(cohort)
-    if isinstance(question.made_by, DictionarySurvey):
-        return as_dictionary(name, question.made_by, columns, cohorts)
-    ((column, reports),) = columns
-    assert mechanism is not None  # of the one column that all others have
-    return as_reports(name, mechanism, reports, cohorts.get(column))
+        return dict(zip(columns, map(self.cohorts.get, columns), strict=True))
 
 
 def maker_of(made_by: Any) -> Any:
     """The mechanism that makes the reports of a question."""
     return made_by.common if isinstance(made_by, PUM) else made_by
-
-
-@dataclass(frozen=True, eq=False)
-class Derived(Held):
-    """Rows of a table that has the same columns and questions as another, its whole."""
-
-    whole: Held
-
-    @property
-    def questionnaire(self) -> Questionnaire:  # type: ignore[override]
-        return self.whole.questionnaire
-
-    @property
-    def lost(self) -> tuple[int, int]:  # type: ignore[override]
-        return self.whole.lost
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return self.whole.columns
-
-    @property
-    def public_columns(self) -> tuple[str, ...]:
-        return self.whole.public_columns
-
-    def owner(self, name: str) -> str | None:
-        return self.whole.owner(name)
-
-    def origin(self, name: str) -> str:
-        return self.whole.origin(name)
-
-    def parts_of(self, name: str) -> dict[str, str | None]:
-        return self.whole.parts_of(name)
-
-
-@dataclass(frozen=True, eq=False)
-class Selected(Derived):
-    """Some rows."""
-
-    rows: npt.NDArray[np.int64]  # positions, each at most once
-
-    @property
-    def n(self) -> Array | None:  # type: ignore[override]
-        return None if self.whole.n is None else self.whole.n[self.rows]
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    @property
-    def index(self) -> pd.Index[Any]:
-        return self.whole.index.take(self.rows)
-
-    def prepare(self, names: Iterable[str]) -> None:
-        self.whole.prepare(names)
-
-    def unasked(self, name: str) -> Column:
-        return self.whole.unasked(name).taken(self.rows)
-
-    def reported(self, name: str) -> Coded:
-        return self.whole.reported(name).taken(self.rows)
-
-    def times(self, count: str) -> npt.NDArray[np.int64]:
-        return self.whole.times(count)[self.rows]
-
-    def numbers(self, argument: str, name: str) -> Array:
-        return self.whole.numbers(argument, name)[self.rows]
 
 
 # -- What a survey rests on, whatever kind of table it is given -----------------------------------
@@ -541,10 +548,7 @@ def rows_of(
             raise InvalidArgument("na", na, _NO_CODES)
         return query
     if is_files(data):
-        files, _ = found_files(data)
-        for file in files:
-            file_format(file)
-        in_memory: Table = Csv(name, files)
+        in_memory: Table = Csv(name, found_files(data)[0])
     else:  # of a frame a copy, as the caller may add columns later
         frame = data.copy(deep=False) if isinstance(data, pd.DataFrame) else data
         in_memory = Table.of(frame, name)
@@ -562,8 +566,7 @@ def held_on(
 ) -> Held:
     """The rows of a table, with the questions that its columns answer; see `Collected`."""
     if isinstance(rows, Query):
-        collected = Collected(OnEngine("data", rows), sheet, cohorts or {}, whole)
-        return Remote(collected, rows)
+        return Collected.of(OnEngine("data", rows), sheet, cohorts or {}, whole)
     if isinstance(rows, Csv):
         check_names(rows.name, list(rows.columns))
         for question in sheet.entries:
@@ -576,10 +579,10 @@ def held_on(
                 raise InvalidArgument(question.name, "", remedy)
     if rows.na:
         refuse_labels(rows.na, sheet.entries)
-    return Collected(rows, sheet, cohorts or {}, whole)
+    return Collected.of(rows, sheet, cohorts or {}, whole)
 
 
-# -- A survey whose rows stay where they are: on an engine that filters, groups and joins them ----
+# -- The columns of a table on an engine, in memory when they are needed ---------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -588,6 +591,9 @@ class OnEngine(Table):
 
     frame: Query
     read: Any = None  # pyarrow.Table of the columns that were read, perhaps of other rows
+    sources: Mapping[str, tuple[OnEngine, str]] = field(default_factory=dict)  # of joined tables
+    domains: dict[str, tuple[Any, Column]] = field(default_factory=dict, repr=False)
+    vacant: dict[str, bool] = field(default_factory=dict, repr=False)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -596,13 +602,67 @@ class OnEngine(Table):
     def __len__(self) -> int:
         return len(self.frame if self.read is None else self.read)
 
-    def _column(self, name: str) -> pd.Series[Any]:
-        return series_of(self.frame, name, self.arrow(name))
-
-    def arrow(self, name: str) -> Any:
-        """A column as an array of Arrow."""
+    def _arrow(self, name: str) -> Any:
         read = self.frame.rows([name]) if self.read is None else self.read
         return read.column(name).combine_chunks()
+
+    def _column(self, name: str) -> pd.Series[Any]:
+        return self._series(name, self._arrow(name))
+
+    def levels(self, name: str) -> tuple[Any, ...] | None:
+        """The values of a column of ordered categories, in order; None for any other column."""
+        table, old = self.sources.get(name, (self, name))
+        return table.frame.levels(old)
+
+    def _series(self, name: str, raw: Any) -> pd.Series[Any]:
+        """Values of a column in pandas, ordered categories as such."""
+        import pyarrow
+
+        levels = self.levels(name)
+        if levels is None:
+            return Table.of(pyarrow.table({name: raw})).typed(name)
+        kind = pd.CategoricalDtype(list(levels), ordered=True)
+        return pd.Series(raw.to_pylist(), dtype=object).astype(kind)
+
+    def as_column(self, name: str) -> Column:
+        import pyarrow.compute as pc
+
+        self.check_column(name)
+        raw, found = self.domain(name)
+        place = pc.index_in(self._arrow(name), value_set=raw)
+        if place.null_count:
+            remedy = "changed while it was in use: make the survey anew"
+            raise InvalidArgument("column", name, remedy)
+        return found.taken(np.asarray(place).astype(np.int64))
+
+    def domain(self, name: str) -> tuple[Any, Column]:
+        """The distinct values of a column in the whole table as stored, and as a column of them."""
+        if name not in self.domains:  # asked of the engine once, whatever is selected
+            if name in self.sources:
+                table, old = self.sources[name]
+                raw, found = table.domain(old)
+                self.domains[name] = raw, replace(found, name=name)
+            else:
+                self.learn(name, self.frame.whole().cells([name]).column(0))
+        return self.domains[name]
+
+    def learn(self, name: str, values: Any) -> None:
+        """Keep the distinct values of a column, which all cells of the whole table have."""
+        import pyarrow.compute as pc
+
+        if name not in self.domains and name not in self.sources:
+            raw = pc.unique(values)
+            self.domains[name] = raw, as_column(name, self._series(name, raw))
+
+    def is_empty(self, name: str) -> bool:
+        """Whether a column of numbers or dates has no value in the whole table."""
+        if name in self.sources:
+            table, old = self.sources[name]
+            return table.is_empty(old)
+        if name not in self.vacant:
+            there = known(name, self.frame.type(name))
+            self.vacant[name] = not len(self.frame.whole().filtered(there))
+        return self.vacant[name]
 
     def check_marks(self, name: str, made_by: Any) -> None:
         digits = self.frame.cells([name]).column(0).to_pandas()
@@ -616,177 +676,14 @@ class OnEngine(Table):
             raise MechanismMismatch(text) from None
 
     def first(self, name: str) -> Any:
-        if not self.frame.is_text(name):
-            return None
-        return self.frame.one(name)
+        return self.frame.one(name) if self.frame.is_text(name) else None
 
     def stored(self, name: str) -> Any:
         return self.frame.stored(name)
 
-
-@dataclass(frozen=True, eq=False)
-class Remote(Derived):
-    """Rows of a query, of which nothing is in memory.
-
-    `whole` is about all rows, whatever is selected: a `Collected` table, or two `Waves`.
-    """
-
-    query: Query
-    domains: dict[str, tuple[Any, Column]] = field(default_factory=dict, repr=False)
-    empty: dict[str, bool] = field(default_factory=dict, repr=False)
-
-    @property
-    def ordered(self) -> bool:  # type: ignore[override]
-        return self.query.ordered
-
-    def __len__(self) -> int:
-        return len(self.query)
-
-    def unasked(self, name: str) -> Column:
-        return self.read([name]).unasked(name)
-
-    def reported(self, name: str) -> Coded:
-        return self.read([name]).reported(name)
-
-    def chosen(self, true: Any) -> Remote:
-        return replace(self, query=self.query.filtered(true))
-
-    def evaluated(self, expression: Any) -> Any:
-        public = picked(self.query.frame(self.query.engine.session()), self.public_columns)
-        self.query.tried(lambda: check_expression(expression, public))
-        return expression.fill_null(False)
-
-    def cells(
-        self, names: Sequence[str], count: str | None = None
-    ) -> tuple[Held, npt.NDArray[np.int64] | None]:
-        cells = self.query.cells(self.columns_of(names), count)
-        last = cells.num_columns - 1  # by place: a column of the table may be called n too
-        n, cells = cells.column(last).to_numpy(), cells.remove_column(last)
-        if not self.query.filters:
-            self._learn(names, cells)
-        return self.part(cells, n), n
-
-    def weighted(
-        self, names: Sequence[str], weights: Sequence[str], domain: Remote, factors: bool
-    ) -> tuple[Part, Any]:
-        """Distinct combinations of columns, and `Query.weighted` sums; which are in the domain."""
-        filters = domain.query.filters
-        cells, sums = self.query.weighted(self.columns_of(names), weights, filters, factors)
-        self._learn(names, cells)
-        return self.part(cells, sums.column("n").to_numpy()), sums
-
-    def read(self, names: Sequence[str]) -> Held:
-        return self.part(None if self.ordered else self.query.rows(self.columns_of(names)))
-
-    def part(self, read: Any, n: Array | None = None) -> Part:
-        """Rows, or cells of n respondents, of which these columns were read; None: not yet."""
-        return Part(self, OnEngine("data", self.query, read=read), n)
-
-    def _learn(self, names: Sequence[str], cells: Any) -> None:
-        """Keep the distinct values of public columns, which all cells of a whole table have."""
-        import pyarrow.compute as pc
-
-        for name in names:
-            known = name in self.domains or isinstance(self.whole, Waves)
-            if not known and self.owner(name) is None:
-                raw = pc.unique(cells.column(name))
-                self.domains[name] = raw, as_column(name, series_of(self.query, name, raw))
-
-    def domain(self, name: str) -> tuple[Any, Column]:
-        """The distinct values of a column in the whole table as stored, and as a column of them."""
-        if name not in self.domains:
-            remote, old = self._origin(name)
-            if remote is self:  # asked of the engine once, whatever is selected
-                raw = self.query.whole().cells([name]).column(0).combine_chunks()
-                found = as_column(name, series_of(self.query, name, raw))
-            else:
-                raw, found = remote.domain(old)
-            self.domains[name] = raw, replace(found, name=name)
-        return self.domains[name]
-
-    def _origin(self, name: str) -> tuple[Remote, str]:
-        """The table of a column, one wave of it perhaps, and its name there."""
-        origin: Any = (self, name)
-        if isinstance(self.whole, Waves):
-            origin = self.whole.sources[name]
-        return origin  # type: ignore[no-any-return]
-
-    def tested(self, name: str) -> Pushed:
-        import narwhals
-        import pyarrow
-
-        if self.owner(name) is None and self.query.levels(*self.parts_of(name)) is None:
-            dtype = self.query.type(name)
-            date = dtype == narwhals.Date or (dtype == narwhals.Datetime and not dtype.time_zone)
-            if date or dtype.is_numeric():
-                kind, none = "date" if date else "number", np.empty(0, dtype=np.int64)
-                return Pushed(name, kind, none, none, dtype=dtype, rows=self)
-        self.refuse_private(name)
-        (column,) = self.columns_of([name])
-        return self._cells([name], pyarrow.table({column: self.domain(column)[0]}))[0]
-
-    def pairs(self, *names: str) -> list[Pushed]:
-        """Two columns of the distinct pairs of values in these rows."""
-        cells = self.query.cells(self.columns_of(names))
-        return self._cells(names, cells.remove_column(cells.num_columns - 1))
-
-    def _cells(self, names: Sequence[str], read: Any) -> list[Pushed]:
-        part, found = self.part(read), []
-        for name in names:
-            cells = read.column(next(iter(self.parts_of(name)))).to_pylist()
-            found.append(Pushed(**vars(part.public(name)), cells=cells, rows=self))
-        return found
-
-    def is_empty(self, name: str) -> bool:
-        """Whether a column of numbers or dates has no value in the whole table."""
-        remote, old = self._origin(name)
-        if remote is not self:
-            return remote.is_empty(old)
-        if name not in self.empty:
-            there = known(name, self.query.type(name))
-            self.empty[name] = not len(self.query.whole().filtered(there))
-        return self.empty[name]
-
-
-@dataclass(frozen=True, eq=False)
-class Part(Derived):
-    """Rows or cells of a remote survey that are read into memory."""
-
-    whole: Remote
-    table: OnEngine
-    n: Array | None = None
-    parsed: dict[str, Coded] = field(default_factory=dict, repr=False)
-
-    def __len__(self) -> int:
-        return len(self.table)
-
-    def times(self, count: str) -> npt.NDArray[np.int64]:
-        return whole_counts(f"column {count!r}", self.table.typed(count), 0)
-
-    def numbers(self, argument: str, name: str) -> Array:
-        return as_numbers(argument, name, self.table.typed(name))
-
-    def unasked(self, name: str) -> Column:
-        import pyarrow.compute as pc
-
-        (column,) = self.parts_of(name)
-        raw, found = self.whole.domain(column)
-        place = pc.index_in(self.table.arrow(column), value_set=raw)
-        if place.null_count:
-            remedy = "changed while it was in use: make the survey anew"
-            raise InvalidArgument("column", column, remedy)
-        return found.taken(np.asarray(place).astype(np.int64))
-
-    def reported(self, name: str) -> Coded:
-        if name not in self.parsed:
-            try:
-                self.parsed[name] = coded_reports(self.table, self, name)
-            except InvalidArgument as error:
-                raise self._located(name, error) from None
-        return self.parsed[name]
-
-    def _located(self, name: str, error: InvalidArgument) -> InvalidArgument:
-        """An error about a cell, with the place of the first such row of the whole table."""
+    def located(
+        self, error: InvalidArgument, parts: Mapping[str, str | None], n: Array | None
+    ) -> InvalidArgument:
         import pyarrow
         import pyarrow.compute as pc
 
@@ -795,17 +692,16 @@ class Part(Derived):
             return error
         shown = column = found[1]
         if shown not in self.columns:
-            parts = self.parts_of(name)
             beside = {f"{column}, cohort": cohort for column, cohort in parts.items()}
             column = beside.get(shown) or next(iter(parts))
-        cells = self.table.arrow(column)
+        cells = self._arrow(column)
         value = cells[int(found[2]) - 1]
         remedy = re.sub(r" \(\d+ such values?\)", "", error.remedy)
         remedy = re.sub(r"leave it empty, or give Survey na=.*", "make it NULL", remedy)
         same = np.asarray(pc.index_in(cells, value_set=pyarrow.array([value], cells.type)))
         rows = np.flatnonzero(same == 0)
-        times = rows.size if self.n is None else int(self.n[rows].sum())
-        first = self.whole.query.first(column, value.as_py())
+        times = rows.size if n is None else int(n[rows].sum())
+        first = self.frame.first(column, value.as_py())
         place = f"{times} row{'s' * (times != 1)}" + (f", the first in {first}" if first else "")
         return type(error)(shown, value.as_py(), f"{remedy}; {place}")
 
@@ -813,13 +709,11 @@ class Part(Derived):
 # -- The persons who are in two waves of a survey: their columns side by side, their identifiers ---
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Waves(Held):
     """The persons who are in two waves, with the columns of both, distinguished by a suffix."""
 
-    questionnaire: Questionnaire
     sources: Mapping[str, tuple[Held, str]]  # the wave of each name, and its name there
-    lost: tuple[int, int]
 
     @classmethod
     def of(cls, first: Held, second: Held, id: str, suffixes: tuple[str, str]) -> Waves:
@@ -828,8 +722,8 @@ class Waves(Held):
         refuse_other_kind(id, *kinds)
         place = keys[1].get_indexer(keys[0])
         both = np.flatnonzero(place >= 0)
-        waves = Selected(first, both), Selected(second, place[both])
-        return cls.matched(waves, id, suffixes, (len(first), len(second)), both.size)
+        waves = first.taken(both), second.taken(place[both])
+        return cls.matched(waves, id, suffixes, (len(first), len(second)))
 
     @classmethod
     def matched(
@@ -838,9 +732,10 @@ class Waves(Held):
         id: str,
         suffixes: tuple[str, str],
         sizes: tuple[int, int],
-        both: int,
+        query: Query | None = None,
     ) -> Waves:
-        """The columns of two waves that were of `sizes` persons, of whom `both` are in the two."""
+        """The columns of two waves that were of `sizes` persons; on an engine the query of both."""
+        both = len(waves[0] if query is None else query)
         if not both:
             remedy = "no person is in both waves: is this the column that identifies persons?"
             raise InvalidArgument("id", id, remedy)
@@ -857,7 +752,17 @@ class Waves(Held):
                 sources[f"{name}{suffix}"] = wave, name
                 if name in asked:
                     mechanisms[f"{name}{suffix}"] = asked[name]
-        return cls(Questionnaire(mechanisms), sources, (sizes[0] - both, sizes[1] - both))
+        table = None
+        if query is not None:
+            tables = {new: (wave.table, name) for new, (wave, name) in sources.items()}
+            table = OnEngine("data", query, sources=tables)
+        return cls(
+            questionnaire=Questionnaire(mechanisms),
+            table=table,
+            remote=query is not None,
+            lost=(sizes[0] - both, sizes[1] - both),
+            sources=sources,
+        )
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -868,15 +773,6 @@ class Waves(Held):
         both = self.sources.items()
         return tuple(new for new, (wave, name) in both if name in wave.public_columns)
 
-    def __len__(self) -> int:
-        return len(next(iter(self.sources.values()))[0])
-
-    def prepare(self, names: Iterable[str]) -> None:
-        for name in names:
-            wave, old = self.sources.get(name, (None, name))
-            if wave is not None:
-                wave.prepare([old])
-
     def origin(self, name: str) -> str:
         return self.sources[name][1]
 
@@ -886,29 +782,10 @@ class Waves(Held):
         found = [new for new, source in self.sources.items() if source == (wave, question)]
         return found[0] if found else None
 
-    def unasked(self, name: str) -> Column:
-        wave, old = self._source(name)
-        return replace(wave.unasked(old), name=name)
-
-    def reported(self, name: str) -> Coded:
-        wave, old = self._source(name)
-        found = wave.reported(old)
-        if isinstance(found.reports, Reports):
-            found = replace(found, reports=replace(found.reports, name=name))
-        return found
-
     def parts_of(self, name: str) -> dict[str, str | None]:
         wave, old = self._source(name)
         new: dict[Any, str] = {source: new for new, source in self.sources.items()}
         return {new[wave, c]: new.get((wave, d)) for c, d in wave.parts_of(old).items()}
-
-    def numbers(self, argument: str, name: str) -> Array:
-        wave, old = self._source(name)
-        return wave.numbers(argument, old)
-
-    def missing_codes(self, name: str) -> tuple[str, ...]:
-        wave, old = self._source(name)
-        return wave.missing_codes(old)
 
     def _source(self, name: str) -> tuple[Held, str]:
         if name not in self.sources:
@@ -916,6 +793,43 @@ class Waves(Held):
             hint = did_you_mean(name, self.columns)
             raise InvalidArgument("column", name, f"no such column; the waves have {shown}{hint}")
         return self.sources[name]
+
+    # -- waves in memory, each of which has its own table
+
+    @property
+    def whole_index(self) -> pd.Index[Any]:
+        first = next(iter(self.sources.values()))[0]
+        return pd.RangeIndex(len(first)) if self.table is None else super().whole_index
+
+    def prepare(self, names: Iterable[str]) -> None:
+        for wave, old in filter(None, map(self.sources.get, names)):
+            wave.prepare([old])
+
+    def unasked(self, name: str) -> Column:
+        if self.table is not None:
+            return super().unasked(name)
+        wave, old = self._source(name)
+        found = replace(wave.unasked(old), name=name)
+        return found if self.rows is None else found.taken(self.rows)
+
+    def _parsed(self, name: str) -> Coded:
+        if self.table is not None:
+            return super()._parsed(name)
+        wave, old = self._source(name)
+        found = wave.reported(old)
+        if isinstance(found.reports, Reports):
+            found = replace(found, reports=replace(found.reports, name=name))
+        return found
+
+    def numbers(self, argument: str, name: str) -> Array:
+        if self.table is not None:
+            return super().numbers(argument, name)
+        wave, old = self._source(name)
+        return self._taken(wave.numbers(argument, old))
+
+    def missing_codes(self, name: str) -> tuple[str, ...]:
+        wave, old = self._source(name)
+        return wave.missing_codes(old)
 
 
 def refuse_other_kind(id: str, first: str, second: str) -> None:
@@ -943,17 +857,6 @@ def identifiers(held: Held, id: str) -> tuple[pd.Index[Any], str]:
     refuse_identifiers(id, len(held), int(column.missing.sum()), *most)
     keys: pd.Index[Any] = pd.Index(column.values[column.codes].tolist(), dtype=object)
     return keys, column.what
-
-
-def series_of(query: Query, name: str, raw: Any) -> pd.Series[Any]:
-    """Values of a column in pandas, ordered categories as such."""
-    import pyarrow
-
-    levels = query.levels(name)
-    if levels is None:
-        return Table.of(pyarrow.table({name: raw})).typed(name)
-    kind = pd.CategoricalDtype(list(levels), ordered=True)
-    return pd.Series(raw.to_pylist(), dtype=object).astype(kind)
 
 
 # -- Tables in CSV files, read by column when a column is first needed ----------------------------

@@ -54,7 +54,6 @@ from ldpstats.survey.analyses import (
 from ldpstats.survey.conditions import Condition, is_mask, read
 from ldpstats.survey.data import (
     Held,
-    Remote,
     held_on,
     identifiers,
     questionnaire_of,
@@ -207,7 +206,7 @@ class Survey:
         """Refuse columns of a design that are not there, and in memory values that cannot be."""
         if self.design is not None:
             self.design.check(self.data)
-            if not isinstance(self.data, Remote):
+            if not self.data.remote:
                 weigh(self.data, self.design, [])
 
     @cached_property
@@ -584,7 +583,7 @@ class Survey:
         if self.design.replicate_columns:
             raise NotAvailable("replicates: the survey has columns of replicate weights already")
         found = replace(self, replicate_weights=made)
-        if found.design is not None and not isinstance(self.data, Remote):
+        if found.design is not None and not self.data.remote:
             weigh(self.data, found.design, [])  # for its errors
         return found
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import operator
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -17,6 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import did_you_mean, listed
+from ldpstats.engines.query import SIGNS
 from ldpstats.errors import HIDDEN, InvalidArgument
 from ldpstats.io.tables import columns_shown
 from ldpstats.labels import as_series, missing_entries, written_as
@@ -24,7 +24,6 @@ from ldpstats.reports.layout import check_fingerprints, in_pandas, is_of_bytes, 
 
 __all__ = [
     "DATE",
-    "SIGNS",
     "Column",
     "MissingCodes",
     "Table",
@@ -108,11 +107,6 @@ _KINDS = {
     "empty": "empty",
 }
 _HELD = "text, numbers, booleans, dates or categories"
-SIGNS: Mapping[str, Callable[[Any, Any], Any]] = {
-    "==": operator.eq,
-    "<": operator.lt,
-    ">": operator.gt,
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -442,6 +436,17 @@ class Table:
         column = self.reports(name, None)
         present = np.flatnonzero(~missing_entries(name, column))
         return column.iloc[present[0]] if present.size else None
+
+    def as_column(self, name: str) -> Column:
+        """A column that nothing describes, as its distinct values."""
+        self.check_column(name)
+        return as_column(name, self.typed(name))
+
+    def located(
+        self, error: InvalidArgument, parts: Mapping[str, str | None], n: Array | None
+    ) -> InvalidArgument:
+        """An error about a cell of some columns, by the place of the first such row."""
+        return error
 
     def index_names(self) -> tuple[Any, ...]:
         """Names of the index of pandas, which stays beside the columns of frames made of it."""

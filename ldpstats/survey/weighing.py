@@ -57,7 +57,7 @@ from ldpstats.models.weighted.model import WeightedModel, WeightedVariable
 from ldpstats.models.weighted.results import WeightedResults
 from ldpstats.models.weighted.tables import WeightedTable
 from ldpstats.survey.analyses import grouped_rows, refuse_kept
-from ldpstats.survey.data import Held, Part, Remote, Selected, maker_of
+from ldpstats.survey.data import Held, OnEngine, maker_of
 from ldpstats.survey.design import SampleDesign, refuse_rows, stages_of
 from ldpstats.survey.questionnaire import Coded
 
@@ -113,8 +113,7 @@ def weigh(
     needed = list(dict.fromkeys([*keys, *names, *margins, *columns_of_changes]))
     cells: Held
     n: Array | None = None  # respondents of each cell, (c,); None: a row each
-    if isinstance(whole, Remote):
-        assert isinstance(data, Remote)
+    if whole.remote:
         cells, sums = whole.weighted(needed, list(summed), data, design.factors)
         columns = {name: sums.column(name).to_numpy() for name in sums.column_names}
         if summed and columns["bad"].any():
@@ -150,7 +149,7 @@ def weigh(
             for stage in stages
         )
         sample = replace(sample, stages=stages, n=number[at], w=sample.w[at], w2=sample.w2[at])
-        cells, inside = Selected(cells, at), inside[at]
+        cells, inside = cells.taken(at), inside[at]
         of_replicates = None if of_replicates is None else of_replicates[at]
     if design.replicates is not None:
         replication = design.replicates.replication(sample, of_replicates)
@@ -177,31 +176,28 @@ def _refuse_weights(argument: str, name: str, values: Array, na: tuple[str, ...]
 
 def whole_of(data: Held) -> tuple[Held, Array | slice]:
     """The sample that some rows were selected from, and where they stand in it."""
-    if isinstance(data, Remote):
-        return replace(data, query=data.query.whole()), slice(None)
-    if isinstance(data, Selected):
-        whole, at = whole_of(data.whole)
-        return whole, data.rows if isinstance(at, slice) else at[data.rows]
-    if isinstance(data, Part) and data.whole.query.filters:
+    if data.remote:
+        return data.on(data.query.whole()), slice(None)
+    if isinstance(data.table, OnEngine) and data.table.frame.filters:
         raise NotAvailable(
             "these rows were chosen by a mask after where(), so that the rest of the sample is not "
             "known: choose them by where(condition) alone"
         )
-    return data, slice(None)
+    return (data, slice(None)) if data.rows is None else (replace(data, rows=None), data.rows)
 
 
-def _explain(whole: Remote, design: SampleDesign) -> None:
+def _explain(whole: Held, design: SampleDesign) -> None:
     """Refuse weights of an engine's table, by another query that finds what is wrong with them."""
     for name, argument in design.summed.items():
         own = argument == "weights"
-        tests = faults(name, own)
-        times = whole.query.counts(tests)
-        for what in filter(times.get, tests):
-            value = whole.query.filtered(tests[what]).one(name)
+        for what, test in faults(name, own).items():
+            bad = whole.query.filtered(test)
+            if not len(bad):
+                continue
             remedy = _ZERO if what == "zero" else _POSITIVE if own else _NOT_NEGATIVE
             first, colon, rest = remedy.partition(":")
-            words = f"{first} (in {count_of(times[what], 'row')}){colon}{rest}"
-            raise InvalidArgument(f"{argument} {name!r}", value, words)
+            words = f"{first} (in {count_of(len(bad), 'row')}){colon}{rest}"
+            raise InvalidArgument(f"{argument} {name!r}", bad.one(name), words)
 
 
 def _warn_of_size(sums: Array, w: Array, factors: bool) -> None:
