@@ -60,7 +60,6 @@ from ldpstats.models.layout import (
     estimator_text,
     figures,
     interval_note,
-    names_alpha,
     one_line,
     outcome_notes,
     title,
@@ -543,7 +542,6 @@ class ChangeResults(Results):
 
     # -- intervals and tests -----------------------------------------------------------------
 
-    @names_alpha
     def conf_int(
         self, alpha: float = 0.05, method: str = "default", clip: bool = True
     ) -> pd.DataFrame:
@@ -619,7 +617,6 @@ class ChangeResults(Results):
             )
         return self.homogeneity
 
-    @names_alpha
     def turnover(self, alpha: float = 0.05) -> Effect:
         """Share of the respondents whose true answers differ, with its interval.
 
@@ -667,7 +664,6 @@ class ChangeResults(Results):
     def _facts(self) -> dict[str, Any]:
         return super()._facts() | {"name": self.name or " to ".join(self.waves)}
 
-    @names_alpha
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         """Table of the changes.
 
@@ -739,7 +735,6 @@ class ChangeResults(Results):
     def _notes(self, frame: pd.DataFrame, details: bool = False) -> list[str]:
         return closing_notes(self, self.joint.condition)
 
-    @names_alpha
     def plot(  # type: ignore[override]  # another kind of plot
         self,
         kind: str = "change",

@@ -41,7 +41,6 @@ from ldpstats.models.layout import (
     in_blocks,
     in_turn,
     interval_note,
-    names_alpha,
     outcome_notes,
     resolution_notes,
     title,
@@ -455,7 +454,6 @@ class GroupedResults(Stored):
         """Standard errors of `params`; nan, with an `LDPWarning`, where there are none."""
         return self._stacked([fit.bse for fit in self.fits])
 
-    @names_alpha
     def conf_int(self, alpha: float = 0.05, **how: Any) -> pd.DataFrame:
         """Confidence intervals of the frequencies, each from its own group.
 
@@ -483,14 +481,12 @@ class GroupedResults(Stored):
             raise InvalidArgument("method", method, remedy)
         return self._stacked([fit.conf_int(alpha, **how) for fit in self.fits])
 
-    @names_alpha
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         """Table of estimates: the columns of `FrequencyResults.summary_frame`, group by group."""
         return self._stacked([fit.summary_frame(alpha) for fit in self.fits])
 
     # -- ordered answers -------------------------------------------------------------------
 
-    @names_alpha
     def mean(self, scores: Any = None, alpha: float = 0.05) -> pd.DataFrame:
         """Mean score of each group: "estimate", "se", "lower", "upper", a row a group.
 
@@ -499,12 +495,10 @@ class GroupedResults(Stored):
         rows = [fit.mean(scores, alpha) for fit in self.fits]
         return pd.DataFrame(rows).set_axis(self.groups)
 
-    @names_alpha
     def cumulative(self, alpha: float = 0.05) -> pd.DataFrame:
         """Cumulative frequencies of each group, as `FrequencyResults.cumulative`."""
         return self._stacked([fit.cumulative(alpha) for fit in self.fits])
 
-    @names_alpha
     def quantile(self, q: Any, alpha: float = 0.05) -> pd.DataFrame:
         """Quantiles of each group, as `FrequencyResults.quantile`; a row for each q if several.
 
@@ -535,7 +529,6 @@ class GroupedResults(Stored):
             raise NotAvailable(f"no test that the groups are equal: {self.untested}")
         return self.equal
 
-    @names_alpha
     def differences(
         self, reference: Any = None, alpha: float = 0.05, all_pairs: bool = False
     ) -> pd.DataFrame:
@@ -720,7 +713,6 @@ class GroupedResults(Stored):
             )
         return notes
 
-    @names_alpha
     def plot(
         self,
         alpha: float = 0.05,

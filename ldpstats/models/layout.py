@@ -504,6 +504,16 @@ class Tabulated(ABC):
         def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame: ...
         def _heading(self) -> tuple[str, list[Pair], list[Pair]]: ...
 
+    def __init_subclass__(cls) -> None:
+        """Every public method with an `alpha` answers its other names, see `names_alpha`."""
+        super().__init_subclass__()
+        for name, method in list(vars(cls).items()):
+            code = getattr(method, "__code__", None)
+            if code is None or name.startswith("_"):
+                continue
+            if "alpha" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
+                setattr(cls, name, names_alpha(method))
+
     @abstractmethod
     def _facts(self) -> dict[str, Any]:
         """What there is once, by name: nobs, n_missing, epsilon, method and more."""

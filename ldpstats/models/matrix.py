@@ -27,7 +27,6 @@ from ldpstats.models.layout import (
     estimator_text,
     figures,
     interval_columns,
-    names_alpha,
     one_line,
 )
 from ldpstats.models.plots import labels_of, plot_cells, title_text
@@ -274,7 +273,6 @@ class AssociationMatrix(Stored):
     def _frame(self) -> pd.DataFrame:
         return self.summary_frame()
 
-    @names_alpha
     def summary_frame(self, alpha: float | None = None) -> pd.DataFrame:
         """The table of `to_frame`, with an index of both names.
 
@@ -310,7 +308,6 @@ class AssociationMatrix(Stored):
             frame.loc[tested, "pvalue_holm"] = adjust(frame.loc[tested, "pvalue"], "holm")
         return frame
 
-    @names_alpha
     def to_frame(self, alpha: float | None = None) -> pd.DataFrame:
         """A flat table of data, with no index: a row for each pair of variables.
 
@@ -406,7 +403,6 @@ class AssociationMatrix(Stored):
         """
         return super().glance()
 
-    @names_alpha
     def summary(  # type: ignore[override]  # the level of the matrix by default
         self, max_rows: int = 40, details: bool = False, alpha: float | None = None
     ) -> Summary:
@@ -496,7 +492,6 @@ class AssociationMatrix(Stored):
             notes.append(f"{words}: {estimator_text(fit)}{log_lik}{gap}, {steps}, {state}.")
         return notes
 
-    @names_alpha
     def plot(
         self, ax: Axes | None = None, title: str | None = None, alpha: float | None = None
     ) -> Axes:

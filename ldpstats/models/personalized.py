@@ -52,7 +52,6 @@ from ldpstats.models.layout import (
     Pair,
     closing_notes,
     figures,
-    names_alpha,
     one_line,
     title,
 )
@@ -588,7 +587,6 @@ class PersonalizedResults(Results):
     def _frame(self, matrix: Array, at: Any = slice(None)) -> pd.DataFrame:
         return super()._frame(np.where(self._df > 0.0, matrix, np.nan), at)
 
-    @names_alpha
     def conf_int(
         self, alpha: float = 0.05, method: str = "default", clip: bool = True
     ) -> pd.DataFrame:
@@ -694,7 +692,6 @@ class PersonalizedResults(Results):
         """
         return self._series(self._tails[0], "presence_pvalues")
 
-    @names_alpha
     def detected(self, alpha: float = 0.05, method: str = "bonferroni") -> pd.Index[Any]:
         """Categories whose frequency is above zero, with control of the errors made over all.
 
@@ -755,7 +752,6 @@ class PersonalizedResults(Results):
 
     # -- presentation ----------------------------------------------------------------------
 
-    @names_alpha
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         frame = self._estimates_frame(level(alpha))
         return frame.assign(presence_pvalue=self.presence_pvalues())

@@ -38,7 +38,6 @@ from ldpstats.models.layout import (
     Pair,
     closing_notes,
     estimator_text,
-    names_alpha,
     one_line,
     tidy_names,
     title,
@@ -388,7 +387,6 @@ class Results(Stored, Fit):
             how = scored if law.parts else how
         return TestResult(words, statistic, float(df), pvalue, how)
 
-    @names_alpha
     def conf_int(self, alpha: float = 0.05) -> pd.DataFrame:
         """Confidence intervals, columns "lower" and "upper", cut to [0, 1].
 
@@ -430,7 +428,6 @@ class Results(Stored, Fit):
 
     # -- presentation ------------------------------------------------------------------------
 
-    @names_alpha
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         """Table of estimates.
 
@@ -499,7 +496,6 @@ class Results(Stored, Fit):
     def _notes(self, frame: pd.DataFrame, details: bool = False) -> list[str]:
         return closing_notes(self, 1.0)
 
-    @names_alpha
     def plot(
         self,
         ax: Axes | None = None,

@@ -69,7 +69,6 @@ from ldpstats.models.layout import (
     distinct_lines,
     estimator_text,
     in_turn,
-    names_alpha,
     one_line,
     outcome_notes,
     resolution_notes,
@@ -141,7 +140,6 @@ class TableResults(Results):
 
     # -- effects -----------------------------------------------------------------------------
 
-    @names_alpha
     def odds_ratio(
         self, rows: Sequence[Any], columns: Sequence[Any], alpha: float = 0.05
     ) -> Effect:
@@ -167,19 +165,16 @@ class TableResults(Results):
         p = self._maximum
         return beside(effect, _quotient(p[i, j].prod(), p[i, j[::-1]].prod()))
 
-    @names_alpha
     def risk_difference(self, rows: Sequence[Any], column: Any, alpha: float = 0.05) -> Effect:
         """P(column | first row) - P(column | second row), with Fieller's set."""
         effect, (first, second) = self._risk(effects.risk_difference, rows, column, alpha)
         return beside(effect, first - second)
 
-    @names_alpha
     def risk_ratio(self, rows: Sequence[Any], column: Any, alpha: float = 0.05) -> Effect:
         """P(column | first row) / P(column | second row), with Fieller's set."""
         effect, risks = self._risk(effects.risk_ratio, rows, column, alpha)
         return beside(effect, _quotient(*risks))
 
-    @names_alpha
     def cramers_v(self, alpha: float = 0.05) -> Effect:
         """Cramer's V, freed of the bias that the noise gives it.
 
@@ -291,7 +286,6 @@ class TableResults(Results):
         missing = missing_notes(self.nobs, self.n_missing, self.names, self.lacking)
         return [*missing, *super()._interval_notes(*of)]
 
-    @names_alpha
     def plot(  # type: ignore[override]  # another kind of plot
         self,
         kind: str = "heatmap",
@@ -481,7 +475,6 @@ class AssociationResults(TableResults):
         rests = [fit.linear for fit, labels in pairs if len(fit.categories) > len(labels)]
         return open_lists or any(rest.estimate[-1] > 2.0 * rest.bse()[-1] for rest in rests)
 
-    @names_alpha
     def conf_int(
         self, alpha: float = 0.05, method: str = "default", clip: bool = True
     ) -> pd.DataFrame:
@@ -550,7 +543,6 @@ class AssociationResults(TableResults):
 
     # -- margins and conditionals ------------------------------------------------------------
 
-    @names_alpha
     def margins(self, alpha: float = 0.05) -> dict[str, pd.DataFrame]:
         """The distribution of each variable alone.
 
@@ -575,7 +567,6 @@ class AssociationResults(TableResults):
             frames[name] = frame
         return frames
 
-    @names_alpha
     def conditional(self, on: str | None = None, alpha: float = 0.05) -> pd.DataFrame:
         """Conditional distributions of the other variable given the categories of one.
 
@@ -721,7 +712,6 @@ class AssociationResults(TableResults):
 
     # -- tests -------------------------------------------------------------------------------
 
-    @names_alpha
     def detected(self, alpha: float = 0.05, method: str = "bonferroni") -> pd.Index[Any]:
         """Cells whose frequency is above zero, with control of the errors made over all cells.
 

@@ -38,7 +38,6 @@ from ldpstats.models.layout import (
     count_of,
     figures,
     interval_columns,
-    names_alpha,
     title,
 )
 from ldpstats.models.plots import title_text
@@ -181,7 +180,6 @@ class DictionaryResults(Results):
         """Adjusted p-values of the accepted strings, see `candidates_frame`."""
         return self.candidates_frame["pvalue_adjusted"].loc[list(self.index)].rename("pvalues")
 
-    @names_alpha
     def conf_int(self, alpha: float = 0.05, method: str = "selected") -> pd.DataFrame:
         """Confidence intervals of the accepted strings, cut to [0, 1].
 
@@ -284,7 +282,6 @@ class DictionaryResults(Results):
         frame.insert(4, "accepted", np.isin(np.arange(len(frame)), self._accepted))
         return frame
 
-    @names_alpha
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         """The accepted strings: estimate, standard error, interval, adjusted p-value, edges."""
         bounds = self.conf_int(alpha)
@@ -447,7 +444,6 @@ class DictionaryResults(Results):
         about = f"{found}; n = {self.nobs:,}, epsilon = {self.epsilon:.4g}"
         return title_text(title, "\n".join([*filter(None, [self.name]), about]))
 
-    @names_alpha
     def plot(  # type: ignore[override]  # another kind of plot
         self,
         ax: Axes | None = None,

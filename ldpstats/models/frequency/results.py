@@ -53,7 +53,6 @@ from ldpstats.models.layout import (
     figures,
     interval_note,
     is_partial,
-    names_alpha,
     one_line,
     resolution_notes,
 )
@@ -186,7 +185,6 @@ class FrequencyResults(Results):
 
     # -- intervals -------------------------------------------------------------------------
 
-    @names_alpha
     def conf_int(
         self,
         alpha: float = 0.05,
@@ -296,7 +294,6 @@ class FrequencyResults(Results):
         """
         return self._series(zero_pvalues(self, "two-sided"), "pvalues")
 
-    @names_alpha
     def detected(
         self, alpha: float = 0.05, method: str = "bonferroni", *, force: bool = False
     ) -> pd.Index[Any]:
@@ -375,7 +372,6 @@ class FrequencyResults(Results):
         more = Covariance(np.where(unseen, least, 0.0), np.zeros((0, 0)), np.zeros((k, 0)))
         return (estimated + more).without_excess(project_simplex(self.linear.estimate))
 
-    @names_alpha
     def difference(self, first: Any, second: Any, alpha: float = 0.05) -> pd.Series[float]:
         """Difference of two frequencies with its standard error, interval and p-value.
 
@@ -415,7 +411,6 @@ class FrequencyResults(Results):
         index = ["estimate", "se", "lower", "upper", "pvalue"]
         return pd.Series(values, index=index, name=f"{first} - {second}")
 
-    @names_alpha
     def ratio(self, first: Any, second: Any, alpha: float = 0.05) -> FiellerInterval:
         """Score interval of the ratio of two frequencies; it may be unbounded, and says so.
 
@@ -475,7 +470,6 @@ class FrequencyResults(Results):
 
     # -- ordered answers -------------------------------------------------------------------
 
-    @names_alpha
     def mean(self, scores: Any = None, alpha: float = 0.05) -> pd.Series[float]:
         """Mean of the scores of the answers, with a score interval.
 
@@ -517,7 +511,6 @@ class FrequencyResults(Results):
         entries = [mean.estimate, mean.se, *mean.interval(alpha)]
         return pd.Series(entries, index=["estimate", "se", "lower", "upper"], name=name)
 
-    @names_alpha
     def cumulative(self, alpha: float = 0.05) -> pd.DataFrame:
         """Cumulative frequencies in the order of the categories, with score intervals.
 
@@ -556,7 +549,6 @@ class FrequencyResults(Results):
         columns = ["estimate", "se", "lower", "upper"]
         return pd.DataFrame(rows, index=self.categories, columns=columns)
 
-    @names_alpha
     def quantile(self, q: Any, alpha: float = 0.05) -> pd.Series[Any] | pd.DataFrame:
         """Quantiles of ordered answers: the first category whose cumulative frequency reaches q.
 
@@ -615,7 +607,6 @@ class FrequencyResults(Results):
         test = self.goodness_of_fit
         return super()._facts() | {"goodness_pvalue": np.nan if test is None else test.pvalue}
 
-    @names_alpha
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         return self._rows(level(alpha))[0]
 

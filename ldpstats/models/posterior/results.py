@@ -36,7 +36,6 @@ from ldpstats.models.layout import (
     decimals,
     figures,
     interval_columns,
-    names_alpha,
     one_line,
     title,
 )
@@ -381,7 +380,6 @@ class PosteriorResults(Stored):
         """Posterior means over standard deviations."""
         return (self.params / self.bse).rename("tvalues")
 
-    @names_alpha
     def conf_int(self, alpha: float = 0.05, method: str = "equal-tailed") -> pd.DataFrame:
         """Intervals that hold each parameter with posterior probability 1 - alpha.
 
@@ -575,7 +573,6 @@ class PosteriorResults(Stored):
         doubts = chain_doubts(self.rhat, self.ess, self.divergences, self.samples.shape[:2])
         return [*notes, *(f"WARNING: {doubt}." for doubt in doubts)]
 
-    @names_alpha
     def plot(
         self,
         ax: Axes | None = None,

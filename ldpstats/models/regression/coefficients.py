@@ -241,7 +241,6 @@ class Coefficients(Stored, WaldResults):
 
         return predict_rows(self.law, exog, which, offset)
 
-    @names_alpha
     def get_prediction(
         self, exog: Any = None, offset: Any = None, alpha: float = 0.05
     ) -> pd.DataFrame:
@@ -282,7 +281,6 @@ class Coefficients(Stored, WaldResults):
 
         return prediction_frame(self.law, exog, offset, alpha)
 
-    @names_alpha
     def predictions(
         self,
         by: Any = None,
@@ -398,7 +396,6 @@ class Coefficients(Stored, WaldResults):
 
         return margins_of(self.law, at, method, atexog, dummy, count)
 
-    @names_alpha
     def plot_effects(
         self,
         name: str | None = None,

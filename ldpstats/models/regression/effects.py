@@ -32,7 +32,6 @@ from ldpstats.likelihood.regression import Multinomial, Ordered
 from ldpstats.models.layout import (
     LONGEST_LABEL,
     Pair,
-    names_alpha,
     one_line,
 )
 from ldpstats.models.regression.fitted import (
@@ -215,7 +214,6 @@ class Averages(Stored, WaldResults):
     def _facts(self) -> dict[str, Any]:
         return dict(self.law.facts)
 
-    @names_alpha
     def plot(
         self, ax: Axes | None = None, alpha: float = 0.05, most: int = 40, title: str | None = None
     ) -> Any:
@@ -303,7 +301,6 @@ class AveragePredictions(Averages):
     def _bounds(self, alpha: float) -> Array:
         return np.column_stack(self.law.intervals(self.found.value, self.bse.to_numpy(), alpha))
 
-    @names_alpha
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         """The averages with standard errors and intervals of another level.
 
@@ -329,7 +326,6 @@ class AveragePredictions(Averages):
         remedy = f"is none of the groups, which are {self.groups[:10]}"
         raise InvalidArgument("reference", reference, remedy)
 
-    @names_alpha
     def differences(self, reference: Any = None, alpha: float = 0.05) -> pd.DataFrame:
         """Differences between groups.
 
@@ -375,7 +371,6 @@ class AveragePredictions(Averages):
         columns = ["difference", "se", "z", "p_value", "lower", "upper"]
         return pd.DataFrame(table, index=self._index(labels), columns=columns)
 
-    @names_alpha
     def summary(
         self, alpha: float | None = None, max_rows: int = 40, details: bool = False
     ) -> Summary:
@@ -609,13 +604,11 @@ class MarginalEffects(Averages):
         """Standard errors, shaped as `margeff`."""
         return np.asarray(self.bse)
 
-    @names_alpha
     def conf_int(self, alpha: float = 0.05) -> Array:
         """Wald intervals, shape (m, 2), or (m, 2, k) for k categories."""
         ends = self._bounds(level(alpha)).T
         return np.stack([_by_category(end, self.law) for end in ends], axis=1)
 
-    @names_alpha
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         """The effects as a table, with the columns of statsmodels.
 

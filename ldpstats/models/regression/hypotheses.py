@@ -38,7 +38,6 @@ from ldpstats.models.layout import (
     figures,
     in_blocks,
     interval_columns,
-    names_alpha,
     one_line,
 )
 from ldpstats.models.results import array_hypothesis, text_hypothesis
@@ -159,7 +158,6 @@ class WaldResults(Tabulated):
         half = t_quantile(alpha, self._each_df) * np.sqrt(np.maximum(np.diagonal(V), 0.0))
         return np.column_stack([center - half, center + half])
 
-    @names_alpha
     def conf_int(self, alpha: float = 0.05) -> Any:
         """Intervals, columns "lower" and "upper"."""
         return pd.DataFrame(
@@ -206,7 +204,6 @@ class WaldResults(Tabulated):
     def _coefficients(self) -> pd.DataFrame:
         return self._tidy(0.05)
 
-    @names_alpha
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         """Table of "params", "bse", "lower", "upper" and "pvalues"."""
         frame = self._tidy(level(alpha))[["estimate", "std_error", "lower", "upper", "p_value"]]

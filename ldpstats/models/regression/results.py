@@ -41,7 +41,7 @@ from ldpstats.likelihood.regression import (
     ReportLaw,
     predictors_of,
 )
-from ldpstats.models.layout import Pair, in_turn, names_alpha
+from ldpstats.models.layout import Pair, in_turn
 from ldpstats.models.regression.coefficients import Coefficients, coefficient_labels, model_name
 from ldpstats.models.regression.fitted import Devices, FittedLaw
 from ldpstats.models.regression.hypotheses import (
@@ -395,7 +395,6 @@ class RegressionResults(Coefficients):
     def _bounds(self, alpha: float) -> Array:
         return self.conf_int(alpha).to_numpy()
 
-    @names_alpha
     def odds_ratios(self, alpha: float = 0.05, per: Any = None) -> pd.DataFrame:
         """Odds ratios of the true answers, with the intervals of `conf_int`.
 

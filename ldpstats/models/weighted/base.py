@@ -50,7 +50,6 @@ from ldpstats.models.layout import (
     count_of,
     figures,
     interval_note,
-    names_alpha,
 )
 from ldpstats.models.results import (
     Label,
@@ -259,7 +258,6 @@ class DesignResults(Results):
             )
         return notes
 
-    @names_alpha
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         """Table of estimates: "params", "bse", "linear", "linear_se", "lower", "upper", "df" and
         the columns of `deff`.
@@ -301,7 +299,6 @@ class DesignResults(Results):
             return "Wald"
         return "score (some Wald)" if without.any() else "score"
 
-    @names_alpha
     def conf_int(
         self, alpha: float = 0.05, method: str = "default", clip: bool = True
     ) -> pd.DataFrame:
@@ -372,7 +369,6 @@ class DesignResults(Results):
         columns = {"estimate": value, "se": se, "lower": bounds[:, 0], "upper": bounds[:, 1]}
         return pd.DataFrame(columns, index=index)
 
-    @names_alpha
     def totals(self, alpha: float = 0.05) -> pd.DataFrame:
         """Estimated numbers of persons (Horvitz-Thompson), with t intervals.
 

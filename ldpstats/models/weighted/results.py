@@ -38,7 +38,6 @@ from ldpstats.models.layout import (
     Pair,
     distinct_lines,
     in_blocks,
-    names_alpha,
     resolution_notes,
     title,
 )
@@ -173,7 +172,6 @@ class WeightedResults(DesignResults):
 
     # -- what is estimated -------------------------------------------------------------------
 
-    @names_alpha
     def mean(self, scores: Any = None, alpha: float = 0.05) -> Any:
         """Mean of the scores of the answers: "estimate", "se", "lower", "upper"; a row a domain.
 
@@ -190,7 +188,6 @@ class WeightedResults(DesignResults):
         name = f"mean of {self.name}" if self.name else "mean"
         return self._by_domain(functions, level(alpha), name)
 
-    @names_alpha
     def cumulative(self, alpha: float = 0.05) -> pd.DataFrame:
         """Cumulative frequencies in the order of the categories, with score intervals.
 
@@ -214,7 +211,6 @@ class WeightedResults(DesignResults):
         table.iloc[k - 1 :: k] = 1.0, 0.0, 1.0, 1.0
         return table
 
-    @names_alpha
     def quantile(self, q: Any, alpha: float = 0.05) -> pd.Series[Any] | pd.DataFrame:
         """Quantiles of ordered answers, as `FrequencyResults.quantile`; in each domain.
 
@@ -240,7 +236,6 @@ class WeightedResults(DesignResults):
         if self.mechanism.is_open:
             raise NotAvailable(NOT_ORDERED)
 
-    @names_alpha
     def ratio(
         self, numerator: Any, denominator: Any, alpha: float = 0.05, method: str = "default"
     ) -> Any:
@@ -268,7 +263,6 @@ class WeightedResults(DesignResults):
         table = self._ratio(sets, disjoint, alpha, method, index)
         return table if self.by else table.iloc[0]
 
-    @names_alpha
     def unexplained(self, alpha: float = 0.05) -> Any:
         """Share of the answers that are not among the candidates, in each domain.
 
@@ -297,7 +291,6 @@ class WeightedResults(DesignResults):
         )
         return table if self.by else table.iloc[0]
 
-    @names_alpha
     def differences(
         self,
         reference: Any = None,
@@ -451,7 +444,6 @@ class WeightedResults(DesignResults):
     def _notes(self, frame: pd.DataFrame, details: bool = False) -> list[str]:
         return [*([] if self.by else resolution_notes(self)), *super()._notes(frame)]
 
-    @names_alpha
     def plot(  # type: ignore[override]  # another kind of plot
         self,
         alpha: float = 0.05,

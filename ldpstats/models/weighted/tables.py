@@ -39,7 +39,6 @@ from ldpstats.models.association.results import TableResults, names_in_turn
 from ldpstats.models.layout import (
     Pair,
     estimator_text,
-    names_alpha,
     one_line,
 )
 from ldpstats.models.weighted.base import (
@@ -173,7 +172,6 @@ class WeightedTable(TableResults, DesignResults):
 
     # -- what is estimated -------------------------------------------------------------------
 
-    @names_alpha
     def margins(self, alpha: float = 0.05) -> dict[str, pd.DataFrame]:
         """The distribution of each variable alone, among respondents with all answers.
 
@@ -197,7 +195,6 @@ class WeightedTable(TableResults, DesignResults):
             tables[name] = table
         return tables
 
-    @names_alpha
     def conditional(
         self, on: str | None = None, alpha: float = 0.05, method: str = "default"
     ) -> pd.DataFrame:
@@ -289,7 +286,6 @@ class WeightedTable(TableResults, DesignResults):
     def _axis(self, on: str | None) -> int:
         return 0 if on is None else self.names.index(one_of("on", on, self.names))
 
-    @names_alpha
     def differences(
         self,
         on: str | None = None,
@@ -328,7 +324,6 @@ class WeightedTable(TableResults, DesignResults):
             alpha,
         )
 
-    @names_alpha
     def ratio(
         self, numerator: Any, denominator: Any, alpha: float = 0.05, method: str = "default"
     ) -> pd.Series[float]:
