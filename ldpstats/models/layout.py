@@ -58,6 +58,7 @@ __all__ = [
     "interval_columns",
     "interval_note",
     "is_partial",
+    "joined",
     "names_alpha",
     "one_line",
     "outcome_notes",
@@ -121,6 +122,13 @@ def one_line(label: object, longest: int) -> str:
         return text
     tail = (longest - 3) // 3
     return f"{text[: longest - 3 - tail]}...{text[-tail:]}"
+
+
+def joined(index: pd.Index[Any], sign: str) -> list[Any]:
+    """Labels, those of several variables as text."""
+    if not isinstance(index, pd.MultiIndex):
+        return index.tolist()
+    return [sign.join(map(str, label)) for label in index]
 
 
 def distinct_lines(labels: Iterable[object], longest: int) -> list[str]:
@@ -579,10 +587,7 @@ class Tabulated(ABC):
             heads = [*heads, "p-value"]
             for row, p in zip(cells, shown["presence_pvalue"], strict=True):
                 row.append(pvalue_text(p))
-        labels: Any = shown.index
-        if isinstance(labels, pd.MultiIndex):
-            labels = [" : ".join(map(str, label)) for label in labels]
-        return heads, distinct_lines(labels, LONGEST_LABEL), cells
+        return heads, distinct_lines(joined(shown.index, " : "), LONGEST_LABEL), cells
 
     def _interval_words(self) -> tuple[str, str]:
         """How intervals are computed, and what p-values are of, in words."""
@@ -763,7 +768,7 @@ class Tabulated(ABC):
         table.insert(2, "t", frame["t"].to_numpy())
         labels = [str(label) for label in frame.index]
         if isinstance(frame.index, pd.MultiIndex):  # quoted where two would be alike
-            labels = [":".join(map(str, label)) for label in frame.index]
+            labels = joined(frame.index, ":")
             if len(set(labels)) < len(labels):
                 labels = [":".join(map(repr, label)) for label in frame.index]
         table.index = pd.Index(labels, name="Coefficient")

@@ -38,6 +38,7 @@ from ldpstats.models.layout import (
     Pair,
     closing_notes,
     estimator_text,
+    joined,
     one_line,
     tidy_names,
     title,
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ContrastLaw",
     "Label",
+    "Labelled",
     "Results",
     "array_hypothesis",
     "compared_index",
@@ -88,8 +90,32 @@ _COVARIANCE = {  # what a covariance rests on, in words
 }
 
 
+class Labelled(Stored):
+    """Estimates with a label each: how hypotheses and tables call them."""
+
+    if TYPE_CHECKING:  # of kinds
+
+        @property
+        def index(self) -> pd.Index[Any]: ...
+
+    @property
+    def k(self) -> int:
+        """Number of estimates."""
+        return len(self.index)
+
+    @property
+    def terms(self) -> pd.Index[Any]:
+        """Names of the estimates in hypotheses; labels of several variables joined by colons."""
+        if not isinstance(self.index, pd.MultiIndex):
+            return self.index
+        return pd.Index(joined(self.index, ":"))
+
+    def _series(self, values: Array, name: str) -> pd.Series[float]:
+        return pd.Series(values, index=self.index, name=name)
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Results(Stored, Fit):
+class Results(Labelled, Fit):
     """Estimated frequencies and their uncertainty: what the results of every kind are.
 
     A kind has the fields of `Fit` and its own, and a label of each estimate by `index`; that gives
@@ -114,19 +140,6 @@ class Results(Stored, Fit):
     def fit(self) -> Fit:
         """The estimates and how they were made, without what the kind adds."""
         return Fit(**{field.name: getattr(self, field.name) for field in fields(Fit)})
-
-    @property
-    def terms(self) -> pd.Index[Any]:
-        """Names of the frequencies in hypotheses."""
-        return self.index
-
-    @property
-    def k(self) -> int:
-        """Number of frequencies."""
-        return len(self.index)
-
-    def _series(self, values: Array, name: str) -> pd.Series[float]:
-        return pd.Series(values, index=self.index, name=name)
 
     @property
     def params(self) -> pd.Series[float]:

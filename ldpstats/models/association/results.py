@@ -106,11 +106,6 @@ class TableResults(Results):
         """One entry per cell, row-major."""
         return pd.MultiIndex.from_product(self.labels, names=self.names)
 
-    @cached_property
-    def terms(self) -> pd.Index[Any]:
-        """Names of the cells in hypotheses: labels joined by colons."""
-        return pd.Index([":".join(map(str, cell)) for cell in self.index])
-
     @property
     def sizes(self) -> tuple[int, ...]:
         """Categories of each variable."""
@@ -259,11 +254,31 @@ class TableResults(Results):
         p = self._maximum
         return effect, (_quotient(p[i, j], p[i].sum()), _quotient(p[i2, j], p[i2].sum()))
 
+    def _axis(self, on: str | None) -> int:
+        """The place of the variable in a condition; the first by default."""
+        return 0 if on is None else self.names.index(one_of("on", on, self.names))
+
     # -- presentation ------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        kind, sizes = type(self).__name__, " x ".join(map(str, self.sizes))
+        return f"{kind}({self.method}, {self._subject}: {sizes}, n={self.nobs})"
 
     @property
     def _subject(self) -> str:
         return " x ".join(self.names)
+
+    def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
+        sources = zip(self.names, self.sources, strict=True)
+        left: list[Pair] = [(f"{one_line(name, 20)}:", source) for name, source in sources]
+        left.append(("Estimator:", estimator_text(self)))
+        right: list[Pair] = [("No. Respondents:", self.nobs), ("Missing:", self.n_missing)]
+        right.append(("Epsilon, all (nats):", self.epsilon))
+        return f"Joint distribution of {names_in_turn(self.names)}", left, right
+
+    def _not_protected(self) -> list[Pair]:
+        names = one_line(", ".join(self.unprotected), 40)
+        return [("Not protected:", names)] * bool(self.unprotected)
 
     def _facts(self) -> dict[str, Any]:
         return super()._facts() | {"name": self.name or self._subject}
@@ -348,7 +363,7 @@ class TableResults(Results):
         return plot_mosaic(merged.sums(self.fitted.estimate), low, z, bars, ax, title)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class AssociationResults(TableResults):
     """Estimated joint distribution of two or more privatised variables.
 
@@ -449,12 +464,6 @@ class AssociationResults(TableResults):
         *("labels", "margin_fits", "independence", "trend", "law", "null_llf"),
         *("lacking", "unprotected", "tallies"),
     )
-
-    def __repr__(self) -> str:
-        sizes = " x ".join(map(str, self.sizes))
-        return (
-            f"AssociationResults({self.method}, {' x '.join(self.names)}: {sizes}, n={self.nobs})"
-        )
 
     # -- estimates -------------------------------------------------------------------------
 
@@ -594,7 +603,7 @@ class AssociationResults(TableResults):
             distribution, and "unbounded" is True.
         """
         self._refuse_more_than_two()
-        axis = 0 if on is None else self.names.index(one_of("on", on, self.names))
+        axis = self._axis(on)
         unconstrained, lower, upper, unbounded = effects.conditionals(
             self.linear_table, self._spread(alpha), axis, alpha
         )
@@ -912,18 +921,10 @@ class AssociationResults(TableResults):
         return super()._tidy(alpha).assign(p_value=p)
 
     def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
-        left, right = list[Pair](), list[Pair]()
-        for name, source, size in zip(self.names, self.sources, self.sizes, strict=True):
-            left.append((f"{one_line(name, 20)}:", source))
-            right.append(("Categories:", size))
-        left += [("Estimator:", estimator_text(self)), ("Cells:", self.k)]
-        right += [("No. Respondents:", self.nobs), ("Missing:", self.n_missing)]
-        if self.n_strata > 1:
-            left.append(("Strata:", self.n_strata))
-        right.append(("Epsilon, all (nats):", self.epsilon))
-        if self.unprotected:
-            right.append(("Not protected:", one_line(", ".join(self.unprotected), 40)))
-        return f"Joint distribution of {names_in_turn(self.names)}", left, right
+        name, left, right = super()._heading()
+        left += [("Cells:", self.k), *[("Strata:", self.n_strata)] * (self.n_strata > 1)]
+        sizes = [("Categories:", size) for size in self.sizes]
+        return name, left, [*sizes, *right, *self._not_protected()]
 
     def _interval_words(self) -> tuple[str, str]:
         return "Wald" if self.law is None else "score intervals with skewness", ""

@@ -36,6 +36,7 @@ from ldpstats.models.layout import (
     decimals,
     figures,
     interval_columns,
+    joined,
     one_line,
     title,
 )
@@ -56,7 +57,7 @@ from ldpstats.models.posterior.evidence import (
     package,
     point_null,
 )
-from ldpstats.models.storage import Stored
+from ldpstats.models.results import Labelled
 from ldpstats.priors import DirichletLaw, LogitLaw
 
 if TYPE_CHECKING:
@@ -114,13 +115,6 @@ def chain_doubts(
             "posterior; compare with another prior or engine"
         )
     return doubts
-
-
-def _joined(index: pd.Index[Any], sign: str) -> list[Any]:
-    """Labels, those of several variables as text."""
-    if not isinstance(index, pd.MultiIndex):
-        return index.tolist()
-    return [sign.join(map(str, label)) for label in index]
 
 
 def highest_density(draws: Array, alpha: float) -> Array:
@@ -235,7 +229,7 @@ _WITHOUT_MODE = "it was not computed for this posterior: use params, the posteri
 
 
 @dataclass(frozen=True, eq=False)
-class PosteriorResults(Stored):
+class PosteriorResults(Labelled):
     """Draws from the posterior of labelled parameters.
 
     Parameters
@@ -348,22 +342,6 @@ class PosteriorResults(Stored):
         chains, n, _ = self.samples.shape
         rows = pd.MultiIndex.from_product([range(chains), range(n)], names=["chain", "draw"])
         return pd.DataFrame(self.flat, index=rows, columns=self.index)
-
-    @property
-    def k(self) -> int:
-        """Number of parameters."""
-        return len(self.index)
-
-    @property
-    def terms(self) -> pd.Index[Any]:
-        """Names of the parameters in hypotheses; labels of several variables joined by colons."""
-        if not isinstance(self.index, pd.MultiIndex):
-            return self.index
-        terms: pd.Index[Any] = pd.Index(_joined(self.index, ":"))
-        return terms
-
-    def _series(self, values: Array, name: str) -> pd.Series[float]:
-        return pd.Series(values, index=self.index, name=name)
 
     @property
     def params(self) -> pd.Series[float]:
@@ -623,7 +601,7 @@ class PosteriorResults(Stored):
             ax.plot(params.iloc[shown], at, "o", ms=5, color="C0", mec="white", label="mean")
             ax.margins(x=0.03)
 
-        labels = axis_labels(_joined(outer.index, " : "), LONGEST_TICK)
+        labels = axis_labels(joined(outer.index, " : "), LONGEST_TICK)
         unit: dict[str, Any] = {"name": "frequency"} if shares else {"name": "", "sign": None}
         return plot_rows(draw, labels, self.k - len(shown), ax, words, **unit)
 
@@ -976,7 +954,7 @@ def _arviz_variables(
         whole = pd.MultiIndex.from_product(levels)
         order = terms.get_indexer(whole)
         if len(whole) != len(terms) or (order < 0).any():
-            variables.append((name, places, {"cell": _joined(terms, ":")}))
+            variables.append((name, places, {"cell": joined(terms, ":")}))
             continue
         dims = [_free(str(label)) if label else f"level_{i}" for i, label in enumerate(terms.names)]
         dims = [dim if dims.count(dim) == 1 else f"{dim}_{i}" for i, dim in enumerate(dims)]

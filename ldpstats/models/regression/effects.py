@@ -32,6 +32,7 @@ from ldpstats.likelihood.regression import Multinomial, Ordered
 from ldpstats.models.layout import (
     LONGEST_LABEL,
     Pair,
+    joined,
     one_line,
 )
 from ldpstats.models.regression.fitted import (
@@ -310,10 +311,7 @@ class AveragePredictions(Averages):
         return frame.set_axis(["mean", "se", "lower", "upper"], axis=1)
 
     def _hypothesis(self, hypothesis: Any) -> tuple[Array, Array]:
-        labels = self.index
-        if isinstance(labels, pd.MultiIndex):
-            labels = pd.Index([":".join(map(str, label)) for label in labels])
-        return linear_hypothesis(hypothesis, labels)
+        return linear_hypothesis(hypothesis, pd.Index(joined(self.index, ":"), tupleize_cols=False))
 
     def _place(self, reference: Any) -> int:
         """The place of a group."""

@@ -130,13 +130,6 @@ class DesignResults(Results):
     # -- errors ------------------------------------------------------------------------------
 
     @property
-    def terms(self) -> pd.Index[Any]:
-        """Names of the estimates in hypotheses: labels joined by colons where there are several."""
-        if not isinstance(self.index, pd.MultiIndex):
-            return self.index
-        return pd.Index([":".join(map(str, cell)) for cell in self.index])
-
-    @property
     def df(self) -> pd.Series[float]:
         """Degrees of freedom of each estimate: units less strata that hold its domain."""
         return self._series(self.domains.df[self._domain_of], "df")

@@ -31,15 +31,14 @@ from ldpstats.inference.designs.tests import (
 )
 from ldpstats.inference.intervals import edge_normal
 from ldpstats.inference.tables.independence import refuse_weak_cells
-from ldpstats.inference.tests import TestResult, pvalue_text
+from ldpstats.inference.tests import TestResult
 from ldpstats.labels import position
 from ldpstats.likelihood.covariance import Uncertain
 from ldpstats.likelihood.joint import places_of, places_within
-from ldpstats.models.association.results import TableResults, names_in_turn
+from ldpstats.models.association.results import TableResults
 from ldpstats.models.layout import (
     Pair,
-    estimator_text,
-    one_line,
+    outcome_notes,
 )
 from ldpstats.models.weighted.base import (
     Dependence,
@@ -60,7 +59,7 @@ Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class WeightedTable(TableResults, DesignResults):
     """Weighted joint distribution of two or more privatised variables in a complex sample.
 
@@ -139,10 +138,6 @@ class WeightedTable(TableResults, DesignResults):
         *("fit", "totals", "sample", "domains", "nobs", "n_missing", "labels", "names"),
         *("lacking", "unprotected", "listed", "dependence", "counted", "parts"),
     )
-
-    def __repr__(self) -> str:
-        names, sizes = (" x ".join(map(str, each)) for each in (self.names, self.sizes))
-        return f"WeightedTable({self.method}, {names}: {sizes}, n={self.nobs})"
 
     def _forms(self, axis: int | None = None) -> Array:
         """Cells, or categories of one variable, as linear forms of the totals."""
@@ -282,9 +277,6 @@ class WeightedTable(TableResults, DesignResults):
             return ratio_bounds(p, margin[row], paired(W, cell, other), above, below)
 
         return value, V, as_ratios
-
-    def _axis(self, on: str | None) -> int:
-        return 0 if on is None else self.names.index(one_of("on", on, self.names))
 
     def differences(
         self,
@@ -567,29 +559,14 @@ class WeightedTable(TableResults, DesignResults):
     # -- presentation ------------------------------------------------------------------------
 
     def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
-        left, right = self._sample_pairs()
-        sources = zip(self.names, self.sources, strict=True)
-        named = [(f"{one_line(name, 20)}:", source) for name, source in sources]
-        left = [*named, ("Estimator:", estimator_text(self)), *left]
-        right = [
-            ("No. Respondents:", str(self.nobs)),
-            ("Missing:", str(self.n_missing)),
-            ("Epsilon, all (nats):", self.epsilon),
-            *right,
-        ]
-        if self.unprotected:
-            right.append(("Not protected:", one_line(", ".join(self.unprotected), 40)))
-        return f"Weighted joint distribution of {names_in_turn(self.names)}", left, right
+        (name, left, right), own = super()._heading(), self._sample_pairs()
+        right = [*right, *own[1], *self._not_protected()]
+        return f"Weighted {name[:1].lower()}{name[1:]}", left + own[0], right
 
     def _interval_notes(self, *of: Any) -> list[str]:
         notes, test = super()._interval_notes(*of), self.independence
         if test is not None:
-            df = test.df
-            words = ", ".join(f"{one:g}" for one in df) if isinstance(df, tuple) else df
-            notes.append(
-                f"Independence ({test.method}): {test.statistic:.4g} on {words} df, "
-                f"{pvalue_text(test.pvalue, 'p')}."
-            )
+            notes += outcome_notes("Independence", test)
         for name in self.listed:
             notes.append(f"NOTE: the candidates of {name} are taken for all answers.")
         return notes
