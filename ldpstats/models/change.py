@@ -52,7 +52,10 @@ from ldpstats.models.association.model import AssociationModel
 from ldpstats.models.association.results import AssociationResults
 from ldpstats.models.layout import (
     LONGEST_LABEL,
+    Body,
     Fit,
+    Frame,
+    Heading,
     Pair,
     closing_notes,
     decimals,
@@ -679,18 +682,18 @@ class ChangeResults(Results):
         known = not np.isnan(self.linear.bse()).any()
         return frame.assign(pvalue=self.pvalues if known else np.nan)
 
-    def _rows(self, alpha: float, max_rows: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
+    def _rows(self, alpha: float, max_rows: int = 0) -> tuple[Frame, Frame]:
         frame = self.summary_frame(alpha).iloc[:, 2:]  # both waves come first, whatever their names
         return frame, frame
 
-    def _largest(self, frame: pd.DataFrame, max_rows: int) -> tuple[pd.DataFrame, list[str]]:
+    def _largest(self, frame: Frame, max_rows: int) -> tuple[Frame, list[str]]:
         if len(frame) <= max_rows:
             return frame, []
         order = np.argsort(-np.abs(frame["linear"].to_numpy()), kind="stable")[:max_rows]
         note = f"Shown: the {max_rows} largest of {len(frame)} changes."
         return frame.iloc[np.sort(order)], [note]
 
-    def _body(self, shown: pd.DataFrame, heads: list[str], cells: list[list[str]]) -> Any:
+    def _body(self, shown: Frame, heads: list[str], cells: list[list[str]]) -> Body:
         levels = self._levels[self.index.get_indexer(shown.index)]
         first = map(figures, levels, repeat(decimals(shown["linear_se"].to_numpy())))
         pvalues = map(pvalue_text, shown["pvalue"])
@@ -698,7 +701,7 @@ class ChangeResults(Results):
         heads = [*distinct_lines(self.waves, _HEAD), "change", *heads[1:], "p-value"]
         return super()._body(shown, heads, cells)
 
-    def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
+    def _heading(self) -> Heading:
         sources = zip(self.waves, self.sources, strict=True)
         left: list[Pair] = [(f"{one_line(wave, 20)}:", source) for wave, source in sources]
         left += [("Estimator:", estimator_text(self)), ("Categories:", self.k)]
@@ -708,9 +711,7 @@ class ChangeResults(Results):
         waves = " to ".join(one_line(wave, LONGEST_LABEL) for wave in self.waves)
         return f"{title(self, 'Change', '')} from {waves}", left, right
 
-    def _interval_notes(
-        self, frame: pd.DataFrame, uncut: pd.DataFrame, alpha: float, source: str
-    ) -> list[str]:
+    def _interval_notes(self, frame: Frame, uncut: Frame, alpha: float, source: str) -> list[str]:
         notes = []
         if any(self.lost):
             each = " and ".join(f"{size:,}" for size in self.lost)
@@ -732,7 +733,7 @@ class ChangeResults(Results):
             notes.append(f"Turnover: {self.turnover(alpha)}.")
         return notes
 
-    def _notes(self, frame: pd.DataFrame, details: bool = False) -> list[str]:
+    def _notes(self, frame: Frame, details: bool = False) -> list[str]:
         return closing_notes(self, self.joint.condition)
 
     def plot(  # type: ignore[override]  # another kind of plot

@@ -33,19 +33,17 @@ from ldpstats.models.frequency.model import (
 from ldpstats.models.frequency.results import FrequencyResults, interval_kind
 from ldpstats.models.frequency.samples import homogeneity
 from ldpstats.models.layout import (
-    LONGEST_LABEL,
+    Frame,
+    Heading,
     Pair,
     closing_notes,
-    distinct_lines,
     estimator_text,
-    in_blocks,
     in_turn,
     interval_note,
     outcome_notes,
     resolution_notes,
     title,
 )
-from ldpstats.models.plots import plot_by_group
 from ldpstats.models.posterior.draws import (
     ENGINES,
     GroupedPosterior,
@@ -54,19 +52,18 @@ from ldpstats.models.posterior.draws import (
 )
 from ldpstats.models.posterior.results import Origin
 from ldpstats.models.results import (
+    ByGroup,
     Label,
     compared_index,
     compared_pairs,
     group_columns,
     group_label,
-    group_place,
     labelled,
     several_worded,
     stacked_index,
     user_label,
     worded,
 )
-from ldpstats.models.storage import Stored
 from ldpstats.priors import Pooling, checked_generator
 
 if TYPE_CHECKING:
@@ -328,7 +325,7 @@ class GroupedModel:
 
 
 @dataclass(frozen=True, eq=False)
-class GroupedResults(Stored):
+class GroupedResults(ByGroup):
     """Estimated frequencies of one privatised variable in several groups of respondents.
 
     Attributes
@@ -411,15 +408,6 @@ class GroupedResults(Stored):
         return dict(zip(map(user_label, self.labels), self.fits, strict=True))
 
     @property
-    def groups(self) -> pd.Index[Any]:
-        """Labels of the groups that were fitted."""
-        if len(self.by) == 1:
-            one: pd.Index[Any] = pd.Index([label[0] for label in self.labels], name=self.by[0])
-            return one
-        several: pd.Index[Any] = pd.MultiIndex.from_tuples(self.labels, names=self.by)
-        return several
-
-    @property
     def categories(self) -> pd.Index[Any]:
         """Labels of the categories, in order."""
         return self.fits[0].categories
@@ -430,9 +418,8 @@ class GroupedResults(Stored):
         return sum(fit.nobs for fit in self.fits)
 
     @property
-    def sizes(self) -> pd.Series[int]:
-        """Number of reports in each group."""
-        return pd.Series([fit.nobs for fit in self.fits], index=self.groups, name="nobs")
+    def _sizes(self) -> list[int]:
+        return [fit.nobs for fit in self.fits]
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -492,8 +479,7 @@ class GroupedResults(Stored):
 
         As `FrequencyResults.mean`.
         """
-        rows = [fit.mean(scores, alpha) for fit in self.fits]
-        return pd.DataFrame(rows).set_axis(self.groups)
+        return self._by_group([fit.mean(scores, alpha) for fit in self.fits])
 
     def cumulative(self, alpha: float = 0.05) -> pd.DataFrame:
         """Cumulative frequencies of each group, as `FrequencyResults.cumulative`."""
@@ -510,10 +496,7 @@ class GroupedResults(Stored):
         >>> ldp.GroupedModel(groups).fit().quantile(0.5)["estimate"].to_dict()
         {'north': 'low', 'south': 'high'}
         """
-        quantiles: list[Any] = [fit.quantile(q, alpha) for fit in self.fits]
-        if isinstance(quantiles[0], pd.Series):
-            return pd.DataFrame(quantiles).set_axis(self.groups)
-        return pd.DataFrame(pd.concat(quantiles, keys=list(self.groups), names=[*self.by, "q"]))
+        return self._by_group([fit.quantile(q, alpha) for fit in self.fits])
 
     # -- comparisons -----------------------------------------------------------------------
 
@@ -618,16 +601,15 @@ class GroupedResults(Stored):
         """Whether epsilon protects the sensitive categories of some group only."""
         return any(fit.is_partial for fit in self.fits)
 
-    def _rows(self, alpha: float, max_rows: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
+    def _rows(self, alpha: float, max_rows: int = 0) -> tuple[Frame, Frame]:
         """The rows of the groups that are shown: those with most reports, in their order."""
-        reports = np.array([fit.nobs for fit in self.fits])
-        most = np.argsort(-reports, kind="stable")[: max(_MOST_GROUPS, max_rows)]
+        most = np.argsort(-np.array(self._sizes), kind="stable")[: max(_MOST_GROUPS, max_rows)]
         fits = {place: self.fits[place] for place in sorted(most.tolist())}
         frames = [fit.summary_frame(alpha).iloc[fit.linear.places] for fit in fits.values()]
         frame = pd.concat(frames, keys=fits)
         return frame, frame
 
-    def _largest(self, frame: pd.DataFrame, max_rows: int) -> tuple[pd.DataFrame, list[str]]:
+    def _largest(self, frame: Frame, max_rows: int) -> tuple[Frame, list[str]]:
         groups = [rows for _, rows in frame.groupby(level=0)]
         largest, notes = super()._largest, []
         if len(groups) < (g := len(self.fits)):
@@ -639,21 +621,10 @@ class GroupedResults(Stored):
             notes.append(f"Shown: the {max_rows} largest of {k} estimates in each group.")
         return pd.concat([largest(rows, max_rows)[0] for rows in groups]), notes
 
-    def _body(self, shown: pd.DataFrame, heads: list[str], cells: list[list[str]]) -> Any:
-        """A block of rows for each group, under its label and number of reports."""
-        heads, _, cells = super()._body(shown, heads, cells)
-        own, labels = (shown.index.get_level_values(i) for i in (0, 1))
-        places = own.unique().tolist()
-        names = distinct_lines(
-            (", ".join(map(str, self.labels[place])) for place in places), LONGEST_LABEL
-        )
-        pairs = zip(places, names, strict=True)
-        blocks = {place: f"{name} (n = {self.fits[place].nobs})" for place, name in pairs}
-        lines = distinct_lines(self.categories, LONGEST_LABEL)
-        stubs = [lines[row] for row in self.categories.get_indexer(labels)]
-        return heads, *in_blocks(blocks, own.tolist(), stubs, cells)
+    def _places(self, shown: Frame) -> list[int]:
+        return shown.index.get_level_values(0).tolist()
 
-    def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
+    def _heading(self) -> Heading:
         *by, last = self.by
         sources = self.sources
         head = "Mechanism:" if len(sources) == 1 else "Mechanisms:"
@@ -668,9 +639,7 @@ class GroupedResults(Stored):
         name = f"{title(self, unnamed='')} by "
         return name + (f"{', '.join(by)} and {last}" if by else last), left, right
 
-    def _interval_notes(
-        self, frame: pd.DataFrame, uncut: pd.DataFrame, alpha: float, source: str
-    ) -> list[str]:
+    def _interval_notes(self, frame: Frame, uncut: Frame, alpha: float, source: str) -> list[str]:
         places = frame.index.unique(0)
         kinds = "; or ".join(dict.fromkeys(interval_kind(self.fits[place]) for place in places))
         return [
@@ -678,7 +647,7 @@ class GroupedResults(Stored):
             f"p-value: {super()._interval_words()[1]}.",
         ]
 
-    def _notes(self, frame: pd.DataFrame, details: bool = False) -> list[str]:
+    def _notes(self, frame: Frame, details: bool = False) -> list[str]:
         """The test that groups are equal, who is left out, and what to doubt in which group."""
         notes: list[str] = []
         places = frame.index.unique(0).tolist()
@@ -763,12 +732,8 @@ class GroupedResults(Stored):
         >>> ax.get_title(), [label.get_text() for label in ax.get_yticklabels()]
         ('late: yes, by region', ['north, n = 1,000', 'south, n = 1,000'])
         """
-        alpha = level(alpha)
-        frames = dict(zip(self.labels, (r.summary_frame(alpha) for r in self.fits), strict=True))
-        sizes = [r.nobs for r in self.fits]
         how: dict[str, Any] = {"sort": sort, "most": most, "title": title}
-        where = {"category": category, "ax": ax, "figure": figure}
-        return plot_by_group(frames, alpha, self.name, self.by, sizes, **where, **how)
+        return self._panels(level(alpha), category=category, ax=ax, figure=figure, **how)
 
     def _stacked(self, parts: list[Table]) -> Table:
         """Series, or frames, of the groups with a row for every category of every group."""
@@ -777,9 +742,6 @@ class GroupedResults(Stored):
             stacked_index(self.labels, self.categories, self.by, self.name)
         )
         return stacked
-
-    def _position(self, name: str, label: Any) -> int:
-        return group_place(name, label, self.labels, self.by)
 
     @classmethod
     def _restored(cls, values: dict[str, Any]) -> GroupedResults:

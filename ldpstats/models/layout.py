@@ -42,7 +42,11 @@ __all__ = [
     "PARTLY_PROTECTED",
     "SANDWICH",
     "WITHOUT_ERRORS",
+    "Body",
+    "Cells",
     "Fit",
+    "Frame",
+    "Heading",
     "Pair",
     "SummaryTable",
     "Tabulated",
@@ -179,6 +183,11 @@ DOUBTFUL = 0.01  # p-value of a goodness of fit below which a summary warns
 
 Pair = tuple[str, Any]
 """A name and a value of a header: text, a number of things, or an epsilon."""
+
+Frame = pd.DataFrame
+Heading = tuple[str, list[Pair], list[Pair]]  # title, and the pairs of a header, left and right
+Cells = tuple[list[str], list[list[str]], str]  # heads, rows of texts, words on intervals
+Body = tuple[list[str], list[str], list[list[str]]]  # heads, names of rows, rows of texts
 
 
 def title(fit: Any, what: str = "Frequencies", unnamed: str = " of a privatised variable") -> str:
@@ -510,7 +519,7 @@ class Tabulated(ABC):
         @property
         def tvalues(self) -> pd.Series[float]: ...
         def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame: ...
-        def _heading(self) -> tuple[str, list[Pair], list[Pair]]: ...
+        def _heading(self) -> Heading: ...
 
     def __init_subclass__(cls) -> None:
         """Every public method with an `alpha` answers its other names, see `names_alpha`."""
@@ -537,12 +546,12 @@ class Tabulated(ABC):
         """Pairs of the header of a summary with details, left and right."""
         return [], []
 
-    def _rows(self, alpha: float, max_rows: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
+    def _rows(self, alpha: float, max_rows: int = 0) -> tuple[Frame, Frame]:
         """`summary_frame`, and its intervals before they were cut, where these are known."""
         frame = self.summary_frame(alpha)
         return frame, frame
 
-    def _largest(self, frame: pd.DataFrame, max_rows: int) -> tuple[pd.DataFrame, list[str]]:
+    def _largest(self, frame: Frame, max_rows: int) -> tuple[Frame, list[str]]:
         """The rows to print: all, or the largest estimates, and a note that says so."""
         if (n := len(frame)) <= max_rows:
             return frame, []
@@ -551,9 +560,7 @@ class Tabulated(ABC):
         note = f"Shown: the {max_rows} largest of {n} estimates."
         return frame.iloc[np.lexsort(keys)[:max_rows]], [note]
 
-    def _estimate_cells(
-        self, shown: pd.DataFrame, frame: pd.DataFrame, alpha: float, details: bool
-    ) -> tuple[list[str], list[list[str]], str]:
+    def _estimate_cells(self, shown: Frame, frame: Frame, alpha: float, details: bool) -> Cells:
         """Heads and cells of the rows `shown` of a frame of estimates, and words on its intervals.
 
         The unconstrained estimate, on which intervals rest, has columns where some row of the frame
@@ -579,9 +586,7 @@ class Tabulated(ABC):
         values = shown[[*columns, "lower", "upper"]].to_numpy(float)
         return [*heads, *interval_columns(alpha)], list(map(figures, values, repeat(digits))), words
 
-    def _body(
-        self, shown: pd.DataFrame, heads: list[str], cells: list[list[str]]
-    ) -> tuple[list[str], list[str], list[list[str]]]:
+    def _body(self, shown: Frame, heads: list[str], cells: list[list[str]]) -> Body:
         """Heads, names of the rows, and all cells, beginning with those of the estimates."""
         if "presence_pvalue" in shown:
             heads = [*heads, "p-value"]
@@ -593,15 +598,13 @@ class Tabulated(ABC):
         """How intervals are computed, and what p-values are of, in words."""
         return "Wald", "of p = 0 against p > 0, not adjusted for the number of categories"
 
-    def _interval_notes(
-        self, frame: pd.DataFrame, uncut: pd.DataFrame, alpha: float, source: str
-    ) -> list[str]:
+    def _interval_notes(self, frame: Frame, uncut: Frame, alpha: float, source: str) -> list[str]:
         """What intervals and p-values are; `source` the words of `_estimate_cells`."""
         kind, pvalues = self._interval_words()
         notes = [interval_note(alpha, kind, uncut, source)]
         return [*notes, f"p-value: {pvalues}."] if "presence_pvalue" in frame else notes
 
-    def _notes(self, frame: pd.DataFrame, details: bool = False) -> list[str]:
+    def _notes(self, frame: Frame, details: bool = False) -> list[str]:
         """What else is to be known of the rows of the summary; a kind puts its own before."""
         return []
 

@@ -27,6 +27,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,7 +50,8 @@ from ldpstats.models.frequency.model import FrequencyModel
 from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.models.frequency.tests import warn_of_doubts
 from ldpstats.models.layout import (
-    Pair,
+    Frame,
+    Heading,
     closing_notes,
     figures,
     one_line,
@@ -507,25 +509,15 @@ class PersonalizedResults(Results):
         """Intermediate frequencies that vary freely."""
         return self.intermediate.df_model
 
-    @property
-    def tags(self) -> pd.Index[Any]:
-        """The tags that reports may name, in order."""
-        return self.assumed.tags
-
-    @property
-    def given(self) -> Array:
-        """Distribution behind each tag, (kappa, k); a row of nan where there is none."""
-        return self.assumed.given
-
-    @property
-    def others(self) -> Array:
-        """Categories, (k,), that are not sensitive for all."""
-        return self.assumed.others
-
-    @property
-    def exact(self) -> bool:
-        """Whether the background is the truth."""
-        return self.assumed.exact
+    tags = property(attrgetter("assumed.tags"), doc="The tags that reports may name, in order.")
+    given = property(
+        attrgetter("assumed.given"),
+        doc="Distribution behind each tag, (kappa, k); a row of nan where there is none.",
+    )
+    others = property(
+        attrgetter("assumed.others"), doc="Categories, (k,), that are not sensitive for all."
+    )
+    exact = property(attrgetter("assumed.exact"), doc="Whether the background is the truth.")
 
     @property
     def case(self) -> pd.Series[Any]:
@@ -756,7 +748,7 @@ class PersonalizedResults(Results):
         frame = self._estimates_frame(level(alpha))
         return frame.assign(presence_pvalue=self.presence_pvalues())
 
-    def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
+    def _heading(self) -> Heading:
         case, bots = self.case, self.intermediate.fitted
         _, left, right = super()._heading()
         shares = zip(bots.estimate[self.k :], bots.bse()[self.k :], case.index, strict=True)
@@ -781,7 +773,7 @@ class PersonalizedResults(Results):
         kind = f"from the {parts} ones of the category and of the tags{law}"
         return kind, super()._interval_words()[1]
 
-    def _notes(self, frame: pd.DataFrame, details: bool = False) -> list[str]:
+    def _notes(self, frame: Frame, details: bool = False) -> list[str]:
         notes, r = self._background_notes(), self.intermediate
         if r.on_boundary and self.is_maximum:
             notes.append(

@@ -13,7 +13,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from operator import add
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -33,17 +33,23 @@ from ldpstats.inference.tails import chi2_pvalue, two_sided
 from ldpstats.inference.tests import TestResult, z_test
 from ldpstats.likelihood.covariance import Uncertain
 from ldpstats.models.layout import (
+    LONGEST_LABEL,
     WITHOUT_ERRORS,
+    Body,
     Fit,
+    Frame,
+    Heading,
     Pair,
     closing_notes,
+    distinct_lines,
     estimator_text,
+    in_blocks,
     joined,
     one_line,
     tidy_names,
     title,
 )
-from ldpstats.models.plots import plot_frequencies
+from ldpstats.models.plots import plot_by_group, plot_frequencies
 from ldpstats.models.storage import Stored
 
 if TYPE_CHECKING:
@@ -53,7 +59,9 @@ if TYPE_CHECKING:
     from ldpstats.likelihood.covariance import Covariance
 
 __all__ = [
+    "ByGroup",
     "ContrastLaw",
+    "JointTable",
     "Label",
     "Labelled",
     "Results",
@@ -80,6 +88,10 @@ __all__ = [
 Array = npt.NDArray[Any]
 
 _ROUNDING = 1e-6  # of frequencies that sum to one
+_FACTS = (
+    *("method", "cov_type", "epsilon", "nobs", "n_missing", "k", "df_model", "df_resid"),
+    *("llf", "aic", "bic", "converged"),
+)
 _COVARIANCE = {  # what a covariance rests on, in words
     "expected": "expected information",
     "observed": "observed information",
@@ -108,10 +120,47 @@ class Labelled(Stored):
         """Names of the estimates in hypotheses; labels of several variables joined by colons."""
         if not isinstance(self.index, pd.MultiIndex):
             return self.index
-        return pd.Index(joined(self.index, ":"))
+        terms: pd.Index[Any] = pd.Index(joined(self.index, ":"))
+        return terms
 
     def _series(self, values: Array, name: str) -> pd.Series[float]:
         return pd.Series(values, index=self.index, name=name)
+
+
+class JointTable(Labelled):
+    """Estimates of the cells of several variables, row-major, as tables."""
+
+    if TYPE_CHECKING:  # of kinds
+
+        @property
+        def labels(self) -> tuple[pd.Index[Any], ...]: ...
+        @property
+        def names(self) -> tuple[str, ...]: ...
+        @property
+        def bse(self) -> pd.Series[float]: ...
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Categories of each variable."""
+        return tuple(map(len, self.labels))
+
+    def _table(self, values: Array, name: str) -> Any:
+        """Values of the cells: a DataFrame, a Series of three or more variables."""
+        if len(self.labels) > 2:
+            return self._series(values, name)
+        rows, columns = map(pd.Index.rename, self.labels, self.names)
+        return pd.DataFrame(values.reshape(self.sizes), index=rows, columns=columns)
+
+    @property
+    def bse_table(self) -> Any:
+        """Standard errors, or posterior standard deviations, of `table`."""
+        return self._table(self.bse.to_numpy(), "bse")
+
+    def _index_given(self, axis: int) -> pd.MultiIndex:
+        """The cells with one variable first, in whose categories others have distributions."""
+        order = [axis, *(v for v in range(len(self.sizes)) if v != axis)]
+        labels, names = [self.labels[v] for v in order], [self.names[v] for v in order]
+        return pd.MultiIndex.from_product(labels, names=names)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -466,24 +515,10 @@ class Results(Labelled, Fit):
         return self.name or "frequency"
 
     def _facts(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "mechanism": "; ".join(self.sources),
-            "method": self.method,
-            "cov_type": self.cov_type,
-            "epsilon": self.epsilon,
-            "nobs": self.nobs,
-            "n_missing": self.n_missing,
-            "k": self.k,
-            "df_model": self.df_model,
-            "df_resid": self.df_resid,
-            "llf": self.llf,
-            "aic": self.aic,
-            "bic": self.bic,
-            "converged": self.converged,
-        }
+        facts = {"name": self.name, "mechanism": "; ".join(self.sources)}
+        return facts | {name: getattr(self, name) for name in _FACTS}
 
-    def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
+    def _heading(self) -> Heading:
         several = len(self.sources) > 1 and bool(self.source_nobs)  # whose numbers are known
         sizes = [f", n = {n}" for n in self.source_nobs] if several else [""] * len(self.sources)
         heads = ["Mechanisms:" if several else "Mechanism:", *[""] * len(sizes)]
@@ -506,7 +541,7 @@ class Results(Labelled, Fit):
         likely = [(name, f"{x:.2f}" if np.isfinite(x) else "-") for name, x in numbers]
         return left, [*likely, ("Df model:", self.df_model)]
 
-    def _notes(self, frame: pd.DataFrame, details: bool = False) -> list[str]:
+    def _notes(self, frame: Frame, details: bool = False) -> list[str]:
         return closing_notes(self, 1.0)
 
     def plot(
@@ -798,6 +833,72 @@ def stacked_index(
     free = (one for one in (name, "category", "answer") if one and one not in by)
     level = next(free, f"answer by {', '.join(by)}")
     return pd.MultiIndex.from_arrays([*columns, rows], names=[*by, level])
+
+
+class ByGroup(Stored):
+    """Frequencies of one variable in labelled groups of respondents: tables, summary and plots."""
+
+    _group: ClassVar[str] = "group"  # what the kind calls one
+
+    if TYPE_CHECKING:  # of kinds
+        name: str
+
+        @property
+        def by(self) -> tuple[str, ...]: ...
+        @property
+        def labels(self) -> tuple[Label, ...]: ...
+        @property
+        def categories(self) -> pd.Index[Any]: ...
+        @property
+        def _sizes(self) -> list[int]: ...
+
+    @property
+    def groups(self) -> pd.Index[Any]:
+        """Labels of the groups that were fitted."""
+        if len(self.by) == 1:
+            one: pd.Index[Any] = pd.Index([label[0] for label in self.labels], name=self.by[0])
+            return one
+        several: pd.Index[Any] = pd.MultiIndex.from_tuples(self.labels, names=self.by)
+        return several
+
+    @property
+    def sizes(self) -> pd.Series[int]:
+        """Number of reports in each group."""
+        return pd.Series(self._sizes, index=self.groups if self.by else None, name="nobs")
+
+    def _position(self, name: str, label: Any) -> int:
+        return group_place(name, label, self.labels, self.by, self._group)
+
+    def _places(self, shown: Frame) -> list[int]:
+        """The group of each row of a summary."""
+        every = stacked_index(self.labels, self.categories, self.by, self.name)
+        return (every.get_indexer(shown.index) // len(self.categories)).tolist()
+
+    def _panels(self, alpha: float, **how: Any) -> Any:
+        """Each group on axes of its own, or one category on one axes."""
+        frame, k, frames = self.summary_frame(alpha), len(self.categories), {}
+        for i, label in enumerate(self.labels):
+            frames[label] = frame.iloc[i * k : (i + 1) * k].set_axis(self.categories)
+        return plot_by_group(frames, alpha, self.name, self.by, self._sizes, **how)
+
+    def _by_group(self, parts: list[Any]) -> pd.DataFrame:
+        """A row for each group, or several, of a Series or a table of each."""
+        if isinstance(parts[0], pd.Series):
+            return pd.DataFrame(parts).set_axis(self.groups)
+        return pd.DataFrame(pd.concat(parts, keys=list(self.groups), names=[*self.by, "q"]))
+
+    def _body(self, shown: Frame, heads: list[str], cells: list[list[str]]) -> Body:
+        """A block of rows for each group, under its label and number of reports."""
+        heads, stubs, cells = super()._body(shown, heads, cells)
+        if not self.by:
+            return heads, stubs, cells
+        own, lines = self._places(shown), distinct_lines(self.categories, LONGEST_LABEL)
+        places = list(dict.fromkeys(own))
+        names = (", ".join(map(str, self.labels[place])) for place in places)
+        named = zip(places, distinct_lines(names, LONGEST_LABEL), strict=True)
+        blocks = {place: f"{name} (n = {self._sizes[place]})" for place, name in named}
+        rows = self.categories.get_indexer(shown.index.get_level_values(-1))
+        return heads, *in_blocks(blocks, own, [lines[row] for row in rows], cells)
 
 
 def compared_pairs(

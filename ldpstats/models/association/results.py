@@ -64,6 +64,9 @@ from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.models.layout import (
     DOUBTFUL,
     LONGEST_LABEL,
+    Body,
+    Frame,
+    Heading,
     Pair,
     closing_notes,
     distinct_lines,
@@ -74,7 +77,7 @@ from ldpstats.models.layout import (
     resolution_notes,
 )
 from ldpstats.models.plots import maybe_bar, title_text
-from ldpstats.models.results import Results, missing_notes, warn_of_method
+from ldpstats.models.results import JointTable, Results, missing_notes, warn_of_method
 from ldpstats.reports.single import Counts
 
 if TYPE_CHECKING:
@@ -93,7 +96,7 @@ _NAMED = 3  # cells that a note names
 
 
 @dataclass(frozen=True, eq=False)
-class TableResults(Results):
+class TableResults(JointTable, Results):
     """Estimated joint distribution of several variables: its cells, effects of two, and plots."""
 
     names: tuple[str, ...]
@@ -107,18 +110,6 @@ class TableResults(Results):
         return pd.MultiIndex.from_product(self.labels, names=self.names)
 
     @property
-    def sizes(self) -> tuple[int, ...]:
-        """Categories of each variable."""
-        return tuple(map(len, self.labels))
-
-    def _table(self, values: Array, name: str) -> Any:
-        """Values of the cells, row-major: a DataFrame, a Series of three or more variables."""
-        if len(self.labels) > 2:
-            return pd.Series(values, index=self.index, name=name)
-        rows, columns = map(pd.Index.rename, self.labels, self.names)
-        return pd.DataFrame(values.reshape(self.sizes), index=rows, columns=columns)
-
-    @property
     def table(self) -> Any:
         """Estimated frequencies of the cells."""
         return self._table(self.fitted.estimate, "params")
@@ -127,11 +118,6 @@ class TableResults(Results):
     def linear_table(self) -> Any:
         """Unconstrained estimate of the cells."""
         return self._table(self.linear.estimate, "linear_params")
-
-    @property
-    def bse_table(self) -> Any:
-        """Standard errors of `table`."""
-        return self._table(self.bse.to_numpy(), "bse")
 
     # -- effects -----------------------------------------------------------------------------
 
@@ -268,7 +254,7 @@ class TableResults(Results):
     def _subject(self) -> str:
         return " x ".join(self.names)
 
-    def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
+    def _heading(self) -> Heading:
         sources = zip(self.names, self.sources, strict=True)
         left: list[Pair] = [(f"{one_line(name, 20)}:", source) for name, source in sources]
         left.append(("Estimator:", estimator_text(self)))
@@ -283,7 +269,7 @@ class TableResults(Results):
     def _facts(self) -> dict[str, Any]:
         return super()._facts() | {"name": self.name or self._subject}
 
-    def _body(self, shown: pd.DataFrame, heads: list[str], cells: list[list[str]]) -> Any:
+    def _body(self, shown: Frame, heads: list[str], cells: list[list[str]]) -> Body:
         """Names of the cells, of which no two are alike."""
         heads, _, cells = super()._body(shown, heads, cells)
         levels, longest, columns = [], [], []
@@ -920,7 +906,7 @@ class AssociationResults(TableResults):
         p = self._zero_pvalues(two_sided=False) if computed else np.nan
         return super()._tidy(alpha).assign(p_value=p)
 
-    def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
+    def _heading(self) -> Heading:
         name, left, right = super()._heading()
         left += [("Cells:", self.k), *[("Strata:", self.n_strata)] * (self.n_strata > 1)]
         sizes = [("Categories:", size) for size in self.sizes]
@@ -938,7 +924,7 @@ class AssociationResults(TableResults):
             )
         return notes
 
-    def _notes(self, frame: pd.DataFrame, details: bool = False) -> list[str]:
+    def _notes(self, frame: Frame, details: bool = False) -> list[str]:
         return [
             *self._notes_of_cells(frame),
             *self._notes_of_assumptions(),

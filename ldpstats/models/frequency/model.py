@@ -22,7 +22,6 @@ import pandas as pd
 
 from ldpstats.arguments import boolean, distribution, one_of, replicates
 from ldpstats.errors import (
-    IncompleteListWarning,
     InvalidArgument,
     MechanismMismatch,
     MisfitWarning,
@@ -55,7 +54,13 @@ from ldpstats.models.frequency.intervals import (
     stacked,
 )
 from ldpstats.models.frequency.results import FrequencyResults
-from ldpstats.models.frequency.tests import goodness_of_fit, misfit, one_sample_test, warn_of_doubts
+from ldpstats.models.frequency.tests import (
+    goodness_of_fit,
+    misfit,
+    one_sample_test,
+    warn_of_caution,
+    warn_of_doubts,
+)
 from ldpstats.models.layout import CONSTRAINED, in_turn
 from ldpstats.models.parameters import DeviceGroups, ParametersModel
 from ldpstats.models.plots import fitting, maybe_bar
@@ -364,14 +369,7 @@ class FrequencyModel:
             return self._parameters.fit(method, constraints, cov_type)
         with fitting(True) if boolean("progress", progress) else nullcontext():
             results = self.fit_quietly(method, constraints, cov_type)
-        if results.caution:
-            warnings.warn(
-                f"the list of candidates is not complete, and {results.caution}: tests and "
-                "intervals do not keep their level; collect reports in more cohorts or cells, or "
-                "list more of the answers",
-                IncompleteListWarning,
-                stacklevel=2,
-            )
+        warn_of_caution(results.caution)
         warn_of_doubts(self.misfit(results), results.condition)
         return results
 

@@ -32,6 +32,9 @@ from ldpstats.labels import as_labels, position
 from ldpstats.likelihood.rows import Likelihood, StackedRows, UniformRows
 from ldpstats.models.layout import (
     DOUBTFUL,
+    Cells,
+    Frame,
+    Heading,
     Pair,
     decimals,
     figures,
@@ -57,7 +60,7 @@ from ldpstats.models.posterior.evidence import (
     package,
     point_null,
 )
-from ldpstats.models.results import Labelled
+from ldpstats.models.results import JointTable, Labelled
 from ldpstats.priors import DirichletLaw, LogitLaw
 
 if TYPE_CHECKING:
@@ -502,9 +505,7 @@ class PosteriorResults(Labelled):
         attrgetter("origin.is_partial"), doc="Whether epsilon protects some categories only."
     )
 
-    def _estimate_cells(
-        self, shown: pd.DataFrame, frame: pd.DataFrame, alpha: float, details: bool
-    ) -> tuple[list[str], list[list[str]], str]:
+    def _estimate_cells(self, shown: Frame, frame: Frame, alpha: float, details: bool) -> Cells:
         digits = decimals(shown["bse"].to_numpy(), 4 if self._are_shares else 3)
         heads = ["mean", "std dev", *interval_columns(alpha), "ESS", "tail ESS", "R-hat"]
         columns, cells = ["params", "bse", "lower", "upper"], []
@@ -513,7 +514,7 @@ class PosteriorResults(Labelled):
             cells.append([*figures(row[columns], digits), *sizes, *figures([row.rhat], 3)])
         return heads, cells, ""
 
-    def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
+    def _heading(self) -> Heading:
         origin, (chains, n, _) = self.origin, self.samples.shape
         head = "Mechanisms:" if len(origin.sources) > 1 else "Mechanism:"
         left: list[Pair] = [(head if i == 0 else "", one) for i, one in enumerate(origin.sources)]
@@ -533,15 +534,13 @@ class PosteriorResults(Labelled):
             ("Step size:", f"{run.step_size:.3g}"),
         ]
 
-    def _interval_notes(
-        self, frame: pd.DataFrame, uncut: pd.DataFrame, alpha: float, source: str
-    ) -> list[str]:
+    def _interval_notes(self, frame: Frame, uncut: Frame, alpha: float, source: str) -> list[str]:
         prior, note = self.origin.prior, self.origin.note
         notes = [f"Prior: {one_line(prior, 400)}."] if len(prior) > _LONGEST_PRIOR else []
         notes.append(f"Intervals hold {100 * (1 - alpha):.4g}% of the posterior, with equal tails.")
         return [*notes, note] if note else notes
 
-    def _notes(self, frame: pd.DataFrame, details: bool = False) -> list[str]:
+    def _notes(self, frame: Frame, details: bool = False) -> list[str]:
         notes, check = [], self.replicated
         if check is not None:
             words = pvalue_text(check.pvalue, "p")
@@ -698,7 +697,7 @@ MOST_CELLS = 1000  # whose Hessian is formed and factored
 
 
 @dataclass(frozen=True, eq=False)
-class TablePosterior(PosteriorResults):
+class TablePosterior(JointTable, PosteriorResults):
     """Draws from the posterior of a joint table: see `PosteriorResults`.
 
     Parameters are the cells, labelled by a MultiIndex with a level a variable, row-major.
@@ -733,25 +732,9 @@ class TablePosterior(PosteriorResults):
         )
 
     @property
-    def sizes(self) -> tuple[int, ...]:
-        """Categories of each variable."""
-        return tuple(map(len, self.labels))
-
-    @property
     def table(self) -> Any:
         """Posterior means: a DataFrame, the first variable in rows; a Series of three or more."""
-        return self._table(self.params)
-
-    @property
-    def bse_table(self) -> Any:
-        """Posterior standard deviations, as `table`."""
-        return self._table(self.bse)
-
-    def _table(self, values: pd.Series[float]) -> Any:
-        if len(self.sizes) > 2:
-            return values
-        rows, columns = self.labels
-        return pd.DataFrame(values.to_numpy().reshape(self.sizes), index=rows, columns=columns)
+        return self._table(self.params.to_numpy(), "params")
 
     # -- what follows from the table -----------------------------------------------------------
 
@@ -817,11 +800,7 @@ class TablePosterior(PosteriorResults):
             For the name of no variable.
         """
         axis = 0 if on is None else self._variable("on", on)
-        order = [axis, *(v for v in range(len(self.sizes)) if v != axis)]
-        index = pd.MultiIndex.from_product(
-            [self.labels[v] for v in order], names=[self.names[v] for v in order]
-        )
-        size = self.sizes[axis]
+        index, size = self._index_given(axis), self.sizes[axis]
         simplex = np.repeat(np.arange(size), len(index) // size)
 
         def shares(P: Array) -> Array:
@@ -877,20 +856,18 @@ class TablePosterior(PosteriorResults):
     def _derived(
         self, function: Callable[[Array], Any], index: pd.Index[Any], simplex: Any, subject: str
     ) -> PosteriorResults:
-        def values(draws: Array) -> Array:
-            return self._of_tables(function, draws, len(index))
+        def of_tables(tables: Array) -> Array:
+            s, m = len(tables), len(index)
+            values = np.asarray(function(tables.reshape(s, *self.sizes)), dtype=np.float64)
+            values = values.reshape(-1, 1) if values.ndim == 1 else values
+            if values.shape != (s, m):
+                remedy = f"returns shape {values.shape} for {s} tables and {m} labels"
+                raise InvalidArgument("function", function, remedy)
+            if not np.all(np.isfinite(values)):
+                raise InvalidArgument("function", function, "returns numbers that are not finite")
+            return values
 
-        return self._of_draws(values, index, simplex, subject=subject, without_mode="")
-
-    def _of_tables(self, function: Callable[[Array], Any], tables: Array, m: int) -> Array:
-        values = np.asarray(function(tables.reshape(len(tables), *self.sizes)), dtype=np.float64)
-        values = values.reshape(-1, 1) if values.ndim == 1 else values
-        if values.shape != (len(tables), m):
-            remedy = f"returns shape {values.shape} for {len(tables)} tables and {m} labels"
-            raise InvalidArgument("function", function, remedy)
-        if not np.all(np.isfinite(values)):
-            raise InvalidArgument("function", function, "returns numbers that are not finite")
-        return values
+        return self._of_draws(of_tables, index, simplex, subject=subject, without_mode="")
 
     def _two_ways(self, what: str) -> None:
         if len(self.sizes) > 2:

@@ -31,7 +31,8 @@ from ldpstats.labels import as_series, missing_entries
 from ldpstats.likelihood.regression import Multinomial, Ordered
 from ldpstats.models.layout import (
     LONGEST_LABEL,
-    Pair,
+    Cells,
+    Heading,
     joined,
     one_line,
 )
@@ -375,11 +376,11 @@ class AveragePredictions(Averages):
         """The averages as text, `as_html()` or `as_latex()`; by default of the level asked for."""
         return super().summary(self.alpha if alpha is None else alpha, max_rows, details)
 
-    def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
+    def _heading(self) -> Heading:
         name = f"Average predictions of {one_line(self._subject, LONGEST_LABEL)}"
         return name, [("Groups:", self.by or "none")], [("Kind:", self.kind)]
 
-    def _estimate_cells(self, *of: Any) -> tuple[list[str], list[list[str]], str]:
+    def _estimate_cells(self, *of: Any) -> Cells:
         heads, cells, words = super()._estimate_cells(*of)  # that they are zero is not tested
         return [*heads[:2], *heads[4:]], [[*row[:2], *row[4:]] for row in cells], words
 
@@ -626,7 +627,7 @@ class MarginalEffects(Averages):
         columns = ["estimate", "std_error", "t", "p_value", "lower", "upper"]
         return frame[columns].set_axis([_NAMES[self.method], *heads], axis=1)
 
-    def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
+    def _heading(self) -> Heading:
         name = f"Marginal effects on {one_line(self._subject, LONGEST_LABEL)}"
         return name, [("Method:", self._unit)], [("At:", self.at)]
 

@@ -44,6 +44,7 @@ from ldpstats.likelihood.regression import (
     predictors_of,
 )
 from ldpstats.models.regression.formulas import Design, combinations_of
+from ldpstats.models.regression.hypotheses import t_quantile
 from ldpstats.models.regression.structure import (
     Assembled,
     RegressionData,
@@ -302,10 +303,7 @@ class FittedLaw:
 
     def quantile(self, alpha: float) -> float:
         """The two-sided quantile of the normal or t distribution."""
-        from scipy.special import ndtri, stdtrit
-
-        tail = level(alpha) / 2.0
-        return -float(ndtri(tail) if self.df is None else stdtrit(self.df, tail))
+        return float(t_quantile(level(alpha), self.df))
 
     def intervals(self, mean: Array, se: Array, alpha: float) -> tuple[Array, Array]:
         """Limits of means: on the logit scale for probabilities, on the log scale for rates."""

@@ -32,6 +32,9 @@ from ldpstats.likelihood.regression import (
 )
 from ldpstats.models.layout import (
     LONGEST_LABEL,
+    Body,
+    Cells,
+    Frame,
     Tabulated,
     decimals,
     distinct_lines,
@@ -211,18 +214,16 @@ class WaldResults(Tabulated):
 
     # -- the summary -----------------------------------------------------------------------------
 
-    def _rows(self, alpha: float, max_rows: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
+    def _rows(self, alpha: float, max_rows: int = 0) -> tuple[Frame, Frame]:
         frame = self._tidy(alpha)
         return frame, frame
 
-    def _largest(self, frame: pd.DataFrame, max_rows: int) -> tuple[pd.DataFrame, list[str]]:
+    def _largest(self, frame: Frame, max_rows: int) -> tuple[Frame, list[str]]:
         if (n := len(frame)) <= max_rows:
             return frame, []
         return frame.iloc[:max_rows], [f"Shown: the first {max_rows} of {n} {self._noun}."]
 
-    def _estimate_cells(
-        self, shown: pd.DataFrame, frame: pd.DataFrame, alpha: float, details: bool
-    ) -> tuple[list[str], list[list[str]], str]:
+    def _estimate_cells(self, shown: Frame, frame: Frame, alpha: float, details: bool) -> Cells:
         letter = "z" if self.degrees is None else "t"
         digits, cells = decimals(shown["std_error"].to_numpy()), []
         columns = ["estimate", "std_error", "lower", "upper", "t", "p_value"]
@@ -237,9 +238,7 @@ class WaldResults(Tabulated):
         heads = [self._head, "std err", letter, f"P>|{letter}|", *interval_columns(alpha)]
         return heads, cells, ""
 
-    def _body(
-        self, shown: pd.DataFrame, heads: list[str], cells: list[list[str]]
-    ) -> tuple[list[str], list[str], list[list[str]]]:
+    def _body(self, shown: Frame, heads: list[str], cells: list[list[str]]) -> Body:
         """Of pairs of labels a block of rows for each first one."""
         names = shown.index.get_level_values(-1)
         distinct = list(dict.fromkeys(names))

@@ -41,7 +41,7 @@ from ldpstats.likelihood.regression import (
     ReportLaw,
     predictors_of,
 )
-from ldpstats.models.layout import Pair, in_turn
+from ldpstats.models.layout import Frame, Heading, in_turn
 from ldpstats.models.regression.coefficients import Coefficients, coefficient_labels, model_name
 from ldpstats.models.regression.fitted import Devices, FittedLaw
 from ldpstats.models.regression.hypotheses import (
@@ -800,7 +800,7 @@ class RegressionResults(Coefficients):
 
     # -- presentation --------------------------------------------------------------------------
 
-    def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
+    def _heading(self) -> Heading:
         name, left, right = super()._heading()
         if self.method != "corrected" and self.model.data.weights is None:
             right += [
@@ -813,7 +813,7 @@ class RegressionResults(Coefficients):
         right.append(("Iterations:", self.n_iter))
         return name, left, right + [("Maxima met:", self.n_maxima)] * (self.method != "corrected")
 
-    def _notes(self, frame: pd.DataFrame, details: bool = False) -> list[str]:
+    def _notes(self, frame: Frame, details: bool = False) -> list[str]:
         """What may be wrong, and what the randomisation has cost."""
         model = self.model
         notes = []

@@ -45,7 +45,9 @@ from ldpstats.inference.intervals import edge_normal, edge_range
 from ldpstats.inference.tests import adjusted_differences
 from ldpstats.likelihood.covariance import Uncertain
 from ldpstats.models.layout import (
+    Body,
     Fit,
+    Frame,
     Pair,
     count_of,
     figures,
@@ -207,15 +209,13 @@ class DesignResults(Results):
         weights = ("Sum of weights:", f"{facts.weight_sum:,.6g}")
         return left, [weights, ("Df of design:", f"{facts.df:g}")]
 
-    def _body(self, shown: pd.DataFrame, heads: list[str], cells: list[list[str]]) -> Any:
+    def _body(self, shown: Frame, heads: list[str], cells: list[list[str]]) -> Body:
         deff = figures(shown["deff_design"], 2), figures(shown["deff_privacy"], 2)
         for row, *both in zip(cells, *deff, strict=True):
             row += both
         return super()._body(shown, [*heads, "deff design", "deff privacy"], cells)
 
-    def _interval_notes(
-        self, frame: pd.DataFrame, uncut: pd.DataFrame, alpha: float, source: str
-    ) -> list[str]:
+    def _interval_notes(self, frame: Frame, uncut: Frame, alpha: float, source: str) -> list[str]:
         df = self.df.to_numpy()
         law = f"{self.intervals}, t quantiles with "
         law += f"{_range(*np.maximum([df.min(), df.max()], 1.0))} df"

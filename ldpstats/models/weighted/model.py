@@ -21,7 +21,6 @@ import pandas as pd
 
 from ldpstats.arguments import one_of
 from ldpstats.errors import (
-    IncompleteListWarning,
     InvalidArgument,
     LDPWarning,
     MisfitWarning,
@@ -67,6 +66,7 @@ from ldpstats.likelihood.joint import (
     table_rows,
 )
 from ldpstats.mechanisms.base import joint_epsilon, protect_some
+from ldpstats.models.frequency.tests import warn_of_caution
 from ldpstats.models.layout import CONSTRAINED, SANDWICH
 from ldpstats.models.results import Label, several_worded
 from ldpstats.models.weighted.base import Dependence, Domains, Part, SampleFacts, cell_shares
@@ -494,13 +494,7 @@ def _warn_of_unlisted(
     for one, others in zip(decoded, held | incomplete, strict=True):
         caution = one.moments.caution(bool(others)) if isinstance(one, CohortDecoding) else ""
         if caution:
-            warnings.warn(
-                f"the list of candidates is not complete, and {caution}: tests and intervals do "
-                "not keep their level; collect reports in more cohorts or cells, or list more of "
-                "the answers",
-                IncompleteListWarning,
-                stacklevel=4,
-            )
+            warn_of_caution(caution, stacklevel=5)
             return
 
 

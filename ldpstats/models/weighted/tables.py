@@ -37,7 +37,7 @@ from ldpstats.likelihood.covariance import Uncertain
 from ldpstats.likelihood.joint import places_of, places_within
 from ldpstats.models.association.results import TableResults
 from ldpstats.models.layout import (
-    Pair,
+    Heading,
     outcome_notes,
 )
 from ldpstats.models.weighted.base import (
@@ -155,11 +155,6 @@ class WeightedTable(TableResults, DesignResults):
         """Respondents, less what weights cost."""
         return float((self.domains.sizes / self.domains.spread)[0])
 
-    def _margin(self, axis: int) -> Array:
-        """Shares of the categories of one variable, of its own reports."""
-        T = self.totals_law.estimate
-        return np.asarray(self._forms(axis) @ T / T[-1])
-
     @cached_property
     def _counted(self) -> Counted:
         T = self.totals_law.estimate
@@ -230,11 +225,7 @@ class WeightedTable(TableResults, DesignResults):
         bounds = limits(at, np.full(at.shape, self._t(alpha)))
         ends[at] = edge_normal(bounds, value[at], se[at], alpha)
         columns = {"estimate": value, "se": se, "lower": ends[:, 0], "upper": ends[:, 1]}
-        order = [axis, 1 - axis]  # the variable in the condition first
-        index = pd.MultiIndex.from_product(
-            [self.labels[v] for v in order], names=[self.names[v] for v in order]
-        )
-        return pd.DataFrame(columns, index=index)
+        return pd.DataFrame(columns, index=self._index_given(axis))
 
     def _t(self, alpha: float) -> float:
         return float(critical(np.array(self._freedom), alpha))
@@ -255,7 +246,7 @@ class WeightedTable(TableResults, DesignResults):
         se = np.sqrt(np.diagonal(V))
         if not default:
             return value, V, lambda at, t: t_bounds(value[at], se[at], t)
-        margin, counted = self._margin(axis), self.counted
+        margin, counted = np.asarray(margins @ T / T[-1]), self.counted
         if self.names[axis] in self.unprotected:
             n = self._effective * margin
 
@@ -558,7 +549,7 @@ class WeightedTable(TableResults, DesignResults):
 
     # -- presentation ------------------------------------------------------------------------
 
-    def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
+    def _heading(self) -> Heading:
         (name, left, right), own = super()._heading(), self._sample_pairs()
         right = [*right, *own[1], *self._not_protected()]
         return f"Weighted {name[:1].lower()}{name[1:]}", left + own[0], right
