@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -19,7 +20,7 @@ from ldpstats.errors import (
     NotIdentified,
 )
 from ldpstats.estimators.base import Estimator
-from ldpstats.inference.tests import TestResult, adjusted_differences
+from ldpstats.inference.tests import TestResult
 from ldpstats.likelihood.rows import Likelihood
 from ldpstats.mechanisms.base import protect_some
 from ldpstats.models.frequency.answers import difference_rows
@@ -54,8 +55,7 @@ from ldpstats.models.posterior.results import Origin
 from ldpstats.models.results import (
     ByGroup,
     Label,
-    compared_index,
-    compared_pairs,
+    compared,
     group_columns,
     group_label,
     labelled,
@@ -550,17 +550,15 @@ class GroupedResults(ByGroup):
         >>> differences.loc[("south", "yes"), ["estimate", "lower", "upper"]].round(3).to_dict()
         {'estimate': -0.325, 'lower': -0.418, 'upper': -0.231}
         """
-        alpha, g = level(alpha), len(self.fits)
-        if g < 2:
+        alpha, fits = level(alpha), self.fits
+        if len(fits) < 2:
             raise NotAvailable("differences need two groups: there is one only")
-        pairs = compared_pairs(
-            g, reference, all_pairs, lambda label: self._position("reference", label)
-        )
-        table = difference_rows([(self.fits[i], self.fits[j]) for i, j in pairs], alpha)
-        p, k = table["pvalue"].to_numpy(), len(self.categories)
-        table["pvalue_holm"] = adjusted_differences(table["estimate"].to_numpy(), p, k)
-        return table.set_axis(
-            compared_index(self.labels, pairs, all_pairs, self.categories, self.by, self.name)
+        return compared(
+            (self.labels, self.by),
+            self.categories,
+            self.name,
+            (reference, all_pairs, partial(self._position, "reference")),
+            lambda pairs: difference_rows([(fits[i], fits[j]) for i, j in pairs], alpha),
         )
 
     # -- presentation ----------------------------------------------------------------------

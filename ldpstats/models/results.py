@@ -66,8 +66,7 @@ __all__ = [
     "Labelled",
     "Results",
     "array_hypothesis",
-    "compared_index",
-    "compared_pairs",
+    "compared",
     "contrast_names",
     "group_columns",
     "group_label",
@@ -901,35 +900,39 @@ class ByGroup(Stored):
         return heads, *in_blocks(blocks, own, [lines[row] for row in rows], cells)
 
 
-def compared_pairs(
-    g: int, reference: Any, all_pairs: object, place: Callable[[Any], int]
-) -> list[tuple[int, int]]:
-    """The pairs of g groups that differences are of: all, or each other one with a reference.
+def compared(
+    groups: tuple[Sequence[Label], tuple[str, ...]],
+    categories: pd.Index[Any],
+    name: str,
+    asked: tuple[Any, object, Callable[[Any], int]],
+    rows: Callable[[list[tuple[int, int]]], pd.DataFrame],
+) -> pd.DataFrame:
+    """Differences of labelled groups by columns: every category of `name` in pairs of them.
 
-    `place` finds the reference, which is the first by default.
+    `asked` are the reference, whether all pairs are compared instead, and what finds the place of a
+    reference, the first by default. `rows` has "estimate" and "pvalue" of pairs; added is Holm's
+    adjustment for all rows. The reference is named where there are several.
     """
+    (labels, by), (reference, all_pairs, place), g = groups, asked, len(groups[0])
     if boolean("all_pairs", all_pairs):
         if reference is not None:
             remedy = "goes without all_pairs=True, which compares every pair"
             raise InvalidArgument("reference", reference, remedy)
-        return [(i, j) for j in range(g) for i in range(j + 1, g)]
-    at = 0 if reference is None else place(reference)
-    return [(i, at) for i in range(g) if i != at]
-
-
-def compared_index(
-    labels: Sequence[Label],
-    pairs: Sequence[tuple[int, int]],
-    all_pairs: bool,
-    categories: pd.Index[Any],
-    by: tuple[str, ...],
-    name: str,
-) -> pd.MultiIndex:
-    """Every category of every pair, the reference being named where there are several."""
-    if not all_pairs:
-        return stacked_index(tuple(labels[i] for i, _ in pairs), categories, by, name)
-    both = tuple(labels[i] + labels[j] for i, j in pairs)
-    return stacked_index(both, categories, (*by, *(f"{one} (reference)" for one in by)), name)
+        pairs = [(i, j) for j in range(g) for i in range(j + 1, g)]
+        shown = tuple(labels[i] + labels[j] for i, j in pairs)
+        by = (*by, *(f"{one} (reference)" for one in by))
+    else:
+        at = 0 if reference is None else place(reference)
+        pairs = [(i, at) for i in range(g) if i != at]
+        shown = tuple(labels[i] for i, _ in pairs)
+    table = rows(pairs)
+    known = table["pvalue"].notna().to_numpy()
+    estimate, p = (table[column].to_numpy()[known] for column in ("estimate", "pvalue"))
+    holm = np.full(len(table), np.nan)
+    if known.any():
+        holm[known] = tests_.adjusted_differences(estimate, p, len(categories))
+    table["pvalue_holm"] = holm
+    return table.set_axis(stacked_index(shown, categories, by, name))
 
 
 # -- Warnings of intervals whose coverage fails where an estimate is zero or a list incomplete ----

@@ -248,7 +248,7 @@ def independence(
 
     def of_departures(C: Array) -> Array:
         """Their covariance, from that of the cells."""
-        return along(along(C, maps)[several].T, maps)[several]
+        return np.asarray(along(along(C, maps)[several].T, maps)[several])
 
     effects = n * of_departures(totals.covariance_of(Ratios(cells, persons)))
     V = None

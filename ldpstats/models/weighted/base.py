@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
@@ -42,7 +42,6 @@ from ldpstats.inference.designs.tests import (
     t_bounds,
 )
 from ldpstats.inference.intervals import edge_normal, edge_range
-from ldpstats.inference.tests import adjusted_differences
 from ldpstats.likelihood.covariance import Uncertain
 from ldpstats.models.layout import (
     Body,
@@ -54,10 +53,7 @@ from ldpstats.models.layout import (
     interval_note,
 )
 from ldpstats.models.results import (
-    Label,
     Results,
-    compared_index,
-    compared_pairs,
     group_label,
     several_worded,
 )
@@ -73,7 +69,7 @@ __all__ = [
     "check_counted",
     "check_estimates",
     "check_shapes",
-    "differences_table",
+    "difference_rows",
     "satterthwaite",
 ]
 
@@ -118,10 +114,10 @@ class DesignResults(Results):
         return np.repeat(np.arange(g), self.linear.estimate.size // g)
 
     def _sums(self, weights: Array) -> Array:
-        """Weighted sums of the totals of cells in each domain as linear forms, weights (cells,)."""
-        g = len(self.domains.labels)
-        m = len(self.totals_law.estimate) // g
-        return np.kron(np.eye(g), np.append(weights, np.zeros(m - weights.size)))
+        """Weighted sums of the totals of cells in each domain as linear forms, (..., cells)."""
+        g, rows = len(self.domains.labels), np.atleast_2d(weights)
+        lacking = len(self.totals_law.estimate) // g - rows.shape[1]
+        return np.kron(np.eye(g), np.pad(rows, [(0, 0), (0, lacking)]))
 
     @property
     def _persons(self) -> Array:
@@ -467,24 +463,20 @@ def satterthwaite(v: Array, df: Array, most: float) -> Array:
     return np.maximum(np.where(np.isnan(df), most, np.minimum(df, most)), 1.0)
 
 
-def differences_table(
-    groups: tuple[tuple[Label, ...], tuple[str, ...]],
-    categories: pd.Index[Any],
-    name: str,
-    compared: tuple[Any, bool, Callable[[Any], int]],
+def difference_rows(
+    pairs: Sequence[tuple[int, int]],
+    k: int,
     law: tuple[Array, Array, Limits],
     df_of: Callable[[Codes], Array],
     alpha: float,
 ) -> pd.DataFrame:
-    """Shares of the categories of `name` in labelled groups by columns less those in others.
+    """Shares of k categories in some of g groups less those in others, with their p-values.
 
-    `compared` is as for `compared_pairs`; `law` the shares, (g k,), their covariance, nan where
-    unknown, and limits; `df_of` pairs of places, (2, r), are degrees of freedom.
+    `law` are the shares, (g k,), their covariance, nan where unknown, and limits; `df_of` pairs of
+    places, (2, r), are degrees of freedom.
     """
     # p-values are of the intervals: below alpha where these do not hold zero
-    (labels, by), (value, V, limits), k = groups, law, len(categories)
-    pairs = compared_pairs(len(labels), *compared)
-    index = compared_index(labels, pairs, compared[1], categories, by, name)
+    value, V, limits = law
     at = np.array(pairs, dtype=np.int64).reshape(-1, 2, 1) * k + np.arange(k)
     places = at.transpose(1, 0, 2).reshape(2, -1)
     df, parts = df_of(places), paired(V, *places)
@@ -493,17 +485,14 @@ def differences_table(
     apart = Differences(
         value[one], value[other], parts[:, known], lambda t: (limits(one, t), limits(other, t))
     )
-    found = np.full((len(index), 6), np.nan)
+    found = np.full((places.shape[1], 5), np.nan)
     found[:, 0] = value[places[0]] - value[places[1]]
     if known.any():
         bounds = apart.bounds(critical(df[known], alpha))
         found[known, 1] = apart.se
         found[known, 2:4] = edge_range(bounds, apart.estimate, apart.se, (-1.0, 1.0), alpha)
-        found[known, 4] = p = apart.pvalues(df[known])
-        n = index.get_level_values(-1).nunique()
-        found[known, 5] = adjusted_differences(apart.estimate, p, n)
-    columns = ["estimate", "se", "lower", "upper", "pvalue", "pvalue_holm"]
-    return pd.DataFrame(found, index=index, columns=columns)
+        found[known, 4] = apart.pvalues(df[known])
+    return pd.DataFrame(found, columns=["estimate", "se", "lower", "upper", "pvalue"])
 
 
 # -- What results hold beside the fit -------------------------------------------------------------

@@ -6,6 +6,7 @@ The totals of a domain are those of its k categories, then its number of persons
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,13 +40,13 @@ from ldpstats.models.layout import (
     resolution_notes,
     title,
 )
-from ldpstats.models.results import ByGroup, Label, stacked_index
+from ldpstats.models.results import ByGroup, Label, compared, stacked_index
 from ldpstats.models.weighted.base import (
     DesignResults,
     check_counted,
     check_estimates,
     check_shapes,
-    differences_table,
+    difference_rows,
     satterthwaite,
 )
 
@@ -189,12 +190,9 @@ class WeightedResults(ByGroup, DesignResults):
         alpha, k, g = level(alpha), len(self.categories), len(self.domains.labels)
         self._refuse_open()
         check_order(self.categories)
-        sets, T = np.tril(np.ones((k, k))), self.totals_law.estimate.size
-        A = np.zeros((g * k, T))
-        for i, own in enumerate(np.split(np.arange(T), g)):
-            A[i * k : (i + 1) * k, own[:k]] = sets
+        sets = np.tril(np.ones((k, k)))
         df, persons = self.df.to_numpy(), self._persons.repeat(k, axis=0)
-        table = self._of_totals(Ratios(A, persons), df, alpha, self.index)
+        table = self._of_totals(Ratios(self._sums(sets), persons), df, alpha, self.index)
         p, se = table["estimate"].to_numpy(), table["se"].to_numpy()
         counted = self.counted.joined(sets, self.mechanism.n_bits == 0)
         n = (self.domains.sizes / self.domains.spread)[self._domain_of]
@@ -321,14 +319,14 @@ class WeightedResults(ByGroup, DesignResults):
         p, se, limits = self.linear.estimate, self.linear.every_bse(), self._limits
         if one_of("method", method, ("default", "wald")) == "wald":
             limits = lambda at, t: t_bounds(p[at], se[at], t)  # noqa: E731
-        return differences_table(
+        df_of = lambda at: satterthwaite(V[at, at], freedom[at], self.sample.df)  # noqa: E731
+        k, law = len(self.categories), (p, V, limits)
+        return compared(
             (labels, self.by),
             self.categories,
             self.name,
-            (reference, all_pairs, lambda label: self._position("reference", label)),
-            (p, V, limits),
-            lambda at: satterthwaite(V[at, at], freedom[at], self.sample.df),
-            alpha,
+            (reference, all_pairs, partial(self._position, "reference")),
+            lambda pairs: difference_rows(pairs, k, law, df_of, alpha),
         )
 
     # -- tests -------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from math import prod
 from typing import Any
 
@@ -40,6 +40,7 @@ from ldpstats.models.layout import (
     Heading,
     outcome_notes,
 )
+from ldpstats.models.results import compared
 from ldpstats.models.weighted.base import (
     Dependence,
     DesignResults,
@@ -49,7 +50,7 @@ from ldpstats.models.weighted.base import (
     check_counted,
     check_estimates,
     check_shapes,
-    differences_table,
+    difference_rows,
 )
 
 __all__ = ["WeightedTable"]
@@ -297,14 +298,14 @@ class WeightedTable(TableResults, DesignResults):
         by, name = (self.names[v] for v in (axis, 1 - axis))
         if len(own) < 2:
             raise NotAvailable(f"differences need two categories: {by} has one only")
-        return differences_table(
+        k, law = len(other), self._conditionals(axis, method)
+        df_of = lambda at: np.full(at.shape[1], self._freedom)  # noqa: E731
+        return compared(
             (tuple((label,) for label in own), (by,)),
             other,
             name,
-            (reference, all_pairs, lambda label: self._place("reference", axis, label)),
-            self._conditionals(axis, method),
-            lambda at: np.full(at.shape[1], self._freedom),
-            alpha,
+            (reference, all_pairs, partial(self._place, "reference", axis)),
+            lambda pairs: difference_rows(pairs, k, law, df_of, alpha),
         )
 
     def ratio(
