@@ -300,7 +300,12 @@ class ChangeLaw(Document):
     def at(self, change: Array) -> tuple[Array, Array]:
         """Standard error and skewness of each estimate if the change is `change`, shape (k,)."""
         step = change - self.mean
-        second = self.noise + self.second_rate * step + self._turnover(change)
+        # the turnover of each category given its change: Tango's closed form, in shares
+        d = np.clip(self.mean, -1.0, 1.0)
+        s = np.clip(self.second - self.noise, np.abs(d), 1.0)
+        square = (s - (2.0 - d) * change) ** 2 + 4.0 * (s - d) * change * (1.0 - change)
+        turnover = (s + d * change + np.sqrt(np.maximum(square, 0.0))) / 2.0
+        second = self.noise + self.second_rate * step + turnover
         second = np.maximum(second, change**2)  # below by rounding and extrapolation only
         third = self.third + self.third_rate * step
         variance = second - change**2
@@ -309,13 +314,6 @@ class ChangeLaw(Document):
         scale = np.where(variance > 0.0, variance, 1.0) ** 1.5
         skewness = np.where(variance > 0.0, cubic, 0.0) / scale
         return np.sqrt(variance / self.nobs), skewness / np.sqrt(self.nobs)
-
-    def _turnover(self, change: Array) -> Array:
-        """Turnover of each category given its change: Tango's closed form, in shares."""
-        d = np.clip(self.mean, -1.0, 1.0)
-        s = np.clip(self.second - self.noise, np.abs(d), 1.0)
-        square = (s - (2.0 - d) * change) ** 2 + 4.0 * (s - d) * change * (1.0 - change)
-        return np.asarray((s + d * change + np.sqrt(np.maximum(square, 0.0))) / 2.0)
 
     def pvalues(self, estimate: Array, change: Array) -> Array:
         """Two-sided p-values of the nulls that the changes are `change`, shape (k,)."""

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
 from itertools import repeat, zip_longest
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, TypeVar
 
 import numpy as np
@@ -450,32 +451,19 @@ _STAT_LABELS = {
 _DEFAULT_STATS = ["N", "n_missing", "epsilon", "method", "ll"]
 
 
-@dataclass(frozen=True, eq=False)
-class TableModel:
-    """Estimates and facts as maketables reads them, and nothing else.
+class Facts(ABC):
+    """What the package maketables reads, by attributes that begin with ``__maketables``."""
 
-    Parameters
-    ----------
-    table : DataFrame
-        "b", "se", "t", "ci95l", "ci95u" and "p" by label, as text.
-    facts : dict
-        What there is once, by name.
-    subject : str
-        What was estimated.
-    """
-
-    table: pd.DataFrame
-    facts: dict[str, Any]
-    subject: str
-
+    @abstractmethod
     def _facts(self) -> dict[str, Any]:
-        return self.facts
+        """What there is once, by name: nobs, n_missing, epsilon, method and more."""
 
     @property
+    @abstractmethod
     def _subject(self) -> str:
-        return self.subject
+        """What was estimated, for the head of a column."""
 
-    def __maketables_stat__(self: Any, key: str) -> Any:
+    def __maketables_stat__(self, key: str) -> Any:
         """A fact by its name, or by that which tables have for it; None where there is none."""
         value = self._facts().get(_STATS.get(key, key))
         if isinstance(value, bool | np.bool_):
@@ -483,8 +471,9 @@ class TableModel:
         return "infinite" if isinstance(value, float) and value == np.inf else value
 
     @property
+    @abstractmethod
     def __maketables_coef_table__(self) -> pd.DataFrame:
-        return self.table
+        """ "b", "se", "t", "ci95l", "ci95u" and "p" by label, as text."""
 
     @property
     def __maketables_depvar__(self) -> str:
@@ -504,7 +493,32 @@ class TableModel:
         return [key for key in _DEFAULT_STATS if self.__maketables_stat__(key) is not None]
 
 
-class Tabulated(ABC):
+@dataclass(frozen=True, eq=False)
+class TableModel(Facts):
+    """Estimates and facts as maketables reads them, and nothing else.
+
+    Parameters
+    ----------
+    table : DataFrame
+        "b", "se", "t", "ci95l", "ci95u" and "p" by label, as text.
+    facts : dict
+        What there is once, by name.
+    subject : str
+        What was estimated.
+    """
+
+    table: pd.DataFrame
+    facts: dict[str, Any]
+    subject: str
+
+    _subject = property(attrgetter("subject"))
+    __maketables_coef_table__ = property(attrgetter("table"))
+
+    def _facts(self) -> dict[str, Any]:
+        return self.facts
+
+
+class Tabulated(Facts):
     """Results that print as a summary and are tables of data for further use.
 
     A kind gives what it estimates as `_subject`, what there is once by `_facts`, its estimates by
@@ -530,15 +544,6 @@ class Tabulated(ABC):
                 continue
             if "alpha" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
                 setattr(cls, name, names_alpha(method))
-
-    @abstractmethod
-    def _facts(self) -> dict[str, Any]:
-        """What there is once, by name: nobs, n_missing, epsilon, method and more."""
-
-    @property
-    @abstractmethod
-    def _subject(self) -> str:
-        """What was estimated, for the head of a column."""
 
     # -- the summary: a kind says more, or something else, by these, and never lays it out --------
 
@@ -790,12 +795,6 @@ class Tabulated(ABC):
     @property
     def __maketables_coef_table__(self) -> pd.DataFrame:
         return self.to_maketables().table
-
-    __maketables_stat__ = TableModel.__maketables_stat__
-    __maketables_depvar__ = TableModel.__maketables_depvar__
-    __maketables_vcov_info__ = TableModel.__maketables_vcov_info__
-    __maketables_stat_labels__ = TableModel.__maketables_stat_labels__
-    __maketables_default_stat_keys__ = TableModel.__maketables_default_stat_keys__
 
 
 def tidy_names(frame: pd.DataFrame) -> pd.DataFrame:

@@ -242,7 +242,9 @@ class AssociationMatrix(Stored):
     sources: tuple[str, ...]
     answered: tuple[int, ...]
     pairs: tuple[AssociationResults | WeightedTable, ...] = field(
-        metadata={"read": lambda pairs: tuple(map(_pair, pairs))}
+        metadata={
+            "read": lambda pairs: tuple(_KINDS["totals" in one].from_dict(one) for one in pairs)
+        }
     )
     failed: tuple[tuple[str, str, str], ...] = ()
     alpha: float = 0.05
@@ -544,11 +546,7 @@ class AssociationMatrix(Stored):
         return matrix
 
 
-def _pair(document: dict[str, Any]) -> AssociationResults | WeightedTable:
-    kind = WeightedTable if "totals" in document else AssociationResults
-    return kind.from_dict(document)
-
-
+_KINDS: tuple[Any, Any] = AssociationResults, WeightedTable
 _INTERVAL = ("cramers_v", "lower", "upper")
 _COLUMNS: dict[str, Any] = {
     "first": object,

@@ -139,7 +139,11 @@ class PersonalizedModel:
             self.frequency = data
         else:
             self.frequency = FrequencyModel(data, name=name)
-            self._check_categories(self.frequency)
+            if not self.frequency.categories.equals(pum.common.categories):
+                raise MechanismMismatch(
+                    f"{self.frequency.sources[0].mechanism} is not over the categories and then "
+                    f"the tags of {pum}: pass reports of its clients, or of pum.privatize"
+                )
         categories, tags, k = self.categories, self.pum.tags, len(self.categories)
         if background is not None and not isinstance(background, Mapping):
             raise InvalidArgument(
@@ -165,14 +169,6 @@ class PersonalizedModel:
                 f"lacks {lacking}: all categories are sensitive, there is none to spread them over",
             )
         self._assumed = Background(tags, given, others, self.exact)
-
-    def _check_categories(self, frequency: FrequencyModel) -> None:
-        """Refuse reports over other categories."""
-        if not frequency.categories.equals(self.pum.common.categories):
-            raise MechanismMismatch(
-                f"{frequency.sources[0].mechanism} is not over the categories and then the "
-                f"tags of {self.pum}: pass reports of its clients, or of pum.privatize"
-            )
 
     def __repr__(self) -> str:
         return f"PersonalizedModel({self.pum}; n={self.nobs})"

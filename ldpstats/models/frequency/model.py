@@ -23,7 +23,6 @@ import pandas as pd
 from ldpstats.arguments import boolean, distribution, one_of, replicates
 from ldpstats.errors import (
     InvalidArgument,
-    MechanismMismatch,
     MisfitWarning,
     NotAvailable,
     NotIdentified,
@@ -45,7 +44,7 @@ from ldpstats.likelihood.covariance import Covariance, Uncertain
 from ldpstats.likelihood.joint import joined
 from ldpstats.likelihood.moments import Moments
 from ldpstats.likelihood.rows import FixedEntry, Likelihood, Solution
-from ldpstats.mechanisms.base import protect_some
+from ldpstats.mechanisms.base import common_labels, protect_some
 from ldpstats.models.frequency.intervals import (
     OneStep,
     Specifications,
@@ -150,13 +149,8 @@ class FrequencyModel:
         self.candidates = candidates
         self.incomplete = boolean("incomplete", incomplete)
         first = groups[0].mechanism
-        self._labels: pd.Index[Any] = first.labels(candidates)
-        for counts in groups[1:]:
-            if not counts.mechanism.labels(candidates).equals(self._labels):
-                raise MechanismMismatch(
-                    f"{counts.mechanism} and {first} have different categories: groups that are "
-                    "fitted together need the same labels in the same order"
-                )
+        mechanisms = list(map(attrgetter("mechanism"), groups))
+        self._labels = common_labels(mechanisms, candidates, "groups that are fitted together")
         if incomplete and not first.is_open:
             remedy = f"is for candidates over an open alphabet: {first} knows all categories"
             raise InvalidArgument("incomplete", incomplete, remedy)
@@ -438,10 +432,7 @@ class FrequencyModel:
             sources=self._worded,
             is_partial=protect_some(mechanisms),
             llf=llf,
-            gap=solution.gap,
-            n_iter=solution.n_iter,
-            converged=solution.converged,
-            message=solution.message,
+            **solution.ended,
             name=self.name,
             source_nobs=tuple(map(attrgetter("nobs"), self.sources)),
             goodness_of_fit=fit,

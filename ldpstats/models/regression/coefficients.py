@@ -534,12 +534,27 @@ class Coefficients(Stored, WaldResults):
         """Read what `to_dict` wrote: all that needs no respondent."""
         return super(Coefficients, StoredRegression).from_dict(document)
 
-    def _criteria(self) -> dict[str, float]:
-        """The likelihood and what is made of it; nan where there is none."""
+    def _facts(self) -> dict[str, Any]:
+        data = self.model.data
         try:
-            return {"llf": self.llf, "aic": self.aic, "bic": self.bic}
+            criteria = {"llf": self.llf, "aic": self.aic, "bic": self.bic}
         except NotAvailable:
-            return dict.fromkeys(("llf", "aic", "bic"), float("nan"))
+            criteria = dict.fromkeys(("llf", "aic", "bic"), float("nan"))
+        return {
+            "name": self._subject,
+            "mechanism": "; ".join(dict.fromkeys(map(str, data.mechanisms()))),
+            "method": self.method,
+            "penalty": self.penalty or "",
+            "cov_type": self.cov_type,
+            "epsilon": data.epsilon,
+            "nobs": self.nobs,
+            "n_missing": data.n_missing,
+            "k": 0 if data.categories is None else len(data.categories),
+            "df_model": self.df_model,
+            "df_resid": self.df_resid,
+            **criteria,
+            "converged": self.converged,
+        }
 
 
 # -- what is written as a document, and read ---------------------------------------------------

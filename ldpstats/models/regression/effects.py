@@ -39,7 +39,6 @@ from ldpstats.models.layout import (
 from ldpstats.models.regression.fitted import (
     FittedLaw,
     covariate,
-    set_to,
     typical_row,
     with_column,
     with_values,
@@ -429,37 +428,35 @@ def average_predictions(
         return average(rows, law.theta, of)
 
     groups: list[Any]
+    name, codes = "", None
     if by is None:
-        groups, name, parts = ["all"], "", [mean(points)]
-    elif isinstance(by, str) and by in law.questions:
-        groups, name, parts = law.answers(by) if at is None else chosen, by, []
-        for answer in groups:
-            if kind == "adjusted":
-                parts.append(mean(law.answered(points, by, answer)))
-            else:
-                some = law.configurations_with(by, answer)
-                share = average(points, law.theta, ones, some)
-                parts.append(average(points, law.theta, of, some) / share)
+        groups, parts = ["all"], [mean(points)]
     elif at is not None:
-        groups, name, parts = chosen, by, [mean(set_to(law, by, value)) for value in chosen]
+        groups, name = chosen, by
+    elif isinstance(by, str) and by in law.questions:
+        groups, name = law.answers(by), by
     else:
         groups, name, codes = _groups(law, by)
         if kind == "adjusted" and not isinstance(by, str):
             remedy = "'adjusted' sets all respondents to each group: pass by= the name of a "
             raise InvalidArgument("kind", kind, f"{remedy}covariate, not labels")
+    if by is not None and kind == "adjusted":
+        parts = [mean(law.at_value(name, value)) for value in groups]
+    elif codes is not None:
         parts, whole = [], law.respondents
-        for g, value in enumerate(groups):
-            if kind == "adjusted":
-                parts.append(mean(set_to(law, by, value)))
-                continue
+        for g in range(len(groups)):
             inside = codes == g
             weights = np.bincount(whole.place[inside], whole.weights[inside], points.n)
             there = weights > 0.0
             rows = points.take(there)
             parts.append(mean(replace(rows, weights=weights[there] / weights.sum())))
-    R = np.eye(len(parts[0].value))[law.shown]
-    stacked = Average.stacked([part.times(R) for part in parts])
-    return AveragePredictions(groups, name, kind, float(alpha), law, stacked)
+    elif by is not None:
+        parts = []
+        for answer in groups:
+            some = law.configurations_with(by, answer)
+            share = average(points, law.theta, ones, some)
+            parts.append(average(points, law.theta, of, some) / share)
+    return AveragePredictions(groups, name, kind, float(alpha), law, law.stacked(parts))
 
 
 def _row_predictions(law: FittedLaw, exog: Any, alpha: Any) -> AveragePredictions:
@@ -473,10 +470,8 @@ def _row_predictions(law: FittedLaw, exog: Any, alpha: Any) -> AveragePrediction
     of = means(law.data.outcome)
     rows = (replace(points.take([i]), weights=np.ones(1)) for i in range(points.n))
     parts = [average(row, law.theta, of) for row in rows]
-    R = np.eye(len(parts[0].value))[law.shown]
-    stacked = Average.stacked([part.times(R) for part in parts])
     by = "" if law.labels is None else str(index.name or "row")
-    return AveragePredictions(index.tolist(), by, "rows", float(alpha), law, stacked)
+    return AveragePredictions(index.tolist(), by, "rows", float(alpha), law, law.stacked(parts))
 
 
 def _values_of(law: FittedLaw, at: Any) -> tuple[str, list[Any]]:

@@ -541,23 +541,11 @@ class PrivatizedOLSResults(Coefficients):
         return notes
 
     def _facts(self) -> dict[str, Any]:
-        return {
-            "name": self._subject,
-            "mechanism": "; ".join(self.mechanisms),
-            "method": "least squares",
-            "cov_type": self.cov_type,
-            "epsilon": self.epsilon,
-            "nobs": self.nobs,
-            "n_missing": self.model.data.n_missing,
-            "k": len(self.model.categories),
-            "df_model": self.df_model,
-            "df_resid": self.df_resid,
-            "rsquared": self.rsquared,
-            "rsquared_answers": self.rsquared_answers,
-            "privacy_share": self.privacy_share,
-            **self._criteria(),
-            "converged": True,
-        }
+        facts = super()._facts() | {"mechanism": "; ".join(self.mechanisms)}
+        del facts["penalty"]
+        last = {name: facts.pop(name) for name in ("llf", "aic", "bic", "converged")}
+        shares = ("rsquared", "rsquared_answers", "privacy_share")
+        return facts | {name: getattr(self, name) for name in shares} | last
 
     @property
     def mechanisms(self) -> list[str]:

@@ -905,23 +905,8 @@ class RegressionResults(Coefficients):
         return float(np.exp((log_reports - log_answers) / m))
 
     def _facts(self) -> dict[str, Any]:
-        data = self.model.data
-        return {
-            "name": self._subject,
-            "mechanism": "; ".join(dict.fromkeys(map(str, data.mechanisms()))),
-            "method": self.method,
-            "penalty": self.penalty or "",
-            "cov_type": self.cov_type,
-            "epsilon": data.epsilon,
-            "nobs": self.nobs,
-            "n_missing": data.n_missing,
-            "k": 0 if data.categories is None else len(data.categories),
-            "df_model": self.df_model,
-            "df_resid": self.df_resid,
-            **self._criteria(),
-            "n_maxima": self.n_maxima,
-            "converged": self.converged,
-        }
+        facts = super()._facts()
+        return facts | {"n_maxima": self.n_maxima, "converged": facts.pop("converged")}
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -25,9 +25,7 @@ from ldpstats.arguments import (
 from ldpstats.documents import Document, read
 from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
 from ldpstats.inference.designs.linearisation import (
-    LinearTotals,
     Ratios,
-    ReplicatedTotals,
     Totals,
     checked,
 )
@@ -580,15 +578,13 @@ def check_estimates(fit: Fit, totals: Mapping[str, Totals], q: int, m: int, sour
         remedy = f"is damaged: reports are of {sources} kinds"
         raise InvalidArgument("document", list(fit.sources), remedy)
     shapes: dict[str, tuple[Any, tuple[int, ...]]] = {}
+    whole = dict.fromkeys(("noise", "covariance", "missed"), (m, m))
     for name, law in totals.items():
-        shapes[f"{name}.estimate"] = law.estimate, (m,)
-        shapes[f"{name}.noise"] = law.noise, (m, m)
-        if isinstance(law, LinearTotals):
-            shapes[f"{name}.covariance"] = law.covariance, (m, m)
-        elif isinstance(law, ReplicatedTotals):
-            shapes[f"{name}.replicates"] = law.replicates, (len(law.scales), m)
-            shapes[f"{name}.scales"] = law.scales, (law.scales.size,)
-            shapes[f"{name}.missed"] = law.missed, (m, m)
+        own = vars(law)
+        R = len(own.get("scales", ()))  # replicates, of totals that have them
+        wanted = {"estimate": (m,), **whole, "replicates": (R, m), "scales": (R,)}
+        known = [key for key in wanted if key in own]
+        shapes |= {f"{name}.{key}": (own[key], wanted[key]) for key in known}
     for name, one in (("fitted", fit.fitted), ("linear", fit.linear)):
         shapes[f"{name}.estimate"] = one.estimate, (q,)
         other = one.at is not None or one.variances is not None

@@ -28,7 +28,6 @@ from ldpstats.errors import (
 )
 from ldpstats.estimators import ESTIMATORS
 from ldpstats.inference.designs.linearisation import (
-    Estimated,
     Ratios,
     Sample,
     Scores,
@@ -347,7 +346,14 @@ class WeightedModel:
             if one.is_open:
                 rest = persons.copy()
                 rest[0, np.moveaxis(places, v, -1)[(-1,) * (len(sizes) - 1)][:-1]] = -1.0
-                _refuse_unlisted(variable.name, totals.of(Ratios(rest, persons)))
+                others = totals.of(Ratios(rest, persons))
+                share = float(others.value[0])
+                if share > _CERTAIN * float(np.sqrt(others.covariance[0, 0])):
+                    raise NotAvailable(
+                        f"{share:.2g} of the answers to {variable.name!r} are not among its "
+                        "candidates: chance collisions with them have no variance in a weighted "
+                        "table; list more answers, or use frequencies()"
+                    )
         domain, n = self.domain >= 0, self.sample.n
         names = tuple(one.name for one in self.variables)
         every, parts = range(len(names)), []
@@ -496,14 +502,3 @@ def _warn_of_unlisted(
         if caution:
             warn_of_caution(caution, stacklevel=5)
             return
-
-
-def _refuse_unlisted(name: str, rest: Estimated) -> None:
-    """Refuse the candidates of a variable, if others are certain to be held: the share `rest`."""
-    share, se = float(rest.value[0]), float(np.sqrt(rest.covariance[0, 0]))
-    if share > _CERTAIN * se:
-        raise NotAvailable(
-            f"{share:.2g} of the answers to {name!r} are not among its candidates: chance "
-            "collisions with them have no variance in a weighted table; list more answers, or use "
-            "frequencies()"
-        )
