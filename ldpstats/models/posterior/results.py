@@ -667,18 +667,11 @@ class PosteriorResults(Labelled):
         return self.name or self.origin.subject.lower()
 
     def _facts(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "mechanism": "; ".join(self.sources),
-            "method": f"posterior, {self.engine}",
-            "prior": self.prior,
-            "epsilon": self.epsilon,
-            "nobs": self.nobs,
-            "n_missing": self.n_missing,
-            "k": self.k,
-            "draws": len(self.flat),
-            "divergences": self.divergences,
-        }
+        facts = {"name": self.name, "mechanism": "; ".join(self.sources)}
+        facts |= {"method": f"posterior, {self.engine}"}
+        own = ("prior", "epsilon", "nobs", "n_missing", "k")
+        facts |= {name: getattr(self, name) for name in own}
+        return facts | {"draws": len(self.flat), "divergences": self.divergences}
 
     # -- JSON ----------------------------------------------------------------------------------
 
