@@ -689,9 +689,10 @@ class DictionaryReports:
                 f"reports of {self.survey} (fingerprint {self.survey.fingerprint}) cannot be added "
                 f"to those of {other.survey} ({other.survey.fingerprint})"
             )
-        parts = [_concatenated(getattr(self, part), getattr(other, part)) for part in _PARTS]
-        pair = np.concatenate([self.pair, other.pair])
-        return DictionaryReports(self.survey, pair, *parts, self.n_missing + other.n_missing)
+        parts: dict[str, Any] = {"n_missing": self.n_missing + other.n_missing}
+        for part in _PARTS:
+            parts[part] = _concatenated(getattr(self, part), getattr(other, part))
+        return replace(self, pair=np.concatenate([self.pair, other.pair]), **parts)
 
     def __radd__(self, other: int) -> DictionaryReports:
         # sum() starts from zero
