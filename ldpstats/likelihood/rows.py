@@ -169,6 +169,11 @@ class Solution:
     message: str
     support: Array | None = None
 
+    @property
+    def ended(self) -> dict[str, Any]:
+        """How the estimator ended, by name: "gap", "n_iter", "converged", "message"."""
+        return {name: getattr(self, name) for name in ("gap", "n_iter", "converged", "message")}
+
 
 # -- The rows of W, by structure ----------------------------------------------------------------
 

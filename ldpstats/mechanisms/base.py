@@ -40,7 +40,7 @@ from ldpstats.clients.device import (
     plain,
     texts,
 )
-from ldpstats.errors import InvalidArgument, NotAvailable, shorten
+from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable, shorten
 from ldpstats.labels import (
     align,
     as_labels,
@@ -73,6 +73,7 @@ __all__ = [
     "check_document",
     "check_labels",
     "check_theta",
+    "common_labels",
     "even_bit",
     "joined_labels",
     "kind_of",
@@ -926,3 +927,19 @@ def joint_epsilon(mechanisms: Iterable[Any]) -> float:
 def protect_some(mechanisms: Iterable[Any]) -> bool:
     """Whether the epsilon of some mechanism protects only its sensitive categories."""
     return any(one.sensitive is not None and len(one.sensitive) < one.k for one in mechanisms)
+
+
+def common_labels(mechanisms: Sequence[Any], candidates: Any, who: str) -> pd.Index[Any]:
+    """The labels of mechanisms that are analysed together; refused are others than the first's.
+
+    `who` says in the error of whom they are.
+    """
+    first, *others = mechanisms
+    labels: pd.Index[Any] = first.labels(candidates)
+    for other in others:
+        if not other.labels(candidates).equals(labels):
+            raise MechanismMismatch(
+                f"{other} and {first} have different categories: {who} need the same labels in the "
+                "same order"
+            )
+    return labels

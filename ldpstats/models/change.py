@@ -52,7 +52,10 @@ from ldpstats.models.association.model import AssociationModel
 from ldpstats.models.association.results import AssociationResults
 from ldpstats.models.layout import (
     LONGEST_LABEL,
+    Body,
     Fit,
+    Frame,
+    Heading,
     Pair,
     closing_notes,
     decimals,
@@ -60,7 +63,6 @@ from ldpstats.models.layout import (
     estimator_text,
     figures,
     interval_note,
-    names_alpha,
     one_line,
     outcome_notes,
     title,
@@ -298,7 +300,12 @@ class ChangeLaw(Document):
     def at(self, change: Array) -> tuple[Array, Array]:
         """Standard error and skewness of each estimate if the change is `change`, shape (k,)."""
         step = change - self.mean
-        second = self.noise + self.second_rate * step + self._turnover(change)
+        # the turnover of each category given its change: Tango's closed form, in shares
+        d = np.clip(self.mean, -1.0, 1.0)
+        s = np.clip(self.second - self.noise, np.abs(d), 1.0)
+        square = (s - (2.0 - d) * change) ** 2 + 4.0 * (s - d) * change * (1.0 - change)
+        turnover = (s + d * change + np.sqrt(np.maximum(square, 0.0))) / 2.0
+        second = self.noise + self.second_rate * step + turnover
         second = np.maximum(second, change**2)  # below by rounding and extrapolation only
         third = self.third + self.third_rate * step
         variance = second - change**2
@@ -307,13 +314,6 @@ class ChangeLaw(Document):
         scale = np.where(variance > 0.0, variance, 1.0) ** 1.5
         skewness = np.where(variance > 0.0, cubic, 0.0) / scale
         return np.sqrt(variance / self.nobs), skewness / np.sqrt(self.nobs)
-
-    def _turnover(self, change: Array) -> Array:
-        """Turnover of each category given its change: Tango's closed form, in shares."""
-        d = np.clip(self.mean, -1.0, 1.0)
-        s = np.clip(self.second - self.noise, np.abs(d), 1.0)
-        square = (s - (2.0 - d) * change) ** 2 + 4.0 * (s - d) * change * (1.0 - change)
-        return np.asarray((s + d * change + np.sqrt(np.maximum(square, 0.0))) / 2.0)
 
     def pvalues(self, estimate: Array, change: Array) -> Array:
         """Two-sided p-values of the nulls that the changes are `change`, shape (k,)."""
@@ -543,7 +543,6 @@ class ChangeResults(Results):
 
     # -- intervals and tests -----------------------------------------------------------------
 
-    @names_alpha
     def conf_int(
         self, alpha: float = 0.05, method: str = "default", clip: bool = True
     ) -> pd.DataFrame:
@@ -619,7 +618,6 @@ class ChangeResults(Results):
             )
         return self.homogeneity
 
-    @names_alpha
     def turnover(self, alpha: float = 0.05) -> Effect:
         """Share of the respondents whose true answers differ, with its interval.
 
@@ -667,7 +665,6 @@ class ChangeResults(Results):
     def _facts(self) -> dict[str, Any]:
         return super()._facts() | {"name": self.name or " to ".join(self.waves)}
 
-    @names_alpha
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         """Table of the changes.
 
@@ -683,18 +680,18 @@ class ChangeResults(Results):
         known = not np.isnan(self.linear.bse()).any()
         return frame.assign(pvalue=self.pvalues if known else np.nan)
 
-    def _rows(self, alpha: float, max_rows: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
+    def _rows(self, alpha: float, max_rows: int = 0) -> tuple[Frame, Frame]:
         frame = self.summary_frame(alpha).iloc[:, 2:]  # both waves come first, whatever their names
         return frame, frame
 
-    def _largest(self, frame: pd.DataFrame, max_rows: int) -> tuple[pd.DataFrame, list[str]]:
+    def _largest(self, frame: Frame, max_rows: int) -> tuple[Frame, list[str]]:
         if len(frame) <= max_rows:
             return frame, []
         order = np.argsort(-np.abs(frame["linear"].to_numpy()), kind="stable")[:max_rows]
         note = f"Shown: the {max_rows} largest of {len(frame)} changes."
         return frame.iloc[np.sort(order)], [note]
 
-    def _body(self, shown: pd.DataFrame, heads: list[str], cells: list[list[str]]) -> Any:
+    def _body(self, shown: Frame, heads: list[str], cells: list[list[str]]) -> Body:
         levels = self._levels[self.index.get_indexer(shown.index)]
         first = map(figures, levels, repeat(decimals(shown["linear_se"].to_numpy())))
         pvalues = map(pvalue_text, shown["pvalue"])
@@ -702,7 +699,7 @@ class ChangeResults(Results):
         heads = [*distinct_lines(self.waves, _HEAD), "change", *heads[1:], "p-value"]
         return super()._body(shown, heads, cells)
 
-    def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
+    def _heading(self) -> Heading:
         sources = zip(self.waves, self.sources, strict=True)
         left: list[Pair] = [(f"{one_line(wave, 20)}:", source) for wave, source in sources]
         left += [("Estimator:", estimator_text(self)), ("Categories:", self.k)]
@@ -712,9 +709,7 @@ class ChangeResults(Results):
         waves = " to ".join(one_line(wave, LONGEST_LABEL) for wave in self.waves)
         return f"{title(self, 'Change', '')} from {waves}", left, right
 
-    def _interval_notes(
-        self, frame: pd.DataFrame, uncut: pd.DataFrame, alpha: float, source: str
-    ) -> list[str]:
+    def _interval_notes(self, frame: Frame, uncut: Frame, alpha: float, source: str) -> list[str]:
         notes = []
         if any(self.lost):
             each = " and ".join(f"{size:,}" for size in self.lost)
@@ -736,10 +731,9 @@ class ChangeResults(Results):
             notes.append(f"Turnover: {self.turnover(alpha)}.")
         return notes
 
-    def _notes(self, frame: pd.DataFrame, details: bool = False) -> list[str]:
+    def _notes(self, frame: Frame, details: bool = False) -> list[str]:
         return closing_notes(self, self.joint.condition)
 
-    @names_alpha
     def plot(  # type: ignore[override]  # another kind of plot
         self,
         kind: str = "change",

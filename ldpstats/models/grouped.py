@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -19,7 +20,7 @@ from ldpstats.errors import (
     NotIdentified,
 )
 from ldpstats.estimators.base import Estimator
-from ldpstats.inference.tests import TestResult, adjusted_differences
+from ldpstats.inference.tests import TestResult
 from ldpstats.likelihood.rows import Likelihood
 from ldpstats.mechanisms.base import protect_some
 from ldpstats.models.frequency.answers import difference_rows
@@ -33,20 +34,17 @@ from ldpstats.models.frequency.model import (
 from ldpstats.models.frequency.results import FrequencyResults, interval_kind
 from ldpstats.models.frequency.samples import homogeneity
 from ldpstats.models.layout import (
-    LONGEST_LABEL,
+    Frame,
+    Heading,
     Pair,
     closing_notes,
-    distinct_lines,
     estimator_text,
-    in_blocks,
     in_turn,
     interval_note,
-    names_alpha,
     outcome_notes,
     resolution_notes,
     title,
 )
-from ldpstats.models.plots import plot_by_group
 from ldpstats.models.posterior.draws import (
     ENGINES,
     GroupedPosterior,
@@ -55,19 +53,17 @@ from ldpstats.models.posterior.draws import (
 )
 from ldpstats.models.posterior.results import Origin
 from ldpstats.models.results import (
+    ByGroup,
     Label,
-    compared_index,
-    compared_pairs,
+    compared,
     group_columns,
     group_label,
-    group_place,
     labelled,
     several_worded,
     stacked_index,
     user_label,
     worded,
 )
-from ldpstats.models.storage import Stored
 from ldpstats.priors import Pooling, checked_generator
 
 if TYPE_CHECKING:
@@ -329,7 +325,7 @@ class GroupedModel:
 
 
 @dataclass(frozen=True, eq=False)
-class GroupedResults(Stored):
+class GroupedResults(ByGroup):
     """Estimated frequencies of one privatised variable in several groups of respondents.
 
     Attributes
@@ -412,15 +408,6 @@ class GroupedResults(Stored):
         return dict(zip(map(user_label, self.labels), self.fits, strict=True))
 
     @property
-    def groups(self) -> pd.Index[Any]:
-        """Labels of the groups that were fitted."""
-        if len(self.by) == 1:
-            one: pd.Index[Any] = pd.Index([label[0] for label in self.labels], name=self.by[0])
-            return one
-        several: pd.Index[Any] = pd.MultiIndex.from_tuples(self.labels, names=self.by)
-        return several
-
-    @property
     def categories(self) -> pd.Index[Any]:
         """Labels of the categories, in order."""
         return self.fits[0].categories
@@ -431,9 +418,8 @@ class GroupedResults(Stored):
         return sum(fit.nobs for fit in self.fits)
 
     @property
-    def sizes(self) -> pd.Series[int]:
-        """Number of reports in each group."""
-        return pd.Series([fit.nobs for fit in self.fits], index=self.groups, name="nobs")
+    def _sizes(self) -> list[int]:
+        return [fit.nobs for fit in self.fits]
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -455,7 +441,6 @@ class GroupedResults(Stored):
         """Standard errors of `params`; nan, with an `LDPWarning`, where there are none."""
         return self._stacked([fit.bse for fit in self.fits])
 
-    @names_alpha
     def conf_int(self, alpha: float = 0.05, **how: Any) -> pd.DataFrame:
         """Confidence intervals of the frequencies, each from its own group.
 
@@ -483,28 +468,23 @@ class GroupedResults(Stored):
             raise InvalidArgument("method", method, remedy)
         return self._stacked([fit.conf_int(alpha, **how) for fit in self.fits])
 
-    @names_alpha
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         """Table of estimates: the columns of `FrequencyResults.summary_frame`, group by group."""
         return self._stacked([fit.summary_frame(alpha) for fit in self.fits])
 
     # -- ordered answers -------------------------------------------------------------------
 
-    @names_alpha
     def mean(self, scores: Any = None, alpha: float = 0.05) -> pd.DataFrame:
         """Mean score of each group: "estimate", "se", "lower", "upper", a row a group.
 
         As `FrequencyResults.mean`.
         """
-        rows = [fit.mean(scores, alpha) for fit in self.fits]
-        return pd.DataFrame(rows).set_axis(self.groups)
+        return self._by_group([fit.mean(scores, alpha) for fit in self.fits])
 
-    @names_alpha
     def cumulative(self, alpha: float = 0.05) -> pd.DataFrame:
         """Cumulative frequencies of each group, as `FrequencyResults.cumulative`."""
         return self._stacked([fit.cumulative(alpha) for fit in self.fits])
 
-    @names_alpha
     def quantile(self, q: Any, alpha: float = 0.05) -> pd.DataFrame:
         """Quantiles of each group, as `FrequencyResults.quantile`; a row for each q if several.
 
@@ -516,10 +496,7 @@ class GroupedResults(Stored):
         >>> ldp.GroupedModel(groups).fit().quantile(0.5)["estimate"].to_dict()
         {'north': 'low', 'south': 'high'}
         """
-        quantiles: list[Any] = [fit.quantile(q, alpha) for fit in self.fits]
-        if isinstance(quantiles[0], pd.Series):
-            return pd.DataFrame(quantiles).set_axis(self.groups)
-        return pd.DataFrame(pd.concat(quantiles, keys=list(self.groups), names=[*self.by, "q"]))
+        return self._by_group([fit.quantile(q, alpha) for fit in self.fits])
 
     # -- comparisons -----------------------------------------------------------------------
 
@@ -535,7 +512,6 @@ class GroupedResults(Stored):
             raise NotAvailable(f"no test that the groups are equal: {self.untested}")
         return self.equal
 
-    @names_alpha
     def differences(
         self, reference: Any = None, alpha: float = 0.05, all_pairs: bool = False
     ) -> pd.DataFrame:
@@ -574,17 +550,15 @@ class GroupedResults(Stored):
         >>> differences.loc[("south", "yes"), ["estimate", "lower", "upper"]].round(3).to_dict()
         {'estimate': -0.325, 'lower': -0.418, 'upper': -0.231}
         """
-        alpha, g = level(alpha), len(self.fits)
-        if g < 2:
+        alpha, fits = level(alpha), self.fits
+        if len(fits) < 2:
             raise NotAvailable("differences need two groups: there is one only")
-        pairs = compared_pairs(
-            g, reference, all_pairs, lambda label: self._position("reference", label)
-        )
-        table = difference_rows([(self.fits[i], self.fits[j]) for i, j in pairs], alpha)
-        p, k = table["pvalue"].to_numpy(), len(self.categories)
-        table["pvalue_holm"] = adjusted_differences(table["estimate"].to_numpy(), p, k)
-        return table.set_axis(
-            compared_index(self.labels, pairs, all_pairs, self.categories, self.by, self.name)
+        return compared(
+            (self.labels, self.by),
+            self.categories,
+            self.name,
+            (reference, all_pairs, partial(self._position, "reference")),
+            lambda pairs: difference_rows([(fits[i], fits[j]) for i, j in pairs], alpha),
         )
 
     # -- presentation ----------------------------------------------------------------------
@@ -625,16 +599,15 @@ class GroupedResults(Stored):
         """Whether epsilon protects the sensitive categories of some group only."""
         return any(fit.is_partial for fit in self.fits)
 
-    def _rows(self, alpha: float, max_rows: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
+    def _rows(self, alpha: float, max_rows: int = 0) -> tuple[Frame, Frame]:
         """The rows of the groups that are shown: those with most reports, in their order."""
-        reports = np.array([fit.nobs for fit in self.fits])
-        most = np.argsort(-reports, kind="stable")[: max(_MOST_GROUPS, max_rows)]
+        most = np.argsort(-np.array(self._sizes), kind="stable")[: max(_MOST_GROUPS, max_rows)]
         fits = {place: self.fits[place] for place in sorted(most.tolist())}
         frames = [fit.summary_frame(alpha).iloc[fit.linear.places] for fit in fits.values()]
         frame = pd.concat(frames, keys=fits)
         return frame, frame
 
-    def _largest(self, frame: pd.DataFrame, max_rows: int) -> tuple[pd.DataFrame, list[str]]:
+    def _largest(self, frame: Frame, max_rows: int) -> tuple[Frame, list[str]]:
         groups = [rows for _, rows in frame.groupby(level=0)]
         largest, notes = super()._largest, []
         if len(groups) < (g := len(self.fits)):
@@ -646,21 +619,10 @@ class GroupedResults(Stored):
             notes.append(f"Shown: the {max_rows} largest of {k} estimates in each group.")
         return pd.concat([largest(rows, max_rows)[0] for rows in groups]), notes
 
-    def _body(self, shown: pd.DataFrame, heads: list[str], cells: list[list[str]]) -> Any:
-        """A block of rows for each group, under its label and number of reports."""
-        heads, _, cells = super()._body(shown, heads, cells)
-        own, labels = (shown.index.get_level_values(i) for i in (0, 1))
-        places = own.unique().tolist()
-        names = distinct_lines(
-            (", ".join(map(str, self.labels[place])) for place in places), LONGEST_LABEL
-        )
-        pairs = zip(places, names, strict=True)
-        blocks = {place: f"{name} (n = {self.fits[place].nobs})" for place, name in pairs}
-        lines = distinct_lines(self.categories, LONGEST_LABEL)
-        stubs = [lines[row] for row in self.categories.get_indexer(labels)]
-        return heads, *in_blocks(blocks, own.tolist(), stubs, cells)
+    def _places(self, shown: Frame) -> list[int]:
+        return shown.index.get_level_values(0).tolist()
 
-    def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
+    def _heading(self) -> Heading:
         *by, last = self.by
         sources = self.sources
         head = "Mechanism:" if len(sources) == 1 else "Mechanisms:"
@@ -675,9 +637,7 @@ class GroupedResults(Stored):
         name = f"{title(self, unnamed='')} by "
         return name + (f"{', '.join(by)} and {last}" if by else last), left, right
 
-    def _interval_notes(
-        self, frame: pd.DataFrame, uncut: pd.DataFrame, alpha: float, source: str
-    ) -> list[str]:
+    def _interval_notes(self, frame: Frame, uncut: Frame, alpha: float, source: str) -> list[str]:
         places = frame.index.unique(0)
         kinds = "; or ".join(dict.fromkeys(interval_kind(self.fits[place]) for place in places))
         return [
@@ -685,7 +645,7 @@ class GroupedResults(Stored):
             f"p-value: {super()._interval_words()[1]}.",
         ]
 
-    def _notes(self, frame: pd.DataFrame, details: bool = False) -> list[str]:
+    def _notes(self, frame: Frame, details: bool = False) -> list[str]:
         """The test that groups are equal, who is left out, and what to doubt in which group."""
         notes: list[str] = []
         places = frame.index.unique(0).tolist()
@@ -720,7 +680,6 @@ class GroupedResults(Stored):
             )
         return notes
 
-    @names_alpha
     def plot(
         self,
         alpha: float = 0.05,
@@ -771,12 +730,8 @@ class GroupedResults(Stored):
         >>> ax.get_title(), [label.get_text() for label in ax.get_yticklabels()]
         ('late: yes, by region', ['north, n = 1,000', 'south, n = 1,000'])
         """
-        alpha = level(alpha)
-        frames = dict(zip(self.labels, (r.summary_frame(alpha) for r in self.fits), strict=True))
-        sizes = [r.nobs for r in self.fits]
         how: dict[str, Any] = {"sort": sort, "most": most, "title": title}
-        where = {"category": category, "ax": ax, "figure": figure}
-        return plot_by_group(frames, alpha, self.name, self.by, sizes, **where, **how)
+        return self._panels(level(alpha), category=category, ax=ax, figure=figure, **how)
 
     def _stacked(self, parts: list[Table]) -> Table:
         """Series, or frames, of the groups with a row for every category of every group."""
@@ -785,9 +740,6 @@ class GroupedResults(Stored):
             stacked_index(self.labels, self.categories, self.by, self.name)
         )
         return stacked
-
-    def _position(self, name: str, label: Any) -> int:
-        return group_place(name, label, self.labels, self.by)
 
     @classmethod
     def _restored(cls, values: dict[str, Any]) -> GroupedResults:

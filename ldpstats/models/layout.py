@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
 from itertools import repeat, zip_longest
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, TypeVar
 
 import numpy as np
@@ -42,7 +43,11 @@ __all__ = [
     "PARTLY_PROTECTED",
     "SANDWICH",
     "WITHOUT_ERRORS",
+    "Body",
+    "Cells",
     "Fit",
+    "Frame",
+    "Heading",
     "Pair",
     "SummaryTable",
     "Tabulated",
@@ -58,6 +63,7 @@ __all__ = [
     "interval_columns",
     "interval_note",
     "is_partial",
+    "joined",
     "names_alpha",
     "one_line",
     "outcome_notes",
@@ -123,6 +129,13 @@ def one_line(label: object, longest: int) -> str:
     return f"{text[: longest - 3 - tail]}...{text[-tail:]}"
 
 
+def joined(index: pd.Index[Any], sign: str) -> list[Any]:
+    """Labels, those of several variables as text."""
+    if not isinstance(index, pd.MultiIndex):
+        return index.tolist()
+    return [sign.join(map(str, label)) for label in index]
+
+
 def distinct_lines(labels: Iterable[object], longest: int) -> list[str]:
     """Labels as they are shown, longer or numbered where what tells them apart was left out."""
     labels = list(labels)
@@ -171,6 +184,11 @@ DOUBTFUL = 0.01  # p-value of a goodness of fit below which a summary warns
 
 Pair = tuple[str, Any]
 """A name and a value of a header: text, a number of things, or an epsilon."""
+
+Frame = pd.DataFrame
+Heading = tuple[str, list[Pair], list[Pair]]  # title, and the pairs of a header, left and right
+Cells = tuple[list[str], list[list[str]], str]  # heads, rows of texts, words on intervals
+Body = tuple[list[str], list[str], list[list[str]]]  # heads, names of rows, rows of texts
 
 
 def title(fit: Any, what: str = "Frequencies", unnamed: str = " of a privatised variable") -> str:
@@ -433,32 +451,19 @@ _STAT_LABELS = {
 _DEFAULT_STATS = ["N", "n_missing", "epsilon", "method", "ll"]
 
 
-@dataclass(frozen=True, eq=False)
-class TableModel:
-    """Estimates and facts as maketables reads them, and nothing else.
+class Facts(ABC):
+    """What the package maketables reads, by attributes that begin with ``__maketables``."""
 
-    Parameters
-    ----------
-    table : DataFrame
-        "b", "se", "t", "ci95l", "ci95u" and "p" by label, as text.
-    facts : dict
-        What there is once, by name.
-    subject : str
-        What was estimated.
-    """
-
-    table: pd.DataFrame
-    facts: dict[str, Any]
-    subject: str
-
+    @abstractmethod
     def _facts(self) -> dict[str, Any]:
-        return self.facts
+        """What there is once, by name: nobs, n_missing, epsilon, method and more."""
 
     @property
+    @abstractmethod
     def _subject(self) -> str:
-        return self.subject
+        """What was estimated, for the head of a column."""
 
-    def __maketables_stat__(self: Any, key: str) -> Any:
+    def __maketables_stat__(self, key: str) -> Any:
         """A fact by its name, or by that which tables have for it; None where there is none."""
         value = self._facts().get(_STATS.get(key, key))
         if isinstance(value, bool | np.bool_):
@@ -466,8 +471,9 @@ class TableModel:
         return "infinite" if isinstance(value, float) and value == np.inf else value
 
     @property
+    @abstractmethod
     def __maketables_coef_table__(self) -> pd.DataFrame:
-        return self.table
+        """ "b", "se", "t", "ci95l", "ci95u" and "p" by label, as text."""
 
     @property
     def __maketables_depvar__(self) -> str:
@@ -487,7 +493,32 @@ class TableModel:
         return [key for key in _DEFAULT_STATS if self.__maketables_stat__(key) is not None]
 
 
-class Tabulated(ABC):
+@dataclass(frozen=True, eq=False)
+class TableModel(Facts):
+    """Estimates and facts as maketables reads them, and nothing else.
+
+    Parameters
+    ----------
+    table : DataFrame
+        "b", "se", "t", "ci95l", "ci95u" and "p" by label, as text.
+    facts : dict
+        What there is once, by name.
+    subject : str
+        What was estimated.
+    """
+
+    table: pd.DataFrame
+    facts: dict[str, Any]
+    subject: str
+
+    _subject = property(attrgetter("subject"))
+    __maketables_coef_table__ = property(attrgetter("table"))
+
+    def _facts(self) -> dict[str, Any]:
+        return self.facts
+
+
+class Tabulated(Facts):
     """Results that print as a summary and are tables of data for further use.
 
     A kind gives what it estimates as `_subject`, what there is once by `_facts`, its estimates by
@@ -502,16 +533,17 @@ class Tabulated(ABC):
         @property
         def tvalues(self) -> pd.Series[float]: ...
         def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame: ...
-        def _heading(self) -> tuple[str, list[Pair], list[Pair]]: ...
+        def _heading(self) -> Heading: ...
 
-    @abstractmethod
-    def _facts(self) -> dict[str, Any]:
-        """What there is once, by name: nobs, n_missing, epsilon, method and more."""
-
-    @property
-    @abstractmethod
-    def _subject(self) -> str:
-        """What was estimated, for the head of a column."""
+    def __init_subclass__(cls) -> None:
+        """Every public method with an `alpha` answers its other names, see `names_alpha`."""
+        super().__init_subclass__()
+        for name, method in list(vars(cls).items()):
+            code = getattr(method, "__code__", None)
+            if code is None or name.startswith("_"):
+                continue
+            if "alpha" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
+                setattr(cls, name, names_alpha(method))
 
     # -- the summary: a kind says more, or something else, by these, and never lays it out --------
 
@@ -519,12 +551,12 @@ class Tabulated(ABC):
         """Pairs of the header of a summary with details, left and right."""
         return [], []
 
-    def _rows(self, alpha: float, max_rows: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
+    def _rows(self, alpha: float, max_rows: int = 0) -> tuple[Frame, Frame]:
         """`summary_frame`, and its intervals before they were cut, where these are known."""
         frame = self.summary_frame(alpha)
         return frame, frame
 
-    def _largest(self, frame: pd.DataFrame, max_rows: int) -> tuple[pd.DataFrame, list[str]]:
+    def _largest(self, frame: Frame, max_rows: int) -> tuple[Frame, list[str]]:
         """The rows to print: all, or the largest estimates, and a note that says so."""
         if (n := len(frame)) <= max_rows:
             return frame, []
@@ -533,9 +565,7 @@ class Tabulated(ABC):
         note = f"Shown: the {max_rows} largest of {n} estimates."
         return frame.iloc[np.lexsort(keys)[:max_rows]], [note]
 
-    def _estimate_cells(
-        self, shown: pd.DataFrame, frame: pd.DataFrame, alpha: float, details: bool
-    ) -> tuple[list[str], list[list[str]], str]:
+    def _estimate_cells(self, shown: Frame, frame: Frame, alpha: float, details: bool) -> Cells:
         """Heads and cells of the rows `shown` of a frame of estimates, and words on its intervals.
 
         The unconstrained estimate, on which intervals rest, has columns where some row of the frame
@@ -561,32 +591,25 @@ class Tabulated(ABC):
         values = shown[[*columns, "lower", "upper"]].to_numpy(float)
         return [*heads, *interval_columns(alpha)], list(map(figures, values, repeat(digits))), words
 
-    def _body(
-        self, shown: pd.DataFrame, heads: list[str], cells: list[list[str]]
-    ) -> tuple[list[str], list[str], list[list[str]]]:
+    def _body(self, shown: Frame, heads: list[str], cells: list[list[str]]) -> Body:
         """Heads, names of the rows, and all cells, beginning with those of the estimates."""
         if "presence_pvalue" in shown:
             heads = [*heads, "p-value"]
             for row, p in zip(cells, shown["presence_pvalue"], strict=True):
                 row.append(pvalue_text(p))
-        labels: Any = shown.index
-        if isinstance(labels, pd.MultiIndex):
-            labels = [" : ".join(map(str, label)) for label in labels]
-        return heads, distinct_lines(labels, LONGEST_LABEL), cells
+        return heads, distinct_lines(joined(shown.index, " : "), LONGEST_LABEL), cells
 
     def _interval_words(self) -> tuple[str, str]:
         """How intervals are computed, and what p-values are of, in words."""
         return "Wald", "of p = 0 against p > 0, not adjusted for the number of categories"
 
-    def _interval_notes(
-        self, frame: pd.DataFrame, uncut: pd.DataFrame, alpha: float, source: str
-    ) -> list[str]:
+    def _interval_notes(self, frame: Frame, uncut: Frame, alpha: float, source: str) -> list[str]:
         """What intervals and p-values are; `source` the words of `_estimate_cells`."""
         kind, pvalues = self._interval_words()
         notes = [interval_note(alpha, kind, uncut, source)]
         return [*notes, f"p-value: {pvalues}."] if "presence_pvalue" in frame else notes
 
-    def _notes(self, frame: pd.DataFrame, details: bool = False) -> list[str]:
+    def _notes(self, frame: Frame, details: bool = False) -> list[str]:
         """What else is to be known of the rows of the summary; a kind puts its own before."""
         return []
 
@@ -753,7 +776,7 @@ class Tabulated(ABC):
         table.insert(2, "t", frame["t"].to_numpy())
         labels = [str(label) for label in frame.index]
         if isinstance(frame.index, pd.MultiIndex):  # quoted where two would be alike
-            labels = [":".join(map(str, label)) for label in frame.index]
+            labels = joined(frame.index, ":")
             if len(set(labels)) < len(labels):
                 labels = [":".join(map(repr, label)) for label in frame.index]
         table.index = pd.Index(labels, name="Coefficient")
@@ -772,12 +795,6 @@ class Tabulated(ABC):
     @property
     def __maketables_coef_table__(self) -> pd.DataFrame:
         return self.to_maketables().table
-
-    __maketables_stat__ = TableModel.__maketables_stat__
-    __maketables_depvar__ = TableModel.__maketables_depvar__
-    __maketables_vcov_info__ = TableModel.__maketables_vcov_info__
-    __maketables_stat_labels__ = TableModel.__maketables_stat_labels__
-    __maketables_default_stat_keys__ = TableModel.__maketables_default_stat_keys__
 
 
 def tidy_names(frame: pd.DataFrame) -> pd.DataFrame:

@@ -21,13 +21,16 @@ from ldpstats.models.association.groups import per_variable, refuse_shared, toge
 from ldpstats.models.association.model import AssociationModel
 from ldpstats.models.association.results import AssociationResults
 from ldpstats.models.layout import (
+    Body,
+    Cells,
+    Frame,
+    Heading,
     Pair,
     count_of,
     distinct_lines,
     estimator_text,
     figures,
     interval_columns,
-    names_alpha,
     one_line,
 )
 from ldpstats.models.plots import labels_of, plot_cells, title_text
@@ -239,7 +242,9 @@ class AssociationMatrix(Stored):
     sources: tuple[str, ...]
     answered: tuple[int, ...]
     pairs: tuple[AssociationResults | WeightedTable, ...] = field(
-        metadata={"read": lambda pairs: tuple(map(_pair, pairs))}
+        metadata={
+            "read": lambda pairs: tuple(_KINDS["totals" in one].from_dict(one) for one in pairs)
+        }
     )
     failed: tuple[tuple[str, str, str], ...] = ()
     alpha: float = 0.05
@@ -274,7 +279,6 @@ class AssociationMatrix(Stored):
     def _frame(self) -> pd.DataFrame:
         return self.summary_frame()
 
-    @names_alpha
     def summary_frame(self, alpha: float | None = None) -> pd.DataFrame:
         """The table of `to_frame`, with an index of both names.
 
@@ -310,7 +314,6 @@ class AssociationMatrix(Stored):
             frame.loc[tested, "pvalue_holm"] = adjust(frame.loc[tested, "pvalue"], "holm")
         return frame
 
-    @names_alpha
     def to_frame(self, alpha: float | None = None) -> pd.DataFrame:
         """A flat table of data, with no index: a row for each pair of variables.
 
@@ -406,7 +409,6 @@ class AssociationMatrix(Stored):
         """
         return super().glance()
 
-    @names_alpha
     def summary(  # type: ignore[override]  # the level of the matrix by default
         self, max_rows: int = 40, details: bool = False, alpha: float | None = None
     ) -> Summary:
@@ -423,15 +425,13 @@ class AssociationMatrix(Stored):
         """
         return super().summary(self.alpha if alpha is None else alpha, max_rows, details)
 
-    def _largest(self, frame: pd.DataFrame, max_rows: int) -> tuple[pd.DataFrame, list[str]]:
+    def _largest(self, frame: Frame, max_rows: int) -> tuple[Frame, list[str]]:
         if (rest := len(frame) - max_rows) <= 0:
             return frame, []
         order = np.argsort(frame["pvalue"].fillna(2.0).to_numpy(), kind="stable")[:max_rows]
         return frame.iloc[order], [f"{rest} pairs with larger p-values are not shown."]
 
-    def _estimate_cells(
-        self, shown: pd.DataFrame, frame: pd.DataFrame, alpha: float, details: bool
-    ) -> tuple[list[str], list[list[str]], str]:
+    def _estimate_cells(self, shown: Frame, frame: Frame, alpha: float, details: bool) -> Cells:
         statistic = "F" if self.epsilon else "chi2"
         heads = ["Cramer's V", *interval_columns(alpha), "n", statistic, "df", "p-value", "Holm"]
         cells, rows = [], list[Any](shown.itertuples(index=False))
@@ -448,19 +448,17 @@ class AssociationMatrix(Stored):
         """Names of the variables as the summary has them."""
         return dict(zip(self.names, distinct_lines(self.names, _LONGEST_NAME), strict=True))
 
-    def _body(self, shown: pd.DataFrame, heads: list[str], cells: list[list[str]]) -> Any:
+    def _body(self, shown: Frame, heads: list[str], cells: list[list[str]]) -> Body:
         short = self._short
         return heads, [" : ".join(short[name] for name in pair) for pair in shown.index], cells
 
-    def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
+    def _heading(self) -> Heading:
         names = [f"{name}:" for name in self._short.values()]
         left: list[Pair] = list(zip(names, self.sources, strict=True))
         right: list[Pair] = [("Reports:", size) for size in self.answered]
         return f"Associations of {len(self.names)} variables", left, right
 
-    def _interval_notes(
-        self, frame: pd.DataFrame, uncut: pd.DataFrame, alpha: float, source: str
-    ) -> list[str]:
+    def _interval_notes(self, frame: Frame, uncut: Frame, alpha: float, source: str) -> list[str]:
         times = count_of(int(frame["pvalue"].notna().sum()), "test")
         notes = [
             f"Cramer's V with {100 * (1 - alpha):.4g}% intervals, from the unconstrained "
@@ -471,7 +469,7 @@ class AssociationMatrix(Stored):
             notes.append("NOTE: each pair rests on the respondents who have both reports.")
         return notes
 
-    def _notes(self, frame: pd.DataFrame, details: bool = False) -> list[str]:
+    def _notes(self, frame: Frame, details: bool = False) -> list[str]:
         """The notes of pairs, each note once, and how each was fitted."""
         said: dict[tuple[str, str], list[tuple[str, str]]] = {}
         for pair, note, upper in zip(frame.index, frame["note"], frame["upper"], strict=True):
@@ -496,7 +494,6 @@ class AssociationMatrix(Stored):
             notes.append(f"{words}: {estimator_text(fit)}{log_lik}{gap}, {steps}, {state}.")
         return notes
 
-    @names_alpha
     def plot(
         self, ax: Axes | None = None, title: str | None = None, alpha: float | None = None
     ) -> Axes:
@@ -549,22 +546,12 @@ class AssociationMatrix(Stored):
         return matrix
 
 
-def _pair(document: dict[str, Any]) -> AssociationResults | WeightedTable:
-    kind = WeightedTable if "totals" in document else AssociationResults
-    return kind.from_dict(document)
-
-
+_KINDS: tuple[Any, Any] = AssociationResults, WeightedTable
 _INTERVAL = ("cramers_v", "lower", "upper")
 _COLUMNS: dict[str, Any] = {
     "first": object,
     "second": object,
-    "cramers_v": float,
-    "lower": float,
-    "upper": float,
-    "statistic": float,
-    "df": float,
-    "pvalue": float,
-    "pvalue_holm": float,
+    **dict.fromkeys((*_INTERVAL, "statistic", "df", "pvalue", "pvalue_holm"), float),
     "nobs": "Int64",
     "n_missing": "Int64",
     "note": object,

@@ -27,6 +27,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,10 +50,10 @@ from ldpstats.models.frequency.model import FrequencyModel
 from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.models.frequency.tests import warn_of_doubts
 from ldpstats.models.layout import (
-    Pair,
+    Frame,
+    Heading,
     closing_notes,
     figures,
-    names_alpha,
     one_line,
     title,
 )
@@ -138,7 +139,11 @@ class PersonalizedModel:
             self.frequency = data
         else:
             self.frequency = FrequencyModel(data, name=name)
-            self._check_categories(self.frequency)
+            if not self.frequency.categories.equals(pum.common.categories):
+                raise MechanismMismatch(
+                    f"{self.frequency.sources[0].mechanism} is not over the categories and then "
+                    f"the tags of {pum}: pass reports of its clients, or of pum.privatize"
+                )
         categories, tags, k = self.categories, self.pum.tags, len(self.categories)
         if background is not None and not isinstance(background, Mapping):
             raise InvalidArgument(
@@ -164,14 +169,6 @@ class PersonalizedModel:
                 f"lacks {lacking}: all categories are sensitive, there is none to spread them over",
             )
         self._assumed = Background(tags, given, others, self.exact)
-
-    def _check_categories(self, frequency: FrequencyModel) -> None:
-        """Refuse reports over other categories."""
-        if not frequency.categories.equals(self.pum.common.categories):
-            raise MechanismMismatch(
-                f"{frequency.sources[0].mechanism} is not over the categories and then the "
-                f"tags of {self.pum}: pass reports of its clients, or of pum.privatize"
-            )
 
     def __repr__(self) -> str:
         return f"PersonalizedModel({self.pum}; n={self.nobs})"
@@ -508,25 +505,15 @@ class PersonalizedResults(Results):
         """Intermediate frequencies that vary freely."""
         return self.intermediate.df_model
 
-    @property
-    def tags(self) -> pd.Index[Any]:
-        """The tags that reports may name, in order."""
-        return self.assumed.tags
-
-    @property
-    def given(self) -> Array:
-        """Distribution behind each tag, (kappa, k); a row of nan where there is none."""
-        return self.assumed.given
-
-    @property
-    def others(self) -> Array:
-        """Categories, (k,), that are not sensitive for all."""
-        return self.assumed.others
-
-    @property
-    def exact(self) -> bool:
-        """Whether the background is the truth."""
-        return self.assumed.exact
+    tags = property(attrgetter("assumed.tags"), doc="The tags that reports may name, in order.")
+    given = property(
+        attrgetter("assumed.given"),
+        doc="Distribution behind each tag, (kappa, k); a row of nan where there is none.",
+    )
+    others = property(
+        attrgetter("assumed.others"), doc="Categories, (k,), that are not sensitive for all."
+    )
+    exact = property(attrgetter("assumed.exact"), doc="Whether the background is the truth.")
 
     @property
     def case(self) -> pd.Series[Any]:
@@ -588,7 +575,6 @@ class PersonalizedResults(Results):
     def _frame(self, matrix: Array, at: Any = slice(None)) -> pd.DataFrame:
         return super()._frame(np.where(self._df > 0.0, matrix, np.nan), at)
 
-    @names_alpha
     def conf_int(
         self, alpha: float = 0.05, method: str = "default", clip: bool = True
     ) -> pd.DataFrame:
@@ -694,7 +680,6 @@ class PersonalizedResults(Results):
         """
         return self._series(self._tails[0], "presence_pvalues")
 
-    @names_alpha
     def detected(self, alpha: float = 0.05, method: str = "bonferroni") -> pd.Index[Any]:
         """Categories whose frequency is above zero, with control of the errors made over all.
 
@@ -755,12 +740,11 @@ class PersonalizedResults(Results):
 
     # -- presentation ----------------------------------------------------------------------
 
-    @names_alpha
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         frame = self._estimates_frame(level(alpha))
         return frame.assign(presence_pvalue=self.presence_pvalues())
 
-    def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
+    def _heading(self) -> Heading:
         case, bots = self.case, self.intermediate.fitted
         _, left, right = super()._heading()
         shares = zip(bots.estimate[self.k :], bots.bse()[self.k :], case.index, strict=True)
@@ -785,7 +769,7 @@ class PersonalizedResults(Results):
         kind = f"from the {parts} ones of the category and of the tags{law}"
         return kind, super()._interval_words()[1]
 
-    def _notes(self, frame: pd.DataFrame, details: bool = False) -> list[str]:
+    def _notes(self, frame: Frame, details: bool = False) -> list[str]:
         notes, r = self._background_notes(), self.intermediate
         if r.on_boundary and self.is_maximum:
             notes.append(

@@ -13,7 +13,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from operator import add
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -33,17 +33,23 @@ from ldpstats.inference.tails import chi2_pvalue, two_sided
 from ldpstats.inference.tests import TestResult, z_test
 from ldpstats.likelihood.covariance import Uncertain
 from ldpstats.models.layout import (
+    LONGEST_LABEL,
     WITHOUT_ERRORS,
+    Body,
     Fit,
+    Frame,
+    Heading,
     Pair,
     closing_notes,
+    distinct_lines,
     estimator_text,
-    names_alpha,
+    in_blocks,
+    joined,
     one_line,
     tidy_names,
     title,
 )
-from ldpstats.models.plots import plot_frequencies
+from ldpstats.models.plots import plot_by_group, plot_frequencies
 from ldpstats.models.storage import Stored
 
 if TYPE_CHECKING:
@@ -53,12 +59,14 @@ if TYPE_CHECKING:
     from ldpstats.likelihood.covariance import Covariance
 
 __all__ = [
+    "ByGroup",
     "ContrastLaw",
+    "JointTable",
     "Label",
+    "Labelled",
     "Results",
     "array_hypothesis",
-    "compared_index",
-    "compared_pairs",
+    "compared",
     "contrast_names",
     "group_columns",
     "group_label",
@@ -79,6 +87,10 @@ __all__ = [
 Array = npt.NDArray[Any]
 
 _ROUNDING = 1e-6  # of frequencies that sum to one
+_FACTS = (
+    *("method", "cov_type", "epsilon", "nobs", "n_missing", "k", "df_model", "df_resid"),
+    *("llf", "aic", "bic", "converged"),
+)
 _COVARIANCE = {  # what a covariance rests on, in words
     "expected": "expected information",
     "observed": "observed information",
@@ -89,8 +101,69 @@ _COVARIANCE = {  # what a covariance rests on, in words
 }
 
 
+class Labelled(Stored):
+    """Estimates with a label each: how hypotheses and tables call them."""
+
+    if TYPE_CHECKING:  # of kinds
+
+        @property
+        def index(self) -> pd.Index[Any]: ...
+
+    @property
+    def k(self) -> int:
+        """Number of estimates."""
+        return len(self.index)
+
+    @property
+    def terms(self) -> pd.Index[Any]:
+        """Names of the estimates in hypotheses; labels of several variables joined by colons."""
+        if not isinstance(self.index, pd.MultiIndex):
+            return self.index
+        terms: pd.Index[Any] = pd.Index(joined(self.index, ":"))
+        return terms
+
+    def _series(self, values: Array, name: str) -> pd.Series[float]:
+        return pd.Series(values, index=self.index, name=name)
+
+
+class JointTable(Labelled):
+    """Estimates of the cells of several variables, row-major, as tables."""
+
+    if TYPE_CHECKING:  # of kinds
+
+        @property
+        def labels(self) -> tuple[pd.Index[Any], ...]: ...
+        @property
+        def names(self) -> tuple[str, ...]: ...
+        @property
+        def bse(self) -> pd.Series[float]: ...
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Categories of each variable."""
+        return tuple(map(len, self.labels))
+
+    def _table(self, values: Array, name: str) -> Any:
+        """Values of the cells: a DataFrame, a Series of three or more variables."""
+        if len(self.labels) > 2:
+            return self._series(values, name)
+        rows, columns = map(pd.Index.rename, self.labels, self.names)
+        return pd.DataFrame(values.reshape(self.sizes), index=rows, columns=columns)
+
+    @property
+    def bse_table(self) -> Any:
+        """Standard errors, or posterior standard deviations, of `table`."""
+        return self._table(self.bse.to_numpy(), "bse")
+
+    def _index_given(self, axis: int) -> pd.MultiIndex:
+        """The cells with one variable first, in whose categories others have distributions."""
+        order = [axis, *(v for v in range(len(self.sizes)) if v != axis)]
+        labels, names = [self.labels[v] for v in order], [self.names[v] for v in order]
+        return pd.MultiIndex.from_product(labels, names=names)
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Results(Stored, Fit):
+class Results(Labelled, Fit):
     """Estimated frequencies and their uncertainty: what the results of every kind are.
 
     A kind has the fields of `Fit` and its own, and a label of each estimate by `index`; that gives
@@ -115,19 +188,6 @@ class Results(Stored, Fit):
     def fit(self) -> Fit:
         """The estimates and how they were made, without what the kind adds."""
         return Fit(**{field.name: getattr(self, field.name) for field in fields(Fit)})
-
-    @property
-    def terms(self) -> pd.Index[Any]:
-        """Names of the frequencies in hypotheses."""
-        return self.index
-
-    @property
-    def k(self) -> int:
-        """Number of frequencies."""
-        return len(self.index)
-
-    def _series(self, values: Array, name: str) -> pd.Series[float]:
-        return pd.Series(values, index=self.index, name=name)
 
     @property
     def params(self) -> pd.Series[float]:
@@ -388,7 +448,6 @@ class Results(Stored, Fit):
             how = scored if law.parts else how
         return TestResult(words, statistic, float(df), pvalue, how)
 
-    @names_alpha
     def conf_int(self, alpha: float = 0.05) -> pd.DataFrame:
         """Confidence intervals, columns "lower" and "upper", cut to [0, 1].
 
@@ -430,7 +489,6 @@ class Results(Stored, Fit):
 
     # -- presentation ------------------------------------------------------------------------
 
-    @names_alpha
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         """Table of estimates.
 
@@ -456,24 +514,10 @@ class Results(Stored, Fit):
         return self.name or "frequency"
 
     def _facts(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "mechanism": "; ".join(self.sources),
-            "method": self.method,
-            "cov_type": self.cov_type,
-            "epsilon": self.epsilon,
-            "nobs": self.nobs,
-            "n_missing": self.n_missing,
-            "k": self.k,
-            "df_model": self.df_model,
-            "df_resid": self.df_resid,
-            "llf": self.llf,
-            "aic": self.aic,
-            "bic": self.bic,
-            "converged": self.converged,
-        }
+        facts = {"name": self.name, "mechanism": "; ".join(self.sources)}
+        return facts | {name: getattr(self, name) for name in _FACTS}
 
-    def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
+    def _heading(self) -> Heading:
         several = len(self.sources) > 1 and bool(self.source_nobs)  # whose numbers are known
         sizes = [f", n = {n}" for n in self.source_nobs] if several else [""] * len(self.sources)
         heads = ["Mechanisms:" if several else "Mechanism:", *[""] * len(sizes)]
@@ -496,10 +540,9 @@ class Results(Stored, Fit):
         likely = [(name, f"{x:.2f}" if np.isfinite(x) else "-") for name, x in numbers]
         return left, [*likely, ("Df model:", self.df_model)]
 
-    def _notes(self, frame: pd.DataFrame, details: bool = False) -> list[str]:
+    def _notes(self, frame: Frame, details: bool = False) -> list[str]:
         return closing_notes(self, 1.0)
 
-    @names_alpha
     def plot(
         self,
         ax: Axes | None = None,
@@ -791,35 +834,105 @@ def stacked_index(
     return pd.MultiIndex.from_arrays([*columns, rows], names=[*by, level])
 
 
-def compared_pairs(
-    g: int, reference: Any, all_pairs: object, place: Callable[[Any], int]
-) -> list[tuple[int, int]]:
-    """The pairs of g groups that differences are of: all, or each other one with a reference.
+class ByGroup(Stored):
+    """Frequencies of one variable in labelled groups of respondents: tables, summary and plots."""
 
-    `place` finds the reference, which is the first by default.
+    _group: ClassVar[str] = "group"  # what the kind calls one
+
+    if TYPE_CHECKING:  # of kinds
+        name: str
+
+        @property
+        def by(self) -> tuple[str, ...]: ...
+        @property
+        def labels(self) -> tuple[Label, ...]: ...
+        @property
+        def categories(self) -> pd.Index[Any]: ...
+        @property
+        def _sizes(self) -> list[int]: ...
+
+    @property
+    def groups(self) -> pd.Index[Any]:
+        """Labels of the groups that were fitted."""
+        if len(self.by) == 1:
+            one: pd.Index[Any] = pd.Index([label[0] for label in self.labels], name=self.by[0])
+            return one
+        several: pd.Index[Any] = pd.MultiIndex.from_tuples(self.labels, names=self.by)
+        return several
+
+    @property
+    def sizes(self) -> pd.Series[int]:
+        """Number of reports in each group."""
+        return pd.Series(self._sizes, index=self.groups if self.by else None, name="nobs")
+
+    def _position(self, name: str, label: Any) -> int:
+        return group_place(name, label, self.labels, self.by, self._group)
+
+    def _places(self, shown: Frame) -> list[int]:
+        """The group of each row of a summary."""
+        every = stacked_index(self.labels, self.categories, self.by, self.name)
+        return (every.get_indexer(shown.index) // len(self.categories)).tolist()
+
+    def _panels(self, alpha: float, **how: Any) -> Any:
+        """Each group on axes of its own, or one category on one axes."""
+        frame, k, frames = self.summary_frame(alpha), len(self.categories), {}
+        for i, label in enumerate(self.labels):
+            frames[label] = frame.iloc[i * k : (i + 1) * k].set_axis(self.categories)
+        return plot_by_group(frames, alpha, self.name, self.by, self._sizes, **how)
+
+    def _by_group(self, parts: list[Any]) -> pd.DataFrame:
+        """A row for each group, or several, of a Series or a table of each."""
+        if isinstance(parts[0], pd.Series):
+            return pd.DataFrame(parts).set_axis(self.groups)
+        return pd.DataFrame(pd.concat(parts, keys=list(self.groups), names=[*self.by, "q"]))
+
+    def _body(self, shown: Frame, heads: list[str], cells: list[list[str]]) -> Body:
+        """A block of rows for each group, under its label and number of reports."""
+        heads, stubs, cells = super()._body(shown, heads, cells)
+        if not self.by:
+            return heads, stubs, cells
+        own, lines = self._places(shown), distinct_lines(self.categories, LONGEST_LABEL)
+        places = list(dict.fromkeys(own))
+        names = (", ".join(map(str, self.labels[place])) for place in places)
+        named = zip(places, distinct_lines(names, LONGEST_LABEL), strict=True)
+        blocks = {place: f"{name} (n = {self._sizes[place]})" for place, name in named}
+        rows = self.categories.get_indexer(shown.index.get_level_values(-1))
+        return heads, *in_blocks(blocks, own, [lines[row] for row in rows], cells)
+
+
+def compared(
+    groups: tuple[Sequence[Label], tuple[str, ...]],
+    categories: pd.Index[Any],
+    name: str,
+    asked: tuple[Any, object, Callable[[Any], int]],
+    rows: Callable[[list[tuple[int, int]]], pd.DataFrame],
+) -> pd.DataFrame:
+    """Differences of labelled groups by columns: every category of `name` in pairs of them.
+
+    `asked` are the reference, whether all pairs are compared instead, and what finds the place of a
+    reference, the first by default. `rows` has "estimate" and "pvalue" of pairs; added is Holm's
+    adjustment for all rows. The reference is named where there are several.
     """
+    (labels, by), (reference, all_pairs, place), g = groups, asked, len(groups[0])
     if boolean("all_pairs", all_pairs):
         if reference is not None:
             remedy = "goes without all_pairs=True, which compares every pair"
             raise InvalidArgument("reference", reference, remedy)
-        return [(i, j) for j in range(g) for i in range(j + 1, g)]
-    at = 0 if reference is None else place(reference)
-    return [(i, at) for i in range(g) if i != at]
-
-
-def compared_index(
-    labels: Sequence[Label],
-    pairs: Sequence[tuple[int, int]],
-    all_pairs: bool,
-    categories: pd.Index[Any],
-    by: tuple[str, ...],
-    name: str,
-) -> pd.MultiIndex:
-    """Every category of every pair, the reference being named where there are several."""
-    if not all_pairs:
-        return stacked_index(tuple(labels[i] for i, _ in pairs), categories, by, name)
-    both = tuple(labels[i] + labels[j] for i, j in pairs)
-    return stacked_index(both, categories, (*by, *(f"{one} (reference)" for one in by)), name)
+        pairs = [(i, j) for j in range(g) for i in range(j + 1, g)]
+        shown = tuple(labels[i] + labels[j] for i, j in pairs)
+        by = (*by, *(f"{one} (reference)" for one in by))
+    else:
+        at = 0 if reference is None else place(reference)
+        pairs = [(i, at) for i in range(g) if i != at]
+        shown = tuple(labels[i] for i, _ in pairs)
+    table = rows(pairs)
+    known = table["pvalue"].notna().to_numpy()
+    estimate, p = (table[column].to_numpy()[known] for column in ("estimate", "pvalue"))
+    holm = np.full(len(table), np.nan)
+    if known.any():
+        holm[known] = tests_.adjusted_differences(estimate, p, len(categories))
+    table["pvalue_holm"] = holm
+    return table.set_axis(stacked_index(shown, categories, by, name))
 
 
 # -- Warnings of intervals whose coverage fails where an estimate is zero or a list incomplete ----

@@ -63,13 +63,13 @@ from ldpstats.inference.designs.linearisation import (
     Scores,
     Totals,
     estimated_totals,
-    product,
 )
 from ldpstats.inference.information import observed_tangent_inverse
 from ldpstats.inference.tests import TestResult
 from ldpstats.likelihood.joint import (
     Decoding,
     LinearDecoding,
+    along,
     distinct_reports,
     each_once,
     places_of,
@@ -243,12 +243,18 @@ def independence(
         maps.append(one)
         white.append(np.arange(len(one)) < L.shape[1])
     several = reduce(np.add.outer, [own.astype(int) for own in white]).reshape(-1) > 1
-    A = product(reduce(np.kron, maps)[several], forms[places.reshape(-1)])
-    persons = forms[places.flat[-1:]].repeat(len(A), axis=0)
-    effects = n * totals.covariance_of(Ratios(A, persons))
-    # of totals, not of shares, as the survey package of R has it
-    V = totals.covariance_of(Ratios(A / T.flat[-1])) if len(A) <= nu else None
-    return corrected(A @ totals.estimate / T.flat[-1], effects, V, n, nu)
+    cells = forms[places.reshape(-1)]
+    persons = forms[places.flat[-1:]].repeat(len(cells), axis=0)
+
+    def of_departures(C: Array) -> Array:
+        """Their covariance, from that of the cells."""
+        return np.asarray(along(along(C, maps)[several].T, maps)[several])
+
+    effects = n * of_departures(totals.covariance_of(Ratios(cells, persons)))
+    V = None
+    if several.sum() <= nu:  # of totals, not of shares, as the survey package of R has it
+        V = of_departures(totals.covariance_of(Ratios(cells / T.flat[-1])))
+    return corrected(along(T.reshape(-1) / T.flat[-1], maps)[several], effects, V, n, nu)
 
 
 def departures(totals: Totals, g: Array, G: Array, V: Array, n: float, nu: float) -> RaoScott:

@@ -41,7 +41,6 @@ from ldpstats.errors import InvalidArgument, LDPError, NotAvailable, NotIdentifi
 from ldpstats.estimators.base import Estimator, MomentsEstimator
 from ldpstats.estimators.likelihood import MLE, OneStep, maximise
 from ldpstats.estimators.solvers import gap_target, observed, report
-from ldpstats.inference.information import fpe16, observed_tangent_inverse
 from ldpstats.inference.tables import independence as association
 from ldpstats.inference.tables import permutation
 from ldpstats.inference.tables.independence import CrossMoments, Whitening, unvarying, whiten
@@ -70,7 +69,7 @@ from ldpstats.likelihood.joint import (
 from ldpstats.likelihood.rows import DenseRows, Likelihood, Solution, StackedRows
 from ldpstats.mechanisms import Mechanism
 from ldpstats.models.association.groups import JointGroup, Scores, VariableSpec
-from ldpstats.models.frequency.intervals import LARGEST_INFORMATION
+from ldpstats.models.frequency.intervals import LARGEST_INFORMATION, inverse_information
 from ldpstats.models.frequency.model import FrequencyModel
 from ldpstats.models.plots import fitting
 from ldpstats.reports.joint import ALWAYS_MERGED, JointCounts
@@ -533,17 +532,8 @@ def information(evidence: Evidence, p: Array, unconstrained: bool) -> tuple[Cova
         law = rows.mix(p)
         J += rows.gram(np.divide(group.nobs, law, out=np.zeros_like(law), where=law > 0.0))
     J = evidence.likelihood.information(p) if kind == "observed" else J
-    J = J[np.ix_(free, free)]
-    try:
-        V = fpe16(J) if unconstrained else observed_tangent_inverse(J)
-    except NotIdentified:
-        return None, "none (singular information)"
-    kind = "fpe16" if unconstrained else kind
-    if free.all():
-        return V, kind
-    whole = np.zeros((p.size,) * 2)  # a cell whose reports were never seen is known
-    whole[np.ix_(free, free)] = V.matrix()
-    return Covariance.dense(whole), kind
+    # a cell whose reports were never seen is known
+    return inverse_information(J[np.ix_(free, free)], free, unconstrained, kind)
 
 
 def z_values(departure: Array, se: Array) -> Array:

@@ -26,7 +26,7 @@ import pandas as pd
 
 from ldpstats.arguments import boolean, listed, one_of
 from ldpstats.channels.structured import Bits, Uniformised
-from ldpstats.errors import IncompleteListWarning, InvalidArgument, MechanismMismatch, NotAvailable
+from ldpstats.errors import IncompleteListWarning, InvalidArgument, NotAvailable
 from ldpstats.inference.tables.independence import CrossMoments
 from ldpstats.labels import as_labels, encode
 from ldpstats.likelihood.joint import (
@@ -42,6 +42,7 @@ from ldpstats.likelihood.joint import (
     linear_response,
 )
 from ldpstats.likelihood.rows import DenseRows, other_rows
+from ldpstats.mechanisms.base import common_labels
 from ldpstats.mechanisms.lumped import lump
 from ldpstats.models.layout import in_turn
 from ldpstats.reports.joint import JointCounts
@@ -240,15 +241,9 @@ def prepared(
     wanted = _wanted_other(other, mechanism, candidates, name)
     over = candidates if mechanism.is_open else None
     try:
-        labels = mechanism.labels(over)
+        labels = common_labels([part.mechanism for part in parts], over, "groups")
     except NotAvailable as error:
         raise NotAvailable(f"{name}: {error}") from None
-    for part in parts[1:]:
-        if not part.mechanism.labels(over).equals(labels):
-            raise MechanismMismatch(
-                f"{part.mechanism} and {mechanism} have different categories: groups need "
-                "the same labels in the same order"
-            )
     taken = f"is the category of {name} that other=True adds"
     few = f"leave {name} fewer than two categories"
     if mechanism.is_open:

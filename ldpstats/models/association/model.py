@@ -283,10 +283,7 @@ class AssociationModel:
             sources=self.sources,
             is_partial=any(map(attrgetter("is_partial"), margin_fits)),
             llf=evidence.loglike(solution.p),
-            gap=solution.gap,
-            n_iter=solution.n_iter,
-            converged=solution.converged,
-            message=solution.message,
+            **solution.ended,
         )
         results = AssociationResults(
             names=self.names,

@@ -64,18 +64,20 @@ from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.models.layout import (
     DOUBTFUL,
     LONGEST_LABEL,
+    Body,
+    Frame,
+    Heading,
     Pair,
     closing_notes,
     distinct_lines,
     estimator_text,
     in_turn,
-    names_alpha,
     one_line,
     outcome_notes,
     resolution_notes,
 )
 from ldpstats.models.plots import maybe_bar, title_text
-from ldpstats.models.results import Results, missing_notes, warn_of_method
+from ldpstats.models.results import JointTable, Results, missing_notes, warn_of_method
 from ldpstats.reports.single import Counts
 
 if TYPE_CHECKING:
@@ -94,7 +96,7 @@ _NAMED = 3  # cells that a note names
 
 
 @dataclass(frozen=True, eq=False)
-class TableResults(Results):
+class TableResults(JointTable, Results):
     """Estimated joint distribution of several variables: its cells, effects of two, and plots."""
 
     names: tuple[str, ...]
@@ -107,23 +109,6 @@ class TableResults(Results):
         """One entry per cell, row-major."""
         return pd.MultiIndex.from_product(self.labels, names=self.names)
 
-    @cached_property
-    def terms(self) -> pd.Index[Any]:
-        """Names of the cells in hypotheses: labels joined by colons."""
-        return pd.Index([":".join(map(str, cell)) for cell in self.index])
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """Categories of each variable."""
-        return tuple(map(len, self.labels))
-
-    def _table(self, values: Array, name: str) -> Any:
-        """Values of the cells, row-major: a DataFrame, a Series of three or more variables."""
-        if len(self.labels) > 2:
-            return pd.Series(values, index=self.index, name=name)
-        rows, columns = map(pd.Index.rename, self.labels, self.names)
-        return pd.DataFrame(values.reshape(self.sizes), index=rows, columns=columns)
-
     @property
     def table(self) -> Any:
         """Estimated frequencies of the cells."""
@@ -134,14 +119,8 @@ class TableResults(Results):
         """Unconstrained estimate of the cells."""
         return self._table(self.linear.estimate, "linear_params")
 
-    @property
-    def bse_table(self) -> Any:
-        """Standard errors of `table`."""
-        return self._table(self.bse.to_numpy(), "bse")
-
     # -- effects -----------------------------------------------------------------------------
 
-    @names_alpha
     def odds_ratio(
         self, rows: Sequence[Any], columns: Sequence[Any], alpha: float = 0.05
     ) -> Effect:
@@ -167,19 +146,16 @@ class TableResults(Results):
         p = self._maximum
         return beside(effect, _quotient(p[i, j].prod(), p[i, j[::-1]].prod()))
 
-    @names_alpha
     def risk_difference(self, rows: Sequence[Any], column: Any, alpha: float = 0.05) -> Effect:
         """P(column | first row) - P(column | second row), with Fieller's set."""
         effect, (first, second) = self._risk(effects.risk_difference, rows, column, alpha)
         return beside(effect, first - second)
 
-    @names_alpha
     def risk_ratio(self, rows: Sequence[Any], column: Any, alpha: float = 0.05) -> Effect:
         """P(column | first row) / P(column | second row), with Fieller's set."""
         effect, risks = self._risk(effects.risk_ratio, rows, column, alpha)
         return beside(effect, _quotient(*risks))
 
-    @names_alpha
     def cramers_v(self, alpha: float = 0.05) -> Effect:
         """Cramer's V, freed of the bias that the noise gives it.
 
@@ -265,16 +241,36 @@ class TableResults(Results):
         p = self._maximum
         return effect, (_quotient(p[i, j], p[i].sum()), _quotient(p[i2, j], p[i2].sum()))
 
+    def _axis(self, on: str | None) -> int:
+        """The place of the variable in a condition; the first by default."""
+        return 0 if on is None else self.names.index(one_of("on", on, self.names))
+
     # -- presentation ------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        kind, sizes = type(self).__name__, " x ".join(map(str, self.sizes))
+        return f"{kind}({self.method}, {self._subject}: {sizes}, n={self.nobs})"
 
     @property
     def _subject(self) -> str:
         return " x ".join(self.names)
 
+    def _heading(self) -> Heading:
+        sources = zip(self.names, self.sources, strict=True)
+        left: list[Pair] = [(f"{one_line(name, 20)}:", source) for name, source in sources]
+        left.append(("Estimator:", estimator_text(self)))
+        right: list[Pair] = [("No. Respondents:", self.nobs), ("Missing:", self.n_missing)]
+        right.append(("Epsilon, all (nats):", self.epsilon))
+        return f"Joint distribution of {names_in_turn(self.names)}", left, right
+
+    def _not_protected(self) -> list[Pair]:
+        names = one_line(", ".join(self.unprotected), 40)
+        return [("Not protected:", names)] * bool(self.unprotected)
+
     def _facts(self) -> dict[str, Any]:
         return super()._facts() | {"name": self.name or self._subject}
 
-    def _body(self, shown: pd.DataFrame, heads: list[str], cells: list[list[str]]) -> Any:
+    def _body(self, shown: Frame, heads: list[str], cells: list[list[str]]) -> Body:
         """Names of the cells, of which no two are alike."""
         heads, _, cells = super()._body(shown, heads, cells)
         levels, longest, columns = [], [], []
@@ -292,7 +288,6 @@ class TableResults(Results):
         missing = missing_notes(self.nobs, self.n_missing, self.names, self.lacking)
         return [*missing, *super()._interval_notes(*of)]
 
-    @names_alpha
     def plot(  # type: ignore[override]  # another kind of plot
         self,
         kind: str = "heatmap",
@@ -355,7 +350,7 @@ class TableResults(Results):
         return plot_mosaic(merged.sums(self.fitted.estimate), low, z, bars, ax, title)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class AssociationResults(TableResults):
     """Estimated joint distribution of two or more privatised variables.
 
@@ -457,12 +452,6 @@ class AssociationResults(TableResults):
         *("lacking", "unprotected", "tallies"),
     )
 
-    def __repr__(self) -> str:
-        sizes = " x ".join(map(str, self.sizes))
-        return (
-            f"AssociationResults({self.method}, {' x '.join(self.names)}: {sizes}, n={self.nobs})"
-        )
-
     # -- estimates -------------------------------------------------------------------------
 
     @property
@@ -482,7 +471,6 @@ class AssociationResults(TableResults):
         rests = [fit.linear for fit, labels in pairs if len(fit.categories) > len(labels)]
         return open_lists or any(rest.estimate[-1] > 2.0 * rest.bse()[-1] for rest in rests)
 
-    @names_alpha
     def conf_int(
         self, alpha: float = 0.05, method: str = "default", clip: bool = True
     ) -> pd.DataFrame:
@@ -551,7 +539,6 @@ class AssociationResults(TableResults):
 
     # -- margins and conditionals ------------------------------------------------------------
 
-    @names_alpha
     def margins(self, alpha: float = 0.05) -> dict[str, pd.DataFrame]:
         """The distribution of each variable alone.
 
@@ -576,7 +563,6 @@ class AssociationResults(TableResults):
             frames[name] = frame
         return frames
 
-    @names_alpha
     def conditional(self, on: str | None = None, alpha: float = 0.05) -> pd.DataFrame:
         """Conditional distributions of the other variable given the categories of one.
 
@@ -604,7 +590,7 @@ class AssociationResults(TableResults):
             distribution, and "unbounded" is True.
         """
         self._refuse_more_than_two()
-        axis = 0 if on is None else self.names.index(one_of("on", on, self.names))
+        axis = self._axis(on)
         unconstrained, lower, upper, unbounded = effects.conditionals(
             self.linear_table, self._spread(alpha), axis, alpha
         )
@@ -722,7 +708,6 @@ class AssociationResults(TableResults):
 
     # -- tests -------------------------------------------------------------------------------
 
-    @names_alpha
     def detected(self, alpha: float = 0.05, method: str = "bonferroni") -> pd.Index[Any]:
         """Cells whose frequency is above zero, with control of the errors made over all cells.
 
@@ -922,19 +907,11 @@ class AssociationResults(TableResults):
         p = self._zero_pvalues(two_sided=False) if computed else np.nan
         return super()._tidy(alpha).assign(p_value=p)
 
-    def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
-        left, right = list[Pair](), list[Pair]()
-        for name, source, size in zip(self.names, self.sources, self.sizes, strict=True):
-            left.append((f"{one_line(name, 20)}:", source))
-            right.append(("Categories:", size))
-        left += [("Estimator:", estimator_text(self)), ("Cells:", self.k)]
-        right += [("No. Respondents:", self.nobs), ("Missing:", self.n_missing)]
-        if self.n_strata > 1:
-            left.append(("Strata:", self.n_strata))
-        right.append(("Epsilon, all (nats):", self.epsilon))
-        if self.unprotected:
-            right.append(("Not protected:", one_line(", ".join(self.unprotected), 40)))
-        return f"Joint distribution of {names_in_turn(self.names)}", left, right
+    def _heading(self) -> Heading:
+        name, left, right = super()._heading()
+        left += [("Cells:", self.k), *[("Strata:", self.n_strata)] * (self.n_strata > 1)]
+        sizes = [("Categories:", size) for size in self.sizes]
+        return name, left, [*sizes, *right, *self._not_protected()]
 
     def _interval_words(self) -> tuple[str, str]:
         return "Wald" if self.law is None else "score intervals with skewness", ""
@@ -948,7 +925,7 @@ class AssociationResults(TableResults):
             )
         return notes
 
-    def _notes(self, frame: pd.DataFrame, details: bool = False) -> list[str]:
+    def _notes(self, frame: Frame, details: bool = False) -> list[str]:
         return [
             *self._notes_of_cells(frame),
             *self._notes_of_assumptions(),

@@ -33,12 +33,15 @@ from ldpstats.models.dictionary.search import (
 from ldpstats.models.dictionary.survey import DictionarySurvey
 from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.models.layout import (
+    Body,
+    Cells,
     Fit,
+    Frame,
+    Heading,
     Pair,
     count_of,
     figures,
     interval_columns,
-    names_alpha,
     title,
 )
 from ldpstats.models.plots import title_text
@@ -181,7 +184,6 @@ class DictionaryResults(Results):
         """Adjusted p-values of the accepted strings, see `candidates_frame`."""
         return self.candidates_frame["pvalue_adjusted"].loc[list(self.index)].rename("pvalues")
 
-    @names_alpha
     def conf_int(self, alpha: float = 0.05, method: str = "selected") -> pd.DataFrame:
         """Confidence intervals of the accepted strings, cut to [0, 1].
 
@@ -284,7 +286,6 @@ class DictionaryResults(Results):
         frame.insert(4, "accepted", np.isin(np.arange(len(frame)), self._accepted))
         return frame
 
-    @names_alpha
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         """The accepted strings: estimate, standard error, interval, adjusted p-value, edges."""
         bounds = self.conf_int(alpha)
@@ -300,9 +301,7 @@ class DictionaryResults(Results):
             }
         )
 
-    def _estimate_cells(
-        self, shown: pd.DataFrame, frame: pd.DataFrame, alpha: float, details: bool
-    ) -> tuple[list[str], list[list[str]], str]:
+    def _estimate_cells(self, shown: Frame, frame: Frame, alpha: float, details: bool) -> Cells:
         heads, cells = ["estimate", "std err", *interval_columns(alpha), "adj. p-value"], []
         for *values, p, edges in shown.to_numpy():
             support = [f"{int(edges)} of {self.n_pairs}"] * details
@@ -310,12 +309,12 @@ class DictionaryResults(Results):
         words = "edges: pairs of its grams whose joint frequency is above the threshold."
         return heads + ["edges"] * details, cells, words * details
 
-    def _body(self, shown: pd.DataFrame, heads: list[str], cells: list[list[str]]) -> Any:
+    def _body(self, shown: Frame, heads: list[str], cells: list[list[str]]) -> Body:
         if cells:
             return super()._body(shown, heads, cells)
         return heads, ["(no string was accepted)"], [["-"] * len(heads)]
 
-    def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
+    def _heading(self) -> Heading:
         rest, kinds = self.unexplained, ("Survey:", "Grams by:", "Strings by:")
         left: list[Pair] = [
             *zip(kinds, self.sources, strict=True),
@@ -336,9 +335,7 @@ class DictionaryResults(Results):
         each = ("gram", split[1]), ("string", split[0])
         return left, [(f"Epsilon of a {what}:", f"{s * self.epsilon:.4g}") for what, s in each]
 
-    def _interval_notes(
-        self, frame: pd.DataFrame, uncut: pd.DataFrame, alpha: float, source: str
-    ) -> list[str]:
+    def _interval_notes(self, frame: Frame, uncut: Frame, alpha: float, source: str) -> list[str]:
         survey = self._survey
         others = f", characters outside the alphabet as {survey.replace!r}" * bool(survey.replace)
         notes = [
@@ -358,7 +355,7 @@ class DictionaryResults(Results):
             )
         return list(filter(None, notes))
 
-    def _notes(self, frame: pd.DataFrame, details: bool = False) -> list[str]:
+    def _notes(self, frame: Frame, details: bool = False) -> list[str]:
         notes = []
         if n_biased := int((self.median_unbiased < 0.9 * self.params).sum()):
             notes.append(
@@ -447,7 +444,6 @@ class DictionaryResults(Results):
         about = f"{found}; n = {self.nobs:,}, epsilon = {self.epsilon:.4g}"
         return title_text(title, "\n".join([*filter(None, [self.name]), about]))
 
-    @names_alpha
     def plot(  # type: ignore[override]  # another kind of plot
         self,
         ax: Axes | None = None,

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -66,18 +67,8 @@ __all__ = [
 Array = npt.NDArray[Any]
 
 _FORMAT, _VERSION = "ldpstats-dictionary-survey", 1
-_FIELDS = (
-    "format",
-    "version",
-    "length",
-    "gram",
-    "alphabet",
-    "pad",
-    "step",
-    "replace",
-    "gram_mechanism",
-    "string_mechanism",
-)
+_READ = ("length", "gram", "alphabet", "pad", "step", "replace")  # how strings are read
+_FIELDS = ("format", "version", *_READ, "gram_mechanism", "string_mechanism")
 _MOST_ENTRIES = 1 << 24  # of a channel that is written out
 
 
@@ -262,17 +253,10 @@ class DictionarySurvey(Instrument["DictionaryClient", "DictionaryCollector"]):
 
     def _question_document(self) -> dict[str, Any]:
         """The answers, reports and draw of a client document."""
-        draw = {
-            "kind": "grams",
-            "length": self.length,
-            "gram": self.gram,
-            "step": self.layout.step,
-            "alphabet": self.layout.alphabet,
-            "pad": self.pad,
-            "replace": self.replace,
-            "gram_question": self.gram_mechanism._question_document(),
-            "string_question": self.string_mechanism._question_document(),
-        }
+        order = ("length", "gram", "step", "alphabet", "pad", "replace")
+        draw = {"kind": "grams"} | {name: getattr(self, name) for name in order}
+        draw["gram_question"] = self.gram_mechanism._question_document()
+        draw["string_question"] = self.string_mechanism._question_document()
         return {"answers": None, "reports": None, "draw": draw}
 
     def _asked_document(self) -> dict[str, Any]:
@@ -436,11 +420,7 @@ class DictionarySurvey(Instrument["DictionaryClient", "DictionaryCollector"]):
 class DictionaryCollector(Collector):
     """Privatises the strings of many respondents; made by `DictionarySurvey.collector`."""
 
-    @property
-    def survey(self) -> DictionarySurvey:
-        """What is collected."""
-        survey: DictionarySurvey = self.mechanism
-        return survey
+    survey = property(attrgetter("mechanism"), doc="What is collected.")
 
 
 class DictionaryClient(Client):
@@ -457,11 +437,7 @@ class DictionaryClient(Client):
     ['grams', 'positions', 'string']
     """
 
-    @property
-    def survey(self) -> DictionarySurvey:
-        """What is collected."""
-        survey: DictionarySurvey = self.mechanism
-        return survey
+    survey = property(attrgetter("mechanism"), doc="What is collected.")
 
 
 # -- how grams and whole strings are privatised: mechanisms by name, and their parts of epsilon ---
@@ -594,6 +570,9 @@ def _budgets(
 # -- what a collector holds: two noisy grams and the noisy whole ----------------------------------
 
 
+_PARTS = ("first", "second", "string")  # of the reports
+
+
 @dataclass(frozen=True, eq=False)
 class DictionaryReports:
     """Reports of a `DictionarySurvey`: report i of each part is from the same respondent.
@@ -646,7 +625,7 @@ class DictionaryReports:
         object.__setattr__(self, "pair", pair.astype(np.int64, copy=False))
         object.__setattr__(self, "n_missing", positive_integer("n_missing", self.n_missing, 0))
         survey = self.survey
-        for name, mechanism in zip(("first", "second", "string"), survey.mechanisms, strict=True):
+        for name, mechanism in zip(_PARTS, survey.mechanisms, strict=True):
             reports = getattr(self, name)
             if not isinstance(reports, Reports):
                 raise InvalidArgument(name, reports, "must be Reports")
@@ -710,14 +689,10 @@ class DictionaryReports:
                 f"reports of {self.survey} (fingerprint {self.survey.fingerprint}) cannot be added "
                 f"to those of {other.survey} ({other.survey.fingerprint})"
             )
-        return DictionaryReports(
-            self.survey,
-            np.concatenate([self.pair, other.pair]),
-            _concatenated(self.first, other.first),
-            _concatenated(self.second, other.second),
-            _concatenated(self.string, other.string),
-            self.n_missing + other.n_missing,
-        )
+        parts: dict[str, Any] = {"n_missing": self.n_missing + other.n_missing}
+        for part in _PARTS:
+            parts[part] = _concatenated(getattr(self, part), getattr(other, part))
+        return replace(self, pair=np.concatenate([self.pair, other.pair]), **parts)
 
     def __radd__(self, other: int) -> DictionaryReports:
         # sum() starts from zero
@@ -737,13 +712,7 @@ class DictionaryReports:
         if keep.ndim != 1 or not (keep.size == n if mask else whole_below(keep, n)):
             remedy = f"must be a mask of {n} respondents, or positions from 0 to {n - 1}"
             raise InvalidArgument("keep", keep, remedy)
-        return replace(
-            self,
-            pair=self.pair[keep],
-            first=self.first[keep],
-            second=self.second[keep],
-            string=self.string[keep],
-        )
+        return replace(self, **{part: getattr(self, part)[keep] for part in ("pair", *_PARTS)})
 
     @cached_property
     def _by_pair(self) -> tuple[Array, Array]:

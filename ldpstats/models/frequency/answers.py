@@ -508,7 +508,8 @@ def cell_law(results: Laws) -> CellLaw:
 
     By its binomial count, else by `Tallies`; without either the variance is that at the estimate.
     """
-    k, se = results.k, results.linear.every_bse()
+    se = results.linear.every_bse()
+    k = se.size
     variance, third = np.repeat(np.square(se)[None], 4, axis=0), np.zeros((4, k))
     if results.tally is not None:
         laws_at = [results.tally.law(np.full(k, p)) for p in _AT]
@@ -596,7 +597,7 @@ def mean_score(results: Laws, scores: Array, known: Answers | None) -> WeightedS
 
 def cumulative_sums(results: Laws, known: Answers | None) -> list[WeightedSum]:
     """The frequency of each category and those before it; that of the last is one."""
-    k = results.k
+    k = results.linear.estimate.size
     tails = [(np.arange(k) <= x).astype(float) for x in range(k - 1)]
     sums = [weighted_sum(results, tail, 0.0, known) for tail in tails]
     certain = np.zeros(1)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from operator import attrgetter
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +38,7 @@ from ldpstats.likelihood.covariance import (
 from ldpstats.likelihood.moments import LARGEST_LIST, Moments
 from ldpstats.likelihood.rows import Likelihood, StackedRows, UniformRows
 from ldpstats.mechanisms.base import Mechanism
+from ldpstats.models.layout import Fit
 from ldpstats.reports.single import BitCounts, Counts
 
 __all__ = [
@@ -47,6 +48,7 @@ __all__ = [
     "Specifications",
     "effective_counts",
     "information_covariance",
+    "inverse_information",
     "rests_on_scores",
     "stacked",
 ]
@@ -112,17 +114,26 @@ def information_covariance(
             expected = problem.information(p)
             information = likelihood.information(p) if expected is None else expected
             J += information[np.ix_(free, free)]
-    try:
-        inverse = fisher.fpe16(J) if fpe16 else observed_tangent_inverse(J)
-    except NotIdentified:  # fewer different reports than categories
-        return None, "none (singular information)"
     listed = all(maker.n_outputs for maker in mechanisms)
-    kind = "fpe16" if fpe16 else "expected" if listed else "observed"
-    if free.all():
-        return inverse, kind
-    full = np.zeros((k, k))
-    full[np.ix_(free, free)] = inverse.matrix()
-    return Covariance.dense(full), kind
+    return inverse_information(J, free, fpe16, "expected" if listed else "observed")
+
+
+def inverse_information(
+    J: Array, free: npt.NDArray[np.bool_], fpe16: bool, kind: str
+) -> tuple[Covariance | None, str]:
+    """Covariance of frequencies, (k,), by the information J of those that are free, and its kind.
+
+    Those that are not free are known. None where fewer different reports than categories were seen.
+    """
+    try:
+        V = fisher.fpe16(J) if fpe16 else observed_tangent_inverse(J)
+    except NotIdentified:
+        return None, "none (singular information)"
+    if not free.all():
+        whole = np.zeros((free.size, free.size))
+        whole[np.ix_(free, free)] = V.matrix()
+        V = Covariance.dense(whole)
+    return V, "fpe16" if fpe16 else kind
 
 
 # -- Confidence intervals of frequencies, from an estimate and what is known of its law -----------
@@ -132,86 +143,106 @@ METHODS = ("default", "exact", "wilson", "wald", "wald-mle", "profile", "bootstr
 _FEW = 50  # reports: a count of that mean is about as skewed as a normal interval can bear
 
 
-class Laws(Protocol):
-    """Estimates, and what is known of the law of the linear one; `FrequencyResults` are such."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Laws(Fit):
+    """Estimates, and what is known of the law of the linear one: intervals and p-values."""
+
+    exact: ExactForm | None = None  # binomial counts of the categories that have one
+    tally: Tallies | None = None  # variance and skewness of each frequency, as it varies
+    law: ReportLaw | None = None  # of the reports, for contrasts
+    linear_method: str = "inversion"
 
     @property
-    def fitted(self) -> Uncertain: ...
-    @property
-    def linear(self) -> Uncertain: ...
-    @property
-    def cov_type(self) -> str: ...
-    @property
-    def k(self) -> int: ...
-    @property
-    def exact(self) -> ExactForm | None: ...
-    @property
-    def tally(self) -> Tallies | None: ...
-    @property
-    def law(self) -> ReportLaw | None: ...
-    @property
-    def linear_method(self) -> str: ...
-    @property
-    def _counted(self) -> npt.NDArray[np.bool_]: ...
+    def _counted(self) -> npt.NDArray[np.bool_]:
+        """Categories, (k,), whose default interval and tests rest on a binomial count."""
+        if self.exact is None or self.linear_method != "inversion":
+            return np.zeros(self.linear.estimate.size, dtype=bool)
+        return self.exact.known
 
+    def _by_method(self, method: str, alpha: float, scheffe: bool = False) -> Array:
+        """Intervals, (k, 2), from what results hold, not cut to [0, 1].
 
-def by_method(results: Laws, method: str, alpha: float, scheffe: bool = False) -> Array:
-    """Intervals, (k, 2), from what results hold, not cut to [0, 1].
-
-    By default exact where a category has a count of its own, else by the score, else Wald.
-    """
-    if method in ("exact", "wilson"):
-        if results.exact is None or not results.exact.known.all():
-            raise NotAvailable(
-                f"no {method} interval: categories do not each have a binomial count of their "
-                "own under this channel; use the default, or method='wald'"
-            )
-        compute = exact_binomial if method == "exact" else wilson
-        return results.exact.apply(compute, alpha)
-    linear, k = results.linear, results.linear.estimate.size
-    linear.every_bse()
-    which = results.fitted if method == "wald-mle" else linear
-    if not which.has_errors:
-        raise NotAvailable(f"no covariance of params was computed: {results.cov_type}")
-    at, bounds = which.places, np.full((k, 2), np.nan)
-    estimate, se = which.estimate[at], which.bse()[at]
-    if scheffe:
-        bounds[at] = intervals.scheffe(estimate, se, alpha, df=k - 1)
-    else:
-        bounds[at] = intervals.wald(estimate, se, alpha)
-    if method != "default":
+        By default exact where a category has a count of its own, else by the score, else Wald.
+        """
+        if method in ("exact", "wilson"):
+            if self.exact is None or not self.exact.known.all():
+                raise NotAvailable(
+                    f"no {method} interval: categories do not each have a binomial count of their "
+                    "own under this channel; use the default, or method='wald'"
+                )
+            compute = exact_binomial if method == "exact" else wilson
+            return self.exact.apply(compute, alpha)
+        linear, k = self.linear, self.linear.estimate.size
+        linear.every_bse()
+        which = self.fitted if method == "wald-mle" else linear
+        if not which.has_errors:
+            raise NotAvailable(f"no covariance of params was computed: {self.cov_type}")
+        at, bounds = which.places, np.full((k, 2), np.nan)
+        estimate, se = which.estimate[at], which.bse()[at]
+        if scheffe:
+            bounds[at] = intervals.scheffe(estimate, se, alpha, df=k - 1)
+        else:
+            bounds[at] = intervals.wald(estimate, se, alpha)
+        if method != "default":
+            return bounds
+        if self.tally is not None and self.tally.everywhere:
+            score = intervals.inverted(estimate, self.tally.law, alpha)
+            within = np.clip(np.column_stack([estimate, score]), 0.0, 1.0).T
+            skewness = [self.tally.law(p)[1] for p in within]
+            few = _FEW * np.square(skewness).max(axis=0) > 1.0  # else it hardly matters
+            bounds[at] = np.where(few[:, None], score, bounds[at])
+        elif self.tally is not None:
+            bounds[at] = intervals.skewed(estimate, *self.tally.law(estimate), alpha)
+        own = np.flatnonzero(self._counted)
+        if self.exact is not None and own.size:
+            bounds[own] = self.exact.take(own).apply(exact_binomial, alpha)
         return bounds
-    if results.tally is not None and results.tally.everywhere:
-        score = intervals.inverted(estimate, results.tally.law, alpha)
-        within = np.clip(np.column_stack([estimate, score]), 0.0, 1.0).T
-        skewness = [results.tally.law(p)[1] for p in within]
-        few = _FEW * np.square(skewness).max(axis=0) > 1.0  # else it hardly matters
-        bounds[at] = np.where(few[:, None], score, bounds[at])
-    elif results.tally is not None:
-        bounds[at] = intervals.skewed(estimate, *results.tally.law(estimate), alpha)
-    own = np.flatnonzero(results._counted)
-    if results.exact is not None and own.size:
-        bounds[own] = results.exact.take(own).apply(exact_binomial, alpha)
-    return bounds
 
+    def _cut(self, bounds: Array, method: str, which: Uncertain, alpha: float) -> Array:
+        """Intersect intervals with [0, 1]; what lies outside gets a limit of its own."""
+        k = len(bounds)
+        at = np.zeros(k, dtype=bool)
+        at[which.places] = True
+        own = {"default": self._counted, "exact": at, "wilson": at}.get(method, np.zeros_like(at))
+        if self.exact is not None and own.any():
+            form = self.exact.take(np.flatnonzero(own))
+            counts = form.tally, form.nobs, form.offset, form.scale
+            bounds[own] = edge_binomial(bounds[own], *counts, alpha)
+        se = which.bse()
+        if method == "default" and self.tally is not None:
+            inside = np.clip(which.estimate[which.places], 0.0, 1.0)
+            se[which.places] = self.tally.law(inside)[0]
+        at &= ~own
+        bounds[at] = edge_normal(bounds[at], which.estimate[at], se[at], alpha)
+        return bounds
 
-def cut(bounds: Array, method: str, which: Uncertain, results: Laws, alpha: float) -> Array:
-    """Intersect intervals with [0, 1]; what lies outside gets a limit of its own."""
-    k = len(bounds)
-    at = np.zeros(k, dtype=bool)
-    at[which.places] = True
-    own = {"default": results._counted, "exact": at, "wilson": at}.get(method, np.zeros_like(at))
-    if results.exact is not None and own.any():
-        form = results.exact.take(np.flatnonzero(own))
-        counts = form.tally, form.nobs, form.offset, form.scale
-        bounds[own] = edge_binomial(bounds[own], *counts, alpha)
-    se = which.bse()
-    if method == "default" and results.tally is not None:
-        inside = np.clip(which.estimate[which.places], 0.0, 1.0)
-        se[which.places] = results.tally.law(inside)[0]
-    at &= ~own
-    bounds[at] = edge_normal(bounds[at], which.estimate[at], se[at], alpha)
-    return bounds
+    def _zero_pvalues(self, alternative: str) -> Array:
+        """p-values, (k,), of p = 0 against "larger" or "two-sided"; 1 for what was not selected.
+
+        By the normal law, with the variance and the skewness at p = 0 where they are known; exact
+        where a category has a binomial count of its own. Two-sided ones are twice the smaller tail.
+        """
+        linear = self.linear
+        linear.every_bse()
+        at, p = linear.places, np.ones(linear.estimate.size)
+        estimate, se = linear.estimate[at], linear.bse()
+        if self.tally is None:
+            p[at] = tests_.z_test(estimate, se[at], 0.0, alternative)[1]
+        else:
+            se, skewness = self.tally.absent(estimate.size)
+            z = tests_.z_test(estimate, se)[0]
+            step = continuity(skewness) if self.tally.everywhere else 0.0
+            larger, smaller = (skewed_pvalue(s * z - step, s * skewness) for s in (1.0, -1.0))
+            both = np.minimum(2.0 * np.minimum(larger, smaller), 1.0)
+            p[at] = both if alternative == "two-sided" else larger
+        own = np.flatnonzero(self._counted)
+        if self.exact is not None and own.size:
+            form = self.exact.take(own)
+            p[own] = form.apply(tests_.binomial_excess)
+            if alternative == "two-sided":
+                less = form.apply(tests_.binomial_deficit)
+                p[own] = np.minimum(2.0 * np.minimum(p[own], less), 1.0)
+        return p
 
 
 # -- The unconstrained estimate from the likelihood of bits, and its law --------------------------
@@ -339,37 +370,6 @@ def stacked(parts: list[Likelihood]) -> Likelihood:
         return parts[0]
     W = StackedRows(tuple(part.W for part in parts))
     return Likelihood(W, np.concatenate([part.n for part in parts]))
-
-
-# -- p-values of frequencies of zero, from an estimate and what is known of its law ---------------
-
-
-def zero_pvalues(results: Laws, alternative: str) -> Array:
-    """p-values, (k,), of p = 0 against "larger" or "two-sided"; 1 for what was not selected.
-
-    By the normal law, with the variance and the skewness at p = 0 where they are known; exact where
-    a category has a binomial count of its own. Two-sided ones are twice the smaller tail.
-    """
-    linear = results.linear
-    linear.every_bse()
-    at, p = linear.places, np.ones(linear.estimate.size)
-    estimate, se = linear.estimate[at], linear.bse()
-    if results.tally is None:
-        p[at] = tests_.z_test(estimate, se[at], 0.0, alternative)[1]
-    else:
-        se, skewness = results.tally.absent(estimate.size)
-        z = tests_.z_test(estimate, se)[0]
-        step = continuity(skewness) if results.tally.everywhere else 0.0
-        larger, smaller = (skewed_pvalue(s * z - step, s * skewness) for s in (1.0, -1.0))
-        both = np.minimum(2.0 * np.minimum(larger, smaller), 1.0)
-        p[at] = both if alternative == "two-sided" else larger
-    own = np.flatnonzero(results._counted)
-    if results.exact is not None and own.size:
-        form = results.exact.take(own)
-        p[own] = form.apply(tests_.binomial_excess)
-        if alternative == "two-sided":
-            p[own] = np.minimum(2.0 * np.minimum(p[own], form.apply(tests_.binomial_deficit)), 1.0)
-    return p
 
 
 # -- The records that results of one variable hold beside the fit itself --------------------------

@@ -22,9 +22,7 @@ import pandas as pd
 
 from ldpstats.arguments import boolean, distribution, one_of, replicates
 from ldpstats.errors import (
-    IncompleteListWarning,
     InvalidArgument,
-    MechanismMismatch,
     MisfitWarning,
     NotAvailable,
     NotIdentified,
@@ -46,7 +44,7 @@ from ldpstats.likelihood.covariance import Covariance, Uncertain
 from ldpstats.likelihood.joint import joined
 from ldpstats.likelihood.moments import Moments
 from ldpstats.likelihood.rows import FixedEntry, Likelihood, Solution
-from ldpstats.mechanisms.base import protect_some
+from ldpstats.mechanisms.base import common_labels, protect_some
 from ldpstats.models.frequency.intervals import (
     OneStep,
     Specifications,
@@ -55,7 +53,13 @@ from ldpstats.models.frequency.intervals import (
     stacked,
 )
 from ldpstats.models.frequency.results import FrequencyResults
-from ldpstats.models.frequency.tests import goodness_of_fit, misfit, one_sample_test, warn_of_doubts
+from ldpstats.models.frequency.tests import (
+    goodness_of_fit,
+    misfit,
+    one_sample_test,
+    warn_of_caution,
+    warn_of_doubts,
+)
 from ldpstats.models.layout import CONSTRAINED, in_turn
 from ldpstats.models.parameters import DeviceGroups, ParametersModel
 from ldpstats.models.plots import fitting, maybe_bar
@@ -145,13 +149,8 @@ class FrequencyModel:
         self.candidates = candidates
         self.incomplete = boolean("incomplete", incomplete)
         first = groups[0].mechanism
-        self._labels: pd.Index[Any] = first.labels(candidates)
-        for counts in groups[1:]:
-            if not counts.mechanism.labels(candidates).equals(self._labels):
-                raise MechanismMismatch(
-                    f"{counts.mechanism} and {first} have different categories: groups that are "
-                    "fitted together need the same labels in the same order"
-                )
+        mechanisms = list(map(attrgetter("mechanism"), groups))
+        self._labels = common_labels(mechanisms, candidates, "groups that are fitted together")
         if incomplete and not first.is_open:
             remedy = f"is for candidates over an open alphabet: {first} knows all categories"
             raise InvalidArgument("incomplete", incomplete, remedy)
@@ -364,14 +363,7 @@ class FrequencyModel:
             return self._parameters.fit(method, constraints, cov_type)
         with fitting(True) if boolean("progress", progress) else nullcontext():
             results = self.fit_quietly(method, constraints, cov_type)
-        if results.caution:
-            warnings.warn(
-                f"the list of candidates is not complete, and {results.caution}: tests and "
-                "intervals do not keep their level; collect reports in more cohorts or cells, or "
-                "list more of the answers",
-                IncompleteListWarning,
-                stacklevel=2,
-            )
+        warn_of_caution(results.caution)
         warn_of_doubts(self.misfit(results), results.condition)
         return results
 
@@ -440,10 +432,7 @@ class FrequencyModel:
             sources=self._worded,
             is_partial=protect_some(mechanisms),
             llf=llf,
-            gap=solution.gap,
-            n_iter=solution.n_iter,
-            converged=solution.converged,
-            message=solution.message,
+            **solution.ended,
             name=self.name,
             source_nobs=tuple(map(attrgetter("nobs"), self.sources)),
             goodness_of_fit=fit,

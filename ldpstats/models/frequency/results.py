@@ -28,9 +28,6 @@ from ldpstats.inference.tests import TestResult
 from ldpstats.labels import align, midpoints, position, positions
 from ldpstats.likelihood.covariance import (
     Covariance,
-    ExactForm,
-    ReportLaw,
-    Tallies,
     Unexplained,
     project_simplex,
 )
@@ -45,15 +42,15 @@ from ldpstats.models.frequency.answers import (
     null_law,
     quantile_bounds,
 )
-from ldpstats.models.frequency.intervals import METHODS, by_method, cut, zero_pvalues
+from ldpstats.models.frequency.intervals import METHODS, Laws
 from ldpstats.models.layout import (
     LONGEST_LABEL,
-    Pair,
+    Frame,
+    Heading,
     closing_notes,
     figures,
     interval_note,
     is_partial,
-    names_alpha,
     one_line,
     resolution_notes,
 )
@@ -84,7 +81,7 @@ _NOISY = 30.0  # condition of a channel above which zeros of the likeliest frequ
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FrequencyResults(Results):
+class FrequencyResults(Results, Laws):
     """Estimated frequencies of the categories of one privatised variable.
 
     `params`, `bse` and `cov_params` describe the estimator that was asked for. `conf_int`,
@@ -161,10 +158,6 @@ class FrequencyResults(Results):
 
     categories: pd.Index[Any]
     mechanisms: Sequence[dict[str, Any]]
-    exact: ExactForm | None = None  # binomial counts of the categories that have one
-    tally: Tallies | None = None  # variance and skewness of each frequency, as it varies
-    law: ReportLaw | None = None  # of the reports, for contrasts
-    linear_method: str = "inversion"
     goodness_of_fit: TestResult | None = None
     unexplained: Unexplained | None = None
     dispersion: float = 1.0
@@ -186,7 +179,6 @@ class FrequencyResults(Results):
 
     # -- intervals -------------------------------------------------------------------------
 
-    @names_alpha
     def conf_int(
         self,
         alpha: float = 0.05,
@@ -260,18 +252,11 @@ class FrequencyResults(Results):
                 raise InvalidArgument("model", model, remedy)
             bounds = np.asarray(compute(self, alpha, **how))
         else:
-            bounds = by_method(self, chosen, alpha, simultaneous == "scheffe")
+            bounds = self._by_method(chosen, alpha, simultaneous == "scheffe")
             if clip:
                 which = self.fitted if chosen == "wald-mle" else self.linear
-                bounds = cut(bounds, chosen, which, self, alpha)
+                bounds = self._cut(bounds, chosen, which, alpha)
         return pd.DataFrame(bounds, index=self.categories, columns=["lower", "upper"])
-
-    @property
-    def _counted(self) -> npt.NDArray[np.bool_]:
-        """Categories, (k,), whose default interval and tests rest on a binomial count."""
-        if self.exact is None or self.linear_method != "inversion":
-            return np.zeros(self.k, dtype=bool)
-        return self.exact.known
 
     @property
     def assumes_complete(self) -> bool:
@@ -294,9 +279,8 @@ class FrequencyResults(Results):
 
         A candidate that was not selected has the p-value 1.
         """
-        return self._series(zero_pvalues(self, "two-sided"), "pvalues")
+        return self._series(self._zero_pvalues("two-sided"), "pvalues")
 
-    @names_alpha
     def detected(
         self, alpha: float = 0.05, method: str = "bonferroni", *, force: bool = False
     ) -> pd.Index[Any]:
@@ -346,7 +330,7 @@ class FrequencyResults(Results):
 
         A candidate that was not selected has the p-value 1, and counts among the tests.
         """
-        p = zero_pvalues(self, "larger")
+        p = self._zero_pvalues("larger")
         return self._series(p, "presence_pvalues")
 
     @cached_property
@@ -375,7 +359,6 @@ class FrequencyResults(Results):
         more = Covariance(np.where(unseen, least, 0.0), np.zeros((0, 0)), np.zeros((k, 0)))
         return (estimated + more).without_excess(project_simplex(self.linear.estimate))
 
-    @names_alpha
     def difference(self, first: Any, second: Any, alpha: float = 0.05) -> pd.Series[float]:
         """Difference of two frequencies with its standard error, interval and p-value.
 
@@ -415,7 +398,6 @@ class FrequencyResults(Results):
         index = ["estimate", "se", "lower", "upper", "pvalue"]
         return pd.Series(values, index=index, name=f"{first} - {second}")
 
-    @names_alpha
     def ratio(self, first: Any, second: Any, alpha: float = 0.05) -> FiellerInterval:
         """Score interval of the ratio of two frequencies; it may be unbounded, and says so.
 
@@ -475,7 +457,6 @@ class FrequencyResults(Results):
 
     # -- ordered answers -------------------------------------------------------------------
 
-    @names_alpha
     def mean(self, scores: Any = None, alpha: float = 0.05) -> pd.Series[float]:
         """Mean of the scores of the answers, with a score interval.
 
@@ -517,7 +498,6 @@ class FrequencyResults(Results):
         entries = [mean.estimate, mean.se, *mean.interval(alpha)]
         return pd.Series(entries, index=["estimate", "se", "lower", "upper"], name=name)
 
-    @names_alpha
     def cumulative(self, alpha: float = 0.05) -> pd.DataFrame:
         """Cumulative frequencies in the order of the categories, with score intervals.
 
@@ -556,7 +536,6 @@ class FrequencyResults(Results):
         columns = ["estimate", "se", "lower", "upper"]
         return pd.DataFrame(rows, index=self.categories, columns=columns)
 
-    @names_alpha
     def quantile(self, q: Any, alpha: float = 0.05) -> pd.Series[Any] | pd.DataFrame:
         """Quantiles of ordered answers: the first category whose cumulative frequency reaches q.
 
@@ -615,21 +594,20 @@ class FrequencyResults(Results):
         test = self.goodness_of_fit
         return super()._facts() | {"goodness_pvalue": np.nan if test is None else test.pvalue}
 
-    @names_alpha
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         return self._rows(level(alpha))[0]
 
-    def _rows(self, alpha: float, max_rows: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
+    def _rows(self, alpha: float, max_rows: int = 0) -> tuple[Frame, Frame]:
         if not self.linear.has_errors:
             frame = self._estimates_frame(alpha).assign(presence_pvalue=np.nan)
             return frame, frame
         uncut = self.conf_int(alpha, clip=False)
-        ends = cut(uncut.to_numpy(copy=True), "default", self.linear, self, alpha)
+        ends = self._cut(uncut.to_numpy(copy=True), "default", self.linear, alpha)
         bounds = pd.DataFrame(ends, index=self.categories, columns=["lower", "upper"])
         frame = self._estimates_frame(alpha, bounds)
         return frame.assign(presence_pvalue=self.presence_pvalues()), uncut
 
-    def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
+    def _heading(self) -> Heading:
         name, left, right = super()._heading()
         if (rest := self.unexplained) is not None:
             (error,) = figures([rest.bse], 4)
@@ -639,9 +617,7 @@ class FrequencyResults(Results):
             left.append(("Not among them:", f"{rest.estimate:.4f} (std err {error})"))
         return name, left, right
 
-    def _interval_notes(
-        self, frame: pd.DataFrame, uncut: pd.DataFrame, alpha: float, source: str
-    ) -> list[str]:
+    def _interval_notes(self, frame: Frame, uncut: Frame, alpha: float, source: str) -> list[str]:
         if not self.linear.has_errors:
             return [
                 f"Standard errors of {len(frame)} candidates at once were not computed: use method "
@@ -673,7 +649,7 @@ class FrequencyResults(Results):
             )
         return [*notes, f"p-value: {self._interval_words()[1]}."]
 
-    def _notes(self, frame: pd.DataFrame, details: bool = False) -> list[str]:
+    def _notes(self, frame: Frame, details: bool = False) -> list[str]:
         notes: list[str] = []
         if self.unexplained is not None and self.assumes_complete:
             notes.append(

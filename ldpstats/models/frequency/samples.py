@@ -240,8 +240,19 @@ def _wald(sides: Sequence[FrequencyModel], p: Array, alike: bool, null: str) -> 
     V = [problem.covariance(p) for problem in problems]
     how = "covariance pooled under the null"
     if any(problem.is_open for problem in problems):
-        outcome = _all_entries(estimates, V)
-        return all_candidates(null, outcome, problems, f"Wald on all candidates, {how}")
+        # candidates need not sum to one: each group is compared with the mean of those before it
+        mean, W, found, df = estimates[0], V[0], 0.0, 0
+        R, zero = np.eye(mean.size), np.zeros(mean.size)
+        for estimate, more in zip(estimates[1:], V[1:], strict=True):
+            value, freedom = tests_.wald(R, zero, mean - estimate, W + more)
+            found, df = found + value, df + freedom
+            if len(estimates) > 2:
+                dense = W.matrix()
+                share = dense @ np.linalg.pinv((W + more).matrix(), hermitian=True)
+                mean = mean - share @ (mean - estimate)
+                W = Covariance.dense(dense - share @ dense)
+        how = f"Wald on all candidates, {how}"
+        return all_candidates(null, (found, df), problems, how)
     if by_score:
         group = rare_groups(effective_counts(steps, p))
     else:
@@ -252,21 +263,6 @@ def _wald(sides: Sequence[FrequencyModel], p: Array, alike: bool, null: str) -> 
     test = TestResult.chi_square(null, float(statistic), df, f"Wald, {how}", note)
     first, others = -np.ones((len(sides) - 1, 1)), np.eye(len(sides) - 1)
     return by_moments(test, problems, p, np.kron(np.hstack([first, others]), contrasts(group)))
-
-
-def _all_entries(estimates: Sequence[Array], V: Sequence[Covariance]) -> tuple[float, int]:
-    """Wald statistic of candidates, whose frequencies need not sum to one; and its df."""
-    mean, W = estimates[0], V[0]
-    R, zero = np.eye(mean.size), np.zeros(mean.size)
-    statistic, df = 0.0, 0
-    for estimate, more in zip(estimates[1:], V[1:], strict=True):
-        value, freedom = tests_.wald(R, zero, mean - estimate, W + more)
-        statistic, df = statistic + value, df + freedom
-        if len(estimates) > 2:
-            dense = W.matrix()
-            share = dense @ np.linalg.pinv((W + more).matrix(), hermitian=True)
-            mean, W = mean - share @ (mean - estimate), Covariance.dense(dense - share @ dense)
-    return statistic, df
 
 
 # -- Test that two groups of respondents have the same distribution, and how they differ ----------

@@ -29,7 +29,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.errors import InvalidArgument, LDPWarning, MisfitWarning, NotAvailable, NotIdentified
+from ldpstats.errors import (
+    IncompleteListWarning,
+    InvalidArgument,
+    LDPWarning,
+    MisfitWarning,
+    NotAvailable,
+    NotIdentified,
+)
 from ldpstats.estimators.likelihood import maximise
 from ldpstats.estimators.solvers import gap_target
 from ldpstats.inference import goodness
@@ -58,6 +65,7 @@ __all__ = [
     "rare_categories",
     "shown",
     "together",
+    "warn_of_caution",
     "warn_of_doubts",
 ]
 
@@ -291,6 +299,18 @@ def misfit(
 def shown(pvalue: float) -> str:
     """A p-value behind the letter p; nobody is shown that one is zero."""
     return f"= {pvalue:.2g}" if pvalue > 0.0 else "< 1e-300"
+
+
+def warn_of_caution(caution: str, stacklevel: int = 3) -> None:
+    """Tell the caller of the caller why tests of an incomplete list may not keep their level."""
+    if caution:
+        warnings.warn(
+            f"the list of candidates is not complete, and {caution}: tests and intervals do not "
+            "keep their level; collect reports in more cohorts or cells, or list more of the "
+            "answers",
+            IncompleteListWarning,
+            stacklevel=stacklevel,
+        )
 
 
 def warn_of_doubts(misfit: str, condition: float, stacklevel: int = 3) -> None:

@@ -21,11 +21,11 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import did_you_mean, numbers, probability
-from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
+from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.chains import Chains, LogDensity, floored_eigen
 from ldpstats.labels import align
 from ldpstats.likelihood.rows import DenseRows, Likelihood, Rows, UniformRows, dense_if_small
-from ldpstats.mechanisms.base import Mechanism
+from ldpstats.mechanisms.base import Mechanism, common_labels
 from ldpstats.models.posterior.densities import FrequencyDensity
 from ldpstats.models.posterior.evidence import package
 from ldpstats.priors import DirichletLaw
@@ -470,13 +470,8 @@ def _groups(reports: object, candidates: Any) -> list[Group]:
     groups = [Group(one, candidates) for one in given]
     if not sum(group.size for group in groups):
         raise InvalidArgument("reports", reports, "must hold at least one report")
-    first = groups[0].labels
-    for group in groups[1:]:
-        if not group.labels.equals(first):
-            raise MechanismMismatch(
-                f"{group.mechanism} and {groups[0].mechanism} have different categories: groups "
-                "that are observed together need the same labels in the same order"
-            )
+    mechanisms = [group.mechanism for group in groups]
+    common_labels(mechanisms, candidates, "groups that are observed together")
     return groups
 
 

@@ -32,11 +32,14 @@ from ldpstats.labels import as_labels, position
 from ldpstats.likelihood.rows import Likelihood, StackedRows, UniformRows
 from ldpstats.models.layout import (
     DOUBTFUL,
+    Cells,
+    Frame,
+    Heading,
     Pair,
     decimals,
     figures,
     interval_columns,
-    names_alpha,
+    joined,
     one_line,
     title,
 )
@@ -57,7 +60,7 @@ from ldpstats.models.posterior.evidence import (
     package,
     point_null,
 )
-from ldpstats.models.storage import Stored
+from ldpstats.models.results import JointTable, Labelled
 from ldpstats.priors import DirichletLaw, LogitLaw
 
 if TYPE_CHECKING:
@@ -115,13 +118,6 @@ def chain_doubts(
             "posterior; compare with another prior or engine"
         )
     return doubts
-
-
-def _joined(index: pd.Index[Any], sign: str) -> list[Any]:
-    """Labels, those of several variables as text."""
-    if not isinstance(index, pd.MultiIndex):
-        return index.tolist()
-    return [sign.join(map(str, label)) for label in index]
 
 
 def highest_density(draws: Array, alpha: float) -> Array:
@@ -236,7 +232,7 @@ _WITHOUT_MODE = "it was not computed for this posterior: use params, the posteri
 
 
 @dataclass(frozen=True, eq=False)
-class PosteriorResults(Stored):
+class PosteriorResults(Labelled):
     """Draws from the posterior of labelled parameters.
 
     Parameters
@@ -351,22 +347,6 @@ class PosteriorResults(Stored):
         return pd.DataFrame(self.flat, index=rows, columns=self.index)
 
     @property
-    def k(self) -> int:
-        """Number of parameters."""
-        return len(self.index)
-
-    @property
-    def terms(self) -> pd.Index[Any]:
-        """Names of the parameters in hypotheses; labels of several variables joined by colons."""
-        if not isinstance(self.index, pd.MultiIndex):
-            return self.index
-        terms: pd.Index[Any] = pd.Index(_joined(self.index, ":"))
-        return terms
-
-    def _series(self, values: Array, name: str) -> pd.Series[float]:
-        return pd.Series(values, index=self.index, name=name)
-
-    @property
     def params(self) -> pd.Series[float]:
         """Posterior means."""
         return self._series(self.flat.mean(axis=0), "params")
@@ -381,7 +361,6 @@ class PosteriorResults(Stored):
         """Posterior means over standard deviations."""
         return (self.params / self.bse).rename("tvalues")
 
-    @names_alpha
     def conf_int(self, alpha: float = 0.05, method: str = "equal-tailed") -> pd.DataFrame:
         """Intervals that hold each parameter with posterior probability 1 - alpha.
 
@@ -526,9 +505,7 @@ class PosteriorResults(Stored):
         attrgetter("origin.is_partial"), doc="Whether epsilon protects some categories only."
     )
 
-    def _estimate_cells(
-        self, shown: pd.DataFrame, frame: pd.DataFrame, alpha: float, details: bool
-    ) -> tuple[list[str], list[list[str]], str]:
+    def _estimate_cells(self, shown: Frame, frame: Frame, alpha: float, details: bool) -> Cells:
         digits = decimals(shown["bse"].to_numpy(), 4 if self._are_shares else 3)
         heads = ["mean", "std dev", *interval_columns(alpha), "ESS", "tail ESS", "R-hat"]
         columns, cells = ["params", "bse", "lower", "upper"], []
@@ -537,7 +514,7 @@ class PosteriorResults(Stored):
             cells.append([*figures(row[columns], digits), *sizes, *figures([row.rhat], 3)])
         return heads, cells, ""
 
-    def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
+    def _heading(self) -> Heading:
         origin, (chains, n, _) = self.origin, self.samples.shape
         head = "Mechanisms:" if len(origin.sources) > 1 else "Mechanism:"
         left: list[Pair] = [(head if i == 0 else "", one) for i, one in enumerate(origin.sources)]
@@ -557,15 +534,13 @@ class PosteriorResults(Stored):
             ("Step size:", f"{run.step_size:.3g}"),
         ]
 
-    def _interval_notes(
-        self, frame: pd.DataFrame, uncut: pd.DataFrame, alpha: float, source: str
-    ) -> list[str]:
+    def _interval_notes(self, frame: Frame, uncut: Frame, alpha: float, source: str) -> list[str]:
         prior, note = self.origin.prior, self.origin.note
         notes = [f"Prior: {one_line(prior, 400)}."] if len(prior) > _LONGEST_PRIOR else []
         notes.append(f"Intervals hold {100 * (1 - alpha):.4g}% of the posterior, with equal tails.")
         return [*notes, note] if note else notes
 
-    def _notes(self, frame: pd.DataFrame, details: bool = False) -> list[str]:
+    def _notes(self, frame: Frame, details: bool = False) -> list[str]:
         notes, check = [], self.replicated
         if check is not None:
             words = pvalue_text(check.pvalue, "p")
@@ -575,7 +550,6 @@ class PosteriorResults(Stored):
         doubts = chain_doubts(self.rhat, self.ess, self.divergences, self.samples.shape[:2])
         return [*notes, *(f"WARNING: {doubt}." for doubt in doubts)]
 
-    @names_alpha
     def plot(
         self,
         ax: Axes | None = None,
@@ -626,7 +600,7 @@ class PosteriorResults(Stored):
             ax.plot(params.iloc[shown], at, "o", ms=5, color="C0", mec="white", label="mean")
             ax.margins(x=0.03)
 
-        labels = axis_labels(_joined(outer.index, " : "), LONGEST_TICK)
+        labels = axis_labels(joined(outer.index, " : "), LONGEST_TICK)
         unit: dict[str, Any] = {"name": "frequency"} if shares else {"name": "", "sign": None}
         return plot_rows(draw, labels, self.k - len(shown), ax, words, **unit)
 
@@ -693,18 +667,11 @@ class PosteriorResults(Stored):
         return self.name or self.origin.subject.lower()
 
     def _facts(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "mechanism": "; ".join(self.sources),
-            "method": f"posterior, {self.engine}",
-            "prior": self.prior,
-            "epsilon": self.epsilon,
-            "nobs": self.nobs,
-            "n_missing": self.n_missing,
-            "k": self.k,
-            "draws": len(self.flat),
-            "divergences": self.divergences,
-        }
+        facts = {"name": self.name, "mechanism": "; ".join(self.sources)}
+        facts |= {"method": f"posterior, {self.engine}"}
+        own = ("prior", "epsilon", "nobs", "n_missing", "k")
+        facts |= {name: getattr(self, name) for name in own}
+        return facts | {"draws": len(self.flat), "divergences": self.divergences}
 
     # -- JSON ----------------------------------------------------------------------------------
 
@@ -723,7 +690,7 @@ MOST_CELLS = 1000  # whose Hessian is formed and factored
 
 
 @dataclass(frozen=True, eq=False)
-class TablePosterior(PosteriorResults):
+class TablePosterior(JointTable, PosteriorResults):
     """Draws from the posterior of a joint table: see `PosteriorResults`.
 
     Parameters are the cells, labelled by a MultiIndex with a level a variable, row-major.
@@ -758,25 +725,9 @@ class TablePosterior(PosteriorResults):
         )
 
     @property
-    def sizes(self) -> tuple[int, ...]:
-        """Categories of each variable."""
-        return tuple(map(len, self.labels))
-
-    @property
     def table(self) -> Any:
         """Posterior means: a DataFrame, the first variable in rows; a Series of three or more."""
-        return self._table(self.params)
-
-    @property
-    def bse_table(self) -> Any:
-        """Posterior standard deviations, as `table`."""
-        return self._table(self.bse)
-
-    def _table(self, values: pd.Series[float]) -> Any:
-        if len(self.sizes) > 2:
-            return values
-        rows, columns = self.labels
-        return pd.DataFrame(values.to_numpy().reshape(self.sizes), index=rows, columns=columns)
+        return self._table(self.params.to_numpy(), "params")
 
     # -- what follows from the table -----------------------------------------------------------
 
@@ -842,11 +793,7 @@ class TablePosterior(PosteriorResults):
             For the name of no variable.
         """
         axis = 0 if on is None else self._variable("on", on)
-        order = [axis, *(v for v in range(len(self.sizes)) if v != axis)]
-        index = pd.MultiIndex.from_product(
-            [self.labels[v] for v in order], names=[self.names[v] for v in order]
-        )
-        size = self.sizes[axis]
+        index, size = self._index_given(axis), self.sizes[axis]
         simplex = np.repeat(np.arange(size), len(index) // size)
 
         def shares(P: Array) -> Array:
@@ -902,20 +849,18 @@ class TablePosterior(PosteriorResults):
     def _derived(
         self, function: Callable[[Array], Any], index: pd.Index[Any], simplex: Any, subject: str
     ) -> PosteriorResults:
-        def values(draws: Array) -> Array:
-            return self._of_tables(function, draws, len(index))
+        def of_tables(tables: Array) -> Array:
+            s, m = len(tables), len(index)
+            values = np.asarray(function(tables.reshape(s, *self.sizes)), dtype=np.float64)
+            values = values.reshape(-1, 1) if values.ndim == 1 else values
+            if values.shape != (s, m):
+                remedy = f"returns shape {values.shape} for {s} tables and {m} labels"
+                raise InvalidArgument("function", function, remedy)
+            if not np.all(np.isfinite(values)):
+                raise InvalidArgument("function", function, "returns numbers that are not finite")
+            return values
 
-        return self._of_draws(values, index, simplex, subject=subject, without_mode="")
-
-    def _of_tables(self, function: Callable[[Array], Any], tables: Array, m: int) -> Array:
-        values = np.asarray(function(tables.reshape(len(tables), *self.sizes)), dtype=np.float64)
-        values = values.reshape(-1, 1) if values.ndim == 1 else values
-        if values.shape != (len(tables), m):
-            remedy = f"returns shape {values.shape} for {len(tables)} tables and {m} labels"
-            raise InvalidArgument("function", function, remedy)
-        if not np.all(np.isfinite(values)):
-            raise InvalidArgument("function", function, "returns numbers that are not finite")
-        return values
+        return self._of_draws(of_tables, index, simplex, subject=subject, without_mode="")
 
     def _two_ways(self, what: str) -> None:
         if len(self.sizes) > 2:
@@ -979,7 +924,7 @@ def _arviz_variables(
         whole = pd.MultiIndex.from_product(levels)
         order = terms.get_indexer(whole)
         if len(whole) != len(terms) or (order < 0).any():
-            variables.append((name, places, {"cell": _joined(terms, ":")}))
+            variables.append((name, places, {"cell": joined(terms, ":")}))
             continue
         dims = [_free(str(label)) if label else f"level_{i}" for i, label in enumerate(terms.names)]
         dims = [dim if dims.count(dim) == 1 else f"{dim}_{i}" for i, dim in enumerate(dims)]

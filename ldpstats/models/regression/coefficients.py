@@ -20,7 +20,15 @@ from ldpstats.arguments import level, one_of
 from ldpstats.documents import number_to_json, written
 from ldpstats.errors import NotAvailable
 from ldpstats.likelihood.regression import Binary, Multinomial, Normal, Ordered
-from ldpstats.models.layout import LONGEST_LABEL, Pair, header, names_alpha, one_line
+from ldpstats.models.layout import (
+    LONGEST_LABEL,
+    Frame,
+    Heading,
+    Pair,
+    header,
+    names_alpha,
+    one_line,
+)
 from ldpstats.models.regression.fitted import FittedLaw, facts_from_json
 from ldpstats.models.regression.hypotheses import (
     Degrees,
@@ -47,6 +55,7 @@ _MECHANISMS = 4
 _LEVEL = 0.05  # one minus that of the intervals in a document
 _AGAIN = "fit the model to the reports again"
 _FEW = 10.0  # degrees of freedom, in respondents, below which skewed answers mislead t
+_KEPT = ("law", "infinite", "method", "penalty", "cov_type", "why_wald", "penalises", "n_clusters")
 KINDS = {
     "nonrobust": "observed information",
     "cluster": "sandwich, by cluster",
@@ -69,21 +78,9 @@ class Coefficients(Stored, WaldResults):
     _covariances: ClassVar[dict[str, str]] = KINDS
     _untested = property(attrgetter("model.threshold_names"))
 
-    if TYPE_CHECKING:  # of kinds
+    if TYPE_CHECKING:
 
-        @property
-        def infinite(self) -> tuple[str, ...]: ...
-
-        @property
-        def nobs(self) -> float: ...
-        @property
-        def llf(self) -> float: ...
-        @property
-        def law(self) -> FittedLaw: ...
-        @property
-        def why_wald(self) -> str: ...
-        def __getattr__(self, name: str) -> Any: ...  # fields
-        def _refuse_pseudo(self, what: str) -> None: ...
+        def __getattr__(self, name: str) -> Any: ...  # what a kind has
 
     names = WaldResults._names
 
@@ -108,13 +105,13 @@ class Coefficients(Stored, WaldResults):
     def aic(self) -> float:
         """-2 llf + 2 coefficients, where there is a likelihood."""
         self._refuse_pseudo("aic")
-        return -2.0 * self.llf + 2.0 * len(self.index)
+        return float(2.0 * len(self.index) - 2.0 * self.llf)
 
     @property
     def bic(self) -> float:
         """-2 llf + log(nobs) coefficients, where there is a likelihood."""
         self._refuse_pseudo("bic")
-        return -2.0 * self.llf + float(np.log(self.nobs)) * len(self.index)
+        return float(np.log(self.nobs) * len(self.index) - 2.0 * self.llf)
 
     @property
     def uses_likelihood(self) -> bool:
@@ -241,7 +238,6 @@ class Coefficients(Stored, WaldResults):
 
         return predict_rows(self.law, exog, which, offset)
 
-    @names_alpha
     def get_prediction(
         self, exog: Any = None, offset: Any = None, alpha: float = 0.05
     ) -> pd.DataFrame:
@@ -282,7 +278,6 @@ class Coefficients(Stored, WaldResults):
 
         return prediction_frame(self.law, exog, offset, alpha)
 
-    @names_alpha
     def predictions(
         self,
         by: Any = None,
@@ -398,7 +393,6 @@ class Coefficients(Stored, WaldResults):
 
         return margins_of(self.law, at, method, atexog, dummy, count)
 
-    @names_alpha
     def plot_effects(
         self,
         name: str | None = None,
@@ -450,7 +444,7 @@ class Coefficients(Stored, WaldResults):
         subject = one_line(self.model.endog_names, LONGEST_LABEL)
         return f"{model_name(self.model.data.outcome)} regression of {subject}"
 
-    def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
+    def _heading(self) -> Heading:
         """What was fitted to which reports."""
         data, questions = self.model.data, self.model.data.questions
         left: list[Pair] = [("Dep. variable:", one_line(self.model.endog_names, 30))]
@@ -492,9 +486,7 @@ class Coefficients(Stored, WaldResults):
         df = f"{self.df_model:g}, {self.df_resid:g}"
         return [("Converged:", converged)], [("Df model, residual:", df)]
 
-    def _interval_notes(
-        self, frame: pd.DataFrame, uncut: pd.DataFrame, alpha: float, source: str
-    ) -> list[str]:
+    def _interval_notes(self, frame: Frame, uncut: Frame, alpha: float, source: str) -> list[str]:
         percent = f"{100 * (1 - alpha):.4g}%"
         if not self.why_wald:
             kind = "penalised " if self.penalises else ""
@@ -542,12 +534,27 @@ class Coefficients(Stored, WaldResults):
         """Read what `to_dict` wrote: all that needs no respondent."""
         return super(Coefficients, StoredRegression).from_dict(document)
 
-    def _criteria(self) -> dict[str, float]:
-        """The likelihood and what is made of it; nan where there is none."""
+    def _facts(self) -> dict[str, Any]:
+        data = self.model.data
         try:
-            return {"llf": self.llf, "aic": self.aic, "bic": self.bic}
+            criteria = {"llf": self.llf, "aic": self.aic, "bic": self.bic}
         except NotAvailable:
-            return dict.fromkeys(("llf", "aic", "bic"), float("nan"))
+            criteria = dict.fromkeys(("llf", "aic", "bic"), float("nan"))
+        return {
+            "name": self._subject,
+            "mechanism": "; ".join(dict.fromkeys(map(str, data.mechanisms()))),
+            "method": self.method,
+            "penalty": self.penalty or "",
+            "cov_type": self.cov_type,
+            "epsilon": data.epsilon,
+            "nobs": self.nobs,
+            "n_missing": data.n_missing,
+            "k": 0 if data.categories is None else len(data.categories),
+            "df_model": self.df_model,
+            "df_resid": self.df_resid,
+            **criteria,
+            "converged": self.converged,
+        }
 
 
 # -- what is written as a document, and read ---------------------------------------------------
@@ -593,22 +600,15 @@ class StoredRegression(Coefficients):
         facts = results._facts().items()
         df = np.asarray(results.df_inference, dtype=np.float64).T.ravel()
         return cls(
-            law=results.law,
+            **{name: getattr(results, name) for name in _KEPT},
             unknown=tuple(model.unknown),
             constant=model.constant,
             estimate=estimate,
             covariance=covariance,
-            infinite=results.infinite,
             tested=np.asarray(results.pvalues, dtype=np.float64).T.ravel(),
             limits=results._bounds(_LEVEL),
             df=df if use_t else None,
             reported=naive,
-            method=results.method,
-            penalty=results.penalty,
-            cov_type=results.cov_type,
-            why_wald=results.why_wald,
-            penalises=results.penalises,
-            n_clusters=results.n_clusters,
             heading=tuple(map(tuple, heading)),
             details=tuple(map(tuple, details)),
             notes=tuple(results._notes(frame)),
@@ -714,13 +714,13 @@ class StoredRegression(Coefficients):
     def _stored(self) -> dict[str, Any]:
         return written(self)
 
-    def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
+    def _heading(self) -> Heading:
         return self._title, *_pairs(self.heading)
 
     def _computed(self) -> tuple[list[Pair], list[Pair]]:
         return _pairs(self.details[len(self.heading) :])
 
-    def _notes(self, frame: pd.DataFrame, details: bool = False) -> list[str]:
+    def _notes(self, frame: Frame, details: bool = False) -> list[str]:
         return [*(self.more if details else self.notes)]
 
     def _facts(self) -> dict[str, Any]:

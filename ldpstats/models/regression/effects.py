@@ -31,14 +31,14 @@ from ldpstats.labels import as_series, missing_entries
 from ldpstats.likelihood.regression import Multinomial, Ordered
 from ldpstats.models.layout import (
     LONGEST_LABEL,
-    Pair,
-    names_alpha,
+    Cells,
+    Heading,
+    joined,
     one_line,
 )
 from ldpstats.models.regression.fitted import (
     FittedLaw,
     covariate,
-    set_to,
     typical_row,
     with_column,
     with_values,
@@ -215,7 +215,6 @@ class Averages(Stored, WaldResults):
     def _facts(self) -> dict[str, Any]:
         return dict(self.law.facts)
 
-    @names_alpha
     def plot(
         self, ax: Axes | None = None, alpha: float = 0.05, most: int = 40, title: str | None = None
     ) -> Any:
@@ -303,7 +302,6 @@ class AveragePredictions(Averages):
     def _bounds(self, alpha: float) -> Array:
         return np.column_stack(self.law.intervals(self.found.value, self.bse.to_numpy(), alpha))
 
-    @names_alpha
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         """The averages with standard errors and intervals of another level.
 
@@ -313,10 +311,7 @@ class AveragePredictions(Averages):
         return frame.set_axis(["mean", "se", "lower", "upper"], axis=1)
 
     def _hypothesis(self, hypothesis: Any) -> tuple[Array, Array]:
-        labels = self.index
-        if isinstance(labels, pd.MultiIndex):
-            labels = pd.Index([":".join(map(str, label)) for label in labels])
-        return linear_hypothesis(hypothesis, labels)
+        return linear_hypothesis(hypothesis, pd.Index(joined(self.index, ":"), tupleize_cols=False))
 
     def _place(self, reference: Any) -> int:
         """The place of a group."""
@@ -329,7 +324,6 @@ class AveragePredictions(Averages):
         remedy = f"is none of the groups, which are {self.groups[:10]}"
         raise InvalidArgument("reference", reference, remedy)
 
-    @names_alpha
     def differences(self, reference: Any = None, alpha: float = 0.05) -> pd.DataFrame:
         """Differences between groups.
 
@@ -375,18 +369,17 @@ class AveragePredictions(Averages):
         columns = ["difference", "se", "z", "p_value", "lower", "upper"]
         return pd.DataFrame(table, index=self._index(labels), columns=columns)
 
-    @names_alpha
     def summary(
         self, alpha: float | None = None, max_rows: int = 40, details: bool = False
     ) -> Summary:
         """The averages as text, `as_html()` or `as_latex()`; by default of the level asked for."""
         return super().summary(self.alpha if alpha is None else alpha, max_rows, details)
 
-    def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
+    def _heading(self) -> Heading:
         name = f"Average predictions of {one_line(self._subject, LONGEST_LABEL)}"
         return name, [("Groups:", self.by or "none")], [("Kind:", self.kind)]
 
-    def _estimate_cells(self, *of: Any) -> tuple[list[str], list[list[str]], str]:
+    def _estimate_cells(self, *of: Any) -> Cells:
         heads, cells, words = super()._estimate_cells(*of)  # that they are zero is not tested
         return [*heads[:2], *heads[4:]], [[*row[:2], *row[4:]] for row in cells], words
 
@@ -435,37 +428,35 @@ def average_predictions(
         return average(rows, law.theta, of)
 
     groups: list[Any]
+    name, codes = "", None
     if by is None:
-        groups, name, parts = ["all"], "", [mean(points)]
-    elif isinstance(by, str) and by in law.questions:
-        groups, name, parts = law.answers(by) if at is None else chosen, by, []
-        for answer in groups:
-            if kind == "adjusted":
-                parts.append(mean(law.answered(points, by, answer)))
-            else:
-                some = law.configurations_with(by, answer)
-                share = average(points, law.theta, ones, some)
-                parts.append(average(points, law.theta, of, some) / share)
+        groups, parts = ["all"], [mean(points)]
     elif at is not None:
-        groups, name, parts = chosen, by, [mean(set_to(law, by, value)) for value in chosen]
+        groups, name = chosen, by
+    elif isinstance(by, str) and by in law.questions:
+        groups, name = law.answers(by), by
     else:
         groups, name, codes = _groups(law, by)
         if kind == "adjusted" and not isinstance(by, str):
             remedy = "'adjusted' sets all respondents to each group: pass by= the name of a "
             raise InvalidArgument("kind", kind, f"{remedy}covariate, not labels")
+    if by is not None and kind == "adjusted":
+        parts = [mean(law.at_value(name, value)) for value in groups]
+    elif codes is not None:
         parts, whole = [], law.respondents
-        for g, value in enumerate(groups):
-            if kind == "adjusted":
-                parts.append(mean(set_to(law, by, value)))
-                continue
+        for g in range(len(groups)):
             inside = codes == g
             weights = np.bincount(whole.place[inside], whole.weights[inside], points.n)
             there = weights > 0.0
             rows = points.take(there)
             parts.append(mean(replace(rows, weights=weights[there] / weights.sum())))
-    R = np.eye(len(parts[0].value))[law.shown]
-    stacked = Average.stacked([part.times(R) for part in parts])
-    return AveragePredictions(groups, name, kind, float(alpha), law, stacked)
+    elif by is not None:
+        parts = []
+        for answer in groups:
+            some = law.configurations_with(by, answer)
+            share = average(points, law.theta, ones, some)
+            parts.append(average(points, law.theta, of, some) / share)
+    return AveragePredictions(groups, name, kind, float(alpha), law, law.stacked(parts))
 
 
 def _row_predictions(law: FittedLaw, exog: Any, alpha: Any) -> AveragePredictions:
@@ -479,10 +470,8 @@ def _row_predictions(law: FittedLaw, exog: Any, alpha: Any) -> AveragePrediction
     of = means(law.data.outcome)
     rows = (replace(points.take([i]), weights=np.ones(1)) for i in range(points.n))
     parts = [average(row, law.theta, of) for row in rows]
-    R = np.eye(len(parts[0].value))[law.shown]
-    stacked = Average.stacked([part.times(R) for part in parts])
     by = "" if law.labels is None else str(index.name or "row")
-    return AveragePredictions(index.tolist(), by, "rows", float(alpha), law, stacked)
+    return AveragePredictions(index.tolist(), by, "rows", float(alpha), law, law.stacked(parts))
 
 
 def _values_of(law: FittedLaw, at: Any) -> tuple[str, list[Any]]:
@@ -609,13 +598,11 @@ class MarginalEffects(Averages):
         """Standard errors, shaped as `margeff`."""
         return np.asarray(self.bse)
 
-    @names_alpha
     def conf_int(self, alpha: float = 0.05) -> Array:
         """Wald intervals, shape (m, 2), or (m, 2, k) for k categories."""
         ends = self._bounds(level(alpha)).T
         return np.stack([_by_category(end, self.law) for end in ends], axis=1)
 
-    @names_alpha
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         """The effects as a table, with the columns of statsmodels.
 
@@ -635,7 +622,7 @@ class MarginalEffects(Averages):
         columns = ["estimate", "std_error", "t", "p_value", "lower", "upper"]
         return frame[columns].set_axis([_NAMES[self.method], *heads], axis=1)
 
-    def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
+    def _heading(self) -> Heading:
         name = f"Marginal effects on {one_line(self._subject, LONGEST_LABEL)}"
         return name, [("Method:", self._unit)], [("At:", self.at)]
 

@@ -22,6 +22,7 @@ from ldpstats.arguments import did_you_mean, level, numbers, positive_integer
 from ldpstats.documents import array_from_json, array_to_json, number_to_json
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.regression import (
+    Average,
     Cells,
     Points,
     average,
@@ -44,6 +45,7 @@ from ldpstats.likelihood.regression import (
     predictors_of,
 )
 from ldpstats.models.regression.formulas import Design, combinations_of
+from ldpstats.models.regression.hypotheses import t_quantile
 from ldpstats.models.regression.structure import (
     Assembled,
     RegressionData,
@@ -271,7 +273,18 @@ class FittedLaw:
         ]
         return replace(points, designs=tuple(points.designs[c] for c in changed))
 
+    def at_value(self, name: str, value: Any) -> Points:
+        """All respondents with one value of a private predictor or a public covariate."""
+        if name in self.questions:
+            return self.answered(self.distinct, name, value)
+        return set_to(self, name, value)
+
     # -- outcome -------------------------------------------------------------------------------
+
+    def stacked(self, parts: Sequence[Average]) -> Average:
+        """The means that are shown, part after part."""
+        R = np.eye(len(parts[0].value))[self.shown]
+        return Average.stacked([part.times(R) for part in parts])
 
     @property
     def labels(self) -> pd.Index[Any] | None:
@@ -302,10 +315,7 @@ class FittedLaw:
 
     def quantile(self, alpha: float) -> float:
         """The two-sided quantile of the normal or t distribution."""
-        from scipy.special import ndtri, stdtrit
-
-        tail = level(alpha) / 2.0
-        return -float(ndtri(tail) if self.df is None else stdtrit(self.df, tail))
+        return float(t_quantile(level(alpha), self.df))
 
     def intervals(self, mean: Array, se: Array, alpha: float) -> tuple[Array, Array]:
         """Limits of means: on the logit scale for probabilities, on the log scale for rates."""

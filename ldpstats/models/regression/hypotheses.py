@@ -32,13 +32,15 @@ from ldpstats.likelihood.regression import (
 )
 from ldpstats.models.layout import (
     LONGEST_LABEL,
+    Body,
+    Cells,
+    Frame,
     Tabulated,
     decimals,
     distinct_lines,
     figures,
     in_blocks,
     interval_columns,
-    names_alpha,
     one_line,
 )
 from ldpstats.models.results import array_hypothesis, text_hypothesis
@@ -159,7 +161,6 @@ class WaldResults(Tabulated):
         half = t_quantile(alpha, self._each_df) * np.sqrt(np.maximum(np.diagonal(V), 0.0))
         return np.column_stack([center - half, center + half])
 
-    @names_alpha
     def conf_int(self, alpha: float = 0.05) -> Any:
         """Intervals, columns "lower" and "upper"."""
         return pd.DataFrame(
@@ -206,7 +207,6 @@ class WaldResults(Tabulated):
     def _coefficients(self) -> pd.DataFrame:
         return self._tidy(0.05)
 
-    @names_alpha
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         """Table of "params", "bse", "lower", "upper" and "pvalues"."""
         frame = self._tidy(level(alpha))[["estimate", "std_error", "lower", "upper", "p_value"]]
@@ -214,18 +214,16 @@ class WaldResults(Tabulated):
 
     # -- the summary -----------------------------------------------------------------------------
 
-    def _rows(self, alpha: float, max_rows: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
+    def _rows(self, alpha: float, max_rows: int = 0) -> tuple[Frame, Frame]:
         frame = self._tidy(alpha)
         return frame, frame
 
-    def _largest(self, frame: pd.DataFrame, max_rows: int) -> tuple[pd.DataFrame, list[str]]:
+    def _largest(self, frame: Frame, max_rows: int) -> tuple[Frame, list[str]]:
         if (n := len(frame)) <= max_rows:
             return frame, []
         return frame.iloc[:max_rows], [f"Shown: the first {max_rows} of {n} {self._noun}."]
 
-    def _estimate_cells(
-        self, shown: pd.DataFrame, frame: pd.DataFrame, alpha: float, details: bool
-    ) -> tuple[list[str], list[list[str]], str]:
+    def _estimate_cells(self, shown: Frame, frame: Frame, alpha: float, details: bool) -> Cells:
         letter = "z" if self.degrees is None else "t"
         digits, cells = decimals(shown["std_error"].to_numpy()), []
         columns = ["estimate", "std_error", "lower", "upper", "t", "p_value"]
@@ -240,9 +238,7 @@ class WaldResults(Tabulated):
         heads = [self._head, "std err", letter, f"P>|{letter}|", *interval_columns(alpha)]
         return heads, cells, ""
 
-    def _body(
-        self, shown: pd.DataFrame, heads: list[str], cells: list[list[str]]
-    ) -> tuple[list[str], list[str], list[list[str]]]:
+    def _body(self, shown: Frame, heads: list[str], cells: list[list[str]]) -> Body:
         """Of pairs of labels a block of rows for each first one."""
         names = shown.index.get_level_values(-1)
         distinct = list(dict.fromkeys(names))

@@ -22,7 +22,7 @@ from ldpstats.errors import NotAvailable
 from ldpstats.estimators.regression import COVARIANCES, LeastSquares, least_squares
 from ldpstats.inference.regression import InformationShares, cluster_sandwich
 from ldpstats.inference.tests import pvalue_text
-from ldpstats.models.layout import LONGEST_LABEL, Pair, figures, one_line
+from ldpstats.models.layout import LONGEST_LABEL, Frame, Heading, Pair, figures, one_line
 from ldpstats.models.regression.coefficients import KINDS, Coefficients
 from ldpstats.models.regression.fitted import FittedLaw
 from ldpstats.models.regression.hypotheses import Degrees, wald_contrast
@@ -492,7 +492,7 @@ class PrivatizedOLSResults(Coefficients):
 
     # -- presentation ------------------------------------------------------------------------
 
-    def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
+    def _heading(self) -> Heading:
         name, left, right = super()._heading()
         right.append(("R2, reports:", f"{self.rsquared:.4f}"))
         if not self.model.is_observed:
@@ -507,7 +507,7 @@ class PrivatizedOLSResults(Coefficients):
         F = "-" if np.isnan(self.fvalue) else f"{self.fvalue:.4g}"
         return left, [*right, ("F statistic:", F), ("Residual variance:", self.scale)]
 
-    def _notes(self, frame: pd.DataFrame, details: bool = False) -> list[str]:
+    def _notes(self, frame: Frame, details: bool = False) -> list[str]:
         """What the scores are, and what the randomisation does to least squares of them."""
         notes, model = self._naive_notes(), self.model
         if not np.isnan(self.fvalue):
@@ -541,23 +541,11 @@ class PrivatizedOLSResults(Coefficients):
         return notes
 
     def _facts(self) -> dict[str, Any]:
-        return {
-            "name": self._subject,
-            "mechanism": "; ".join(self.mechanisms),
-            "method": "least squares",
-            "cov_type": self.cov_type,
-            "epsilon": self.epsilon,
-            "nobs": self.nobs,
-            "n_missing": self.model.data.n_missing,
-            "k": len(self.model.categories),
-            "df_model": self.df_model,
-            "df_resid": self.df_resid,
-            "rsquared": self.rsquared,
-            "rsquared_answers": self.rsquared_answers,
-            "privacy_share": self.privacy_share,
-            **self._criteria(),
-            "converged": True,
-        }
+        facts = super()._facts() | {"mechanism": "; ".join(self.mechanisms)}
+        del facts["penalty"]
+        last = {name: facts.pop(name) for name in ("llf", "aic", "bic", "converged")}
+        shares = ("rsquared", "rsquared_answers", "privacy_share")
+        return facts | {name: getattr(self, name) for name in shares} | last
 
     @property
     def mechanisms(self) -> list[str]:

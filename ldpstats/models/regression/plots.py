@@ -16,7 +16,7 @@ import pandas as pd
 
 from ldpstats.arguments import boolean, level, listed, one_of, positive_integer
 from ldpstats.errors import InvalidArgument
-from ldpstats.inference.regression import Average, average, means
+from ldpstats.inference.regression import average, means
 from ldpstats.likelihood.regression import Categorical
 from ldpstats.models.plots import (
     LONGEST_LABEL,
@@ -32,7 +32,7 @@ from ldpstats.models.plots import (
     set_figure_title,
     title_text,
 )
-from ldpstats.models.regression.fitted import FittedLaw, covariate, set_to, typical_row
+from ldpstats.models.regression.fitted import FittedLaw, covariate, typical_row
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -353,18 +353,12 @@ def _draw_effect(
     values, is_number = _values(law, name, points)
     of, parts = means(law.data.outcome), []
     for value in values:
-        if name in law.questions:
-            rows = law.answered(law.distinct, name, value)
-        else:
-            rows = set_to(law, name, value)
+        rows = law.at_value(name, value)
         parts.append(average(typical_row(rows, "mean") if at == "mean" else rows, law.theta, of))
-    R = np.eye(len(parts[0].value))[law.shown]
-    predictions = Average.stacked([part.times(R) for part in parts])
-    k = len(law.shown)
+    predictions, k = law.stacked(parts), len(law.shown)
     mean = predictions.value.reshape(-1, k)
-    se = np.sqrt(np.maximum(np.diagonal(predictions.covariance(law.covariance)), 0.0)).reshape(
-        -1, k
-    )
+    variances = np.diagonal(predictions.covariance(law.covariance)).reshape(-1, k)
+    se = np.sqrt(np.maximum(variances, 0.0))
     low, high = law.intervals(mean, se, alpha)
     labels = ["prediction"] if law.labels is None else axis_labels(law.labels, _LONGEST)
     interval = interval_name(alpha) if k == 1 else "_none"

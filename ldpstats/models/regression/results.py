@@ -41,7 +41,7 @@ from ldpstats.likelihood.regression import (
     ReportLaw,
     predictors_of,
 )
-from ldpstats.models.layout import Pair, in_turn, names_alpha
+from ldpstats.models.layout import Frame, Heading, in_turn
 from ldpstats.models.regression.coefficients import Coefficients, coefficient_labels, model_name
 from ldpstats.models.regression.fitted import Devices, FittedLaw
 from ldpstats.models.regression.hypotheses import (
@@ -395,7 +395,6 @@ class RegressionResults(Coefficients):
     def _bounds(self, alpha: float) -> Array:
         return self.conf_int(alpha).to_numpy()
 
-    @names_alpha
     def odds_ratios(self, alpha: float = 0.05, per: Any = None) -> pd.DataFrame:
         """Odds ratios of the true answers, with the intervals of `conf_int`.
 
@@ -801,7 +800,7 @@ class RegressionResults(Coefficients):
 
     # -- presentation --------------------------------------------------------------------------
 
-    def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
+    def _heading(self) -> Heading:
         name, left, right = super()._heading()
         if self.method != "corrected" and self.model.data.weights is None:
             right += [
@@ -814,7 +813,7 @@ class RegressionResults(Coefficients):
         right.append(("Iterations:", self.n_iter))
         return name, left, right + [("Maxima met:", self.n_maxima)] * (self.method != "corrected")
 
-    def _notes(self, frame: pd.DataFrame, details: bool = False) -> list[str]:
+    def _notes(self, frame: Frame, details: bool = False) -> list[str]:
         """What may be wrong, and what the randomisation has cost."""
         model = self.model
         notes = []
@@ -906,23 +905,8 @@ class RegressionResults(Coefficients):
         return float(np.exp((log_reports - log_answers) / m))
 
     def _facts(self) -> dict[str, Any]:
-        data = self.model.data
-        return {
-            "name": self._subject,
-            "mechanism": "; ".join(dict.fromkeys(map(str, data.mechanisms()))),
-            "method": self.method,
-            "penalty": self.penalty or "",
-            "cov_type": self.cov_type,
-            "epsilon": data.epsilon,
-            "nobs": self.nobs,
-            "n_missing": data.n_missing,
-            "k": 0 if data.categories is None else len(data.categories),
-            "df_model": self.df_model,
-            "df_resid": self.df_resid,
-            **self._criteria(),
-            "n_maxima": self.n_maxima,
-            "converged": self.converged,
-        }
+        facts = super()._facts()
+        return facts | {"n_maxima": self.n_maxima, "converged": facts.pop("converged")}
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -20,7 +20,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import as_array, boolean, numbers
-from ldpstats.errors import IncompleteListWarning, InvalidArgument, MechanismMismatch, NotIdentified
+from ldpstats.errors import IncompleteListWarning, InvalidArgument, NotIdentified
 from ldpstats.inference.regression import MOST_CLUSTERS, design_meat
 from ldpstats.labels import midpoints
 from ldpstats.likelihood.joint import decode
@@ -47,6 +47,7 @@ from ldpstats.likelihood.regression import (
     likelihoods,
     predictors_of,
 )
+from ldpstats.mechanisms.base import common_labels
 from ldpstats.models.frequency.results import checked_scores
 from ldpstats.models.regression.formulas import columns_of, plain_numbers
 from ldpstats.reports.single import BitCounts, Counts, Reports, not_reports
@@ -237,13 +238,8 @@ def response_data(
     """The data of a regression of reports on covariates, from what a caller passed."""
     groups = report_groups(reports)
     first = groups[0].mechanism
-    labels: pd.Index[Any] = first.labels(candidates)
-    for group in groups[1:]:
-        if not group.mechanism.labels(candidates).equals(labels):
-            raise MechanismMismatch(
-                f"{group.mechanism} and {first} have different categories: groups of one "
-                "regression need the same labels in the same order"
-            )
+    mechanisms = [group.mechanism for group in groups]
+    labels = common_labels(mechanisms, candidates, "groups of one regression")
     k = len(labels)
     if k != 2 and model not in ("multinomial", "ordered", "linear"):
         remedy = (

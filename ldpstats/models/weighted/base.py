@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
@@ -25,9 +25,7 @@ from ldpstats.arguments import (
 from ldpstats.documents import Document, read
 from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
 from ldpstats.inference.designs.linearisation import (
-    LinearTotals,
     Ratios,
-    ReplicatedTotals,
     Totals,
     checked,
 )
@@ -42,21 +40,18 @@ from ldpstats.inference.designs.tests import (
     t_bounds,
 )
 from ldpstats.inference.intervals import edge_normal, edge_range
-from ldpstats.inference.tests import adjusted_differences
 from ldpstats.likelihood.covariance import Uncertain
 from ldpstats.models.layout import (
+    Body,
     Fit,
+    Frame,
     Pair,
     count_of,
     figures,
     interval_note,
-    names_alpha,
 )
 from ldpstats.models.results import (
-    Label,
     Results,
-    compared_index,
-    compared_pairs,
     group_label,
     several_worded,
 )
@@ -72,7 +67,7 @@ __all__ = [
     "check_counted",
     "check_estimates",
     "check_shapes",
-    "differences_table",
+    "difference_rows",
     "satterthwaite",
 ]
 
@@ -117,10 +112,10 @@ class DesignResults(Results):
         return np.repeat(np.arange(g), self.linear.estimate.size // g)
 
     def _sums(self, weights: Array) -> Array:
-        """Weighted sums of the totals of cells in each domain as linear forms, weights (cells,)."""
-        g = len(self.domains.labels)
-        m = len(self.totals_law.estimate) // g
-        return np.kron(np.eye(g), np.append(weights, np.zeros(m - weights.size)))
+        """Weighted sums of the totals of cells in each domain as linear forms, (..., cells)."""
+        g, rows = len(self.domains.labels), np.atleast_2d(weights)
+        lacking = len(self.totals_law.estimate) // g - rows.shape[1]
+        return np.kron(np.eye(g), np.pad(rows, [(0, 0), (0, lacking)]))
 
     @property
     def _persons(self) -> Array:
@@ -129,13 +124,6 @@ class DesignResults(Results):
         return self._sums(np.eye(m)[-1])
 
     # -- errors ------------------------------------------------------------------------------
-
-    @property
-    def terms(self) -> pd.Index[Any]:
-        """Names of the estimates in hypotheses: labels joined by colons where there are several."""
-        if not isinstance(self.index, pd.MultiIndex):
-            return self.index
-        return pd.Index([":".join(map(str, cell)) for cell in self.index])
 
     @property
     def df(self) -> pd.Series[float]:
@@ -215,15 +203,13 @@ class DesignResults(Results):
         weights = ("Sum of weights:", f"{facts.weight_sum:,.6g}")
         return left, [weights, ("Df of design:", f"{facts.df:g}")]
 
-    def _body(self, shown: pd.DataFrame, heads: list[str], cells: list[list[str]]) -> Any:
+    def _body(self, shown: Frame, heads: list[str], cells: list[list[str]]) -> Body:
         deff = figures(shown["deff_design"], 2), figures(shown["deff_privacy"], 2)
         for row, *both in zip(cells, *deff, strict=True):
             row += both
         return super()._body(shown, [*heads, "deff design", "deff privacy"], cells)
 
-    def _interval_notes(
-        self, frame: pd.DataFrame, uncut: pd.DataFrame, alpha: float, source: str
-    ) -> list[str]:
+    def _interval_notes(self, frame: Frame, uncut: Frame, alpha: float, source: str) -> list[str]:
         df = self.df.to_numpy()
         law = f"{self.intervals}, t quantiles with "
         law += f"{_range(*np.maximum([df.min(), df.max()], 1.0))} df"
@@ -259,7 +245,6 @@ class DesignResults(Results):
             )
         return notes
 
-    @names_alpha
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         """Table of estimates: "params", "bse", "linear", "linear_se", "lower", "upper", "df" and
         the columns of `deff`.
@@ -301,7 +286,6 @@ class DesignResults(Results):
             return "Wald"
         return "score (some Wald)" if without.any() else "score"
 
-    @names_alpha
     def conf_int(
         self, alpha: float = 0.05, method: str = "default", clip: bool = True
     ) -> pd.DataFrame:
@@ -372,7 +356,6 @@ class DesignResults(Results):
         columns = {"estimate": value, "se": se, "lower": bounds[:, 0], "upper": bounds[:, 1]}
         return pd.DataFrame(columns, index=index)
 
-    @names_alpha
     def totals(self, alpha: float = 0.05) -> pd.DataFrame:
         """Estimated numbers of persons (Horvitz-Thompson), with t intervals.
 
@@ -478,24 +461,20 @@ def satterthwaite(v: Array, df: Array, most: float) -> Array:
     return np.maximum(np.where(np.isnan(df), most, np.minimum(df, most)), 1.0)
 
 
-def differences_table(
-    groups: tuple[tuple[Label, ...], tuple[str, ...]],
-    categories: pd.Index[Any],
-    name: str,
-    compared: tuple[Any, bool, Callable[[Any], int]],
+def difference_rows(
+    pairs: Sequence[tuple[int, int]],
+    k: int,
     law: tuple[Array, Array, Limits],
     df_of: Callable[[Codes], Array],
     alpha: float,
 ) -> pd.DataFrame:
-    """Shares of the categories of `name` in labelled groups by columns less those in others.
+    """Shares of k categories in some of g groups less those in others, with their p-values.
 
-    `compared` is as for `compared_pairs`; `law` the shares, (g k,), their covariance, nan where
-    unknown, and limits; `df_of` pairs of places, (2, r), are degrees of freedom.
+    `law` are the shares, (g k,), their covariance, nan where unknown, and limits; `df_of` pairs of
+    places, (2, r), are degrees of freedom.
     """
     # p-values are of the intervals: below alpha where these do not hold zero
-    (labels, by), (value, V, limits), k = groups, law, len(categories)
-    pairs = compared_pairs(len(labels), *compared)
-    index = compared_index(labels, pairs, compared[1], categories, by, name)
+    value, V, limits = law
     at = np.array(pairs, dtype=np.int64).reshape(-1, 2, 1) * k + np.arange(k)
     places = at.transpose(1, 0, 2).reshape(2, -1)
     df, parts = df_of(places), paired(V, *places)
@@ -504,17 +483,14 @@ def differences_table(
     apart = Differences(
         value[one], value[other], parts[:, known], lambda t: (limits(one, t), limits(other, t))
     )
-    found = np.full((len(index), 6), np.nan)
+    found = np.full((places.shape[1], 5), np.nan)
     found[:, 0] = value[places[0]] - value[places[1]]
     if known.any():
         bounds = apart.bounds(critical(df[known], alpha))
         found[known, 1] = apart.se
         found[known, 2:4] = edge_range(bounds, apart.estimate, apart.se, (-1.0, 1.0), alpha)
-        found[known, 4] = p = apart.pvalues(df[known])
-        n = index.get_level_values(-1).nunique()
-        found[known, 5] = adjusted_differences(apart.estimate, p, n)
-    columns = ["estimate", "se", "lower", "upper", "pvalue", "pvalue_holm"]
-    return pd.DataFrame(found, index=index, columns=columns)
+        found[known, 4] = apart.pvalues(df[known])
+    return pd.DataFrame(found, columns=["estimate", "se", "lower", "upper", "pvalue"])
 
 
 # -- What results hold beside the fit -------------------------------------------------------------
@@ -602,15 +578,13 @@ def check_estimates(fit: Fit, totals: Mapping[str, Totals], q: int, m: int, sour
         remedy = f"is damaged: reports are of {sources} kinds"
         raise InvalidArgument("document", list(fit.sources), remedy)
     shapes: dict[str, tuple[Any, tuple[int, ...]]] = {}
+    whole = dict.fromkeys(("noise", "covariance", "missed"), (m, m))
     for name, law in totals.items():
-        shapes[f"{name}.estimate"] = law.estimate, (m,)
-        shapes[f"{name}.noise"] = law.noise, (m, m)
-        if isinstance(law, LinearTotals):
-            shapes[f"{name}.covariance"] = law.covariance, (m, m)
-        elif isinstance(law, ReplicatedTotals):
-            shapes[f"{name}.replicates"] = law.replicates, (len(law.scales), m)
-            shapes[f"{name}.scales"] = law.scales, (law.scales.size,)
-            shapes[f"{name}.missed"] = law.missed, (m, m)
+        own = vars(law)
+        R = len(own.get("scales", ()))  # replicates, of totals that have them
+        wanted = {"estimate": (m,), **whole, "replicates": (R, m), "scales": (R,)}
+        known = [key for key in wanted if key in own]
+        shapes |= {f"{name}.{key}": (own[key], wanted[key]) for key in known}
     for name, one in (("fitted", fit.fitted), ("linear", fit.linear)):
         shapes[f"{name}.estimate"] = one.estimate, (q,)
         other = one.at is not None or one.variances is not None

@@ -21,7 +21,6 @@ import pandas as pd
 
 from ldpstats.arguments import one_of
 from ldpstats.errors import (
-    IncompleteListWarning,
     InvalidArgument,
     LDPWarning,
     MisfitWarning,
@@ -29,7 +28,6 @@ from ldpstats.errors import (
 )
 from ldpstats.estimators import ESTIMATORS
 from ldpstats.inference.designs.linearisation import (
-    Estimated,
     Ratios,
     Sample,
     Scores,
@@ -67,6 +65,7 @@ from ldpstats.likelihood.joint import (
     table_rows,
 )
 from ldpstats.mechanisms.base import joint_epsilon, protect_some
+from ldpstats.models.frequency.tests import warn_of_caution
 from ldpstats.models.layout import CONSTRAINED, SANDWICH
 from ldpstats.models.results import Label, several_worded
 from ldpstats.models.weighted.base import Dependence, Domains, Part, SampleFacts, cell_shares
@@ -347,7 +346,14 @@ class WeightedModel:
             if one.is_open:
                 rest = persons.copy()
                 rest[0, np.moveaxis(places, v, -1)[(-1,) * (len(sizes) - 1)][:-1]] = -1.0
-                _refuse_unlisted(variable.name, totals.of(Ratios(rest, persons)))
+                others = totals.of(Ratios(rest, persons))
+                share = float(others.value[0])
+                if share > _CERTAIN * float(np.sqrt(others.covariance[0, 0])):
+                    raise NotAvailable(
+                        f"{share:.2g} of the answers to {variable.name!r} are not among its "
+                        "candidates: chance collisions with them have no variance in a weighted "
+                        "table; list more answers, or use frequencies()"
+                    )
         domain, n = self.domain >= 0, self.sample.n
         names = tuple(one.name for one in self.variables)
         every, parts = range(len(names)), []
@@ -494,22 +500,5 @@ def _warn_of_unlisted(
     for one, others in zip(decoded, held | incomplete, strict=True):
         caution = one.moments.caution(bool(others)) if isinstance(one, CohortDecoding) else ""
         if caution:
-            warnings.warn(
-                f"the list of candidates is not complete, and {caution}: tests and intervals do "
-                "not keep their level; collect reports in more cohorts or cells, or list more of "
-                "the answers",
-                IncompleteListWarning,
-                stacklevel=4,
-            )
+            warn_of_caution(caution, stacklevel=5)
             return
-
-
-def _refuse_unlisted(name: str, rest: Estimated) -> None:
-    """Refuse the candidates of a variable, if others are certain to be held: the share `rest`."""
-    share, se = float(rest.value[0]), float(np.sqrt(rest.covariance[0, 0]))
-    if share > _CERTAIN * se:
-        raise NotAvailable(
-            f"{share:.2g} of the answers to {name!r} are not among its candidates: chance "
-            "collisions with them have no variance in a weighted table; list more answers, or use "
-            "frequencies()"
-        )

@@ -6,6 +6,7 @@ The totals of a domain are those of its k categories, then its number of persons
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,22 +35,18 @@ from ldpstats.models.frequency.results import (
     quantile_table,
 )
 from ldpstats.models.layout import (
-    LONGEST_LABEL,
-    Pair,
-    distinct_lines,
-    in_blocks,
-    names_alpha,
+    Frame,
+    Heading,
     resolution_notes,
     title,
 )
-from ldpstats.models.plots import plot_by_group
-from ldpstats.models.results import group_place, stacked_index
+from ldpstats.models.results import ByGroup, Label, compared, stacked_index
 from ldpstats.models.weighted.base import (
     DesignResults,
     check_counted,
     check_estimates,
     check_shapes,
-    differences_table,
+    difference_rows,
     satterthwaite,
 )
 
@@ -64,7 +61,7 @@ Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
-class WeightedResults(DesignResults):
+class WeightedResults(ByGroup, DesignResults):
     """Weighted frequencies of one privatised variable, in all or in domains.
 
     `params` are shares of the population that the weights stand for. Standard errors hold the
@@ -131,6 +128,7 @@ class WeightedResults(DesignResults):
     equal: RaoScott | None = None
     untested: str = ""
 
+    _group = "domain"
     _format = "ldpstats-weighted-results"
     _version = 1
     _document = (
@@ -154,18 +152,13 @@ class WeightedResults(DesignResults):
         return stacked_index(self.domains.labels, self.categories, self.by, self.name)
 
     @property
-    def groups(self) -> pd.Index[Any]:
-        """Labels of the domains."""
-        if len(self.by) == 1:
-            one: pd.Index[Any] = pd.Index([label[0] for label in self.domains.labels])
-            return one.rename(self.by[0])
-        several: pd.Index[Any] = pd.MultiIndex.from_tuples(self.domains.labels, names=self.by)
-        return several
+    def labels(self) -> tuple[Label, ...]:
+        return self.domains.labels
 
     @property
-    def sizes(self) -> pd.Series[Any]:
-        """Respondents with a report in each domain."""
-        return pd.Series(self.domains.sizes, index=self.groups if self.by else None, name="nobs")
+    def _sizes(self) -> list[int]:
+        sizes: list[int] = self.domains.sizes.tolist()
+        return sizes
 
     @property
     def _counted(self) -> Counted:
@@ -173,7 +166,6 @@ class WeightedResults(DesignResults):
 
     # -- what is estimated -------------------------------------------------------------------
 
-    @names_alpha
     def mean(self, scores: Any = None, alpha: float = 0.05) -> Any:
         """Mean of the scores of the answers: "estimate", "se", "lower", "upper"; a row a domain.
 
@@ -190,7 +182,6 @@ class WeightedResults(DesignResults):
         name = f"mean of {self.name}" if self.name else "mean"
         return self._by_domain(functions, level(alpha), name)
 
-    @names_alpha
     def cumulative(self, alpha: float = 0.05) -> pd.DataFrame:
         """Cumulative frequencies in the order of the categories, with score intervals.
 
@@ -199,12 +190,9 @@ class WeightedResults(DesignResults):
         alpha, k, g = level(alpha), len(self.categories), len(self.domains.labels)
         self._refuse_open()
         check_order(self.categories)
-        sets, T = np.tril(np.ones((k, k))), self.totals_law.estimate.size
-        A = np.zeros((g * k, T))
-        for i, own in enumerate(np.split(np.arange(T), g)):
-            A[i * k : (i + 1) * k, own[:k]] = sets
+        sets = np.tril(np.ones((k, k)))
         df, persons = self.df.to_numpy(), self._persons.repeat(k, axis=0)
-        table = self._of_totals(Ratios(A, persons), df, alpha, self.index)
+        table = self._of_totals(Ratios(self._sums(sets), persons), df, alpha, self.index)
         p, se = table["estimate"].to_numpy(), table["se"].to_numpy()
         counted = self.counted.joined(sets, self.mechanism.n_bits == 0)
         n = (self.domains.sizes / self.domains.spread)[self._domain_of]
@@ -214,7 +202,6 @@ class WeightedResults(DesignResults):
         table.iloc[k - 1 :: k] = 1.0, 0.0, 1.0, 1.0
         return table
 
-    @names_alpha
     def quantile(self, q: Any, alpha: float = 0.05) -> pd.Series[Any] | pd.DataFrame:
         """Quantiles of ordered answers, as `FrequencyResults.quantile`; in each domain.
 
@@ -230,17 +217,12 @@ class WeightedResults(DesignResults):
                 return [np.argmax(p >= q), np.argmax(high >= q), last]
 
             found.append(quantile_table(q, places, self.categories, self.name))
-        if not self.by:
-            return found[0]
-        if isinstance(found[0], pd.Series):
-            return pd.DataFrame(found).set_axis(self.groups)
-        return pd.DataFrame(pd.concat(found, keys=list(self.groups), names=[*self.by, "q"]))
+        return self._by_group(found) if self.by else found[0]
 
     def _refuse_open(self) -> None:
         if self.mechanism.is_open:
             raise NotAvailable(NOT_ORDERED)
 
-    @names_alpha
     def ratio(
         self, numerator: Any, denominator: Any, alpha: float = 0.05, method: str = "default"
     ) -> Any:
@@ -268,7 +250,6 @@ class WeightedResults(DesignResults):
         table = self._ratio(sets, disjoint, alpha, method, index)
         return table if self.by else table.iloc[0]
 
-    @names_alpha
     def unexplained(self, alpha: float = 0.05) -> Any:
         """Share of the answers that are not among the candidates, in each domain.
 
@@ -297,7 +278,6 @@ class WeightedResults(DesignResults):
         )
         return table if self.by else table.iloc[0]
 
-    @names_alpha
     def differences(
         self,
         reference: Any = None,
@@ -339,18 +319,15 @@ class WeightedResults(DesignResults):
         p, se, limits = self.linear.estimate, self.linear.every_bse(), self._limits
         if one_of("method", method, ("default", "wald")) == "wald":
             limits = lambda at, t: t_bounds(p[at], se[at], t)  # noqa: E731
-        return differences_table(
+        df_of = lambda at: satterthwaite(V[at, at], freedom[at], self.sample.df)  # noqa: E731
+        k, law = len(self.categories), (p, V, limits)
+        return compared(
             (labels, self.by),
             self.categories,
             self.name,
-            (reference, all_pairs, lambda label: self._position("reference", label)),
-            (p, V, limits),
-            lambda at: satterthwaite(V[at, at], freedom[at], self.sample.df),
-            alpha,
+            (reference, all_pairs, partial(self._position, "reference")),
+            lambda pairs: difference_rows(pairs, k, law, df_of, alpha),
         )
-
-    def _position(self, name: str, label: Any) -> int:
-        return group_place(name, label, self.domains.labels, self.by, "domain")
 
     # -- tests -------------------------------------------------------------------------------
 
@@ -412,24 +389,12 @@ class WeightedResults(DesignResults):
 
     # -- presentation ------------------------------------------------------------------------
 
-    def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
+    def _heading(self) -> Heading:
         by = f" by {', '.join(self.by)}" if self.by else ""
         _, left, right = super()._heading()
         own = self._sample_pairs()
         name = title(self, "Weighted frequencies") + by
         return name, left[:-1] + own[0], right + own[1]  # without the number of categories
-
-    def _body(self, shown: pd.DataFrame, heads: list[str], cells: list[list[str]]) -> Any:
-        """The rows of each domain under its label."""
-        heads, stubs, cells = super()._body(shown, heads, cells)
-        if not self.by:
-            return heads, stubs, cells
-        sizes = zip(map(tuple, self.domains.labels), self.domains.sizes, strict=True)
-        blocks = {label: f"{', '.join(map(str, label))} (n = {size})" for label, size in sizes}
-        lines = distinct_lines(self.categories, LONGEST_LABEL)
-        rows = self.categories.get_indexer(shown.index.get_level_values(-1))
-        own = [label[:-1] for label in shown.index]
-        return heads, *in_blocks(blocks, own, [lines[row] for row in rows], cells)
 
     def _interval_notes(self, *of: Any) -> list[str]:
         notes, n_ungrouped = super()._interval_notes(*of), self.domains.n_ungrouped
@@ -448,10 +413,9 @@ class WeightedResults(DesignResults):
             notes.append(f"Same distribution in all domains ({words}.")
         return notes
 
-    def _notes(self, frame: pd.DataFrame, details: bool = False) -> list[str]:
+    def _notes(self, frame: Frame, details: bool = False) -> list[str]:
         return [*([] if self.by else resolution_notes(self)), *super()._notes(frame)]
 
-    @names_alpha
     def plot(  # type: ignore[override]  # another kind of plot
         self,
         alpha: float = 0.05,
@@ -480,27 +444,17 @@ class WeightedResults(DesignResults):
         -------
         Axes, or with domains and no `category` array of Axes, shape (domains,)
         """
-        from ldpstats.models.plots import plot_frequencies
-
-        frame = self.summary_frame(level(alpha))
         if self.by:
             if truth is not None:
                 remedy = "goes without by=: select one domain with where(...)"
                 raise InvalidArgument("truth", truth, remedy)
-            k = len(self.categories)
-            frames = {
-                label: frame.iloc[i * k : (i + 1) * k].set_axis(self.categories)
-                for i, label in enumerate(self.domains.labels)
-            }
-            how: Any = {"sort": sort, "most": most, "title": title}
-            how |= {"category": category, "ax": ax, "figure": figure}
-            sizes = self.domains.sizes.tolist()
-            return plot_by_group(frames, alpha, self.name, self.by, sizes, **how)
+            how: dict[str, Any] = {"sort": sort, "most": most, "title": title}
+            return self._panels(level(alpha), category=category, ax=ax, figure=figure, **how)
         if figure is not None:
             raise InvalidArgument("figure", figure, "goes with by=: pass ax= for one distribution")
         if category is not None:
             raise InvalidArgument("category", category, "goes with by=: there is one group only")
-        return plot_frequencies(self, frame, ax, alpha, truth, sort, most, title)
+        return super().plot(ax, alpha, truth, sort, most, title)
 
     def _stored(self) -> dict[str, Any]:
         document = super()._stored()

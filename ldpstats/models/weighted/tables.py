@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from math import prod
 from typing import Any
 
@@ -31,17 +31,16 @@ from ldpstats.inference.designs.tests import (
 )
 from ldpstats.inference.intervals import edge_normal
 from ldpstats.inference.tables.independence import refuse_weak_cells
-from ldpstats.inference.tests import TestResult, pvalue_text
+from ldpstats.inference.tests import TestResult
 from ldpstats.labels import position
 from ldpstats.likelihood.covariance import Uncertain
 from ldpstats.likelihood.joint import places_of, places_within
-from ldpstats.models.association.results import TableResults, names_in_turn
+from ldpstats.models.association.results import TableResults
 from ldpstats.models.layout import (
-    Pair,
-    estimator_text,
-    names_alpha,
-    one_line,
+    Heading,
+    outcome_notes,
 )
+from ldpstats.models.results import compared
 from ldpstats.models.weighted.base import (
     Dependence,
     DesignResults,
@@ -51,7 +50,7 @@ from ldpstats.models.weighted.base import (
     check_counted,
     check_estimates,
     check_shapes,
-    differences_table,
+    difference_rows,
 )
 
 __all__ = ["WeightedTable"]
@@ -61,7 +60,7 @@ Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class WeightedTable(TableResults, DesignResults):
     """Weighted joint distribution of two or more privatised variables in a complex sample.
 
@@ -141,10 +140,6 @@ class WeightedTable(TableResults, DesignResults):
         *("lacking", "unprotected", "listed", "dependence", "counted", "parts"),
     )
 
-    def __repr__(self) -> str:
-        names, sizes = (" x ".join(map(str, each)) for each in (self.names, self.sizes))
-        return f"WeightedTable({self.method}, {names}: {sizes}, n={self.nobs})"
-
     def _forms(self, axis: int | None = None) -> Array:
         """Cells, or categories of one variable, as linear forms of the totals."""
         m = len(self.totals_law.estimate)
@@ -161,11 +156,6 @@ class WeightedTable(TableResults, DesignResults):
         """Respondents, less what weights cost."""
         return float((self.domains.sizes / self.domains.spread)[0])
 
-    def _margin(self, axis: int) -> Array:
-        """Shares of the categories of one variable, of its own reports."""
-        T = self.totals_law.estimate
-        return np.asarray(self._forms(axis) @ T / T[-1])
-
     @cached_property
     def _counted(self) -> Counted:
         T = self.totals_law.estimate
@@ -173,7 +163,6 @@ class WeightedTable(TableResults, DesignResults):
 
     # -- what is estimated -------------------------------------------------------------------
 
-    @names_alpha
     def margins(self, alpha: float = 0.05) -> dict[str, pd.DataFrame]:
         """The distribution of each variable alone, among respondents with all answers.
 
@@ -197,7 +186,6 @@ class WeightedTable(TableResults, DesignResults):
             tables[name] = table
         return tables
 
-    @names_alpha
     def conditional(
         self, on: str | None = None, alpha: float = 0.05, method: str = "default"
     ) -> pd.DataFrame:
@@ -238,11 +226,7 @@ class WeightedTable(TableResults, DesignResults):
         bounds = limits(at, np.full(at.shape, self._t(alpha)))
         ends[at] = edge_normal(bounds, value[at], se[at], alpha)
         columns = {"estimate": value, "se": se, "lower": ends[:, 0], "upper": ends[:, 1]}
-        order = [axis, 1 - axis]  # the variable in the condition first
-        index = pd.MultiIndex.from_product(
-            [self.labels[v] for v in order], names=[self.names[v] for v in order]
-        )
-        return pd.DataFrame(columns, index=index)
+        return pd.DataFrame(columns, index=self._index_given(axis))
 
     def _t(self, alpha: float) -> float:
         return float(critical(np.array(self._freedom), alpha))
@@ -263,7 +247,7 @@ class WeightedTable(TableResults, DesignResults):
         se = np.sqrt(np.diagonal(V))
         if not default:
             return value, V, lambda at, t: t_bounds(value[at], se[at], t)
-        margin, counted = self._margin(axis), self.counted
+        margin, counted = np.asarray(margins @ T / T[-1]), self.counted
         if self.names[axis] in self.unprotected:
             n = self._effective * margin
 
@@ -286,10 +270,6 @@ class WeightedTable(TableResults, DesignResults):
 
         return value, V, as_ratios
 
-    def _axis(self, on: str | None) -> int:
-        return 0 if on is None else self.names.index(one_of("on", on, self.names))
-
-    @names_alpha
     def differences(
         self,
         on: str | None = None,
@@ -318,17 +298,16 @@ class WeightedTable(TableResults, DesignResults):
         by, name = (self.names[v] for v in (axis, 1 - axis))
         if len(own) < 2:
             raise NotAvailable(f"differences need two categories: {by} has one only")
-        return differences_table(
+        k, law = len(other), self._conditionals(axis, method)
+        df_of = lambda at: np.full(at.shape[1], self._freedom)  # noqa: E731
+        return compared(
             (tuple((label,) for label in own), (by,)),
             other,
             name,
-            (reference, all_pairs, lambda label: self._place("reference", axis, label)),
-            self._conditionals(axis, method),
-            lambda at: np.full(at.shape[1], self._freedom),
-            alpha,
+            (reference, all_pairs, partial(self._place, "reference", axis)),
+            lambda pairs: difference_rows(pairs, k, law, df_of, alpha),
         )
 
-    @names_alpha
     def ratio(
         self, numerator: Any, denominator: Any, alpha: float = 0.05, method: str = "default"
     ) -> pd.Series[float]:
@@ -571,30 +550,15 @@ class WeightedTable(TableResults, DesignResults):
 
     # -- presentation ------------------------------------------------------------------------
 
-    def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
-        left, right = self._sample_pairs()
-        sources = zip(self.names, self.sources, strict=True)
-        named = [(f"{one_line(name, 20)}:", source) for name, source in sources]
-        left = [*named, ("Estimator:", estimator_text(self)), *left]
-        right = [
-            ("No. Respondents:", str(self.nobs)),
-            ("Missing:", str(self.n_missing)),
-            ("Epsilon, all (nats):", self.epsilon),
-            *right,
-        ]
-        if self.unprotected:
-            right.append(("Not protected:", one_line(", ".join(self.unprotected), 40)))
-        return f"Weighted joint distribution of {names_in_turn(self.names)}", left, right
+    def _heading(self) -> Heading:
+        (name, left, right), own = super()._heading(), self._sample_pairs()
+        right = [*right, *own[1], *self._not_protected()]
+        return f"Weighted {name[:1].lower()}{name[1:]}", left + own[0], right
 
     def _interval_notes(self, *of: Any) -> list[str]:
         notes, test = super()._interval_notes(*of), self.independence
         if test is not None:
-            df = test.df
-            words = ", ".join(f"{one:g}" for one in df) if isinstance(df, tuple) else df
-            notes.append(
-                f"Independence ({test.method}): {test.statistic:.4g} on {words} df, "
-                f"{pvalue_text(test.pvalue, 'p')}."
-            )
+            notes += outcome_notes("Independence", test)
         for name in self.listed:
             notes.append(f"NOTE: the candidates of {name} are taken for all answers.")
         return notes
