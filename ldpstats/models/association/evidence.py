@@ -64,6 +64,7 @@ from ldpstats.likelihood.joint import (
     Factor,
     JointMoments,
     JointRows,
+    PartialMoments,
     unbiased_map,
     without_rounding,
 )
@@ -158,14 +159,56 @@ class Evidence:
             found.update(np.ascontiguousarray(group.counts.n).tobytes())
         return found.hexdigest()
 
+    # -- respondents who were asked all variables, and those who were asked some ---------------
+
+    @cached_property
+    def whole(self) -> Evidence:
+        """The respondents who were asked all variables; where there is none all, who tell little."""
+        groups = tuple(filter(attrgetter("is_whole"), self.groups))
+        if len(groups) in (0, len(self.groups)):
+            return self
+        return Evidence(groups, self.specs, self.names)
+
+    @cached_property
+    def partial(self) -> tuple[Evidence, ...]:
+        """The others, by what they were asked; a variable that they were not has one category."""
+        found: dict[tuple[int, ...], list[JointGroup]] = {}
+        for group in self.groups if self.whole is not self else ():
+            if not group.is_whole:
+                found.setdefault(group.asked, []).append(group)
+        made = []
+        for asked, groups in found.items():
+            specs = [
+                spec if v in asked else VariableSpec(spec.labels[:1])
+                for v, spec in enumerate(self.specs)
+            ]
+            own = tuple([JointGroup(group.counts, specs) for group in groups])
+            made.append(Evidence(own, tuple(specs), self.names))
+        return tuple(made)
+
+    @property
+    def answered(self) -> tuple[tuple[tuple[str, ...], int], ...]:
+        """How many answered which variables, all first; empty where all answered all."""
+        found = []
+        for part in (self.whole, *self.partial) if self.partial else ():
+            asked = tuple([self.names[v] for v in part.groups[0].asked])
+            found.append((asked, part.nobs))
+        return tuple(found)
+
     # -- each variable alone -------------------------------------------------------------------
 
     @cached_property
     def margins(self) -> tuple[FrequencyModel, ...]:
         """The model of each variable alone."""
-        columns = zip(*map(attrgetter("variables"), self.groups), strict=True)
-        candidates = map(attrgetter("candidates"), self.specs)
-        return tuple(map(FrequencyModel, columns, candidates))
+        models = []
+        for v, spec in enumerate(self.specs):
+            own = [group.variables[v] for group in self._asked(v)]
+            models.append(FrequencyModel(own, spec.candidates))
+        return tuple(models)
+
+    def _asked(self, v: int) -> list[JointGroup]:
+        """The groups that were asked a variable; all where none was."""
+        return [group for group in self.groups if v in group.asked] or list(self.groups)
 
     @cached_property
     def _likelihoods(self) -> list[tuple[DenseRows, ...]]:
@@ -184,12 +227,17 @@ class Evidence:
         """Maximum likelihood estimate of each margin."""
         fits = []
         for v, spec in enumerate(self.specs):
-            mechanism = self.groups[0].counts.mechanisms[v]
+            if spec.k == 1:
+                fits.append(np.ones(1))
+                continue
+            groups = self._asked(v)
+            mechanism = groups[0].counts.mechanisms[v]
             if spec.complete and not (mechanism.n_bits or mechanism.n_cohorts):
                 fits.append(MLE().solve(self.margins[v].likelihood()).p)  # k-RR in closed form
                 continue
-            parts = tuple(rows[v] for rows in self._likelihoods)
-            n = np.concatenate([group.variables[v].n for group in self.groups])
+            each = zip(self.groups, self._likelihoods, strict=True)
+            parts = tuple(rows[v] for group, rows in each if group in groups)
+            n = np.concatenate([group.variables[v].n for group in groups])
             W = parts[0] if len(parts) == 1 else StackedRows(parts)
             fits.append(MLE().solve(Likelihood(W, n)).p)
         return tuple(fits)
@@ -253,14 +301,25 @@ class Evidence:
     @cached_property
     def moments(self) -> JointMoments:
         """Equations for the products of linear estimates of single reports."""
-        strata = tuple(chain.from_iterable(map(JointGroup.linear_strata, self.groups)))
-        return JointMoments(strata, self.names, self.nobs, self.is_complete)
+        if self._has_parts:
+            partial = [part.moments for part in self.partial]
+            return PartialMoments.of(self.whole.moments, partial)
+        strata = tuple(chain.from_iterable(map(JointGroup.linear_strata, self.whole.groups)))
+        return JointMoments(strata, self.names, self.whole.nobs, self.is_complete)
 
     @cached_property
     def dual_moments(self) -> JointMoments:
         """Equations for the products of the scores at the marginal fits (see `OneStep`)."""
-        strata = tuple(map(Scores.stratum, self.scores))
-        return JointMoments(strata, self.names, self.nobs, self.is_complete)
+        if self._has_parts:
+            partial = [part.dual_moments for part in self.partial]
+            return PartialMoments.of(self.whole.dual_moments, partial)
+        strata = tuple(map(Scores.stratum, self.whole.scores))
+        return JointMoments(strata, self.names, self.whole.nobs, self.is_complete)
+
+    @cached_property
+    def _has_parts(self) -> bool:
+        """Whether partial answers enter moments: matrices of all cells are formed for it."""
+        return bool(self.partial) and prod(self.sizes) <= LARGEST_INFORMATION
 
 
 def simulated(evidence: Evidence, p: Array, rng: np.random.Generator) -> Evidence:
@@ -280,6 +339,8 @@ def collapsed(evidence: Evidence, keep: Sequence[int]) -> Evidence:
     """The reports on some of the variables."""
     specs, groups = tuple([evidence.specs[v] for v in keep]), []
     for group in evidence.groups:
+        if not set(keep) & set(group.asked):
+            continue
         parts = [replace(group.counts.reports[v], n_missing=0) for v in keep]
         groups.append(JointGroup(JointCounts(parts, group.counts.n).tally(), specs))
     return Evidence(tuple(groups), specs, tuple([evidence.names[v] for v in keep]))
@@ -433,7 +494,7 @@ def _small_strata(evidence: Evidence) -> bool:
     The bias is of the order of the number of strata over n, the standard error of 1/sqrt(n).
     """
     strata = len(evidence.moments.strata)
-    return strata > 1 and evidence.nobs < _STRATA * strata**2
+    return strata > 1 and evidence.whole.nobs < _STRATA * strata**2
 
 
 def covariance_of(problem: JointMoments) -> Covariance | None:
@@ -456,11 +517,11 @@ def cell_law(evidence: Evidence, problem: JointMoments, V: Covariance | None) ->
     if not evidence.is_exact:
         return None
     matrix = V.matrix() if V is not None and problem.k <= LARGEST_INFORMATION else None
-    N, k, p = evidence.nobs, problem.k, problem.in_errors
+    k, p = problem.k, problem.in_errors
     variance, third = np.zeros((k, 3)), np.zeros((k, 4))
     step, doubt = np.zeros((2, k))
-    for stratum in problem.strata:
-        moments = stratum.path_moments(p, problem.inverses, matrix)
+    for stratum, solve, N, cells in problem.sources:
+        moments = stratum.path_moments(p, solve, matrix, cells)
         if moments is None:
             return None
         own, rest, reach, share, unsure = moments
@@ -498,7 +559,7 @@ def one_step(evidence: Evidence, estimator: OneStep) -> tuple[Solution, Covarian
     if _small_strata(evidence):
         strata = len(evidence.moments.strata)
         raise NotAvailable(
-            f"one_step is biased in {strata} strata of {evidence.nobs} respondents in all, fewer "
+            f"one_step is biased in {strata} strata of {evidence.whole.nobs} respondents in all, fewer "
             f"than {_STRATA} times the square of the strata: use method='mle' or 'inversion'"
         )
     problem = evidence.dual_moments
@@ -678,6 +739,7 @@ def _pearson(
     n_permutations: int | None,
     advance: Callable[[float], None],
 ) -> TestResult:
+    evidence = evidence.whole
     group = evidence.groups[0]
     if len(evidence.groups) > 1 or len(group.slices) > 1:
         raise NotAvailable(
@@ -742,7 +804,11 @@ def score_test(
     n_permutations: int | None = None,
     advance: Callable[[float], None] = lambda fraction: None,
 ) -> TestResult:
-    """Score test on the marginal fits; by permutation where that is asked for and needed."""
+    """Score test on the marginal fits; by permutation where that is asked for and needed.
+
+    Of those who were asked all: if variables are independent others tell of the margins alone.
+    """
+    evidence = evidence.whole
     if len(evidence.sizes) > 2:
         return _mutual_test(evidence, rng, n_permutations, advance)
     strata = evidence.scores
@@ -773,6 +839,7 @@ def score_test(
 def trend_test(evidence: Evidence, u: Array, v: Array) -> TestResult:
     """Linear-by-linear trend of the scores u and v of the categories."""
     _refuse_more_than_two(evidence.sizes)
+    evidence = evidence.whole
     strata = evidence.scores
     each = [scores.cross_moments for scores in strata]
     # what takes the scores to features that are unbiased over all strata
@@ -953,7 +1020,7 @@ def smallest_expected(evidence: Evidence) -> float:
     Of hashed answers a label or bit is a candidate's own; there are as many in every cohort.
     """
     least = []
-    for group in evidence.groups:
+    for group in evidence.whole.groups:
         rarest = []  # share of the rarest label that was seen, of bits the least to be seen
         for counts in group.variables:
             mechanism = counts.mechanism

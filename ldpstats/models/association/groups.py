@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 from math import prod
@@ -42,6 +42,7 @@ from ldpstats.likelihood.joint import (
     linear_response,
 )
 from ldpstats.likelihood.rows import DenseRows, other_rows
+from ldpstats.mechanisms.custom import CustomMechanism
 from ldpstats.mechanisms.lumped import lump
 from ldpstats.models.layout import in_turn
 from ldpstats.reports.joint import JointCounts
@@ -235,7 +236,19 @@ def per_variable(
 def prepared(
     parts: Sequence[Reports], candidates: Any, other: Any, name: str
 ) -> tuple[list[Reports], VariableSpec]:
-    """The reports of one variable, lumped where that is asked for, and what is estimated of it."""
+    """The reports of one variable, lumped where that is asked for, and what is estimated of it.
+
+    What those who were not asked are taken to have reported says nothing of any category.
+    """
+    asked = [part for part in parts if not says_nothing(part.mechanism)]
+    if 0 < len(asked) < len(parts):
+        made, spec = prepared(asked, candidates, other, name)
+        silent = not_asked(spec.labels)
+        rest = iter(made)
+        return [
+            replace(part, mechanism=silent) if says_nothing(part.mechanism) else next(rest)
+            for part in parts
+        ], spec
     mechanism = parts[0].mechanism
     wanted = _wanted_other(other, mechanism, candidates, name)
     over = candidates if mechanism.is_open else None
@@ -299,6 +312,16 @@ def prepared(
     return lumped, VariableSpec(labels[:-1], complete=False)
 
 
+def says_nothing(mechanism: Any) -> bool:
+    """Whether all reports are the same: those of persons who were not asked."""
+    return not (mechanism.n_bits or mechanism.n_cohorts) and mechanism.n_outputs == 1
+
+
+def not_asked(labels: pd.Index[Any]) -> CustomMechanism:
+    """The device of persons who are not asked a question of these categories."""
+    return CustomMechanism(np.ones((len(labels), 1)), labels, ["not asked"])
+
+
 def _wanted_other(other: Any, mechanism: Any, candidates: Any, name: str) -> str:
     """The treatment of "Other": "" for none."""
     if other is None or (isinstance(other, bool | np.bool_) and not other):
@@ -327,7 +350,11 @@ def _wanted_other(other: Any, mechanism: Any, candidates: Any, name: str) -> str
 
 
 class JointGroup:
-    """Respondents whose reports all come from the same mechanisms, stratum by stratum."""
+    """Respondents whose reports all come from the same mechanisms, stratum by stratum.
+
+    `asked` are the variables that their reports are about, `is_whole` says whether these are all
+    that have several categories.
+    """
 
     def __init__(self, counts: JointCounts, specs: Sequence[VariableSpec]) -> None:
         self.specs = tuple(specs)
@@ -337,6 +364,9 @@ class JointGroup:
         self.variables: tuple[Counts, ...]  # the distinct reports of each, u_v
         self.index: tuple[Array | None, ...]  # which of them each combination has
         self.variables, self.index = columns
+        silent = list(map(says_nothing, self.counts.mechanisms))
+        self.asked = tuple(v for v, nothing in enumerate(silent) if not nothing)
+        self.is_whole = all(v in self.asked or spec.k == 1 for v, spec in enumerate(self.specs))
         # whether the distinct reports of each variable are known to be few
         self.is_merged = all(index is not None for index in self.index)
 
@@ -346,7 +376,10 @@ class JointGroup:
         `laws` of the candidates, of which a modelled "Other" is the rest, (k_v - 1,), or None.
         """
         found = []
-        for counts, spec, law in zip(self.variables, self.specs, laws, strict=True):
+        for v, (counts, spec, law) in enumerate(zip(self.variables, self.specs, laws, strict=True)):
+            if v not in self.asked:
+                found.append(DenseRows(np.ones((1, spec.k))))
+                continue
             rows = counts.mechanism.likelihood(counts, spec.candidates).W
             u, k = rows.shape[0], min(spec.k, rows.shape[1])
             W = np.zeros((u, spec.k))
@@ -367,9 +400,14 @@ class JointGroup:
 
     def linear_strata(self) -> list[Stratum]:
         """Products of the linear estimates of single reports."""
-        factors, equations, alphabets = [], [], []
+        factors, equations, alphabets, one = [], list[Any](), [], np.ones((1, 1))
         columns = zip(self.variables, self.specs, self.index, self.channels, strict=True)
         for v, (counts, spec, index, Q) in enumerate(columns):
+            if spec.k == 1:  # was not asked
+                factors.append(Factor(one, index))
+                equations.append(None)
+                alphabets.append(Alphabet(one, one))
+                continue
             moments = counts.mechanism.moments(counts, spec.candidates)
             equations.append(moments)
             features = linear_features(counts, moments, spec.approximate)[:, : spec.k]
@@ -382,6 +420,9 @@ class JointGroup:
             n, responses = self.counts.n[part], []
             reports = zip(equations, self.specs, self.counts.reports, strict=True)
             for moments, spec, own in reports:
+                if moments is None:
+                    responses.append(one)
+                    continue
                 shares = None  # of the cohorts among these respondents
                 if own.cohort is not None:
                     total = np.bincount(own.cohort[part], n, own.mechanism.n_cohorts)

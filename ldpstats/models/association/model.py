@@ -35,6 +35,7 @@ from ldpstats.models.association.groups import (
     prepared,
     refuse_shared,
     respondents,
+    says_nothing,
     variable_names,
 )
 from ldpstats.models.association.results import AssociationResults, made_of
@@ -133,12 +134,19 @@ class AssociationModel:
             lacking += [group.lacking] * bool(group.n_missing)
             if there:
                 made.append(JointGroup(group.with_reports(parts), specs))
+        some = [group for group in made if not group.is_whole]
+        if 0 < len(some) < len(made) and not all(map(attrgetter("is_closed"), specs)):
+            # what is not in the table is in the reports of one variable alone, too
+            self._n_missing += sum(map(attrgetter("nobs"), some))
+            made, lacking = [group for group in made if group.is_whole], [()]
         # of each variable; empty where that is not known
         self._lacking = tuple(map(sum, zip(*lacking, strict=True))) if all(lacking) else ()
         self.evidence = Evidence(tuple(made), specs, self.names)
         sources = []
         for column in columns:
-            words = {str(part.mechanism): 0 for part in compress(column, held)}
+            own = [part.mechanism for part in compress(column, held)]
+            words = {str(device): 0 for device in own if not says_nothing(device)}
+            words = words or {str(own[0]): 0}
             sources.append(next(iter(words)) if len(words) == 1 else f"{len(words)} mechanisms")
         self.sources: tuple[str, ...] = tuple(sources)
         if any(map(attrgetter("approximate"), specs)):

@@ -446,6 +446,7 @@ class AssociationResults(TableResults):
     trend: TestResult | None = None
     null_llf: float = float("nan")
     evidence: Evidence | None = field(default=None, repr=False)
+    answered: tuple[tuple[tuple[str, ...], int], ...] = field(default=(), metadata={"later": True})
 
     _format = "ldpstats-association-results"
     _document = (
@@ -453,7 +454,7 @@ class AssociationResults(TableResults):
         *("is_complete", "n_strata", "n_missing", "digest", "names", "others", "sources"),
         *("llf", "gap", "epsilon", "dispersion", "smallest_expected", "fitted", "linear"),
         *("labels", "margin_fits", "independence", "trend", "law", "null_llf"),
-        *("lacking", "unprotected", "tallies"),
+        *("lacking", "unprotected", "tallies", "answered"),
     )
 
     def __repr__(self) -> str:
@@ -714,7 +715,8 @@ class AssociationResults(TableResults):
 
     def _spread(self, alpha: float) -> Covariance:
         """Covariance for conditionals and effects, where cells that were never seen may exist."""
-        return tables.allow_for_unseen(self.linear.known(), self.nobs, alpha)
+        asked_all = self.answered[0][1] if self.answered else self.nobs
+        return tables.allow_for_unseen(self.linear.known(), asked_all, alpha)
 
     def _independence_pvalue(self) -> float | None:
         return None if self.independence is None else self.independence.pvalue
@@ -1084,13 +1086,14 @@ def _intervals_given(evidence: Evidence | None, axis: int, alpha: float) -> Arra
     """
     if evidence is None or not (evidence.is_stored and evidence.is_exact):
         return None
-    if not all(group.counts.mechanisms[axis].unprotected for group in evidence.groups):
+    groups = evidence.whole.groups
+    if not all(group.counts.mechanisms[axis].unprotected for group in groups):
         return None
     bounds = np.zeros((2, *evidence.sizes))
     bounds[1] = 1.0
     for category in range(evidence.sizes[axis]):
         parts = []
-        for group in evidence.groups:
+        for group in groups:
             on, other = group.counts.reports[axis], group.counts.reports[1 - axis]
             rows = on.y == category
             cohort = None if other.cohort is None else other.cohort[rows]
@@ -1145,6 +1148,7 @@ def made_of(evidence: Evidence, solution: Solution | None = None) -> dict[str, A
         "dispersion": dispersion(evidence),
         "smallest_expected": smallest_expected(evidence),
         "digest": evidence.digest,
+        "answered": evidence.answered,
         "evidence": evidence if evidence.is_table else None,
     }
     try:
