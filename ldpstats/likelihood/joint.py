@@ -26,7 +26,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from itertools import combinations
@@ -245,40 +244,31 @@ class JointMoments(Moments):
 class PartialMoments(JointMoments):
     """Moments of those who were asked all variables, and of those who were asked some, `partial`.
 
-    Of the latter a variable that was not asked has one category: its estimate q_s is that of the sums
-    A_s p. By generalised least squares ``p = p_0 + sum_s B_s (q_s - A_s p_0)`` with p_0 the estimate
-    of those who were asked all. B is fixed at their frequencies, so that p is as unbiased as p_0.
+    Of the latter a variable that was not asked has one category: they estimate sums A_s p, by q_s.
+    Generalised least squares have ``p = p_0 + sum_s B_s (q_s - A_s p_0)`` with p_0 the estimate of
+    those who were asked all, whose frequencies B is of.
     """
 
     partial: tuple[JointMoments, ...] = ()
 
-    @classmethod
-    def of(cls, whole: JointMoments, partial: Iterable[JointMoments]) -> JointMoments:
-        """Of these moments those that tell their variance; `whole` where there is none."""
-        used = []
-        for part in partial:
-            with suppress(NotIdentified):
-                alphabets = [stratum.alphabets for stratum in part.strata]
-                if None not in alphabets or part.nobs > _MANY * len(part.inverses[-1]):
-                    used.append(part)
-        facts = whole.strata, whole.names, whole.nobs, whole.complete, whole.kind
-        return cls(*facts, tuple(used)) if used else whole
-
     @cached_property
     def whole(self) -> JointMoments:
         """The moments of those who were asked all variables."""
-        return JointMoments(self.strata, self.names, self.nobs, self.complete, self.kind)
+        return JointMoments(self.strata, self.names, self.nobs, self.complete)
 
     @cached_property
     def _terms(self) -> list[tuple[JointMoments, Array, Array]]:
         """Moments, the cells that they sum, A, (k_s, k), and what they add to p, B, (k, k_s)."""
-        sums, V, p = [], self.whole.covariance().matrix(), self.whole.in_errors
+        sums, V, p = list[Array](), self.whole.covariance().matrix(), self.whole.in_errors
         for part in self.partial:
-            each = zip(part.sizes, self.sizes, strict=True)
-            sums.append(reduce(np.kron, [np.eye(k) if k == own else np.ones((1, k)) for own, k in each]))
-        own = block_diagonal([q.covariance(A @ p) for q, A in zip(self.partial, sums, strict=True)])
+            A = np.ones((1, 1))
+            for k, own in zip(self.sizes, part.sizes, strict=True):
+                A = np.kron(A, np.eye(k) if k == own else np.ones((1, k)))
+            sums.append(A)
+        noise = [q.covariance(A @ p) for q, A in zip(self.partial, sums, strict=True)]
         A = np.concatenate(sums)
-        B = V @ A.T @ np.linalg.pinv(A @ V @ A.T + own.matrix(), rcond=_SINGULAR, hermitian=True)
+        S = A @ V @ A.T + block_diagonal(noise).matrix()
+        B = V @ A.T @ np.linalg.pinv(S, rcond=_SINGULAR, hermitian=True)
         ends = np.cumsum([part.k for part in self.partial])[:-1]
         rest = zip(self.partial, sums, np.split(B, ends, axis=1), strict=True)
         return [(self.whole, np.eye(self.k), np.eye(self.k) - B @ A), *rest]
@@ -298,10 +288,6 @@ class PartialMoments(JointMoments):
     @cached_property
     def in_errors(self) -> Array:
         return project_simplex(self.estimate()[0], self.covariance().variances())
-
-    def summing_to_one(self) -> JointMoments:
-        partial = map(JointMoments.summing_to_one, self.partial)
-        return PartialMoments.of(self.whole.summing_to_one(), partial)
 
     def covariance(self, p: Array | None = None) -> Covariance:
         at, V = self.plug_in if p is None else p, np.zeros((self.k,) * 2)
@@ -327,7 +313,6 @@ def without_rounding(V: Array, squares: Any) -> Covariance:
 
 _RARE = 10  # times that a report is seen below which its share is no measure of its variance
 _ALONE = 1e-9  # share of all other cells below which it is rounding
-_MANY = 10  # respondents, for each category, who tell the variance of what they report
 _MOST_LISTED = 1 << 22  # combinations of reports times cells, over several strata, to list
 
 
@@ -447,7 +432,8 @@ class Stratum:
         more moves the sum, of the combination that tells most of the cell, and the part of the
         variance at p that the count of this has; variance of the second moments of others, zero
         where V, the covariance of p, is not known. `solve` makes features unbiased: a matrix for
-        each variable, or one for all; with `A` they tell of the sums A p alone. It is None where reports are too many, or cannot be listed.
+        each variable, or one for all; with `A` reports tell of the sums A p alone. It is None where
+        reports are too many, or cannot be listed.
         """
         if self.alphabets is None:
             return None
@@ -455,8 +441,9 @@ class Stratum:
         if len(solve) < len(features):
             if np.prod([float(len(F)) for F in features]) * p.size > _MOST_LISTED:
                 return None
-            channel = reduce(np.kron, channels)
-            features, channels = (reduce(np.kron, features),), (channel if A is None else A.T @ channel,)
+            features, channels = (reduce(np.kron, features),), (reduce(np.kron, channels),)
+        if A is not None:
+            channels = (A.T @ channels[0],)
         columns = zip(features, solve, channels, strict=True)
         maps = [(F @ M.T, Q.T) for F, M, Q in columns]
         own, total = np.empty((3, p.size)), np.empty((3, p.size))

@@ -54,7 +54,7 @@ from ldpstats.io.tables import (
     write_table,
 )
 from ldpstats.mechanisms import Mechanism
-from ldpstats.models.association.groups import refuse_shared
+from ldpstats.models.association.groups import UNASKED, refuse_shared
 from ldpstats.models.frequency.model import reports_in
 from ldpstats.models.layout import count_of
 from ldpstats.models.plots import maybe_bar, moved, progress_bar
@@ -86,9 +86,11 @@ from ldpstats.survey.tables import Table
 __all__ = [
     "as_written",
     "count",
+    "full_sheets",
     "grouped",
     "grouped_rows",
     "joint",
+    "joint_groups",
     "matched",
     "pairs",
     "privatize_sheets",
@@ -320,6 +322,42 @@ def joint(held: Held, names: Sequence[str]) -> JointCounts:
     return _together(held.read(names), names, None)  # in the order that a table in memory has
 
 
+def joint_groups(held: Held, names: Sequence[str], full: Any = None) -> list[JointCounts]:
+    """The respondents who answered all questions, then those asked some, by what they answered.
+
+    The latter are those of `full` sheets, see `full_sheets`: in others, and in public columns, a
+    missing answer may have to do with what it would have been.
+    """
+    private = {*names} & {*held.questionnaire.private}
+    if full is None or not private:
+        return [joint(held, names)]
+    public, some = [name for name in names if name not in private], held.answered(names)
+    partial = full & (held.answered(public) == len(public)) & (some > 0) & (some < len(names))
+    found = [joint(held.chosen(~partial), names)]
+    cells, n = _cells(held.chosen(partial), names)
+    cells.prepare(names)
+    coded = [cells.coded(name) for name in names]
+    absent, of = np.unique([~part.present for part in coded], axis=1, return_inverse=True)
+    for i, own in enumerate(absent.T):
+        rows, reports = np.flatnonzero(of == i), []
+        for name, part, gone in zip(names, coded, own, strict=True):
+            none = Reports(np.zeros(rows.size, dtype=np.int64), UNASKED, name=name)
+            reports.append(replace(none if gone else part.taken(rows).reports, n_missing=0))
+        found.append(JointCounts(reports, None if n is None else n[rows]).tally())
+    return found
+
+
+def full_sheets(held: Held) -> Any:
+    """Which respondents answered as many private questions as `ask=` drew; None if all were asked.
+
+    Whatever is missing in these sheets was not asked.
+    """
+    sheet = held.questionnaire
+    if sheet.ask in (None, len(sheet.private)):
+        return None
+    return held.answered(sheet.private) == sheet.ask
+
+
 def _together(cells: Held, names: Sequence[str], n: Array | None) -> JointCounts:
     cells.prepare(names)
     parts = [cells.coded(name) for name in names]
@@ -349,17 +387,21 @@ def _cells(held: Held, names: Sequence[str]) -> tuple[Held, Array | None]:
 
 def pairs(
     held: Held, names: Sequence[str]
-) -> tuple[Mapping[str, tuple[str, int]], Iterator[tuple[tuple[str, str], JointCounts]]]:
-    """The counts of every pair of questions, and of each read its mechanism and reports."""
+) -> tuple[Mapping[str, tuple[str, int]], Iterator[tuple[tuple[str, str], list[JointCounts]]]]:
+    """The groups of every pair of questions, and of each read its mechanism and reports."""
     known: dict[str, tuple[str, int]] = {}
+    full = full_sheets(held)
 
-    def counted() -> Iterator[tuple[tuple[str, str], JointCounts]]:
+    def counted() -> Iterator[tuple[tuple[str, str], list[JointCounts]]]:
         for both in combinations(names, 2):
-            counts = joint(held, both)
+            counts, *partial = groups = joint_groups(held, both, full)
             lacking = counts.lacking or (0, 0)
-            for name, made_by, absent in zip(both, counts.mechanisms, lacking, strict=True):
-                known[name] = str(made_by), counts.nobs + counts.n_missing - absent
-            yield both, counts.tally()
+            for v, (name, made_by) in enumerate(zip(both, counts.mechanisms, strict=True)):
+                known[name] = str(made_by), counts.nobs + counts.n_missing - lacking[v]
+                for group in partial:
+                    if group.mechanisms[v] is not UNASKED:
+                        known[name] = str(made_by), known[name][1] + group.nobs
+            yield both, groups
 
     return known, counted()
 

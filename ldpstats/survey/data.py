@@ -12,7 +12,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import and_
 from pathlib import Path
 from typing import Any
 
@@ -258,6 +259,11 @@ class Held(ABC):
                 "compares by true answers"
             )
             raise InvalidArgument("column", name, remedy)
+
+    def answered(self, names: Sequence[str]) -> Any:
+        """How many of these columns each row has a value in: numbers, or an expression of them."""
+        self.prepare(names)
+        return sum((self.coded(name).present for name in names), np.zeros(len(self), dtype=int))
 
     def coded(self, name: str) -> Coded:
         """The reports of a question, or a public column as one without protection."""
@@ -650,6 +656,15 @@ class Remote(Derived):
 
     def chosen(self, true: Any) -> Remote:
         return replace(self, query=self.query.filtered(true))
+
+    def answered(self, names: Sequence[str]) -> Any:
+        import narwhals
+
+        total = narwhals.lit(0)
+        for name in names:
+            there = [known(column, self.query.type(column)) for column in self.columns_of([name])]
+            total = total + reduce(and_, there).cast(narwhals.Int64)
+        return total
 
     def evaluated(self, expression: Any) -> Any:
         public = picked(self.query.frame(self.query.engine.session()), self.public_columns)

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial, reduce
 from itertools import chain, repeat
@@ -107,6 +107,7 @@ Array = npt.NDArray[Any]
 
 _PART = 0.25  # of a step: half of the correction for continuity, which is half a step
 _ROUNDING = 1e-9  # of frequencies
+_MANY = 10  # respondents, for each category, who tell the variance of what they report
 _STRATA = 50  # respondents, over the square of the strata, from which these tell their information
 
 
@@ -162,37 +163,32 @@ class Evidence:
     # -- respondents who were asked all variables, and those who were asked some ---------------
 
     @cached_property
-    def whole(self) -> Evidence:
-        """The respondents who were asked all variables; where there is none all, who tell little."""
-        groups = tuple(filter(attrgetter("is_whole"), self.groups))
-        if len(groups) in (0, len(self.groups)):
-            return self
-        return Evidence(groups, self.specs, self.names)
-
-    @cached_property
-    def partial(self) -> tuple[Evidence, ...]:
-        """The others, by what they were asked; a variable that they were not has one category."""
+    def parts(self) -> tuple[Evidence, ...]:
+        """Respondents by what they were asked, all variables first; others have one category."""
         found: dict[tuple[int, ...], list[JointGroup]] = {}
-        for group in self.groups if self.whole is not self else ():
-            if not group.is_whole:
-                found.setdefault(group.asked, []).append(group)
-        made = []
-        for asked, groups in found.items():
-            specs = [
-                spec if v in asked else VariableSpec(spec.labels[:1])
-                for v, spec in enumerate(self.specs)
-            ]
-            own = tuple([JointGroup(group.counts, specs) for group in groups])
-            made.append(Evidence(own, tuple(specs), self.names))
-        return tuple(made)
+        for group in self.groups:
+            found.setdefault(group.asked, []).append(group)
+        if len(found) == 1 or tuple(range(len(self.specs))) not in found:
+            return (self,)
+        parts = []
+        for asked in sorted(found, key=len, reverse=True):
+            places = enumerate(self.specs)
+            specs = [s if v in asked else VariableSpec(s.labels[:1]) for v, s in places]
+            groups = tuple([JointGroup(group.counts, specs) for group in found[asked]])
+            parts.append(Evidence(groups, tuple(specs), self.names))
+        return tuple(parts)
+
+    @property
+    def whole(self) -> Evidence:
+        """The respondents who were asked all variables."""
+        return self.parts[0]
 
     @property
     def answered(self) -> tuple[tuple[tuple[str, ...], int], ...]:
-        """How many answered which variables, all first; empty where all answered all."""
+        """Variables, and how many answered them alone, all first; empty where all answered all."""
         found = []
-        for part in (self.whole, *self.partial) if self.partial else ():
-            asked = tuple([self.names[v] for v in part.groups[0].asked])
-            found.append((asked, part.nobs))
+        for part in self.parts if len(self.parts) > 1 else ():
+            found.append((tuple([self.names[v] for v in part.groups[0].asked]), part.nobs))
         return tuple(found)
 
     # -- each variable alone -------------------------------------------------------------------
@@ -301,25 +297,30 @@ class Evidence:
     @cached_property
     def moments(self) -> JointMoments:
         """Equations for the products of linear estimates of single reports."""
-        if self._has_parts:
-            partial = [part.moments for part in self.partial]
-            return PartialMoments.of(self.whole.moments, partial)
-        strata = tuple(chain.from_iterable(map(JointGroup.linear_strata, self.whole.groups)))
-        return JointMoments(strata, self.names, self.whole.nobs, self.is_complete)
+        if self.whole is not self:
+            return self._with_partial(self.whole.moments)
+        strata = tuple(chain.from_iterable(map(JointGroup.linear_strata, self.groups)))
+        return JointMoments(strata, self.names, self.nobs, self.is_complete)
 
     @cached_property
     def dual_moments(self) -> JointMoments:
         """Equations for the products of the scores at the marginal fits (see `OneStep`)."""
-        if self._has_parts:
-            partial = [part.dual_moments for part in self.partial]
-            return PartialMoments.of(self.whole.dual_moments, partial)
-        strata = tuple(map(Scores.stratum, self.whole.scores))
-        return JointMoments(strata, self.names, self.whole.nobs, self.is_complete)
+        if self.whole is not self:
+            return self._with_partial(self.whole.dual_moments)
+        strata = tuple(map(Scores.stratum, self.scores))
+        return JointMoments(strata, self.names, self.nobs, self.is_complete)
 
-    @cached_property
-    def _has_parts(self) -> bool:
-        """Whether partial answers enter moments: matrices of all cells are formed for it."""
-        return bool(self.partial) and prod(self.sizes) <= LARGEST_INFORMATION
+    def _with_partial(self, whole: JointMoments) -> JointMoments:
+        """These moments, with partial answers as far as they tell their variance."""
+        used: list[JointMoments] = []
+        for part in self.parts[1:] if whole.k <= LARGEST_INFORMATION else ():
+            problem = part.dual_moments
+            told = problem.strata[0].alphabets is not None or part.nobs > _MANY * problem.k
+            with suppress(NotIdentified):
+                if told and problem.inverses:
+                    used.append(problem)
+        facts = whole.strata, whole.names, whole.nobs, whole.complete
+        return PartialMoments(*facts, partial=tuple(used)) if used else whole
 
 
 def simulated(evidence: Evidence, p: Array, rng: np.random.Generator) -> Evidence:
@@ -559,8 +560,8 @@ def one_step(evidence: Evidence, estimator: OneStep) -> tuple[Solution, Covarian
     if _small_strata(evidence):
         strata = len(evidence.moments.strata)
         raise NotAvailable(
-            f"one_step is biased in {strata} strata of {evidence.whole.nobs} respondents in all, fewer "
-            f"than {_STRATA} times the square of the strata: use method='mle' or 'inversion'"
+            f"one_step is biased in {strata} strata of {evidence.whole.nobs} respondents in all, "
+            f"fewer than {_STRATA} times the square of the strata: use method='mle' or 'inversion'"
         )
     problem = evidence.dual_moments
     solution = estimator.solve(problem)

@@ -49,6 +49,7 @@ from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import Counts, Reports, may_share
 
 __all__ = [
+    "UNASKED",
     "JointGroup",
     "Scores",
     "VariableSpec",
@@ -56,6 +57,7 @@ __all__ = [
     "prepared",
     "refuse_shared",
     "respondents",
+    "says_nothing",
     "together",
     "variable_names",
 ]
@@ -238,17 +240,16 @@ def prepared(
 ) -> tuple[list[Reports], VariableSpec]:
     """The reports of one variable, lumped where that is asked for, and what is estimated of it.
 
-    What those who were not asked are taken to have reported says nothing of any category.
+    The report of a person who was not asked is as likely in every category.
     """
-    asked = [part for part in parts if not says_nothing(part.mechanism)]
-    if 0 < len(asked) < len(parts):
+    silent = [says_nothing(part.mechanism) for part in parts]
+    if 0 < sum(silent) < len(parts):
+        asked = [part for part, nothing in zip(parts, silent, strict=True) if not nothing]
         made, spec = prepared(asked, candidates, other, name)
-        silent = not_asked(spec.labels)
+        unasked = replace(UNASKED, Q=np.ones((spec.k, 1)), categories=spec.labels)
         rest = iter(made)
-        return [
-            replace(part, mechanism=silent) if says_nothing(part.mechanism) else next(rest)
-            for part in parts
-        ], spec
+        pairs = zip(parts, silent, strict=True)
+        return [replace(part, mechanism=unasked) if s else next(rest) for part, s in pairs], spec
     mechanism = parts[0].mechanism
     wanted = _wanted_other(other, mechanism, candidates, name)
     over = candidates if mechanism.is_open else None
@@ -317,9 +318,8 @@ def says_nothing(mechanism: Any) -> bool:
     return not (mechanism.n_bits or mechanism.n_cohorts) and mechanism.n_outputs == 1
 
 
-def not_asked(labels: pd.Index[Any]) -> CustomMechanism:
-    """The device of persons who are not asked a question of these categories."""
-    return CustomMechanism(np.ones((len(labels), 1)), labels, ["not asked"])
+# the device of persons who are not asked; what it protects are the categories of those who are
+UNASKED = CustomMechanism(np.ones((2, 1)), outputs=["not asked"])
 
 
 def _wanted_other(other: Any, mechanism: Any, candidates: Any, name: str) -> str:
@@ -352,8 +352,7 @@ def _wanted_other(other: Any, mechanism: Any, candidates: Any, name: str) -> str
 class JointGroup:
     """Respondents whose reports all come from the same mechanisms, stratum by stratum.
 
-    `asked` are the variables that their reports are about, `is_whole` says whether these are all
-    that have several categories.
+    Their reports are about the variables that they were `asked`.
     """
 
     def __init__(self, counts: JointCounts, specs: Sequence[VariableSpec]) -> None:
@@ -364,9 +363,8 @@ class JointGroup:
         self.variables: tuple[Counts, ...]  # the distinct reports of each, u_v
         self.index: tuple[Array | None, ...]  # which of them each combination has
         self.variables, self.index = columns
-        silent = list(map(says_nothing, self.counts.mechanisms))
-        self.asked = tuple(v for v, nothing in enumerate(silent) if not nothing)
-        self.is_whole = all(v in self.asked or spec.k == 1 for v, spec in enumerate(self.specs))
+        places = enumerate(counts.mechanisms)
+        self.asked = tuple([v for v, mechanism in places if not says_nothing(mechanism)])
         # whether the distinct reports of each variable are known to be few
         self.is_merged = all(index is not None for index in self.index)
 
@@ -376,10 +374,7 @@ class JointGroup:
         `laws` of the candidates, of which a modelled "Other" is the rest, (k_v - 1,), or None.
         """
         found = []
-        for v, (counts, spec, law) in enumerate(zip(self.variables, self.specs, laws, strict=True)):
-            if v not in self.asked:
-                found.append(DenseRows(np.ones((1, spec.k))))
-                continue
+        for counts, spec, law in zip(self.variables, self.specs, laws, strict=True):
             rows = counts.mechanism.likelihood(counts, spec.candidates).W
             u, k = rows.shape[0], min(spec.k, rows.shape[1])
             W = np.zeros((u, spec.k))
@@ -400,14 +395,9 @@ class JointGroup:
 
     def linear_strata(self) -> list[Stratum]:
         """Products of the linear estimates of single reports."""
-        factors, equations, alphabets, one = [], list[Any](), [], np.ones((1, 1))
+        factors, equations, alphabets = [], [], []
         columns = zip(self.variables, self.specs, self.index, self.channels, strict=True)
         for v, (counts, spec, index, Q) in enumerate(columns):
-            if spec.k == 1:  # was not asked
-                factors.append(Factor(one, index))
-                equations.append(None)
-                alphabets.append(Alphabet(one, one))
-                continue
             moments = counts.mechanism.moments(counts, spec.candidates)
             equations.append(moments)
             features = linear_features(counts, moments, spec.approximate)[:, : spec.k]
@@ -420,9 +410,6 @@ class JointGroup:
             n, responses = self.counts.n[part], []
             reports = zip(equations, self.specs, self.counts.reports, strict=True)
             for moments, spec, own in reports:
-                if moments is None:
-                    responses.append(one)
-                    continue
                 shares = None  # of the cohorts among these respondents
                 if own.cohort is not None:
                     total = np.bincount(own.cohort[part], n, own.mechanism.n_cohorts)

@@ -59,7 +59,9 @@ class AssociationModel:
     *reports : Reports, or lists of Reports; or one JointCounts
         One argument per variable; report i of each is from the same respondent. A list holds groups
         of respondents with mechanisms of their own, the same groups for every variable. Counts of
-        combinations (`JointCounts`) stand for all variables.
+        combinations (`JointCounts`) stand for all variables. Respondents who, by design, were not
+        asked a variable are a group whose mechanism for it has a single output (a `CustomMechanism`
+        with one column): all of their reports are used, see `AssociationResults.answered`.
     candidates : sequence or mapping, optional
         Per variable, in order or by name: the values to look for over an open alphabet, or the
         categories of a closed one to keep; None for all categories.
@@ -134,19 +136,18 @@ class AssociationModel:
             lacking += [group.lacking] * bool(group.n_missing)
             if there:
                 made.append(JointGroup(group.with_reports(parts), specs))
-        some = [group for group in made if not group.is_whole]
-        if 0 < len(some) < len(made) and not all(map(attrgetter("is_closed"), specs)):
-            # what is not in the table is in the reports of one variable alone, too
-            self._n_missing += sum(map(attrgetter("nobs"), some))
-            made, lacking = [group for group in made if group.is_whole], [()]
+        self.evidence = found = Evidence(tuple(made), specs, self.names)
+        if not all(map(attrgetter("is_closed"), specs)):
+            self.evidence = found.whole  # the margins of others have answers that no cell has
+        self._n_missing += (left_out := found.nobs - self.evidence.nobs)
         # of each variable; empty where that is not known
-        self._lacking = tuple(map(sum, zip(*lacking, strict=True))) if all(lacking) else ()
-        self.evidence = Evidence(tuple(made), specs, self.names)
+        told = all(lacking) and not left_out
+        self._lacking = tuple(map(sum, zip(*lacking, strict=True))) if told else ()
         sources = []
         for column in columns:
             own = [part.mechanism for part in compress(column, held)]
-            words = {str(device): 0 for device in own if not says_nothing(device)}
-            words = words or {str(own[0]): 0}
+            words = dict.fromkeys(str(device) for device in own if not says_nothing(device))
+            words = words or {str(own[0]): None}
             sources.append(next(iter(words)) if len(words) == 1 else f"{len(words)} mechanisms")
         self.sources: tuple[str, ...] = tuple(sources)
         if any(map(attrgetter("approximate"), specs)):

@@ -377,7 +377,11 @@ class AssociationResults(TableResults):
     labels : tuple of Index
         Categories of each variable.
     nobs, n_missing : int
-        Respondents, and those who were left out because a report was missing.
+        Respondents whose reports the estimate rests on, and those who were left out because a
+        report was missing.
+    answered : tuple of pairs (tuple of str, int)
+        Where some were not asked all of the questions: variables, and how many respondents answered
+        these and no others, those who answered all first. Empty where all did.
     lacking : tuple of int
         How many respondents lacked each variable; empty where nobody did or that is not known.
     epsilon : float
@@ -930,6 +934,8 @@ class AssociationResults(TableResults):
             right.append(("Categories:", size))
         left += [("Estimator:", estimator_text(self)), ("Cells:", self.k)]
         right += [("No. Respondents:", self.nobs), ("Missing:", self.n_missing)]
+        if self.answered:
+            right.append(("Answered all:", self.answered[0][1]))
         if self.n_strata > 1:
             left.append(("Strata:", self.n_strata))
         right.append(("Epsilon, all (nats):", self.epsilon))
@@ -946,6 +952,14 @@ class AssociationResults(TableResults):
             notes[-1] = (
                 f"Standard errors of {self.k} cells at once were not computed: list fewer "
                 "categories, with other=True."
+            )
+        if self.answered:
+            (_, n), *rest = self.answered
+            fewer = ", ".join(f"{names_in_turn(names)} ({size})" for names, size in rest)
+            notes.append(
+                f"NOTE: {n} respondents answered all of the questions. Others, whom the design asked "
+                f"fewer, answered {fewer} only. Estimates use these answers, too; tests of "
+                "independence compare those who answered all."
             )
         return notes
 
