@@ -261,7 +261,7 @@ class PartialMoments(JointMoments):
         """Moments, the cells that they sum, A, (k_s, k), and what they add to p, B, (k, k_s)."""
         sums, V, p = list[Array](), self.whole.covariance().matrix(), self.whole.in_errors
         for part in self.partial:
-            A = np.ones((1, 1))
+            A: Array = np.ones((1, 1))
             for k, own in zip(self.sizes, part.sizes, strict=True):
                 A = np.kron(A, np.eye(k) if k == own else np.ones((1, k)))
             sums.append(A)

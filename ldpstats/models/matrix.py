@@ -469,11 +469,11 @@ class AssociationMatrix(Stored):
             f"estimates; {'Rao-Scott' if self.epsilon else 'score'} tests of independence, "
             f"p-values as they are and adjusted for {times} (Holm)."
         ]
-        both = [own[0][1] for fit in self.pairs if (own := getattr(fit, "answered", ()))]
+        both = [own[0][1] for fit in self.pairs if (own := getattr(fit, "answered", None))]
         if both:
             notes.append(
-                "NOTE: n counts those who were asked one of the two questions, too; "
-                f"{min(both)} to {max(both)} have both reports, on which tests of independence rest."
+                "NOTE: n counts those who were asked one of the two questions, too; tests of "
+                f"independence rest on the {min(both)} to {max(both)} who have both reports."
             )
         elif frame["n_missing"].sum():
             notes.append("NOTE: each pair rests on the respondents who have both reports.")

@@ -1289,8 +1289,8 @@ class Survey:
         if ask is not None and len(private) > ask:
             remedy += (
                 f" (ask={ask}: nobody was asked {len(private)} private questions): associate "
-                "fewer; survey.cells(names, ldpstats.cells.latent_class(2)) needs nobody who did, and "
-                "ldpstats.cells.saturated() has what is known without assumptions"
+                "fewer; survey.cells(names, ldpstats.cells.latent_class(2)) needs nobody who did, "
+                "and ldpstats.cells.saturated() has what is known without assumptions"
             )
         return InvalidArgument("names", names, remedy)
 

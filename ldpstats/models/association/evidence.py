@@ -184,12 +184,12 @@ class Evidence:
         return self.parts[0]
 
     @property
-    def answered(self) -> tuple[tuple[tuple[str, ...], int], ...]:
-        """Variables, and how many answered them alone, all first; empty where all answered all."""
-        found = []
-        for part in self.parts if len(self.parts) > 1 else ():
-            found.append((tuple([self.names[v] for v in part.groups[0].asked]), part.nobs))
-        return tuple(found)
+    def answered(self) -> tuple[tuple[tuple[str, ...], int], ...] | None:
+        """Variables, and how many answered them alone, all first; None where all answered all."""
+        if self.whole is self:
+            return None
+        names = [tuple([self.names[v] for v in part.groups[0].asked]) for part in self.parts]
+        return tuple(zip(names, map(attrgetter("nobs"), self.parts), strict=True))
 
     # -- each variable alone -------------------------------------------------------------------
 

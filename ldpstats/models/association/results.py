@@ -379,9 +379,9 @@ class AssociationResults(TableResults):
     nobs, n_missing : int
         Respondents whose reports the estimate rests on, and those who were left out because a
         report was missing.
-    answered : tuple of pairs (tuple of str, int)
+    answered : tuple of pairs (tuple of str, int), or None
         Where some were not asked all of the questions: variables, and how many respondents answered
-        these and no others, those who answered all first. Empty where all did.
+        these and no others, those who answered all first.
     lacking : tuple of int
         How many respondents lacked each variable; empty where nobody did or that is not known.
     epsilon : float
@@ -450,7 +450,9 @@ class AssociationResults(TableResults):
     trend: TestResult | None = None
     null_llf: float = float("nan")
     evidence: Evidence | None = field(default=None, repr=False)
-    answered: tuple[tuple[tuple[str, ...], int], ...] = field(default=(), metadata={"later": True})
+    answered: tuple[tuple[tuple[str, ...], int], ...] | None = field(
+        default=None, metadata={"later": True}
+    )
 
     _format = "ldpstats-association-results"
     _document = (
@@ -957,8 +959,8 @@ class AssociationResults(TableResults):
             (_, n), *rest = self.answered
             fewer = ", ".join(f"{names_in_turn(names)} ({size})" for names, size in rest)
             notes.append(
-                f"NOTE: {n} respondents answered all of the questions. Others, whom the design asked "
-                f"fewer, answered {fewer} only. Estimates use these answers, too; tests of "
+                f"NOTE: {n} respondents answered all of the questions. Others, whom the design "
+                f"asked fewer, answered {fewer} only. Estimates use these answers, too; tests of "
                 "independence compare those who answered all."
             )
         return notes
