@@ -960,7 +960,7 @@ class AssociationResults(TableResults):
             fewer = ", ".join(f"{names_in_turn(names)} ({size})" for names, size in rest)
             notes.append(
                 f"NOTE: {n} respondents answered all of the questions. Others, whom the design "
-                f"asked fewer, answered {fewer} only. Estimates use these answers, too; tests of "
+                f"asked fewer, answered only {fewer}. Estimates use these answers, too; tests of "
                 "independence compare those who answered all."
             )
         return notes

@@ -98,7 +98,11 @@ def test_likelihood_is_that_of_brute_force():
     def minus_loglike(z):
         p = np.append(np.exp(z), 1.0)
         p = (p / p.sum()).reshape(3, 2)
-        laws = first.T @ p @ second, (p.sum(axis=1) @ first)[:, None], (p.sum(axis=0) @ second)[None]
+        laws = (
+            first.T @ p @ second,
+            (p.sum(axis=1) @ first)[:, None],
+            (p.sum(axis=0) @ second)[None],
+        )
         each = zip(tables, laws, strict=True)
         return -sum(float(np.sum(t.table() * np.log(law))) for t, law in each)
 
