@@ -261,10 +261,9 @@ class PartialMoments(JointMoments):
         """Moments, the cells that they sum, A, (k_s, k), and what they add to p, B, (k, k_s)."""
         sums, V, p = list[Array](), self.whole.covariance().matrix(), self.whole.in_errors
         for part in self.partial:
-            A: Array = np.ones((1, 1))
-            for k, own in zip(self.sizes, part.sizes, strict=True):
-                A = np.kron(A, np.eye(k) if k == own else np.ones((1, k)))
-            sums.append(A)
+            gone = tuple(np.flatnonzero(np.equal(part.sizes, 1)))
+            whole = np.eye(self.k).reshape(*self.sizes, self.k)
+            sums.append(whole.sum(axis=gone).reshape(part.k, self.k))
         noise = [q.covariance(A @ p) for q, A in zip(self.partial, sums, strict=True)]
         A = np.concatenate(sums)
         S = A @ V @ A.T + block_diagonal(noise).matrix()
@@ -535,13 +534,11 @@ class JointRows(Rows):
     shape: tuple[int, int] = (0, 0)
 
     def __init__(self, factors: Sequence[Factor]) -> None:
-        self.factors, sizes, extent, known = tuple(factors), [], [], True
-        for W, index, _ in factors:
-            sizes.append(W.shape[1])
-            extent.append(len(W))
-            known &= index is not None
+        self.factors = tuple(factors)
+        self.extent, sizes = zip(*(factor.W.shape for factor in factors), strict=True)
+        self.sizes, extent = sizes, self.extent
+        known = all(index is not None for _, index, _ in factors)
         W, index, _ = factors[0]
-        self.sizes, self.extent = tuple(sizes), tuple(extent)
         self.shape = len(W) if index is None else index.size, prod(sizes)
         work = 0  # of a product through the table of all combinations of distinct reports
         for i, size in enumerate(sizes):
@@ -682,10 +679,7 @@ class JointRows(Rows):
 
     @cached_property
     def _matrices(self) -> list[Array]:
-        matrices = []
-        for W, *_ in self.factors:
-            matrices.append(np.asarray(W, dtype=np.float64))
-        return matrices
+        return [np.asarray(factor.W, dtype=np.float64) for factor in self.factors]
 
     def _tally(self, v: Array) -> Array:
         """The sum of v over the joint reports of each cell of the table, (u_1 u_2 ...,)."""

@@ -86,7 +86,6 @@ from ldpstats.survey.tables import Table
 __all__ = [
     "as_written",
     "count",
-    "full_sheets",
     "grouped",
     "grouped_rows",
     "joint",
@@ -322,17 +321,19 @@ def joint(held: Held, names: Sequence[str]) -> JointCounts:
     return _together(held.read(names), names, None)  # in the order that a table in memory has
 
 
-def joint_groups(held: Held, names: Sequence[str], full: Any = None) -> list[JointCounts]:
+def joint_groups(held: Held, names: Sequence[str]) -> list[JointCounts]:
     """The respondents who answered all questions, then those asked some, by what they answered.
 
-    The latter are those of `full` sheets, see `full_sheets`: in others, and in public columns, a
-    missing answer may have to do with what it would have been.
+    The latter are those of full sheets: in others, and in public columns, a missing answer may have
+    to do with what it would have been.
     """
-    private = {*names} & {*held.questionnaire.private}
-    if full is None or not private:
+    sheet = held.questionnaire
+    public = [name for name in names if name not in sheet.private]
+    if sheet.ask in (None, len(sheet.private)) or len(public) == len(names):
         return [joint(held, names)]
-    public, some = [name for name in names if name not in private], held.answered(names)
-    partial = full & (held.answered(public) == len(public)) & (some > 0) & (some < len(names))
+    some = held.answered(names)
+    partial = held.is_full & (held.answered(public) == len(public)) & (some > 0)
+    partial &= some < len(names)
     found = [joint(held.chosen(~partial), names)]
     cells, n = _cells(held.chosen(partial), names)
     cells.prepare(names)
@@ -345,17 +346,6 @@ def joint_groups(held: Held, names: Sequence[str], full: Any = None) -> list[Joi
             reports.append(replace(none if gone else part.taken(rows).reports, n_missing=0))
         found.append(JointCounts(reports, None if n is None else n[rows]).tally())
     return found
-
-
-def full_sheets(held: Held) -> Any:
-    """Which respondents answered as many private questions as `ask=` drew; None if all were asked.
-
-    Whatever is missing in these sheets was not asked.
-    """
-    sheet = held.questionnaire
-    if sheet.ask in (None, len(sheet.private)):
-        return None
-    return held.answered(sheet.private) == sheet.ask
 
 
 def _together(cells: Held, names: Sequence[str], n: Array | None) -> JointCounts:
@@ -390,11 +380,10 @@ def pairs(
 ) -> tuple[Mapping[str, tuple[str, int]], Iterator[tuple[tuple[str, str], list[JointCounts]]]]:
     """The groups of every pair of questions, and of each read its mechanism and reports."""
     known: dict[str, tuple[str, int]] = {}
-    full = full_sheets(held)
 
     def counted() -> Iterator[tuple[tuple[str, str], list[JointCounts]]]:
         for both in combinations(names, 2):
-            counts, *partial = groups = joint_groups(held, both, full)
+            counts, *partial = groups = joint_groups(held, both)
             lacking = counts.lacking or (0, 0)
             for v, (name, made_by) in enumerate(zip(both, counts.mechanisms, strict=True)):
                 known[name] = str(made_by), counts.nobs + counts.n_missing - lacking[v]

@@ -265,6 +265,11 @@ class Held(ABC):
         self.prepare(names)
         return sum((self.coded(name).present for name in names), np.zeros(len(self), dtype=int))
 
+    @cached_property
+    def is_full(self) -> Any:
+        """Where as many private questions were answered as `ask=` drew: all others were not asked."""
+        return self.answered(self.questionnaire.private) == self.questionnaire.ask
+
     def coded(self, name: str) -> Coded:
         """The reports of a question, or a public column as one without protection."""
         if name in self.questionnaire:

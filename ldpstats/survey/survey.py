@@ -42,7 +42,6 @@ from ldpstats.models.weighted.tables import WeightedTable
 from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import Reports
 from ldpstats.survey.analyses import (
-    full_sheets,
     grouped,
     joint,
     joint_groups,
@@ -960,7 +959,7 @@ class Survey:
             if not crossing.inside.any():
                 raise self._nobody(names)
             return crossing.fit_table()
-        groups = joint_groups(self.data, self._different(names), full_sheets(self.data))
+        groups = joint_groups(self.data, self._different(names))
         if not groups[0].nobs:
             raise self._nobody(names)
         model = AssociationModel(

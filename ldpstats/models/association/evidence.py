@@ -131,17 +131,13 @@ class Evidence:
     ) -> None:
         self.groups, self.specs, self.names = groups, specs, names
         self.sizes = tuple(map(attrgetter("k"), specs))
-        self.nobs, possible = 0, 0
-        for group in groups:
-            self.nobs += group.nobs
-            possible += prod(group.counts.possible)
+        self.nobs = sum(group.nobs for group in groups)
         # a table of few different reports: the tallies, which results carry
-        self.is_table = self.is_stored = possible <= MOST_TALLIES
-        self.is_complete = self.is_exact = True
-        for spec in specs:
-            self.is_complete &= spec.complete  # every answer is in some cell
-            self.is_exact &= spec.is_closed  # and no "Other" is modelled
-            self.is_stored &= spec.candidates is None  # candidates are not written
+        self.is_table = sum(prod(group.counts.possible) for group in groups) <= MOST_TALLIES
+        # candidates are not written
+        self.is_stored = self.is_table and all(spec.candidates is None for spec in specs)
+        self.is_complete = all(spec.complete for spec in specs)  # every answer is in some cell
+        self.is_exact = all(spec.is_closed for spec in specs)  # and no "Other" is modelled
 
     def __reduce__(self) -> Any:
         """What is copied and stored: the reports, not what was computed from them."""
@@ -196,11 +192,10 @@ class Evidence:
     @cached_property
     def margins(self) -> tuple[FrequencyModel, ...]:
         """The model of each variable alone."""
-        models = []
-        for v, spec in enumerate(self.specs):
-            own = [group.variables[v] for group in self._asked(v)]
-            models.append(FrequencyModel(own, spec.candidates))
-        return tuple(models)
+        return tuple(
+            FrequencyModel([group.variables[v] for group in self._asked(v)], spec.candidates)
+            for v, spec in enumerate(self.specs)
+        )
 
     def _asked(self, v: int) -> list[JointGroup]:
         """The groups that were asked a variable; all where none was."""
@@ -223,12 +218,9 @@ class Evidence:
         """Maximum likelihood estimate of each margin."""
         fits = []
         for v, spec in enumerate(self.specs):
-            if spec.k == 1:
-                fits.append(np.ones(1))
-                continue
             groups = self._asked(v)
             mechanism = groups[0].counts.mechanisms[v]
-            if spec.complete and not (mechanism.n_bits or mechanism.n_cohorts):
+            if spec.complete and spec.k > 1 and not (mechanism.n_bits or mechanism.n_cohorts):
                 fits.append(MLE().solve(self.margins[v].likelihood()).p)  # k-RR in closed form
                 continue
             each = zip(self.groups, self._likelihoods, strict=True)
@@ -339,9 +331,7 @@ def simulated(evidence: Evidence, p: Array, rng: np.random.Generator) -> Evidenc
 def collapsed(evidence: Evidence, keep: Sequence[int]) -> Evidence:
     """The reports on some of the variables."""
     specs, groups = tuple([evidence.specs[v] for v in keep]), []
-    for group in evidence.groups:
-        if not set(keep) & set(group.asked):
-            continue
+    for group in [group for group in evidence.groups if {*keep} & {*group.asked}]:
         parts = [replace(group.counts.reports[v], n_missing=0) for v in keep]
         groups.append(JointGroup(JointCounts(parts, group.counts.n).tally(), specs))
     return Evidence(tuple(groups), specs, tuple([evidence.names[v] for v in keep]))
