@@ -174,14 +174,11 @@ class JointMoments(Moments):
         `Stratum.report_law`; where those of each variable can, that at p, by default `in_errors`;
         else the spread of the products of features as observed, whatever p is.
         """
-        expected, spread, squares = True, np.asarray(0.0), np.asarray(0.0)
-        for stratum in self.strata:
-            expected &= stratum.listed is None and stratum.alphabets is not None
-        if expected:
+        if all(own.listed is None and own.alphabets is not None for own in self.strata):
             at = self.in_errors if p is None else p
-            for stratum in self.strata:
-                spread = spread + stratum.expected_spread(at)
-            return without_rounding(self._sandwich(spread), 1.0 / self.nobs)
+            total: Any = sum(stratum.expected_spread(at) for stratum in self.strata)
+            return without_rounding(self._sandwich(total), 1.0 / self.nobs)
+        spread, squares = np.zeros((2, self.k, self.k))
         for stratum in self.strata:
             squares = squares + stratum.observed_squares
             if stratum.listed is None:
@@ -548,11 +545,9 @@ class JointRows(Rows):
 
     @cached_property
     def log_scale(self) -> Array:
-        total = np.zeros(self.shape[0])
-        for _, index, scale in self.factors:
-            if scale is not None:
-                total += scale if index is None else scale[index]
-        return total
+        scales = [(index, scale) for _, index, scale in self.factors if scale is not None]
+        start = np.zeros(self.shape[0])
+        return sum((scale if at is None else scale[at] for at, scale in scales), start)
 
     def mix(self, p: Array, power: Callable[[Array], Array] = np.asarray) -> Array:
         """W p, shape (u,), or with a power of each entry of W."""
@@ -655,13 +650,14 @@ class JointRows(Rows):
 
     def select(self, keep: Array | slice) -> JointRows:
         """The rows in `keep`, a boolean array of shape (u,) or a slice, which copies nothing."""
-        factors = []
-        for W, index, scale in self.factors:
-            if index is not None:
-                factors.append(Factor(W, index[keep], scale))
-            else:
-                factors.append(Factor(W[keep], None, None if scale is None else scale[keep]))
-        return JointRows(factors)
+        return JointRows(
+            [
+                Factor(W[keep], None, None if scale is None else scale[keep])
+                if index is None
+                else Factor(W, index[keep], scale)
+                for W, index, scale in self.factors
+            ]
+        )
 
     def margins(self, n: Array) -> list[tuple[Array, Array]]:
         return [

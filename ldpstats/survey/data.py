@@ -12,8 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property, reduce
-from operator import and_
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -267,7 +266,7 @@ class Held(ABC):
 
     @cached_property
     def is_full(self) -> Any:
-        """Where as many private questions were answered as `ask=` drew: all others were not asked."""
+        """Where as many private questions were answered as `ask=` drew: others were not asked."""
         return self.answered(self.questionnaire.private) == self.questionnaire.ask
 
     def coded(self, name: str) -> Coded:
@@ -667,8 +666,12 @@ class Remote(Derived):
 
         total = narwhals.lit(0)
         for name in names:
-            there = [known(column, self.query.type(column)) for column in self.columns_of([name])]
-            total = total + reduce(and_, there).cast(narwhals.Int64)
+            there = narwhals.lit(True)
+            for column in self.columns_of([name]):
+                there = there & known(column, self.query.type(column))
+                if self.query.is_text(column):
+                    there = there & (narwhals.col(column).str.strip_chars() != "")
+            total = total + there.cast(narwhals.Int64)
         return total
 
     def evaluated(self, expression: Any) -> Any:

@@ -951,15 +951,15 @@ class Survey:
         """
         check_options(how, AssociationModel.fit)
         self._refuse_joint(names)
-        refuse_kept(self.data, self._different(names), memoised, "association")
+        asked = self._different(names)
+        refuse_kept(self.data, asked, memoised, "association")
         if self.design is not None:
             _check_weighted({"method": method} | how)
-            asked = self._different(names)
             crossing = weighted_crossing(self.data, self.design, asked, candidates, other)
             if not crossing.inside.any():
                 raise self._nobody(names)
             return crossing.fit_table()
-        groups = joint_groups(self.data, self._different(names))
+        groups = joint_groups(self.data, asked)
         if not groups[0].nobs:
             raise self._nobody(names)
         model = AssociationModel(
@@ -997,12 +997,10 @@ class Survey:
         >>> matrix.nobs.loc["ill", "sex"]
         np.int64(100)
         """
-        asked = (
-            listed("names", names, "must be a list of questions")
-            if not isinstance(names, str)
-            else [names]
+        remedy = "must be a list of questions"
+        names = self._different(
+            [names] if isinstance(names, str) else listed("names", names, remedy)
         )
-        names = self._different(asked)
         self._refuse_joint(names)
         origins = {name: self.data.origin(name) for name in names}
         if self.design is not None:

@@ -235,9 +235,8 @@ class Evidence:
         found = []
         for group in self.groups:
             mechanisms = group.counts.mechanisms
-            if any(m.n_bits or m.n_cohorts for m in mechanisms):
-                return []
-            if prod(m.n_outputs * m.k for m in mechanisms) > LARGEST_LISTED:
+            listed = not any(m.n_bits or m.n_cohorts for m in mechanisms)
+            if not listed or prod(m.n_outputs * m.k for m in mechanisms) > LARGEST_LISTED:
                 return []
             Q = reduce(np.kron, [m.channel().matrix() for m in mechanisms])
             found.append((np.asarray(Q), group.counts.table().reshape(-1)))
@@ -259,10 +258,8 @@ class Evidence:
         """
         interior = []
         for v, p in enumerate(self.references):
-            weight = 0.0
-            for group in self.groups:
-                if group.rules_out(v, p):
-                    weight = 0.5 / self.nobs
+            edge = any(group.rules_out(v, p) for group in self.groups)
+            weight = 0.5 / self.nobs if edge else 0.0
             interior.append((1.0 - weight) * p + weight / p.size)
         strata: list[Scores] = []
         for group, rows in zip(self.groups, self._likelihoods, strict=True):
@@ -448,34 +445,25 @@ def estimated(
 
 def unconstrained(evidence: Evidence, by_name: bool) -> JointMoments:
     """The moments that intervals and effects rest on (see the head), or linear ones `by_name`."""
-    bits = False
-    for group in evidence.groups:
-        bits |= any(map(attrgetter("n_bits"), group.counts.mechanisms))
+    bits = any(m.n_bits for group in evidence.groups for m in group.counts.mechanisms)
     apt = bits and not by_name and evidence.is_exact and not _small_strata(evidence)
     if apt and all(map(attrgetter("are_listed"), evidence.groups)):
-        try:
+        with suppress(NotIdentified):
             if evidence.dual_moments.inverses:
                 return evidence.dual_moments
-        except NotIdentified:
-            pass
     if evidence.is_complete:
-        try:
+        with suppress(NotIdentified):  # of one stratum alone
             return evidence.moments.summing_to_one()
-        except NotIdentified:  # of one stratum alone
-            return evidence.moments
     return evidence.moments
 
 
 def rests_on(evidence: Evidence, linear: Uncertain) -> JointMoments | None:
     """The moments that an unconstrained estimate solves; None where it is of none of them."""
     for by_name in (False, True):
-        try:
+        with suppress(NotIdentified):
             problem = unconstrained(evidence, by_name)
-            estimate = problem.estimate()[0]
-        except NotIdentified:
-            continue
-        if np.allclose(estimate, linear.estimate, rtol=0.0, atol=_ROUNDING):
-            return problem
+            if np.allclose(problem.estimate()[0], linear.estimate, rtol=0.0, atol=_ROUNDING):
+                return problem
     return None
 
 
@@ -535,12 +523,9 @@ def maximum(evidence: Evidence, estimator: MLE | None = None) -> Solution:
     target = gap_target(problem.nobs, estimator.tol)
     by_step, most = estimator.tol is None, estimator.max_iter
     start = evidence.null
-    try:
+    with suppress(NotIdentified):
         dual = project_simplex(evidence.dual_moments.estimate()[0])
-        if problem.loglike(dual) > problem.loglike(start):
-            start = dual
-    except NotIdentified:
-        pass
+        start = max(start, dual, key=problem.loglike)
     top, how = maximise(W, n, target, by_step, most, start)
     return report(top, problem.nobs, how, target)
 

@@ -388,10 +388,8 @@ class JointGroup:
 
     def joint_rows(self, likelihoods: Sequence[DenseRows]) -> JointRows:
         """The likelihood of the reports on all variables together."""
-        factors = []
-        for rows, index in zip(likelihoods, self.index, strict=True):
-            factors.append(Factor(rows.W, index, rows.scale))
-        return JointRows(factors)
+        pairs = zip(likelihoods, self.index, strict=True)
+        return JointRows([Factor(rows.W, index, rows.scale) for rows, index in pairs])
 
     def linear_strata(self) -> list[Stratum]:
         """Products of the linear estimates of single reports."""
@@ -405,7 +403,7 @@ class JointGroup:
             if self.listed is not None and Q is not None:  # all labels that are possible
                 every = each_once(Reports(self.labels[v], counts.mechanism))  # type: ignore[arg-type]
                 alphabets.append(Alphabet(linear_features(every, moments), Q))
-        rows, strata = JointRows(factors), []
+        rows, strata = JointRows(factors), list[Stratum]()
         for part in self.slices:
             n, responses = self.counts.n[part], []
             reports = zip(equations, self.specs, self.counts.reports, strict=True)
@@ -416,17 +414,8 @@ class JointGroup:
                     shares = np.asarray(total / n.sum())
                 R = linear_response(moments, shares, spec.approximate)
                 responses.append(R[: spec.k, : spec.k])
-            made = Stratum(
-                rows.select(part),
-                n,
-                n,
-                int(n.sum()),
-                tuple(responses),
-                tuple(alphabets) or None,
-                self.listed,
-                self.units,
-            )
-            strata.append(made)
+            told = tuple(responses), tuple(alphabets) or None, self.listed, self.units
+            strata.append(Stratum(rows.select(part), n, n, int(n.sum()), *told))
         return strata
 
     def units(self, loads: Mapping[int, Array]) -> tuple[Unit, ...] | None:
@@ -446,11 +435,10 @@ class JointGroup:
     @cached_property
     def labels(self) -> list[Array | None]:
         """The labels that each variable can report; None of bits and cohorts."""
-        labels: list[Array | None] = []
-        for m in self.counts.mechanisms:
-            is_label = not (m.n_bits or m.n_cohorts)
-            labels.append(m.channel().matrix().any(axis=0).nonzero()[0] if is_label else None)
-        return labels
+        return [
+            None if m.n_bits or m.n_cohorts else m.channel().matrix().any(axis=0).nonzero()[0]
+            for m in self.counts.mechanisms
+        ]
 
     @cached_property
     def channels(self) -> list[Array | None]:
@@ -502,9 +490,8 @@ class JointGroup:
 
     def uncertain(self, p: Array) -> npt.NDArray[np.bool_]:
         """Cells, shape (k,), whose frequency the reports leave open if the estimate is p."""
-        Q = []
-        for own, labels, spec in zip(self.channels, self.labels, self.specs, strict=True):
-            Q.append(np.ones((1, spec.k)) if labels is None or own is None else own.T)
+        each = zip(self.channels, self.labels, self.specs, strict=True)
+        Q = [np.ones((1, s.k)) if y is None or own is None else own.T for own, y, s in each]
         if prod(map(len, Q)) > _MOST_LISTED:
             return np.ones(p.size, dtype=bool)
         p = np.where(p > _ZERO, p, 0.0)

@@ -276,10 +276,8 @@ class AssociationModel:
         )
         margin_fits = [model.fit_quietly("inversion") for model in self.margins]
         devices = list(map(attrgetter("counts.mechanisms"), evidence.groups))
-        unprotected = []
-        for name, made_by in zip(self.names, zip(*devices, strict=True), strict=True):
-            if any(map(attrgetter("unprotected"), made_by)):
-                unprotected.append(name)
+        columns = zip(self.names, zip(*devices, strict=True), strict=True)
+        unprotected = [name for name, own in columns if any(map(attrgetter("unprotected"), own))]
         fit = Fit(
             fitted=fitted,
             linear=linear,
@@ -310,11 +308,12 @@ class AssociationModel:
             **vars(fit),
         )
         remedy = "" if by_moments else "answers that are not listed are ignored: use other=True"
-        doubts = []  # of each variable alone, which its mechanism cannot make
         each = zip(self.names, self.margins, margin_fits, evidence.specs, strict=True)
-        for name, model, margin, spec in each:
-            words = misfit(margin, model.problems, bool(spec.other), remedy)
-            doubts += [f"{name}: {words}"] if words else []
+        doubts = [  # of each variable alone, which its mechanism cannot make
+            f"{name}: {words}"
+            for name, model, margin, spec in each
+            if (words := misfit(margin, model.problems, bool(spec.other), remedy))
+        ]
         warn_of_doubts("; ".join(doubts), results.condition)
         return results
 
