@@ -335,15 +335,18 @@ def joint_groups(held: Held, names: Sequence[str]) -> list[JointCounts]:
     partial = held.is_full & (held.answered(public) == len(public)) & (some > 0)
     partial &= some < len(names)
     found = [joint(held.chosen(~partial), names)]
+    if not found[0].nobs:  # nobody tells how the answers go together
+        return [joint(held, names)]
     cells, n = _cells(held.chosen(partial), names)
     cells.prepare(names)
     coded = [cells.coded(name) for name in names]
-    absent, of = np.unique([~part.present for part in coded], axis=1, return_inverse=True)
-    for i, own in enumerate(absent.T):
-        rows, reports = np.flatnonzero(of == i), []
-        for name, part, gone in zip(names, coded, own, strict=True):
+    there = np.array([part.present for part in coded])
+    kinds = (1 << np.arange(len(names))) @ there  # which questions were asked, as a number
+    for kind in np.unique(kinds):
+        rows, reports = np.flatnonzero(kinds == kind), []
+        for name, part, asked in zip(names, coded, there[:, rows[0]], strict=True):
             none = Reports(np.zeros(rows.size, dtype=np.int64), UNASKED, name=name)
-            reports.append(replace(none if gone else part.taken(rows).reports, n_missing=0))
+            reports.append(replace(part.taken(rows).reports if asked else none, n_missing=0))
         found.append(JointCounts(reports, None if n is None else n[rows]).tally())
     return found
 
@@ -386,10 +389,8 @@ def pairs(
             counts, *partial = groups = joint_groups(held, both)
             lacking = counts.lacking or (0, 0)
             for v, (name, made_by) in enumerate(zip(both, counts.mechanisms, strict=True)):
-                known[name] = str(made_by), counts.nobs + counts.n_missing - lacking[v]
-                for group in partial:
-                    if group.mechanisms[v] is not UNASKED:
-                        known[name] = str(made_by), known[name][1] + group.nobs
+                alone = sum(one.nobs for one in partial if one.mechanisms[v] is not UNASKED)
+                known[name] = str(made_by), counts.nobs + counts.n_missing - lacking[v] + alone
             yield both, groups
 
     return known, counted()

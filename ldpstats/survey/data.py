@@ -666,11 +666,10 @@ class Remote(Derived):
 
         total = narwhals.lit(0)
         for name in names:
-            there = narwhals.lit(True)
-            for column in self.columns_of([name]):
-                there = there & known(column, self.query.type(column))
-                if self.query.is_text(column):
-                    there = there & (narwhals.col(column).str.strip_chars() != "")
+            column = next(iter(self.parts_of(name)))
+            there = known(column, self.query.type(column))
+            if self.query.is_text(column):
+                there = there & (narwhals.col(column).str.strip_chars() != "")
             total = total + there.cast(narwhals.Int64)
         return total
 

@@ -12,6 +12,11 @@ observed information is correlated with the estimate, and intervals of empty cel
 the moments are of features that sum to one, if they can: the sums of others are noise, of rows and
 columns too, which conditionals divide by.
 
+Respondents who by design were asked some of the variables have a likelihood like others: what was
+not asked is as likely in every category. The unconstrained estimate takes their margins in by least
+squares (`PartialMoments`). Score tests are of those who were asked all, `Evidence.whole`: of two
+variables that are independent, others tell of the margins alone.
+
 Two variables are independent given a third if ``p_ijk = p_i.k p_.jk / p_..k``. The covariance under
 the hypothesis is that at this table of the estimate, projected onto the simplex: with the law of
 the reports as seen the variance of what is hardly ever reported is underestimated (where a cell is
@@ -780,10 +785,7 @@ def score_test(
     n_permutations: int | None = None,
     advance: Callable[[float], None] = lambda fraction: None,
 ) -> TestResult:
-    """Score test on the marginal fits; by permutation where that is asked for and needed.
-
-    Of those who were asked all: if variables are independent others tell of the margins alone.
-    """
+    """Score test on the marginal fits; by permutation where that is asked for and needed."""
     evidence = evidence.whole
     if len(evidence.sizes) > 2:
         return _mutual_test(evidence, rng, n_permutations, advance)

@@ -236,6 +236,13 @@ def test_answers_that_may_be_in_no_cell_count_in_pairs_only():
     assert lumped.n_missing == 0
 
 
+def test_pairs_that_nobody_was_asked_fail_by_name():
+    survey = ldp.Survey(*collected(1))
+    matrix = survey.associations(["a", "b", "region"])
+    assert [pair for *pair, _ in matrix.failed] == [["a", "b"]]
+    assert matrix.answered[:2] == tuple(survey.frequencies(name).nobs for name in "ab")
+
+
 def test_three_questions_that_nobody_was_asked_have_another_model():
     survey = ldp.Survey(*collected(2))
     with pytest.raises(ldp.InvalidArgument, match=r"ask=2: .* survey\.cells\(.*latent_class"):
