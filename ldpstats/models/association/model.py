@@ -108,6 +108,14 @@ class AssociationModel:
     >>> results.table.round(2).to_numpy()
     array([[0.4 , 0.1 ],
            [0.24, 0.25]])
+
+    If half of the respondents had not been asked whether they are late:
+
+    >>> silent = ldp.CustomMechanism(np.ones((2, 1)), outputs=["not asked"])
+    >>> none = ldp.Reports(np.zeros(2000, dtype=int), silent)
+    >>> model = ldp.AssociationModel([x[:2000], x[2000:]], [y[:2000], none], names=("job", "late"))
+    >>> model.fit().answered
+    ((('job', 'late'), 2000), (('job',), 2000))
     """
 
     def __init__(
