@@ -219,10 +219,9 @@ class JointMoments(Moments):
         return np.asarray(np.maximum(square - mean**2, 0.0) / self.nobs)
 
     @property
-    def sources(self) -> Iterator[tuple[Stratum, Sequence[Array], int, Array | None]]:
+    def sources(self) -> list[tuple[Stratum, Sequence[Array], int, Array | None]]:
         """The strata, what makes their features unbiased, of how many, over sums of which cells."""
-        for stratum in self.strata:
-            yield stratum, self.inverses, self.nobs, None
+        return [(stratum, self.inverses, self.nobs, None) for stratum in self.strata]
 
     @property
     def _observed(self) -> tuple[Array, Array]:
@@ -242,8 +241,8 @@ class PartialMoments(JointMoments):
     """Moments of those who were asked all variables, and of those who were asked some, `partial`.
 
     Of the latter a variable that was not asked has one category: they estimate sums A_s p, by q_s.
-    Generalised least squares have ``p = p_0 + sum_s B_s (q_s - A_s p_0)`` with p_0 the estimate of
-    those who were asked all, whose frequencies B is of.
+    By generalised least squares ``p = p_0 + sum_s B_s (q_s - A_s p_0)``, with p_0 the estimate of
+    those who were asked all, at which B is computed.
     """
 
     partial: tuple[JointMoments, ...] = ()
@@ -270,16 +269,16 @@ class PartialMoments(JointMoments):
         return [(self.whole, np.eye(self.k), np.eye(self.k) - B @ A), *rest]
 
     @property
-    def sources(self) -> Iterator[tuple[Stratum, Sequence[Array], int, Array | None]]:
-        for problem, A, B in self._terms:
-            solve = (B @ reduce(np.kron, problem.inverses),)
-            for stratum in problem.strata:
-                yield stratum, solve, problem.nobs, A
+    def sources(self) -> list[tuple[Stratum, Sequence[Array], int, Array | None]]:
+        return [
+            (stratum, [B @ reduce(np.kron, problem.inverses)], problem.nobs, A)
+            for problem, A, B in self._terms
+            for stratum in problem.strata
+        ]
 
     def estimate(self) -> tuple[Array, str]:
-        p = sum(B @ problem.estimate()[0] for problem, _, B in self._terms)
-        how = f"{self.whole.estimate()[1]}; partial answers by least squares"
-        return np.asarray(p), how
+        p: Any = sum(B @ problem.estimate()[0] for problem, _, B in self._terms)
+        return p, f"{self.whole.estimate()[1]}; partial answers by least squares"
 
     @cached_property
     def in_errors(self) -> Array:

@@ -914,7 +914,8 @@ class Survey:
         asked: the likelihood is that of all these answers, `answered` and the summary count them.
         These are respondents who answered as many private questions as were drawn. Others who lack
         an answer may have refused it because of what it is: they are left out, `n_missing` counts
-        them, and the summary says so. With a design, over candidates without ``other=True`` and of
+        them, and the summary says so. (That those who remain refused no other question is taken to
+        say nothing of their answers.) With a design, over candidates without ``other=True`` and of
         matched waves all are left out who lack an answer. `cells` uses whatever they did answer,
         and has laws with fewer parameters.
 

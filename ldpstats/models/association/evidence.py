@@ -189,8 +189,8 @@ class Evidence:
         """Variables, and how many answered them alone, all first; None where all answered all."""
         if self.whole is self:
             return None
-        names = [tuple([self.names[v] for v in part.groups[0].asked]) for part in self.parts]
-        return tuple(zip(names, map(attrgetter("nobs"), self.parts), strict=True))
+        asked = [(part.groups[0].asked, part.nobs) for part in self.parts]
+        return tuple([(tuple([self.names[v] for v in own]), n) for own, n in asked])
 
     # -- each variable alone -------------------------------------------------------------------
 
