@@ -823,11 +823,11 @@ def trend_test(evidence: Evidence, u: Array, v: Array) -> TestResult:
     # what takes the scores to features that are unbiased over all strata
     inverses = []
     for axis, name in enumerate(evidence.names):
-        response = np.zeros((evidence.sizes[axis],) * 2)
-        for s in strata:  # information: of labels as expected, of other reports as observed
-            J = s.information(axis, observed=s.group.labels[axis] is None)
-            response += s.n.sum() / evidence.nobs * J
-        inverses.append(unbiased_map(response, name))
+        response = sum(  # information: of labels as expected, of other reports as observed
+            s.n.sum() / evidence.nobs * s.information(axis, s.group.labels[axis] is None)
+            for s in strata
+        )
+        inverses.append(unbiased_map(np.asarray(response), name))
     X, Y = inverses
     ones = X.sum(axis=1), Y.sum(axis=1)  # of the one that centred scores lack
     parts = [part.transformed(X, Y, *ones) for part in each]

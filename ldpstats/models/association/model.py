@@ -41,7 +41,6 @@ from ldpstats.models.association.groups import (
 from ldpstats.models.association.results import AssociationResults, made_of
 from ldpstats.models.frequency.model import FrequencyModel, settings_of
 from ldpstats.models.frequency.tests import misfit, warn_of_doubts
-from ldpstats.models.layout import Fit
 from ldpstats.models.posterior.draws import ENGINES, frequency_posterior
 from ldpstats.models.posterior.results import Origin, TablePosterior, table_law
 
@@ -286,7 +285,15 @@ class AssociationModel:
         devices = list(map(attrgetter("counts.mechanisms"), evidence.groups))
         columns = zip(self.names, zip(*devices, strict=True), strict=True)
         unprotected = [name for name, own in columns if any(map(attrgetter("unprotected"), own))]
-        fit = Fit(
+        results = AssociationResults(
+            names=self.names,
+            labels=tuple(map(attrgetter("labels"), evidence.specs)),
+            others=tuple(map(attrgetter("other"), evidence.specs)),
+            margin_fits=tuple(margin_fits),
+            is_complete=evidence.is_complete,
+            lacking=self._lacking,
+            unprotected=tuple(unprotected),
+            law=cell_law(evidence, problem, linear.covariance),
             fitted=fitted,
             linear=linear,
             method=method if isinstance(method, str) else estimator.name,
@@ -302,18 +309,7 @@ class AssociationModel:
             n_iter=solution.n_iter,
             converged=solution.converged,
             message=solution.message,
-        )
-        results = AssociationResults(
-            names=self.names,
-            labels=tuple(map(attrgetter("labels"), evidence.specs)),
-            others=tuple(map(attrgetter("other"), evidence.specs)),
-            margin_fits=tuple(margin_fits),
-            is_complete=evidence.is_complete,
-            lacking=self._lacking,
-            unprotected=tuple(unprotected),
-            law=cell_law(evidence, problem, linear.covariance),
             **made_of(evidence, solution),
-            **vars(fit),
         )
         remedy = "" if by_moments else "answers that are not listed are ignored: use other=True"
         each = zip(self.names, self.margins, margin_fits, evidence.specs, strict=True)
