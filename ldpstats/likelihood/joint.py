@@ -61,6 +61,7 @@ __all__ = [
     "JointMoments",
     "JointRows",
     "LinearDecoding",
+    "PartialMoments",
     "Stratum",
     "Unit",
     "decode",
@@ -173,14 +174,11 @@ class JointMoments(Moments):
         `Stratum.report_law`; where those of each variable can, that at p, by default `in_errors`;
         else the spread of the products of features as observed, whatever p is.
         """
-        expected, spread, squares = True, np.asarray(0.0), np.asarray(0.0)
-        for stratum in self.strata:
-            expected &= stratum.listed is None and stratum.alphabets is not None
-        if expected:
+        if all(own.listed is None and own.alphabets is not None for own in self.strata):
             at = self.in_errors if p is None else p
-            for stratum in self.strata:
-                spread = spread + stratum.expected_spread(at)
-            return without_rounding(self._sandwich(spread), 1.0 / self.nobs)
+            total: Any = sum(stratum.expected_spread(at) for stratum in self.strata)
+            return without_rounding(self._sandwich(total), 1.0 / self.nobs)
+        spread, squares = np.zeros((2, self.k, self.k))
         for stratum in self.strata:
             squares = squares + stratum.observed_squares
             if stratum.listed is None:
@@ -221,6 +219,11 @@ class JointMoments(Moments):
         return np.asarray(np.maximum(square - mean**2, 0.0) / self.nobs)
 
     @property
+    def sources(self) -> list[tuple[Stratum, Sequence[Array], int, Array | None]]:
+        """The strata, what makes their features unbiased, of how many, over sums of which cells."""
+        return [(stratum, self.inverses, self.nobs, None) for stratum in self.strata]
+
+    @property
     def _observed(self) -> tuple[Array, Array]:
         """Mean unbiased features of the respondents, and mean squares; one stratum."""
         stratum = self.unbiased
@@ -231,6 +234,62 @@ class JointMoments(Moments):
         half = along(spread, self.inverses)
         V = along(half.T, self.inverses) / self.nobs**2
         return np.asarray((V + V.T) / 2.0)
+
+
+@dataclass(frozen=True, eq=False)
+class PartialMoments(JointMoments):
+    """Moments of those who were asked all variables, and of those who were asked some, `partial`.
+
+    Of the latter a variable that was not asked has one category: they estimate sums A_s p, by q_s.
+    By generalised least squares ``p = p_0 + sum_s B_s (q_s - A_s p_0)``, with p_0 the estimate of
+    those who were asked all, at which B is computed.
+    """
+
+    partial: tuple[JointMoments, ...] = ()
+
+    @cached_property
+    def whole(self) -> JointMoments:
+        """The moments of those who were asked all variables."""
+        return JointMoments(self.strata, self.names, self.nobs, self.complete)
+
+    @cached_property
+    def _terms(self) -> list[tuple[JointMoments, Array, Array]]:
+        """Moments, the cells that they sum, A, (k_s, k), and what they add to p, B, (k, k_s)."""
+        sums, V, p = list[Array](), self.whole.covariance().matrix(), self.whole.in_errors
+        for part in self.partial:
+            gone = tuple(np.flatnonzero(np.equal(part.sizes, 1)))
+            whole = np.eye(self.k).reshape(*self.sizes, self.k)
+            sums.append(whole.sum(axis=gone).reshape(part.k, self.k))
+        noise = [q.covariance(A @ p) for q, A in zip(self.partial, sums, strict=True)]
+        A = np.concatenate(sums)
+        S = A @ V @ A.T + block_diagonal(noise).matrix()
+        B = V @ A.T @ np.linalg.pinv(S, rcond=_SINGULAR, hermitian=True)
+        ends = np.cumsum([part.k for part in self.partial])[:-1]
+        rest = zip(self.partial, sums, np.split(B, ends, axis=1), strict=True)
+        return [(self.whole, np.eye(self.k), np.eye(self.k) - B @ A), *rest]
+
+    @property
+    def sources(self) -> list[tuple[Stratum, Sequence[Array], int, Array | None]]:
+        return [
+            (stratum, [B @ reduce(np.kron, problem.inverses)], problem.nobs, A)
+            for problem, A, B in self._terms
+            for stratum in problem.strata
+        ]
+
+    def estimate(self) -> tuple[Array, str]:
+        p: Any = sum(B @ problem.estimate()[0] for problem, _, B in self._terms)
+        return p, f"{self.whole.estimate()[1]}; partial answers by least squares"
+
+    @cached_property
+    def in_errors(self) -> Array:
+        return project_simplex(self.estimate()[0], self.covariance().variances())
+
+    def covariance(self, p: Array | None = None) -> Covariance:
+        at, V = self.plug_in if p is None else p, np.zeros((self.k,) * 2)
+        for problem, A, B in self._terms:
+            own = problem.covariance(p if problem is self.whole else A @ at)
+            V += B @ own.matrix() @ B.T
+        return Covariance.dense((V + V.T) / 2.0)
 
 
 def without_rounding(V: Array, squares: Any) -> Covariance:
@@ -359,7 +418,7 @@ class Stratum:
         return np.asarray(self.nobs * (outer - np.outer(mean, mean)))
 
     def path_moments(
-        self, p: Array, solve: Sequence[Array], V: Array | None
+        self, p: Array, solve: Sequence[Array], V: Array | None, A: Array | None = None
     ) -> tuple[Array, Array, Array, Array, Array] | None:
         """Moments of unbiased products of features along the path of each cell from p; or None.
 
@@ -368,7 +427,8 @@ class Stratum:
         more moves the sum, of the combination that tells most of the cell, and the part of the
         variance at p that the count of this has; variance of the second moments of others, zero
         where V, the covariance of p, is not known. `solve` makes features unbiased: a matrix for
-        each variable, or one for all. It is None where reports are too many, or cannot be listed.
+        each variable, or one for all; with `A` reports tell of the sums A p alone. It is None where
+        reports are too many, or cannot be listed.
         """
         if self.alphabets is None:
             return None
@@ -377,6 +437,8 @@ class Stratum:
             if np.prod([float(len(F)) for F in features]) * p.size > _MOST_LISTED:
                 return None
             features, channels = (reduce(np.kron, features),), (reduce(np.kron, channels),)
+        if A is not None:
+            channels = (A.T @ channels[0],)
         columns = zip(features, solve, channels, strict=True)
         maps = [(F @ M.T, Q.T) for F, M, Q in columns]
         own, total = np.empty((3, p.size)), np.empty((3, p.size))
@@ -468,13 +530,11 @@ class JointRows(Rows):
     shape: tuple[int, int] = (0, 0)
 
     def __init__(self, factors: Sequence[Factor]) -> None:
-        self.factors, sizes, extent, known = tuple(factors), [], [], True
-        for W, index, _ in factors:
-            sizes.append(W.shape[1])
-            extent.append(len(W))
-            known &= index is not None
+        self.factors = tuple(factors)
+        self.extent, sizes = zip(*(factor.W.shape for factor in factors), strict=True)
+        self.sizes, extent = sizes, self.extent
+        known = all(index is not None for _, index, _ in factors)
         W, index, _ = factors[0]
-        self.sizes, self.extent = tuple(sizes), tuple(extent)
         self.shape = len(W) if index is None else index.size, prod(sizes)
         work = 0  # of a product through the table of all combinations of distinct reports
         for i, size in enumerate(sizes):
@@ -484,11 +544,9 @@ class JointRows(Rows):
 
     @cached_property
     def log_scale(self) -> Array:
-        total = np.zeros(self.shape[0])
-        for _, index, scale in self.factors:
-            if scale is not None:
-                total += scale if index is None else scale[index]
-        return total
+        scales = [(index, scale) for _, index, scale in self.factors if scale is not None]
+        start = np.zeros(self.shape[0])
+        return sum((scale if at is None else scale[at] for at, scale in scales), start)
 
     def mix(self, p: Array, power: Callable[[Array], Array] = np.asarray) -> Array:
         """W p, shape (u,), or with a power of each entry of W."""
@@ -591,13 +649,14 @@ class JointRows(Rows):
 
     def select(self, keep: Array | slice) -> JointRows:
         """The rows in `keep`, a boolean array of shape (u,) or a slice, which copies nothing."""
-        factors = []
-        for W, index, scale in self.factors:
-            if index is not None:
-                factors.append(Factor(W, index[keep], scale))
-            else:
-                factors.append(Factor(W[keep], None, None if scale is None else scale[keep]))
-        return JointRows(factors)
+        return JointRows(
+            [
+                Factor(W[keep], None, None if scale is None else scale[keep])
+                if index is None
+                else Factor(W, index[keep], scale)
+                for W, index, scale in self.factors
+            ]
+        )
 
     def margins(self, n: Array) -> list[tuple[Array, Array]]:
         return [
@@ -615,10 +674,7 @@ class JointRows(Rows):
 
     @cached_property
     def _matrices(self) -> list[Array]:
-        matrices = []
-        for W, *_ in self.factors:
-            matrices.append(np.asarray(W, dtype=np.float64))
-        return matrices
+        return [np.asarray(factor.W, dtype=np.float64) for factor in self.factors]
 
     def _tally(self, v: Array) -> Array:
         """The sum of v over the joint reports of each cell of the table, (u_1 u_2 ...,)."""

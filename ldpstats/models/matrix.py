@@ -121,9 +121,9 @@ def associations(
         owner[id(one.y)] = name
         sources[name] = str(one.mechanism), len(one)
 
-    def counts_of(both: tuple[str, str]) -> JointCounts | LDPError:
+    def counts_of(both: tuple[str, str]) -> list[JointCounts] | LDPError:
         try:
-            return together([reports[name] for name in both])
+            return [together([reports[name] for name in both])]
         except LDPError as error:  # why those who have both reports cannot be found
             return error
 
@@ -134,7 +134,7 @@ def associations(
 def pairwise(
     names: Sequence[str],
     sources: Mapping[str, tuple[str, int]],
-    pairs: Iterable[tuple[tuple[str, str], JointCounts | LDPError | Weighted]],
+    pairs: Iterable[tuple[tuple[str, str], list[JointCounts] | LDPError | Weighted]],
     candidates: Any = None,
     other: Any = False,
     method: Any = None,
@@ -143,9 +143,9 @@ def pairwise(
     origins: Mapping[str, str] | None = None,
     epsilon: float | None = None,
 ) -> AssociationMatrix:
-    """The association of every pair, from its counts, or the reason why there are none.
+    """The association of every pair, from its groups, or the reason why there are none.
 
-    With weights a pair has what fits it, given its candidates and `other`, instead of counts.
+    With weights a pair has what fits it, given its candidates and `other`, instead of groups.
     `sources` has the mechanism of each variable and its number of reports, filled while pairs are
     read. `origins` are what variables are called where waves of one question are not told apart.
     """
@@ -161,11 +161,11 @@ def pairwise(
             try:
                 if isinstance(counts, LDPError):
                     raise counts
-                if not isinstance(counts, JointCounts):
+                if callable(counts):
                     fits.append(counts(kept, rest))
                     continue
                 called = None if origins is None else [origins[name] for name in both]
-                refuse_shared([counts], both, memoised, origins=called)
+                refuse_shared(counts, both, memoised, origins=called)
                 model = AssociationModel(
                     counts, candidates=kept, other=rest, names=both, memoised=False
                 )
@@ -203,7 +203,9 @@ class AssociationMatrix(Stored):
         p-values of independence, and as Holm adjusts them for all pairs tested; nan on the
         diagonal.
     nobs : DataFrame of int, shape (d, d)
-        Respondents with both answers; on the diagonal those with an answer.
+        Respondents whom a pair rests on: those with both answers and, of a survey with ``ask=``,
+        those who were asked one of the two (``matrix["job", "late"].answered`` tells them apart).
+        On the diagonal those with an answer.
     names, sources : tuple of str
         Names of the variables and their mechanisms.
     answered : tuple of int
@@ -465,7 +467,13 @@ class AssociationMatrix(Stored):
             f"estimates; {'Rao-Scott' if self.epsilon else 'score'} tests of independence, "
             f"p-values as they are and adjusted for {times} (Holm)."
         ]
-        if frame["n_missing"].sum():
+        both = [own[0][1] for fit in self.pairs if (own := getattr(fit, "answered", None))]
+        if both:
+            notes.append(
+                "NOTE: n counts those who were asked one of the two questions, too; tests of "
+                f"independence rest on the {min(both)} to {max(both)} who have both reports."
+            )
+        elif frame["n_missing"].sum():
             notes.append("NOTE: each pair rests on the respondents who have both reports.")
         return notes
 

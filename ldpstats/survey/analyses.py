@@ -54,7 +54,7 @@ from ldpstats.io.tables import (
     write_table,
 )
 from ldpstats.mechanisms import Mechanism
-from ldpstats.models.association.groups import refuse_shared
+from ldpstats.models.association.groups import UNASKED, refuse_shared
 from ldpstats.models.frequency.model import reports_in
 from ldpstats.models.layout import count_of
 from ldpstats.models.plots import maybe_bar, moved, progress_bar
@@ -88,6 +88,7 @@ __all__ = [
     "grouped",
     "grouped_rows",
     "joint",
+    "joint_groups",
     "matched",
     "pairs",
     "privatize_sheets",
@@ -317,6 +318,36 @@ def joint(held: Held, names: Sequence[str]) -> JointCounts:
     return _together(held.read(names), names, None)  # in the order that a table in memory has
 
 
+def joint_groups(held: Held, names: Sequence[str]) -> list[JointCounts]:
+    """The respondents who answered all questions, then those asked some, by what they answered.
+
+    The latter are those of full sheets: in others, and in public columns, a missing answer may have
+    to do with what it would have been.
+    """
+    sheet = held.questionnaire
+    public = [name for name in names if name not in sheet.private]
+    if sheet.ask in (None, len(sheet.private)) or len(public) == len(names):
+        return [joint(held, names)]
+    some = held.answered(names)
+    partial = held.is_full & (held.answered(public) == len(public)) & (some > 0)
+    partial &= some < len(names)
+    found = [joint(held.chosen(~partial), names)]
+    if not found[0].nobs:  # nobody tells how the answers go together
+        return [joint(held, names)]
+    cells, n = _cells(held.chosen(partial), names)
+    cells.prepare(names)
+    coded = [cells.coded(name) for name in names]
+    there = np.array([part.present for part in coded])
+    kinds = (1 << np.arange(len(names))) @ there  # which questions were asked, as a number
+    for kind in np.unique(kinds):
+        rows, reports = np.flatnonzero(kinds == kind), []
+        for name, part, asked in zip(names, coded, there[:, rows[0]], strict=True):
+            none = Reports(np.zeros(rows.size, dtype=np.int64), UNASKED, name=name)
+            reports.append(replace(part.taken(rows).reports if asked else none, n_missing=0))
+        found.append(JointCounts(reports, None if n is None else n[rows]).tally())
+    return found
+
+
 def _together(cells: Held, names: Sequence[str], n: Array | None) -> JointCounts:
     cells.prepare(names)
     parts = [cells.coded(name) for name in names]
@@ -346,17 +377,18 @@ def _cells(held: Held, names: Sequence[str]) -> tuple[Held, Array | None]:
 
 def pairs(
     held: Held, names: Sequence[str]
-) -> tuple[Mapping[str, tuple[str, int]], Iterator[tuple[tuple[str, str], JointCounts]]]:
-    """The counts of every pair of questions, and of each read its mechanism and reports."""
+) -> tuple[Mapping[str, tuple[str, int]], Iterator[tuple[tuple[str, str], list[JointCounts]]]]:
+    """The groups of every pair of questions, and of each read its mechanism and reports."""
     known: dict[str, tuple[str, int]] = {}
 
-    def counted() -> Iterator[tuple[tuple[str, str], JointCounts]]:
+    def counted() -> Iterator[tuple[tuple[str, str], list[JointCounts]]]:
         for both in combinations(names, 2):
-            counts = joint(held, both)
+            counts, *partial = groups = joint_groups(held, both)
             lacking = counts.lacking or (0, 0)
-            for name, made_by, absent in zip(both, counts.mechanisms, lacking, strict=True):
-                known[name] = str(made_by), counts.nobs + counts.n_missing - absent
-            yield both, counts.tally()
+            for v, (name, made_by) in enumerate(zip(both, counts.mechanisms, strict=True)):
+                alone = sum(one.nobs for one in partial if one.mechanisms[v] is not UNASKED)
+                known[name] = str(made_by), counts.nobs + counts.n_missing - lacking[v] + alone
+            yield both, groups
 
     return known, counted()
 

@@ -380,6 +380,27 @@ class Held(ABC):
             )
             raise InvalidArgument("column", name, remedy)
 
+    def answered(self, names: Sequence[str]) -> Any:
+        """How many of these columns each row has a value in: numbers, or an expression of them."""
+        if not self.remote:
+            self.prepare(names)
+            return sum((self.coded(name).present for name in names), np.zeros(len(self), dtype=int))
+        import narwhals
+
+        total = narwhals.lit(0)
+        for name in names:
+            column = next(iter(self.parts_of(name)))
+            there = known(column, self.query.type(column))
+            if self.query.is_text(column):
+                there = there & (narwhals.col(column).str.strip_chars() != "")
+            total = total + there.cast(narwhals.Int64)
+        return total
+
+    @cached_property
+    def is_full(self) -> Any:
+        """Where as many private questions were answered as `ask=` drew: others were not asked."""
+        return self.answered(self.questionnaire.private) == self.questionnaire.ask
+
     def coded(self, name: str) -> Coded:
         """The reports of a question, or a public column as one without protection."""
         if name in self.questionnaire:

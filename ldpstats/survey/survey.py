@@ -44,6 +44,7 @@ from ldpstats.reports.single import Reports
 from ldpstats.survey.analyses import (
     grouped,
     joint,
+    joint_groups,
     matched,
     pairs,
     refuse_kept,
@@ -908,8 +909,14 @@ class Survey:
     ) -> AssociationResults | WeightedTable:
         """Joint distribution of the true answers to two or more questions.
 
-        Respondents who lack one of the answers are left out; `n_missing` counts them, and the
-        summary says so. `cells` uses what they did answer, and has laws with fewer parameters.
+        Respondents whom ``ask=`` did not ask all of the questions enter with those that they were
+        asked: the likelihood is that of all these answers, `answered` and the summary count them.
+        These are respondents who answered as many private questions as were drawn. Others who lack
+        an answer may have refused it because of what it is: they are left out, `n_missing` counts
+        them, and the summary says so. (That those who remain refused no other question is taken to
+        say nothing of their answers.) With a design, over candidates without ``other=True`` and of
+        matched waves all are left out who lack an answer. `cells` uses whatever they did answer,
+        and has laws with fewer parameters.
 
         Parameters
         ----------
@@ -944,24 +951,19 @@ class Survey:
         """
         check_options(how, AssociationModel.fit)
         self._refuse_joint(names)
-        refuse_kept(self.data, self._different(names), memoised, "association")
+        asked = self._different(names)
+        refuse_kept(self.data, asked, memoised, "association")
         if self.design is not None:
             _check_weighted({"method": method} | how)
-            asked = self._different(names)
             crossing = weighted_crossing(self.data, self.design, asked, candidates, other)
             if not crossing.inside.any():
-                what = "both" if len(asked) == 2 else "all of them"
-                remedy = f"nobody of {len(self)} answered {what}{self._why(names)}"
-                raise InvalidArgument("names", names, remedy)
+                raise self._nobody(names)
             return crossing.fit_table()
-        counts = self.joint_counts(*names)
-        if not counts.nobs:
-            remedy = (
-                f"nobody of {len(self)} answered all of them{self._why(names)}: associate fewer"
-            )
-            raise InvalidArgument("names", names, remedy)
+        groups = joint_groups(self.data, asked)
+        if not groups[0].nobs:
+            raise self._nobody(names)
         model = AssociationModel(
-            counts, candidates=candidates, other=other, names=names, memoised=False
+            groups, candidates=candidates, other=other, names=names, memoised=False
         )
         return model.fit(method, **how)
 
@@ -975,8 +977,8 @@ class Survey:
     ) -> AssociationMatrix:
         """Association of every pair of several questions, see `ldpstats.associations`.
 
-        Each pair rests on the respondents who answered both. Of a survey with a design pairs are
-        those of `association`, and tests have F laws, of which "df" is the first number.
+        Each pair rests on the respondents of its `association`. Of a survey with a design tests
+        have F laws, of which "df" is the first number.
 
         Parameters
         ----------
@@ -995,12 +997,10 @@ class Survey:
         >>> matrix.nobs.loc["ill", "sex"]
         np.int64(100)
         """
-        asked = (
-            listed("names", names, "must be a list of questions")
-            if not isinstance(names, str)
-            else [names]
+        remedy = "must be a list of questions"
+        names = self._different(
+            [names] if isinstance(names, str) else listed("names", names, remedy)
         )
-        names = self._different(asked)
         self._refuse_joint(names)
         origins = {name: self.data.origin(name) for name in names}
         if self.design is not None:
@@ -1087,7 +1087,7 @@ class Survey:
     ) -> ChangeResults | WeightedResults:
         """Change of the frequencies between two questions about the same, see `ldpstats.change`.
 
-        Respondents are those of an `association`. Of waves that were `matched`, `lost` counts
+        Respondents are those who answered both. Of waves that were `matched`, `lost` counts
         persons who were in one only. Of a survey with a design the weights are those of the table's
         rows, each a person with both waves; the `differences` of the results are the changes, whose
         standard errors know that they are of the same persons. (Waves of independent samples are
@@ -1135,8 +1135,7 @@ class Survey:
             return weighted_change(self.data, self.design, names, name, **how)
         counts = joint(self.data, names)
         if not counts.nobs:
-            remedy = f"nobody of {len(self)} answered both{self._why(names)}"
-            raise InvalidArgument("names", names, remedy)
+            raise self._nobody(names)
         return change_between(counts.tally(), name, **how, memoised=memoised, lost=self.data.lost)
 
     def regression(
@@ -1279,13 +1278,18 @@ class Survey:
                     f"survey.regression('{name} ~ ...')"
                 )
 
-    def _why(self, names: Sequence[str]) -> str:
-        """Why nobody can have answered all of these questions, in words."""
-        ask = self.questionnaire.ask
+    def _nobody(self, names: Sequence[str]) -> InvalidArgument:
+        """The error where nobody answered all of these questions, and why nobody can have."""
+        ask, what = self.questionnaire.ask, "both" if len(names) == 2 else "all of them"
         private = [name for name in names if name in self.questionnaire.private]
-        if ask is None or len(private) <= ask:
-            return ""
-        return f" (ask={ask}: nobody was asked {len(private)} private questions)"
+        remedy = f"nobody of {len(self)} answered {what}"
+        if ask is not None and len(private) > ask:
+            remedy += (
+                f" (ask={ask}: nobody was asked {len(private)} private questions): associate "
+                "fewer; survey.cells(names, ldpstats.cells.latent_class(2)) needs nobody who did, "
+                "and ldpstats.cells.saturated() has what is known without assumptions"
+            )
+        return InvalidArgument("names", names, remedy)
 
     def _different(self, names: Sequence[str]) -> list[str]:
         """Two questions or more, which are not about strings."""

@@ -352,7 +352,7 @@ BAD: dict[str, tuple[Callable[[ldp.Survey], Any], str]] = {
     "one question": (lambda s: s.association("late"), "two different questions"),
     "nobody has both": (
         lambda s: s.where("age < 50").association("ill", "never"),
-        "nobody of 2 answered all",
+        "nobody of 2 answered both",
     ),
     "where with a private question": (
         lambda s: s.where("late == 'yes'"),

@@ -12,6 +12,11 @@ observed information is correlated with the estimate, and intervals of empty cel
 the moments are of features that sum to one, if they can: the sums of others are noise, of rows and
 columns too, which conditionals divide by.
 
+Respondents who by design were asked some of the variables have a likelihood like others: what was
+not asked is as likely in every category. The unconstrained estimate takes their margins in by least
+squares (`PartialMoments`). Score tests are of those who were asked all, `Evidence.whole`: of two
+variables that are independent, others tell of the margins alone.
+
 Two variables are independent given a third if ``p_ijk = p_i.k p_.jk / p_..k``. The covariance under
 the hypothesis is that at this table of the estimate, projected onto the simplex: with the law of
 the reports as seen the variance of what is hardly ever reported is underestimated (where a cell is
@@ -23,7 +28,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial, reduce
 from itertools import chain, repeat
@@ -63,6 +68,7 @@ from ldpstats.likelihood.joint import (
     Factor,
     JointMoments,
     JointRows,
+    PartialMoments,
     unbiased_map,
     without_rounding,
 )
@@ -105,6 +111,7 @@ Array = npt.NDArray[Any]
 
 _PART = 0.25  # of a step: half of the correction for continuity, which is half a step
 _ROUNDING = 1e-9  # of frequencies
+_MANY = 10  # respondents, for each category, who tell the variance of what they report
 _STRATA = 50  # respondents, over the square of the strata, from which these tell their information
 
 
@@ -128,17 +135,13 @@ class Evidence:
     ) -> None:
         self.groups, self.specs, self.names = groups, specs, names
         self.sizes = tuple(map(attrgetter("k"), specs))
-        self.nobs, possible = 0, 0
-        for group in groups:
-            self.nobs += group.nobs
-            possible += prod(group.counts.possible)
+        self.nobs = sum(group.nobs for group in groups)
         # a table of few different reports: the tallies, which results carry
-        self.is_table = self.is_stored = possible <= MOST_TALLIES
-        self.is_complete = self.is_exact = True
-        for spec in specs:
-            self.is_complete &= spec.complete  # every answer is in some cell
-            self.is_exact &= spec.is_closed  # and no "Other" is modelled
-            self.is_stored &= spec.candidates is None  # candidates are not written
+        self.is_table = sum(prod(group.counts.possible) for group in groups) <= MOST_TALLIES
+        # candidates are not written
+        self.is_stored = self.is_table and all(spec.candidates is None for spec in specs)
+        self.is_complete = all(spec.complete for spec in specs)  # every answer is in some cell
+        self.is_exact = all(spec.is_closed for spec in specs)  # and no "Other" is modelled
 
     def __reduce__(self) -> Any:
         """What is copied and stored: the reports, not what was computed from them."""
@@ -157,14 +160,50 @@ class Evidence:
             found.update(np.ascontiguousarray(group.counts.n).tobytes())
         return found.hexdigest()
 
+    # -- respondents who were asked all variables, and those who were asked some ---------------
+
+    @cached_property
+    def parts(self) -> tuple[Evidence, ...]:
+        """Respondents by what they were asked, all variables first; others have one category."""
+        found: dict[tuple[int, ...], list[JointGroup]] = {}
+        for group in self.groups:
+            found.setdefault(group.asked, []).append(group)
+        if len(found) == 1 or tuple(range(len(self.specs))) not in found:
+            return (self,)
+        parts = []
+        for asked in sorted(found, key=len, reverse=True):
+            places = enumerate(self.specs)
+            specs = [s if v in asked else VariableSpec(s.labels[:1]) for v, s in places]
+            groups = tuple([JointGroup(group.counts, specs) for group in found[asked]])
+            parts.append(Evidence(groups, tuple(specs), self.names))
+        return tuple(parts)
+
+    @property
+    def whole(self) -> Evidence:
+        """The respondents who were asked all variables."""
+        return self.parts[0]
+
+    @property
+    def answered(self) -> tuple[tuple[tuple[str, ...], int], ...] | None:
+        """Variables, and how many answered them alone, all first; None where all answered all."""
+        if self.whole is self:
+            return None
+        asked = [(part.groups[0].asked, part.nobs) for part in self.parts]
+        return tuple([(tuple([self.names[v] for v in own]), n) for own, n in asked])
+
     # -- each variable alone -------------------------------------------------------------------
 
     @cached_property
     def margins(self) -> tuple[FrequencyModel, ...]:
         """The model of each variable alone."""
-        columns = zip(*map(attrgetter("variables"), self.groups), strict=True)
-        candidates = map(attrgetter("candidates"), self.specs)
-        return tuple(map(FrequencyModel, columns, candidates))
+        return tuple(
+            FrequencyModel([group.variables[v] for group in self._asked(v)], spec.candidates)
+            for v, spec in enumerate(self.specs)
+        )
+
+    def _asked(self, v: int) -> list[JointGroup]:
+        """The groups that were asked a variable; all where none was."""
+        return [group for group in self.groups if v in group.asked] or list(self.groups)
 
     @cached_property
     def _likelihoods(self) -> list[tuple[DenseRows, ...]]:
@@ -183,12 +222,14 @@ class Evidence:
         """Maximum likelihood estimate of each margin."""
         fits = []
         for v, spec in enumerate(self.specs):
-            mechanism = self.groups[0].counts.mechanisms[v]
-            if spec.complete and not (mechanism.n_bits or mechanism.n_cohorts):
+            groups = self._asked(v)
+            mechanism = groups[0].counts.mechanisms[v]
+            if spec.complete and spec.k > 1 and not (mechanism.n_bits or mechanism.n_cohorts):
                 fits.append(MLE().solve(self.margins[v].likelihood()).p)  # k-RR in closed form
                 continue
-            parts = tuple(rows[v] for rows in self._likelihoods)
-            n = np.concatenate([group.variables[v].n for group in self.groups])
+            each = zip(self.groups, self._likelihoods, strict=True)
+            parts = tuple(rows[v] for group, rows in each if group in groups)
+            n = np.concatenate([group.variables[v].n for group in groups])
             W = parts[0] if len(parts) == 1 else StackedRows(parts)
             fits.append(MLE().solve(Likelihood(W, n)).p)
         return tuple(fits)
@@ -198,9 +239,8 @@ class Evidence:
         found = []
         for group in self.groups:
             mechanisms = group.counts.mechanisms
-            if any(m.n_bits or m.n_cohorts for m in mechanisms):
-                return []
-            if prod(m.n_outputs * m.k for m in mechanisms) > LARGEST_LISTED:
+            listed = not any(m.n_bits or m.n_cohorts for m in mechanisms)
+            if not listed or prod(m.n_outputs * m.k for m in mechanisms) > LARGEST_LISTED:
                 return []
             Q = reduce(np.kron, [m.channel().matrix() for m in mechanisms])
             found.append((np.asarray(Q), group.counts.table().reshape(-1)))
@@ -222,10 +262,8 @@ class Evidence:
         """
         interior = []
         for v, p in enumerate(self.references):
-            weight = 0.0
-            for group in self.groups:
-                if group.rules_out(v, p):
-                    weight = 0.5 / self.nobs
+            edge = any(group.rules_out(v, p) for group in self.groups)
+            weight = 0.5 / self.nobs if edge else 0.0
             interior.append((1.0 - weight) * p + weight / p.size)
         strata: list[Scores] = []
         for group, rows in zip(self.groups, self._likelihoods, strict=True):
@@ -252,14 +290,30 @@ class Evidence:
     @cached_property
     def moments(self) -> JointMoments:
         """Equations for the products of linear estimates of single reports."""
+        if self.whole is not self:
+            return self._with_partial(self.whole.moments)
         strata = tuple(chain.from_iterable(map(JointGroup.linear_strata, self.groups)))
         return JointMoments(strata, self.names, self.nobs, self.is_complete)
 
     @cached_property
     def dual_moments(self) -> JointMoments:
         """Equations for the products of the scores at the marginal fits (see `OneStep`)."""
+        if self.whole is not self:
+            return self._with_partial(self.whole.dual_moments)
         strata = tuple(map(Scores.stratum, self.scores))
         return JointMoments(strata, self.names, self.nobs, self.is_complete)
+
+    def _with_partial(self, whole: JointMoments) -> JointMoments:
+        """These moments, with partial answers as far as they tell their variance."""
+        used: list[JointMoments] = []
+        for part in self.parts[1:] if whole.k <= LARGEST_INFORMATION else ():
+            problem = part.dual_moments
+            told = problem.strata[0].alphabets is not None or part.nobs > _MANY * problem.k
+            with suppress(NotIdentified):
+                if told and problem.inverses:
+                    used.append(problem)
+        facts = whole.strata, whole.names, whole.nobs, whole.complete
+        return PartialMoments(*facts, partial=tuple(used)) if used else whole
 
 
 def simulated(evidence: Evidence, p: Array, rng: np.random.Generator) -> Evidence:
@@ -278,7 +332,7 @@ def simulated(evidence: Evidence, p: Array, rng: np.random.Generator) -> Evidenc
 def collapsed(evidence: Evidence, keep: Sequence[int]) -> Evidence:
     """The reports on some of the variables."""
     specs, groups = tuple([evidence.specs[v] for v in keep]), []
-    for group in evidence.groups:
+    for group in [group for group in evidence.groups if {*keep} & {*group.asked}]:
         parts = [replace(group.counts.reports[v], n_missing=0) for v in keep]
         groups.append(JointGroup(JointCounts(parts, group.counts.n).tally(), specs))
     return Evidence(tuple(groups), specs, tuple([evidence.names[v] for v in keep]))
@@ -395,34 +449,25 @@ def estimated(
 
 def unconstrained(evidence: Evidence, by_name: bool) -> JointMoments:
     """The moments that intervals and effects rest on (see the head), or linear ones `by_name`."""
-    bits = False
-    for group in evidence.groups:
-        bits |= any(map(attrgetter("n_bits"), group.counts.mechanisms))
+    bits = any(m.n_bits for group in evidence.groups for m in group.counts.mechanisms)
     apt = bits and not by_name and evidence.is_exact and not _small_strata(evidence)
     if apt and all(map(attrgetter("are_listed"), evidence.groups)):
-        try:
+        with suppress(NotIdentified):
             if evidence.dual_moments.inverses:
                 return evidence.dual_moments
-        except NotIdentified:
-            pass
     if evidence.is_complete:
-        try:
+        with suppress(NotIdentified):  # of one stratum alone
             return evidence.moments.summing_to_one()
-        except NotIdentified:  # of one stratum alone
-            return evidence.moments
     return evidence.moments
 
 
 def rests_on(evidence: Evidence, linear: Uncertain) -> JointMoments | None:
     """The moments that an unconstrained estimate solves; None where it is of none of them."""
     for by_name in (False, True):
-        try:
+        with suppress(NotIdentified):
             problem = unconstrained(evidence, by_name)
-            estimate = problem.estimate()[0]
-        except NotIdentified:
-            continue
-        if np.allclose(estimate, linear.estimate, rtol=0.0, atol=_ROUNDING):
-            return problem
+            if np.allclose(problem.estimate()[0], linear.estimate, rtol=0.0, atol=_ROUNDING):
+                return problem
     return None
 
 
@@ -432,7 +477,7 @@ def _small_strata(evidence: Evidence) -> bool:
     The bias is of the order of the number of strata over n, the standard error of 1/sqrt(n).
     """
     strata = len(evidence.moments.strata)
-    return strata > 1 and evidence.nobs < _STRATA * strata**2
+    return strata > 1 and evidence.whole.nobs < _STRATA * strata**2
 
 
 def covariance_of(problem: JointMoments) -> Covariance | None:
@@ -455,11 +500,11 @@ def cell_law(evidence: Evidence, problem: JointMoments, V: Covariance | None) ->
     if not evidence.is_exact:
         return None
     matrix = V.matrix() if V is not None and problem.k <= LARGEST_INFORMATION else None
-    N, k, p = evidence.nobs, problem.k, problem.in_errors
+    k, p = problem.k, problem.in_errors
     variance, third = np.zeros((k, 3)), np.zeros((k, 4))
     step, doubt = np.zeros((2, k))
-    for stratum in problem.strata:
-        moments = stratum.path_moments(p, problem.inverses, matrix)
+    for stratum, solve, N, cells in problem.sources:
+        moments = stratum.path_moments(p, solve, matrix, cells)
         if moments is None:
             return None
         own, rest, reach, share, unsure = moments
@@ -482,12 +527,9 @@ def maximum(evidence: Evidence, estimator: MLE | None = None) -> Solution:
     target = gap_target(problem.nobs, estimator.tol)
     by_step, most = estimator.tol is None, estimator.max_iter
     start = evidence.null
-    try:
+    with suppress(NotIdentified):
         dual = project_simplex(evidence.dual_moments.estimate()[0])
-        if problem.loglike(dual) > problem.loglike(start):
-            start = dual
-    except NotIdentified:
-        pass
+        start = max(start, dual, key=problem.loglike)
     top, how = maximise(W, n, target, by_step, most, start)
     return report(top, problem.nobs, how, target)
 
@@ -497,8 +539,8 @@ def one_step(evidence: Evidence, estimator: OneStep) -> tuple[Solution, Covarian
     if _small_strata(evidence):
         strata = len(evidence.moments.strata)
         raise NotAvailable(
-            f"one_step is biased in {strata} strata of {evidence.nobs} respondents in all, fewer "
-            f"than {_STRATA} times the square of the strata: use method='mle' or 'inversion'"
+            f"one_step is biased in {strata} strata of {evidence.whole.nobs} respondents in all, "
+            f"fewer than {_STRATA} times the square of the strata: use method='mle' or 'inversion'"
         )
     problem = evidence.dual_moments
     solution = estimator.solve(problem)
@@ -668,6 +710,7 @@ def _pearson(
     n_permutations: int | None,
     advance: Callable[[float], None],
 ) -> TestResult:
+    evidence = evidence.whole
     group = evidence.groups[0]
     if len(evidence.groups) > 1 or len(group.slices) > 1:
         raise NotAvailable(
@@ -733,6 +776,7 @@ def score_test(
     advance: Callable[[float], None] = lambda fraction: None,
 ) -> TestResult:
     """Score test on the marginal fits; by permutation where that is asked for and needed."""
+    evidence = evidence.whole
     if len(evidence.sizes) > 2:
         return _mutual_test(evidence, rng, n_permutations, advance)
     strata = evidence.scores
@@ -763,16 +807,17 @@ def score_test(
 def trend_test(evidence: Evidence, u: Array, v: Array) -> TestResult:
     """Linear-by-linear trend of the scores u and v of the categories."""
     _refuse_more_than_two(evidence.sizes)
+    evidence = evidence.whole
     strata = evidence.scores
     each = [scores.cross_moments for scores in strata]
     # what takes the scores to features that are unbiased over all strata
     inverses = []
     for axis, name in enumerate(evidence.names):
-        response = np.zeros((evidence.sizes[axis],) * 2)
-        for s in strata:  # information: of labels as expected, of other reports as observed
-            J = s.information(axis, observed=s.group.labels[axis] is None)
-            response += s.n.sum() / evidence.nobs * J
-        inverses.append(unbiased_map(response, name))
+        response = sum(  # information: of labels as expected, of other reports as observed
+            s.n.sum() / evidence.nobs * s.information(axis, s.group.labels[axis] is None)
+            for s in strata
+        )
+        inverses.append(unbiased_map(np.asarray(response), name))
     X, Y = inverses
     ones = X.sum(axis=1), Y.sum(axis=1)  # of the one that centred scores lack
     parts = [part.transformed(X, Y, *ones) for part in each]
@@ -943,7 +988,7 @@ def smallest_expected(evidence: Evidence) -> float:
     Of hashed answers a label or bit is a candidate's own; there are as many in every cohort.
     """
     least = []
-    for group in evidence.groups:
+    for group in evidence.whole.groups:
         rarest = []  # share of the rarest label that was seen, of bits the least to be seen
         for counts in group.variables:
             mechanism = counts.mechanism

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 from math import prod
@@ -43,12 +43,14 @@ from ldpstats.likelihood.joint import (
 )
 from ldpstats.likelihood.rows import DenseRows, other_rows
 from ldpstats.mechanisms.base import common_labels
+from ldpstats.mechanisms.custom import CustomMechanism
 from ldpstats.mechanisms.lumped import lump
 from ldpstats.models.layout import in_turn
 from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import Counts, Reports, may_share
 
 __all__ = [
+    "UNASKED",
     "JointGroup",
     "Scores",
     "VariableSpec",
@@ -56,6 +58,7 @@ __all__ = [
     "prepared",
     "refuse_shared",
     "respondents",
+    "says_nothing",
     "together",
     "variable_names",
 ]
@@ -236,7 +239,18 @@ def per_variable(
 def prepared(
     parts: Sequence[Reports], candidates: Any, other: Any, name: str
 ) -> tuple[list[Reports], VariableSpec]:
-    """The reports of one variable, lumped where that is asked for, and what is estimated of it."""
+    """The reports of one variable, lumped where that is asked for, and what is estimated of it.
+
+    The report of a person who was not asked is as likely in every category.
+    """
+    silent = [says_nothing(part.mechanism) for part in parts]
+    if 0 < sum(silent) < len(parts):
+        asked = [part for part, nothing in zip(parts, silent, strict=True) if not nothing]
+        made, spec = prepared(asked, candidates, other, name)
+        unasked = replace(UNASKED, Q=np.ones((spec.k, 1)), categories=spec.labels)
+        rest = iter(made)
+        pairs = zip(parts, silent, strict=True)
+        return [replace(part, mechanism=unasked) if s else next(rest) for part, s in pairs], spec
     mechanism = parts[0].mechanism
     wanted = _wanted_other(other, mechanism, candidates, name)
     over = candidates if mechanism.is_open else None
@@ -294,6 +308,15 @@ def prepared(
     return lumped, VariableSpec(labels[:-1], complete=False)
 
 
+def says_nothing(mechanism: Any) -> bool:
+    """Whether all reports are the same: those of persons who were not asked."""
+    return not (mechanism.n_bits or mechanism.n_cohorts) and mechanism.n_outputs == 1
+
+
+# the device of persons who are not asked; what it protects are the categories of those who are
+UNASKED = CustomMechanism(np.ones((2, 1)), outputs=["not asked"])
+
+
 def _wanted_other(other: Any, mechanism: Any, candidates: Any, name: str) -> str:
     """The treatment of "Other": "" for none."""
     if other is None or (isinstance(other, bool | np.bool_) and not other):
@@ -322,7 +345,10 @@ def _wanted_other(other: Any, mechanism: Any, candidates: Any, name: str) -> str
 
 
 class JointGroup:
-    """Respondents whose reports all come from the same mechanisms, stratum by stratum."""
+    """Respondents whose reports all come from the same mechanisms, stratum by stratum.
+
+    Their reports are about the variables that they were `asked`.
+    """
 
     def __init__(self, counts: JointCounts, specs: Sequence[VariableSpec]) -> None:
         self.specs = tuple(specs)
@@ -332,6 +358,8 @@ class JointGroup:
         self.variables: tuple[Counts, ...]  # the distinct reports of each, u_v
         self.index: tuple[Array | None, ...]  # which of them each combination has
         self.variables, self.index = columns
+        places = enumerate(counts.mechanisms)
+        self.asked = tuple([v for v, mechanism in places if not says_nothing(mechanism)])
         # whether the distinct reports of each variable are known to be few
         self.is_merged = all(index is not None for index in self.index)
 
@@ -355,10 +383,8 @@ class JointGroup:
 
     def joint_rows(self, likelihoods: Sequence[DenseRows]) -> JointRows:
         """The likelihood of the reports on all variables together."""
-        factors = []
-        for rows, index in zip(likelihoods, self.index, strict=True):
-            factors.append(Factor(rows.W, index, rows.scale))
-        return JointRows(factors)
+        pairs = zip(likelihoods, self.index, strict=True)
+        return JointRows([Factor(rows.W, index, rows.scale) for rows, index in pairs])
 
     def linear_strata(self) -> list[Stratum]:
         """Products of the linear estimates of single reports."""
@@ -372,7 +398,7 @@ class JointGroup:
             if self.listed is not None and Q is not None:  # all labels that are possible
                 every = each_once(Reports(self.labels[v], counts.mechanism))  # type: ignore[arg-type]
                 alphabets.append(Alphabet(linear_features(every, moments), Q))
-        rows, strata = JointRows(factors), []
+        rows, strata = JointRows(factors), list[Stratum]()
         for part in self.slices:
             n, responses = self.counts.n[part], []
             reports = zip(equations, self.specs, self.counts.reports, strict=True)
@@ -383,17 +409,8 @@ class JointGroup:
                     shares = np.asarray(total / n.sum())
                 R = linear_response(moments, shares, spec.approximate)
                 responses.append(R[: spec.k, : spec.k])
-            made = Stratum(
-                rows.select(part),
-                n,
-                n,
-                int(n.sum()),
-                tuple(responses),
-                tuple(alphabets) or None,
-                self.listed,
-                self.units,
-            )
-            strata.append(made)
+            told = tuple(responses), tuple(alphabets) or None, self.listed, self.units
+            strata.append(Stratum(rows.select(part), n, n, int(n.sum()), *told))
         return strata
 
     def units(self, loads: Mapping[int, Array]) -> tuple[Unit, ...] | None:
@@ -413,11 +430,10 @@ class JointGroup:
     @cached_property
     def labels(self) -> list[Array | None]:
         """The labels that each variable can report; None of bits and cohorts."""
-        labels: list[Array | None] = []
-        for m in self.counts.mechanisms:
-            is_label = not (m.n_bits or m.n_cohorts)
-            labels.append(m.channel().matrix().any(axis=0).nonzero()[0] if is_label else None)
-        return labels
+        return [
+            None if m.n_bits or m.n_cohorts else m.channel().matrix().any(axis=0).nonzero()[0]
+            for m in self.counts.mechanisms
+        ]
 
     @cached_property
     def channels(self) -> list[Array | None]:
@@ -469,9 +485,8 @@ class JointGroup:
 
     def uncertain(self, p: Array) -> npt.NDArray[np.bool_]:
         """Cells, shape (k,), whose frequency the reports leave open if the estimate is p."""
-        Q = []
-        for own, labels, spec in zip(self.channels, self.labels, self.specs, strict=True):
-            Q.append(np.ones((1, spec.k)) if labels is None or own is None else own.T)
+        each = zip(self.channels, self.labels, self.specs, strict=True)
+        Q = [np.ones((1, s.k)) if y is None or own is None else own.T for own, y, s in each]
         if prod(map(len, Q)) > _MOST_LISTED:
             return np.ones(p.size, dtype=bool)
         p = np.where(p > _ZERO, p, 0.0)

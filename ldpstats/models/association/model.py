@@ -35,12 +35,12 @@ from ldpstats.models.association.groups import (
     prepared,
     refuse_shared,
     respondents,
+    says_nothing,
     variable_names,
 )
 from ldpstats.models.association.results import AssociationResults, made_of
 from ldpstats.models.frequency.model import FrequencyModel, settings_of
 from ldpstats.models.frequency.tests import misfit, warn_of_doubts
-from ldpstats.models.layout import Fit
 from ldpstats.models.posterior.draws import ENGINES, frequency_posterior
 from ldpstats.models.posterior.results import Origin, TablePosterior, table_law
 
@@ -58,7 +58,9 @@ class AssociationModel:
     *reports : Reports, or lists of Reports; or one JointCounts
         One argument per variable; report i of each is from the same respondent. A list holds groups
         of respondents with mechanisms of their own, the same groups for every variable. Counts of
-        combinations (`JointCounts`) stand for all variables.
+        combinations (`JointCounts`) stand for all variables. Respondents who, by design, were not
+        asked a variable are a group whose mechanism for it has a single output (a `CustomMechanism`
+        with one column): all of their reports are used, see `AssociationResults.answered`.
     candidates : sequence or mapping, optional
         Per variable, in order or by name: the values to look for over an open alphabet, or the
         categories of a closed one to keep; None for all categories.
@@ -105,6 +107,14 @@ class AssociationModel:
     >>> results.table.round(2).to_numpy()
     array([[0.4 , 0.1 ],
            [0.24, 0.25]])
+
+    If half of the respondents had not been asked whether they are late:
+
+    >>> silent = ldp.CustomMechanism(np.ones((2, 1)), outputs=["not asked"])
+    >>> none = ldp.Reports(np.zeros(2000, dtype=int), silent)
+    >>> model = ldp.AssociationModel([x[:2000], x[2000:]], [y[:2000], none], names=("job", "late"))
+    >>> model.fit().answered
+    ((('job', 'late'), 2000), (('job',), 2000))
     """
 
     def __init__(
@@ -133,12 +143,18 @@ class AssociationModel:
             lacking += [group.lacking] * bool(group.n_missing)
             if there:
                 made.append(JointGroup(group.with_reports(parts), specs))
+        self.evidence = found = Evidence(tuple(made), specs, self.names)
+        if not all(map(attrgetter("is_closed"), specs)):
+            self.evidence = found.whole  # the margins of others have answers that no cell has
+        self._n_missing += (left_out := found.nobs - self.evidence.nobs)
         # of each variable; empty where that is not known
-        self._lacking = tuple(map(sum, zip(*lacking, strict=True))) if all(lacking) else ()
-        self.evidence = Evidence(tuple(made), specs, self.names)
+        told = all(lacking) and not left_out
+        self._lacking = tuple(map(sum, zip(*lacking, strict=True))) if told else ()
         sources = []
         for column in columns:
-            words = {str(part.mechanism): 0 for part in compress(column, held)}
+            own = [part.mechanism for part in compress(column, held)]
+            words = dict.fromkeys(str(device) for device in own if not says_nothing(device))
+            words = words or {str(own[0]): None}
             sources.append(next(iter(words)) if len(words) == 1 else f"{len(words)} mechanisms")
         self.sources: tuple[str, ...] = tuple(sources)
         if any(map(attrgetter("approximate"), specs)):
@@ -267,11 +283,17 @@ class AssociationModel:
         )
         margin_fits = [model.fit_quietly("inversion") for model in self.margins]
         devices = list(map(attrgetter("counts.mechanisms"), evidence.groups))
-        unprotected = []
-        for name, made_by in zip(self.names, zip(*devices, strict=True), strict=True):
-            if any(map(attrgetter("unprotected"), made_by)):
-                unprotected.append(name)
-        fit = Fit(
+        columns = zip(self.names, zip(*devices, strict=True), strict=True)
+        unprotected = [name for name, own in columns if any(map(attrgetter("unprotected"), own))]
+        results = AssociationResults(
+            names=self.names,
+            labels=tuple(map(attrgetter("labels"), evidence.specs)),
+            others=tuple(map(attrgetter("other"), evidence.specs)),
+            margin_fits=tuple(margin_fits),
+            is_complete=evidence.is_complete,
+            lacking=self._lacking,
+            unprotected=tuple(unprotected),
+            law=cell_law(evidence, problem, linear.covariance),
             fitted=fitted,
             linear=linear,
             method=method if isinstance(method, str) else estimator.name,
@@ -284,25 +306,15 @@ class AssociationModel:
             is_partial=any(map(attrgetter("is_partial"), margin_fits)),
             llf=evidence.loglike(solution.p),
             **solution.ended,
-        )
-        results = AssociationResults(
-            names=self.names,
-            labels=tuple(map(attrgetter("labels"), evidence.specs)),
-            others=tuple(map(attrgetter("other"), evidence.specs)),
-            margin_fits=tuple(margin_fits),
-            is_complete=evidence.is_complete,
-            lacking=self._lacking,
-            unprotected=tuple(unprotected),
-            law=cell_law(evidence, problem, linear.covariance),
             **made_of(evidence, solution),
-            **vars(fit),
         )
         remedy = "" if by_moments else "answers that are not listed are ignored: use other=True"
-        doubts = []  # of each variable alone, which its mechanism cannot make
         each = zip(self.names, self.margins, margin_fits, evidence.specs, strict=True)
-        for name, model, margin, spec in each:
-            words = misfit(margin, model.problems, bool(spec.other), remedy)
-            doubts += [f"{name}: {words}"] if words else []
+        doubts = [  # of each variable alone, which its mechanism cannot make
+            f"{name}: {words}"
+            for name, model, margin, spec in each
+            if (words := misfit(margin, model.problems, bool(spec.other), remedy))
+        ]
         warn_of_doubts("; ".join(doubts), results.condition)
         return results
 

@@ -373,7 +373,11 @@ class AssociationResults(TableResults):
     labels : tuple of Index
         Categories of each variable.
     nobs, n_missing : int
-        Respondents, and those who were left out because a report was missing.
+        Respondents whose reports the estimate rests on, and those who were left out because a
+        report was missing.
+    answered : tuple of pairs (tuple of str, int), or None
+        Where some were not asked all of the questions: variables, and how many respondents answered
+        these and no others, those who answered all first.
     lacking : tuple of int
         How many respondents lacked each variable; empty where nobody did or that is not known.
     epsilon : float
@@ -442,6 +446,9 @@ class AssociationResults(TableResults):
     trend: TestResult | None = None
     null_llf: float = float("nan")
     evidence: Evidence | None = field(default=None, repr=False)
+    answered: tuple[tuple[tuple[str, ...], int], ...] | None = field(
+        default=None, metadata={"later": True}
+    )
 
     _format = "ldpstats-association-results"
     _document = (
@@ -449,7 +456,7 @@ class AssociationResults(TableResults):
         *("is_complete", "n_strata", "n_missing", "digest", "names", "others", "sources"),
         *("llf", "gap", "epsilon", "dispersion", "smallest_expected", "fitted", "linear"),
         *("labels", "margin_fits", "independence", "trend", "law", "null_llf"),
-        *("lacking", "unprotected", "tallies"),
+        *("lacking", "unprotected", "tallies", "answered"),
     )
 
     # -- estimates -------------------------------------------------------------------------
@@ -701,7 +708,8 @@ class AssociationResults(TableResults):
 
     def _spread(self, alpha: float) -> Covariance:
         """Covariance for conditionals and effects, where cells that were never seen may exist."""
-        return tables.allow_for_unseen(self.linear.known(), self.nobs, alpha)
+        asked_all = self.answered[0][1] if self.answered else self.nobs
+        return tables.allow_for_unseen(self.linear.known(), asked_all, alpha)
 
     def _independence_pvalue(self) -> float | None:
         return None if self.independence is None else self.independence.pvalue
@@ -911,6 +919,8 @@ class AssociationResults(TableResults):
         name, left, right = super()._heading()
         left += [("Cells:", self.k), *[("Strata:", self.n_strata)] * (self.n_strata > 1)]
         sizes = [("Categories:", size) for size in self.sizes]
+        if self.answered:
+            right.insert(2, ("Answered all:", self.answered[0][1]))
         return name, left, [*sizes, *right, *self._not_protected()]
 
     def _interval_words(self) -> tuple[str, str]:
@@ -922,6 +932,14 @@ class AssociationResults(TableResults):
             notes[-1] = (
                 f"Standard errors of {self.k} cells at once were not computed: list fewer "
                 "categories, with other=True."
+            )
+        if self.answered:
+            (_, n), *rest = self.answered
+            fewer = ", ".join(f"{names_in_turn(names)} ({size})" for names, size in rest)
+            notes.append(
+                f"NOTE: {n} respondents answered all of the questions. Others, whom the design "
+                f"asked fewer, answered only {fewer}. Estimates use these answers, too; tests of "
+                "independence compare those who answered all."
             )
         return notes
 
@@ -1062,13 +1080,14 @@ def _intervals_given(evidence: Evidence | None, axis: int, alpha: float) -> Arra
     """
     if evidence is None or not (evidence.is_stored and evidence.is_exact):
         return None
-    if not all(group.counts.mechanisms[axis].unprotected for group in evidence.groups):
+    groups = evidence.whole.groups
+    if not all(group.counts.mechanisms[axis].unprotected for group in groups):
         return None
     bounds = np.zeros((2, *evidence.sizes))
     bounds[1] = 1.0
     for category in range(evidence.sizes[axis]):
         parts = []
-        for group in evidence.groups:
+        for group in groups:
             on, other = group.counts.reports[axis], group.counts.reports[1 - axis]
             rows = on.y == category
             cohort = None if other.cohort is None else other.cohort[rows]
@@ -1123,6 +1142,7 @@ def made_of(evidence: Evidence, solution: Solution | None = None) -> dict[str, A
         "dispersion": dispersion(evidence),
         "smallest_expected": smallest_expected(evidence),
         "digest": evidence.digest,
+        "answered": evidence.answered,
         "evidence": evidence if evidence.is_table else None,
     }
     try:
