@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from ldpstats.estimators.solvers import (
     LAST_STEP,
     STEP,
     Ascent,
+    DenseModel,
     DiagonalModel,
     certified_gap,
     line_search,
@@ -225,13 +226,14 @@ def _optimise(problem: Any) -> None:
 
 # -- Non-negative least squares and the non-negative Lasso on a hashed design ---------------------
 # EPK14 first select the candidates that the reports support with a Lasso. Here it is solved to a
-# certificate, by coordinate descent on the candidates that are, or want to be, above zero: a
-# coordinate reads one cell per cohort and hash, and the dense background of the design is carried
-# by two sums. Where coordinates are too correlated for that, conjugate gradients on the positive
-# coordinates take over. Candidates out of play are looked at in passes over all of them.
+# certificate, on the candidates that are, or want to be, above zero: at once where they are few,
+# else by coordinate descent. A coordinate reads one cell per cohort and hash, and the dense
+# background of the design is carried by two sums. Where coordinates are too correlated for that,
+# conjugate gradients on the positive coordinates take over. Candidates out of play are looked at in
+# passes over all of them.
 
 
-_SMALL = 1 << 16  # cells of a design up to which plain numpy beats importing numba
+_AT_ONCE = 512  # candidates in play up to which a dense problem is solved exactly
 _SWEEPS = 20  # of coordinate descent, before conjugate gradients are tried
 _DIRECTIONS = 200  # of conjugate gradients, before coordinate descent returns
 _NEWCOMERS = 200  # candidates that enter at a time, where no more are in play
@@ -243,7 +245,7 @@ class NonnegativeFit:
 
     `gap` is ``max_x |t_x| ||A_x|| / ||rhs||``, in the norm ``||v||^2 = v' D v``, where t_x is the
     change of p_x that minimises over this coordinate alone: no candidate can improve the fit by
-    more than this share of the data. `n_iter` counts sweeps.
+    more than this share of the data. `n_iter` counts sweeps, and problems solved at once.
     """
 
     p: Array
@@ -271,12 +273,17 @@ def nonnegative_lasso(
     all absent candidates to join. Coordinate descent: Friedman, Hastie and Tibshirani (2010), J.
     Stat. Softw. 33(1); conjugate gradients on a face: More and Toraldo (1991), SIAM J. Optim. 1.
     """
-    problem = _problem(design, weights, rhs, penalty)
+    D = np.repeat(np.asarray(weights, dtype=np.float64), design.n_cells)
+    charge = np.broadcast_to(np.asarray(penalty, dtype=np.float64), design.shape[1:])
+    squares = design.normal_diagonal(D)
+    scale = math.sqrt(float(D @ np.square(rhs))) or 1.0  # nothing to fit: any scale will do
     p = np.zeros(design.shape[1]) if start is None else np.array(start, dtype=np.float64)
-    n_iter = 0
+    n_iter, last = 0, np.inf
     while True:
-        residual = problem.residual(p)
-        moves = problem.moves(p, residual)
+        descent = design.adjoint(D * (rhs - design.times(p))) - charge
+        # a column of zeros has nothing to say
+        step = np.divide(descent, squares, out=np.zeros(p.size), where=squares > 0.0)
+        moves = np.abs(np.maximum(step, -p)) * np.sqrt(squares) / scale
         gap = float(moves.max(initial=0.0))
         if gap <= tol or n_iter >= max_iter:
             return NonnegativeFit(p, gap, n_iter, gap <= tol)
@@ -287,143 +294,53 @@ def nonnegative_lasso(
         if joining.size > most:
             joining = joining[np.argpartition(-moves[joining], most)[:most]]
         chosen = np.sort(np.concatenate([np.flatnonzero(positive), joining]))
-        # The others wait, so the chosen need not be settled much better than these.
-        target = max(0.3 * tol, 0.05 * gap)
-        inner = problem.narrowed(chosen)
-        run: Callable[..., float] = sweep
-        if inner.design.cells.size > _SMALL:  # a smaller design does not repay compilation
-            from ldpstats.kernels.cells import sweep as run
-        arguments = _sweep_arguments(inner, p[chosen].copy(), residual)
-        values = arguments[-1]
-        for _ in range(_SWEEPS):
-            n_iter += 1
-            if run(*arguments) <= target * inner.scale:
-                break
+        inner, values = design.take(chosen), p[chosen]
+        if chosen.size <= _AT_ONCE and gap < last:
+            values += DenseModel(inner.gram(D)).step(values, -descent[chosen])
+            n_iter, last = n_iter + 1, gap
         else:
-            face = np.flatnonzero(values)
-            values[face] = _face_step(inner.narrowed(face), values[face])
+            # The others wait, so the chosen need not be settled much better than these.
+            enough = max(0.3 * tol, 0.05 * gap) * scale
+            n_iter += _descend(inner, D, rhs, charge[chosen], values, enough)
         p[chosen] = values
 
 
-@dataclass(frozen=True, eq=False)
-class _Problem:
-    """What `nonnegative_lasso` minimises, for all candidates or for those in play.
+def _descend(
+    design: HashDesign, D: Array, rhs: Array, penalty: Array, p: Array, enough: float
+) -> int:
+    """Coordinate descent from p, in place, until ``|change of p_x| ||A_x||`` is `enough`; sweeps.
 
-    `weights` is D, (C m,), `counts` H' D 1 and `squares` the A_x' D A_x, (S,), `scale` ||rhs||.
+    After too many, p > 0 goes towards the minimum with no bounds, as far as clipping at zero
+    allows. That step is halved until the objective falls, so that p never ends worse.
     """
+    from ldpstats.kernels.cells import sweep
 
-    design: HashDesign
-    weights: Array
-    rhs: Array
-    penalty: Array
-    counts: Array
-    squares: Array
-    scale: float
-
-    def narrowed(self, chosen: Array) -> _Problem:
-        """The problem in the candidates at the positions `chosen`, all others held at zero."""
-        return replace(
-            self,
-            design=self.design.take(chosen),
-            penalty=self.penalty[chosen],
-            counts=self.counts[chosen],
-            squares=self.squares[chosen],
-        )
-
-    def residual(self, p: Array) -> Array:
-        """``rhs - A p``, shape (C m,)."""
-        return np.asarray(self.rhs - self.design.times(p))
-
-    def descent(self, residual: Array) -> Array:
-        """Minus the gradient, shape (S,)."""
-        return np.asarray(self.design.adjoint(self.weights * residual) - self.penalty)
-
-    def moves(self, p: Array, residual: Array) -> Array:
-        """``|t_x| ||A_x|| / ||rhs||``, shape (S,); see `NonnegativeFit`."""
-        seen = self.squares > 0.0  # a column of zeros has nothing to say
-        step = np.divide(self.descent(residual), self.squares, out=np.zeros(p.size), where=seen)
-        return np.asarray(np.abs(np.maximum(step, -p)) * np.sqrt(self.squares) / self.scale)
-
-
-def _problem(design: HashDesign, weights: Array, rhs: Array, penalty: Array | float) -> _Problem:
-    """The problem, with the norms of its columns."""
-    D = np.repeat(np.asarray(weights, dtype=np.float64), design.n_cells)
-    level = np.broadcast_to(np.asarray(penalty, dtype=np.float64), design.shape[1:])
-    scale = math.sqrt(float(D @ np.square(rhs))) or 1.0  # nothing to fit: any scale will do
-    return _Problem(design, D, rhs, level, design.owners(D), design.normal_diagonal(D), scale)
-
-
-def _sweep_arguments(problem: _Problem, p: Array, residual: Array) -> tuple[Any, ...]:
-    """What `sweep` takes, at p with the residual that belongs to it."""
-    design = problem.design
-    D = problem.weights.reshape(design.n_cohorts, -1)
-    total = float(p.sum())
-    pull = np.zeros((len(D), design.n_cells + 1))
-    flat = residual - design.slope * design.background * total
-    pull[:, :-1] = flat.reshape(D.shape) * D
-    sums = np.array([total, pull.sum()])
+    weights, total = D.reshape(design.n_cohorts, -1), float(p.sum())
+    pull = np.zeros((len(weights), design.n_cells + 1))
+    flat = rhs - design.times(p) - design.slope * design.background * total
+    pull[:, :-1] = flat.reshape(weights.shape) * weights
+    sums, squares = np.array([total, pull.sum()]), design.normal_diagonal(D)
     cells = np.ascontiguousarray(design.cells.transpose(1, 0, 2))
-    columns = np.stack([problem.counts, problem.squares, problem.penalty], axis=1)
+    columns = np.stack([design.owners(D), squares, penalty], axis=1)
     shared = float(design.slope), float(design.background), float(D.sum())
-    return cells, D[:, 0].copy(), columns, shared, pull, sums, p
-
-
-def sweep(
-    cells: Array,
-    weights: Array,
-    columns: Array,
-    shared: tuple[float, float, float],
-    pull: Array,
-    sums: Array,
-    p: Array,
-) -> float:
-    """Minimise over one coordinate after another, in place; largest ``|change of p_x| ||A_x||``.
-
-    The weighted residual is ``pull + slope background sum(p) weights``: the first part, ``D (rhs -
-    slope H p)`` with a last column of zeros, (C, m + 1), changes in the cells of a coordinate
-    alone; `sums` holds sum(p) and the sum of `pull`. `cells`, (S, C, h), has m for none. `columns`,
-    (S, 3), is the weight of a candidate's cells, its ``A_x' D A_x`` and its penalty; `shared` is
-    slope, background and the weight of all cells.
-    """
-    slope, background, weight = shared
-    C, width = pull.shape
-    flat = pull.reshape(-1)
-    places = cells + (width * np.arange(C))[:, None]
-    largest = 0.0
-    for x, (count, square, penalty) in enumerate(columns):
-        if square <= 0.0:
-            continue
-        dense = slope * background * sums[0]
-        own = flat[places[x]].sum() + dense * count
-        descent = slope * (own - background * (sums[1] + dense * weight)) - penalty
-        step = max(descent / square, -p[x])
-        if step != 0.0:
-            p[x] += step
-            sums += step, -slope * count * step
-            flat[places[x]] -= (slope * step * weights)[:, None]
-            pull[:, -1] = 0.0
-            largest = max(largest, abs(step) * math.sqrt(square))
-    return largest
-
-
-def _face_step(problem: _Problem, p: Array) -> Array:
-    """Go from p > 0 towards the minimum with no bounds, as far as clipping at zero allows.
-
-    The step is halved until the objective falls, so what is returned is never worse than p.
-    """
-    descent = problem.descent(problem.residual(p))
-    scaled = (1.0 / problem.squares).__mul__  # by the diagonal
-    goal, t = 1e-2 * math.sqrt(float(descent @ scaled(descent))), 1.0
-    product = partial(problem.design.normal, problem.weights)
+    for n in range(1, _SWEEPS + 1):
+        if sweep(cells, weights[:, 0].copy(), columns, shared, pull, sums, p) <= enough:
+            return n
+    face = np.flatnonzero(p)
+    own, start, t = design.take(face), p[face], 1.0
+    descent = own.adjoint(D * (rhs - own.times(start))) - penalty[face]
+    scaled = (1.0 / squares[face]).__mul__  # by the diagonal
+    goal = 1e-2 * math.sqrt(float(descent @ scaled(descent)))
+    product = partial(own.normal, D)
     step, _ = conjugate_gradients(product, scaled, descent, _DIRECTIONS, goal)
     while t > 1e-6:
-        reached = np.maximum(p + t * step, 0.0)
-        change = reached - p
-        bent = problem.design.normal(problem.weights, change)
-        if 0.5 * float(change @ bent) < float(descent @ change):
-            return np.asarray(reached)
+        reached = np.maximum(start + t * step, 0.0)
+        change = reached - start
+        if 0.5 * float(change @ product(change)) < float(descent @ change):
+            p[face] = reached
+            break
         t *= 0.5
-    return p
+    return _SWEEPS
 
 
 # -- Maximise a likelihood less a quadratic penalty over the simplex, with its certificate --------
@@ -485,6 +402,9 @@ def penalised_maximum(f: Penalised, target: float, max_iter: int) -> tuple[Ascen
     uniform p. The effective parameters are the trace of ``(J + K + diag(z / p))^-1 J`` with J the
     information, restricted to changes that sum to zero.
     """
+    from scipy.linalg import cho_factor, cho_solve
+
+    solved: Any = partial(cho_solve, check_finite=False)
     k = len(f.K)
     p = np.full(k, 1.0 / k)
     if not f.W.mix(p).min() > 0.0:
@@ -499,8 +419,8 @@ def penalised_maximum(f: Penalised, target: float, max_iter: int) -> tuple[Ascen
         if gap <= 0.1 * goal or i == max_iter:
             break
         tau = _SHRINK * float(p @ z) / k
-        factor = _factor(f.information(p) + f.K + np.diag(z / p))
-        step, ones = _solve(factor, np.column_stack([tau / p - (g + y), np.ones(k)])).T
+        factor = cho_factor(f.information(p) + f.K + np.diag(z / p), lower=True, check_finite=False)
+        step, ones = solved(factor, np.column_stack([tau / p - (g + y), np.ones(k)])).T
         dy = float(step.sum() / ones.sum())
         dp = step - dy * ones
         dz = tau / p - z - z / p * dp
@@ -518,27 +438,15 @@ def penalised_maximum(f: Penalised, target: float, max_iter: int) -> tuple[Ascen
         p, z, y = at / at.sum(), z + t * dz, y + t * dy
         g = f.gradient(p)
     J = f.information(p)
-    factor = _factor(J + f.K + np.diag(z / p))
-    ones = _solve(factor, np.ones(k))
-    df = float(np.trace(_solve(factor, J)) - ones @ J @ ones / ones.sum())
+    factor = cho_factor(J + f.K + np.diag(z / p), lower=True, check_finite=False)
+    ones = solved(factor, np.ones(k))
+    df = float(np.trace(solved(factor, J)) - ones @ J @ ones / ones.sum())
     # entries that the barrier alone keeps from zero are set to zero, if the gap stays small
     kept = np.where(p * k < _NEVER, 0.0, p)
     kept /= kept.sum()
     p = kept if f.gap(kept) <= max(goal, f.gap(p)) else p
     gap = f.gap(p)
     return Ascent(p, gap, i, gap <= goal), df
-
-
-def _factor(A: Array) -> Any:
-    from scipy.linalg import cho_factor
-
-    return cho_factor(A, lower=True, check_finite=False)
-
-
-def _solve(factor: Any, right: Array) -> Array:
-    from scipy.linalg import cho_solve
-
-    return np.asarray(cho_solve(factor, right, check_finite=False))
 
 
 def _longest(x: Array, change: Array) -> float:

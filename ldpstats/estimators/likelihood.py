@@ -640,15 +640,9 @@ def roughness(edges: Array) -> Array:
     distance of the midpoints, which is also its weight in the integral.
     """
     u = (edges - edges[0]) / (edges[-1] - edges[0])
-    k, width, middle = u.size - 1, np.diff(u), (u[1:] + u[:-1]) / 2.0
-    step = np.diff(middle)
-    D = np.zeros((max(k - 2, 0), k))
-    for i in range(1, k - 1):
-        left, right = step[i - 1], step[i]
-        mean = (left + right) / 2.0
-        slopes = np.array([1.0 / left, -1.0 / left - 1.0 / right, 1.0 / right])
-        D[i - 1, i - 1 : i + 2] = slopes / mean * np.sqrt(mean)
-    D /= width
+    step = np.diff((u[1:] + u[:-1]) / 2.0)
+    slopes = np.diff(np.diag(1.0 / np.diff(u)), axis=0) / step[:, None]
+    D = np.diff(slopes, axis=0) / np.sqrt((step[1:] + step[:-1]) / 2.0)[:, None]
     return np.asarray(D.T @ D)
 
 

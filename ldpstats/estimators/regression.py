@@ -628,7 +628,6 @@ class Corrected:
     bread: Array
     value: float
     scale: float
-    converged: bool
     n_iter: int
     n_roots: int
     on_path: bool
@@ -693,17 +692,8 @@ def corrected(
         )
     theta = last if last is not None else min(met, key=target.spread)
     value, _, hessian = target.evaluate(theta)
-    return Corrected(
-        theta=theta,
-        influence=target.score_rows(theta),
-        bread=-hessian,
-        value=value,
-        scale=float("nan"),
-        converged=True,
-        n_iter=total,
-        n_roots=len(met),
-        on_path=last is not None,
-    )
+    influence, on_path = target.score_rows(theta), last is not None
+    return Corrected(theta, influence, -hessian, value, float("nan"), total, len(met), on_path)
 
 
 def _corrected_least_squares(
@@ -735,7 +725,7 @@ def _corrected_least_squares(
         influence += design.X * (phi[:, c] * resid)[:, None]
         square += float((w * phi[:, c]) @ resid**2)
     scale = square / float(w.sum())
-    return Corrected(beta, influence, bread, float("nan"), scale, True, 1, 1, True)
+    return Corrected(beta, influence, bread, float("nan"), scale, 1, 1, True)
 
 
 def _end_of_path(target: CompletedLikelihood, begin: Array) -> tuple[Array | None, int]:

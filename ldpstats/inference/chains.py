@@ -192,7 +192,7 @@ _LEAST = 4  # draws of a chain
 
 def rhat(draws: npt.ArrayLike) -> Array:
     """Rank-normalised split R-hat, () or (m,), of draws (c, n) or (c, n, m); nan if none varies."""
-    halves, one = _halves(draws)
+    halves = _halves(draws)
     folded = np.abs(halves - np.median(halves, axis=(1, 2), keepdims=True))
     ratios, n = [], halves.shape[2]
     for scores in (_scores(halves), _scores(folded)):
@@ -200,46 +200,44 @@ def rhat(draws: npt.ArrayLike) -> Array:
         between = scores.mean(axis=2).var(axis=1, ddof=1)
         with np.errstate(divide="ignore", invalid="ignore"):
             ratios.append(np.sqrt(between / within + (n - 1) / n))
-    largest: Array = np.maximum(*ratios)
-    return largest[0] if one else largest
+    return _each(draws, np.maximum(*ratios))
 
 
 def ess_bulk(draws: npt.ArrayLike) -> Array:
     """Effective number of draws for the centre of a law: that of normal scores."""
-    halves, one = _halves(draws)
-    sizes = _effective(_scores(halves))
-    return sizes[0] if one else sizes
+    return _each(draws, _effective(_scores(_halves(draws))))
 
 
 def ess_tail(draws: npt.ArrayLike) -> Array:
     """Effective number of draws for the ends of a 90 % interval, the smaller one of both."""
-    halves, one = _halves(draws)
+    halves = _halves(draws)
     whole = np.asarray(draws, dtype=np.float64)
     ends = np.quantile(whole.reshape(whole.shape[0] * whole.shape[1], -1), [0.05, 0.95], axis=0)
     sizes = [_effective((halves <= end[:, None, None]).astype(np.float64)) for end in ends]
-    smaller = np.minimum(*sizes)
-    return smaller[0] if one else smaller
+    return _each(draws, np.minimum(*sizes))
 
 
 def ess_mean(draws: npt.ArrayLike) -> Array:
     """Effective number of draws for the mean: its variance is that of a draw over this number."""
-    halves, one = _halves(draws)
-    sizes = _effective(halves)
-    return sizes[0] if one else sizes
+    return _each(draws, _effective(_halves(draws)))
 
 
-def _halves(draws: npt.ArrayLike) -> tuple[Array, bool]:
-    """Both halves of every chain as chains, shape (m, 2 c, n // 2), and whether m was left out."""
+def _each(draws: npt.ArrayLike, found: Array) -> Array:
+    """What was found of each quantity, (m,); a number where draws are of one, (c, n)."""
+    return found if np.ndim(draws) > 2 else found[0]
+
+
+def _halves(draws: npt.ArrayLike) -> Array:
+    """Both halves of every chain as chains, shape (m, 2 c, n // 2)."""
     remedy = f"must be finite draws of shape (c, n) or (c, n, m), with n of at least {_LEAST}"
     array = numbers("draws", draws, remedy)
     if array.ndim not in (2, 3) or array.shape[1] < _LEAST or not array.size:
         raise InvalidArgument("draws", f"array of shape {array.shape}", remedy)
     if not np.isfinite(array).all():
         raise InvalidArgument("draws", array, remedy)
-    one = array.ndim == 2
-    moved = np.moveaxis(array[..., None] if one else array, 2, 0)
+    moved = np.moveaxis(array.reshape(*array.shape[:2], -1), 2, 0)
     half = moved.shape[2] // 2
-    return np.concatenate([moved[:, :, :half], moved[:, :, -half:]], axis=1), one
+    return np.concatenate([moved[:, :, :half], moved[:, :, -half:]], axis=1)
 
 
 def _scores(halves: Array) -> Array:

@@ -387,7 +387,14 @@ def two_bit_gram(packed: Any, weights: Any, cells: Any, m: int, both: Any, cross
 def sweep(
     cells: Any, weights: Any, columns: Any, shared: Any, pull: Any, sums: Any, p: Any
 ) -> float:
-    """Minimise over one coordinate after another; see the twin for the arguments."""
+    """Minimise over one coordinate after another, in place; largest ``|change of p_x| ||A_x||``.
+
+    The weighted residual is ``pull + slope background sum(p) weights``: the first part, ``D (rhs -
+    slope H p)`` with a last column of zeros, (C, m + 1), changes in the cells of a coordinate
+    alone; `sums` holds sum(p) and the sum of `pull`. `cells`, (S, C, h), has m for none. `columns`,
+    (S, 3), is the weight of a candidate's cells, its ``A_x' D A_x`` and its penalty; `shared` is
+    slope, background and the weight of all cells.
+    """
     slope, background, weight = shared
     S, C, h = cells.shape
     none = pull.shape[1] - 1

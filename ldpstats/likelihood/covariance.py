@@ -215,11 +215,10 @@ class Covariance(Document):
             raise InvalidArgument("other", other.size, f"must have {self.size} rows like the first")
         if self.factors is None or other.factors is None:
             return Covariance.dense(self.matrix() + other.matrix())
-        return Covariance(
-            self.diagonal + other.diagonal,
-            _blocks([self.core, other.core]),
-            np.hstack([self.factors, other.factors]),
-        )
+        from scipy.linalg import block_diag
+
+        core, factors = block_diag(self.core, other.core), np.hstack([self.factors, other.factors])
+        return Covariance(self.diagonal + other.diagonal, core, factors)
 
     def without_excess(self, u: npt.ArrayLike) -> Covariance:
         """Covariance of p - u (sum p - 1), where p has this one: A V A' with A = I - u 1'."""
@@ -263,14 +262,13 @@ def block_diagonal(parts: Sequence[Covariance]) -> Covariance:
     """Joint covariance of independent estimates, stacked in order."""
     if not parts:
         raise InvalidArgument("parts", parts, "must hold at least one covariance")
+    from scipy.linalg import block_diag
+
     factors = [part.factors for part in parts]
     if any(factor is None for factor in factors):
-        return Covariance.dense(_blocks([part.matrix() for part in parts]))
-    return Covariance(
-        np.concatenate([part.diagonal for part in parts]),
-        _blocks([part.core for part in parts]),
-        _blocks([factor for factor in factors if factor is not None]),
-    )
+        return Covariance.dense(block_diag(*(part.matrix() for part in parts)))
+    diagonal = np.concatenate([part.diagonal for part in parts])
+    return Covariance(diagonal, block_diag(*(part.core for part in parts)), block_diag(*factors))
 
 
 def multinomial(m: npt.ArrayLike, n: float) -> Covariance:
@@ -380,16 +378,6 @@ def _forms(F: Array, core: Array) -> Array:
             halves = (blas.dtrmm(1.0, factor, F[i].T, lower=1, trans_a=1) for i in tiles)
             return np.concatenate([np.einsum("ri,ri->i", half, half) for half in halves])
     return np.concatenate([np.einsum("ir,ir->i", F[i] @ core, F[i]) for i in tiles])
-
-
-def _blocks(parts: Sequence[Array]) -> Array:
-    """The block diagonal matrix of rectangular blocks."""
-    sizes = np.array([part.shape for part in parts])
-    out = np.zeros(tuple(sizes.sum(axis=0)))
-    ends = np.cumsum(sizes, axis=0)
-    for part, (row, column) in zip(parts, ends - sizes, strict=True):
-        out[row : row + part.shape[0], column : column + part.shape[1]] = part
-    return out
 
 
 def finite_array(name: str, value: npt.ArrayLike, ndim: int) -> Array:

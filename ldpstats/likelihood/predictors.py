@@ -90,16 +90,9 @@ class ParametricRegression(RegressionLikelihood):
 
     def known(self, theta: Array) -> RegressionLikelihood:
         """The likelihood of beta at theta, shape (m,); at (c, m) that of `scores_at` alone."""
-        table = np.swapaxes(self._whole.at(theta), -1, -2)
-        return RegressionLikelihood(
-            self.outcome,
-            self.designs,
-            Seen(table, self.seen.at),
-            self.weights,
-            self.B,
-            self.marginal,
-            self.constant,
-        )
+        seen = Seen(np.swapaxes(self._whole.at(theta), -1, -2), self.seen.at)
+        rest = self.weights, self.B, self.marginal, self.constant
+        return RegressionLikelihood(self.outcome, self.designs, seen, *rest)
 
     def slopes(self, theta: Array) -> Array:
         """Derivatives of P(report | category) by theta, shape (..., m, reports, k)."""
@@ -256,10 +249,8 @@ class EvenLevel:
     @property
     def log_scale(self) -> float:
         """What `evaluate` leaves out of the logarithm of the density of linear predictors."""
-        missing = (
-            0.5 * np.log(2.0 * np.pi) if getattr(self.outcome, "link", "") == "probit" else 0.0
-        )
-        return float(lgamma(self.outcome.k) - missing)
+        is_probit = getattr(self.outcome, "link", "") == "probit"
+        return float(lgamma(self.outcome.k) - 0.5 * np.log(2.0 * np.pi) * is_probit)
 
     @property
     def linear(self) -> Array:
@@ -475,24 +466,18 @@ def _of(design: Predictors, each: Sequence[Array]) -> Array:
     mean = sum(X.sum(axis=0) for X in each) / n
     spread = np.sqrt(sum(((X - mean) ** 2).sum(axis=0) for X in each) / n)
     size = np.sqrt(sum((X**2).sum(axis=0) for X in each) / n)
-    varies = spread > 1e-12 * size
-    constant = constant_combination(each) if design.p else None
-    ordered = isinstance(design, Parallel)
-    own = np.diag(1.0 / np.where(size > 0.0, size, 1.0))
-    if ordered:
-        own = np.diag(1.0 / np.where(varies, spread, np.where(size > 0.0, size, 1.0)))
-    elif constant is not None:  # covariates that it is not made of are centred by it
+    varies, p = spread > 1e-12 * size, design.p
+    size, whole = np.where(size > 0.0, size, 1.0), np.eye(design.size)
+    if isinstance(design, Parallel):  # thresholds move along with the means
+        whole[:p, :p] = np.diag(1.0 / np.where(varies, spread, size))
+        whole[p, :p] = np.where(varies, mean, 0.0) / np.where(varies, spread, 1.0)
+        return whole
+    own, constant = np.diag(1.0 / size), constant_combination(each) if p else None
+    if constant is not None:  # covariates that it is not made of are centred by it
         others = np.flatnonzero(varies & (constant == 0.0))
         own[:, others] = -np.outer(constant, mean[others] / spread[others])
         own[others, others] = 1.0 / spread[others]
-    if not ordered:
-        whole = np.kron(np.eye(1 if isinstance(design, Scaled) else design.q), own)
-        if isinstance(design, Scaled):
-            return np.block(
-                [[whole, np.zeros((design.p, 1))], [np.zeros((1, design.p)), np.ones((1, 1))]]
-            )
+    if isinstance(design, Scaled):
+        whole[:p, :p] = own
         return whole
-    whole = np.eye(design.size)
-    whole[: design.p, : design.p] = own
-    whole[design.p, : design.p] = np.where(varies, mean / np.where(varies, spread, 1.0), 0.0)
-    return whole
+    return np.kron(np.eye(design.q), own)

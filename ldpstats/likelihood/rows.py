@@ -851,10 +851,58 @@ def other_rows(data: Reports | Counts, candidates: Any, p: Any, form: str = "pro
     over once the candidates' part is taken off (FPE16 section III-B). Labels (O-RR) have a law that
     is left over in the same way, and need no such assumption.
     """
-    left = _LeftOver.of(data, candidates, p, form)
-    if form == "fpe16":
-        return rows_of_law(left.printed(), data)
-    return rows_of_law(left.law(1), data, left.law(0))
+    form = one_of("form", form, ("product", "fpe16"))
+    # a check of what a caller may pass, reports or their counts
+    counts = data.tally() if isinstance(data, Reports) else data
+    if not isinstance(counts, Counts):
+        raise InvalidArgument("data", data, "must be Reports or Counts: whole reports")
+    mechanism = data.mechanism
+    if not mechanism.n_cohorts:
+        raise NotAvailable(f"{mechanism} hashes no answers: lump(reports, keep) is exact")
+    if form == "fpe16" and not mechanism.n_bits:
+        raise NotAvailable('form="fpe16" is a product of bits; O-RR reports labels')
+    cells = mechanism.cells(candidates if mechanism.is_open else None)
+    if candidates is not None and not mechanism.is_open:
+        cells = cells[:, encode("candidates", candidates, mechanism.categories)[0]]
+    p = distribution("p", p, cells.shape[1], partial=True)
+    rest, law = 1.0 - float(p.sum()), mechanism.cell_law
+    if rest < _LEAST_SHARE:
+        raise NotAvailable(f"the candidates sum to {p.sum():.6g}: nothing is left for Other")
+    ones, reports = cell_counts(counts)
+    own = HashDesign(np.ascontiguousarray(cells), mechanism.n_cells).owned(p)
+    low, slope, even = law.low, law.high - law.low, law.shared  # even: share if hashes are even
+
+    def seen(ones: Array, reports: Array) -> Array:
+        """Share of the reports that have each cell, (C, m)."""
+        none = np.full(ones.shape, low)
+        return np.asarray(np.divide(ones, reports[:, None], out=none, where=reports[:, None] > 0))
+
+    def owned(ones: Array, reports: Array) -> Array:
+        """Share of the answers in Other that own a cell, by subtraction; `even` without reports."""
+        left = seen(ones, reports) - law.high * own - low * (p.sum() - own)
+        return np.asarray(np.where(reports[:, None] > 0, (left / rest - low) / slope, even))
+
+    if form == "fpe16":  # as printed: the noise of all reports is taken off those of Other
+        left = (seen(ones, reports) - law.high * own - low * (1.0 - own)) / rest
+        return rows_of_law(np.clip(left, _PRINTED_CLIP, 1.0 - _PRINTED_CLIP), data)
+    # the share of the variance of what is left over that is not noise, by moments: squares beyond
+    # those that noise has, weighted by precision
+    level = low + slope * (own + rest * even)
+    weight = reports[:, None] * (rest * slope) ** 2 / (level * (1.0 - level))
+    if weight.any():
+        squares = float((weight * (owned(ones, reports) - even) ** 2).sum())
+        variance = max((squares - np.count_nonzero(weight)) / float(weight.sum()), 0.0)
+        weight = variance * weight / (1.0 + variance * weight)
+    excess = 0.0
+    if not mechanism.n_bits:  # shares add up to one: what the projection takes off each
+        whole = even + weight * (owned(ones, reports) - even)
+        excess = np.array([[v.max() - project_simplex(v).max()] for v in whole])
+    laws = []
+    for without in (1, 0):  # from all reports but the one that has 1 or 0 there
+        others = owned(np.maximum(ones - without, 0), np.maximum(reports - 1, 0))
+        shares = even + weight * (others - even) - excess
+        laws.append(low + slope * np.clip(shares, 0.0, 1.0))
+    return rows_of_law(laws[0], data, laws[1])
 
 
 def rows_of_law(law: Array, data: Reports | Counts, unset: Array | None = None) -> Array:
@@ -881,106 +929,6 @@ def rows_of_law(law: Array, data: Reports | Counts, unset: Array | None = None) 
             f"reports of {data.mechanism} are too telling for a product of bits: use fewer bits"
         )
     return np.asarray(np.exp(log))
-
-
-@dataclass(frozen=True, eq=False)
-class _LeftOver:
-    """Tallies of cells, (C, m), and what the candidates account for.
-
-    `own` is the mass of the candidates that own a cell, `p_sum` that of all of them; `high` and
-    `low` are the probabilities of a cell that the answer owns, and that it does not; `even` is the
-    share of answers that own a cell where they hash evenly.
-    """
-
-    ones: Array
-    reports: Array
-    own: Array
-    p_sum: float
-    high: float
-    low: float
-    n_bits: int
-    even: float
-
-    @classmethod
-    def of(cls, data: Reports | Counts, candidates: Any, p: Any, form: str) -> _LeftOver:
-        form = one_of("form", form, ("product", "fpe16"))
-        # a check of what a caller may pass, reports or their counts
-        counts = data.tally() if isinstance(data, Reports) else data
-        if not isinstance(counts, Counts):
-            raise InvalidArgument("data", data, "must be Reports or Counts: whole reports")
-        mechanism = data.mechanism
-        if not mechanism.n_cohorts:
-            raise NotAvailable(f"{mechanism} hashes no answers: lump(reports, keep) is exact")
-        if form == "fpe16" and not mechanism.n_bits:
-            raise NotAvailable('form="fpe16" is a product of bits; O-RR reports labels')
-        if mechanism.is_open:
-            cells = mechanism.cells(candidates)
-        else:
-            every = mechanism.cells()
-            cells = (
-                every
-                if candidates is None
-                else every[:, encode("candidates", candidates, mechanism.categories)[0]]
-            )
-            cells = np.ascontiguousarray(cells)
-        p = distribution("p", p, cells.shape[1], partial=True)
-        if 1.0 - p.sum() < _LEAST_SHARE:
-            raise NotAvailable(f"the candidates sum to {p.sum():.6g}: nothing is left for Other")
-        ones, reports = cell_counts(counts)
-        own, law = HashDesign(cells, mechanism.n_cells).owned(p), mechanism.cell_law
-        total, n_bits = float(p.sum()), mechanism.n_bits
-        return cls(ones, reports, own, total, law.high, law.low, n_bits, law.shared)
-
-    def printed(self) -> Array:
-        """FPE16 III-B as printed: the noise of all reports is taken off those of Other."""
-        seen = self._seen(self.ones, self.reports)
-        left = (seen - self.high * self.own - self.low * (1.0 - self.own)) / (1.0 - self.p_sum)
-        return np.asarray(np.clip(left, _PRINTED_CLIP, 1.0 - _PRINTED_CLIP))
-
-    def law(self, without: int | None = None) -> Array:
-        """Law of each cell, from all reports or all but one: that has 1 or 0, `without`, there."""
-        ones, reports = self.ones, self.reports
-        if without is not None:
-            ones, reports = np.maximum(ones - without, 0), np.maximum(reports - 1, 0)
-        owned = self._shrunken(ones, reports)
-        if not self.n_bits:  # shares add up to one
-            owned -= self._excess[:, None]
-        return np.asarray(self.low + (self.high - self.low) * np.clip(owned, 0.0, 1.0))
-
-    def _shrunken(self, ones: Array, reports: Array) -> Array:
-        """Share of the answers in Other that own a cell, shrunk towards `even`."""
-        return np.asarray(self.even + self._weight * (self._owned(ones, reports) - self.even))
-
-    @cached_property
-    def _excess(self) -> Array:
-        """What the projection onto the simplex takes off each share, (C,)."""
-        owned = self._shrunken(self.ones, self.reports)
-        return np.array([v.max() - project_simplex(v).max() for v in owned])
-
-    def _seen(self, ones: Array, reports: Array) -> Array:
-        none = np.full(ones.shape, self.low)
-        return np.asarray(np.divide(ones, reports[:, None], out=none, where=reports[:, None] > 0))
-
-    def _owned(self, ones: Array, reports: Array) -> Array:
-        """Share of the answers in Other that own a cell, by subtraction; `even` without reports."""
-        rest, slope = 1.0 - self.p_sum, self.high - self.low
-        left = self._seen(ones, reports) - self.high * self.own - self.low * (self.p_sum - self.own)
-        share = (left / rest - self.low) / slope
-        return np.asarray(np.where(reports[:, None] > 0, share, self.even))
-
-    @cached_property
-    def _weight(self) -> Array:
-        """Share of the variance of what is left over that is not noise, (C, m)."""
-        rest, slope = 1.0 - self.p_sum, self.high - self.low
-        level = self.low + slope * (self.own + rest * self.even)
-        precision = self.reports[:, None] * (rest * slope) ** 2 / (level * (1.0 - level))
-        if not precision.any():
-            return precision
-        square = (self._owned(self.ones, self.reports) - self.even) ** 2
-        # moments: squares beyond those that noise has, weighted by precision
-        excess = float((precision * square).sum()) - np.count_nonzero(precision)
-        variance = max(excess / float(precision.sum()), 0.0)
-        return np.asarray(variance * precision / (1.0 + variance * precision))
 
 
 # -- Rows made of others: of several groups, with an entry of p held fixed, with one category more -

@@ -130,18 +130,6 @@ class Step:
     deviation: float  # largest relative deviation from a target
 
 
-@dataclass(frozen=True, eq=False)
-class _Point:
-    """Multipliers, ``u = X at``, and what the convex function is there."""
-
-    at: Array
-    u: Array
-    value: float
-    gradient: Array
-    deviation: float
-    worst: int
-
-
 def calibrate(
     weights: Array, margins: Margins, distance: Distance, start: Array | None = None
 ) -> Step:
@@ -160,40 +148,35 @@ def calibrate(
     near, ratio = distance.centred(ratio)
     X, d, t = margins.indicators, weights * (ratio / size), margins.targets / size  # shares
 
-    def dual(at: Array) -> _Point:  # sum d P(X lambda) - t'lambda
+    def dual(at: Array) -> tuple[float, Array]:  # sum d P(X lambda) - t'lambda, and its gradient
         u = X @ at
-        gradient = X.T @ (d * near.factors(u)) - t
-        apart = np.abs(gradient) / t
-        value = float(d @ near.potential(u) - t @ at)
-        return _Point(at, u, value, gradient, float(apart.max()), int(apart.argmax()))
+        return float(d @ near.potential(u) - t @ at), X.T @ (d * near.factors(u)) - t
 
-    point = dual(np.zeros(len(t)) if start is None else start)
+    at = np.zeros(len(t)) if start is None else start
+    value, gradient = dual(at)
     for iteration in range(_MOST_STEPS):
-        if point.deviation <= TOLERANCE:
-            found = ratio * near.factors(point.u)
-            return Step(margins, distance, found, point.at, iteration, point.deviation)
+        deviation, u = float(np.max(np.abs(gradient) / t)), X @ at
+        if deviation <= TOLERANCE:
+            return Step(margins, distance, ratio * near.factors(u), at, iteration, deviation)
         # where bounds leave no curvature, a little that vanishes at the solution
-        least = min(point.deviation, 1.0) * _DAMPING
-        slopes = np.maximum(near.slopes(point.u), least)
-        step = -solved_equations(X, d * slopes, point.gradient)
-        descent, part, lower = float(point.gradient @ step), 1.0, None
-        while lower is None and descent < 0.0 and part > _SHORTEST:
-            tried = dual(point.at + part * step)
-            if (
-                tried.value <= point.value + 1e-4 * part * descent
-                or tried.deviation <= point.deviation / 2.0
-            ):
-                lower = tried
+        slopes = np.maximum(near.slopes(u), min(deviation, 1.0) * _DAMPING)
+        step = -solved_equations(X, d * slopes, gradient)
+        descent, part = float(gradient @ step), 1.0
+        while descent < 0.0 and part > _SHORTEST:
+            lower, slope = dual(at + part * step)
+            half = np.max(np.abs(slope) / t) <= deviation / 2.0
+            if half or lower <= value + 1e-4 * part * descent:
+                break
             part /= 2.0
-        if lower is None:
+        else:
             break
-        point = lower
+        at, value, gradient = at + part * step, lower, slope
     bounds = (distance.least, distance.upper)
     refuse_unreachable(X, weights, margins.targets, margins.words, bounds)
     raise NotConverged(
         f"calibration stopped after {iteration + 1} iterations with a relative deviation of "
-        f"{point.deviation:.2g} from the target of {margins.words[point.worst]}: join categories, "
-        "or calibrate to fewer margins"
+        f"{deviation:.2g} from the target of {margins.words[np.argmax(np.abs(gradient) / t)]}: "
+        "join categories, or calibrate to fewer margins"
     )
 
 
@@ -435,52 +418,39 @@ class Recalibrated(Replication):
 # -- Samples with calibrated weights: residuals take the place of scores --------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Calibrated:
-    """Weights of a sample that were calibrated, perhaps in several steps."""
+def calibrated_sample(sample: Sample, at: Codes, steps: Sequence[Step]) -> Sample:
+    """A sample with weights calibrated in steps; `at`, (c,), is the margin cell of each cell."""
 
-    weights: Array  # (c,): those of the cells of the sample, before
-    at: Codes  # (c,): the margin cell of each
-    steps: tuple[Step, ...]  # in the order of calibration, all of the same margin cells
-
-    def anew(self, weights: Array) -> Array:
+    def anew(weights: Array) -> Array:
         """Factors of the weights of margin cells in replicates, (M, R), of all steps."""
         factors = np.ones(weights.shape)
-        for step in self.steps:
+        for step in steps:
             factors *= calibrate_replicates(weights * factors, step)
         return factors
 
-    def residuals(self, scores: Scores) -> Scores:
+    def residuals(scores: Scores) -> Scores:
         """Scores less their regression on the categories, step by step, the last step first."""
-        factors = np.array([step.factors for step in self.steps])
-        before = np.cumprod(np.vstack([np.ones_like(factors[0]), factors[:-1]]), axis=0)
-        d = np.bincount(self.at, self.weights, len(factors[0]))
-        sums = dense(scores.totals(self.weights, self.at, len(d)))
-        table, later = np.zeros(sums.shape), np.ones(len(d))
-        for k in reversed(range(len(self.steps))):
-            X, w = self.steps[k].margins.indicators, before[k] * later
+        d, factors = np.bincount(at, sample.w, M), np.array([step.factors for step in steps])
+        before = np.cumprod(np.vstack([np.ones(M), factors[:-1]]), axis=0)
+        sums = dense(scores.totals(sample.w, at, M))
+        table, later = np.zeros(sums.shape), np.ones(M)
+        for k in reversed(range(len(steps))):
+            X, w = steps[k].margins.indicators, before[k] * later
             right = X.T @ (w[:, None] * (sums + d[:, None] * table))
             B = solved_equations(X, before[k] * d, right)
             table -= (X @ B) / later[:, None]
             later = later * factors[k]
-        return scores + Scores(((self.at, table),))
+        return scores + Scores(((at, table),))
 
-
-def calibrated_sample(sample: Sample, at: Codes, steps: Sequence[Step]) -> Sample:
-    """A sample with weights calibrated in steps; `at`, (c,), is the margin cell of each cell."""
     for step in steps[1:]:
         if np.any(step.factors == 0.0):
             remedy = "gives some respondents the weight zero, which only a first calibration can: "
             remedy += "choose a lower bound above zero"
             raise InvalidArgument("bounds", 0.0, remedy)
-    factors = np.prod([step.factors for step in steps], axis=0)
-    base = sample.replication
-    calibration = Calibrated(sample.w, at, tuple(steps))
-    return replace(
-        sample.times(factors[at]),
-        residuals=calibration.residuals,
-        replication=base and Recalibrated(base, sample, at, len(factors), calibration.anew),
-    )
+    every, base = np.prod([step.factors for step in steps], axis=0), sample.replication
+    M = len(every)
+    replication = base and Recalibrated(base, sample, at, M, anew)
+    return replace(sample.times(every[at]), residuals=residuals, replication=replication)
 
 
 # -- Weights that are cut at bounds while their sum stays -----------------------------------------

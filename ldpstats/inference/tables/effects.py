@@ -287,8 +287,13 @@ def conditionals(
     alpha = level(alpha)
     total = table.p.sum(axis=1, keepdims=True)
     part = np.cumsum(table.p, axis=1) if cumulative else table.p
-    variance, with_total = _within_rows(covariance, table.p.shape, cumulative)
-    of_total = with_total[:, -1:] if cumulative else with_total.sum(axis=1, keepdims=True)
+    variance, with_total, of_total = np.empty((3, *part.shape))
+    for i, row in enumerate(np.arange(part.size).reshape(part.shape)):
+        V = covariance.take(row).matrix()
+        of_total[i], with_total[i] = V.sum(), V.sum(axis=1)
+        if cumulative:
+            V, with_total[i] = V.cumsum(axis=0).cumsum(axis=1), with_total[i].cumsum()
+        variance[i] = np.diagonal(V)
     arguments = np.broadcast_arrays(part, total, variance, of_total, with_total)
     lower, upper = np.empty(part.shape), np.empty(part.shape)
     unbounded = np.empty(part.shape, dtype=np.bool_)
@@ -301,29 +306,6 @@ def conditionals(
         unbounded[at] = kind != "bounded"
     positive = np.where(total > 0, total, np.nan)
     return np.asarray(part / positive), lower, upper, unbounded
-
-
-def _within_rows(V: Covariance, shape: tuple[int, ...], cumulative: bool) -> tuple[Array, Array]:
-    """Variances of cells, or of sums along a row, and covariances with the row sum, (k1, k2).
-
-    With V = diag(d) + F C F' no covariance between rows is formed.
-    """
-    k1, k2 = shape
-    d = V.diagonal.reshape(k1, k2)
-    if V.factors is None:
-        blocks = np.einsum("ijim->ijm", V.core.reshape(k1, k2, k1, k2)).copy()
-        blocks[:, np.arange(k2), np.arange(k2)] += d
-        with_row = blocks.sum(axis=2)
-        if cumulative:
-            blocks = blocks.cumsum(axis=1).cumsum(axis=2)
-            with_row = with_row.cumsum(axis=1)
-        return np.einsum("ijj->ij", blocks), with_row
-    F = V.factors.reshape(k1, k2, -1)
-    loaded = F.sum(axis=1) @ V.core
-    if cumulative:
-        F, d = F.cumsum(axis=1), d.cumsum(axis=1)
-    variances = Covariance(d.ravel(), V.core, F.reshape(k1 * k2, -1)).variances()
-    return variances.reshape(k1, k2), d + np.einsum("ijr,ir->ij", F, loaded)
 
 
 # -- An estimated two-way table with its labels, and linear forms of its cells --------------------

@@ -194,19 +194,12 @@ def permuted_table_scores(
     """
     from scipy.stats import random_table
 
-    _same_strata(tables, ax)
-    _same_strata(tables, by)
     n_perm = positive_integer("n_perm", n_perm)
-    strata = list(zip(tables, ax, by, strict=True))
-    space = Whitening.of([CrossMoments.of_table(*stratum) for stratum in strata])
+    space, strata = _coordinates(tables, ax, by)
     cross = np.zeros((n_perm, len(space.x), len(space.y)))
-    for done, (table, a, b) in enumerate(strata):
-        counts = count_table(table)
-        r, c = counts.sum(axis=1).astype(np.int64), counts.sum(axis=0).astype(np.int64)
-        left = _centred(a, r) @ space.x.T / space.n
-        right = _centred(b, c) @ space.y.T
+    for done, (r, c, left, right) in enumerate(strata):
         law = random_table(r, c)
-        batch = max(1, _CELLS // counts.size)
+        batch = max(1, _CELLS // (r.size * c.size))
         for start in range(0, n_perm, batch):
             some = cross[start : start + batch]
             drawn = law.rvs(len(some), method="patefield", random_state=rng)
@@ -244,24 +237,15 @@ def all_table_scores(
     >>> statistics.round(4), probabilities.round(4)
     (array([6.    , 0.6667, 0.6667, 6.    ]), array([0.05, 0.45, 0.45, 0.05]))
     """
-    _same_strata(tables, ax)
-    _same_strata(tables, by)
-    strata = [
-        (count_table(t), np.asarray(a), np.asarray(b))
-        for t, a, b in zip(tables, ax, by, strict=True)
-    ]
-    space = Whitening.of([CrossMoments.of_table(*stratum) for stratum in strata])
+    space, strata = _coordinates(tables, ax, by)
     cross, log_p = np.zeros((1, len(space.x), len(space.y))), np.zeros(1)
-    for counts, a, b in strata:
-        free = (len(a) - 1) * (len(b) - 1)
-        if free > _FREE and counts.sum() > _ORDERS:
+    for r, c, left, right in strata:
+        if (r.size - 1) * (c.size - 1) > _FREE and r.sum() > _ORDERS:
             return None
-        r, c = counts.sum(axis=1).astype(np.int64), counts.sum(axis=0).astype(np.int64)
         possible = list(itertools.islice(_tables(tuple(r), tuple(c)), most // len(cross) + 1))
         if len(possible) * len(cross) > most:
             return None
         every = np.array(possible, dtype=np.float64)
-        left, right = _centred(a, r) @ space.x.T / space.n, _centred(b, c) @ space.y.T
         cross = (cross[:, None] + left.T @ every @ right).reshape(-1, *cross.shape[1:])
         log_p = (log_p[:, None] + log_probability(every)).reshape(-1)
     return space.statistic(cross), np.exp(log_p)
@@ -307,10 +291,19 @@ def _rows(total: int, most: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
             yield (cell, *rest)
 
 
-def _centred(features: npt.ArrayLike, counts: Array) -> Array:
-    """Features of outputs, centred at their mean over reports."""
-    array = finite_array("features", features, 2)
-    return np.asarray(array - (counts @ array) / counts.sum())
+def _coordinates(
+    tables: Sequence[npt.ArrayLike], ax: Sequence[npt.ArrayLike], by: Sequence[npt.ArrayLike]
+) -> tuple[Whitening, list[tuple[Array, Array, Array, Array]]]:
+    """White coordinates, and of each stratum both margins and the coordinates of their outputs."""
+    _same_strata(tables, ax)
+    _same_strata(tables, by)
+    strata = list(zip(tables, ax, by, strict=True))
+    space, found = Whitening.of([CrossMoments.of_table(*stratum) for stratum in strata]), []
+    for table, a, b in strata:
+        r, c = (count_table(table).sum(axis=axis).astype(np.int64) for axis in (1, 0))
+        x, y = np.asarray(a) @ space.x.T, np.asarray(b) @ space.y.T
+        found.append((r, c, (x - r @ x / r.sum()) / space.n, y - c @ y / c.sum()))
+    return space, found
 
 
 def _same_strata(x: Sequence[npt.ArrayLike], y: Sequence[npt.ArrayLike]) -> None:

