@@ -38,6 +38,7 @@ __all__ = [
     "Collector",
     "Device",
     "Instrument",
+    "Procedure",
     "SingleDevice",
     "Specified",
     "StateFile",
@@ -296,6 +297,23 @@ def plain(value: Any) -> Any:
 
 
 @dataclass(frozen=True)
+class Procedure:
+    """How a device makes reports, and what one of them spends."""
+
+    draw: Callable[[object, Words, str], Any]  # reports of answers; the last says what is missing
+    message: Callable[[Any], Any]  # what is sent for one report, in plain Python
+    spent: Callable[[], float]  # what `epsilon` is, looked up when it is asked for
+    single: Callable[[object, Words], Any]  # what is sent for one answer
+    # what is sent for the code of an answer, or a text; None where `draw` has to say why not
+    drawn: Callable[[Any, Words], Any]
+
+    @property
+    def epsilon(self) -> float:
+        """Epsilon of one report, in nats; inf where no category is sensitive."""
+        return self.spent()
+
+
+@dataclass(frozen=True)
 class Collector:
     """Privatises the answers of many respondents, each of whom reports once.
 
@@ -318,7 +336,7 @@ class Collector:
     @secretive
     def report(self, value: object) -> Any:
         """One respondent's privatised report, as of `Client.report`."""
-        return self.mechanism._single(value, self.words)
+        return self.mechanism.procedure.single(value, self.words)
 
     @secretive
     def privatize(self, values: object, missing: str = "raise") -> Any:
@@ -329,7 +347,7 @@ class Collector:
         UnknownCategory, InvalidArgument
             For an answer that cannot be; the message has its place, and does not show it.
         """
-        return self.mechanism._report(values, self.words, missing)
+        return self.mechanism.procedure.draw(values, self.words, missing)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.mechanism}, many respondents, one report each)"
@@ -423,7 +441,8 @@ class Client(SingleDevice):
         UnknownCategory, InvalidArgument
             For an answer that cannot be; no report is spent.
         """
-        return self._budget.spend(lambda: self.mechanism._single(value, self._words))
+        procedure: Procedure = self.mechanism.procedure
+        return self._budget.spend(lambda: procedure.single(value, self._words))
 
     @secretive
     def privatize(self, values: object, missing: str = "raise") -> Any:
@@ -433,7 +452,7 @@ class Client(SingleDevice):
         respondents use `Mechanism.collector`.
         """
         return self._budget.spend(
-            lambda: self.mechanism._report(values, self._words, missing),
+            lambda: self.mechanism.procedure.draw(values, self._words, missing),
             lambda reports: len(reports) + reports.n_missing,
         )
 

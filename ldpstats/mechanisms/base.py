@@ -34,6 +34,7 @@ from ldpstats.clients import Client, Collector
 from ldpstats.clients.device import (
     Budget,
     Instrument,
+    Procedure,
     check_fingerprint,
     check_format,
     opened,
@@ -381,6 +382,11 @@ class Mechanism(Instrument[Client, Collector]):
         except InvalidArgument:
             encode("values", labels, self.categories, missing)  # says which value is no label
             raise
+
+    @property
+    def procedure(self) -> Procedure:
+        """How a device makes a report, and the privacy that one report spends."""
+        return Procedure(self._report, self._message, self._spent, self._single, self._sent)
 
     def _spent(self) -> float:
         if self.sensitive is not None and not len(self.sensitive):
