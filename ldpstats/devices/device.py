@@ -68,7 +68,6 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, repr=False)
 class Device:
     """A randomising device: steps that turn a true answer into a report.
 
@@ -91,15 +90,30 @@ class Device:
     Fraction(5, 1)
     """
 
-    step: Step
+    __slots__ = ("_step",)
+    _step: Step
 
-    def __post_init__(self) -> None:
-        check_step("step", self.step)
+    def __init__(self, step: Step) -> None:
+        object.__setattr__(self, "_step", check_step("step", step))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a device cannot be changed, here its {name}: make another device")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a device cannot be changed: {name} cannot be deleted")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._step,)
+
+    @property
+    def step(self) -> Step:
+        """What the device does, as data."""
+        return self._step
 
     @property
     def unknown(self) -> tuple[str, ...]:
         """The unknown parameters, in the order of the alphabet."""
-        return self.step.unknown
+        return self._step.unknown
 
     def when(self, branches: Mapping[Any, Any], otherwise: Any = None) -> Device:
         """Go on by the outcome.
@@ -138,7 +152,7 @@ class Device:
                 outcomes = tuple(key)
             pairs.append((outcomes, as_step("branches", step)))
         rest = None if otherwise is None else as_step("otherwise", otherwise)
-        return Device(When(self.step, tuple(pairs), rest))
+        return Device(When(self._step, tuple(pairs), rest))
 
     def __rshift__(self, other: object) -> Device:
         if not isinstance(other, Device):
@@ -146,7 +160,7 @@ class Device:
                 "must be a device: say('yes') makes one of a label, recode({'yes': 1}) of a dict"
             )
             raise InvalidArgument(">>", other, remedy)
-        return Device(Then(self.step, other.step))
+        return Device(Then(self._step, other._step))
 
     def __add__(self, other: object) -> NoReturn:
         raise NotAvailable(
@@ -176,9 +190,9 @@ class Device:
         ['2. If it shows 1, say “1”.', '3. If it shows 6, say “2”.']
         """
         labels = listed_labels("categories", categories)
-        step = in_own_words(self.step, labels)
-        if step is not self.step and outputs is None:
-            outputs = own_outputs(self.step, step, labels)
+        step = in_own_words(self._step, labels)
+        if step is not self._step and outputs is None:
+            outputs = own_outputs(self._step, step, labels)
         return (UnknownDevice if step.unknown else DeviceMechanism)(step, labels, outputs)
 
     def instructions(self, categories: object = None, words: object = None) -> list[str]:
@@ -213,9 +227,9 @@ class Device:
         4. If it shows 2 to 5, answer my question truthfully.
         """
         if categories is None:
-            return instructions(self.step, None, words)
+            return instructions(self._step, None, words)
         labels = as_labels("categories", categories)
-        return instructions(in_own_words(self.step, labels), labels, words)
+        return instructions(in_own_words(self._step, labels), labels, words)
 
     def plot(self, categories: object = None, ax: Axes | None = None) -> Axes:
         """Draw the device as a tree: what is drawn on the left, what is said on the right.
@@ -246,9 +260,9 @@ class Device:
         ['1  (1/6)', 'say yes', '6  (1/6)', 'say no']
         """
         if categories is None:
-            return draw_tree(tree_of(self.step, None), ax)
+            return draw_tree(tree_of(self._step, None), ax)
         labels = as_labels("categories", categories)
-        return draw_tree(tree_of(in_own_words(self.step, labels), named_labels(labels)), ax)
+        return draw_tree(tree_of(in_own_words(self._step, labels), named_labels(labels)), ax)
 
     def to_dict(self) -> dict[str, Any]:
         """The device as plain JSON types.
@@ -259,7 +273,7 @@ class Device:
         >>> roll(6).to_dict()
         {'step': 'roll', 'sides': 6}
         """
-        return step_to_dict(self.step)
+        return step_to_dict(self._step)
 
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> Self:
@@ -272,8 +286,14 @@ class Device:
         """
         return cls(step_from_dict(document))
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Device) and self._step == other._step
+
+    def __hash__(self) -> int:
+        return hash(self._step)
+
     def __repr__(self) -> str:
-        return repr(self.step)
+        return repr(self._step)
 
 
 def as_step(name: str, value: object) -> Step:

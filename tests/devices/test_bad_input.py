@@ -204,7 +204,7 @@ def test_a_device_never_changes():
         with pytest.raises(AttributeError):
             setattr(FORCED, name, truth)
     with pytest.raises(AttributeError):
-        del FORCED.step
+        del FORCED._step
 
 
 def test_labels_keep_their_types():
