@@ -19,6 +19,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import (
+    Array,
     as_array,
     counts_vector,
     distribution,
@@ -40,6 +41,7 @@ from ldpstats.clients.device import (
     plain,
     texts,
 )
+from ldpstats.clients.portable import ldpstats_client as portable
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable, shorten
 from ldpstats.labels import (
     align,
@@ -86,8 +88,6 @@ __all__ = [
     "threshold_of",
 ]
 
-
-Array = npt.NDArray[Any]
 
 _FORMAT, _VERSION = "ldpstats-mechanism", 1
 _HEAD = ("format", "version", "mechanism", "fingerprint")
@@ -232,9 +232,10 @@ class Mechanism(Instrument[Client, Collector]):
     ) -> Counts | BitCounts:
         """Draw the counts of reports of a whole population at once (see `draw`)."""
 
-    @abstractmethod
     def _sampler_epsilon(self) -> float:
-        """Epsilon of the law that the sampler's integer thresholds realise."""
+        """Epsilon of the law that the sampler's integers realise, as a device reads them."""
+        draw = portable.Fields(self._draw_document())
+        return portable.spent_draw(draw, 2 if self.is_open else self.k)
 
     @property
     def is_open(self) -> bool:
@@ -252,11 +253,11 @@ class Mechanism(Instrument[Client, Collector]):
 
     def likelihood(self, counts: Counts, candidates: Any = None) -> Likelihood:
         """The exact likelihood of the reports."""
-        self._closed(candidates)
+        Q = self.channel(candidates)
         self._own(counts)
         if isinstance(counts, BitCounts):
             raise NotAvailable("sums of bits have no likelihood: tally() without bits=True has one")
-        return Likelihood(self.channel().rows(counts.y), counts.n)
+        return Likelihood(Q.rows(counts.y), counts.n)
 
     @property
     @abstractmethod

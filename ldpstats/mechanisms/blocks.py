@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments import counts_vector, positive_integer
+from ldpstats.arguments import Array, counts_vector, positive_integer
 from ldpstats.channels.families import Blocks, Subsets
 from ldpstats.errors import InvalidArgument
 from ldpstats.likelihood.blocks import BlockDesign, HadamardDesign, ProjectiveDesign, SingleDesign
@@ -28,15 +28,14 @@ from ldpstats.sampling import samplers
 from ldpstats.sampling.samplers import (
     Words,
     drawn_sums,
-    sample_labels,
+    sample_below,
+    sample_coins,
     sample_subsets,
     simulation_words,
 )
 
 __all__ = ["HadamardResponse", "ProjectiveGeometryResponse", "SubsetSelection"]
 
-
-Array = npt.NDArray[Any]
 
 # -- Reports that are labels of blocks ------------------------------------------------------------
 
@@ -81,9 +80,8 @@ class BlockMechanism(Mechanism):
         return Blocks(self.design, float(1.0 / Z), float(small / Z), float(gain))
 
     def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> Moments:
-        self._closed(candidates)
+        Q = self.channel(candidates)
         self._own(counts)
-        Q = self.channel()
         return block_equations(self.design, Q.low, Q.gain, counts.vector(), counts.nobs)
 
     def _keep(self) -> int:
@@ -95,7 +93,8 @@ class BlockMechanism(Mechanism):
         sizes, out = (self.design.size, self.n_outputs - self.design.size), np.empty_like(true)
         for start in range(0, true.size, _TOGETHER):
             code = true[start : start + _TOGETHER]
-            kept, number = sample_labels(code.size, *sizes, self._keep(), words)
+            kept = sample_coins(code.size, self._keep(), words)
+            number = sample_below(np.where(kept, *sizes), words)
             own = self.design.own_label(code, np.where(kept, number, 0))
             other = self.design.other_label(code, np.where(kept, 0, number))
             out[start : start + _TOGETHER] = np.where(kept, own, other)
@@ -105,11 +104,6 @@ class BlockMechanism(Mechanism):
         own, design = self.design.size, self.design.document()
         others, keep = self.n_outputs - own, str(self._keep())
         return {"kind": "block", "own": own, "others": others, "keep": keep, "design": design}
-
-    def _sampler_epsilon(self) -> float:
-        keep, size = self._keep(), self.design.size
-        others = self.n_outputs - size
-        return abs(samplers.log_ratio(keep * others, ((1 << 64) - keep) * size))
 
     def simulate_counts(
         self, true_counts: Array, rng: np.random.Generator, candidates: Any = None
@@ -246,8 +240,7 @@ class SubsetSelection(CategoryBits):
         return Subsets(k, d, float(d / (d + away)), float(away / (d + away)), float(slope))
 
     def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> Moments:
-        self._closed(candidates)
-        Q = self.channel()
+        Q = self.channel(candidates)
         law = Q.size, Q.own, Q.left_out
         return self._equations(
             "subsets", counts, Q.slope, Q.other, lambda p, n: subset_bits(p, *law, n)
@@ -263,16 +256,11 @@ class SubsetSelection(CategoryBits):
     def _draw_document(self) -> dict[str, Any]:
         return {"kind": "subset", "k": self.k, "size": self.d, "keep": str(self._keep())}
 
-    def _sampler_epsilon(self) -> float:
-        keep, k, d = self._keep(), self.k, self.d
-        return abs(samplers.log_ratio(keep * (k - d), ((1 << 64) - keep) * d))
-
     def simulate_counts(
         self, true_counts: Array, rng: np.random.Generator, candidates: Any = None
     ) -> BitCounts:
-        self._closed(candidates)
         true = np.asarray(true_counts, dtype=np.int64)
-        nobs, Q = int(true.sum()), self.channel()
+        nobs, Q = int(true.sum()), self.channel(candidates)
         if Q.k * Q.shape[1] <= min(_MOST_SUBSET_ENTRIES, 16 * nobs):
             ones = rng.multinomial(true, Q.matrix()).sum(axis=0) @ Q.patterns()
         elif nobs > _FEW:

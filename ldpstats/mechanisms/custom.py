@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import counts_vector, distribution, numbers, real_number, whole_below
+from ldpstats.arguments import Array, counts_vector, distribution, numbers, real_number, whole_below
 from ldpstats.channels.structured import Channel, Dense, Kronecker, Uniformised
 from ldpstats.clients.device import check_table, texts
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
@@ -60,8 +60,6 @@ __all__ = [
     "same_answers",
 ]
 
-
-Array = npt.NDArray[Any]
 
 # fields that are no part of the fingerprint, and what they say
 _UNMARKED = {"description": "the matrix is", "permanent": "response devices keep"}
@@ -185,6 +183,8 @@ class Enumerated(Mechanism):
         return samplers.integer_rows(self.channel().matrix()).document(self.n_outputs)
 
     def _sampler_epsilon(self) -> float:
+        if type(self)._draw_document is not Enumerated._draw_document:
+            return super()._sampler_epsilon()
         return samplers.realised_epsilon_rows(samplers.integer_rows(self.channel().matrix()))
 
     def simulate_counts(
@@ -393,17 +393,10 @@ class CustomMechanism(Enumerated):
     def _sampler_epsilon(self) -> float:
         if self.sensitive is None:
             return super()._sampler_epsilon()
-        rows = samplers.integer_rows(self._channel.Q)
-        weights = np.zeros(self._channel.Q.shape, dtype=object)  # of which 2^64 is one: no int64
-        for x, y in enumerate(rows.outputs):
-            weights[x, y] = samplers.weights_of(rows, x)
         codes = sensitive_codes(self.sensitive, self.categories)
-        worst = 0.0
-        for column in weights[:, self._channel.output_classes().protected(codes)].T:
-            low = int(column.min())
-            ratio = samplers.log_ratio(int(column.max()), low) if low else float("inf")
-            worst = max(worst, ratio)
-        return worst
+        protected = self._channel.output_classes().protected(codes)
+        rows = samplers.integer_rows(self._channel.Q)
+        return samplers.realised_epsilon_rows(rows, np.flatnonzero(protected))
 
     def _specification(self) -> dict[str, Any]:
         document = super()._specification()
@@ -768,7 +761,7 @@ def _law_of_processing(first: Enumerated, other: object) -> tuple[Array, pd.Inde
     return R, new, "recoded"
 
 
-def distinct_labels(name: str, labels: list[Any], least: int = 1) -> tuple[pd.Index[Any], Array]:
+def distinct_labels(name: str, labels: list[Any]) -> tuple[pd.Index[Any], Array]:
     """Each of n labels once, in order of first appearance, and the places of the n among them."""
     places: dict[Any, int] = {}
     plain = [value.item() if isinstance(value, np.generic) else value for value in labels]
@@ -777,7 +770,7 @@ def distinct_labels(name: str, labels: list[Any], least: int = 1) -> tuple[pd.In
     except TypeError:
         remedy = "must hold labels: strings, integers, finite floats or booleans"
         raise InvalidArgument(name, labels, remedy) from None
-    found = as_labels(name, [value for _, value in places], least)
+    found = as_labels(name, [value for _, value in places], least=1)
     return found, np.array(at, dtype=np.int64)
 
 

@@ -18,18 +18,25 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import (
+    Array,
     as_array,
     counts_vector,
     named_only,
-    one_of,
     positive_epsilon,
     positive_integer,
     whole_below,
 )
-from ldpstats.channels.structured import Bits, Channel, Mapped, Stacked, Uniformised
+from ldpstats.channels.structured import (
+    Bits,
+    Channel,
+    Mapped,
+    Stacked,
+    Uniformised,
+    bit_ratios,
+)
 from ldpstats.clients.device import drawn_report, opened
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.labels import as_labels, as_series, column_name, encode, missing_entries, place_of
+from ldpstats.labels import as_labels, column_name, encode, place_of, present_answers
 from ldpstats.likelihood.hashed import (
     CohortMoments,
     CohortSource,
@@ -66,13 +73,10 @@ __all__ = [
     "HashedBits",
     "MD5Hash",
     "UnknownHash",
-    "bit_ratios",
     "listed_cells",
     "most_different",
 ]
 
-
-Array = npt.NDArray[Any]
 
 _MOST_CELLS = 1 << 31
 _MOST_RANKED = 1 << 10  # categories; more are permuted faster by numpy
@@ -276,20 +280,8 @@ class Hashed(Mechanism):
             codes, n_missing = encode("values", values, self.alphabet, missing)
             n = codes.size
         else:
-            missing = one_of("missing", missing, ("raise", "count"))
-            strings = as_series("values", values)
-            absent = missing_entries("values", strings)
-            n_missing = int(absent.sum())
-            if n_missing and missing == "raise":
-                first = int(np.argmax(absent))
-                raise InvalidArgument(
-                    f"values[{first}]",
-                    strings.iloc[first],
-                    f"is missing ({n_missing} of {len(strings)} are): leave missing answers out "
-                    "yourself, or pass missing='count' to have them counted and reported",
-                )
-            if n_missing:
-                strings = strings[~absent].reset_index(drop=True)
+            present, n_missing = present_answers("values", values, missing)
+            strings = present.reset_index(drop=True) if n_missing else present
             n = len(strings)
         if given is None:  # a draw that never keeps its code is uniform
             cohort = samplers.sample_krr(np.zeros(n, dtype=np.int64), self.n_cohorts, 0, words)
@@ -605,9 +597,6 @@ class ORR(Hashed):
         """k-RR: two answers that hash to different labels."""
         return self._krr.channel()
 
-    def _sampler_epsilon(self) -> float:
-        return self._krr.audit().sampler
-
     def likelihood(self, counts: Counts, candidates: Any = None) -> Likelihood:
         """The likelihood of the labels given the cohorts."""
         self._own(counts)
@@ -720,15 +709,6 @@ def most_different(n_bits: int, n_hashes: int, up: float, down: float) -> tuple[
     # the filters overlap: together they fill all bits, and what tells more has as many as it can
     least = max(1, n_bits - most)  # every answer owns a bit
     return (n_bits - least, least) if up > down else (least, n_bits - least)
-
-
-def bit_ratios(p1: float, p0: float) -> tuple[float, float]:
-    """Largest log ratios of one bit for the answer that owns it, and against it, in nats."""
-    with np.errstate(divide="ignore"):
-        set_, clear = np.log(p1) - np.log(p0), np.log1p(-p1) - np.log1p(-p0)
-    if abs(p1 + p0 - 1.0) < 1e-15:  # 1 - p1 is p0, the more exact of the two
-        clear = -set_
-    return float(max(set_, clear)), float(max(-set_, -clear))
 
 
 class HashedBits(Hashed):

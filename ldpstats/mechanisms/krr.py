@@ -12,10 +12,9 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import EPSILON_RANGE, named_only, positive_epsilon, probability
+from ldpstats.arguments import EPSILON_RANGE, Array, named_only, positive_epsilon, probability
 from ldpstats.channels.structured import Channel, Dense, Uniformised
 from ldpstats.errors import InvalidArgument
 from ldpstats.labels import as_labels, sensitive_labels
@@ -33,9 +32,6 @@ __all__ = [
     "UnrelatedQuestion",
     "Warner",
 ]
-
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,9 +77,6 @@ class KRR(Enumerated):
 
     def _draw_document(self) -> dict[str, Any]:
         return {"kind": "keep", "k": self.k, "keep": str(self._keep())}
-
-    def _sampler_epsilon(self) -> float:
-        return samplers.realised_epsilon_kept(self._keep(), 1, self.k)
 
 
 # -- Randomised response for a yes/no question: the designs of survey practice --------------------
@@ -197,9 +190,6 @@ class Warner(_Binary):
 
     def _draw_document(self) -> dict[str, Any]:
         return self._drawn._draw_document()
-
-    def _sampler_epsilon(self) -> float:
-        return self._drawn.audit().sampler
 
     @cached_property
     def _drawn(self) -> Enumerated:
@@ -399,9 +389,6 @@ class Observed(Enumerated):
 
     def _draw_document(self) -> dict[str, Any]:
         return {"kind": "same"}
-
-    def _sampler_epsilon(self) -> float:
-        return float("inf")
 
     def simulate_counts(
         self, true_counts: Array, rng: np.random.Generator, candidates: Any = None

@@ -14,7 +14,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from abc import abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
@@ -25,9 +24,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import boolean, named_only, one_of, positive_integer, probability
+from ldpstats.arguments import Array, boolean, named_only, one_of, positive_integer, probability
 from ldpstats.channels.certificates import Audit
-from ldpstats.channels.structured import Channel, Dense
+from ldpstats.channels.structured import Channel, Dense, bit_ratios
 from ldpstats.clients.device import (
     Budget,
     SingleDevice,
@@ -48,16 +47,12 @@ from ldpstats.mechanisms.hashed import (
     HashedBits,
     MD5Hash,
     UnknownHash,
-    bit_ratios,
-    most_different,
 )
 from ldpstats.sampling import samplers
-from ldpstats.sampling.samplers import SystemWords, system_words
+from ldpstats.sampling.samplers import system_words
 
 __all__ = ["RAPPOR", "BooleanRAPPOR", "RAPPORClient"]
 
-
-Array = npt.NDArray[Any]
 
 _HASHES = ("ldpstats", "google", "given")
 _LEAST_F = 1e-6  # as the least epsilon: below it probabilities near one lose their digits
@@ -71,11 +66,15 @@ class TwoResponses(Mechanism):
     q: float
     lifetime_epsilon: float  # of any number of reports of one answer by one client
     filter_digest: str  # of all that says which bits an answer owns
+    cells_of_cohort: Any  # those of the answers of a list, (S, h), in one cohort
     _unsaid = ("epsilon",)  # f, p and q are long enough, and say it
 
-    @abstractmethod
     def lifetime_audit(self) -> Audit:
         """The audit of all reports of one answer together: of the permanent response."""
+        permanent: Any = replace(self, p=0.0, q=1.0)  # type: ignore[type-var]
+        sampler = permanent._largest(*samplers.realised_ratios(*self.permanent_thresholds()))
+        words, epsilon = f"the permanent response of {self}", permanent._channel_epsilon()
+        return Audit(words, self.lifetime_epsilon, epsilon, sampler)
 
     @property
     def p1(self) -> float:
@@ -180,7 +179,33 @@ class TwoResponses(Mechanism):
         spent = self.epsilon if once else self.lifetime_epsilon
         self._permitted(spent, max_epsilon, allow_no_privacy)
         check_audit(self.lifetime_audit())
-        return _client(self, system_words(entropy), secret, state, 1 if once else None)
+        words, budget = system_words(entropy), Budget(1 if once else None)
+        if secret is not None:
+            if state is not None:
+                remedy = "goes without a secret, which it would hold too"
+                raise InvalidArgument("state", state, remedy)
+            if not isinstance(secret, bytes) or len(secret) != portable.SECRET_BYTES:
+                remedy = f"must be {portable.SECRET_BYTES} random bytes, "
+                remedy += "such as secrets.token_bytes(32)"
+                raise InvalidArgument("secret", HIDDEN, remedy)
+
+        def with_cohort(secret: bytes) -> tuple[int, bytes]:
+            return portable.cohort_of(secret, max(self.n_cohorts, 1)), secret
+
+        # the secret that is given, that of the file, or a new one
+        if state is None:
+            drawn = words.bytes(portable.SECRET_BYTES) if secret is None else secret
+            cohort, own = with_cohort(drawn)
+        else:
+            file = StateFile(state)
+            document, made = file.opened(
+                lambda: _state(self, *with_cohort(words.bytes(portable.SECRET_BYTES)))
+            )
+            cohort, own = _checked_state(document, self, file.path)
+            if once:  # marks would be a trace of each report
+                budget = Budget(1, file, document, made)
+        cells = None if self.is_open else self.cells_of_cohort(cohort)
+        return RAPPORClient(self, cohort, own, words, budget, cells)
 
 
 @named_only("RAPPOR(16, 2, 8, f=0.5, p=0.25, q=0.75)")
@@ -295,16 +320,6 @@ class RAPPOR(TwoResponses, HashedBits):
         down = [value >> 64 for value in both]
         return (down[0], up[1]) if self.q > self.p else (up[0], down[1])
 
-    def lifetime_audit(self) -> Audit:
-        """The audit of all reports of one answer together: of the permanent response."""
-        permanent = RAPPOR(self.n_bits, self.n_hashes, self.n_cohorts, f=self.f, p=0.0, q=1.0)
-        f, worst = self.f, permanent.worst_channel()
-        bits = sum(most_different(self.n_bits, self.n_hashes, 1.0, 1.0))
-        declared = bits * float(np.log((1.0 - f / 2.0) / (f / 2.0))) if f else float("inf")
-        words = f"the permanent response of {self}"
-        sampler = samplers.realised_ratios(*self.permanent_thresholds())
-        return Audit(words, declared, worst.epsilon(), self._largest(*sampler))
-
     @property
     def answer_hash(self) -> AnswerHash:
         shape = self.n_cohorts, self.n_hashes, self.n_bits
@@ -410,13 +425,8 @@ class BooleanRAPPOR(TwoResponses, Enumerated):
         """Privacy of any number of reports of one answer by one client, in nats."""
         return float(np.log((1.0 - self.f / 2.0) / (self.f / 2.0))) if self.f else float("inf")
 
-    def lifetime_audit(self) -> Audit:
-        """The audit of all reports of one answer together: of the permanent response."""
-        kept, turned = 1.0 - self.f / 2.0, self.f / 2.0
-        channel = Dense(np.array([[kept, turned], [turned, kept]]))
-        up, down = samplers.realised_ratios(*self.permanent_thresholds())
-        words = f"the permanent response of {self}"
-        return Audit(words, self.lifetime_epsilon, channel.epsilon(), max(up, down))
+    def _largest(self, up: float, down: float) -> float:
+        return max(up, down)
 
     @cached_property
     def filter_digest(self) -> str:  # type: ignore[override]
@@ -576,42 +586,6 @@ class RAPPORClient(SingleDevice):
             f"RAPPORClient({self.mechanism}, cohort={self.cohort}{once}, epsilon of all reports of "
             f"an answer together: {self.total_epsilon:.6g})"
         )
-
-
-def _client(
-    rappor: Any,
-    words: SystemWords,
-    secret: bytes | None,
-    state: str | os.PathLike[str] | None,
-    limit: int | None,
-) -> RAPPORClient:
-    """A client with the secret that is given, that of its file, or a new one."""
-    budget = Budget(limit)
-    if secret is not None:
-        if state is not None:
-            raise InvalidArgument("state", state, "goes without a secret, which it would hold too")
-        if not isinstance(secret, bytes) or len(secret) != portable.SECRET_BYTES:
-            remedy = (
-                f"must be {portable.SECRET_BYTES} random bytes, such as secrets.token_bytes(32)"
-            )
-            raise InvalidArgument("secret", HIDDEN, remedy)
-
-    def with_cohort(secret: bytes) -> tuple[int, bytes]:
-        return portable.cohort_of(secret, max(rappor.n_cohorts, 1)), secret
-
-    if state is None:
-        drawn = words.bytes(portable.SECRET_BYTES) if secret is None else secret
-        cohort, own = with_cohort(drawn)
-    else:
-        file = StateFile(state)
-        document, made = file.opened(
-            lambda: _state(rappor, *with_cohort(words.bytes(portable.SECRET_BYTES)))
-        )
-        cohort, own = _checked_state(document, rappor, file.path)
-        if limit is not None:  # marks would be a trace of each report
-            budget = Budget(limit, file, document, made)
-    cells = None if rappor.is_open else rappor.cells_of_cohort(cohort)
-    return RAPPORClient(rappor, cohort, own, words, budget, cells)
 
 
 def _state(rappor: Any, cohort: int, secret: bytes) -> dict[str, Any]:

@@ -12,12 +12,11 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import distribution, numbers
+from ldpstats.arguments import Array, distribution, numbers
 from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
-from ldpstats.labels import align, preview
+from ldpstats.labels import align
 from ldpstats.mechanisms import Enumerated, Mechanism
 from ldpstats.models.plots import labels_of, plot_cells, title_text
 from ldpstats.reports.single import Counts, Reports
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_posterior", "posterior"]
 
-
-Array = npt.NDArray[Any]
 
 _MOST = 1 << 26  # probabilities that are listed: half a GB
 
@@ -140,7 +137,16 @@ def posterior(mechanism: Any, p: Any, reports: Any = None, candidates: Any = Non
         raise NotAvailable(f"{size:.0f} combinations of answers are too many to list")
     law = _joint_law(p, answers, names)
     if reports is None:
-        rows, labels = _all_reports(mechanisms, law.size)
+        # P(report | answer) of every combination of reports
+        for one in mechanisms:
+            if not isinstance(one, Enumerated):
+                remedy = f"reports of {one} are too many to list: pass those to judge as reports="
+                raise NotAvailable(remedy)
+        outputs: list[Any] = [one.outputs for one in mechanisms]
+        _check_size(float(np.prod([float(len(own)) for own in outputs])) * law.size)
+        rows = reduce(np.kron, [one.channel().matrix().T for one in mechanisms])
+        every = pd.MultiIndex.from_product(outputs)
+        labels = every.to_list() if len(outputs) > 1 else outputs[0]
     else:
         rows, labels = _likelihoods(mechanisms, names, reports, candidates, law.size, several)
     joint = rows * law
@@ -160,19 +166,6 @@ def posterior(mechanism: Any, p: Any, reports: Any = None, candidates: Any = Non
     total[places] = np.nan
     index = _index(answers, names, "answer", every=True)
     return pd.DataFrame(joint / total[:, None], _index(labels, names, "report"), index)
-
-
-def _all_reports(mechanisms: list[Mechanism], size: int) -> tuple[Array, list[Any]]:
-    """P(report | answer) of every combination of reports, (u, size), and their labels."""
-    for mechanism in mechanisms:
-        if not isinstance(mechanism, Enumerated):
-            raise NotAvailable(
-                f"reports of {mechanism} are too many to list: pass those to judge as reports="
-            )
-    outputs: list[Any] = [one.outputs for one in mechanisms]  # type: ignore[attr-defined]
-    _check_size(float(np.prod([float(len(labels)) for labels in outputs])) * size)
-    rows = reduce(np.kron, [one.channel().matrix().T for one in mechanisms])
-    return rows, pd.MultiIndex.from_product(outputs).to_list() if len(outputs) > 1 else outputs[0]
 
 
 def _likelihoods(
@@ -363,26 +356,13 @@ def _joint_law(p: Any, answers: list[pd.Index[Any]], names: list[Any]) -> Array:
 
 def _aligned(p: Any, answers: list[pd.Index[Any]], names: list[Any]) -> Array:
     """A Series by combination in the order of the answers; levels with names go by these."""
-    levels: list[Any] = [labels.astype(object) for labels in answers]
-    every = pd.MultiIndex.from_product(levels)
-    index = p.index
-    remedy = f"must be indexed by all combinations of answers, such as {preview(every)}"
-    if (
-        not isinstance(index, pd.MultiIndex)
-        or index.nlevels != len(answers)
-        or len(p) != len(every)
-    ):
-        raise InvalidArgument("p", list(index), remedy)
-    given = list(index.names)
+    given = list(p.index.names)
     if len(set(names)) == len(names) and set(given) == set(names):
-        index = index.reorder_levels([given.index(name) for name in names])
+        p = p.reorder_levels(names)
     elif any(
-        name is not None and name in names and name != names[i] for i, name in enumerate(given)
+        name in names and name not in (None, own) for name, own in zip(given, names, strict=False)
     ):
         remedy = f"must be those of the questions, {', '.join(map(str, names))}, or none"
         raise InvalidArgument("names of the levels of p", given, remedy)
-    given_levels: list[Any] = [level.astype(object) for level in index.levels]
-    places = index.set_levels(given_levels).get_indexer(every)
-    if (places < 0).any() or index.has_duplicates:
-        raise InvalidArgument("p", list(index), remedy)
-    return np.asarray(p.to_numpy()[places])
+    every = pd.MultiIndex.from_product(answers).to_flat_index()
+    return np.asarray(align("p", p.set_axis(p.index.to_flat_index()), every))

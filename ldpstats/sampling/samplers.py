@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from ldpstats.arguments import Array
 from ldpstats.errors import InvalidArgument
 from ldpstats.kernels import in_numpy, repaid
 
@@ -46,7 +47,6 @@ __all__ = [
     "sample_bits",
     "sample_inversions",
     "sample_krr",
-    "sample_labels",
     "sample_others",
     "sample_own",
     "sample_subsets",
@@ -104,8 +104,6 @@ def sample_krr(
     streams = None
     if true.size >= LARGE and isinstance(words, SimulationWords):
         streams = words.streams(3 * true.size)  # the time of numpy, in words
-    elif true.size == 1 and 0 <= true[0] < k:
-        return np.array([_single_krr(int(true[0]), k, keep, words, rest)])
     out = np.empty_like(true)
     source, report = true.view(np.uint64), out.view(np.uint64)  # negative codes become large
     scalars = np.uint64(k), np.uint64(keep >> 32), np.uint64((1 << 32) % k)
@@ -124,25 +122,10 @@ def sample_krr(
     return out
 
 
-def _single_krr(code: int, k: int, keep: int, words: Words, rest: Fraction) -> int:
-    """The report of one user, from the same words as among many."""
-    high, low = divmod(int(words(1)[0]), 1 << 32)
-    kept = high < keep >> 32
-    if high == keep >> 32:
-        further = int(words(1)[0]) >> 32
-        kept = further < keep & LOW or (further == keep & LOW and below(rest, words))
-    product = low * k
-    while not kept and product & LOW < (1 << 32) % k:
-        product = (int(words(1)[0]) & LOW) * k
-    return (product >> 32, code)[kept]
-
-
 def below(chance: Fraction, words: Words) -> bool:
     """Whether a uniform number is below a fraction in [0, 1]: exactly so likely."""
     while 0 < chance < 1:
         chance = chance * CERTAIN - int(words(1)[0])
-        if not 0 < chance < 1:
-            break
     return chance > 0
 
 
@@ -660,18 +643,7 @@ def krr(
     return pending, words[pending]
 
 
-# -- Labels of blocks: whether a report is an own label of the answer, and which one --------------
-
-
-def sample_labels(
-    n: int, own: int, others: int, keep: int, words: Words
-) -> tuple[npt.NDArray[np.bool_], I64]:
-    """Whether users report one of their `own` labels, or of `others`, and its number; (n,) each.
-
-    They do with probability keep / 2**64. Numbers are uniform from 0.
-    """
-    kept = sample_coins(n, keep, words)
-    return kept, sample_below(np.where(kept, own, others), words)
+# -- Numbers of labels, of which blocks have several ----------------------------------------------
 
 
 def sample_below(bounds: I64, words: Words) -> I64:
@@ -689,8 +661,6 @@ def sample_below(bounds: I64, words: Words) -> I64:
 
 # -- Uniform subsets of one size that hold a given member with a given probability ----------------
 
-
-Array = npt.NDArray[Any]
 
 _ENTRIES = 1 << 19  # keys that are drawn at a time
 _MOST = 500_000_000  # people, of whom numpy draws some at random
@@ -818,8 +788,10 @@ def realised_bits_raised(own: list[int], other: list[int], told: int, others: in
     return np.asarray(np.maximum([*ratios, last], 0.0))
 
 
-def realised_epsilon_rows(rows: IntegerRows) -> float:
-    """Return the epsilon that `sample_rows` realises, in nats."""
+def realised_epsilon_rows(
+    rows: IntegerRows, among: npt.NDArray[np.bool_] | slice = slice(None)
+) -> float:
+    """Return the epsilon that `sample_rows` realises, in nats, of some outputs, (l,), or of all."""
     n_outputs = 1 + max(int(outputs[-1]) for outputs in rows.outputs)
     seen = np.zeros(n_outputs, dtype=np.int64)
     high, low = np.zeros(n_outputs, dtype=np.uint64), np.full(n_outputs, ALL)
@@ -828,11 +800,13 @@ def realised_epsilon_rows(rows: IntegerRows) -> float:
         less_one[1:] -= upper[:-1] + np.uint64(1)
         seen[y] += 1
         high[y], low[y] = np.maximum(high[y], less_one), np.minimum(low[y], less_one)
-    drawn = seen > 0
+    drawn = np.zeros(n_outputs, dtype=bool)
+    drawn[among] = seen[among] > 0
     if np.any(seen[drawn] < len(rows.upper)):
         return math.inf
     pairs = zip(high[drawn].tolist(), low[drawn].tolist(), strict=True)
-    return max(log_ratio(largest + 1, smallest + 1) for largest, smallest in pairs)
+    ratios = (log_ratio(largest + 1, smallest + 1) for largest, smallest in pairs)
+    return max(ratios, default=0.0)
 
 
 def realised_epsilon_kept(keep: int, share: int, of: int) -> float:
