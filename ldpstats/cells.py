@@ -59,7 +59,7 @@ class CellReports:
     `W` has for each question the likelihoods (d_j, k_j) of its distinct reports, ones in the last
     row, of those who have none; `index`, (u, J), the row of each joint report; `n`, (u,), the
     respondents or the sum of their weights; `z`, (u, q), public covariates. Of questions whose
-    device has unknown parameters `devices` has the probabilities of the distinct reports.
+    device has unknown parameters `devices` has the transpose of W, polynomials in these.
     """
 
     W: tuple[Array, ...]
@@ -83,9 +83,23 @@ class CellReports:
         return JointRows(factors) if len(factors) > 1 else DenseRows(factors[0].rows(slice(None)))
 
     def known(self, values: Array) -> CellReports:
-        """The reports of devices whose unknown parameters have these values, (m,)."""
-        made = {j: _with_ones(Q.at(values).T) for j, Q in self.devices.items()}
-        return replace(self, W=tuple(made.get(j, W) for j, W in enumerate(self.W)))
+        """The reports of devices whose unknown parameters have these values, (1, m) or (u, m).
+
+        Values that differ make a row of likelihoods for each joint report.
+        """
+        W, index = list(self.W), self.index.copy()
+        for j, Q in self.devices.items():
+            W[j] = self.likelihoods(j, Q.terms(values)[0])
+            if len(values) > 1:
+                index[:, j] = np.arange(len(index))
+        return replace(self, W=tuple(W), index=index)
+
+    def likelihoods(self, j: int, terms: Array) -> Array:
+        """Likelihoods of a device's reports, or derivatives: its polynomials of terms, (., T)."""
+        C = self.devices[j].coefficients
+        if len(terms) == 1:
+            return np.asarray(np.tensordot(terms[0], C, 1).T)
+        return np.asarray(np.einsum("ut,tku->uk", terms, C[:, :, self.index[:, j]]))
 
     def given(self, laws: Sequence[Array]) -> list[Array]:
         """For each question the likelihoods of the reports, (u, C), under the laws (C, k_j).
@@ -108,10 +122,6 @@ class CellReports:
             else:
                 sums.append(w[:, :, None] * W[at][:, None, :])
         return sums
-
-
-def _with_ones(W: Array) -> Array:
-    return np.vstack([W, np.ones((1, W.shape[1]))])
 
 
 class Law(ABC):
@@ -156,6 +166,10 @@ class Law(ABC):
             step = theta.astype(complex)
             step[a] += 1j * _STEP
             yield self.mix(reports, step).imag / _STEP
+
+    def alone(self, reports: CellReports, theta: Array) -> tuple[Law, CellReports, Array]:
+        """The law without its devices, and what it is of once their parameters are known."""
+        return self, reports, theta
 
     def sorted(self, theta: Array, reports: CellReports) -> Array:
         """The same law in its printed form, where several parameters give one law."""
@@ -695,75 +709,108 @@ class ListLaw(Mixture):
 
 
 class WithDevices(Law):
-    """Another law behind devices with unknown parameters, which are the last, by log odds."""
+    """Another law behind devices with unknown parameters, whose log odds are the last coordinates.
 
-    def __init__(self, law: Law, names: tuple[str, ...]) -> None:
-        self.inner, self.names, self._m = law, (*law.names, *names), len(names)
-        self.size = law.size + len(names)
-        self.bounded = np.r_[law.bounded, np.ones(len(names), dtype=bool)]
-        self.units = np.r_[np.broadcast_to(law.units, len(law.names)), np.ones(len(names))]
+    Those of `parameters` with covariates are a constant, and slopes of these `columns` of z. The
+    first q columns are those of the law itself.
+    """
 
-    def _split(self, reports: CellReports, theta: Array) -> tuple[CellReports, Array, Array]:
-        """Reports with devices known, coordinates of the law, and values of the parameters."""
-        at = self.inner.size
-        values = 1.0 / (1.0 + np.exp(-theta[at:]))
-        return reports.known(values), theta[:at], values
+    def __init__(
+        self, law: Law, q: int, columns: Columns, parameters: Mapping[str, Sequence[str]]
+    ) -> None:
+        self.inner, self._q, places = law, q, list(columns)
+        self.parameters = tuple(parameters)
+        self._at = [[places.index(one) for one in own] for own in parameters.values()]
+        sizes = [1 + len(at) for at in self._at]
+        self._ends, self.size = np.cumsum(sizes)[:-1], law.size + sum(sizes)
+        units, means = np.array([*columns.values()]).reshape(-1, 2).T
+        self._means = [means[at] for at in self._at]
+        names: list[str] = []
+        for name, own in parameters.items():
+            names += [f"{name}: {one}" for one in ("const", *own)] if own else [name]
+        self.names = (*law.names, *names)
+        self.bounded = np.r_[law.bounded, np.repeat([not at for at in self._at], sizes)]
+        every = [np.broadcast_to(law.units, len(law.names))]
+        self.units = np.concatenate([*every, *(np.r_[1.0, units[at]] for at in self._at)])
+
+    def _odds(self, theta: Array) -> list[Array]:
+        """Of each parameter the constant and the slopes, (..., 1 + q_a)."""
+        return np.split(theta[..., self.inner.size :], self._ends, axis=-1)
+
+    def values(self, theta: Array, z: Array) -> Array:
+        """The parameters of each joint report, (u, m); (1, m) where no covariate matters."""
+        z = z if any(self._at) else z[:1]
+        pairs = zip(self._odds(theta), self._at, strict=True)
+        eta = [odds[0] + z[:, at] @ odds[1:] for odds, at in pairs]
+        return np.asarray(1.0 / (1.0 + np.exp(-np.stack(eta, axis=1))))
+
+    def alone(self, reports: CellReports, theta: Array) -> tuple[Law, CellReports, Array]:
+        own = replace(reports, z=reports.z[:, : self._q])
+        return self.inner, own.known(self.values(theta, reports.z)), theta[: self.inner.size]
 
     def mix(self, reports: CellReports, theta: Array) -> Array:
-        known, own, _ = self._split(reports, theta)
-        return self.inner.mix(known, own)
+        law, known, own = self.alone(reports, theta)
+        return law.mix(known, own)
 
-    def _by_device(self, reports: CellReports, theta: Array) -> list[Array]:
-        """Derivatives of m by the log odds of the parameters: a question's at a time."""
-        known, own, values = self._split(reports, theta)
-        slopes = {j: Q.derivatives(values) for j, Q in reports.devices.items()}
-        columns = []
-        for a, value in enumerate(values):
+    def _by_device(self, reports: CellReports, theta: Array) -> Array:
+        """Derivatives of m by the log odds of the parameters, (u, .): a question's at a time."""
+        law, known, own = self.alone(reports, theta)
+        values, columns = self.values(theta, reports.z), []
+        slopes = {j: Q.terms(values)[1] for j, Q in reports.devices.items()}
+        for a, at in enumerate(self._at):
             total: Any = 0.0
             for j, D in slopes.items():
-                W = list(known.W)
-                W[j] = np.vstack([D[a].T, np.zeros((1, D.shape[1]))])
-                total = total + self.inner.mix(replace(known, W=tuple(W)), own)
-            columns.append(total * value * (1.0 - value))
-        return columns
+                W = [*known.W]
+                W[j] = reports.likelihoods(j, D[:, a])
+                total = total + law.mix(replace(known, W=tuple(W)), own)
+            total = (total * values[:, a] * (1.0 - values[:, a]))[:, None]
+            columns += [total, total * reports.z[:, at]]
+        return np.hstack(columns)
 
     def at(self, reports: CellReports, theta: Array) -> tuple[Array, Callable[[Array], Array]]:
-        known, own, _ = self._split(reports, theta)
-        m, pull = self.inner.at(known, own)
-        return m, lambda v: np.r_[pull(v), [v @ one for one in self._by_device(reports, theta)]]
+        law, known, own = self.alone(reports, theta)
+        m, pull = law.at(known, own)
+        return m, lambda v: np.r_[pull(v), v @ self._by_device(reports, theta)]
 
     def scores(self, reports: CellReports, theta: Array) -> Array:
-        known, own, _ = self._split(reports, theta)
-        inner, m = self.inner.scores(known, own), self.inner.mix(known, own)
-        return np.column_stack([inner, *(one / m for one in self._by_device(reports, theta))])
+        law, known, own = self.alone(reports, theta)
+        by_device = self._by_device(reports, theta) / law.mix(known, own)[:, None]
+        return np.hstack([law.scores(known, own), by_device])
 
     def cells(self, theta: Array, reports: CellReports) -> Array:
-        return self.inner.cells(theta[: self.inner.size], reports)
+        own = replace(reports, z=reports.z[:, : self._q])
+        return self.inner.cells(theta[: self.inner.size], own)
 
     def shown(self, theta: Array) -> Array:
-        at = self.inner.size
-        values = 1.0 / (1.0 + np.exp(-theta[..., at:]))
-        return np.concatenate([self.inner.shown(theta[..., :at]), values], axis=-1)
+        parts = [self.inner.shown(theta[..., : self.inner.size])]
+        for odds, means in zip(self._odds(theta), self._means, strict=True):
+            share = 1.0 / (1.0 + np.exp(-odds))
+            parts.append(_uncentred(odds[..., None, :], means) if means.size else share)
+        return np.concatenate(parts, axis=-1)
 
     def sorted(self, theta: Array, reports: CellReports) -> Array:
-        at = self.inner.size
-        return np.concatenate([self.inner.sorted(theta[:at], reports), theta[at:]])
+        law, known, own = self.alone(reports, theta)
+        return np.concatenate([law.sorted(own, known), theta[law.size :]])
 
     def inside(self, theta: Array, most: float = 4.0) -> Array:
         at = self.inner.size
-        return np.concatenate(
-            [self.inner.inside(theta[:at], most), np.clip(theta[at:], -most, most)]
-        )
+        return np.r_[self.inner.inside(theta[:at], most), np.clip(theta[at:], -most, most)]
 
     def generic(self, rng: np.random.Generator) -> Array:
-        return np.concatenate([self.inner.generic(rng), rng.normal(0.0, 0.7, self._m)])
+        return np.r_[self.inner.generic(rng), rng.normal(0.0, 0.7, self.size - self.inner.size)]
 
     def starts(self, reports: CellReports, rng: np.random.Generator) -> Iterator[Array]:
+        def drawn() -> Array:
+            more, values = np.zeros(self.size - at), rng.uniform(0.05, 0.95, len(self._at))
+            more[np.r_[0, self._ends]] = np.log(values / (1.0 - values))
+            return more
+
+        at = self.inner.size
         while True:  # the starts of a law may be few, those of the devices are not
-            values = rng.uniform(0.05, 0.95, self._m)
-            for own in self.inner.starts(reports.known(values), rng):
-                yield np.r_[own, np.log(values / (1.0 - values))]
-                values = rng.uniform(0.05, 0.95, self._m)
+            more = drawn()
+            for own in self.inner.starts(self.alone(reports, np.r_[np.zeros(at), more])[1], rng):
+                yield np.r_[own, more]
+                more = drawn()
 
 
 # -- What a caller asks for ------------------------------------------------------------------------

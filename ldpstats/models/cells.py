@@ -25,6 +25,7 @@ from numpy.exceptions import ComplexWarning
 
 from ldpstats.arguments import (
     as_array,
+    did_you_mean,
     level,
     listed,
     numbers,
@@ -209,7 +210,7 @@ class Seen(Document):
     W: Array
     group: npt.NDArray[np.int64]  # (d + 1,) the mechanism of each report, -1 for none
     shown: tuple[Any, ...]  # (d + 1,) reports as a person reads them; None for none
-    Q: PolynomialMatrix | None = None  # of devices with unknown parameters
+    Q: PolynomialMatrix | None = None  # of devices with unknown parameters, (k, d + 1)
 
 
 def _seen(
@@ -257,6 +258,7 @@ def _seen(
     at[at < 0] = sum(len(own) for own in W)
     Q = None
     if unknown:  # the terms of all, those of other mechanisms with zeros
+        matrices.append(PolynomialMatrix.constant(np.ones((len(labels), 1)), len(unknown)))
         wide = [Q.coefficients for Q in matrices]
         ends = np.cumsum([0, *(C.shape[2] for C in wide)])
         padded = [
@@ -268,25 +270,40 @@ def _seen(
     return Seen(labels, whole, np.array([*group, -1]), (*shown, None), Q), at, logs
 
 
-def _covariates(text: str | None, frame: Any, used: Array) -> tuple[Array, tuple[str, ...]]:
-    """Public columns of a formula, (N, q), without a constant, of the rows that are used."""
-    if text is None:
-        return np.zeros((used.size, 0)), ()
-    right, terms = one_sided("covariates", text, "patsy")
+def formulas_of(structure: Any, parameters: Any) -> dict[str, Any]:
+    """Formulas of covariates: of a structure with some under "", of parameters of devices by name."""
+    if not isinstance(structure, Structure):
+        remedy = "must be a structure of ldpstats.cells, such as latent_class(2)"
+        raise InvalidArgument("structure", structure, remedy)
+    if not isinstance(parameters, Mapping | None):
+        remedy = "must map unknown parameters to formulas, such as {'careless': '~ age'}"
+        raise InvalidArgument("parameters", parameters, remedy)
+    own = {} if structure.covariates is None else {"": structure.covariates}
+    return own | dict(parameters or {})
+
+
+def _covariates(argument: str, text: str, frame: Any, used: Array) -> dict[str, Array]:
+    """Public columns of a formula, (N,) each, without a constant, of the rows that are used."""
+    right, terms = one_sided(argument, text, "patsy")
     if frame is None:
-        raise InvalidArgument("covariates", frame, f"must be a table: the structure has {text!r}")
+        raise InvalidArgument("covariates", frame, f"must be a table: {text!r} needs its columns")
     table = as_frame("covariates", frame, sorted(names_of(terms)))
     if len(table) != used.size:
         remedy = f"must be {used.size}, one for each respondent"
         raise InvalidArgument("covariates", f"{len(table)} rows", remedy)
     formula = Formula.parse(f"answer ~ {right}")
     names = known_names(formula, (), [*table.columns, "answer"], {})
-    spec, matrix = Spec.of("covariates", right, table[used], "patsy", names, text)
-    z = np.zeros((used.size, matrix.shape[1] - 1))
-    z[used] = matrix[:, [name != "Intercept" for name in spec.columns]]
-    if not z.shape[1]:
-        raise InvalidArgument("covariates", text, "names no column")
-    return z, tuple(name for name in spec.columns if name != "Intercept")
+    spec, matrix = Spec.of(argument, right, table[used], "patsy", names, text)
+    columns = {}
+    for one, column in zip(spec.columns, matrix.T, strict=True):
+        if one != "Intercept":
+            columns[one] = np.zeros(used.size)
+            columns[one][used] = column
+            if column.std() == 0.0:
+                raise InvalidArgument(argument, text, f"{one!r} is the same for all: leave it out")
+    if not columns:
+        raise InvalidArgument(argument, text, "names no column")
+    return columns
 
 
 class CellModel:
@@ -343,10 +360,9 @@ class CellModel:
         covariates: Any = None,
         candidates: Mapping[str, Any] | None = None,
         memoised: bool | None = None,
+        parameters: Mapping[str, str] | None = None,
     ) -> None:
-        if not isinstance(structure, Structure):
-            remedy = "must be a structure of ldpstats.cells, such as latent_class(2)"
-            raise InvalidArgument("structure", structure, remedy)
+        formulas = formulas_of(structure, parameters)
         got = data if isinstance(data, CellData) else _cell_data(data, covariates)
         self._clusters: Any = None
         self.structure, self.names = structure, _named(names, [own[0][0].name for own in got.rows])
@@ -356,8 +372,15 @@ class CellModel:
             remedy = f"are of no question: they are {', '.join(self.names)}"
             raise InvalidArgument("candidates", others, remedy)
         _refuse_kept(got.rows, self.names, memoised)
-        every = [mech for own in self.mechanisms for mech in own]
-        unknown = list(dict.fromkeys(name for mech in every for name in mech.unknown))
+        unknown = self._unknown
+        self.parameters = {name: str(text) for name, text in formulas.items() if name}
+        for name in self.parameters:
+            if name not in unknown:
+                known = in_turn(unknown) if unknown else 'none: write unknown("careless") in a step'
+                remedy = (
+                    f"is no unknown parameter of a device{did_you_mean(name, unknown)}: {known}"
+                )
+                raise InvalidArgument("parameters", name, remedy)
         read = [
             _seen(own, lists.get(name), unknown if any(mech.unknown for mech in mechs) else ())
             for name, own, mechs in zip(self.names, got.rows, self.mechanisms, strict=True)
@@ -366,16 +389,19 @@ class CellModel:
         masks = [np.any([there for _, there in own], axis=0) for own in got.rows]
         n = np.ones(len(masks[0]), dtype=np.int64) if got.n is None else np.asarray(got.n)
         answered = np.any(masks, axis=0) & (n > 0)
-        z, columns = _covariates(structure.covariates, got.public, answered)
-        spread = z[answered].std(axis=0) if answered.any() else np.ones(len(columns))
-        if (flat := np.flatnonzero(spread == 0.0)).size:
-            remedy = f"{columns[flat[0]]!r} is the same for all: leave it out"
-            raise InvalidArgument("covariates", structure.covariates, remedy)
-        means = z[answered].mean(axis=0) / spread
-        z = z / spread - means
         kept = np.flatnonzero(answered)
         if not kept.size:
             raise InvalidArgument("data", "no respondent", "has a report: nothing can be estimated")
+        columns: dict[str, Array] = {}  # those of the structure first
+        self._used = {}  # the names of columns, by parameter
+        for name, text in formulas.items():
+            argument = "parameters" if name else "covariates"
+            own = _covariates(argument, text, got.public, answered)
+            self._used[name], columns = list(own), columns | own
+        z = np.array([*columns.values()]).reshape(-1, len(n)).T
+        spread = z[kept].std(axis=0)
+        means = z[kept].mean(axis=0) / spread
+        z = z / spread - means
         self.nobs, self.n_missing = int(n[kept].sum()), int(n[~answered].sum())
         self.answered = tuple(int(n[there].sum()) for there in masks)
         weights = n if got.w is None else got.w * (self.nobs / got.w[kept].sum())
@@ -410,15 +436,27 @@ class CellModel:
         W = tuple(own.W for own in self._seen)
         return CellReports(W, self._index, self._n, self._z, devices)
 
+    @property
+    def _unknown(self) -> list[str]:
+        """Unknown parameters of devices."""
+        every = [mech for own in self.mechanisms for mech in own]
+        return list(dict.fromkeys(name for mech in every for name in mech.unknown))
+
     def _law_of(self, structure: Structure) -> Law:
         """A structure of these questions, behind devices with unknown parameters if some have."""
-        law = structure.law(self.questions, self._spread)
-        every = [mech for own in self.mechanisms for mech in own]
-        unknown = tuple(dict.fromkeys(name for mech in every for name in mech.unknown))
-        return WithDevices(law, unknown) if unknown else law
+        own = self._used.get("", [])
+        law = structure.law(self.questions, {name: self._spread[name] for name in own})
+        parameters = {name: self._used.get(name, []) for name in self._unknown}
+        return WithDevices(law, len(own), self._spread, parameters) if parameters else law
+
+    @property
+    def _words(self) -> str:
+        """The structure, and what the parameters of devices depend on."""
+        own = [f"{name} {text}" for name, text in self.parameters.items()]
+        return ", ".join([str(self.structure), *own])
 
     def __repr__(self) -> str:
-        return f"CellModel({in_turn(list(self.names))}; {self.structure}; n={self.nobs})"
+        return f"CellModel({in_turn(list(self.names))}; {self._words}; n={self.nobs})"
 
     # -- documents -----------------------------------------------------------------------------
 
@@ -438,6 +476,8 @@ class CellModel:
             "n": array_to_json(self._n.astype(np.float64)),
             "z": array_to_json(self._z),
             "spread": {name: list(own) for name, own in self._spread.items()},
+            "parameters": self.parameters,
+            "used": self._used,
             "scale": self._scale,
             "facts": self._facts and self._facts.to_dict(),
         }
@@ -457,6 +497,7 @@ class CellModel:
         model._index = array_from_json(document["index"], "int64").astype(np.intp)
         model._n = array_from_json(document["n"])
         model._spread = {name: (own[0], own[1]) for name, own in document["spread"].items()}
+        model.parameters, model._used = dict(document["parameters"]), dict(document["used"])
         model._scale = float(document["scale"])
         model._z = array_from_json(document["z"]).reshape(len(model._n), len(model._spread))
         model._facts = document["facts"] and SampleFacts.from_dict(document["facts"])
@@ -882,7 +923,7 @@ class CellResults(Stored, WaldResults):
             raise InvalidArgument("theta", self.theta.shape, f"must be ({self.law.size},)")
 
     def __repr__(self) -> str:
-        return f"CellResults({self.model.structure}; n={self.nobs})"
+        return f"CellResults({self.model._words}; n={self.nobs})"
 
     @cached_property
     def law(self) -> Law:
@@ -890,6 +931,11 @@ class CellResults(Stored, WaldResults):
         if self.order is None:
             return self.model.law
         return Simplex(self.model.law.names, self.order.astype(np.intp))
+
+    @cached_property
+    def _alone(self) -> tuple[Law, CellReports, Array]:
+        """The law without devices, with their parameters as estimated."""
+        return self.law.alone(self.model.reports, self.theta)
 
     @property
     def nobs(self) -> int:
@@ -1224,8 +1270,8 @@ class CellResults(Stored, WaldResults):
             remedy = "has a smaller likelihood: it is no larger structure, or raise its n_starts"
             raise InvalidArgument("other", other, remedy)
         statistic = max(0.0, 2.0 * (other.llf - self.llf))
-        null = f"{self.model.structure}, against {other.model.structure}"
-        mine_, theirs_ = _inner(self.law), _inner(other.law)
+        null = f"{self.model._words}, against {other.model._words}"
+        mine_, theirs_ = self._alone[0], other._alone[0]
         classes = isinstance(theirs_, LatentClassLaw) and not (
             isinstance(mine_, LatentClassLaw) and mine_.n_classes == theirs_.n_classes
         )
@@ -1313,17 +1359,17 @@ class CellResults(Stored, WaldResults):
         if df <= 0:
             raise NotAvailable("the law has as many parameters as there are pairs: nothing is left")
         statistic = float(((e @ left) ** 2).sum())
-        null = f"{model.structure}: the law of pairs of reports"
+        null = f"{model._words}: the law of pairs of reports"
         p = float(chi2_pvalue(statistic, float(df)))
         return TestResult(null, statistic, float(df), p, "score test on margins of pairs")
 
     @property
     def class_shares(self) -> pd.Series[float]:
         """Shares of the latent classes; with covariates the mean over the respondents."""
-        law, reports = _inner(self.law), self.model.reports
+        law, reports, theta = self._alone
         if not isinstance(law, LatentClassLaw):
             raise NotAvailable(f"{self.model.structure} has no classes")
-        shares = law.nodes(self.theta[: law.size], reports.z)[0]
+        shares = law.nodes(theta, reports.z)[0]
         mean = shares[0] if len(shares) == 1 else reports.n @ shares / reports.n.sum()
         return pd.Series(mean, index=[f"class {c + 1}" for c in range(len(mean))], name="share")
 
@@ -1338,19 +1384,16 @@ class CellResults(Stored, WaldResults):
         NotAvailable
             For structures without classes.
         """
-        law, model = _inner(self.law), self.model
+        (law, known, theta), model, reports = self._alone, self.model, self.model.reports
         if not isinstance(law, LatentClassLaw):
             raise NotAvailable(f"{model.structure} has no classes")
-        reports, theta = model.reports, self.theta[: law.size]
-        if reports.devices:
-            reports = reports.known(self.law.shown(self.theta)[-len(self.theta) + law.size :])
         labels = [
             pd.Series([own.shown[i] for i in column.tolist()], name=name, dtype=object)
             for name, column, own in zip(model.names, reports.index.T, model._seen, strict=True)
         ]
         for (name, (sd, mean)), column in zip(model._spread.items(), reports.z.T, strict=True):
             labels.append(pd.Series(((column + mean) * sd).round(9), name=name))
-        beliefs = law.posterior(reports, theta)
+        beliefs = law.posterior(known, theta)
         index = pd.MultiIndex.from_frame(pd.concat(labels, axis=1))
         columns = [f"class {c + 1}" for c in range(beliefs.shape[1])]
         frame = pd.DataFrame(beliefs, index=index, columns=columns)
@@ -1392,7 +1435,7 @@ class CellResults(Stored, WaldResults):
         model = self.model
         return {
             "name": ", ".join(model.names),
-            "method": str(model.structure),
+            "method": model._words,
             "epsilon": self.epsilon,
             "nobs": self.nobs,
             "n_missing": model.n_missing,
@@ -1449,7 +1492,7 @@ class CellResults(Stored, WaldResults):
             ]
         else:
             right += [("Design:", facts.design), ("Degrees of freedom:", f"{self.df:g}")]
-        return f"{model.structure} of {in_turn(list(model.names))}", left, right
+        return f"{model._words} of {in_turn(list(model.names))}", left, right
 
     def _interval_notes(
         self, frame: pd.DataFrame, uncut: pd.DataFrame, alpha: float, source: str
@@ -1478,9 +1521,17 @@ class CellResults(Stored, WaldResults):
                 notes.append(
                     f"NOTE: {self.n_maxima} maxima; the second is {behind:.2f} nats lower."
                 )
-        if isinstance(_inner(self.law), LatentClassLaw):
+        if isinstance(self._alone[0], LatentClassLaw):
             each = ", ".join(f"{100 * share:.0f}%" for share in self.class_shares)
             notes.append(f"Classes: the largest first; their mean shares are {each}.")
+        if isinstance(self.law, WithDevices) and model.parameters:
+            mean = np.average(self.law.values(self.theta, model.reports.z), 0, model.reports.n)
+            for name, share in zip(self.law.parameters, mean.tolist(), strict=True):
+                if name in model.parameters:
+                    notes.append(
+                        f"{name}: a probability whose log odds are linear in the covariates; its "
+                        f"mean over the respondents is {share:.3f}."
+                    )
         if not self.converged:
             notes.append("WARNING: no start reached a maximum.")
         lower, upper = frame["lower"], frame["upper"]
@@ -1533,11 +1584,11 @@ class CellResults(Stored, WaldResults):
         -------
         matplotlib Axes
         """
-        alpha, law = level(alpha), _inner(self.law)
+        alpha, law = level(alpha), self._alone[0]
         kinds = {LatentClassLaw: ("profiles", "heatmap"), ItemLaw: ("curves",)}
         known = (*kinds.get(type(law), ()), "estimates")
         kind = known[0] if kind is None else one_of("kind", kind, known)
-        words = title_text(title, f"{self.model.structure} of {in_turn(list(self.model.names))}")
+        words = title_text(title, self._heading()[0])
         frame = self.summary_frame(alpha)
         if kind == "estimates":
             return draw_estimates(frame, "parameter", alpha, 40, ax, words)
@@ -1586,11 +1637,6 @@ def _sum_of(cells: tuple[Any, ...]) -> Callable[[Array], Any]:
 
 def _entry(law: Callable[[Array], Array], i: int) -> Callable[[Array], Any]:
     return lambda theta: law(theta)[..., i]
-
-
-def _inner(law: Law) -> Law:
-    """A law without its devices."""
-    return law.inner if isinstance(law, WithDevices) else law
 
 
 def _wald(value: float, se: float, bounded: Any, z: float) -> Bounds:
