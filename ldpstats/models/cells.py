@@ -271,7 +271,7 @@ def _seen(
 
 
 def formulas_of(structure: Any, parameters: Any) -> dict[str, Any]:
-    """Formulas of covariates: of a structure with some under "", of parameters of devices by name."""
+    """Formulas of covariates: that of a structure under "", of parameters of devices by name."""
     if not isinstance(structure, Structure):
         remedy = "must be a structure of ldpstats.cells, such as latent_class(2)"
         raise InvalidArgument("structure", structure, remedy)
@@ -742,14 +742,9 @@ class CellModel:
         size, axes = np.linalg.eigh(-self._curvature(theta))
         flat = size <= _FLAT * max(size.max(initial=0.0), 1e-300)
         inverse = (axes[:, ~flat] / size[~flat]) @ axes[:, ~flat].T
-        straight = open_ = axes[:, flat]
+        unknown = axes[:, flat]
         if 0 < theta.size <= _MANY:  # what is open shows where no probability is zero
-            S = self.law.scores(self._possible, self.law.inside(theta))
-            S = S * np.sqrt(self._possible.n)[:, None]
-            scale = np.sqrt(np.maximum((S**2).sum(axis=0), 1e-300))
-            _, s, right = np.linalg.svd(S / scale, full_matrices=True)
-            rank = int((s > _FLAT * s.max(initial=0.0)).sum())
-            open_, _ = np.linalg.qr(right[rank:].T / scale[:, None])
+            unknown = self._open(self.law.inside(theta))
         covariance, df = inverse, None
         if cov_type != "observed":
             scores = self.law.scores(self.reports, theta)
@@ -763,8 +758,8 @@ class CellModel:
             theta=theta,
             inverse=inverse,
             covariance=covariance,
-            flat=straight,
-            unknown=open_,
+            flat=axes[:, flat],
+            unknown=unknown,
             llf=self.loglike(theta),
             cov_type=cov_type,
             df=df,
@@ -795,21 +790,23 @@ class CellModel:
             can = self.law.mix(whole, self.law.generic(np.random.default_rng(1))) > 0.0
         return replace(whole, index=every[can], n=whole.n[can], z=z[can])
 
+    def _open(self, theta: Array) -> Array:
+        """Directions, in columns, in which no probability of a report changes at theta."""
+        S = np.sqrt(self._possible.n)[:, None] * self.law.scores(self._possible, theta)
+        scale = np.sqrt(np.maximum((S**2).sum(axis=0), 1e-300))
+        _, s, right = np.linalg.svd(np.linalg.qr(S / scale, mode="r"))
+        rank = int((s > _FLAT * s.max(initial=0.0)).sum())
+        return np.linalg.qr(right[rank:].T / scale[:, None])[0]
+
     def _check_identified(self, rng: np.random.Generator) -> None:
         """Refuse laws whose scores are dependent at three random points."""
-        ranks, reports = [], self._possible
+        found = []
         for _ in range(3):
-            theta = self.law.generic(rng)
-            S = np.sqrt(reports.n)[:, None] * self.law.scores(reports, theta)
-            scale = np.sqrt((S**2).sum(axis=0))
-            _, s, axes = np.linalg.svd(S / np.where(scale > 0.0, scale, 1.0), full_matrices=False)
-            rank = int((s > _FLAT * s.max()).sum())
-            if rank == self.law.size:
+            found.append(self._open(theta := self.law.generic(rng)))
+            if not found[-1].size:
                 return
-            ranks.append((rank, axes[rank:]))
-        rank, axes = max(ranks, key=lambda one: one[0])
-        part = np.abs(axes).max(axis=0, initial=0.0) if len(axes) else np.ones(self.law.size)
-        G = slopes_of(self.law.shown, theta)
+        axes, G = min(found, key=np.size), slopes_of(self.law.shown, theta)
+        part, rank = np.abs(axes).max(axis=1), self.law.size - axes.shape[1]
         named = [name for name, row in zip(self.law.names, G, strict=True)
                  if np.abs(row[part > 0.1]).max(initial=0.0) > 0.0]  # fmt: skip
         raise NotIdentified(
@@ -1107,17 +1104,7 @@ class CellResults(Stored, WaldResults):
             Columns "estimate", "std_error", "lower" and "upper".
         """
         names = tuple(names[0]) if len(names) == 1 and isinstance(names[0], list | tuple) else names
-        at = self._places("names", names)
-        rest = tuple(j for j in range(len(self.model.names)) if j not in at)
-        order = np.argsort(np.argsort(at)).tolist()
-
-        def law(theta: Array) -> Array:
-            return np.asarray(self._p(theta).sum(axis=rest).transpose(order).reshape(-1))
-
-        index = pd.MultiIndex.from_product(
-            [self.model.questions[name] for name in names], names=names
-        )
-        return self._effects(law, index, level(alpha), method)
+        return self._effects(self._places("names", names), False, alpha, method)
 
     @names_alpha
     def conditional(
@@ -1128,17 +1115,7 @@ class CellResults(Stored, WaldResults):
         at = [*self._places("given", others), *self._places("name", [name])]
         if len(set(at)) < len(at):
             raise InvalidArgument("name", name, "must be another question than those of given")
-        rest = tuple(j for j in range(len(self.model.names)) if j not in at)
-        order = np.argsort(np.argsort(at)).tolist()
-
-        def law(theta: Array) -> Array:
-            p = self._p(theta).sum(axis=rest).transpose(order)
-            return np.asarray((p / p.sum(axis=-1, keepdims=True)).reshape(-1))
-
-        index = pd.MultiIndex.from_product(
-            [self.model.questions[one] for one in (*others, name)], names=(*others, name)
-        )
-        return self._effects(law, index, level(alpha), method)
+        return self._effects(at, True, alpha, method)
 
     def _places(self, argument: str, names: object) -> list[int]:
         known = self.model.names
@@ -1151,10 +1128,18 @@ class CellResults(Stored, WaldResults):
             raise InvalidArgument(argument, names, questions)
         return at
 
-    def _effects(
-        self, law: Callable[[Array], Array], index: pd.Index[Any], alpha: float, method: str
-    ) -> pd.DataFrame:
-        method = one_of("method", method, ("delta", "profile"))
+    def _effects(self, at: list[int], given: bool, alpha: float, method: str) -> pd.DataFrame:
+        """The law of some questions, or of the last `given` the answers to the others."""
+        alpha, method = level(alpha), one_of("method", method, ("delta", "profile"))
+        names = [self.model.names[j] for j in at]
+        rest = tuple(j for j in range(len(self.model.names)) if j not in at)
+        order = np.argsort(np.argsort(at)).tolist()
+
+        def law(theta: Array) -> Array:
+            p = self._p(theta).sum(axis=rest).transpose(order)
+            p = p / p.sum(axis=-1, keepdims=True) if given else p
+            return np.asarray(p.reshape(-1))
+
         values, G = np.real(law(self.theta)), slopes_of(law, self.theta)
         V = G @ self.covariance @ G.T
         lost = self._left_open(law) | _moves(G, self.flat)
@@ -1165,6 +1150,9 @@ class CellResults(Stored, WaldResults):
         else:
             each = range(len(values))
             ends = [self._profile(_entry(law, i), True, alpha) for i in each]
+        index = pd.MultiIndex.from_product(
+            [self.model.questions[name] for name in names], names=names
+        )
         table = np.column_stack([values, se, np.array(ends)])
         return pd.DataFrame(table, index=index, columns=["estimate", "std_error", "lower", "upper"])
 
@@ -1193,35 +1181,32 @@ class CellResults(Stored, WaldResults):
         alpha, method = level(alpha), one_of("method", method, ("profile", "delta"))
 
         known = list(self.model.names)
+        cell: list[Any] = [slice(None)] * len(known)
         if isinstance(g, Mapping):  # the share of these answers
-            self._places("g", [*g])
-            at_: list[Any] = [slice(None)] * len(known)
-            for name, answer in g.items():
+            for j, (name, answer) in zip(self._places("g", [*g]), g.items(), strict=True):
                 labels = self.model.questions[name]
                 if answer not in labels:
                     remedy = f"is no answer to {name!r}: they are {', '.join(map(str, labels))}"
                     raise InvalidArgument("g", answer, remedy)
-                at_[known.index(name)] = labels.get_loc(answer)
-            share = tuple(at_)
-            g = _sum_of(share)
+                cell[j] = labels.get_loc(answer)
         elif not callable(g):
             remedy = "must be a function of the probabilities of the cells, or a mapping"
             raise InvalidArgument("g", g, remedy)
 
         def f(theta: Array) -> Any:
-            return g(self._p(theta))
+            p = self._p(theta)
+            return g(p) if callable(g) else p[tuple(cell)].sum()
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ComplexWarning)  # of float() in g: differences, then
             try:
                 value = np.asarray(f(self.theta), dtype=np.float64)
             except Exception as error:
-                axes = ", ".join(known)
-                remedy = f"fails on probabilities with the axes {axes} ({error})"
+                remedy = f"fails on probabilities with the axes {', '.join(known)} ({error})"
                 raise InvalidArgument("g", g, remedy) from None
+            if value.ndim or not np.isfinite(value):
+                raise InvalidArgument("g", value, "must return one number")
             slope = slopes_of(f, self.theta)
-        if value.ndim or not np.isfinite(value):
-            raise InvalidArgument("g", value, "must return one number")
         if self._left_open(f)[0]:
             raise NotIdentified(
                 "the reports do not determine this effect, as other values fit as well: ask more "
@@ -1629,10 +1614,6 @@ def _moves(G: Array, axes: Array) -> npt.NDArray[np.bool_]:
     size = np.abs(G).max(axis=1, initial=0.0)
     moved = np.abs(G @ axes) > 1e-3 * size[:, None]
     return np.asarray(moved.any(axis=1) & (size > 1e-7))
-
-
-def _sum_of(cells: tuple[Any, ...]) -> Callable[[Array], Any]:
-    return lambda p: p[cells].sum()
 
 
 def _entry(law: Callable[[Array], Array], i: int) -> Callable[[Array], Any]:
