@@ -123,14 +123,15 @@ class Law(ABC):
     size: int  # d, of coordinates without constraints
     bounded: Array  # whether what is shown is a probability, by parameter
     units: Any = 1.0  # what is shown is divided by: standard deviations of covariates
+    n_classes: int = 0  # of latent classes
 
     @abstractmethod
     def mix(self, reports: CellReports, theta: Array) -> Array:
         """``m = L p(theta)``, (u,)."""
 
-    @abstractmethod
     def shown(self, theta: Array) -> Array:
         """The parameters as they are shown, (..., names); theta, (..., d), may be complex."""
+        return theta
 
     @abstractmethod
     def starts(self, reports: CellReports, rng: np.random.Generator) -> Iterator[Array]:
@@ -158,7 +159,7 @@ class Law(ABC):
 
     def inside(self, theta: Array, most: float = 4.0) -> Array:
         """A point near theta where no probability is zero: there a law shows what is open."""
-        return theta
+        return np.clip(theta, -most, most) if self.bounded.any() else theta
 
     def generic(self, rng: np.random.Generator) -> Array:
         """A point without a pattern, at which a law that is identified shows it."""
@@ -276,9 +277,6 @@ class FunctionLaw(CellLaw):
                 up, down = (self.cells(theta + sign * h * one, reports) for sign in (1.0, -1.0))
                 yield (up - down) / (2.0 * h)
 
-    def shown(self, theta: Array) -> Array:
-        return theta
-
     def generic(self, rng: np.random.Generator) -> Array:
         return np.asarray(self._start * (1.0 + rng.normal(0.0, 0.02, self.size)))
 
@@ -329,9 +327,6 @@ class LogLinear(CellLaw):
 
         return reports.rows.mix(p), pull
 
-    def shown(self, theta: Array) -> Array:
-        return theta
-
     def starts(self, reports: CellReports, rng: np.random.Generator) -> Iterator[Array]:
         yield np.zeros(self.size)
         yield rng.normal(0.0, 0.3, self.size)
@@ -349,9 +344,6 @@ class Simplex(LogLinear):
 
     def _moments(self, q: Array) -> Array:
         return q[self._order[1:]]
-
-    def inside(self, theta: Array, most: float = 4.0) -> Array:
-        return np.clip(theta, -most, most)
 
     def shown(self, theta: Array) -> Array:
         p = np.zeros((*theta.shape[:-1], len(self.names)), theta.dtype)
@@ -480,9 +472,6 @@ class LatentClassLaw(Mixture):
         odds, own = self._split(theta)
         eta = odds[:, 0] + z @ odds[:, 1:].T if self._q else odds[None, :, 0]
         return log_sum(first_zero(eta)), [log_sum(first_zero(part)) for part in own]
-
-    def inside(self, theta: Array, most: float = 4.0) -> Array:
-        return np.clip(theta, -most, most)
 
     def shown(self, theta: Array) -> Array:
         odds, own = self._split(theta)

@@ -60,7 +60,7 @@ from ldpstats.inference.tests import TestResult, pvalue_text
 from ldpstats.likelihood.parametric import PolynomialMatrix
 from ldpstats.likelihood.regression import alike as kinds_of
 from ldpstats.likelihood.rows import Likelihood
-from ldpstats.mechanisms import Observed, mechanism_from_dict
+from ldpstats.mechanisms import Mechanism, Observed, mechanism_from_dict
 from ldpstats.models.association.groups import refuse_shared
 from ldpstats.models.layout import (
     DOUBTFUL,
@@ -194,10 +194,8 @@ def _refuse_kept(rows: Sequence[Sequence[Part]], names: Sequence[str], memoised:
         return
     for (v, one), (w, other) in combinations(enumerate(rows), 2):
         for (first, a), (second, b) in product(one, other):
-            kept = first.mechanism.permanent
-            if kept is None or kept != second.mechanism.permanent:
-                continue
-            if (both := a & b).any():
+            kept, both = first.mechanism.permanent, a & b
+            if kept is not None and kept == second.mechanism.permanent and both.any():
                 parts = [first[both[a]], second[both[b]]]
                 refuse_shared([JointCounts(parts)], [names[v], names[w]], None, "a joint model")
 
@@ -217,16 +215,15 @@ def _seen(
     parts: Sequence[Part], candidates: Any, unknown: Sequence[str]
 ) -> tuple[Seen, npt.NDArray[np.intp], Array]:
     """Distinct reports, which of them each row has, (N,), and logs of what W was divided by."""
-    W: list[Array] = []
+    W, matrices = [], []
     shown: list[Any] = []
-    group, matrices = [], []
-    size = len(parts[0][1])
+    group: list[int] = []
+    size, first = len(parts[0][1]), parts[0][0].mechanism
     at, logs = np.full(size, -1, dtype=np.intp), np.zeros(size)
-    is_open = parts[0][0].mechanism.is_open
-    if candidates is not None and not is_open:
+    if candidates is not None and not first.is_open:
         remedy = "are known to the mechanism: leave them out"
         raise InvalidArgument("candidates", candidates, remedy)
-    labels = parts[0][0].mechanism.labels(candidates)
+    labels = first.labels(candidates)
     for g, (part, there) in enumerate(parts):
         mech = part.mechanism
         if not mech.labels(candidates).equals(labels):
@@ -238,24 +235,23 @@ def _seen(
             if most <= _MOST_REPORTS and not mech.n_bits:  # those that nobody made, too
                 codes, own = np.arange(most), codes[own]
             some = numbered_reports(part, codes)
-        at[there] = own.reshape(-1) + sum(len(own) for own in W)
+        at[there] = own.reshape(-1) + len(group)
         if unknown:
             matrices.append(polynomial_matrix(mech, unknown).take(some.y))
             W.append(np.full((len(some.y), len(labels)), np.nan))
         else:
             ones = np.ones(len(some.y), np.int64)
             counts = Counts(some.y, ones, mech, 0, some.cohort)
-            rows = mech.likelihood(counts, candidates if is_open else None).W
+            rows = mech.likelihood(counts, candidates if first.is_open else None).W
             likelihoods, scale = rows.take(0, rows.shape[0]), rows.log_scale
-            if possible_reports(mech) <= _LISTED:  # probabilities, which goodness of fit compares
+            if most <= _LISTED:  # probabilities, which goodness of fit compares
                 likelihoods, scale = likelihoods * np.exp(scale)[:, None], np.zeros(len(scale))
             W.append(likelihoods)
             logs[there] = scale[own.reshape(-1)]
         group += [g] * len(some.y)
-        listed_ = not mech.n_bits and not mech.n_cohorts
-        words = getattr(mech, "outputs", None) if listed_ else None
+        words = None if mech.n_bits or mech.n_cohorts else getattr(mech, "outputs", None)
         shown += range(len(some.y)) if words is None else words[some.y].tolist()
-    at[at < 0] = sum(len(own) for own in W)
+    at[at < 0] = len(group)
     Q = None
     if unknown:  # the terms of all, those of other mechanisms with zeros
         matrices.append(PolynomialMatrix.constant(np.ones((len(labels), 1)), len(unknown)))
@@ -349,7 +345,6 @@ class CellModel:
     0.61
     """
 
-    _last: tuple[Array, Array] | None = None  # where scores were summed last, and to what
     _tilt: Callable[[Array], tuple[float, Array]] | None = None  # what a profile adds
 
     def __init__(
@@ -412,8 +407,6 @@ class CellModel:
         index = np.column_stack([at for _, at, _ in read])[kept]
         kinds = kinds_of([*index.T, *z[kept].T]) or (np.arange(kept.size), np.arange(kept.size))
         first, place = kinds
-        self._index, self._z = index[first], z[kept][first]
-        self._n = np.bincount(place, weights[kept], len(first))
         units = zip(spread.tolist(), means.tolist(), strict=True)
         self._spread = dict(zip(columns, units, strict=True))
         self._pattern = np.full(len(n), -1, dtype=np.int64)  # of each row's joint report
@@ -421,33 +414,31 @@ class CellModel:
         self._weights, self._times, self._data, self._facts = weights, n, got, got.facts
         logs = np.sum([logs for _, _, logs in read], axis=0)[kept]
         self._scale = float(weights[kept] @ logs)
-        self.law = self._law_of(structure)
+        n_each = np.bincount(place, weights[kept], len(first))
+        self._assemble(index[first], n_each, z[kept][first])
+
+    def _assemble(self, index: Array, n: Array, z: Array) -> None:
+        """The distinct joint reports, how often each was seen, and the law that they have."""
+        devices = {j: own.Q for j, own in enumerate(self._seen) if own.Q is not None}
+        self.reports = CellReports(tuple(own.W for own in self._seen), index, n, z, devices)
+        own = {name: self._spread[name] for name in self._used.get("", [])}
+        self.law = self.structure.law(self.questions, own)
+        if parameters := {name: self._used.get(name, []) for name in self._unknown}:
+            self.law = WithDevices(self.law, len(own), self._spread, parameters)
 
     @property
     def questions(self) -> Questions:
         """The questions with their answers."""
-        pairs = zip(self.names, self._seen, strict=True)
-        return {name: own.labels for name, own in pairs}
-
-    @cached_property
-    def reports(self) -> CellReports:
-        """The distinct joint reports, and how often each was seen."""
-        devices = {j: own.Q for j, own in enumerate(self._seen) if own.Q is not None}
-        W = tuple(own.W for own in self._seen)
-        return CellReports(W, self._index, self._n, self._z, devices)
+        return {name: own.labels for name, own in zip(self.names, self._seen, strict=True)}
 
     @property
     def _unknown(self) -> list[str]:
         """Unknown parameters of devices."""
-        every = [mech for own in self.mechanisms for mech in own]
-        return list(dict.fromkeys(name for mech in every for name in mech.unknown))
+        return list(dict.fromkeys(name for mech in self._every for name in mech.unknown))
 
-    def _law_of(self, structure: Structure) -> Law:
-        """A structure of these questions, behind devices with unknown parameters if some have."""
-        own = self._used.get("", [])
-        law = structure.law(self.questions, {name: self._spread[name] for name in own})
-        parameters = {name: self._used.get(name, []) for name in self._unknown}
-        return WithDevices(law, len(own), self._spread, parameters) if parameters else law
+    @property
+    def _every(self) -> list[Mechanism]:
+        return [mech for own in self.mechanisms for mech in own]
 
     @property
     def _words(self) -> str:
@@ -472,9 +463,9 @@ class CellModel:
             "answered": list(self.answered),
             "nobs": self.nobs,
             "n_missing": self.n_missing,
-            "index": array_to_json(self._index.astype(np.int64)),
-            "n": array_to_json(self._n.astype(np.float64)),
-            "z": array_to_json(self._z),
+            "index": array_to_json(self.reports.index.astype(np.int64)),
+            "n": array_to_json(self.reports.n.astype(np.float64)),
+            "z": array_to_json(self.reports.z),
             "spread": {name: list(own) for name, own in self._spread.items()},
             "parameters": self.parameters,
             "used": self._used,
@@ -494,16 +485,15 @@ class CellModel:
         model._seen = [Seen.from_dict(own) for own in document["seen"]]
         model.answered = tuple(document["answered"])
         model.nobs, model.n_missing = document["nobs"], document["n_missing"]
-        model._index = array_from_json(document["index"], "int64").astype(np.intp)
-        model._n = array_from_json(document["n"])
         model._spread = {name: (own[0], own[1]) for name, own in document["spread"].items()}
         model.parameters, model._used = dict(document["parameters"]), dict(document["used"])
         model._scale = float(document["scale"])
-        model._z = array_from_json(document["z"]).reshape(len(model._n), len(model._spread))
         model._facts = document["facts"] and SampleFacts.from_dict(document["facts"])
         model._pattern = model._weights = model._times = np.zeros(0, dtype=np.int64)
         model._data, model._clusters = CellData([]), None
-        model.law = model._law_of(model.structure)
+        index = array_from_json(document["index"], "int64").astype(np.intp)
+        n, z = array_from_json(document["n"]), array_from_json(document["z"])
+        model._assemble(index, n, z.reshape(len(n), len(model._spread)))
         return model
 
     # -- the likelihood ------------------------------------------------------------------------
@@ -534,10 +524,8 @@ class CellModel:
         Of more than 100 parameters minus the sum of squared scores, which has the same expectation.
         """
         if self.law.size > _MANY:
-            if self._last is None or not np.array_equal(self._last[0], theta):
-                S = self.law.scores(self.reports, theta)
-                self._last = theta, -np.asarray((S * self.reports.n[:, None]).T @ S)
-            return self._last[1]
+            S = self.law.scores(self.reports, theta)
+            return -np.asarray((S * self.reports.n[:, None]).T @ S)
         H = np.empty((self.law.size, self.law.size))
         for a in range(self.law.size):
             step = np.zeros(self.law.size)
@@ -610,12 +598,12 @@ class CellModel:
             If the best maximum was reached from one start alone, or none was reached.
         """
         design = self._data.sample is not None
-        usual = "design" if design else "observed"
         cov_type = one_of("cov_type", cov_type, ("default", "observed", "robust", "cluster"))
         if design and cov_type != "default":
             remedy = "must be left out: the covariance is that of the survey's design"
             raise InvalidArgument("cov_type", cov_type, remedy)
-        cov_type = usual if cov_type == "default" else cov_type
+        if cov_type == "default":
+            cov_type = "design" if design else "observed"
         if (groups is not None) != (cov_type == "cluster"):
             remedy = "are for cov_type='cluster', which needs them"
             raise InvalidArgument("groups", type(groups).__name__, remedy)
@@ -649,21 +637,14 @@ class CellModel:
             if good and np.isfinite(one) and distinct[-1] - one > _SAME:
                 distinct.append(one)
         reached = sum(value - one <= _SAME for one, _, _ in tops)
-        results = model._results(
-            self.law.sorted(theta, self.reports),
-            cov_type,
-            converged=converged,
-            maxima=tuple(distinct),
-            reached=(reached, len(tops)),
-        )
+        how = {"maxima": tuple(distinct), "reached": (reached, len(tops)), "converged": converged}
+        results = model._results(self.law.sorted(theta, self.reports), cov_type, **how)
         if not converged:
             words = "no start reached a maximum: raise n_starts, or take fewer classes"
             warnings.warn(words, ConvergenceWarning, stacklevel=2)
         elif reached < 2 < len(tops):
-            words = (
-                f"the best of {len(tops)} starts reached its maximum alone: others may be better; "
-                "raise n_starts, or take fewer classes"
-            )
+            words = f"the best of {len(tops)} starts reached its maximum alone: others may be "
+            words += "better; raise n_starts, or take fewer classes"
             warnings.warn(words, ConvergenceWarning, stacklevel=2)
         return results
 
@@ -735,7 +716,7 @@ class CellModel:
     def _with(self, **changed: Any) -> CellModel:
         """The same reports with another law, or clusters."""
         model = CellModel.__new__(CellModel)
-        model.__dict__.update(self.__dict__ | {"_last": None} | changed)
+        model.__dict__.update(self.__dict__ | changed)
         return model
 
     def _results(self, theta: Array, cov_type: str, order: Any = None, **more: Any) -> CellResults:
@@ -770,6 +751,8 @@ class CellModel:
     @cached_property
     def _possible(self) -> CellReports:
         """Joint reports, seen or not, of the sets of questions that were asked; seen, if many."""
+        from scipy.linalg import qr
+
         reports, sizes = self.reports, np.array([len(W) - 1 for W in self.reports.W])
         asked = np.unique(reports.index < sizes, axis=0)
         kinds = [np.where(own, sizes, 1) for own in asked]
@@ -781,9 +764,14 @@ class CellModel:
             each = np.indices(some.tolist()).reshape(len(some), -1).T
             index.append(np.where(own, each, sizes))
         every = np.concatenate(index)
-        last, several_z = len(reports.z) - 1, 12 if reports.z.shape[1] else 1
-        some = np.unique(np.linspace(0, last, several_z).round())
-        z = np.repeat(reports.z[some.astype(int)], len(every), axis=0)
+        # covariates: rows that span them all, and some more
+        q, last = reports.z.shape[1], len(reports.z) - 1
+        X = np.column_stack([np.ones(len(reports.z)), reports.z])
+        some = np.r_[
+            qr(X.T, mode="r", pivoting=True)[1][: 1 + q], np.linspace(0, last, 1 + 11 * (q > 0))
+        ]
+        some = np.unique(some.round().astype(int))
+        z = np.repeat(reports.z[some], len(every), axis=0)
         every = np.tile(every, (len(some), 1))
         whole = replace(reports, index=every, n=np.ones(len(every)), z=z)
         with np.errstate(all="ignore"):
@@ -829,9 +817,8 @@ class CellModel:
         NotAvailable
             With covariates or weights, and for questions whose reports are bits or have cohorts.
         """
-        every = [mech for own in self.mechanisms for mech in own]
         got = self._data
-        if any(m.n_bits or m.n_cohorts or m.unknown for m in every):
+        if any(m.n_bits or m.n_cohorts or m.unknown for m in self._every):
             raise NotAvailable("surveys are simulated for questions whose reports are known labels")
         if got.sample is not None or self.reports.z.shape[1]:
             raise NotAvailable("surveys are simulated without covariates and without a design")
@@ -975,13 +962,17 @@ class CellResults(Stored, WaldResults):
 
     @cached_property
     def _estimated(self) -> tuple[Array, Array]:
-        G = slopes_of(self._values, self.theta, True)
-        V = G @ self.covariance @ G.T
-        values = self._values(self.theta)
+        values, V = self._delta(self._values, True)
         at_bound = self.law.bounded & ((values < _EDGE) | (values > 1.0 - _EDGE))
-        lost = self._left_open(self._values, True) | at_bound | _moves(G, self.flat)
-        V[lost], V[:, lost] = np.nan, np.nan
+        V[at_bound], V[:, at_bound] = np.nan, np.nan
         return values, V
+
+    def _delta(self, f: Callable[[Array], Array], many: bool = False) -> tuple[Array, Array]:
+        """Functions of theta, (m,), and their covariance; nan where reports leave them open."""
+        G = slopes_of(f, self.theta, many)
+        V, lost = G @ self.covariance @ G.T, self._left_open(f, many) | _moves(G, self.flat)
+        V[lost], V[:, lost] = np.nan, np.nan
+        return np.real(f(self.theta)), V
 
     def _left_open(self, f: Callable[[Array], Any], many: bool = False) -> Array:
         """Functions, (m,), that the reports do not determine."""
@@ -1004,16 +995,9 @@ class CellResults(Stored, WaldResults):
         key = float(alpha), method
         if key not in self._kept:
             if method == "profile":
-                each = enumerate(self.law.bounded)
-                found = [
-                    self._profile(_entry(self._values, i), flag, alpha, True) for i, flag in each
-                ]
+                bounds = self._profiles(self._values, self.law.bounded, alpha, True)
             else:
-                values, V = self._estimated
-                se, z = np.sqrt(np.maximum(np.diagonal(V), 0.0)), float(t_quantile(alpha, self.df))
-                pairs = zip(values, se, self.law.bounded, strict=True)
-                found = [_wald(*each, z) for each in pairs]
-            bounds = np.array(found)
+                bounds = self._wald(*self._estimated, self.law.bounded, alpha)
             deviations = self.index.str.startswith("sd ")
             bounds[deviations] = np.maximum(bounds[deviations], 0.0)
             self._kept[key] = bounds
@@ -1047,6 +1031,29 @@ class CellResults(Stored, WaldResults):
         """What `conf_int` gives by default: "profile" or "wald"."""
         return "profile" if self.law.size <= _MOST_PROFILES else "wald"
 
+    def _profiles(
+        self, f: Callable[[Array], Array], bounded: Array, alpha: float, many: bool = False
+    ) -> Array:
+        """Profile limits, (m, 2), of functions of theta."""
+
+        def one(i: int) -> Callable[[Array], Any]:
+            return lambda theta: f(theta)[..., i]
+
+        each = enumerate(bounded)
+        return np.array([self._profile(one(i), flag, alpha, many) for i, flag in each])
+
+    def _wald(self, values: Array, V: Array, bounded: Any, alpha: float) -> Array:
+        """Wald limits, (m, 2), of probabilities by log odds; all there is, of what is not known."""
+        se, half = np.sqrt(np.maximum(np.diagonal(V), 0.0)), float(t_quantile(alpha, self.df))
+        signs = half * np.array([[-1.0], [1.0]])
+        with np.errstate(all="ignore"):
+            odds = np.log(values / (1.0 - values)) + signs * se / (values * (1.0 - values))
+            inner, plain = 1.0 / (1.0 + np.exp(-odds)), values + signs * se
+        cut = np.where((values > 0.0) & (values < 1.0), inner, np.clip(plain, 0.0, 1.0))
+        ends = np.where(bounded, cut, plain)
+        none = np.where(bounded, [[0.0], [1.0]], [[-np.inf], [np.inf]])
+        return np.asarray(np.where(np.isnan(se), none, ends).T)
+
     def _profile(
         self, g: Callable[[Array], Any], bounded: Any, alpha: float, many: bool = False
     ) -> Bounds:
@@ -1069,8 +1076,7 @@ class CellResults(Stored, WaldResults):
 
     @cached_property
     def _surface(self) -> Surface:
-        model = self.model._with(law=self.law)
-        inside = self.law.inside(self.theta, 7.0)
+        model, inside = self.model._with(law=self.law), self.law.inside(self.theta, 7.0)
         how = model.evaluate, model._tilted, inside
         return Surface(self.theta, self.llf, self.inverse, self.nobs, *how)
 
@@ -1140,20 +1146,16 @@ class CellResults(Stored, WaldResults):
             p = p / p.sum(axis=-1, keepdims=True) if given else p
             return np.asarray(p.reshape(-1))
 
-        values, G = np.real(law(self.theta)), slopes_of(law, self.theta)
-        V = G @ self.covariance @ G.T
-        lost = self._left_open(law) | _moves(G, self.flat)
-        se = np.where(lost, np.nan, np.sqrt(np.maximum(np.diagonal(V), 0.0)))
+        values, V = self._delta(law)
+        bounded = np.ones(len(values), dtype=bool)
         if method == "delta":
-            z = float(t_quantile(alpha, self.df))
-            ends = [_wald(v, s, True, z) for v, s in zip(values, se, strict=True)]
+            ends = self._wald(values, V, bounded, alpha)
         else:
-            each = range(len(values))
-            ends = [self._profile(_entry(law, i), True, alpha) for i in each]
+            ends = self._profiles(law, bounded, alpha)
         index = pd.MultiIndex.from_product(
             [self.model.questions[name] for name in names], names=names
         )
-        table = np.column_stack([values, se, np.array(ends)])
+        table = np.column_stack([values, np.sqrt(np.maximum(np.diagonal(V), 0.0)), ends])
         return pd.DataFrame(table, index=index, columns=["estimate", "std_error", "lower", "upper"])
 
     @names_alpha
@@ -1212,8 +1214,9 @@ class CellResults(Stored, WaldResults):
                 "the reports do not determine this effect, as other values fit as well: ask more "
                 "questions of a person, or assume more"
             )
-        at, se = float(value), float(np.sqrt(slope[0] @ self.covariance @ slope[0]))
-        low, high = _wald(at, se, False, float(t_quantile(alpha, self.df)))
+        at, V = float(value), slope @ self.covariance @ slope.T
+        se = float(np.sqrt(V[0, 0]))
+        low, high = self._wald(value[None], V, False, alpha)[0].tolist()
         if method == "profile":
             low, high = self._profile(f, False, alpha)
         return Effect("effect", at, low, high, alpha, message=f"standard error {se:.4g}", ml=at)
@@ -1256,12 +1259,9 @@ class CellResults(Stored, WaldResults):
             raise InvalidArgument("other", other, remedy)
         statistic = max(0.0, 2.0 * (other.llf - self.llf))
         null = f"{self.model._words}, against {other.model._words}"
-        mine_, theirs_ = self._alone[0], other._alone[0]
-        classes = isinstance(theirs_, LatentClassLaw) and not (
-            isinstance(mine_, LatentClassLaw) and mine_.n_classes == theirs_.n_classes
-        )
+        number = self._alone[0].n_classes, other._alone[0].n_classes
         if n_boot is None:
-            if classes:
+            if number[1] not in (0, number[0]):
                 raise NotAvailable(
                     "the likelihood ratio of numbers of classes has no chi-square law: pass "
                     "n_boot=99 and rng="
@@ -1298,7 +1298,7 @@ class CellResults(Stored, WaldResults):
             raise NotAvailable(
                 f"goodness of fit compares reports of at most {_MOST_REPORTS} kinds a question"
             )
-        if any(mech.n_cohorts for own in model.mechanisms for mech in own):
+        if any(mech.n_cohorts for mech in model._every):
             raise NotAvailable("goodness of fit compares reports without cohorts")
         groups, at, n = [own.group for own in model._seen], reports.index, reports.n
         kinds = np.column_stack([group[col] for group, col in zip(groups, at.T, strict=True)])
@@ -1390,21 +1390,18 @@ class CellResults(Stored, WaldResults):
     @property
     def is_partial(self) -> bool:
         """Whether some mechanism protects only some answers."""
-        every = [mech for own in self.model.mechanisms for mech in own]
-        return is_partial([mech.to_dict() for mech in every])
+        return is_partial([mech.to_dict() for mech in self.model._every])
 
     @cached_property
     def epsilon(self) -> float:
         """The largest that a respondent spent on these questions, in nats; infinite without any."""
-        total, some = np.zeros(len(self.model.reports.n)), False
-        columns = zip(
-            self.model.mechanisms, self.model._seen, self.model.reports.index.T, strict=True
-        )
+        model, total = self.model, []
+        columns = zip(model.mechanisms, model._seen, model.reports.index.T, strict=True)
         for own, seen, at in columns:
             if not all(isinstance(mech, Observed) for mech in own):
                 each = np.array([*(mech.epsilon for mech in own), 0.0])  # the last of none
-                total, some = total + each[seen.group[at]], True
-        return float(total.max()) if some else np.inf
+                total.append(each[seen.group[at]])
+        return float(np.sum(total, axis=0).max()) if total else np.inf
 
     def _stored(self) -> dict[str, Any]:
         return written(replace(self, tested=self._goodness))
@@ -1417,19 +1414,14 @@ class CellResults(Stored, WaldResults):
             return None
 
     def _facts(self) -> dict[str, Any]:
-        model = self.model
+        model, rest = self.model, ("df_model", "llf", "aic", "bic", "n_maxima", "converged")
         return {
             "name": ", ".join(model.names),
             "method": model._words,
             "epsilon": self.epsilon,
             "nobs": self.nobs,
             "n_missing": model.n_missing,
-            "df_model": self.df_model,
-            "llf": self.llf,
-            "aic": self.aic,
-            "bic": self.bic,
-            "n_maxima": self.n_maxima,
-            "converged": self.converged,
+            **{key: getattr(self, key) for key in rest},
         }
 
     @property
@@ -1470,11 +1462,8 @@ class CellResults(Stored, WaldResults):
             ("Covariance:", self.cov_type),
         ]
         if (facts := model._facts) is None:
-            right += [
-                ("Log-likelihood:", f"{self.llf:.2f}"),
-                ("AIC:", f"{self.aic:.2f}"),
-                ("BIC:", f"{self.bic:.2f}"),
-            ]
+            fit = {"Log-likelihood:": self.llf, "AIC:": self.aic, "BIC:": self.bic}
+            right += [(name, f"{value:.2f}") for name, value in fit.items()]
         else:
             right += [("Design:", facts.design), ("Degrees of freedom:", f"{self.df:g}")]
         return f"{model._words} of {in_turn(list(model.names))}", left, right
@@ -1520,12 +1509,8 @@ class CellResults(Stored, WaldResults):
         if not self.converged:
             notes.append("WARNING: no start reached a maximum.")
         lower, upper = frame["lower"], frame["upper"]
-        ends = (
-            self.law.bounded,
-            (lower <= 0.0) & (upper >= 1.0),
-            np.isinf(lower) & np.isinf(upper),
-        )
-        whole = np.where(*ends)
+        none = np.isinf(lower) & np.isinf(upper)
+        whole = np.where(self.law.bounded, (lower <= 0.0) & (upper >= 1.0), none)
         if open_ := [str(name) for name in frame.index[whole]]:
             notes.append(f"WARNING: not identified by the reports: {in_turn(open_)}.")
         if (frame["std_error"].isna() & ~whole).any() and not isinstance(self.law, Simplex):
@@ -1583,18 +1568,13 @@ class CellResults(Stored, WaldResults):
         answers = frame[[" | class " in str(name) for name in frame.index]]
         pairs = [tuple(name.rsplit(" | ", 1)) for name in self._short(answers.index)]
         answers.index = pd.MultiIndex.from_tuples(pairs)
-        mean = self.class_shares
-        classes, called = (
-            list(mean.index),
-            [f"{c} ({100 * share:.0f}%)" for c, share in mean.items()],
-        )
+        shares = self.class_shares.items()
+        called = {str(c): f"{c} ({100 * share:.0f}%)" for c, share in shares}
         if kind == "profiles":
-            return plot_class_lines(
-                answers, dict(zip(classes, called, strict=True)), alpha, ax, words
-            )
-        table = answers["params"].unstack()[classes].reindex(answers.index.unique(level=0))
+            return plot_class_lines(answers, called, alpha, ax, words)
+        table = answers["params"].unstack()[[*called]].reindex(answers.index.unique(level=0))
         texts = [[f"{100 * value:.0f}%" for value in table.to_numpy().flat]]
-        labels = list(map(str, table.index)), called
+        labels = list(map(str, table.index)), list(called.values())
         bar = "probability of the answer"
         return plot_cells(table.to_numpy(), labels, texts, ax, words, ("", ""), bar)
 
@@ -1614,19 +1594,3 @@ def _moves(G: Array, axes: Array) -> npt.NDArray[np.bool_]:
     size = np.abs(G).max(axis=1, initial=0.0)
     moved = np.abs(G @ axes) > 1e-3 * size[:, None]
     return np.asarray(moved.any(axis=1) & (size > 1e-7))
-
-
-def _entry(law: Callable[[Array], Array], i: int) -> Callable[[Array], Any]:
-    return lambda theta: law(theta)[..., i]
-
-
-def _wald(value: float, se: float, bounded: Any, z: float) -> Bounds:
-    """Wald limits, of probabilities by log odds."""
-    if np.isnan(se):
-        return (0.0, 1.0) if bounded else (-np.inf, np.inf)
-    if not bounded or not 0.0 < value < 1.0:
-        low, high = value - z * se, value + z * se
-        return (max(low, 0.0), min(high, 1.0)) if bounded else (low, high)
-    half, odds = z * se / (value * (1.0 - value)), float(np.log(value / (1.0 - value)))
-    low, high = (float(1.0 / (1.0 + np.exp(-(odds + sign * half)))) for sign in (-1.0, 1.0))
-    return low, high
