@@ -773,7 +773,7 @@ class WithDevices(Law):
         while True:  # the starts of a law may be few, those of the devices are not
             more = drawn()
             for own in self.inner.starts(self.alone(reports, np.r_[np.zeros(at), more])[1], rng):
-                yield np.r_[own, more]
+                yield np.r_[self.inner.inside(own, 1.0), more]  # found for other values: not far
                 more = drawn()
 
 
@@ -889,12 +889,10 @@ def _log_linear(formula: str, questions: Questions) -> Law:
     for term in found:
         parts, words = [], []
         for j, is_score in term:
-            labels = questions[names[j]]
-            k = len(labels)
-            B = np.arange(k, dtype=float)[:, None] if is_score else np.eye(k)[:, 1:]
-            parts.append((j, B))
-            levels = [f"score({names[j]})"]
-            words.append(levels if is_score else [f"{names[j]}[{one}]" for one in labels[1:]])
+            name, labels = names[j], questions[names[j]]
+            k, levels = len(labels), [f"{name}[{one}]" for one in labels[1:]]
+            parts.append((j, np.arange(k, dtype=float)[:, None] if is_score else np.eye(k)[:, 1:]))
+            words.append([f"score({name})"] if is_score else levels)
         designs.append(tuple(parts))
         shown += [":".join(some) for some in product(*words)]
     return LogLinear([len(v) for v in questions.values()], designs, tuple(shown))

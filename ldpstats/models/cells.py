@@ -702,15 +702,9 @@ class CellModel:
         order = np.argsort(-solution.p, kind="stable")
         theta = np.log(np.maximum(solution.p[order[1:]], _NONE) / solution.p[order[0]])
         model = self._with(law=Simplex(self.law.names, order))
-        results = model._results(
-            theta,
-            cov_type,
-            order.astype(np.int64),
-            converged=solution.converged,
-            maxima=(model.loglike(theta),),
-            reached=(1, 1),
-            gap=max(0.0, likelihood.gap(solution.p)),
-        )
+        gap, llf = max(0.0, likelihood.gap(solution.p)), model.loglike(theta)
+        how = {"converged": solution.converged, "maxima": (llf,), "reached": (1, 1), "gap": gap}
+        results = model._results(theta, cov_type, order.astype(np.int64), **how)
         return replace(results, model=self)
 
     def _with(self, **changed: Any) -> CellModel:
@@ -734,19 +728,8 @@ class CellModel:
             df = float(len(pd.unique(self._clusters[self._pattern >= 0])) - 1)
         elif self._facts is not None:
             df = float(self._facts.df)
-        return CellResults(
-            model=self,
-            theta=theta,
-            inverse=inverse,
-            covariance=covariance,
-            flat=axes[:, flat],
-            unknown=unknown,
-            llf=self.loglike(theta),
-            cov_type=cov_type,
-            df=df,
-            order=order,
-            **more,
-        )
+        parts = self, theta, inverse, covariance, axes[:, flat], unknown, order
+        return CellResults(*parts, self.loglike(theta), cov_type, df=df, **more)
 
     @cached_property
     def _possible(self) -> CellReports:
