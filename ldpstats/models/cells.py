@@ -312,18 +312,21 @@ class CellModel:
         shape (N,), says which of the N respondents have a report: those who were not asked, or did
         not answer, count with all else that they said. A question that groups of respondents
         answered by different mechanisms is a list of pairs. `Survey.cells` takes all from a table.
-        Devices with unknown parameters are estimated with the structure.
+        Unknown parameters of devices are estimated with the structure.
     structure : Structure
         What `ldpstats.cells` makes: saturated(), loglinear("a*b + c"), latent_class(2), rasch(),
         two_parameter(), function(...).
     names : sequence of str, optional
         Names of the questions; by default those of the reports.
     covariates : DataFrame, optional
-        Public columns of the respondents, (N, ...), for structures with covariates.
+        Public columns of the respondents, (N, ...), for structures and parameters with covariates.
     candidates : mapping of names to lists, optional
         The answers to look for, of questions to which any text is an answer.
     memoised : bool, optional
         As for `AssociationModel`.
+    parameters : mapping of names to formulas, optional
+        {"careless": "~ age + region"}: covariates of unknown parameters of devices, whose log odds
+        are a constant plus slopes. Parameters without a formula are one probability for all.
 
     Raises
     ------
@@ -343,6 +346,23 @@ class CellModel:
     >>> model = ldp.CellModel(reports, ldp.cells.latent_class(2), names=["a", "b", "c", "d"])
     >>> model.fit().params.round(2).to_dict()["class 1"]
     0.61
+
+    The old answer by a coin more often; an anchor, which is true of nobody, tells how often:
+
+    >>> from ldpstats.devices import flip, truth, unknown
+    >>> coin = flip(0.5).when({"heads": "yes", "tails": "no"})
+    >>> device = flip(unknown("careless")).when({"heads": coin, "tails": truth})
+    >>> made_by, old = device.mechanism(("no", "yes")), rng.random(4000) < 0.5
+    >>> lost = rng.random(4000) < np.where(old, 0.5, 0.1)
+    >>> said = [np.where(lost, rng.random(4000) < 0.5, own) for own in (uses, np.zeros(4000))]
+    >>> model = ldp.CellModel(
+    ...     [ldp.Reports(own.astype(int), made_by) for own in said],
+    ...     ldp.cells.function(lambda t: [[1 - t[0], 0 * t[0]], [t[0], 0 * t[0]]], [0.5], ["uses"]),
+    ...     covariates=pd.DataFrame({"old": old.astype(float)}),
+    ...     parameters={"careless": "~ old"},
+    ... )
+    >>> model.fit().params.round(1).to_dict()
+    {'uses': 0.4, 'careless: const': -2.1, 'careless: old': 2.0}
     """
 
     _tilt: Callable[[Array], tuple[float, Array]] | None = None  # what a profile adds
