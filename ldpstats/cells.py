@@ -15,6 +15,7 @@ derivative is written down, it is that of a complex step of 1e-30, exact to roun
 from __future__ import annotations
 
 import ast
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,8 +27,16 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from numpy.exceptions import ComplexWarning
 
-from ldpstats.arguments import did_you_mean, listed, positive_integer, positive_number
+from ldpstats.arguments import (
+    as_array,
+    did_you_mean,
+    listed,
+    numbers,
+    positive_integer,
+    positive_number,
+)
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.likelihood.joint import Factor, JointRows
 from ldpstats.likelihood.parametric import PolynomialMatrix
@@ -251,37 +260,66 @@ class FunctionLaw(CellLaw):
     ) -> None:
         self._p, self._start, self._jac, self._k = p, start, jac, k
         self.names, self.size, self.bounded = names, len(start), np.zeros(len(start), dtype=bool)
-        if np.isnan(self.cells(start)).any():
-            shown = dict(zip(names, start.tolist(), strict=True))
+        shown = dict(zip(names, start.tolist(), strict=True))
+        first = _called("p", p, start, (k,), shown)
+        if not _is_law(first):
             remedy = f"must return probabilities that sum to one; at {shown} they do not"
-            raise InvalidArgument("p", np.ravel(p(start))[:5].tolist(), remedy)
+            raise InvalidArgument("p", first[:5].tolist(), remedy)
+        if jac is not None:
+            _called("jac", jac, start, (k, len(start)), shown)
+        try:  # math.exp() and the like refuse complex numbers; others drop the imaginary part
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", ComplexWarning)
+                self._steps = np.iscomplexobj(np.asarray(p(start + 0j)))
+        except (TypeError, ComplexWarning):
+            self._steps = False
 
-    def cells(self, theta: Array, reports: CellReports | None = None) -> Array:
+    def cells(self, theta: Array, reports: CellReports) -> Array:
+        if np.iscomplexobj(theta) and not self._steps:
+            slopes = (
+                h * column for h, column in zip(theta.imag, self._moved(theta.real), strict=True)
+            )
+            return np.asarray(self.cells(theta.real, reports) + 1j * sum(slopes))
         p = np.asarray(self._p(theta)).reshape(-1)
-        if p.size != self._k:
-            raise InvalidArgument("p", p.shape, f"must return the probabilities of {self._k} cells")
-        if np.isfinite(p).all() and abs(p.real.sum() - 1.0) < 1e-8 and p.real.min() >= -1e-12:
-            return p
-        return np.full(self._k, np.nan)  # no report is possible there
+        return p if _is_law(p) else np.full(self._k, np.nan)  # no report is possible there
+
+    def _moved(self, theta: Array) -> Iterator[Array]:
+        """Derivatives of p, by central differences."""
+        for a, h in enumerate(1e-6 * np.maximum(1.0, np.abs(theta))):
+            up, down = theta.copy(), theta.copy()
+            up[a], down[a] = theta[a] + h, theta[a] - h
+            each = (np.asarray(self._p(at), dtype=float).reshape(-1) for at in (up, down))
+            yield np.subtract(*each) / (2.0 * h)
 
     def _turns(self, theta: Array, reports: CellReports) -> Iterator[Array]:
         if self._jac is not None:
-            yield from np.asarray(self._jac(theta), dtype=float).reshape(self._k, self.size).T
-            return
-        for one in np.eye(self.size):
-            p = self.cells(theta + 1j * _STEP * one, reports)
-            if np.iscomplexobj(p):
-                yield p.imag / _STEP
-            else:  # a function that drops the imaginary part
-                h = 1e-6 * max(1.0, float(abs(theta @ one)))
-                up, down = (self.cells(theta + sign * h * one, reports) for sign in (1.0, -1.0))
-                yield (up - down) / (2.0 * h)
+            return iter(np.asarray(self._jac(theta), dtype=float).reshape(self._k, self.size).T)
+        return super()._turns(theta, reports) if self._steps else self._moved(theta)
 
     def generic(self, rng: np.random.Generator) -> Array:
         return np.asarray(self._start * (1.0 + rng.normal(0.0, 0.02, self.size)))
 
     def starts(self, reports: CellReports, rng: np.random.Generator) -> Iterator[Array]:
         yield self._start
+
+
+def _called(
+    name: str, function: Callable[[Array], Any], start: Array, shape: tuple[int, ...], shown: object
+) -> Array:
+    """What a caller's function returns, of this size."""
+    try:
+        found = np.asarray(function(start), dtype=float)
+    except Exception as error:  # somebody else's function may raise anything
+        remedy = f"fails at {shown} ({error})"
+        raise InvalidArgument(name, function, remedy) from None
+    if found.size != prod(shape):
+        remedy = f"must return an array of shape {shape}: probabilities of the cells"
+        raise InvalidArgument(name, found.shape, remedy + ", by parameter" * (len(shape) - 1))
+    return found.reshape(shape)
+
+
+def _is_law(p: Array) -> bool:
+    return bool(np.isfinite(p).all() and abs(p.real.sum() - 1.0) < 1e-8 and p.real.min() >= -1e-12)
 
 
 class LogLinear(CellLaw):
@@ -781,6 +819,7 @@ class WithDevices(Law):
 
 
 _MOST_CELLS = 1 << 20
+_MOST_NODES = 200
 
 
 def saturated() -> Structure:
@@ -850,15 +889,17 @@ def _log_linear(formula: str, questions: Questions) -> Law:
 
     names = list(questions)
     code = formula.replace("~", " ~ ") if formula.strip().startswith("~") else f"~ {formula}"
-    quoted = {}
+    quoted, mark = {}, "q"
+    while mark in "".join(names):
+        mark += "q"
     for j, name in enumerate(names):  # patsy reads names alone
-        code = code.replace(f"`{name}`", f"_q{j}_")
-        quoted[f"_q{j}_"] = quoted[name] = j
+        code = code.replace(f"`{name}`", f"{mark}{j}_")
+        quoted[f"{mark}{j}_"] = quoted[name] = j
     try:
         terms = ModelDesc.from_formula(code).rhs_termlist
     except PatsyError as error:
         remedy = f"cannot be read ({error.args[0]})"
-        raise InvalidArgument("formula", formula, remedy) from None
+        raise InvalidArgument("structure", formula, remedy) from None
     found: list[tuple[tuple[int, bool], ...]] = []
     for term in terms:
         own = []
@@ -868,14 +909,14 @@ def _log_linear(formula: str, questions: Questions) -> Law:
             name = word[6:-1].strip() if is_score else word
             if name not in quoted:
                 remedy = f"has {word!r}, which is no question{did_you_mean(name, names)}"
-                raise InvalidArgument("formula", formula, remedy)
+                raise InvalidArgument("structure", formula, remedy)
             own.append((quoted[name], is_score))
         if len({j for j, _ in own}) < len(own):
-            raise InvalidArgument("formula", formula, "has a term with one question twice")
+            raise InvalidArgument("structure", formula, "has a term with one question twice")
         if own:
             found.append(tuple(sorted(own)))
     if not found:
-        raise InvalidArgument("formula", formula, "has no term")
+        raise InvalidArgument("structure", formula, "has no term")
     plain = {frozenset(j for j, _ in term) for term in found}
     for term in found:
         inside = [j for j, _ in term]
@@ -884,7 +925,7 @@ def _log_linear(formula: str, questions: Questions) -> Law:
                 if frozenset(some) not in plain:
                     lacking = ":".join(names[j] for j in some)
                     remedy = f"has an interaction without {lacking}: write * in place of :"
-                    raise InvalidArgument("formula", formula, remedy)
+                    raise InvalidArgument("structure", formula, remedy)
     designs, shown = [], []
     for term in found:
         parts, words = [], []
@@ -973,6 +1014,8 @@ def two_parameter(covariates: str | None = None, n_nodes: int = 61) -> Structure
 
 def _items(name: str, slopes: Any, covariates: str | None, n_nodes: int, **more: Any) -> Structure:
     nodes = positive_integer("n_nodes", n_nodes, 3)
+    if nodes > _MOST_NODES:
+        raise InvalidArgument("n_nodes", nodes, f"must be at most {_MOST_NODES}")
     shown = None if nodes == (61 if slopes == "each" else 21) else nodes
     words = _spelled(name, covariates, n_nodes=shown, **more)
 
@@ -1066,12 +1109,15 @@ def function(
     """
     if not callable(p):
         raise InvalidArgument("p", p, "must be a function of the parameters")
-    first = np.atleast_1d(np.asarray(start, dtype=np.float64))
+    if jac is not None and not callable(jac):
+        raise InvalidArgument("jac", jac, "must be a function of the parameters")
     known = tuple(listed("names", names, "must be a name for each parameter"))
-    if first.ndim != 1 or not np.isfinite(first).all() or len(known) != first.size:
-        raise InvalidArgument(
-            "start", start, f"must be {len(known)} finite numbers, as many as names"
-        )
+    if not all(isinstance(name, str) for name in known) or len(set(known)) < len(known):
+        raise InvalidArgument("names", names, "must be different texts, one for each parameter")
+    remedy = f"must be {len(known)} finite numbers, as many as names"
+    first = numbers("start", np.atleast_1d(as_array("start", start, remedy)), remedy, (len(known),))
+    if not np.isfinite(first).all():
+        raise InvalidArgument("start", start, remedy)
     word = getattr(p, "__name__", "p")
 
     def law(questions: Questions, columns: Columns) -> Law:

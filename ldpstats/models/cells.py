@@ -308,11 +308,12 @@ class CellModel:
     Parameters
     ----------
     data : sequence of Reports, or of pairs (Reports, mask), or JointCounts
-        One element a question; row i of all of them is one respondent. Of a pair the mask, bool of
-        shape (N,), says which of the N respondents have a report: those who were not asked, or did
-        not answer, count with all else that they said. A question that groups of respondents
-        answered by different mechanisms is a list of pairs. `Survey.cells` takes all from a table.
-        Unknown parameters of devices are estimated with the structure.
+        One element a question, or a mapping of their names to them; row i of all of them is one
+        respondent. Of a pair the mask, bool of shape (N,), says which of the N respondents have a
+        report: those who were not asked, or did not answer, count with all else that they said. A
+        question that groups of respondents answered by different mechanisms is a list of pairs.
+        `Survey.cells` takes all from a table. Unknown parameters of devices are estimated with the
+        structure.
     structure : Structure
         What `ldpstats.cells` makes: saturated(), loglinear("a*b + c"), latent_class(2), rasch(),
         two_parameter(), function(...).
@@ -378,10 +379,15 @@ class CellModel:
         parameters: Mapping[str, str] | None = None,
     ) -> None:
         formulas = formulas_of(structure, parameters)
+        if isinstance(data, Mapping) and names is None:
+            names, data = list(data), list(data.values())
         got = data if isinstance(data, CellData) else _cell_data(data, covariates)
         self._clusters: Any = None
         self.structure, self.names = structure, _named(names, [own[0][0].name for own in got.rows])
         self.mechanisms = tuple(tuple(part.mechanism for part, _ in own) for own in got.rows)
+        if not isinstance(candidates, Mapping | None):
+            remedy = "must be a mapping of names of questions to their answers"
+            raise InvalidArgument("candidates", candidates, remedy)
         lists = dict(candidates or {})
         if others := sorted(set(map(str, lists)) - set(self.names)):
             remedy = f"are of no question: they are {', '.join(self.names)}"

@@ -513,7 +513,7 @@ def questionnaire_of(given: object, data: object) -> Questionnaire:
 
 def _in_folder(data: object) -> Path | None:
     """Where the questionnaire of a folder is, if `data` names a folder."""
-    if isinstance(data, str | os.PathLike) and checked_path(data).is_dir():
+    if isinstance(data, str | os.PathLike) and os.path.isdir(checked_path(data)):
         return checked_path(data) / QUESTIONNAIRE_FILE
     return None
 

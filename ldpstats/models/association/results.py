@@ -207,6 +207,7 @@ class TableResults(Results):
         known = self.names
         remedy = f"must be two or more of {list(known)}, fewer than all, each once"
         chosen = listed("names", asked, remedy)
+        chosen = [str.__str__(name) if isinstance(name, str) else name for name in chosen]
         good = all(isinstance(name, str) and name in known for name in chosen)
         if not good or len(set(chosen)) < len(chosen) or not 1 < len(chosen) < len(known):
             if good and len(chosen) == 1:

@@ -46,6 +46,7 @@ _CONSTANTS = ("const", "Intercept")
 _PANEL = 2.6  # inches, of coefficients
 _CHARACTER = 0.085  # inches, of a label
 _EFFECT, _EFFECT_PANEL = (6.0, 4.0), 3.2  # inches, of predictions
+_MOST_POINTS = 10_000
 _FEW = 7  # values of a number up to which it is drawn as points
 _MOST_LEVELS = 30
 _MOST_PANELS = 12
@@ -301,6 +302,8 @@ def plot_effects(
     """Draw predictions along covariates; see `RegressionResults.plot_effects`."""
     at = one_of("at", at, ("observed", "mean"))
     points = positive_integer("points", points, 2)
+    if points > _MOST_POINTS:
+        raise InvalidArgument("points", points, f"must be at most {_MOST_POINTS}")
     law.quantile(alpha)
     law.refuse_incomplete("plot_effects")
     names = _names(law, name)

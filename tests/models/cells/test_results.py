@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import pickle
 from typing import Any
 
@@ -329,3 +330,37 @@ def test_effects_that_drop_the_imaginary_part_are_differentiated_all_the_same(cl
     assert (dropped.lower, dropped.upper) == pytest.approx((plain.lower, plain.upper), abs=1e-4)
     share = classes.effect({"a": "yes", "c": "yes"}, method="delta")
     assert share.estimate == pytest.approx(classes.margin("a", "c").loc[("yes", "yes"), "estimate"])
+
+
+@pytest.mark.parametrize(
+    ("p", "jac", "message"),
+    [
+        (lambda t: 1 / 0, None, "fails at"),
+        (lambda t: ["a", "b"], None, "fails at"),
+        (lambda t: [t[0], t[0], t[0]], None, "must return an array of shape"),
+        (lambda t: [t[0], t[0]], None, "sum to one"),
+        (lambda t: [1 - t[0], t[0]], lambda t: [1.0], "jac"),
+    ],
+)
+def test_functions_that_fail_are_named(p, jac, message, reports):
+    with pytest.raises(ldp.InvalidArgument, match=message):
+        ldp.CellModel(reports[:1], cells.function(p, [0.3], ["share"], jac))
+
+
+def test_functions_of_real_numbers_alone_are_differentiated_all_the_same(reports):
+    def law(exp):
+        return lambda t: [1.0 - 1.0 / (1.0 + exp(-t[0])), 1.0 / (1.0 + exp(-t[0]))]
+
+    made = [
+        ldp.CellModel(reports[:1], cells.function(law(exp), [0.3], ["odds"])).fit()
+        for exp in (np.exp, math.exp)
+    ]
+    assert made[0].bse.to_numpy() == pytest.approx(made[1].bse.to_numpy(), rel=1e-4)
+
+
+def test_names_of_questions_are_never_taken_for_others(reports):
+    names = ["_q1_", "b b", "qq0"]
+    model = ldp.CellModel(
+        dict(zip(names, reports, strict=False)), cells.loglinear("_q1_ * `b b` + qq0")
+    )
+    assert "_q1_[yes]:b b[yes]" in model.law.names
