@@ -58,7 +58,6 @@ Questions = Mapping[str, "pd.Index[Any]"]  # with their answers
 Columns = Mapping[str, tuple[float, float]]  # what covariates are divided by, and then less
 
 _STEP = 1e-30  # of complex steps
-_EVEN = 1e-9  # log odds that end in it are those of a probability of zero or one
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +67,7 @@ class CellReports:
     `W` has for each question the likelihoods (d_j, k_j) of its distinct reports, ones in the last
     row, of those who have none; `index`, (u, J), the row of each joint report; `n`, (u,), the
     respondents or the sum of their weights; `z`, (u, q), public covariates. Of questions whose
-    device has unknown parameters `devices` has the probabilities of the distinct reports.
+    device has unknown parameters `devices` has the transpose of W, polynomials in these.
     """
 
     W: tuple[Array, ...]
@@ -92,35 +91,38 @@ class CellReports:
         return JointRows(factors) if len(factors) > 1 else DenseRows(factors[0].rows(slice(None)))
 
     def known(self, values: Array) -> CellReports:
-        """The reports of devices whose unknown parameters have these values, (m,)."""
-        made = {j: _with_ones(Q.at(values).T) for j, Q in self.devices.items()}
-        return replace(self, W=tuple(made.get(j, W) for j, W in enumerate(self.W)))
+        """The reports of devices whose unknown parameters have these values, (1, m) or (u, m).
 
-    def given(self, laws: Sequence[Array]) -> list[Array]:
-        """For each question the likelihoods of the reports, (u, C), under the laws (C, k_j).
+        Values that differ make a row of likelihoods for each joint report.
+        """
+        W, index = list(self.W), self.index.copy()
+        for j, Q in self.devices.items():
+            W[j] = self.likelihoods(j, Q.terms(values)[0])
+            if len(values) > 1:
+                index[:, j] = np.arange(len(index))
+        return replace(self, W=tuple(W), index=index)
+
+    def likelihoods(self, j: int, terms: Array) -> Array:
+        """Likelihoods of a device's reports, or derivatives: its polynomials of terms, (., T)."""
+        C = self.devices[j].coefficients
+        if len(terms) == 1:
+            return np.asarray(np.tensordot(terms[0], C, 1).T)
+        return np.asarray(np.einsum("ut,tku->uk", terms, C[:, :, self.index[:, j]]))
+
+    def given(self, j: int, law: Array) -> Array:
+        """Likelihoods of the reports to question j, (u, C), under its laws (C, k_j).
 
         Laws that differ by respondent are (u, C, k_j).
         """
-        columns = zip(self.W, laws, self.index.T, strict=True)
-        return [
-            (W @ law.T)[at] if law.ndim == 2 else np.einsum("uk,uck->uc", W[at], law)
-            for W, law, at in columns
-        ]
+        W, at = self.W[j], self.index[:, j]
+        return (W @ law.T)[at] if law.ndim == 2 else np.einsum("uk,uck->uc", W[at], law)
 
-    def pulled(self, weights: Sequence[Array], laws: Sequence[Array]) -> list[Array]:
-        """The transpose of `given`, by question, shaped as its law, of weights (u, C)."""
-        sums = []
-        for W, at, w, law in zip(self.W, self.index.T, weights, laws, strict=True):
-            if law.ndim == 2:
-                by_report = [np.bincount(at, column, len(W)) for column in w.T]
-                sums.append(np.stack(by_report) @ W)
-            else:
-                sums.append(w[:, :, None] * W[at][:, None, :])
-        return sums
-
-
-def _with_ones(W: Array) -> Array:
-    return np.vstack([W, np.ones((1, W.shape[1]))])
+    def pulled(self, j: int, law: Array, weights: Array) -> Array:
+        """The transpose of `given`, shaped as the law, of weights (u, C)."""
+        W, at = self.W[j], self.index[:, j]
+        if law.ndim == 2:
+            return np.stack([np.bincount(at, column, len(W)) for column in weights.T]) @ W
+        return np.asarray(weights[:, :, None] * W[at][:, None, :])
 
 
 class Law(ABC):
@@ -130,14 +132,15 @@ class Law(ABC):
     size: int  # d, of coordinates without constraints
     bounded: Array  # whether what is shown is a probability, by parameter
     units: Any = 1.0  # what is shown is divided by: standard deviations of covariates
+    n_classes: int = 0  # of latent classes
 
     @abstractmethod
     def mix(self, reports: CellReports, theta: Array) -> Array:
-        """``m = L p(theta)``, (u,); theta may be complex."""
+        """``m = L p(theta)``, (u,)."""
 
-    @abstractmethod
     def shown(self, theta: Array) -> Array:
         """The parameters as they are shown, (..., names); theta, (..., d), may be complex."""
+        return theta
 
     @abstractmethod
     def starts(self, reports: CellReports, rng: np.random.Generator) -> Iterator[Array]:
@@ -147,24 +150,17 @@ class Law(ABC):
     def cells(self, theta: Array, reports: CellReports) -> Array:
         """p(theta), (prod k_j,), the mean over the covariates of reports; theta may be complex."""
 
+    @abstractmethod
     def at(self, reports: CellReports, theta: Array) -> tuple[Array, Callable[[Array], Array]]:
         """m, (u,), and a function of v, (u,): ``sum_i v_i dm_i / dtheta``, (d,)."""
 
-        def pull(v: Array) -> Array:
-            return np.array([v @ column for column in self._slopes(reports, theta)])
-
-        return self.mix(reports, theta), pull
-
+    @abstractmethod
     def scores(self, reports: CellReports, theta: Array) -> Array:
         """``d log m / dtheta``, (u, d)."""
-        m = self.mix(reports, theta)
-        return np.stack([column / m for column in self._slopes(reports, theta)], axis=1)
 
-    def _slopes(self, reports: CellReports, theta: Array) -> Iterator[Array]:
-        for a in range(self.size):
-            step = theta.astype(complex)
-            step[a] += 1j * _STEP
-            yield self.mix(reports, step).imag / _STEP
+    def alone(self, reports: CellReports, theta: Array) -> tuple[Law, CellReports, Array]:
+        """The law without its devices, and what it is of once their parameters are known."""
+        return self, reports, theta
 
     def sorted(self, theta: Array, reports: CellReports) -> Array:
         """The same law in its printed form, where several parameters give one law."""
@@ -172,7 +168,7 @@ class Law(ABC):
 
     def inside(self, theta: Array, most: float = 4.0) -> Array:
         """A point near theta where no probability is zero: there a law shows what is open."""
-        return theta
+        return np.clip(theta, -most, most) if self.bounded.any() else theta
 
     def generic(self, rng: np.random.Generator) -> Array:
         """A point without a pattern, at which a law that is identified shows it."""
@@ -202,6 +198,11 @@ class Structure:
         return (function, self.given) if self.given else (read_structure, (self.words,))
 
 
+def _scales(columns: Columns) -> Array:
+    """Standard deviations of columns of covariates, (q,), and their means over these, (q,)."""
+    return np.array([*columns.values()]).reshape(-1, 2).T
+
+
 def _uncentred(odds: Array, means: Array) -> Array:
     """Constants and slopes, (..., m, 1 + q), of covariates less their means, as of themselves."""
     const = odds[..., :1] - (odds[..., 1:] @ means)[..., None]
@@ -227,10 +228,28 @@ class CellLaw(Law):
     """A law that forms p."""
 
     def mix(self, reports: CellReports, theta: Array) -> Array:
+        return reports.rows.mix(self.cells(theta, reports))
+
+    def at(self, reports: CellReports, theta: Array) -> tuple[Array, Callable[[Array], Array]]:
         p = self.cells(theta, reports)
-        if np.iscomplexobj(p):
-            return np.asarray(reports.rows.mix(p.real) + 1j * reports.rows.mix(p.imag))
-        return reports.rows.mix(p)
+
+        def pull(v: Array) -> Array:
+            q = reports.rows.adjoint(v)
+            return np.array([q @ one for one in self._turns(theta, reports)])
+
+        return reports.rows.mix(p), pull
+
+    def scores(self, reports: CellReports, theta: Array) -> Array:
+        m = self.mix(reports, theta)
+        columns = (np.ascontiguousarray(one) for one in self._turns(theta, reports))
+        return np.stack([reports.rows.mix(one) / m for one in columns], axis=1)
+
+    def _turns(self, theta: Array, reports: CellReports) -> Iterator[Array]:
+        """Derivatives of p, (cells,), by each coordinate."""
+        for a in range(self.size):
+            step = theta.astype(complex)
+            step[a] += 1j * _STEP
+            yield self.cells(step, reports).imag / _STEP
 
 
 class FunctionLaw(CellLaw):
@@ -272,15 +291,10 @@ class FunctionLaw(CellLaw):
             each = (np.asarray(self._p(at), dtype=float).reshape(-1) for at in (up, down))
             yield np.subtract(*each) / (2.0 * h)
 
-    def _slopes(self, reports: CellReports, theta: Array) -> Iterator[Array]:
-        if self._jac is None:
-            yield from super()._slopes(reports, theta)
-            return
-        J = np.asarray(self._jac(theta), dtype=float).reshape(self._k, self.size)
-        yield from (reports.rows.mix(np.ascontiguousarray(column)) for column in J.T)
-
-    def shown(self, theta: Array) -> Array:
-        return theta
+    def _turns(self, theta: Array, reports: CellReports) -> Iterator[Array]:
+        if self._jac is not None:
+            return iter(np.asarray(self._jac(theta), dtype=float).reshape(self._k, self.size).T)
+        return super()._turns(theta, reports) if self._steps else self._moved(theta)
 
     def generic(self, rng: np.random.Generator) -> Array:
         return np.asarray(self._start * (1.0 + rng.normal(0.0, 0.02, self.size)))
@@ -319,50 +333,24 @@ class LogLinear(CellLaw):
     ) -> None:
         self._sizes, self._terms, self.names = tuple(sizes), terms, names
         self._shapes = [tuple(B.shape[1] for _, B in term) for term in terms]
-        self._ends = np.cumsum([0, *map(prod, self._shapes)])
-        self.size, self.bounded = int(self._ends[-1]), np.zeros(len(names), dtype=bool)
+        self.size, self.bounded = sum(map(prod, self._shapes)), np.zeros(len(names), dtype=bool)
 
     def cells(self, theta: Array, reports: CellReports) -> Array:
-        parts: dict[int, list[tuple[Any, Array]]] = {}
-        for term, shape, at in zip(self._terms, self._shapes, self._ends, strict=False):
-            part = theta[at : at + prod(shape)].reshape(shape)
-            for _, B in term:  # each takes the first axis and puts its own last
-                part = np.tensordot(part, B, (0, 1))
-            parts.setdefault(term[0][0], []).append((term, part))
-        eta: Array = np.zeros((), theta.dtype)  # of the questions from j on
-        for j in range(len(self._sizes) - 1, -1, -1):
-            eta = np.broadcast_to(eta, self._sizes[j:])
-            for term, part in parts.get(j, []):
-                eta = eta + part.reshape(self._across(term)[j:])
+        eta, at = np.zeros(self._sizes, theta.dtype), 0
+        for term, shape in zip(self._terms, self._shapes, strict=True):
+            part, across = theta[at : at + prod(shape)].reshape(shape), [1] * len(self._sizes)
+            at += part.size
+            for j, B in term:  # each takes the first axis and puts its own last
+                part, across[j] = np.tensordot(part, B, (0, 1)), len(B)
+            eta += part.reshape(across)
         return log_sum(eta.reshape(-1))
 
-    def _across(self, term: tuple[tuple[int, Array], ...]) -> list[int]:
-        shape = [1] * len(self._sizes)
-        for j, _ in term:
-            shape[j] = self._sizes[j]
-        return shape
-
-    def moments(self, q: Array) -> Array:
-        """The sum of the terms' columns with weights q, (prod k_j,): (d,)."""
-        sums: dict[tuple[int, ...], Array] = {}  # of q over the first questions that a term lacks
-
-        def margin(inside: Sequence[int], j: int) -> Array:
-            """q summed over the questions before j that are not inside."""
-            left = tuple(i for i in range(j) if i in inside) + tuple(range(j, len(self._sizes)))
-            if left not in sums:
-                if not j:
-                    sums[left] = q.reshape(self._sizes)
-                else:
-                    more = margin(inside, j - 1)
-                    place = sum(i < j - 1 for i in inside)
-                    sums[left] = more if j - 1 in inside else more.sum(axis=place)
-            return sums[left]
-
-        parts = []
+    def _moments(self, q: Array) -> Array:
+        """The sum of the terms' columns with weights q, (cells,): (d,)."""
+        table, axes, parts = q.reshape(self._sizes), range(len(self._sizes)), []
         for term in self._terms:
-            inside = [j for j, _ in term]
-            part = margin(inside, inside[-1])
-            part = part.sum(axis=tuple(range(len(inside), part.ndim)))
+            inside = {j for j, _ in term}
+            part = table.sum(axis=tuple(j for j in axes if j not in inside))
             for _, B in term:
                 part = np.tensordot(part, B, (0, 0))
             parts.append(part.reshape(-1))
@@ -373,28 +361,35 @@ class LogLinear(CellLaw):
 
         def pull(v: Array) -> Array:
             q = p * reports.rows.adjoint(v)
-            return np.asarray(self.moments(q) - q.sum() * self.moments(p))
+            return np.asarray(self._moments(q) - q.sum() * self._moments(p))
 
         return reports.rows.mix(p), pull
-
-    def _slopes(self, reports: CellReports, theta: Array) -> Iterator[Array]:
-        p = self.cells(theta, reports)
-        m, mean = reports.rows.mix(p), iter(self.moments(p))
-        table = p.reshape(self._sizes)
-        for term in self._terms:
-            for columns in product(*(B.T for _, B in term)):
-                column: Array = np.ones(())
-                for one in columns:
-                    column = np.multiply.outer(column, one)
-                part = (table * column.reshape(self._across(term))).reshape(-1)
-                yield reports.rows.mix(part) - next(mean) * m
-
-    def shown(self, theta: Array) -> Array:
-        return theta
 
     def starts(self, reports: CellReports, rng: np.random.Generator) -> Iterator[Array]:
         yield np.zeros(self.size)
         yield rng.normal(0.0, 0.3, self.size)
+
+
+class Simplex(LogLinear):
+    """Any distribution: log odds of the cells, in an order, against the first of it."""
+
+    def __init__(self, names: tuple[str, ...], order: npt.NDArray[np.intp]) -> None:
+        self.names, self._order = names, order
+        self.size, self.bounded = len(order) - 1, np.ones(len(names), dtype=bool)
+
+    def cells(self, theta: Array, reports: CellReports) -> Array:
+        return self.shown(theta)
+
+    def _moments(self, q: Array) -> Array:
+        return q[self._order[1:]]
+
+    def shown(self, theta: Array) -> Array:
+        p = np.zeros((*theta.shape[:-1], len(self.names)), theta.dtype)
+        p[..., self._order] = log_sum(first_zero(theta))
+        return p
+
+    def starts(self, reports: CellReports, rng: np.random.Generator) -> Iterator[Array]:
+        yield np.zeros(self.size)
 
 
 # -- Mixtures: questions that are independent given a class, or an ability -------------------------
@@ -407,32 +402,50 @@ class Mixture(Law):
     def nodes(self, theta: Array, z: Array) -> tuple[Array, list[Array]]:
         """Weights, (u or 1, C), and for each question a law, (C, k_j) or (u, C, k_j)."""
 
-    def mix(self, reports: CellReports, theta: Array) -> Array:
+    def _given(self, reports: CellReports, theta: Array) -> tuple[Array, list[Array], list[Array]]:
+        """Weights and laws of `nodes`, and likelihoods of the reports to each question, (u, C)."""
         weights, laws = self.nodes(theta, reports.z)
-        A = reports.given(laws)
+        return weights, laws, [reports.given(j, law) for j, law in enumerate(laws)]
+
+    def _turns(self, theta: Array, z: Array) -> Iterator[tuple[Array, list[Array]]]:
+        """Derivatives of weights and laws by each coordinate."""
+        for step in theta + 1j * _STEP * np.eye(self.size):
+            weights, laws = self.nodes(step, z)
+            yield weights.imag / _STEP, [law.imag / _STEP for law in laws]
+
+    def mix(self, reports: CellReports, theta: Array) -> Array:
+        weights, _, A = self._given(reports, theta)
         return np.asarray((np.prod(A, axis=0) * weights).sum(axis=1))
 
     def at(self, reports: CellReports, theta: Array) -> tuple[Array, Callable[[Array], Array]]:
-        weights, laws = self.nodes(theta, reports.z)
-        others = _others(A := reports.given(laws))
+        weights, laws, A = self._given(reports, theta)
+        others = _others(A)
         given = others[0] * A[0]  # (u, C)
 
         def pull(v: Array) -> Array:
-            # through weights and laws, whose slopes are those of complex steps
-            by_law = reports.pulled([v[:, None] * other * weights for other in others], laws)
-            by_weight = v[:, None] * given
+            by_weight, out = v[:, None] * given, []
             if len(weights) == 1:
                 by_weight = by_weight.sum(axis=0, keepdims=True)
-            out = []
-            for step in theta + 1j * _STEP * np.eye(self.size):
-                moved, slopes = self.nodes(step, reports.z)
-                total = (by_weight * moved.imag).sum()
-                for G, slope in zip(by_law, slopes, strict=True):
-                    total += (G * slope.imag).sum()
-                out.append(total / _STEP)
+            w = v[:, None] * weights
+            by_law = [reports.pulled(j, law, w * others[j]) for j, law in enumerate(laws)]
+            for turn, turns in self._turns(theta, reports.z):
+                parts = zip(by_law, turns, strict=True)
+                out.append((by_weight * turn).sum() + sum((G * own).sum() for G, own in parts))
             return np.array(out)
 
         return (given * weights).sum(axis=1), pull
+
+    def scores(self, reports: CellReports, theta: Array) -> Array:
+        weights, _, A = self._given(reports, theta)
+        others = _others(A)
+        given, columns = others[0] * A[0], []
+        for turn, turns in self._turns(theta, reports.z):
+            total = given * turn
+            for j, own in enumerate(turns):
+                if own.any():
+                    total = total + weights * others[j] * reports.given(j, own)
+            columns.append(total.sum(axis=1))
+        return np.asarray(np.stack(columns, axis=1) / (given * weights).sum(1, keepdims=True))
 
     def cells(self, theta: Array, reports: CellReports) -> Array:
         weights, laws = self.nodes(theta, reports.z)
@@ -448,9 +461,9 @@ class Mixture(Law):
 
     def posterior(self, reports: CellReports, theta: Array) -> Array:
         """Probabilities of the nodes given the reports, (u, C)."""
-        weights, laws = self.nodes(theta, reports.z)
-        A = np.prod(reports.given(laws), axis=0) * weights
-        return np.asarray(A / A.sum(axis=1, keepdims=True))
+        weights, _, A = self._given(reports, theta)
+        joint = np.prod(A, axis=0) * weights
+        return np.asarray(joint / joint.sum(axis=1, keepdims=True))
 
 
 def _product(weights: Array, laws: Sequence[Array]) -> Array:
@@ -465,11 +478,10 @@ class LatentClassLaw(Mixture):
     """``p = sum_c pi_c prod_j p_jc``; log odds of pi against the first class may rest on z."""
 
     def __init__(self, questions: Questions, C: int, columns: Columns) -> None:
-        self._sizes, self._C, self._q = [len(v) for v in questions.values()], C, len(columns)
-        self._columns = tuple(columns)
+        self._sizes, self.n_classes, self._q = [len(v) for v in questions.values()], C, len(columns)
         shares = [f"class {c + 1}" for c in range(C)]
         if self._q:
-            shares = [f"class {c + 1}: {one}" for c in range(1, C) for one in ("const", *columns)]
+            shares = [f"{share}: {one}" for share in shares[1:] for one in ("const", *columns)]
         own = [
             f"{name} = {label} | class {c + 1}"
             for name, labels in questions.items()
@@ -477,97 +489,74 @@ class LatentClassLaw(Mixture):
             for label in (labels if len(labels) > 2 else labels[1:])
         ]
         self.names = (*shares, *own)
-        self._means = np.array([mean for _, mean in columns.values()])
-        if self._q:
-            each = np.tile([1.0, *(sd for sd, _ in columns.values())], C - 1)
-            self.units = np.r_[each, np.ones(len(own))]
-        first = (C - 1) * (1 + self._q)
-        self.size = first + C * sum(k - 1 for k in self._sizes)
-        self.bounded = np.r_[np.full(len(shares), not self._q), np.ones(len(own))].astype(bool)
-
-    @property
-    def n_classes(self) -> int:
-        """Number of classes."""
-        return self._C
+        units, self._means = _scales(columns)
+        each = np.tile(np.r_[1.0, units], C - 1) if self._q else np.ones(C)
+        self.units = np.r_[each, np.ones(len(own))]
+        self.size = (C - 1) * (1 + self._q) + C * sum(k - 1 for k in self._sizes)
+        self.bounded = np.r_[np.full(len(shares), not self._q), np.full(len(own), True)]
 
     def _split(self, theta: Array) -> tuple[Array, list[Array]]:
-        """Log odds of classes, (..., C - 1, 1 + q), and the laws of questions, (..., C, k_j)."""
-        C, lead = self._C, theta.shape[:-1]
-        at, laws = (C - 1) * (1 + self._q), []
-        odds = theta[..., :at].reshape(*lead, C - 1, 1 + self._q)
-        for k in self._sizes:
-            own = theta[..., at : at + C * (k - 1)].reshape(*lead, C, k - 1)
-            laws.append(log_sum(first_zero(own)))
-            at += C * (k - 1)
-        return odds, laws
+        """Log odds of classes, (..., C - 1, 1 + q), and of answers to questions, (..., C, k_j - 1).
+
+        The laws of questions are `log_sum` of the latter with a `first_zero`.
+        """
+        C, lead = self.n_classes, theta.shape[:-1]
+        ends = np.cumsum([(C - 1) * (1 + self._q), *(C * (k - 1) for k in self._sizes)])[:-1]
+        first, *own = np.split(theta, ends, axis=-1)
+        odds = first.reshape(*lead, C - 1, 1 + self._q)
+        return odds, [part.reshape(*lead, C, -1) for part in own]
 
     def nodes(self, theta: Array, z: Array) -> tuple[Array, list[Array]]:
-        odds, laws = self._split(theta)
+        odds, own = self._split(theta)
         eta = odds[:, 0] + z @ odds[:, 1:].T if self._q else odds[None, :, 0]
-        return log_sum(first_zero(eta)), laws
-
-    def inside(self, theta: Array, most: float = 4.0) -> Array:
-        return np.clip(theta, -most, most)
+        return log_sum(first_zero(eta)), [log_sum(first_zero(part)) for part in own]
 
     def shown(self, theta: Array) -> Array:
-        odds, laws = self._split(theta)
-        lead = theta.shape[:-1]
-        shares = _uncentred(odds, self._means) if self._q else log_sum(first_zero(odds[..., 0]))
-        own = [law if law.shape[-1] > 2 else law[..., 1:] for law in laws]
-        return np.concatenate([part.reshape(*lead, -1) for part in (shares, *own)], axis=-1)
+        odds, own = self._split(theta)
+        parts = [_uncentred(odds, self._means) if self._q else log_sum(first_zero(odds[..., 0]))]
+        for part in own:
+            law = log_sum(first_zero(part))
+            law = law if law.shape[-1] > 2 else law[..., 1:]
+            parts.append(law.reshape(*theta.shape[:-1], -1))
+        return np.concatenate(parts, axis=-1)
 
     def at(self, reports: CellReports, theta: Array) -> tuple[Array, Callable[[Array], Array]]:
-        weights, laws = self.nodes(theta, reports.z)
-        others = _others(A := reports.given(laws))
+        weights, laws, A = self._given(reports, theta)
+        others = _others(A)
         joint = others[0] * A[0] * weights  # (u, C)
 
         def pull(v: Array) -> Array:
             own = v[:, None] * joint
             by_odds = (own - own.sum(axis=1, keepdims=True) * weights)[:, 1:]
             out = [np.column_stack([by_odds.sum(axis=0), by_odds.T @ reports.z]).reshape(-1)]
-            pulled = reports.pulled([v[:, None] * other * weights for other in others], laws)
-            for law, S in zip(laws, pulled, strict=True):
+            for j, law in enumerate(laws):
+                S = reports.pulled(j, law, v[:, None] * others[j] * weights)
                 S = law * (S - (law * S).sum(axis=1, keepdims=True))
                 out.append(S[:, 1:].reshape(-1))
             return np.concatenate(out)
 
         return joint.sum(axis=1), pull
 
-    def scores(self, reports: CellReports, theta: Array) -> Array:
-        weights, laws = self.nodes(theta, reports.z)
-        A = reports.given(laws)
-        m = (np.prod(A, axis=0) * weights).sum(axis=1, keepdims=True)
-        by_odds = (np.prod(A, axis=0) * weights / m - weights)[:, 1:]
-        const = np.concatenate([np.ones((len(m), 1)), reports.z], axis=1)
-        columns = [(by_odds[:, :, None] * const[:, None, :]).reshape(len(m), -1)]
-        parts = zip(reports.W, reports.index.T, laws, A, _others(A), strict=True)
-        for W, at, law, own, other in parts:
-            outside = weights * other / m
-            for c in range(self._C):  # d m / d log odds of an answer, given the class
-                answers = (W * law[c])[at] - own[:, [c]] * law[c]
-                columns.append(outside[:, [c]] * answers[:, 1:])
-        return np.hstack(columns)
-
     def starts(self, reports: CellReports, rng: np.random.Generator) -> Iterator[Array]:
         while True:
             theta = rng.normal(0.0, 1.0, self.size)
-            theta[: (self._C - 1) * (1 + self._q)] = 0.0
+            theta[: (self.n_classes - 1) * (1 + self._q)] = 0.0
             yield self._expected(reports, theta)
 
     def _expected(self, reports: CellReports, theta: Array, rounds: int = 40) -> Array:
         """Some steps of EM, with shares that rest on no covariate."""
-        _, laws = self._split(theta)
-        weights = np.full(self._C, 1.0 / self._C)
+        laws = self.nodes(theta, reports.z)[1]
+        weights = np.full(self.n_classes, 1.0 / self.n_classes)
         for _ in range(rounds):
-            A = reports.given(laws)
-            m = np.prod(A, axis=0) @ weights
-            v = reports.n / m
-            joint = v[:, None] * np.prod(A, axis=0) * weights
-            pulled = reports.pulled([v[:, None] * other * weights for other in _others(A)], laws)
-            counts = [law * S for law, S in zip(laws, pulled, strict=True)]
+            A = [reports.given(j, law) for j, law in enumerate(laws)]
+            joint = np.prod(A, axis=0) * weights
+            v = (reports.n / joint.sum(axis=1))[:, None] * weights
+            others = _others(A)
+            counts = [law * reports.pulled(j, law, v * others[j]) for j, law in enumerate(laws)]
             laws = [S / S.sum(axis=1, keepdims=True) for S in counts]
-            weights = joint.sum(axis=0) / joint.sum()
-        odds = np.zeros((self._C - 1, 1 + self._q))
+            weights = (v * np.prod(A, axis=0)).sum(axis=0)
+            weights = weights / weights.sum()
+        odds = np.zeros((self.n_classes - 1, 1 + self._q))
         weights = np.maximum(weights, 1e-6)
         odds[:, 0] = np.log(weights[1:] / weights[0])
         laws = [np.maximum(law, 1e-6) for law in laws]
@@ -576,17 +565,13 @@ class LatentClassLaw(Mixture):
 
     def sorted(self, theta: Array, reports: CellReports) -> Array:
         """The largest class first."""
-        odds, _ = self._split(theta)
+        odds, own = self._split(theta)
         weights = self.nodes(theta, reports.z)[0]
         shares = reports.n @ weights if len(weights) > 1 else weights[0]
         order = np.argsort(-shares, kind="stable")
         whole = np.vstack([np.zeros((1, odds.shape[1])), odds])[order]
-        out, at = [(whole[1:] - whole[0]).reshape(-1)], odds.size
-        for k in self._sizes:
-            part = theta[at : at + self._C * (k - 1)].reshape(self._C, k - 1)
-            out.append(part[order].reshape(-1))
-            at += part.size
-        return np.concatenate(out)
+        parts = [whole[1:] - whole[0], *(part[order] for part in own)]
+        return np.concatenate([part.reshape(-1) for part in parts])
 
 
 def _others(A: Sequence[Array]) -> list[Array]:
@@ -613,21 +598,16 @@ class ItemLaw(Mixture):
     ) -> None:
         from numpy.polynomial.hermite_e import hermegauss
 
-        nodes, weights = hermegauss(n_nodes)
-        self._t, self._w, self._J, self._q = (
-            nodes,
-            weights / weights.sum(),
-            len(names),
-            len(columns),
-        )
+        self._t, weights = hermegauss(n_nodes)
+        self._w, self._J, self._q = weights / weights.sum(), len(names), len(columns)
         self._each, self._sd = slopes == "each", slopes if isinstance(slopes, float) else None
         more = [f"{name}: discrimination" for name in names] if self._each else ["sd of abilities"]
         more = more if self._sd is None else []
         word = "threshold" if self._each else "difficulty"
         self.names = (*(f"{name}: {word}" for name in names), *more, *columns)
         self.size, self.bounded = len(self.names), np.zeros(len(self.names), dtype=bool)
-        self.units = np.r_[np.ones(self.size - self._q), [sd for sd, _ in columns.values()]]
-        self._means = np.array([mean for _, mean in columns.values()])
+        units, self._means = _scales(columns)
+        self.units = np.r_[np.ones(self.size - self._q), units]
 
     def nodes(self, theta: Array, z: Array) -> tuple[Array, list[Array]]:
         J = self._J
@@ -685,8 +665,8 @@ class ListLaw(Mixture):
         if columns:
             heads = ("item = yes", "control items | item = no", "control items | item = yes")
             self.names = tuple(f"{head}: {one}" for head in heads for one in const)
-            self.units = np.tile([1.0, *(sd for sd, _ in columns.values())], 3)
-            self._means = np.array([mean for _, mean in columns.values()])
+            units, self._means = _scales(columns)
+            self.units = np.tile(np.r_[1.0, units], 3)
         self.size = len(self.names) if columns else 1 + 2 * J
         self.bounded = np.full(len(self.names), not columns)
         self._choose = np.array([comb(J, y) for y in range(J + 1)], dtype=float)
@@ -729,117 +709,113 @@ class ListLaw(Mixture):
 
 
 class WithDevices(Law):
-    """Another law behind devices with unknown parameters, which are the last, by log odds."""
+    """Another law behind devices with unknown parameters, whose log odds are the last coordinates.
 
-    def __init__(self, law: Law, names: tuple[str, ...]) -> None:
-        self.inner, self.names, self._m = law, (*law.names, *names), len(names)
-        self.size = law.size + len(names)
-        self.bounded = np.r_[law.bounded, np.ones(len(names), dtype=bool)]
-        self.units = np.r_[np.broadcast_to(law.units, len(law.names)), np.ones(len(names))]
+    Those of `parameters` with covariates are a constant, and slopes of these `columns` of z. The
+    first q columns are those of the law itself.
+    """
 
-    def _split(self, reports: CellReports, theta: Array) -> tuple[CellReports, Array, Array]:
-        """Reports with devices known, coordinates of the law, and values of the parameters."""
-        at = self.inner.size
-        values = 1.0 / (1.0 + np.exp(-theta[at:]))
-        return reports.known(values), theta[:at], values
+    def __init__(
+        self, law: Law, q: int, columns: Columns, parameters: Mapping[str, Sequence[str]]
+    ) -> None:
+        self.inner, self._q, places = law, q, list(columns)
+        self.parameters = tuple(parameters)
+        self._at = [[places.index(one) for one in own] for own in parameters.values()]
+        sizes = [1 + len(at) for at in self._at]
+        self._ends, self.size = np.cumsum(sizes)[:-1], law.size + sum(sizes)
+        units, means = _scales(columns)
+        self._means = [means[at] for at in self._at]
+        names: list[str] = []
+        for name, own in parameters.items():
+            names += [f"{name}: {one}" for one in ("const", *own)] if own else [name]
+        self.names = (*law.names, *names)
+        self.bounded = np.r_[law.bounded, np.repeat([not at for at in self._at], sizes)]
+        every = [np.broadcast_to(law.units, len(law.names))]
+        self.units = np.concatenate([*every, *(np.r_[1.0, units[at]] for at in self._at)])
+
+    def _odds(self, theta: Array) -> list[Array]:
+        """Of each parameter the constant and the slopes, (..., 1 + q_a)."""
+        return np.split(theta[..., self.inner.size :], self._ends, axis=-1)
+
+    def values(self, theta: Array, z: Array) -> Array:
+        """The parameters of each joint report, (u, m); (1, m) where no covariate matters."""
+        z = z if any(self._at) else z[:1]
+        pairs = zip(self._odds(theta), self._at, strict=True)
+        eta = [odds[0] + z[:, at] @ odds[1:] for odds, at in pairs]
+        return np.asarray(1.0 / (1.0 + np.exp(-np.stack(eta, axis=1))))
+
+    def alone(self, reports: CellReports, theta: Array) -> tuple[Law, CellReports, Array]:
+        own = replace(reports, z=reports.z[:, : self._q])
+        return self.inner, own.known(self.values(theta, reports.z)), theta[: self.inner.size]
 
     def mix(self, reports: CellReports, theta: Array) -> Array:
-        known, own, _ = self._split(reports, theta)
-        return self.inner.mix(known, own)
+        law, known, own = self.alone(reports, theta)
+        return law.mix(known, own)
 
-    def _by_device(self, reports: CellReports, theta: Array) -> list[Array]:
-        """Derivatives of m by the log odds of the parameters: a question's at a time."""
-        known, own, values = self._split(reports, theta)
-        slopes = {j: Q.derivatives(values) for j, Q in reports.devices.items()}
-        columns = []
-        for a, value in enumerate(values):
+    def _by_device(self, reports: CellReports, theta: Array) -> Array:
+        """Derivatives of m by the log odds of the parameters, (u, .): a question's at a time."""
+        law, known, own = self.alone(reports, theta)
+        values, columns = self.values(theta, reports.z), []
+        slopes = {j: Q.terms(values)[1] for j, Q in reports.devices.items()}
+        for a, at in enumerate(self._at):
             total: Any = 0.0
             for j, D in slopes.items():
-                W = list(known.W)
-                W[j] = np.vstack([D[a].T, np.zeros((1, D.shape[1]))])
-                total = total + self.inner.mix(replace(known, W=tuple(W)), own)
-            columns.append(total * value * (1.0 - value))
-        return columns
+                W = [*known.W]
+                W[j] = reports.likelihoods(j, D[:, a])
+                total = total + law.mix(replace(known, W=tuple(W)), own)
+            total = (total * values[:, a] * (1.0 - values[:, a]))[:, None]
+            columns += [total, total * reports.z[:, at]]
+        return np.hstack(columns)
 
     def at(self, reports: CellReports, theta: Array) -> tuple[Array, Callable[[Array], Array]]:
-        known, own, _ = self._split(reports, theta)
-        m, pull = self.inner.at(known, own)
-        return m, lambda v: np.r_[pull(v), [v @ one for one in self._by_device(reports, theta)]]
+        law, known, own = self.alone(reports, theta)
+        m, pull = law.at(known, own)
+        return m, lambda v: np.r_[pull(v), v @ self._by_device(reports, theta)]
 
     def scores(self, reports: CellReports, theta: Array) -> Array:
-        known, own, _ = self._split(reports, theta)
-        inner, m = self.inner.scores(known, own), self.inner.mix(known, own)
-        return np.column_stack([inner, *(one / m for one in self._by_device(reports, theta))])
+        law, known, own = self.alone(reports, theta)
+        by_device = self._by_device(reports, theta) / law.mix(known, own)[:, None]
+        return np.hstack([law.scores(known, own), by_device])
 
     def cells(self, theta: Array, reports: CellReports) -> Array:
-        return self.inner.cells(theta[: self.inner.size], reports)
+        own = replace(reports, z=reports.z[:, : self._q])
+        return self.inner.cells(theta[: self.inner.size], own)
 
     def shown(self, theta: Array) -> Array:
-        at = self.inner.size
-        values = 1.0 / (1.0 + np.exp(-theta[..., at:]))
-        return np.concatenate([self.inner.shown(theta[..., :at]), values], axis=-1)
+        parts = [self.inner.shown(theta[..., : self.inner.size])]
+        for odds, means in zip(self._odds(theta), self._means, strict=True):
+            share = 1.0 / (1.0 + np.exp(-odds))
+            parts.append(_uncentred(odds[..., None, :], means) if means.size else share)
+        return np.concatenate(parts, axis=-1)
 
     def sorted(self, theta: Array, reports: CellReports) -> Array:
-        at = self.inner.size
-        return np.concatenate([self.inner.sorted(theta[:at], reports), theta[at:]])
+        law, known, own = self.alone(reports, theta)
+        return np.concatenate([law.sorted(own, known), theta[law.size :]])
 
     def inside(self, theta: Array, most: float = 4.0) -> Array:
         at = self.inner.size
-        return np.concatenate(
-            [self.inner.inside(theta[:at], most), np.clip(theta[at:], -most, most)]
-        )
+        own = self.inner.inside(theta[:at], most)
+        return np.concatenate([own, np.clip(theta[at:], -most, most)])
 
     def generic(self, rng: np.random.Generator) -> Array:
-        return np.concatenate([self.inner.generic(rng), rng.normal(0.0, 0.7, self._m)])
+        more = self.size - self.inner.size
+        return np.concatenate([self.inner.generic(rng), rng.normal(0.0, 0.7, more)])
 
     def starts(self, reports: CellReports, rng: np.random.Generator) -> Iterator[Array]:
+        def drawn() -> Array:
+            more, values = np.zeros(self.size - at), rng.uniform(0.05, 0.95, len(self._at))
+            more[np.r_[0, self._ends]] = np.log(values / (1.0 - values))
+            return more
+
+        at = self.inner.size
         while True:  # the starts of a law may be few, those of the devices are not
-            values = rng.uniform(0.05, 0.95, self._m)
-            for own in self.inner.starts(reports.known(values), rng):
-                yield np.r_[own, np.log(values / (1.0 - values))]
-                values = rng.uniform(0.05, 0.95, self._m)
+            more = drawn()
+            for own in self.inner.starts(self.alone(reports, np.r_[np.zeros(at), more])[1], rng):
+                yield np.r_[self.inner.inside(own, 1.0), more]  # found for other values: not far
+                more = drawn()
 
 
 # -- What a caller asks for ------------------------------------------------------------------------
-
-
-class Simplex(CellLaw):
-    """Any distribution: log odds of the cells, in an order, against the first of it."""
-
-    def __init__(self, names: tuple[str, ...], order: npt.NDArray[np.intp]) -> None:
-        self.names, self._order = names, order
-        self.size, self.bounded = len(order) - 1, np.ones(len(names), dtype=bool)
-
-    def cells(self, theta: Array, reports: CellReports) -> Array:
-        return self.shown(theta)
-
-    def at(self, reports: CellReports, theta: Array) -> tuple[Array, Callable[[Array], Array]]:
-        p = self.cells(theta, reports)
-
-        def pull(v: Array) -> Array:
-            q = p * reports.rows.adjoint(v)
-            return np.asarray((q - q.sum() * p)[self._order[1:]])
-
-        return reports.rows.mix(p), pull
-
-    def _slopes(self, reports: CellReports, theta: Array) -> Iterator[Array]:
-        p = self.cells(theta, reports)
-        m = reports.rows.mix(p)
-        for cell in self._order[1:].tolist():
-            column = np.zeros(p.size)
-            column[cell] = p[cell]
-            yield reports.rows.mix(column) - p[cell] * m
-
-    def inside(self, theta: Array, most: float = 4.0) -> Array:
-        return np.clip(theta, -most, most)
-
-    def shown(self, theta: Array) -> Array:
-        p = np.zeros((*theta.shape[:-1], len(self.names)), theta.dtype)
-        p[..., self._order] = log_sum(first_zero(theta))
-        return p
-
-    def starts(self, reports: CellReports, rng: np.random.Generator) -> Iterator[Array]:
-        yield np.zeros(self.size)
 
 
 _MOST_CELLS = 1 << 20
@@ -862,8 +838,14 @@ def saturated() -> Structure:
     """
 
     def law(questions: Questions, columns: Columns) -> Law:
-        names = cell_names(questions)
-        return Simplex(names, np.arange(len(names)))
+        sizes = [len(labels) for labels in questions.values()]
+        if prod(sizes) > _MOST_CELLS:
+            raise NotAvailable(
+                f"{prod(sizes):,} cells are too many to estimate each: {_MOST_CELLS:,} at most; "
+                "latent_class, rasch and loglinear have few parameters"
+            )
+        names = [" : ".join(map(str, cell)) for cell in product(*questions.values())]
+        return Simplex(tuple(names), np.arange(len(names)))
 
     return Structure("saturated()", law, is_convex=True)
 
@@ -948,12 +930,10 @@ def _log_linear(formula: str, questions: Questions) -> Law:
     for term in found:
         parts, words = [], []
         for j, is_score in term:
-            labels = questions[names[j]]
-            k = len(labels)
-            B = np.arange(k, dtype=float)[:, None] if is_score else np.eye(k)[:, 1:]
-            parts.append((j, B))
-            levels = [f"score({names[j]})"]
-            words.append(levels if is_score else [f"{names[j]}[{one}]" for one in labels[1:]])
+            name, labels = names[j], questions[names[j]]
+            k, levels = len(labels), [f"{name}[{one}]" for one in labels[1:]]
+            parts.append((j, np.arange(k, dtype=float)[:, None] if is_score else np.eye(k)[:, 1:]))
+            words.append([f"score({name})"] if is_score else levels)
         designs.append(tuple(parts))
         shown += [":".join(some) for some in product(*words)]
     return LogLinear([len(v) for v in questions.values()], designs, tuple(shown))
@@ -980,12 +960,11 @@ def latent_class(n_classes: int, covariates: str | None = None) -> Structure:
     latent_class(2)
     """
     C = positive_integer("n_classes", n_classes, 1)
-    text = f"latent_class({C}{'' if covariates is None else f', {covariates!r}'})"
-
-    def law(questions: Questions, columns: Columns) -> Law:
-        return LatentClassLaw(questions, C, columns)
-
-    return Structure(text, law, covariates)
+    return Structure(
+        _spelled("latent_class", C, covariates),
+        lambda questions, columns: LatentClassLaw(questions, C, columns),
+        covariates,
+    )
 
 
 def rasch(covariates: str | None = None, n_nodes: int = 21, sd: float | None = None) -> Structure:
@@ -1015,9 +994,8 @@ def rasch(covariates: str | None = None, n_nodes: int = 21, sd: float | None = N
     >>> rasch("~ age")
     rasch('~ age')
     """
-    words = [] if sd is None else [f"sd={sd}"]
     slopes = "one" if sd is None else positive_number("sd", sd, (1e-3, 1e3))
-    return _items("rasch", slopes, covariates, n_nodes, words)
+    return _items("rasch", slopes, covariates, n_nodes, sd=sd)
 
 
 def two_parameter(covariates: str | None = None, n_nodes: int = 61) -> Structure:
@@ -1034,15 +1012,12 @@ def two_parameter(covariates: str | None = None, n_nodes: int = 61) -> Structure
     return _items("two_parameter", "each", covariates, n_nodes)
 
 
-def _items(
-    name: str, slopes: Any, covariates: str | None, n_nodes: int, more: Sequence[str] = ()
-) -> Structure:
+def _items(name: str, slopes: Any, covariates: str | None, n_nodes: int, **more: Any) -> Structure:
     nodes = positive_integer("n_nodes", n_nodes, 3)
     if nodes > _MOST_NODES:
         raise InvalidArgument("n_nodes", nodes, f"must be at most {_MOST_NODES}")
-    words = [] if covariates is None else [repr(covariates)]
-    words += [] if nodes == (61 if slopes == "each" else 21) else [f"n_nodes={nodes}"]
-    words += more
+    shown = None if nodes == (61 if slopes == "each" else 21) else nodes
+    words = _spelled(name, covariates, n_nodes=shown, **more)
 
     def law(questions: Questions, columns: Columns) -> Law:
         for question, labels in questions.items():
@@ -1051,7 +1026,14 @@ def _items(
                 raise InvalidArgument("names", question, remedy)
         return ItemLaw(list(questions), slopes, nodes, columns)
 
-    return Structure(f"{name}({', '.join(words)})", law, covariates)
+    return Structure(words, law, covariates)
+
+
+def _spelled(name: str, *arguments: Any, **named: Any) -> str:
+    """A call, without the arguments that are None."""
+    words = [repr(one) for one in arguments if one is not None]
+    words += [f"{key}={one}" for key, one in named.items() if one is not None]
+    return f"{name}({', '.join(words)})"
 
 
 def list_experiment(n_items: int, covariates: str | None = None) -> Structure:
@@ -1084,7 +1066,6 @@ def list_experiment(n_items: int, covariates: str | None = None) -> Structure:
     list_experiment(3)
     """
     J = positive_integer("n_items", n_items, 1)
-    words = f"list_experiment({J}{'' if covariates is None else f', {covariates!r}'})"
 
     def law(questions: Questions, columns: Columns) -> Law:
         sizes = [len(labels) for labels in questions.values()]
@@ -1097,7 +1078,7 @@ def list_experiment(n_items: int, covariates: str | None = None) -> Structure:
                 raise InvalidArgument("data", name, remedy)
         return ListLaw(J, columns)
 
-    return Structure(words, law, covariates)
+    return Structure(_spelled("list_experiment", J, covariates), law, covariates)
 
 
 def function(
@@ -1147,28 +1128,13 @@ def function(
     return Structure(words, law, given=(p, first, known, jac))
 
 
-def cell_names(questions: Questions) -> tuple[str, ...]:
-    """Names of all cells, row-major."""
-    sizes = [len(labels) for labels in questions.values()]
-    if prod(sizes) > _MOST_CELLS:
-        raise NotAvailable(
-            f"{prod(sizes):,} cells are too many to estimate each: {_MOST_CELLS:,} at most; "
-            "latent_class, rasch and loglinear have few parameters"
-        )
-    return tuple(" : ".join(map(str, cell)) for cell in product(*questions.values()))
-
-
 def read_structure(text: str) -> Structure:
     """The structure that prints as this text, of plain arguments."""
-    makers = {
-        made.__name__: made
-        for made in (saturated, loglinear, latent_class, rasch, two_parameter, list_experiment)
-    }
+    known = saturated, loglinear, latent_class, rasch, two_parameter, list_experiment
+    makers: dict[str, Any] = {made.__name__: made for made in known}
     call = ast.parse(text, mode="eval").body
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
         raise InvalidArgument("structure", text, f"must be a call of {', '.join(makers)}")
-    plain = [ast.literal_eval(one) for one in call.args]
     named = {str(one.arg): ast.literal_eval(one.value) for one in call.keywords}
-    maker: Any = makers[call.func.id]
-    made: Structure = maker(*plain, **named)
+    made: Structure = makers[call.func.id](*map(ast.literal_eval, call.args), **named)
     return made

@@ -25,6 +25,7 @@ from numpy.exceptions import ComplexWarning
 
 from ldpstats.arguments import (
     as_array,
+    did_you_mean,
     level,
     listed,
     numbers,
@@ -59,7 +60,7 @@ from ldpstats.inference.tests import TestResult, pvalue_text
 from ldpstats.likelihood.parametric import PolynomialMatrix
 from ldpstats.likelihood.regression import alike as kinds_of
 from ldpstats.likelihood.rows import Likelihood
-from ldpstats.mechanisms import Observed, mechanism_from_dict
+from ldpstats.mechanisms import Mechanism, Observed, mechanism_from_dict
 from ldpstats.models.association.groups import refuse_shared
 from ldpstats.models.layout import (
     DOUBTFUL,
@@ -193,10 +194,8 @@ def _refuse_kept(rows: Sequence[Sequence[Part]], names: Sequence[str], memoised:
         return
     for (v, one), (w, other) in combinations(enumerate(rows), 2):
         for (first, a), (second, b) in product(one, other):
-            kept = first.mechanism.permanent
-            if kept is None or kept != second.mechanism.permanent:
-                continue
-            if (both := a & b).any():
+            kept, both = first.mechanism.permanent, a & b
+            if kept is not None and kept == second.mechanism.permanent and both.any():
                 parts = [first[both[a]], second[both[b]]]
                 refuse_shared([JointCounts(parts)], [names[v], names[w]], None, "a joint model")
 
@@ -209,23 +208,22 @@ class Seen(Document):
     W: Array
     group: npt.NDArray[np.int64]  # (d + 1,) the mechanism of each report, -1 for none
     shown: tuple[Any, ...]  # (d + 1,) reports as a person reads them; None for none
-    Q: PolynomialMatrix | None = None  # of devices with unknown parameters
+    Q: PolynomialMatrix | None = None  # of devices with unknown parameters, (k, d + 1)
 
 
 def _seen(
     parts: Sequence[Part], candidates: Any, unknown: Sequence[str]
 ) -> tuple[Seen, npt.NDArray[np.intp], Array]:
     """Distinct reports, which of them each row has, (N,), and logs of what W was divided by."""
-    W: list[Array] = []
+    W, matrices = [], []
     shown: list[Any] = []
-    group, matrices = [], []
-    size = len(parts[0][1])
+    group: list[int] = []
+    size, first = len(parts[0][1]), parts[0][0].mechanism
     at, logs = np.full(size, -1, dtype=np.intp), np.zeros(size)
-    is_open = parts[0][0].mechanism.is_open
-    if candidates is not None and not is_open:
+    if candidates is not None and not first.is_open:
         remedy = "are known to the mechanism: leave them out"
         raise InvalidArgument("candidates", candidates, remedy)
-    labels = parts[0][0].mechanism.labels(candidates)
+    labels = first.labels(candidates)
     for g, (part, there) in enumerate(parts):
         mech = part.mechanism
         if not mech.labels(candidates).equals(labels):
@@ -237,26 +235,26 @@ def _seen(
             if most <= _MOST_REPORTS and not mech.n_bits:  # those that nobody made, too
                 codes, own = np.arange(most), codes[own]
             some = numbered_reports(part, codes)
-        at[there] = own.reshape(-1) + sum(len(own) for own in W)
+        at[there] = own.reshape(-1) + len(group)
         if unknown:
             matrices.append(polynomial_matrix(mech, unknown).take(some.y))
             W.append(np.full((len(some.y), len(labels)), np.nan))
         else:
             ones = np.ones(len(some.y), np.int64)
             counts = Counts(some.y, ones, mech, 0, some.cohort)
-            rows = mech.likelihood(counts, candidates if is_open else None).W
+            rows = mech.likelihood(counts, candidates if first.is_open else None).W
             likelihoods, scale = rows.take(0, rows.shape[0]), rows.log_scale
-            if possible_reports(mech) <= _LISTED:  # probabilities, which goodness of fit compares
+            if most <= _LISTED:  # probabilities, which goodness of fit compares
                 likelihoods, scale = likelihoods * np.exp(scale)[:, None], np.zeros(len(scale))
             W.append(likelihoods)
             logs[there] = scale[own.reshape(-1)]
         group += [g] * len(some.y)
-        listed_ = not mech.n_bits and not mech.n_cohorts
-        words = getattr(mech, "outputs", None) if listed_ else None
+        words = None if mech.n_bits or mech.n_cohorts else getattr(mech, "outputs", None)
         shown += range(len(some.y)) if words is None else words[some.y].tolist()
-    at[at < 0] = sum(len(own) for own in W)
+    at[at < 0] = len(group)
     Q = None
     if unknown:  # the terms of all, those of other mechanisms with zeros
+        matrices.append(PolynomialMatrix.constant(np.ones((len(labels), 1)), len(unknown)))
         wide = [Q.coefficients for Q in matrices]
         ends = np.cumsum([0, *(C.shape[2] for C in wide)])
         padded = [
@@ -268,25 +266,40 @@ def _seen(
     return Seen(labels, whole, np.array([*group, -1]), (*shown, None), Q), at, logs
 
 
-def _covariates(text: str | None, frame: Any, used: Array) -> tuple[Array, tuple[str, ...]]:
-    """Public columns of a formula, (N, q), without a constant, of the rows that are used."""
-    if text is None:
-        return np.zeros((used.size, 0)), ()
-    right, terms = one_sided("covariates", text, "patsy")
+def formulas_of(structure: Any, parameters: Any) -> dict[str, Any]:
+    """Formulas of covariates: that of a structure under "", of parameters of devices by name."""
+    if not isinstance(structure, Structure):
+        remedy = "must be a structure of ldpstats.cells, such as latent_class(2)"
+        raise InvalidArgument("structure", structure, remedy)
+    if not isinstance(parameters, Mapping | None):
+        remedy = "must map unknown parameters to formulas, such as {'careless': '~ age'}"
+        raise InvalidArgument("parameters", parameters, remedy)
+    own = {} if structure.covariates is None else {"": structure.covariates}
+    return own | dict(parameters or {})
+
+
+def _covariates(argument: str, text: str, frame: Any, used: Array) -> dict[str, Array]:
+    """Public columns of a formula, (N,) each, without a constant, of the rows that are used."""
+    right, terms = one_sided(argument, text, "patsy")
     if frame is None:
-        raise InvalidArgument("covariates", frame, f"must be a table: the structure has {text!r}")
+        raise InvalidArgument("covariates", frame, f"must be a table: {text!r} needs its columns")
     table = as_frame("covariates", frame, sorted(names_of(terms)))
     if len(table) != used.size:
         remedy = f"must be {used.size}, one for each respondent"
         raise InvalidArgument("covariates", f"{len(table)} rows", remedy)
     formula = Formula.parse(f"answer ~ {right}")
     names = known_names(formula, (), [*table.columns, "answer"], {})
-    spec, matrix = Spec.of("covariates", right, table[used], "patsy", names, text)
-    z = np.zeros((used.size, matrix.shape[1] - 1))
-    z[used] = matrix[:, [name != "Intercept" for name in spec.columns]]
-    if not z.shape[1]:
-        raise InvalidArgument("covariates", text, "names no column")
-    return z, tuple(name for name in spec.columns if name != "Intercept")
+    spec, matrix = Spec.of(argument, right, table[used], "patsy", names, text)
+    columns = {}
+    for one, column in zip(spec.columns, matrix.T, strict=True):
+        if one != "Intercept":
+            columns[one] = np.zeros(used.size)
+            columns[one][used] = column
+            if column.std() == 0.0:
+                raise InvalidArgument(argument, text, f"{one!r} is the same for all: leave it out")
+    if not columns:
+        raise InvalidArgument(argument, text, "names no column")
+    return columns
 
 
 class CellModel:
@@ -299,19 +312,22 @@ class CellModel:
         respondent. Of a pair the mask, bool of shape (N,), says which of the N respondents have a
         report: those who were not asked, or did not answer, count with all else that they said. A
         question that groups of respondents answered by different mechanisms is a list of pairs.
-        `Survey.cells` takes all from a table. Devices with unknown parameters are estimated with
-        the structure.
+        `Survey.cells` takes all from a table. Unknown parameters of devices are estimated with the
+        structure.
     structure : Structure
         What `ldpstats.cells` makes: saturated(), loglinear("a*b + c"), latent_class(2), rasch(),
         two_parameter(), function(...).
     names : sequence of str, optional
         Names of the questions; by default those of the reports.
     covariates : DataFrame, optional
-        Public columns of the respondents, (N, ...), for structures with covariates.
+        Public columns of the respondents, (N, ...), for structures and parameters with covariates.
     candidates : mapping of names to lists, optional
         The answers to look for, of questions to which any text is an answer.
     memoised : bool, optional
         As for `AssociationModel`.
+    parameters : mapping of names to formulas, optional
+        {"careless": "~ age + region"}: covariates of unknown parameters of devices, whose log odds
+        are a constant plus slopes. Parameters without a formula are one probability for all.
 
     Raises
     ------
@@ -331,9 +347,25 @@ class CellModel:
     >>> model = ldp.CellModel(reports, ldp.cells.latent_class(2), names=["a", "b", "c", "d"])
     >>> model.fit().params.round(2).to_dict()["class 1"]
     0.61
+
+    The old answer by a coin more often; an anchor, which is true of nobody, tells how often:
+
+    >>> from ldpstats.devices import flip, truth, unknown
+    >>> coin = flip(0.5).when({"heads": "yes", "tails": "no"})
+    >>> device = flip(unknown("careless")).when({"heads": coin, "tails": truth})
+    >>> made_by, old = device.mechanism(("no", "yes")), rng.random(4000) < 0.5
+    >>> lost = rng.random(4000) < np.where(old, 0.5, 0.1)
+    >>> said = [np.where(lost, rng.random(4000) < 0.5, own) for own in (uses, np.zeros(4000))]
+    >>> model = ldp.CellModel(
+    ...     [ldp.Reports(own.astype(int), made_by) for own in said],
+    ...     ldp.cells.function(lambda t: [[1 - t[0], 0 * t[0]], [t[0], 0 * t[0]]], [0.5], ["uses"]),
+    ...     covariates=pd.DataFrame({"old": old.astype(float)}),
+    ...     parameters={"careless": "~ old"},
+    ... )
+    >>> model.fit().params.round(1).to_dict()
+    {'uses': 0.4, 'careless: const': -2.1, 'careless: old': 2.0}
     """
 
-    _last: tuple[Array, Array] | None = None  # where scores were summed last, and to what
     _tilt: Callable[[Array], tuple[float, Array]] | None = None  # what a profile adds
 
     def __init__(
@@ -344,10 +376,9 @@ class CellModel:
         covariates: Any = None,
         candidates: Mapping[str, Any] | None = None,
         memoised: bool | None = None,
+        parameters: Mapping[str, str] | None = None,
     ) -> None:
-        if not isinstance(structure, Structure):
-            remedy = "must be a structure of ldpstats.cells, such as latent_class(2)"
-            raise InvalidArgument("structure", structure, remedy)
+        formulas = formulas_of(structure, parameters)
         if isinstance(data, Mapping) and names is None:
             names, data = list(data), list(data.values())
         got = data if isinstance(data, CellData) else _cell_data(data, covariates)
@@ -362,8 +393,15 @@ class CellModel:
             remedy = f"are of no question: they are {', '.join(self.names)}"
             raise InvalidArgument("candidates", others, remedy)
         _refuse_kept(got.rows, self.names, memoised)
-        every = [mech for own in self.mechanisms for mech in own]
-        unknown = list(dict.fromkeys(name for mech in every for name in mech.unknown))
+        unknown = self._unknown
+        self.parameters = {name: str(text) for name, text in formulas.items() if name}
+        for name in self.parameters:
+            if name not in unknown:
+                known = in_turn(unknown) if unknown else 'none: write unknown("careless") in a step'
+                remedy = (
+                    f"is no unknown parameter of a device{did_you_mean(name, unknown)}: {known}"
+                )
+                raise InvalidArgument("parameters", name, remedy)
         read = [
             _seen(own, lists.get(name), unknown if any(mech.unknown for mech in mechs) else ())
             for name, own, mechs in zip(self.names, got.rows, self.mechanisms, strict=True)
@@ -372,16 +410,19 @@ class CellModel:
         masks = [np.any([there for _, there in own], axis=0) for own in got.rows]
         n = np.ones(len(masks[0]), dtype=np.int64) if got.n is None else np.asarray(got.n)
         answered = np.any(masks, axis=0) & (n > 0)
-        z, columns = _covariates(structure.covariates, got.public, answered)
-        spread = z[answered].std(axis=0) if answered.any() else np.ones(len(columns))
-        if (flat := np.flatnonzero(spread == 0.0)).size:
-            remedy = f"{columns[flat[0]]!r} is the same for all: leave it out"
-            raise InvalidArgument("covariates", structure.covariates, remedy)
-        means = z[answered].mean(axis=0) / spread
-        z = z / spread - means
         kept = np.flatnonzero(answered)
         if not kept.size:
             raise InvalidArgument("data", "no respondent", "has a report: nothing can be estimated")
+        columns: dict[str, Array] = {}  # those of the structure first
+        self._used = {}  # the names of columns, by parameter
+        for name, text in formulas.items():
+            argument = "parameters" if name else "covariates"
+            own = _covariates(argument, text, got.public, answered)
+            self._used[name], columns = list(own), columns | own
+        z = np.array([*columns.values()]).reshape(-1, len(n)).T
+        spread = z[kept].std(axis=0)
+        means = z[kept].mean(axis=0) / spread
+        z = z / spread - means
         self.nobs, self.n_missing = int(n[kept].sum()), int(n[~answered].sum())
         self.answered = tuple(int(n[there].sum()) for there in masks)
         weights = n if got.w is None else got.w * (self.nobs / got.w[kept].sum())
@@ -392,8 +433,6 @@ class CellModel:
         index = np.column_stack([at for _, at, _ in read])[kept]
         kinds = kinds_of([*index.T, *z[kept].T]) or (np.arange(kept.size), np.arange(kept.size))
         first, place = kinds
-        self._index, self._z = index[first], z[kept][first]
-        self._n = np.bincount(place, weights[kept], len(first))
         units = zip(spread.tolist(), means.tolist(), strict=True)
         self._spread = dict(zip(columns, units, strict=True))
         self._pattern = np.full(len(n), -1, dtype=np.int64)  # of each row's joint report
@@ -401,30 +440,40 @@ class CellModel:
         self._weights, self._times, self._data, self._facts = weights, n, got, got.facts
         logs = np.sum([logs for _, _, logs in read], axis=0)[kept]
         self._scale = float(weights[kept] @ logs)
-        self.law = self._law_of(structure)
+        n_each = np.bincount(place, weights[kept], len(first))
+        self._assemble(index[first], n_each, z[kept][first])
+
+    def _assemble(self, index: Array, n: Array, z: Array) -> None:
+        """The distinct joint reports, how often each was seen, and the law that they have."""
+        devices = {j: own.Q for j, own in enumerate(self._seen) if own.Q is not None}
+        self.reports = CellReports(tuple(own.W for own in self._seen), index, n, z, devices)
+        own = {name: self._spread[name] for name in self._used.get("", [])}
+        self.law = self.structure.law(self.questions, own)
+        if parameters := {name: self._used.get(name, []) for name in self._unknown}:
+            self.law = WithDevices(self.law, len(own), self._spread, parameters)
 
     @property
     def questions(self) -> Questions:
         """The questions with their answers."""
-        pairs = zip(self.names, self._seen, strict=True)
-        return {name: own.labels for name, own in pairs}
+        return {name: own.labels for name, own in zip(self.names, self._seen, strict=True)}
 
-    @cached_property
-    def reports(self) -> CellReports:
-        """The distinct joint reports, and how often each was seen."""
-        devices = {j: own.Q for j, own in enumerate(self._seen) if own.Q is not None}
-        W = tuple(own.W for own in self._seen)
-        return CellReports(W, self._index, self._n, self._z, devices)
+    @property
+    def _unknown(self) -> list[str]:
+        """Unknown parameters of devices."""
+        return list(dict.fromkeys(name for mech in self._every for name in mech.unknown))
 
-    def _law_of(self, structure: Structure) -> Law:
-        """A structure of these questions, behind devices with unknown parameters if some have."""
-        law = structure.law(self.questions, self._spread)
-        every = [mech for own in self.mechanisms for mech in own]
-        unknown = tuple(dict.fromkeys(name for mech in every for name in mech.unknown))
-        return WithDevices(law, unknown) if unknown else law
+    @property
+    def _every(self) -> list[Mechanism]:
+        return [mech for own in self.mechanisms for mech in own]
+
+    @property
+    def _words(self) -> str:
+        """The structure, and what the parameters of devices depend on."""
+        own = [f"{name} {text}" for name, text in self.parameters.items()]
+        return ", ".join([str(self.structure), *own])
 
     def __repr__(self) -> str:
-        return f"CellModel({in_turn(list(self.names))}; {self.structure}; n={self.nobs})"
+        return f"CellModel({in_turn(list(self.names))}; {self._words}; n={self.nobs})"
 
     # -- documents -----------------------------------------------------------------------------
 
@@ -440,10 +489,12 @@ class CellModel:
             "answered": list(self.answered),
             "nobs": self.nobs,
             "n_missing": self.n_missing,
-            "index": array_to_json(self._index.astype(np.int64)),
-            "n": array_to_json(self._n.astype(np.float64)),
-            "z": array_to_json(self._z),
+            "index": array_to_json(self.reports.index.astype(np.int64)),
+            "n": array_to_json(self.reports.n.astype(np.float64)),
+            "z": array_to_json(self.reports.z),
             "spread": {name: list(own) for name, own in self._spread.items()},
+            "parameters": self.parameters,
+            "used": self._used,
             "scale": self._scale,
             "facts": self._facts and self._facts.to_dict(),
         }
@@ -460,15 +511,15 @@ class CellModel:
         model._seen = [Seen.from_dict(own) for own in document["seen"]]
         model.answered = tuple(document["answered"])
         model.nobs, model.n_missing = document["nobs"], document["n_missing"]
-        model._index = array_from_json(document["index"], "int64").astype(np.intp)
-        model._n = array_from_json(document["n"])
         model._spread = {name: (own[0], own[1]) for name, own in document["spread"].items()}
+        model.parameters, model._used = dict(document["parameters"]), dict(document["used"])
         model._scale = float(document["scale"])
-        model._z = array_from_json(document["z"]).reshape(len(model._n), len(model._spread))
         model._facts = document["facts"] and SampleFacts.from_dict(document["facts"])
         model._pattern = model._weights = model._times = np.zeros(0, dtype=np.int64)
         model._data, model._clusters = CellData([]), None
-        model.law = model._law_of(model.structure)
+        index = array_from_json(document["index"], "int64").astype(np.intp)
+        n, z = array_from_json(document["n"]), array_from_json(document["z"])
+        model._assemble(index, n, z.reshape(len(n), len(model._spread)))
         return model
 
     # -- the likelihood ------------------------------------------------------------------------
@@ -499,10 +550,8 @@ class CellModel:
         Of more than 100 parameters minus the sum of squared scores, which has the same expectation.
         """
         if self.law.size > _MANY:
-            if self._last is None or not np.array_equal(self._last[0], theta):
-                S = self.law.scores(self.reports, theta)
-                self._last = theta, -np.asarray((S * self.reports.n[:, None]).T @ S)
-            return self._last[1]
+            S = self.law.scores(self.reports, theta)
+            return -np.asarray((S * self.reports.n[:, None]).T @ S)
         H = np.empty((self.law.size, self.law.size))
         for a in range(self.law.size):
             step = np.zeros(self.law.size)
@@ -575,12 +624,12 @@ class CellModel:
             If the best maximum was reached from one start alone, or none was reached.
         """
         design = self._data.sample is not None
-        usual = "design" if design else "observed"
         cov_type = one_of("cov_type", cov_type, ("default", "observed", "robust", "cluster"))
         if design and cov_type != "default":
             remedy = "must be left out: the covariance is that of the survey's design"
             raise InvalidArgument("cov_type", cov_type, remedy)
-        cov_type = usual if cov_type == "default" else cov_type
+        if cov_type == "default":
+            cov_type = "design" if design else "observed"
         if (groups is not None) != (cov_type == "cluster"):
             remedy = "are for cov_type='cluster', which needs them"
             raise InvalidArgument("groups", type(groups).__name__, remedy)
@@ -614,21 +663,14 @@ class CellModel:
             if good and np.isfinite(one) and distinct[-1] - one > _SAME:
                 distinct.append(one)
         reached = sum(value - one <= _SAME for one, _, _ in tops)
-        results = model._results(
-            self.law.sorted(theta, self.reports),
-            cov_type,
-            converged=converged,
-            maxima=tuple(distinct),
-            reached=(reached, len(tops)),
-        )
+        how = {"maxima": tuple(distinct), "reached": (reached, len(tops)), "converged": converged}
+        results = model._results(self.law.sorted(theta, self.reports), cov_type, **how)
         if not converged:
             words = "no start reached a maximum: raise n_starts, or take fewer classes"
             warnings.warn(words, ConvergenceWarning, stacklevel=2)
         elif reached < 2 < len(tops):
-            words = (
-                f"the best of {len(tops)} starts reached its maximum alone: others may be better; "
-                "raise n_starts, or take fewer classes"
-            )
+            words = f"the best of {len(tops)} starts reached its maximum alone: others may be "
+            words += "better; raise n_starts, or take fewer classes"
             warnings.warn(words, ConvergenceWarning, stacklevel=2)
         return results
 
@@ -686,35 +728,24 @@ class CellModel:
         order = np.argsort(-solution.p, kind="stable")
         theta = np.log(np.maximum(solution.p[order[1:]], _NONE) / solution.p[order[0]])
         model = self._with(law=Simplex(self.law.names, order))
-        results = model._results(
-            theta,
-            cov_type,
-            order.astype(np.int64),
-            converged=solution.converged,
-            maxima=(model.loglike(theta),),
-            reached=(1, 1),
-            gap=max(0.0, likelihood.gap(solution.p)),
-        )
+        gap, llf = max(0.0, likelihood.gap(solution.p)), model.loglike(theta)
+        how = {"converged": solution.converged, "maxima": (llf,), "reached": (1, 1), "gap": gap}
+        results = model._results(theta, cov_type, order.astype(np.int64), **how)
         return replace(results, model=self)
 
     def _with(self, **changed: Any) -> CellModel:
         """The same reports with another law, or clusters."""
         model = CellModel.__new__(CellModel)
-        model.__dict__.update(self.__dict__ | {"_last": None} | changed)
+        model.__dict__.update(self.__dict__ | changed)
         return model
 
     def _results(self, theta: Array, cov_type: str, order: Any = None, **more: Any) -> CellResults:
         size, axes = np.linalg.eigh(-self._curvature(theta))
         flat = size <= _FLAT * max(size.max(initial=0.0), 1e-300)
         inverse = (axes[:, ~flat] / size[~flat]) @ axes[:, ~flat].T
-        straight = open_ = axes[:, flat]
+        unknown = axes[:, flat]
         if 0 < theta.size <= _MANY:  # what is open shows where no probability is zero
-            S = self.law.scores(self._possible, self.law.inside(theta))
-            S = S * np.sqrt(self._possible.n)[:, None]
-            scale = np.sqrt(np.maximum((S**2).sum(axis=0), 1e-300))
-            _, s, right = np.linalg.svd(S / scale, full_matrices=True)
-            rank = int((s > _FLAT * s.max(initial=0.0)).sum())
-            open_, _ = np.linalg.qr(right[rank:].T / scale[:, None])
+            unknown = self._open(self.law.inside(theta))
         covariance, df = inverse, None
         if cov_type != "observed":
             scores = self.law.scores(self.reports, theta)
@@ -723,23 +754,14 @@ class CellModel:
             df = float(len(pd.unique(self._clusters[self._pattern >= 0])) - 1)
         elif self._facts is not None:
             df = float(self._facts.df)
-        return CellResults(
-            model=self,
-            theta=theta,
-            inverse=inverse,
-            covariance=covariance,
-            flat=straight,
-            unknown=open_,
-            llf=self.loglike(theta),
-            cov_type=cov_type,
-            df=df,
-            order=order,
-            **more,
-        )
+        parts = self, theta, inverse, covariance, axes[:, flat], unknown, order
+        return CellResults(*parts, self.loglike(theta), cov_type, df=df, **more)
 
     @cached_property
     def _possible(self) -> CellReports:
         """Joint reports, seen or not, of the sets of questions that were asked; seen, if many."""
+        from scipy.linalg import qr
+
         reports, sizes = self.reports, np.array([len(W) - 1 for W in self.reports.W])
         asked = np.unique(reports.index < sizes, axis=0)
         kinds = [np.where(own, sizes, 1) for own in asked]
@@ -751,30 +773,37 @@ class CellModel:
             each = np.indices(some.tolist()).reshape(len(some), -1).T
             index.append(np.where(own, each, sizes))
         every = np.concatenate(index)
-        last, several_z = len(reports.z) - 1, 12 if reports.z.shape[1] else 1
-        some = np.unique(np.linspace(0, last, several_z).round())
-        z = np.repeat(reports.z[some.astype(int)], len(every), axis=0)
+        # covariates: rows that span them all, and some more
+        q, last = reports.z.shape[1], len(reports.z) - 1
+        X = np.column_stack([np.ones(len(reports.z)), reports.z])
+        some = np.r_[
+            qr(X.T, mode="r", pivoting=True)[1][: 1 + q], np.linspace(0, last, 1 + 11 * (q > 0))
+        ]
+        some = np.unique(some.round().astype(int))
+        z = np.repeat(reports.z[some], len(every), axis=0)
         every = np.tile(every, (len(some), 1))
         whole = replace(reports, index=every, n=np.ones(len(every)), z=z)
         with np.errstate(all="ignore"):
             can = self.law.mix(whole, self.law.generic(np.random.default_rng(1))) > 0.0
         return replace(whole, index=every[can], n=whole.n[can], z=z[can])
 
+    def _open(self, theta: Array) -> Array:
+        """Directions, in columns, in which no probability of a report changes at theta."""
+        S = np.sqrt(self._possible.n)[:, None] * self.law.scores(self._possible, theta)
+        scale = np.sqrt(np.maximum((S**2).sum(axis=0), 1e-300))
+        _, s, right = np.linalg.svd(np.linalg.qr(S / scale, mode="r"))
+        rank = int((s > _FLAT * s.max(initial=0.0)).sum())
+        return np.linalg.qr(right[rank:].T / scale[:, None])[0]
+
     def _check_identified(self, rng: np.random.Generator) -> None:
         """Refuse laws whose scores are dependent at three random points."""
-        ranks, reports = [], self._possible
+        found = []
         for _ in range(3):
-            theta = self.law.generic(rng)
-            S = np.sqrt(reports.n)[:, None] * self.law.scores(reports, theta)
-            scale = np.sqrt((S**2).sum(axis=0))
-            _, s, axes = np.linalg.svd(S / np.where(scale > 0.0, scale, 1.0), full_matrices=False)
-            rank = int((s > _FLAT * s.max()).sum())
-            if rank == self.law.size:
+            found.append(self._open(theta := self.law.generic(rng)))
+            if not found[-1].size:
                 return
-            ranks.append((rank, axes[rank:]))
-        rank, axes = max(ranks, key=lambda one: one[0])
-        part = np.abs(axes).max(axis=0, initial=0.0) if len(axes) else np.ones(self.law.size)
-        G = slopes_of(self.law.shown, theta)
+        axes, G = min(found, key=np.size), slopes_of(self.law.shown, theta)
+        part, rank = np.abs(axes).max(axis=1), self.law.size - axes.shape[1]
         named = [name for name, row in zip(self.law.names, G, strict=True)
                  if np.abs(row[part > 0.1]).max(initial=0.0) > 0.0]  # fmt: skip
         raise NotIdentified(
@@ -797,9 +826,8 @@ class CellModel:
         NotAvailable
             With covariates or weights, and for questions whose reports are bits or have cohorts.
         """
-        every = [mech for own in self.mechanisms for mech in own]
         got = self._data
-        if any(m.n_bits or m.n_cohorts or m.unknown for m in every):
+        if any(m.n_bits or m.n_cohorts or m.unknown for m in self._every):
             raise NotAvailable("surveys are simulated for questions whose reports are known labels")
         if got.sample is not None or self.reports.z.shape[1]:
             raise NotAvailable("surveys are simulated without covariates and without a design")
@@ -888,7 +916,7 @@ class CellResults(Stored, WaldResults):
             raise InvalidArgument("theta", self.theta.shape, f"must be ({self.law.size},)")
 
     def __repr__(self) -> str:
-        return f"CellResults({self.model.structure}; n={self.nobs})"
+        return f"CellResults({self.model._words}; n={self.nobs})"
 
     @cached_property
     def law(self) -> Law:
@@ -896,6 +924,11 @@ class CellResults(Stored, WaldResults):
         if self.order is None:
             return self.model.law
         return Simplex(self.model.law.names, self.order.astype(np.intp))
+
+    @cached_property
+    def _alone(self) -> tuple[Law, CellReports, Array]:
+        """The law without devices, with their parameters as estimated."""
+        return self.law.alone(self.model.reports, self.theta)
 
     @property
     def nobs(self) -> int:
@@ -938,13 +971,17 @@ class CellResults(Stored, WaldResults):
 
     @cached_property
     def _estimated(self) -> tuple[Array, Array]:
-        G = slopes_of(self._values, self.theta, True)
-        V = G @ self.covariance @ G.T
-        values = self._values(self.theta)
+        values, V = self._delta(self._values, True)
         at_bound = self.law.bounded & ((values < _EDGE) | (values > 1.0 - _EDGE))
-        lost = self._left_open(self._values, True) | at_bound | _moves(G, self.flat)
-        V[lost], V[:, lost] = np.nan, np.nan
+        V[at_bound], V[:, at_bound] = np.nan, np.nan
         return values, V
+
+    def _delta(self, f: Callable[[Array], Array], many: bool = False) -> tuple[Array, Array]:
+        """Functions of theta, (m,), and their covariance; nan where reports leave them open."""
+        G = slopes_of(f, self.theta, many)
+        V, lost = G @ self.covariance @ G.T, self._left_open(f, many) | _moves(G, self.flat)
+        V[lost], V[:, lost] = np.nan, np.nan
+        return np.real(f(self.theta)), V
 
     def _left_open(self, f: Callable[[Array], Any], many: bool = False) -> Array:
         """Functions, (m,), that the reports do not determine."""
@@ -967,16 +1004,9 @@ class CellResults(Stored, WaldResults):
         key = float(alpha), method
         if key not in self._kept:
             if method == "profile":
-                each = enumerate(self.law.bounded)
-                found = [
-                    self._profile(_entry(self._values, i), flag, alpha, True) for i, flag in each
-                ]
+                bounds = self._profiles(self._values, self.law.bounded, alpha, True)
             else:
-                values, V = self._estimated
-                se, z = np.sqrt(np.maximum(np.diagonal(V), 0.0)), float(t_quantile(alpha, self.df))
-                pairs = zip(values, se, self.law.bounded, strict=True)
-                found = [_wald(*each, z) for each in pairs]
-            bounds = np.array(found)
+                bounds = self._wald(*self._estimated, self.law.bounded, alpha)
             deviations = self.index.str.startswith("sd ")
             bounds[deviations] = np.maximum(bounds[deviations], 0.0)
             self._kept[key] = bounds
@@ -1010,6 +1040,29 @@ class CellResults(Stored, WaldResults):
         """What `conf_int` gives by default: "profile" or "wald"."""
         return "profile" if self.law.size <= _MOST_PROFILES else "wald"
 
+    def _profiles(
+        self, f: Callable[[Array], Array], bounded: Array, alpha: float, many: bool = False
+    ) -> Array:
+        """Profile limits, (m, 2), of functions of theta."""
+
+        def one(i: int) -> Callable[[Array], Any]:
+            return lambda theta: f(theta)[..., i]
+
+        each = enumerate(bounded)
+        return np.array([self._profile(one(i), flag, alpha, many) for i, flag in each])
+
+    def _wald(self, values: Array, V: Array, bounded: Any, alpha: float) -> Array:
+        """Wald limits, (m, 2), of probabilities by log odds; all there is, of what is not known."""
+        se, half = np.sqrt(np.maximum(np.diagonal(V), 0.0)), float(t_quantile(alpha, self.df))
+        signs = half * np.array([[-1.0], [1.0]])
+        with np.errstate(all="ignore"):
+            odds = np.log(values / (1.0 - values)) + signs * se / (values * (1.0 - values))
+            inner, plain = 1.0 / (1.0 + np.exp(-odds)), values + signs * se
+        cut = np.where((values > 0.0) & (values < 1.0), inner, np.clip(plain, 0.0, 1.0))
+        ends = np.where(bounded, cut, plain)
+        none = np.where(bounded, [[0.0], [1.0]], [[-np.inf], [np.inf]])
+        return np.asarray(np.where(np.isnan(se), none, ends).T)
+
     def _profile(
         self, g: Callable[[Array], Any], bounded: Any, alpha: float, many: bool = False
     ) -> Bounds:
@@ -1032,8 +1085,7 @@ class CellResults(Stored, WaldResults):
 
     @cached_property
     def _surface(self) -> Surface:
-        model = self.model._with(law=self.law)
-        inside = self.law.inside(self.theta, 7.0)
+        model, inside = self.model._with(law=self.law), self.law.inside(self.theta, 7.0)
         how = model.evaluate, model._tilted, inside
         return Surface(self.theta, self.llf, self.inverse, self.nobs, *how)
 
@@ -1067,17 +1119,7 @@ class CellResults(Stored, WaldResults):
             Columns "estimate", "std_error", "lower" and "upper".
         """
         names = tuple(names[0]) if len(names) == 1 and isinstance(names[0], list | tuple) else names
-        at = self._places("names", names)
-        rest = tuple(j for j in range(len(self.model.names)) if j not in at)
-        order = np.argsort(np.argsort(at)).tolist()
-
-        def law(theta: Array) -> Array:
-            return np.asarray(self._p(theta).sum(axis=rest).transpose(order).reshape(-1))
-
-        index = pd.MultiIndex.from_product(
-            [self.model.questions[name] for name in names], names=names
-        )
-        return self._effects(law, index, level(alpha), method)
+        return self._effects(self._places("names", names), False, alpha, method)
 
     @names_alpha
     def conditional(
@@ -1088,17 +1130,7 @@ class CellResults(Stored, WaldResults):
         at = [*self._places("given", others), *self._places("name", [name])]
         if len(set(at)) < len(at):
             raise InvalidArgument("name", name, "must be another question than those of given")
-        rest = tuple(j for j in range(len(self.model.names)) if j not in at)
-        order = np.argsort(np.argsort(at)).tolist()
-
-        def law(theta: Array) -> Array:
-            p = self._p(theta).sum(axis=rest).transpose(order)
-            return np.asarray((p / p.sum(axis=-1, keepdims=True)).reshape(-1))
-
-        index = pd.MultiIndex.from_product(
-            [self.model.questions[one] for one in (*others, name)], names=(*others, name)
-        )
-        return self._effects(law, index, level(alpha), method)
+        return self._effects(at, True, alpha, method)
 
     def _places(self, argument: str, names: object) -> list[int]:
         known = self.model.names
@@ -1111,21 +1143,28 @@ class CellResults(Stored, WaldResults):
             raise InvalidArgument(argument, names, questions)
         return at
 
-    def _effects(
-        self, law: Callable[[Array], Array], index: pd.Index[Any], alpha: float, method: str
-    ) -> pd.DataFrame:
-        method = one_of("method", method, ("delta", "profile"))
-        values, G = np.real(law(self.theta)), slopes_of(law, self.theta)
-        V = G @ self.covariance @ G.T
-        lost = self._left_open(law) | _moves(G, self.flat)
-        se = np.where(lost, np.nan, np.sqrt(np.maximum(np.diagonal(V), 0.0)))
+    def _effects(self, at: list[int], given: bool, alpha: float, method: str) -> pd.DataFrame:
+        """The law of some questions, or of the last `given` the answers to the others."""
+        alpha, method = level(alpha), one_of("method", method, ("delta", "profile"))
+        names = [self.model.names[j] for j in at]
+        rest = tuple(j for j in range(len(self.model.names)) if j not in at)
+        order = np.argsort(np.argsort(at)).tolist()
+
+        def law(theta: Array) -> Array:
+            p = self._p(theta).sum(axis=rest).transpose(order)
+            p = p / p.sum(axis=-1, keepdims=True) if given else p
+            return np.asarray(p.reshape(-1))
+
+        values, V = self._delta(law)
+        bounded = np.ones(len(values), dtype=bool)
         if method == "delta":
-            z = float(t_quantile(alpha, self.df))
-            ends = [_wald(v, s, True, z) for v, s in zip(values, se, strict=True)]
+            ends = self._wald(values, V, bounded, alpha)
         else:
-            each = range(len(values))
-            ends = [self._profile(_entry(law, i), True, alpha) for i in each]
-        table = np.column_stack([values, se, np.array(ends)])
+            ends = self._profiles(law, bounded, alpha)
+        index = pd.MultiIndex.from_product(
+            [self.model.questions[name] for name in names], names=names
+        )
+        table = np.column_stack([values, np.sqrt(np.maximum(np.diagonal(V), 0.0)), ends])
         return pd.DataFrame(table, index=index, columns=["estimate", "std_error", "lower", "upper"])
 
     @names_alpha
@@ -1153,31 +1192,28 @@ class CellResults(Stored, WaldResults):
         alpha, method = level(alpha), one_of("method", method, ("profile", "delta"))
 
         known = list(self.model.names)
+        cell: list[Any] = [slice(None)] * len(known)
         if isinstance(g, Mapping):  # the share of these answers
-            self._places("g", [*g])
-            at_: list[Any] = [slice(None)] * len(known)
-            for name, answer in g.items():
+            for j, (name, answer) in zip(self._places("g", [*g]), g.items(), strict=True):
                 labels = self.model.questions[name]
                 if answer not in labels:
                     remedy = f"is no answer to {name!r}: they are {', '.join(map(str, labels))}"
                     raise InvalidArgument("g", answer, remedy)
-                at_[known.index(name)] = labels.get_loc(answer)
-            share = tuple(at_)
-            g = _sum_of(share)
+                cell[j] = labels.get_loc(answer)
         elif not callable(g):
             remedy = "must be a function of the probabilities of the cells, or a mapping"
             raise InvalidArgument("g", g, remedy)
 
         def f(theta: Array) -> Any:
-            return g(self._p(theta))
+            p = self._p(theta)
+            return g(p) if callable(g) else p[tuple(cell)].sum()
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ComplexWarning)  # of float() in g: differences, then
             try:
                 value = np.asarray(f(self.theta), dtype=np.float64)
             except Exception as error:
-                axes = ", ".join(known)
-                remedy = f"fails on probabilities with the axes {axes} ({error})"
+                remedy = f"fails on probabilities with the axes {', '.join(known)} ({error})"
                 raise InvalidArgument("g", g, remedy) from None
             if value.ndim or not np.isfinite(value):
                 raise InvalidArgument("g", value, "must return one number")
@@ -1187,8 +1223,9 @@ class CellResults(Stored, WaldResults):
                 "the reports do not determine this effect, as other values fit as well: ask more "
                 "questions of a person, or assume more"
             )
-        at, se = float(value), float(np.sqrt(slope[0] @ self.covariance @ slope[0]))
-        low, high = _wald(at, se, False, float(t_quantile(alpha, self.df)))
+        at, V = float(value), slope @ self.covariance @ slope.T
+        se = float(np.sqrt(V[0, 0]))
+        low, high = self._wald(value[None], V, False, alpha)[0].tolist()
         if method == "profile":
             low, high = self._profile(f, False, alpha)
         return Effect("effect", at, low, high, alpha, message=f"standard error {se:.4g}", ml=at)
@@ -1230,13 +1267,10 @@ class CellResults(Stored, WaldResults):
             remedy = "has a smaller likelihood: it is no larger structure, or raise its n_starts"
             raise InvalidArgument("other", other, remedy)
         statistic = max(0.0, 2.0 * (other.llf - self.llf))
-        null = f"{self.model.structure}, against {other.model.structure}"
-        mine_, theirs_ = _inner(self.law), _inner(other.law)
-        classes = isinstance(theirs_, LatentClassLaw) and not (
-            isinstance(mine_, LatentClassLaw) and mine_.n_classes == theirs_.n_classes
-        )
+        null = f"{self.model._words}, against {other.model._words}"
+        number = self._alone[0].n_classes, other._alone[0].n_classes
         if n_boot is None:
-            if classes:
+            if number[1] not in (0, number[0]):
                 raise NotAvailable(
                     "the likelihood ratio of numbers of classes has no chi-square law: pass "
                     "n_boot=99 and rng="
@@ -1273,7 +1307,7 @@ class CellResults(Stored, WaldResults):
             raise NotAvailable(
                 f"goodness of fit compares reports of at most {_MOST_REPORTS} kinds a question"
             )
-        if any(mech.n_cohorts for own in model.mechanisms for mech in own):
+        if any(mech.n_cohorts for mech in model._every):
             raise NotAvailable("goodness of fit compares reports without cohorts")
         groups, at, n = [own.group for own in model._seen], reports.index, reports.n
         kinds = np.column_stack([group[col] for group, col in zip(groups, at.T, strict=True)])
@@ -1319,17 +1353,17 @@ class CellResults(Stored, WaldResults):
         if df <= 0:
             raise NotAvailable("the law has as many parameters as there are pairs: nothing is left")
         statistic = float(((e @ left) ** 2).sum())
-        null = f"{model.structure}: the law of pairs of reports"
+        null = f"{model._words}: the law of pairs of reports"
         p = float(chi2_pvalue(statistic, float(df)))
         return TestResult(null, statistic, float(df), p, "score test on margins of pairs")
 
     @property
     def class_shares(self) -> pd.Series[float]:
         """Shares of the latent classes; with covariates the mean over the respondents."""
-        law, reports = _inner(self.law), self.model.reports
+        law, reports, theta = self._alone
         if not isinstance(law, LatentClassLaw):
             raise NotAvailable(f"{self.model.structure} has no classes")
-        shares = law.nodes(self.theta[: law.size], reports.z)[0]
+        shares = law.nodes(theta, reports.z)[0]
         mean = shares[0] if len(shares) == 1 else reports.n @ shares / reports.n.sum()
         return pd.Series(mean, index=[f"class {c + 1}" for c in range(len(mean))], name="share")
 
@@ -1344,19 +1378,16 @@ class CellResults(Stored, WaldResults):
         NotAvailable
             For structures without classes.
         """
-        law, model = _inner(self.law), self.model
+        (law, known, theta), model, reports = self._alone, self.model, self.model.reports
         if not isinstance(law, LatentClassLaw):
             raise NotAvailable(f"{model.structure} has no classes")
-        reports, theta = model.reports, self.theta[: law.size]
-        if reports.devices:
-            reports = reports.known(self.law.shown(self.theta)[-len(self.theta) + law.size :])
         labels = [
             pd.Series([own.shown[i] for i in column.tolist()], name=name, dtype=object)
             for name, column, own in zip(model.names, reports.index.T, model._seen, strict=True)
         ]
         for (name, (sd, mean)), column in zip(model._spread.items(), reports.z.T, strict=True):
             labels.append(pd.Series(((column + mean) * sd).round(9), name=name))
-        beliefs = law.posterior(reports, theta)
+        beliefs = law.posterior(known, theta)
         index = pd.MultiIndex.from_frame(pd.concat(labels, axis=1))
         columns = [f"class {c + 1}" for c in range(beliefs.shape[1])]
         frame = pd.DataFrame(beliefs, index=index, columns=columns)
@@ -1368,21 +1399,18 @@ class CellResults(Stored, WaldResults):
     @property
     def is_partial(self) -> bool:
         """Whether some mechanism protects only some answers."""
-        every = [mech for own in self.model.mechanisms for mech in own]
-        return is_partial([mech.to_dict() for mech in every])
+        return is_partial([mech.to_dict() for mech in self.model._every])
 
     @cached_property
     def epsilon(self) -> float:
         """The largest that a respondent spent on these questions, in nats; infinite without any."""
-        total, some = np.zeros(len(self.model.reports.n)), False
-        columns = zip(
-            self.model.mechanisms, self.model._seen, self.model.reports.index.T, strict=True
-        )
+        model, total = self.model, []
+        columns = zip(model.mechanisms, model._seen, model.reports.index.T, strict=True)
         for own, seen, at in columns:
             if not all(isinstance(mech, Observed) for mech in own):
                 each = np.array([*(mech.epsilon for mech in own), 0.0])  # the last of none
-                total, some = total + each[seen.group[at]], True
-        return float(total.max()) if some else np.inf
+                total.append(each[seen.group[at]])
+        return float(np.sum(total, axis=0).max()) if total else np.inf
 
     def _stored(self) -> dict[str, Any]:
         return written(replace(self, tested=self._goodness))
@@ -1395,19 +1423,14 @@ class CellResults(Stored, WaldResults):
             return None
 
     def _facts(self) -> dict[str, Any]:
-        model = self.model
+        model, rest = self.model, ("df_model", "llf", "aic", "bic", "n_maxima", "converged")
         return {
             "name": ", ".join(model.names),
-            "method": str(model.structure),
+            "method": model._words,
             "epsilon": self.epsilon,
             "nobs": self.nobs,
             "n_missing": model.n_missing,
-            "df_model": self.df_model,
-            "llf": self.llf,
-            "aic": self.aic,
-            "bic": self.bic,
-            "n_maxima": self.n_maxima,
-            "converged": self.converged,
+            **{key: getattr(self, key) for key in rest},
         }
 
     @property
@@ -1448,14 +1471,11 @@ class CellResults(Stored, WaldResults):
             ("Covariance:", self.cov_type),
         ]
         if (facts := model._facts) is None:
-            right += [
-                ("Log-likelihood:", f"{self.llf:.2f}"),
-                ("AIC:", f"{self.aic:.2f}"),
-                ("BIC:", f"{self.bic:.2f}"),
-            ]
+            fit = {"Log-likelihood:": self.llf, "AIC:": self.aic, "BIC:": self.bic}
+            right += [(name, f"{value:.2f}") for name, value in fit.items()]
         else:
             right += [("Design:", facts.design), ("Degrees of freedom:", f"{self.df:g}")]
-        return f"{model.structure} of {in_turn(list(model.names))}", left, right
+        return f"{model._words} of {in_turn(list(model.names))}", left, right
 
     def _interval_notes(
         self, frame: pd.DataFrame, uncut: pd.DataFrame, alpha: float, source: str
@@ -1484,18 +1504,22 @@ class CellResults(Stored, WaldResults):
                 notes.append(
                     f"NOTE: {self.n_maxima} maxima; the second is {behind:.2f} nats lower."
                 )
-        if isinstance(_inner(self.law), LatentClassLaw):
+        if isinstance(self._alone[0], LatentClassLaw):
             each = ", ".join(f"{100 * share:.0f}%" for share in self.class_shares)
             notes.append(f"Classes: the largest first; their mean shares are {each}.")
+        if isinstance(self.law, WithDevices) and model.parameters:
+            mean = np.average(self.law.values(self.theta, model.reports.z), 0, model.reports.n)
+            for name, share in zip(self.law.parameters, mean.tolist(), strict=True):
+                if name in model.parameters:
+                    notes.append(
+                        f"{name}: a probability whose log odds are linear in the covariates; its "
+                        f"mean over the respondents is {share:.3f}."
+                    )
         if not self.converged:
             notes.append("WARNING: no start reached a maximum.")
         lower, upper = frame["lower"], frame["upper"]
-        ends = (
-            self.law.bounded,
-            (lower <= 0.0) & (upper >= 1.0),
-            np.isinf(lower) & np.isinf(upper),
-        )
-        whole = np.where(*ends)
+        none = np.isinf(lower) & np.isinf(upper)
+        whole = np.where(self.law.bounded, (lower <= 0.0) & (upper >= 1.0), none)
         if open_ := [str(name) for name in frame.index[whole]]:
             notes.append(f"WARNING: not identified by the reports: {in_turn(open_)}.")
         if (frame["std_error"].isna() & ~whole).any() and not isinstance(self.law, Simplex):
@@ -1539,11 +1563,11 @@ class CellResults(Stored, WaldResults):
         -------
         matplotlib Axes
         """
-        alpha, law = level(alpha), _inner(self.law)
+        alpha, law = level(alpha), self._alone[0]
         kinds = {LatentClassLaw: ("profiles", "heatmap"), ItemLaw: ("curves",)}
         known = (*kinds.get(type(law), ()), "estimates")
         kind = known[0] if kind is None else one_of("kind", kind, known)
-        words = title_text(title, f"{self.model.structure} of {in_turn(list(self.model.names))}")
+        words = title_text(title, self._heading()[0])
         frame = self.summary_frame(alpha)
         if kind == "estimates":
             return draw_estimates(frame, "parameter", alpha, 40, ax, words)
@@ -1553,18 +1577,13 @@ class CellResults(Stored, WaldResults):
         answers = frame[[" | class " in str(name) for name in frame.index]]
         pairs = [tuple(name.rsplit(" | ", 1)) for name in self._short(answers.index)]
         answers.index = pd.MultiIndex.from_tuples(pairs)
-        mean = self.class_shares
-        classes, called = (
-            list(mean.index),
-            [f"{c} ({100 * share:.0f}%)" for c, share in mean.items()],
-        )
+        shares = self.class_shares.items()
+        called = {str(c): f"{c} ({100 * share:.0f}%)" for c, share in shares}
         if kind == "profiles":
-            return plot_class_lines(
-                answers, dict(zip(classes, called, strict=True)), alpha, ax, words
-            )
-        table = answers["params"].unstack()[classes].reindex(answers.index.unique(level=0))
+            return plot_class_lines(answers, called, alpha, ax, words)
+        table = answers["params"].unstack()[[*called]].reindex(answers.index.unique(level=0))
         texts = [[f"{100 * value:.0f}%" for value in table.to_numpy().flat]]
-        labels = list(map(str, table.index)), called
+        labels = list(map(str, table.index)), list(called.values())
         bar = "probability of the answer"
         return plot_cells(table.to_numpy(), labels, texts, ax, words, ("", ""), bar)
 
@@ -1584,28 +1603,3 @@ def _moves(G: Array, axes: Array) -> npt.NDArray[np.bool_]:
     size = np.abs(G).max(axis=1, initial=0.0)
     moved = np.abs(G @ axes) > 1e-3 * size[:, None]
     return np.asarray(moved.any(axis=1) & (size > 1e-7))
-
-
-def _sum_of(cells: tuple[Any, ...]) -> Callable[[Array], Any]:
-    return lambda p: p[cells].sum()
-
-
-def _entry(law: Callable[[Array], Array], i: int) -> Callable[[Array], Any]:
-    return lambda theta: law(theta)[..., i]
-
-
-def _inner(law: Law) -> Law:
-    """A law without its devices."""
-    return law.inner if isinstance(law, WithDevices) else law
-
-
-def _wald(value: float, se: float, bounded: Any, z: float) -> Bounds:
-    """Wald limits, of probabilities by log odds."""
-    if np.isnan(se):
-        return (0.0, 1.0) if bounded else (-np.inf, np.inf)
-    if not bounded or not 0.0 < value < 1.0:
-        low, high = value - z * se, value + z * se
-        return (max(low, 0.0), min(high, 1.0)) if bounded else (low, high)
-    half, odds = z * se / (value * (1.0 - value)), float(np.log(value / (1.0 - value)))
-    low, high = (float(1.0 / (1.0 + np.exp(-(odds + sign * half)))) for sign in (-1.0, 1.0))
-    return low, high

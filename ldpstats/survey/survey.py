@@ -22,7 +22,7 @@ from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
 from ldpstats.mechanisms import PUM, Mechanism
 from ldpstats.models.association.model import AssociationModel
 from ldpstats.models.association.results import AssociationResults
-from ldpstats.models.cells import CellModel
+from ldpstats.models.cells import CellModel, formulas_of
 from ldpstats.models.change import ChangeResults, change_between
 from ldpstats.models.dictionary.model import DictionaryModel
 from ldpstats.models.dictionary.results import DictionaryResults
@@ -1016,6 +1016,7 @@ class Survey:
         structure: Structure,
         candidates: Mapping[str, Any] | None = None,
         memoised: bool | None = None,
+        parameters: Mapping[str, str] | None = None,
     ) -> CellModel:
         """A joint model of the true answers to several questions, see `ldpstats.CellModel`.
 
@@ -1031,8 +1032,8 @@ class Survey:
             or categories, which join without noise.
         structure : Structure
             What `ldpstats.cells` makes; its covariates are public columns, without missing values.
-        candidates, memoised
-            As for `CellModel`.
+        candidates, memoised, parameters
+            As for `CellModel`; formulas are of public columns.
 
         Returns
         -------
@@ -1070,11 +1071,12 @@ class Survey:
                 raise NotAvailable(f"cells of {name!r}: it is a PUM question")
         refuse_kept(self.data, names, memoised, "a joint model")
         return CellModel(
-            cell_data(self.data, self.design, names, structure),
+            cell_data(self.data, self.design, names, formulas_of(structure, parameters)),
             structure,
             names,
             candidates=candidates,
             memoised=False,
+            parameters=parameters,
         )
 
     def change(

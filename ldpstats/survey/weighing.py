@@ -20,7 +20,6 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import boolean, did_you_mean, listed, one_of, real_number
-from ldpstats.cells import Structure
 from ldpstats.engines.query import LEAST_WEIGHT, MOST_WEIGHT, faults
 from ldpstats.errors import (
     IncompleteListWarning,
@@ -648,20 +647,20 @@ def _crossed(name: str, coded: Coded, candidates: Any, other: Any) -> WeightedVa
 
 
 def cell_data(
-    held: Held, design: SampleDesign | None, names: Sequence[str], structure: Structure
+    held: Held, design: SampleDesign | None, names: Sequence[str], formulas: Mapping[str, Any]
 ) -> CellData:
-    """What respondents said to several questions, and the covariates of a structure."""
-    beside = []
-    if isinstance(structure, Structure) and structure.covariates is not None:
-        _, terms = one_sided("covariates", structure.covariates, "patsy")
-        beside = sorted(names_of(terms))
-        for name in beside:
+    """What respondents said to several questions, and the covariates of `formulas_of`."""
+    beside: dict[str, None] = {}
+    for owner, text in formulas.items():
+        argument = "parameters" if owner else "covariates"
+        _, terms = one_sided(argument, text, "patsy")
+        for name in sorted(names_of(terms)):
             if name not in held.columns:
                 remedy = f"names {name!r}, which is no column{did_you_mean(name, held.columns)}"
-                raise InvalidArgument("covariates", structure.covariates, remedy)
-        for name in beside:
+                raise InvalidArgument(argument, text, remedy)
             held.refuse_private(name)
-    asked = [*names, *(name for name in beside if name not in names)]
+            beside[name] = None
+    asked = list(dict.fromkeys([*names, *beside]))
     sample, inside, facts, w, n = None, None, None, None, None
     if design is None:
         cells, n = held.cells(asked)

@@ -91,7 +91,11 @@ def _cell_sites(e: Examples) -> Iterator[Site]:
     data = [yes.privatize(rng().choice(["no", "yes"], 120), rng()) for _ in range(3)]
     names, law = ["a", "b", "c"], ldp.cells.loglinear("a*b + c")
     given = {"data": data, "structure": law, "names": names, "covariates": None}
-    yield Site("CellModel", ldp.CellModel, given | {"candidates": None, "memoised": False})
+    yield Site(
+        "CellModel",
+        ldp.CellModel,
+        given | {"candidates": None, "memoised": False, "parameters": None},
+    )
     model = ldp.CellModel(data, law, names)
     how = {"cov_type": "observed", "groups": None, "start": None, "n_starts": 2, "rng": None}
     yield Site("CellModel.fit", model.fit, how | {"unidentified": "keep"})

@@ -7,7 +7,7 @@ from simulate import coverage, near, repeat, size
 
 import ldpstats as ldp
 from ldpstats import cells
-from ldpstats.devices import library
+from ldpstats.devices import flip, library, truth, unknown
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ldpstats.ConvergenceWarning")]
 
@@ -92,6 +92,37 @@ def anchored(mechanism, rng):
     return {"ends": results.conf_int().to_numpy(), "truth": [0.15, 0.8], "control": wrong}
 
 
+def inattentive(mechanism, rng):
+    """Carelessness and item depend on age; the control has one carelessness for all."""
+    n = 3000
+    coin = flip(0.5).when({"heads": "yes", "tails": "no"})
+    device = flip(unknown("careless")).when({"heads": coin, "tails": truth}).mechanism(YES)
+    old = rng.random(n) < 0.5
+    item, anchor = rng.random(n) < np.where(old, 0.1, 0.4), np.zeros(n, dtype=bool)
+    lost = rng.random((2, n)) < 1.0 / (1.0 + np.exp(np.where(old, 0.2, 1.7)))
+    said = np.where(lost, rng.random((2, n)) < 0.5, [item, anchor]).astype(int)
+    data = [ldp.Reports(one, device) for one in said]
+    data.append(ldp.Observed((False, True)).parse("old", old))
+
+    def law(t):  # item, anchor, old
+        share = np.stack([t[0], t[1]])
+        given = np.stack([1.0 - share, share]) * np.stack([1.0 - t[2], t[2]])
+        return np.stack([given, 0.0 * given], axis=1)
+
+    structure = cells.function(law, [0.3, 0.3, 0.5], ["young", "aged", "old"])
+    how = {"names": ["item", "anchor", "old"], "covariates": pd.DataFrame({"old": old * 1.0})}
+    model = ldp.CellModel(data, structure, **how, parameters={"careless": "~ old"})
+    naive = ldp.CellModel(data, structure, **how).fit(n_starts=3)
+    results, limits = model.fit(n_starts=3), ["lower", "upper"]
+    margin, wrong = (one.margin("item")[limits].iloc[1] for one in (results, naive))
+    slope = results.conf_int().loc["careless: old"]
+    return {
+        "ends": np.array([slope, margin]),
+        "truth": [1.5, 0.25],
+        "control": np.array([[9, 9], wrong]),
+    }
+
+
 def partial(mechanism, rng):
     """Two questions of six each, the share of yes to both of a pair; classes are left open."""
     n = 6000
@@ -121,6 +152,7 @@ KRR, BITS = ldp.KRR(YES, epsilon=1.5), ldp.KRAPPOR(YES, epsilon=1.5)
         (counts, KRR, 5),
         (partial, KRR, 6),
         (log_linear, KRR, 7),
+        (inattentive, KRR, 8),
     ],
     ids=lambda value: getattr(value, "__name__", str(value)),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 import pytest
 import statsmodels.api as sm
+from scipy.optimize import minimize
 
 import ldpstats as ldp
 from ldpstats import cells
@@ -161,6 +163,76 @@ def test_unknown_devices_are_estimated_as_by_frequency_models() -> None:
     assert results.conf_int().to_numpy() == pytest.approx(ends, abs=2e-4)
 
 
+def test_parameters_with_covariates_maximise_the_likelihood_by_hand() -> None:
+    rng, n = np.random.default_rng(3), 400
+    age, sex = rng.normal(40.0, 10.0, n).round(1), rng.choice(["f", "m"], n)
+    guess = flip(0.5).when({"heads": "yes", "tails": "no"})
+    device = flip(unknown("careless")).when({"heads": guess, "tails": truth}).mechanism(YES)
+    careless = rng.random(n) < 1.0 / (1.0 + np.exp(1.0 - 0.05 * (age - 40.0)))
+    item, anchor = rng.random(n) < 0.3, np.zeros(n, dtype=bool)
+    y = [np.where(careless, rng.random(n) < 0.5, x).astype(int) for x in (item, anchor)]
+    law = cells.function(lambda t: [[1.0 - t[0], 0.0 * t[0]], [t[0], 0.0 * t[0]]], [0.3], ["share"])
+    model = ldp.CellModel(
+        [ldp.Reports(one, device) for one in y],
+        law,
+        covariates=pd.DataFrame({"age": age, "sex": sex}),
+        parameters={"careless": "~ sex + age"},
+    )
+    results = model.fit(n_starts=3)
+    names = ["share", "careless: const", "careless: sex[T.m]", "careless: age"]
+    assert results.params.index.tolist() == names
+
+    def fall(t: Array) -> float:
+        c = 1.0 / (1.0 + np.exp(-(t[1] + t[2] * (sex == "m") + t[3] * age)))
+        no, yes = (np.where(one == x, 1.0 - c / 2.0, c / 2.0) for one, x in ((y[0], 0), (y[0], 1)))
+        other = np.where(y[1] == 0, 1.0 - c / 2.0, c / 2.0)
+        return -float(np.log(other * ((1.0 - t[0]) * no + t[0] * yes)).sum())
+
+    how = {"xatol": 1e-9, "fatol": 1e-12, "maxiter": 9000}
+    begin = results.params.to_numpy() * 1.1
+    found = minimize(fall, begin, method="Nelder-Mead", options=how)
+    assert results.llf == pytest.approx(-found.fun, abs=1e-9)
+    assert results.params.to_numpy() == pytest.approx(found.x, abs=1e-6)
+
+
+def test_a_parameter_of_two_groups_is_two_parameters() -> None:
+    n = {(0, 0): [420, 180], (0, 1): [350, 250], (1, 0): [280, 320], (1, 1): [260, 340]}
+
+    def device(name: str, q: float) -> Any:
+        forced = flip(q).when({"heads": "yes"}, otherwise=truth)
+        return flip(unknown(name)).when({"heads": "no", "tails": forced}).mechanism(YES)
+
+    place = np.repeat(np.arange(4), 600)
+    y = np.concatenate([np.repeat([0, 1], own) for own in n.values()])
+    parts = [
+        (ldp.Reports(y[place // 2 == g], device("cheating", q)), place // 2 == g)
+        for g, q in enumerate((0.25, 0.6))
+    ]
+    frame = pd.DataFrame({"group": np.where(place % 2, "b", "a")})
+    one = ldp.CellModel(
+        [parts],
+        cells.saturated(),
+        names=["item"],
+        covariates=frame,
+        parameters={"cheating": "~ group"},
+    ).fit()
+    parts = [
+        (ldp.Reports(y[place == i], device(f"cheating_{i % 2}", (0.25, 0.6)[i // 2])), place == i)
+        for i in range(4)
+    ]
+    two = ldp.CellModel([parts], cells.saturated(), names=["item"]).fit()
+    assert one.llf == pytest.approx(two.llf, abs=1e-8)
+    frequencies = ["no", "yes"]
+    assert one.params[frequencies].to_numpy() == pytest.approx(two.params[frequencies], abs=1e-6)
+    assert one.bse[frequencies].to_numpy() == pytest.approx(two.bse[frequencies], abs=1e-6)
+    odds = one.params["cheating: const"] + np.array([0.0, one.params["cheating: group[T.b]"]])
+    shares = two.params[["cheating_0", "cheating_1"]].to_numpy()
+    assert 1.0 / (1.0 + np.exp(-odds)) == pytest.approx(shares, abs=1e-6)
+    low, high = one.conf_int().loc["cheating: const"]
+    ends = two.conf_int().loc["cheating_0"].to_numpy()
+    assert 1.0 / (1.0 + np.exp(-np.array([low, high]))) == pytest.approx(ends, abs=2e-3)
+
+
 def test_a_list_experiment_is_the_difference_of_means() -> None:
     rng = np.random.default_rng(4)
     count, has, treated = rng.binomial(4, 0.5, 2000), rng.random(2000) < 0.3, np.arange(2000) < 1000
@@ -216,6 +288,45 @@ def test_the_likelihood_is_the_sum_over_all_cells(structure: Any) -> None:
     assert model.loglike(theta) == pytest.approx(float(np.log(m).sum()), abs=1e-9)
     value, slope = model.evaluate(theta)
     assert value == pytest.approx(model.loglike(theta))
+    steps = 1e-6 * np.eye(theta.size)
+    differences = [(model.loglike(theta + s) - model.loglike(theta - s)) / 2e-6 for s in steps]
+    assert slope == pytest.approx(np.array(differences), abs=1e-5)
+    scores = model.law.scores(model.reports, theta)
+    assert model.reports.n @ scores == pytest.approx(slope, abs=1e-9)
+
+
+@pytest.mark.parametrize("structure", [*LAWS, cells.latent_class(2, "~ age")], ids=str)
+def test_every_respondent_may_have_a_device_of_her_own(structure: Any) -> None:
+    rng, n = np.random.default_rng(8), 40
+    guess = flip(unknown("luck")).when({"heads": "yes", "tails": "no"})
+    device = flip(unknown("careless")).when({"heads": guess, "tails": truth}).mechanism(YES)
+    masks = rng.random((3, n)) < 0.7
+    masks[0] |= ~masks.any(axis=0)
+    data = [
+        (ldp.Reports(rng.integers(0, 2, there.sum()), mech), there)
+        for mech, there in zip((device, ldp.KRR(YES, epsilon=1.0), device), masks, strict=True)
+    ]
+    frame = pd.DataFrame({"age": rng.normal(size=n), "sex": rng.integers(0, 2, n)})
+    how = {"covariates": frame, "parameters": {"careless": "~ age + sex"}}
+    model = ldp.CellModel(data, structure, **how)
+    theta = rng.normal(0.0, 0.5, model.law.size)
+    shown = pd.Series(model.law.shown(theta) / model.law.units, model.law.names)
+    b = shown[["careless: const", "careless: age", "careless: sex"]].to_numpy()
+    careless = 1.0 / (1.0 + np.exp(-(b[0] + frame.to_numpy() @ b[1:])))
+    total = 0.0
+    for i, c in enumerate(careless):  # respondents differ in age: each has a row of the reports
+        one = replace(model.reports, index=model.reports.index[[i]], n=np.ones(1),
+                      z=model.reports.z[[i]])  # fmt: skip
+        p = model.law.cells(theta, one).reshape(2, 2, 2)
+        for (part, there), axis in zip(data, range(3), strict=True):
+            if there[i]:
+                mech = part.mechanism
+                mech = mech.at(careless=c, luck=shown["luck"]) if mech.unknown else mech
+                column = mech.channel().matrix()[:, part.y[there[:i].sum()]]
+                p = p * np.expand_dims(column, tuple({0, 1, 2} - {axis}))
+        total += np.log(p.sum())
+    value, slope = model.evaluate(theta)
+    assert value == pytest.approx(total, abs=1e-9)
     steps = 1e-6 * np.eye(theta.size)
     differences = [(model.loglike(theta + s) - model.loglike(theta - s)) / 2e-6 for s in steps]
     assert slope == pytest.approx(np.array(differences), abs=1e-5)

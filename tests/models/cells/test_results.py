@@ -14,6 +14,7 @@ import pytest
 
 import ldpstats as ldp
 from ldpstats import cells
+from ldpstats.devices import flip, truth, unknown
 
 Array = npt.NDArray[Any]
 NAMES = ["a", "b", "c", "d"]
@@ -179,6 +180,57 @@ def test_documents_pickles_and_copies(
         ldp.CellResults.from_json(classes.to_json().replace('"nobs": 3000', '"nobs": 3001', 1))
 
 
+@pytest.fixture(scope="module")
+def cheating() -> dict[str, Any]:
+    """Items with two designs each, which tell the share of cheaters; it differs by age."""
+    rng, n = np.random.default_rng(6), 3000
+    age, first = rng.integers(0, 3, n), np.arange(n) < n // 2
+    cheats = rng.random((n, 3)) < np.array([0.05, 0.2, 0.4])[age][:, None]
+    data = []
+    for yes, none in zip(answers(n, rng).T, cheats.T, strict=False):
+        parts = []
+        for q, there in ((0.25, first), (0.6, ~first)):
+            forced = flip(q).when({"heads": "yes"}, otherwise=truth)
+            device = flip(unknown("cheating")).when({"heads": "no", "tails": forced})
+            said = ((yes | (rng.random(n) < q)) & ~none)[there].astype(int)
+            parts.append((ldp.Reports(said, device.mechanism(["no", "yes"])), there))
+        data.append(parts)
+    frame = pd.DataFrame({"age": age, "sex": rng.choice(["f", "m"], n)})
+    return {"data": data, "covariates": frame, "names": NAMES[:3]}
+
+
+def test_parameters_of_devices_may_depend_on_covariates(cheating: dict[str, Any]) -> None:
+    structure = cells.loglinear("a*b + c")
+    none, age, both = (
+        ldp.CellModel(structure=structure, **cheating, parameters=own).fit(n_starts=3)
+        for own in (None, {"cheating": "~ age"}, {"cheating": "~ age + sex"})
+    )
+    assert age.params.index[-2:].tolist() == ["cheating: const", "cheating: age"]
+    assert none.lr_test(age).df == age.lr_test(both).df == 1
+    assert none.lr_test(age).pvalue < 1e-6 < age.lr_test(both).pvalue
+    assert float(age.wald_test("`cheating: age` = 0").pvalue) < 1e-4
+    low, high = age.conf_int().loc["cheating: age"]
+    assert low < np.log(0.4 / 0.6 / (0.05 / 0.95)) / 2.0 < high
+    text = " ".join(str(age.summary()).split())
+    assert "loglinear('a*b + c'), cheating ~ age of a, b and c" in text
+    assert "cheating: a probability whose log odds are linear in the covariates" in text
+    again = ldp.CellResults.from_json(age.to_json())
+    assert str(again.summary()) == str(age.summary())
+    assert again.margin("a").equals(age.margin("a"))
+
+
+def test_classes_and_devices_may_have_different_covariates(cheating: dict[str, Any]) -> None:
+    structure, how = cells.latent_class(2, "~ sex"), {"parameters": {"cheating": "~ age"}}
+    results = ldp.CellModel(structure=structure, **cheating, **how).fit(n_starts=8)
+    assert {"class 2: sex[T.m]", "cheating: age"} < {*results.params.index}
+    beliefs = results.posterior_classes()
+    assert beliefs.index.names == ["a", "b", "c", "sex[T.m]", "age"]
+    shares = beliefs[["class 1", "class 2"]].mul(beliefs["respondents"], axis=0).sum()
+    expected = results.class_shares.to_numpy()
+    assert shares.to_numpy() / results.nobs == pytest.approx(expected, abs=1e-5)
+    assert results.goodness_of_fit().pvalue > 0.001
+
+
 def backwards():
     """A list experiment whose counts are named from the last to the first."""
     rng, there = np.random.default_rng(1), np.arange(40) < 20
@@ -200,6 +252,11 @@ def backwards():
         (lambda r: ldp.CellModel(r, cells.loglinear("q0:q1")), "without q0"),
         (lambda r: ldp.CellModel(r, cells.list_experiment(2)), "with 3 and 4 answers"),
         (lambda r: ldp.CellModel(r, cells.rasch("~ age")), "covariates"),
+        (lambda r: ldp.CellModel(r, cells.saturated(), parameters=["~ a"]), "must map unknown"),
+        (
+            lambda r: ldp.CellModel(r, cells.saturated(), parameters={"luck": "~ a"}),
+            "is no unknown",
+        ),
         (lambda r: backwards(), "counts in order"),
         (lambda r: ldp.CellModel(r, cells.saturated(), candidates={"q0": ["no"]}), "known to"),
         (lambda r: ldp.CellModel(r, cells.saturated()).fit("hc3"), "cov_type"),
@@ -255,6 +312,14 @@ def test_covariates_far_from_zero_are_those_about_their_mean(reports):
     assert far_.bse["class 2: year"] == pytest.approx(near_.bse["class 2: year"], rel=1e-4)
     const = far_.params["class 2: const"] + 2020.0 * far_.params["class 2: year"]
     assert const == pytest.approx(near_.params["class 2: const"], abs=1e-3)
+
+
+def test_factors_of_many_levels_are_identified(reports):
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame({"county": rng.integers(0, 16, 3000).astype(str)})
+    structure = cells.latent_class(2, "~ county")
+    results = ldp.CellModel(reports, structure, names=NAMES, covariates=frame).fit(n_starts=1)
+    assert results.bse.notna().all()
 
 
 def test_effects_that_drop_the_imaginary_part_are_differentiated_all_the_same(classes):

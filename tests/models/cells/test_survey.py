@@ -150,6 +150,53 @@ def test_unknown_devices_with_weights_and_a_second_question() -> None:
     assert results.cov_type == "design"
 
 
+def test_parameters_with_covariates_have_weights_clusters_and_domains(tmp_path: Path) -> None:
+    guess = flip(0.5).when({"heads": "yes", "tails": "no"})
+    careless = flip(unknown("careless")).when({"heads": guess, "tails": truth})
+    device = careless.mechanism(("no", "yes"))
+    rng, n = np.random.default_rng(12), 3000
+    age = rng.integers(20, 80, n)
+    lost = rng.random(n) < 1.0 / (1.0 + np.exp(5.0 - 0.08 * age))
+    table = pd.DataFrame({"age": age, "w": 1.0, "school": rng.integers(0, 100, n)})
+    for name, share in (("item", 0.3), ("known", 0.0)):
+        said = np.where(lost, rng.random(n) < 0.5, rng.random(n) < share)
+        table[name] = np.where(said, "yes", "no")
+    table["region"] = rng.choice(["n", "s"], n)
+    table.loc[rng.random(n) < 0.2, "known"] = None  # not asked
+    sheet = {"item": device, "known": device}
+    law = cells.function(lambda t: [[1.0 - t[0], 0.0 * t[0]], [t[0], 0.0 * t[0]]], [0.5], ["share"])
+
+    def model(data: Any, **how: Any) -> ldp.CellModel:
+        survey = ldp.Survey(data, sheet, **how)
+        return survey.cells(["item", "known"], law, parameters={"careless": "~ age"})
+
+    plain, schools = model(table), table["school"].to_numpy()
+    robust, clusters = plain.fit("robust"), plain.fit("cluster", groups=schools)
+    for truth_, name in ((0.08, "careless: age"), (-5.0, "careless: const"), (0.3, "share")):
+        low, high = robust.conf_int().loc[name]
+        assert low < truth_ < high
+    weighted = model(table, weights="w").fit()
+    assert weighted.params.to_numpy() == pytest.approx(robust.params.to_numpy(), abs=1e-7)
+    ratio = (weighted.bse / robust.bse).to_numpy()
+    assert ratio == pytest.approx(np.sqrt(3000 / 2999), abs=1e-6)
+    design = {"weights": "w", "clusters": "school"}
+    by_school = model(table, **design).fit()
+    assert by_school.bse.to_numpy() == pytest.approx(clusters.bse.to_numpy(), rel=1e-6)
+    inside = (table["region"] == "n").to_numpy()
+    north = ldp.Survey(table, sheet, **design).where("region == 'n'")
+    domain = north.cells(["item", "known"], law, parameters={"careless": "~ age"}).fit()
+    alone = model(table[inside].reset_index(drop=True)).fit()
+    assert domain.params.to_numpy() == pytest.approx(alone.params.to_numpy(), abs=1e-6)
+    pytest.importorskip("duckdb")
+    table.to_parquet(tmp_path / "rows.parquet")
+    engine = model(tmp_path / "rows.parquet", **design).fit()
+    assert engine.params.to_numpy() == pytest.approx(by_school.params.to_numpy(), abs=1e-7)
+    with pytest.raises(ldp.InvalidArgument, match="parameters='~ height'"):
+        ldp.Survey(table, sheet).cells(["item"], law, parameters={"careless": "~ height"})
+    with pytest.raises(ldp.InvalidArgument, match="known"):
+        ldp.Survey(table, sheet).cells(["item"], law, parameters={"careless": "~ known"})
+
+
 @pytest.mark.parametrize(
     ("names", "structure", "message"),
     [
