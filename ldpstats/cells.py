@@ -232,12 +232,11 @@ class CellLaw(Law):
 
     def at(self, reports: CellReports, theta: Array) -> tuple[Array, Callable[[Array], Array]]:
         p = self.cells(theta, reports)
+        return reports.rows.mix(p), lambda v: self._pull(theta, p, reports, reports.rows.adjoint(v))
 
-        def pull(v: Array) -> Array:
-            q = reports.rows.adjoint(v)
-            return np.array([q @ one for one in self._turns(theta, reports)])
-
-        return reports.rows.mix(p), pull
+    def _pull(self, theta: Array, p: Array, reports: CellReports, q: Array) -> Array:
+        """``sum_x q_x dp_x / dtheta``, (d,), of q, (cells,)."""
+        return np.array([q @ one for one in self._turns(theta, reports)])
 
     def scores(self, reports: CellReports, theta: Array) -> Array:
         m = self.mix(reports, theta)
@@ -356,14 +355,8 @@ class LogLinear(CellLaw):
             parts.append(part.reshape(-1))
         return np.concatenate(parts)
 
-    def at(self, reports: CellReports, theta: Array) -> tuple[Array, Callable[[Array], Array]]:
-        p = self.cells(theta, reports)
-
-        def pull(v: Array) -> Array:
-            q = p * reports.rows.adjoint(v)
-            return np.asarray(self._moments(q) - q.sum() * self._moments(p))
-
-        return reports.rows.mix(p), pull
+    def _pull(self, theta: Array, p: Array, reports: CellReports, q: Array) -> Array:
+        return np.asarray(self._moments(p * q) - (p @ q) * self._moments(p))
 
     def starts(self, reports: CellReports, rng: np.random.Generator) -> Iterator[Array]:
         yield np.zeros(self.size)
@@ -807,11 +800,13 @@ class WithDevices(Law):
             more[np.r_[0, self._ends]] = np.log(values / (1.0 - values))
             return more
 
+        # The starts of a law may be few, those of the devices are not. A start that was found for
+        # wrong values may be at an edge, from which no climb returns.
         at = self.inner.size
-        while True:  # the starts of a law may be few, those of the devices are not
+        while True:
             more = drawn()
             for own in self.inner.starts(self.alone(reports, np.r_[np.zeros(at), more])[1], rng):
-                yield np.r_[self.inner.inside(own, 1.0), more]  # found for other values: not far
+                yield np.r_[self.inner.inside(own, 1.0), more]
                 more = drawn()
 
 
