@@ -39,7 +39,7 @@ from ldpstats.arguments import (
 )
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.likelihood.joint import Factor, JointRows
-from ldpstats.likelihood.parametric import PolynomialMatrix
+from ldpstats.likelihood.parametric import PolynomialMatrix, scattered
 from ldpstats.likelihood.rows import DenseRows, Rows
 
 __all__ = [
@@ -58,6 +58,7 @@ Questions = Mapping[str, "pd.Index[Any]"]  # with their answers
 Columns = Mapping[str, tuple[float, float]]  # what covariates are divided by, and then less
 
 _STEP = 1e-30  # of complex steps
+_FEW_STARTS = 60  # frequencies and parameters of devices from which fewer starts are tried
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +91,14 @@ class CellReports:
             factors.append(Factor(np.ascontiguousarray(seen), np.ascontiguousarray(at)))
         return JointRows(factors) if len(factors) > 1 else DenseRows(factors[0].rows(slice(None)))
 
+    def loglike(self, m: Array) -> Array:
+        """``sum n log m``, (...), of m, (..., u); -inf where what was seen is impossible."""
+        seen = self.n > 0
+        own = m[..., seen]
+        with np.errstate(all="ignore"):
+            value = np.log(own) @ self.n[seen]
+        return np.where(own.min(axis=-1, initial=np.inf) > 0.0, value, -np.inf)
+
     def known(self, values: Array) -> CellReports:
         """The reports of devices whose unknown parameters have these values, (1, m) or (u, m).
 
@@ -97,7 +106,7 @@ class CellReports:
         """
         W, index = list(self.W), self.index.copy()
         for j, Q in self.devices.items():
-            W[j] = self.likelihoods(j, Q.terms(values)[0])
+            W[j] = self.likelihoods(j, Q.powers(values))
             if len(values) > 1:
                 index[:, j] = np.arange(len(index))
         return replace(self, W=tuple(W), index=index)
@@ -749,7 +758,7 @@ class WithDevices(Law):
         """Derivatives of m by the log odds of the parameters, (u, .): a question's at a time."""
         law, known, own = self.alone(reports, theta)
         values, columns = self.values(theta, reports.z), []
-        slopes = {j: Q.terms(values)[1] for j, Q in reports.devices.items()}
+        slopes = {j: Q.powers(values, 1) for j, Q in reports.devices.items()}
         for a, at in enumerate(self._at):
             total: Any = 0.0
             for j, D in slopes.items():
@@ -808,6 +817,76 @@ class WithDevices(Law):
             for own in self.inner.starts(self.alone(reports, np.r_[np.zeros(at), more])[1], rng):
                 yield np.r_[self.inner.inside(own, 1.0), more]
                 more = drawn()
+
+
+class Plain(Law):
+    """Any distribution and the parameters of devices as themselves: x = (p, theta).
+
+    Of one question, whose reports are those of the matrix Q(theta) in `CellReports.devices`:
+    ``m = p Q(theta)``. It is not confined to [0, 1], nor to p of sum one, and takes many points,
+    (..., k + m), at once.
+    """
+
+    def __init__(self, names: tuple[str, ...], k: int) -> None:
+        self.names, self.size, self.k, self.m = names, len(names), k, len(names) - k
+        self.bounded = np.ones(len(names), dtype=bool)
+
+    @property
+    def centre(self) -> Array:
+        """Even frequencies, and parameters of one half."""
+        return np.concatenate([np.full(self.k, 1.0 / self.k), np.full(self.m, 0.5)])
+
+    def loglike(self, reports: CellReports, x: Array) -> float:
+        """The log-likelihood at one point, in nats; -inf where what was seen is impossible."""
+        return float(reports.loglike(self.mix(reports, x)))
+
+    def mix(self, reports: CellReports, theta: Array) -> Array:
+        return self.at(reports, theta)[0]
+
+    def at(self, reports: CellReports, theta: Array) -> tuple[Array, Callable[[Array], Array]]:
+        p, own, Q = theta[..., : self.k], theta[..., self.k :], reports.devices[0]
+        powers, parts = Q.powers(own), np.tensordot(p, Q.coefficients, axes=(-1, 1))  # (..., T, u)
+
+        def pull(v: Array) -> Array:
+            by_term = np.tensordot(v, Q.coefficients, axes=(-1, 2))  # (..., T, k)
+            by_p = np.einsum("...t,...tk->...k", powers, by_term)
+            by_own = np.einsum("...jt,...tu,...u->...j", Q.powers(own, 1), parts, v)
+            return np.concatenate([by_p, by_own], axis=-1)
+
+        return np.einsum("...t,...tu->...u", powers, parts), pull
+
+    def bent(self, reports: CellReports, x: Array) -> tuple[Array, Array, Callable[[Array], Array]]:
+        """At one point m, its derivatives, (k + m, u), and a function of v: those of ``v m``."""
+        k, Q = self.k, reports.devices[0]
+        C, (powers, slopes, bends) = Q.coefficients, (Q.powers(x[k:], order) for order in range(3))
+        parts = np.tensordot(x[:k], C, axes=(0, 1))  # (T, u)
+
+        def bend(v: Array) -> Array:
+            B, by_term = np.zeros((self.size, self.size)), C @ v  # (T, k)
+            B[k:, :k] = slopes @ by_term
+            B[:k, k:], B[k:, k:] = B[k:, :k].T, bends @ (by_term @ x[:k])
+            return B
+
+        J = np.concatenate([np.tensordot(powers, C, axes=1), slopes @ parts])
+        return powers @ parts, J, bend
+
+    def scores(self, reports: CellReports, theta: Array) -> Array:
+        m, J, _ = self.bent(reports, theta)
+        return np.asarray((J / m).T)
+
+    def cells(self, theta: Array, reports: CellReports) -> Array:
+        return np.asarray(theta[..., : self.k])
+
+    def starts(self, reports: CellReports, rng: np.random.Generator) -> Iterator[Array]:
+        """All over (0, 1)^m, with a p near the best that there is; the same in every call."""
+        n, values = reports.n, scattered(self.m)
+        values = values if self.size <= _FEW_STARTS else values[:3]
+        p = np.full((len(values), self.k), 1.0 / self.k)
+        channels = reports.devices[0].at(values)
+        for _ in range(20):  # steps of EM
+            ratio = n / np.einsum("vk,vku->vu", p, channels)
+            p = p * np.einsum("vku,vu->vk", channels, ratio) / n.sum()
+        yield from np.concatenate([p, values], axis=1)
 
 
 # -- What a caller asks for ------------------------------------------------------------------------

@@ -56,7 +56,12 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         "joint",
         "regression",
     ),
-    "ldpstats.estimators": ("base solvers", "constrained constraints", "likelihood moments"),
+    "ldpstats.estimators": (
+        "base solvers",
+        "constrained constraints",
+        "likelihood moments",
+        "regression",
+    ),
     "ldpstats.mechanisms": ("base", "blocks custom unary", "krr ordered sensitive", "hashed"),
     "ldpstats.models": (
         "statsmodels",

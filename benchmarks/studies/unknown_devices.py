@@ -1,12 +1,11 @@
 """Coverage of the profile intervals of frequencies and unknown parameters of devices.
 
 Eight settings of 4,000 surveys each. An interval holds the true value where the likelihood ratio of
-it is below the chi-square quantile, so that one restricted fit a survey decides; all surveys of a
-setting are fitted at once. A few surveys are fitted by `FrequencyModel` too, whose intervals must
-say the same.
+it is below the chi-square quantile, so that one restricted fit a survey decides. A few surveys are
+fitted by `FrequencyModel` too, whose intervals must say the same.
 
     python -m benchmarks.studies.unknown_devices           a part again, compared with the table
-    python -m benchmarks.studies.unknown_devices --full    all of it: ten seconds
+    python -m benchmarks.studies.unknown_devices --full    all of it: three minutes
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ import ldpstats as ldp
 from benchmarks.studies import stored
 from ldpstats.devices import cards as deck
 from ldpstats.devices import flip, opposite, question, truth, unknown
-from ldpstats.estimators.parametric import climb, wide_bounds
-from ldpstats.likelihood.parametric import ParametricLikelihood
+from ldpstats.estimators.parametric import continued
+from ldpstats.inference.profiles import restricted
 from ldpstats.models.parameters import DeviceGroups
 
 STORED = Path(__file__).with_suffix(".csv")
@@ -122,47 +121,24 @@ def drawn(setting, R, rng):
     return [rng.multinomial(n, law / law.sum(), size=R) for law in laws]
 
 
-def likelihood_of(setting, counts):
-    """The likelihood of many surveys."""
-    mechanisms = SETTINGS[setting][0]
-    model = DeviceGroups(tuple(m.counts(np.ones(m.n_outputs, dtype=int)) for m in mechanisms))
-    return ParametricLikelihood(model.likelihood.matrices, tuple(c.astype(float) for c in counts))
-
-
-def likelihood_ratio(likelihood, top, index, value):
-    """Twice the fall of the continued likelihoods of R surveys where an entry has a value, (R,)."""
-    k = likelihood.k
-    lower, upper = wide_bounds(k, likelihood.m)
-    free = climb(likelihood, top, lower, upper, barrier=1e-8).x
-    fixed = np.zeros(top.shape, dtype=bool)
-    fixed[:, index] = True
-    start = top.copy()
-    if index < k:  # other frequencies share the difference evenly
-        start[:, :k] += ((top[:, index] - value) / (k - 1))[:, None]
-    start[:, index] = value
-    bound = climb(likelihood, start, lower, upper, fixed, barrier=1e-8).x
-    return 2.0 * (likelihood.loglike(free) - likelihood.loglike(bound))
-
-
-def held(likelihood, true):
+def held(setting, counts, true):
     """Whether the default interval of each entry holds the truth, shape (R, k + m)."""
-    lower, upper = wide_bounds(likelihood.k, likelihood.m)
+    mechanisms, k = SETTINGS[setting][0], len(SETTINGS[setting][1])
     begun = np.clip(true, 0.02, 0.98)
-    begun[: likelihood.k] /= begun[: likelihood.k].sum()
-    R = len(likelihood.counts[0])
-    top = climb(likelihood, np.tile(begun, (R, 1)), lower, upper, barrier=1e-6).x
-    root, found = -ndtri(ALPHA / 2), np.zeros((R, len(true)), dtype=bool)
-    for j, value in enumerate(true):
-        fall = np.sqrt(np.maximum(0.0, likelihood_ratio(likelihood, top, j, value)))
-        reach = np.full(R, root)
-        for edge, beyond in ((0.0, top[:, j] < 0.0), (1.0, top[:, j] > 1.0)):
-            rows = np.flatnonzero(beyond & (fall > root))
-            if rows.size:  # an interval that lies outside ends further inside
-                at = likelihood_ratio(likelihood.take(rows), top[rows], j, edge)
-                at = np.sqrt(np.maximum(0.0, at))
-                further = -ndtri_exp(np.log(ALPHA / 2) + log_ndtr(-at))
-                reach[rows] = np.where(at > root, further, root)
-        found[:, j] = fall <= reach
+    begun[:k] /= begun[:k].sum()
+    usual, found = -ndtri(ALPHA / 2), np.zeros((len(counts[0]), len(true)), dtype=bool)
+    for r in range(len(found)):
+        pairs = zip(mechanisms, counts, strict=True)
+        groups = DeviceGroups(tuple(m.counts(n[r]) for m, n in pairs))
+        law, reports = groups.law, groups.reports
+        top = continued(law, reports, begun)[0]
+        for j, value in enumerate(true):
+            root = usual
+            if not 0.0 <= top[j] <= 1.0:  # an interval that lies outside ends further inside
+                edge = restricted(law, reports, top, j, float(top[j] > 1.0), top)[0]
+                further = -ndtri_exp(np.log(ALPHA / 2) + log_ndtr(-edge))
+                root = further if edge > usual else usual
+            found[r, j] = restricted(law, reports, top, j, value, top, False)[0] <= root
     return found
 
 
@@ -170,7 +146,7 @@ def run(setting, R=SURVEYS, seed=1):
     """Coverage of each frequency and parameter of a setting."""
     rng = np.random.default_rng([seed, list(SETTINGS).index(setting)])
     true = truth_of(setting)
-    inside = held(likelihood_of(setting, drawn(setting, R, rng)), true.to_numpy())
+    inside = held(setting, drawn(setting, R, rng), true.to_numpy())
     return pd.DataFrame(
         {
             "setting": setting,
@@ -195,8 +171,8 @@ def check(R=400, seed=2):
         again = run(setting, R, seed).set_index("term")["coverage"]
         worst = max(worst, float((again - table[setting]).abs().max() / error))
     rng = np.random.default_rng(seed)
-    likelihood = likelihood_of("cheating detection", drawn("cheating detection", R, rng))
-    wrong = held(likelihood, np.array([0.75, 0.25, 0.05])).mean(axis=0)
+    counts = drawn("cheating detection", R, rng)
+    wrong = held("cheating detection", counts, np.array([0.75, 0.25, 0.05])).mean(axis=0)
     moved = float((ALPHA + wrong - 1).min() / -error)
     print(f"coverages: at most {worst:.1f} standard errors apart; at a moved truth {moved:.0f}")
     assert worst < 4.5 < moved
@@ -207,7 +183,7 @@ def compare(setting, R=5, seed=3):
     mechanisms = SETTINGS[setting][0]
     counts = drawn(setting, R, np.random.default_rng(seed))
     true = truth_of(setting)
-    inside = held(likelihood_of(setting, counts), true.to_numpy())
+    inside = held(setting, counts, true.to_numpy())
     for r in range(R):
         groups = [m.counts(c[r]) for m, c in zip(mechanisms, counts, strict=True)]
         found = ldp.FrequencyModel(groups).fit().conf_int()

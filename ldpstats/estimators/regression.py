@@ -398,10 +398,11 @@ def maximise(
         step[~held], decrement, is_peak = _newton_step(
             score[~held], hessian[moves], theta[~held], own
         )
-        if decrement <= max(tolerance, _ROUNDING * (1.0 + abs(there))) and is_peak:
+        rounding = _ROUNDING * (1.0 + abs(there))
+        if decrement <= (max(tolerance, rounding) if is_peak else rounding):
             inward = bounded & held & (np.where(theta <= 0.0, score, -score) > _INWARD)
             if not inward.any():
-                settled = True
+                settled = is_peak  # else it is flat
                 break
             held = held & ~inward
             continue
@@ -431,23 +432,26 @@ def maximise(
 
 
 def search_bounded(
-    likelihood: Objective, m: int, start: Array, units: Array
+    objective: Objective, starts: Sequence[Array], units: Array, m: int, apart: float = 1e-2
 ) -> tuple[Maximum, list[Maximum]]:
-    """The highest maximum with the last m parameters all over [0, 1]^m, and others as high."""
-    met, count, bounded = [], 4 + 3 * m, np.arange(start.size) >= start.size - m
-    grid = (np.arange(count) + 0.5) / count
-    each = [grid[(np.arange(count) * (2 * j + 1) + j) % count] for j in range(m)]
-    for theta in (np.full(m, 0.1), *np.array(each).T):
-        first = np.append(start[:-m], theta)
-        if np.isfinite(likelihood.value(first)):
-            met.append(maximise(likelihood, first, None, 200, 0.0, None, units, bounded))
-    best = max(met, key=lambda one: one.value)
+    """The highest maximum with the last m parameters in [0, 1], and others as high so far `apart`.
+
+    Of maxima that are alike it is that of the first start.
+    """
+    bounded = np.arange(starts[0].size) >= starts[0].size - m
+    met = [
+        maximise(objective, start, None, 200, 0.0, None, units, bounded)
+        for start in starts
+        if np.isfinite(objective.value(start))
+    ]
+    top = max(one.value for one in met)
+    best = next(one for one in met if one.value >= top - 1e-12 * (1.0 + abs(top)))
     rivals = [
         one
         for one in met
         if one.converged
-        and best.value - one.value < 1e-6
-        and np.abs(np.linalg.solve(units, one.theta - best.theta)).max() > 1e-2
+        and best.value - one.value < _SAME_VALUE
+        and np.abs(np.linalg.solve(units, one.theta - best.theta)).max() > apart
     ]
     return best, rivals
 

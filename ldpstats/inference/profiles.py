@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.estimators.parametric import climb, continued, wide_bounds
+from ldpstats.cells import CellReports, Plain
+from ldpstats.estimators.parametric import WIDTH, ascend
 from ldpstats.estimators.regression import Maximum, Objective, maximise
-from ldpstats.likelihood.parametric import ParametricLikelihood
+from ldpstats.estimators.solvers import newton_root
 
 __all__ = [
     "Bounds",
@@ -29,6 +30,7 @@ __all__ = [
     "Surface",
     "function_interval",
     "profile_intervals",
+    "restricted",
     "signed_roots",
     "slopes_of",
 ]
@@ -38,162 +40,95 @@ Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
 
 _ROOT_ERROR = 1e-5  # of the signed root, that a limit may be off
-_ROUNDS = 40
 _NARROW = 1e-8  # of a bracket, or the distance from a bound
 _BETTER = 1e-6  # nats by which a restricted maximum may exceed the free one
 
 
 def profile_intervals(
-    likelihood: ParametricLikelihood,
-    top: Array,
-    spread: Array,
-    alpha: float,
-    index: npt.ArrayLike,
+    law: Plain, reports: CellReports, top: Array, spread: Array, alpha: float
 ) -> Array:
-    """Values in [0, 1] of entries `index`, (q,), that the likelihood ratio does not reject, (q, 2).
+    """Values in [0, 1] of each entry that the likelihood ratio does not reject, (k + m, 2).
 
-    `spread` are standard errors, where known, which say where limits are looked for first.
+    `top` is the maximum of the continued likelihood, `spread` are standard errors, where known,
+    which say where limits are looked for first.
     """
-    for _ in range(5):
-        limits, better = _limits(likelihood, top, spread, alpha, np.asarray(index))
-        if better is None:
-            break
-        top = continued(likelihood, better)[0]  # the profile met a larger maximum
-    return limits.reshape(2, -1).T
-
-
-def signed_roots(
-    likelihood: ParametricLikelihood, top: Array, index: npt.ArrayLike, values: npt.ArrayLike
-) -> Array:
-    """Roots of the likelihood ratio of entries `index` that are these `values`, both (q,).
-
-    Positive for values below the maximum `top`; standard normal under the null.
-    """
-    place, at = np.asarray(index), np.asarray(values, dtype=np.float64)
-    peak = float(likelihood.loglike(top))
-    fall = _falls(likelihood, peak, at, np.tile(top, (place.size, 1)), place)[0]
-    return np.asarray(np.copysign(fall, top[place] - at))
-
-
-def _limits(
-    likelihood: ParametricLikelihood, top: Array, spread: Array, alpha: float, index: Array
-) -> tuple[Array, Array | None]:
-    """Lower limits, then upper ones, (2 q,); and a point better than the top, where one was met."""
     from scipy.special import log_ndtr, ndtri, ndtri_exp
 
     usual = float(-ndtri(alpha / 2.0))
-    step = np.where(np.isfinite(spread) & (spread > 1e-9), usual * spread, 0.1)[index]
-    step = np.tile(np.clip(step, 0.01, 0.5), 2)
-    place, side = np.tile(index, 2), np.repeat([-1.0, 1.0], index.size)
-    peak, center = float(likelihood.loglike(top)), top[place]
-    edge = (side + 1.0) / 2.0
-    limits = edge.copy()
-    beyond = (side * (center - edge)) >= 0.0  # the bound on this side stays the limit
-    inner = np.clip(center, 0.0, 1.0)
-    fall, at, better = _falls(likelihood, peak, inner, np.tile(top, (len(inner), 1)), place)
-    if better is not None:
-        return limits, better
-    # signed roots of the limits: further where the whole interval lies outside [0, 1]
-    further = -ndtri_exp(np.log(alpha / 2.0) + log_ndtr(-np.minimum(fall, 1e3)))
-    root = np.where((center != inner) & (fall > usual), further, usual)
-    rows = np.flatnonzero(~beyond)
-    ends = inner[rows], fall[rows], at[rows]
-    where = place[rows], side[rows], root[rows], step[rows]
-    limits[rows], better = _outwards(likelihood, peak, *ends, *where)
-    return limits, better
+    step = np.clip(np.where(spread > 1e-9, usual * spread, 0.1), 0.01, 0.5)
+    higher = [top]  # points met, which may be so
+
+    def limit(j: int, inner: float, edge: float, root: float, near: Array) -> float:
+        """Where the root of the fall of entry j, from `inner` on, is this; or the edge."""
+
+        def steep(value: float) -> tuple[float, float]:
+            central = len(met) < 3
+            fall, slope, at = restricted(law, reports, top, j, value, met[-1], central)
+            met.append(at)
+            return root - fall, -slope
+
+        met, ahead = [near], min(step[j], abs(edge - inner))
+        first = inner + (ahead if edge > inner else -ahead)
+        end = newton_root(steep, inner, edge, first, _ROOT_ERROR, _NARROW)
+        higher.extend(met)
+        return edge if abs(end - edge) < 2.0 * _NARROW else end
+
+    limits = np.tile([0.0, 1.0], (law.size, 1))
+    for j, center in enumerate(top.tolist()):
+        inner, root, near = min(max(center, 0.0), 1.0), usual, top
+        if inner != center:  # further where the whole interval lies outside [0, 1]
+            fall, _, near = restricted(law, reports, top, j, inner, top)
+            if fall > usual:
+                root = float(-ndtri_exp(np.log(alpha / 2.0) + log_ndtr(-min(fall, 1e3))))
+        if center > 0.0:  # else the bound on this side stays the limit
+            limits[j, 0] = limit(j, inner, 0.0, root, near)
+        if center < 1.0:
+            limits[j, 1] = limit(j, inner, 1.0, root, near)
+    values = [law.loglike(reports, x) for x in higher]
+    best = int(np.argmax(values))
+    if values[best] > values[0] + _BETTER:  # the profile met a larger maximum
+        top, _ = ascend(law, reports, higher[best])
+        if law.loglike(reports, top) > values[0] + _BETTER:
+            return profile_intervals(law, reports, top, spread, alpha)
+    return limits
 
 
-def _outwards(
-    likelihood: ParametricLikelihood,
-    peak: float,
-    inner: Array,
-    fall: Array,
-    at: Array,
-    place: Array,
-    side: Array,
-    root: Array,
-    step: Array,
-) -> tuple[Array, Array | None]:
-    """Where falls from the points `inner` towards the bounds reach `root`, all of shape (B,)."""
-    edge = (side + 1.0) / 2.0
-    outer = inner + side * np.minimum(step, np.abs(edge - inner))
-    outer_fall, limits = np.full(len(inner), np.nan), np.full(len(inner), np.nan)
-    bracketed = np.zeros(len(inner), dtype=bool)
-    for turn in range(_ROUNDS):
-        todo = np.flatnonzero(np.isnan(limits))
-        if not todo.size:
-            break
-        # where a line between the ends has the root, or half way
-        gap = np.where(np.isfinite(outer_fall), outer_fall, np.inf) - fall
-        straight = np.isfinite(gap) & (gap > 0.0) & (turn % 3 != 2)
-        share = np.where(straight, (root - fall) / np.where(straight, gap, 1.0), 0.5)
-        between = inner + np.clip(share, 0.02, 0.98) * (outer - inner)
-        tried = np.where(bracketed, between, outer)[todo]
-        value, point, better = _falls(likelihood, peak, tried, at[todo], place[todo], turn < 2)
-        if better is not None:
-            return edge, better
-        below = value < root[todo]
-        at_edge = below & (tried == edge[todo])
-        limits[todo[at_edge]] = edge[todo[at_edge]]
-        done = np.abs(value - root[todo]) < _ROOT_ERROR
-        limits[todo[done & ~at_edge]] = tried[done & ~at_edge]
-        up, out = todo[below], todo[~below]
-        inner[up], fall[up], at[up] = tried[below], value[below], point[below]
-        outer[out], outer_fall[out], bracketed[out] = tried[~below], value[~below], True
-        grow = up[~bracketed[up]]
-        step[grow] *= 3.0
-        outer[grow] = inner[grow] + side[grow] * np.minimum(
-            step[grow], np.abs(edge[grow] - inner[grow])
-        )
-        shut = np.isnan(limits) & bracketed & (np.abs(outer - inner) < _NARROW)
-        limits[shut] = inner[shut]
-    limits = np.where(np.isnan(limits), outer, limits)
-    return np.where(np.abs(limits - edge) < 2.0 * _NARROW, edge, limits), None
+def signed_roots(law: Plain, reports: CellReports, top: Array) -> Array:
+    """Roots of the likelihood ratio of each entry being zero, (k + m,).
 
-
-def _falls(
-    likelihood: ParametricLikelihood,
-    peak: float,
-    values: Array,
-    near: Array,
-    place: Array,
-    central: bool = True,
-) -> tuple[Array, Array, Array | None]:
-    """Roots of twice the fall from `peak` where entries have these values, and restricted maxima.
-
-    They are looked for from points `near`, and from the centre if `central`.
+    Positive for values below the maximum `top`; standard normal under the null.
     """
-    k, m = likelihood.k, likelihood.m
-    lower, upper = wide_bounds(k, m)
-    fixed = np.zeros((len(values), k + m), dtype=bool)
-    fixed[np.arange(len(values)), place] = True
-    centre = np.r_[np.full(k, 1.0 / k), np.full(m, 0.5)]
-    first = np.array([_beside(x, j, v, k) for x, j, v in zip(near, place, values, strict=True)])
-    second = np.array([_beside(centre, j, v, k) for j, v in zip(place, values, strict=True)])
-    best, at = np.full(len(values), -np.inf), second.copy()
-    for start in (first, second) if central else (first,):
-        good = np.array([all(np.all(law > 0.0) for law in likelihood.laws(x)) for x in start])
-        good &= np.all((start > lower) & (start < upper), axis=1)
-        if not good.any():
-            continue
-        end = climb(likelihood, start[good], lower, upper, fixed[good], barrier=1e-5).x
-        reached = np.full(len(values), -np.inf)
-        reached[good] = likelihood.loglike(end)
-        places = np.flatnonzero(good)
-        gain = reached[places] > best[places]
-        at[places[gain]] = end[gain]
-        best = np.maximum(best, reached)
-    better = at[int(np.argmax(best))] if best.max() > peak + _BETTER else None
-    return np.sqrt(np.maximum(0.0, 2.0 * (peak - best))), at, better
+    falls = [restricted(law, reports, top, j, 0.0, top)[0] for j in range(law.size)]
+    return np.copysign(falls, top)
 
 
-def _beside(x: Array, index: int, value: float, k: int) -> Array:
-    """A point with one entry at a value; other frequencies share the difference evenly."""
-    moved = x.copy()
-    if index < k:
-        moved[:k] += (x[index] - value) / (k - 1)
-    moved[index] = value
-    return moved
+def restricted(
+    law: Plain,
+    reports: CellReports,
+    top: Array,
+    index: int,
+    value: float,
+    near: Array,
+    central: bool = True,
+) -> tuple[float, float, Array]:
+    """The root of twice the fall where an entry has a value, its slope, and the maximum there.
+
+    It is looked for from `near`, and from the centre if `central`, or where that is impossible.
+    """
+    k = law.k
+    direction = np.where(np.arange(law.size) < k, -1.0 / (k - 1), 0.0) * (index < k)
+    direction[index] = 1.0  # other frequencies share the difference evenly
+    peak, best, slope, at = law.loglike(reports, top), -np.inf, np.nan, near
+    for start in (near, law.centre):
+        start = start + direction * (value - start[index])
+        if np.abs(start - 0.5).max() < WIDTH + 0.5 and law.mix(reports, start).min() > 0.0:
+            end, gradient = ascend(law, reports, start, index)
+            if (there := law.loglike(reports, end)) > best:
+                best, slope, at = there, float(gradient @ direction), end
+            if not central:
+                break
+    fall = float(np.sqrt(max(0.0, 2.0 * (peak - best))))
+    return fall, -slope / fall if fall > 0.0 else np.nan, at
 
 
 # -- Profiles of likelihoods: the ratio at a value of a parameter, and the values near the top ----

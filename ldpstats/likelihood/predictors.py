@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.likelihood.joint import decode
-from ldpstats.likelihood.parametric import PolynomialMatrix
+from ldpstats.likelihood.parametric import PolynomialMatrix, scattered
 from ldpstats.likelihood.regression import (
     Binary,
     Categorical,
@@ -45,6 +45,7 @@ __all__ = [
     "constant_combination",
     "stacked_indicators",
     "start",
+    "starts",
     "unbiased_indicators",
     "units",
 ]
@@ -76,17 +77,7 @@ class ParametricRegression(RegressionLikelihood):
     @cached_property
     def _whole(self) -> PolynomialMatrix:
         """The matrices beside each other, (m, k, reports of all groups)."""
-        terms, before = [], np.cumsum([0, *(Q.shape[2] for Q in self.matrices)])
-        for Q, at in zip(self.matrices, before, strict=False):
-            own = np.zeros((len(Q.exponents), Q.shape[1], before[-1]))
-            own[:, :, at : at + Q.shape[2]] = Q.coefficients
-            terms.append(own)
-        exponents, place = np.unique(
-            np.concatenate([Q.exponents for Q in self.matrices]), axis=0, return_inverse=True
-        )
-        coefficients = np.zeros((len(exponents), *terms[0].shape[1:]))
-        np.add.at(coefficients, place.ravel(), np.concatenate(terms))
-        return PolynomialMatrix(exponents, coefficients)
+        return PolynomialMatrix.beside(self.matrices)
 
     def known(self, theta: Array) -> RegressionLikelihood:
         """The likelihood of beta at theta, shape (m,); at (c, m) that of `scores_at` alone."""
@@ -111,7 +102,7 @@ class ParametricRegression(RegressionLikelihood):
         p = x.size - self.m
         beta, theta = x[:p], x[p:]
         slopes = self.slopes(theta)
-        bends = np.swapaxes(self._whole.second_derivatives(theta), -1, -2)
+        bends = np.swapaxes(self._whole.at(theta, 2), -1, -2)
         score, hessian = np.zeros(self.size), np.zeros((self.size, self.size))
         value, score[:p], hessian[:p, :p] = self.known(theta).evaluate(beta)
         for part in self.known(theta).blocks():
@@ -420,6 +411,12 @@ def constant_combination(designs: Sequence[Array]) -> Array | None:
     coefficients = np.where(np.abs(coefficients) > _PART * length, coefficients, 0.0) / size
     off = max(float(np.abs(X @ coefficients - 1.0).max()) for X in designs)
     return coefficients if off < _PART else None
+
+
+def starts(likelihood: RegressionLikelihood) -> list[Array]:
+    """`start` with parameters of devices all over (0, 1)^m."""
+    first, m = start(likelihood), likelihood.m
+    return [np.append(first[: first.size - m], theta) for theta in scattered(m)]
 
 
 def start(likelihood: RegressionLikelihood) -> Array:

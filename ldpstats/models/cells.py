@@ -253,15 +253,9 @@ def _seen(
         shown += range(len(some.y)) if words is None else words[some.y].tolist()
     at[at < 0] = len(group)
     Q = None
-    if unknown:  # the terms of all, those of other mechanisms with zeros
+    if unknown:
         matrices.append(PolynomialMatrix.constant(np.ones((len(labels), 1)), len(unknown)))
-        wide = [Q.coefficients for Q in matrices]
-        ends = np.cumsum([0, *(C.shape[2] for C in wide)])
-        padded = [
-            np.pad(C, ((0, 0), (0, 0), (a, ends[-1] - b)))
-            for C, a, b in zip(wide, ends, ends[1:], strict=False)
-        ]
-        Q = PolynomialMatrix(np.vstack([Q.exponents for Q in matrices]), np.concatenate(padded))
+        Q = PolynomialMatrix.beside(matrices)
     whole = np.vstack([*W, np.ones((1, len(labels)))])
     return Seen(labels, whole, np.array([*group, -1]), (*shown, None), Q), at, logs
 
@@ -526,10 +520,7 @@ class CellModel:
 
     def loglike(self, theta: Array) -> float:
         """Log-likelihood in nats at coordinates theta, (d,), of the law."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            m = self.law.mix(self.reports, theta)
-            value = float(self.reports.n @ np.log(np.where(m > 0.0, m, 0.0)))
-        return value + self._scale
+        return float(self.reports.loglike(self.law.mix(self.reports, theta))) + self._scale
 
     def evaluate(self, theta: Array) -> tuple[float, Array]:
         """`loglike` and its gradient, (d,); -inf where a report is impossible."""

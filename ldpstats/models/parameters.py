@@ -1,7 +1,7 @@
 """Frequencies and unknown parameters of devices, from several groups of respondents together.
 
-`ParametersModel` fits them by maximum likelihood: `DeviceGroups` has the counts and the likelihood,
-and refuses devices whose laws leave something open. The goodness of fit is at the maximum of the
+`fit_parameters` estimates them by maximum likelihood: `DeviceGroups` has the counts, and refuses
+devices whose laws leave something open. The goodness of fit is at the maximum of the
 likelihood continued beyond [0, 1]; what lies outside is tested by itself.
 """
 
@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ from ldpstats.arguments import (
     level,
     one_of,
 )
+from ldpstats.cells import CellReports, Plain
 from ldpstats.documents import Document, written
 from ldpstats.errors import (
     ConvergenceWarning,
@@ -38,7 +39,6 @@ from ldpstats.inference.tails import chi2_pvalue, normal_pvalue
 from ldpstats.inference.tests import TestResult
 from ldpstats.likelihood.covariance import Covariance, Uncertain
 from ldpstats.likelihood.parametric import (
-    ParametricLikelihood,
     PolynomialMatrix,
     exact_jacobian,
     generic_point,
@@ -47,7 +47,6 @@ from ldpstats.likelihood.parametric import (
 )
 from ldpstats.mechanisms import DeviceMechanism, Mechanism, UnknownDevice
 from ldpstats.models.layout import (
-    Fit,
     Pair,
     closing_notes,
     in_turn,
@@ -59,73 +58,12 @@ from ldpstats.models.posterior.results import Origin, PosteriorResults
 from ldpstats.models.results import Results
 from ldpstats.programs.laws import terms_of
 
-if TYPE_CHECKING:
-    pass
-
-__all__ = ["DeviceGroups", "ParametersModel", "ParametersResults", "polynomial_matrix"]
+__all__ = ["DeviceGroups", "ParametersResults", "fit_parameters", "polynomial_matrix"]
 
 
 Array = npt.NDArray[Any]
 
 MISFIT = 0.001  # p-value below which reports do not fit the devices
-
-
-@dataclass(frozen=True, eq=False)
-class ParametersModel:
-    """Frequencies and unknown parameters; `FrequencyModel` makes it of its groups."""
-
-    groups: DeviceGroups
-    name: str = ""
-    n_missing: int = 0
-
-    def fit(
-        self, method: Any = None, constraints: Any = None, cov_type: str = "default"
-    ) -> ParametersResults:
-        """Estimate frequencies and parameters by maximum likelihood; see `FrequencyModel.fit`."""
-        names = in_turn(list(self.groups.names))
-        how = [("mle" if method is None else method, "mle"), (cov_type, "default")]
-        plain = all(isinstance(own, str) and str.__str__(own) == word for own, word in how)
-        if not plain or constraints is not None:
-            raise NotAvailable(
-                f"the unknown {names} and the frequencies are estimated by maximum likelihood "
-                "alone: leave out method=, constraints= and cov_type="
-            )
-        self.groups.check_identified()
-        fit = _fit(self.groups, self.name, self.n_missing)
-        test = _fit_test(self.groups, fit.linear.estimate)
-        results = ParametersResults(self.groups, test, **vars(fit))
-        if not results.converged:
-            words = f"the fit did not converge: {results.message}"
-            warnings.warn(words, ConvergenceWarning, stacklevel=3)
-        if len(left := results.undetermined):
-            words = (
-                f"at the estimate the reports leave {in_turn(list(map(str, left)))} open: other "
-                "values fit as well, and conf_int() says which"
-            )
-            warnings.warn(words, LDPWarning, stacklevel=3)
-        words = results._outside_words()
-        if test is not None and test.pvalue < MISFIT:
-            words = (
-                f"the reports do not fit these devices with common frequencies and parameters "
-                f"(p = {test.pvalue:.2g}): were they drawn at random into groups that used them?"
-            )
-        if words:
-            warnings.warn(words, MisfitWarning, stacklevel=3)
-        return results
-
-    def fit_posterior(
-        self, rng: Any, prior: Any, draws: Any, engine: Any, origin: Origin
-    ) -> PosteriorResults:
-        """Draw from the posterior of frequencies and parameters; see `FrequencyModel`."""
-        law = parameters_prior(prior, self.groups.names)
-        if not self.groups.is_open(law.given):
-            self.groups.check_identified(
-                "; or give what is known of a parameter, prior={'"
-                f"{self.groups.names[0]}': Beta(2, 18)}}, say"
-            )
-        origin = replace(origin, subject="Frequencies and parameters")
-        likelihood, index = self.groups.likelihood, self.groups.index
-        return parameters_posterior(likelihood, index, origin, rng, law, draws, engine)
 
 
 # -- The fit --------------------------------------------------------------------------------------
@@ -136,68 +74,92 @@ _IMPOSSIBLE = 1e-9  # probability of a report below which its information has no
 _RARE = 5.0  # expected reports below which the chi-square law is rough
 
 
-def _fit(groups: DeviceGroups, name: str, n_missing: int) -> Fit:
-    """Frequencies and parameters by maximum likelihood, if no other values fit as well."""
-    likelihood = groups.likelihood
-    top = maximum(likelihood)
-    fitted = _joint_covariance(likelihood, top.x)
-    if top.rivals.size and fitted.at is None:
-        rival = top.rivals[0]
-        apart = np.flatnonzero(np.abs(rival - top.x) > 1e-3)
-        shown = [f"{groups.index[j]} = {top.x[j]:.4g} or {rival[j]:.4g}" for j in apart.tolist()]
+def fit_parameters(
+    groups: DeviceGroups, name: str, n_missing: int, method: Any, constraints: Any, cov_type: str
+) -> ParametersResults:
+    """Frequencies and parameters by maximum likelihood, if no other values fit as well.
+
+    See `FrequencyModel.fit`, which warns through it.
+    """
+    how = [("mle" if method is None else method, "mle"), (cov_type, "default")]
+    plain = all(isinstance(own, str) and str.__str__(own) == word for own, word in how)
+    if not plain or constraints is not None:
+        raise NotAvailable(
+            f"the unknown {in_turn(list(groups.names))} and the frequencies are estimated by "
+            "maximum likelihood alone: leave out method=, constraints= and cov_type="
+        )
+    groups.check_identified()
+    x, rivals, rounds, n_starts = maximum(groups.law, groups.reports)
+    fitted = _joint_covariance(groups, x)
+    if rivals and fitted.at is None:
+        apart = np.flatnonzero(np.abs(rivals[0] - x) > 1e-3)
+        shown = [f"{groups.index[j]} = {x[j]:.4g} or {rivals[0][j]:.4g}" for j in apart.tolist()]
         raise NotIdentified(
             f"two answers explain the reports equally well, {in_turn(shown)}: add a group of "
             "respondents with another device, or one whose parameters are known"
         )
-    ahead, inside = continued(likelihood, top.inner)
-    linear = _joint_covariance(likelihood, ahead) if inside else Uncertain(ahead, None)
-    if linear.at is not None:
-        linear = Uncertain(ahead, None)
-    gap = max(0.0, float(likelihood.slope(top.x)))
-    return Fit(
+    ahead, inside = continued(groups.law, groups.reports, x)
+    linear = _joint_covariance(groups, ahead) if inside else Uncertain(ahead, None)
+    gap, test = groups.gap(x), _fit_test(groups, ahead)
+    results = ParametersResults(
+        groups,
+        test,
         fitted=fitted,
-        linear=linear,
+        linear=linear if linear.at is None else Uncertain(ahead, None),
         method="mle",
         settings="",
         cov_type="expected",
-        nobs=int(likelihood.nobs),
+        nobs=int(groups.reports.n.sum()),
         n_missing=n_missing,
         epsilon=max(mechanism.epsilon for mechanism in groups.mechanisms),
         sources=groups.words,
-        llf=float(likelihood.loglike(top.x)),
+        llf=groups.law.loglike(groups.reports, x),
         gap=gap,
-        n_iter=top.rounds,
+        n_iter=rounds,
         converged=gap <= _CONVERGED,
-        message=f"maximum of {top.starts} starts, slope {gap:.1e} nats per report",
+        message=f"maximum of {n_starts} starts, slope {gap:.1e} nats per report",
         name=name,
         source_nobs=tuple(counts.nobs for counts in groups.sources),
     )
+    if not results.converged:
+        words = f"the fit did not converge: {results.message}"
+        warnings.warn(words, ConvergenceWarning, stacklevel=3)
+    if len(left := results.undetermined):
+        words = (
+            f"at the estimate the reports leave {in_turn(list(map(str, left)))} open: other "
+            "values fit as well, and conf_int() says which"
+        )
+        warnings.warn(words, LDPWarning, stacklevel=3)
+    words = results._outside_words()
+    if test is not None and test.pvalue < MISFIT:
+        words = (
+            f"the reports do not fit these devices with common frequencies and parameters "
+            f"(p = {test.pvalue:.2g}): were they drawn at random into groups that used them?"
+        )
+    if words:
+        warnings.warn(words, MisfitWarning, stacklevel=3)
+    return results
 
 
-def _joint_covariance(likelihood: ParametricLikelihood, x: Array) -> Uncertain:
+def _joint_covariance(groups: DeviceGroups, x: Array) -> Uncertain:
     """An estimate with the inverse of the expected information, of rank k - 1 + m at most."""
     # where the laws leave some entries open at this point, the others have a covariance; there is
     # none where a report is impossible at this point alone: its information has no bound
-    k, d = likelihood.k, likelihood.size
-    open_ = unidentified(likelihood.matrices, x)
-    at = np.flatnonzero(~open_)
-    pairs = zip(likelihood.laws(x), likelihood.jacobians(x), strict=True)
-    if any(J[:, law < _IMPOSSIBLE].any() for law, J in pairs):
-        return Uncertain(x, None, None if at.size == d else at)
-    information = likelihood.information(x)
+    law, reports = groups.law, groups.reports
+    k, d = law.k, law.size
+    determined = ~unidentified([reports.devices[0]], x)
+    at = None if determined.all() else np.flatnonzero(determined)
+    m, J, _ = law.bent(reports, x)
+    if J[:, m < _IMPOSSIBLE].any():
+        return Uncertain(x, None, at)
+    information = (J * np.where(m > 0.0, groups.sizes / np.where(m > 0.0, m, 1.0), 0.0)) @ J.T
     free = np.eye(d)[:, 1:] - np.outer(np.arange(d) == 0, np.arange(1, d) < k)
     inner = free.T @ information @ free
     scale = np.sqrt(np.maximum(np.diagonal(inner), 1e-300))
-    V = (
-        free
-        / scale
-        @ np.linalg.pinv(inner / np.outer(scale, scale), 1e-12, True)
-        @ (free / scale).T
-    )
-    if at.size == d:
-        return Uncertain(x, Covariance.dense((V + V.T) / 2.0))
-    own = V[np.ix_(at, at)]
-    return Uncertain(x, Covariance.dense((own + own.T) / 2.0), at)
+    whiten = free / scale
+    V = whiten @ np.linalg.pinv(inner / np.outer(scale, scale), 1e-12, True) @ whiten.T
+    V = V[np.ix_(determined, determined)]
+    return Uncertain(x, Covariance.dense((V + V.T) / 2.0), at)
 
 
 def _fit_test(groups: DeviceGroups, x: Array) -> TestResult | None:
@@ -205,14 +167,9 @@ def _fit_test(groups: DeviceGroups, x: Array) -> TestResult | None:
     # x is the maximum of the continued likelihood, so that the law holds at the boundary too
     if groups.df <= 0:
         return None
-    likelihood = groups.likelihood
-    statistic, least = 0.0, np.inf
-    for n, law in zip(likelihood.counts, likelihood.laws(x), strict=True):
-        expected = n.sum() * law
-        gap = np.square(n - expected)
-        part = np.where(expected > 0.0, gap / np.where(expected > 0.0, expected, 1.0), 0.0)
-        statistic += float(part.sum())
-        least = min(least, float(expected.min()))
+    n, expected = groups.reports.n, groups.sizes * groups.law.mix(groups.reports, x)
+    possible, least = expected > 0.0, float(expected.min())
+    statistic = float((np.square(n - expected)[possible] / expected[possible]).sum())
     note = ""
     if least < _RARE:
         note = f"a report is expected {least:.2g} times only: the chi-square law is rough"
@@ -294,13 +251,41 @@ class DeviceGroups:
         return tuple(polynomial_matrix(mech, self.names) for mech in self.mechanisms)
 
     @cached_property
-    def likelihood(self) -> ParametricLikelihood:
-        """The likelihood of all reports, without reports that no category can make."""
-        kept = [(Q, Q.possible, c) for Q, c in zip(self._matrices, self.sources, strict=True)]
-        return ParametricLikelihood(
-            tuple(Q.take(possible) for Q, possible, _ in kept),
-            tuple(c.vector()[possible].astype(float) for _, possible, c in kept),
-        )
+    def reports(self) -> CellReports:
+        """The reports of all groups, one after another, that some category can make."""
+        whole = PolynomialMatrix.beside(self._matrices)
+        Q, n = whole.take(whole.possible), np.concatenate([c.vector() for c in self.sources])
+        n = n[whole.possible].astype(float)
+        W = np.full((len(n) + 1, len(self.categories)), np.nan)
+        return CellReports((W,), np.arange(len(n))[:, None], n, np.zeros((len(n), 0)), {0: Q})
+
+    @cached_property
+    def law(self) -> Plain:
+        """Frequencies and parameters as themselves."""
+        return Plain(tuple(map(str, self.index)), len(self.categories))
+
+    @cached_property
+    def group(self) -> npt.NDArray[np.int64]:
+        """The group of each report of `reports`, (u,)."""
+        lengths = [int(Q.possible.sum()) for Q in self._matrices]
+        return np.repeat(np.arange(len(lengths)), lengths)
+
+    @property
+    def sizes(self) -> Array:
+        """For each report how many its group made, (u,)."""
+        return np.bincount(self.group, self.reports.n)[self.group]
+
+    def gap(self, x: Array) -> float:
+        """``max score . (z - x) / nobs`` over all z in [0, 1]: what a first step could gain.
+
+        Zero at a stationary point, which need be no global maximum.
+        """
+        n, k = self.reports.n, len(self.categories)
+        m, pull = self.law.at(self.reports, x)
+        score = pull(np.where(n > 0.0, n / np.where(n > 0.0, m, 1.0), 0.0))
+        gain = score[:k].max() - score[:k] @ x[:k]
+        gain += np.maximum(score[k:] * (1.0 - x[k:]), -score[k:] * x[k:]).sum()
+        return max(0.0, float(gain / n.sum()))
 
     @property
     def df(self) -> int:
@@ -308,14 +293,19 @@ class DeviceGroups:
 
         Negative where more is estimated than the reports have probabilities.
         """
-        likelihood = self.likelihood
-        free = sum(Q.shape[2] - 1 for Q in likelihood.matrices)
-        return free - (likelihood.k - 1 + likelihood.m)
+        return len(self.reports.n) - len(self.sources) - (len(self.index) - 1)
 
-    def is_open(self, names: Sequence[str]) -> bool:
-        """Whether the laws leave one of these parameters open, of which a prior then tells."""
-        left = self.index[self._open]
-        return any(name in set(left) for name in names)
+    def fit_posterior(
+        self, rng: Any, prior: Any, draws: Any, engine: Any, origin: Origin
+    ) -> PosteriorResults:
+        """Draw from the posterior of frequencies and parameters; see `FrequencyModel`."""
+        own = parameters_prior(prior, self.names)
+        if not set(own.given) & set(self.index[self._open]):  # a prior tells what is open
+            example = f"{{'{self.names[0]}': Beta(2, 18)}}"
+            self.check_identified(f"; or give what is known of a parameter, prior={example}, say")
+        origin = replace(origin, subject="Frequencies and parameters")
+        how = origin, rng, own, draws, engine
+        return parameters_posterior(self.law, self.reports, self.group, self.index, *how)
 
     def check_identified(self, remedy: str = "") -> None:
         """Refuse reports whose laws leave a frequency or a parameter open."""
@@ -344,7 +334,7 @@ class DeviceGroups:
         terms = [found for found in exact if found is not None]
         k, m = len(self.categories), len(self.names)
         if k + m > _EXACT or len(terms) < len(self.mechanisms):
-            return unidentified(self.likelihood.matrices)
+            return unidentified([self.reports.devices[0]])
         p, theta = generic_point(k, m)
         return unidentified_exactly([exact_jacobian(*own, p, theta) for own in terms], k)
 
@@ -525,8 +515,8 @@ class ParametersResults(Results):
         if key not in self._intervals:
             estimate, se = self.linear.estimate, self.linear.bse()
             if method == "profile":
-                every, likelihood = np.arange(self.k), self.groups.likelihood
-                bounds = profile_intervals(likelihood, estimate, se, alpha, every)
+                how = self.groups.law, self.groups.reports
+                bounds = profile_intervals(*how, estimate, se, alpha)
             else:
                 self._check_errors()
                 bounds = np.asarray(wald(estimate, se, alpha))
@@ -549,10 +539,10 @@ class ParametersResults(Results):
     def _check_errors(self) -> None:
         """Refuse Wald statistics where the continued likelihood has no regular maximum."""
         if self.linear.covariance is None or len(self.undetermined):
-            left = in_turn([str(label) for label in self.undetermined])
-            why = f": the reports leave {left} open" if left else ""
+            left = [str(label) for label in self.undetermined]
+            why = f": the reports leave {in_turn(left)} open" if left else ""
             raise NotAvailable(
-                f"the unconstrained estimate has no covariance{why}; conf_int() rests on the "
+                f"the unconstrained estimate has no covariance{why}; method='profile' rests on the "
                 "likelihood alone"
             )
 
@@ -569,8 +559,7 @@ class ParametersResults(Results):
 
     @cached_property
     def _zero_roots(self) -> Array:
-        every = np.arange(self.k)
-        return signed_roots(self.groups.likelihood, self.linear.estimate, every, np.zeros(self.k))
+        return signed_roots(self.groups.law, self.groups.reports, self.linear.estimate)
 
     def presence_pvalues(self) -> pd.Series[float]:
         """One-sided p-values of a frequency or parameter of 0 against one above it.
@@ -649,7 +638,8 @@ class ParametersResults(Results):
         law of the likelihood ratio on the boundary is a mixture of chi-square laws with up to
         k - 1 + m degrees of freedom: that with the most bounds the p-value.
         """
-        rise = float(self.groups.likelihood.loglike(self.linear.estimate)) - self.llf
+        law, reports = self.groups.law, self.groups.reports
+        rise = law.loglike(reports, self.linear.estimate) - self.llf
         if float(chi2_pvalue(max(0.0, 2.0 * rise), float(self.df_model))) >= MISFIT:
             return ""
         values = self.linear_params

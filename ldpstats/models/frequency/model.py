@@ -61,7 +61,7 @@ from ldpstats.models.frequency.tests import (
     warn_of_doubts,
 )
 from ldpstats.models.layout import CONSTRAINED, in_turn
-from ldpstats.models.parameters import DeviceGroups, ParametersModel
+from ldpstats.models.parameters import DeviceGroups, fit_parameters
 from ldpstats.models.plots import fitting, maybe_bar
 from ldpstats.models.posterior.draws import checked_prior, frequency_posterior
 from ldpstats.models.posterior.results import Origin, PosteriorResults
@@ -179,11 +179,10 @@ class FrequencyModel:
     def __repr__(self) -> str:
         return f"FrequencyModel({', '.join(self._worded)}; n={self.nobs})"
 
-    @property
-    def _parameters(self) -> ParametersModel:
-        """The model of frequencies and unknown parameters."""
-        names = self.cohorts if any(self.cohorts) else ()
-        return ParametersModel(DeviceGroups(self.sources, names), self.name, self._n_missing)
+    @cached_property
+    def _groups(self) -> DeviceGroups:
+        """The groups whose devices have unknown parameters."""
+        return DeviceGroups(self.sources, self.cohorts if any(self.cohorts) else ())
 
     @property
     def categories(self) -> pd.Index[Any]:
@@ -360,7 +359,8 @@ class FrequencyModel:
         """
         if self.unknown:
             boolean("progress", progress)
-            return self._parameters.fit(method, constraints, cov_type)
+            whole = self._groups, self.name, self._n_missing
+            return fit_parameters(*whole, method, constraints, cov_type)
         with fitting(True) if boolean("progress", progress) else nullcontext():
             results = self.fit_quietly(method, constraints, cov_type)
         warn_of_caution(results.caution)
@@ -548,7 +548,7 @@ class FrequencyModel:
         Name: params, dtype: float64
         """
         if self.unknown:
-            return self._parameters.fit_posterior(rng, prior, draws, engine, self._origin())
+            return self._groups.fit_posterior(rng, prior, draws, engine, self._origin())
         if not self._has_patterns:
             raise NotAvailable(
                 "posterior of sums of bits: they do not determine the likelihood of the reports; "

@@ -28,15 +28,17 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ldpstats.cells import CellReports, Plain
 from ldpstats.errors import InvalidArgument
 from ldpstats.estimators.parametric import maximum as best_of_starts
 from ldpstats.estimators.regression import Maximum, search, search_bounded
 from ldpstats.inference.chains import LogDensity, maximum
-from ldpstats.likelihood.parametric import ParametricLikelihood, PolynomialMatrix
+from ldpstats.likelihood.parametric import PolynomialMatrix
 from ldpstats.likelihood.predictors import (
     EvenLevel,
     constant_column,
     start,
+    starts,
     units,
 )
 from ldpstats.likelihood.regression import (
@@ -423,7 +425,7 @@ class RegressionDensity(LogDensity):
         """The maximum where priors of parameters have these exponents, and others as high."""
         likelihood = self.likelihood
         objective = _Objective(likelihood, self.prior, a, b)
-        return search_bounded(objective, a.size, start(likelihood), units(likelihood))
+        return search_bounded(objective, starts(likelihood), units(likelihood), a.size)
 
     def mode(self) -> Array:
         return self._mode
@@ -538,32 +540,33 @@ _STEP = 1e-5  # of log ratios and logits, for second derivatives
 class ParametersDensity(LogDensity):
     """Log posterior of log ratios of p, shape (k - 1,), and then of logits of theta, shape (m,)."""
 
-    likelihood: ParametricLikelihood
+    law: Plain
+    reports: CellReports
     prior: LogitLaw  # of the frequencies
     a: Array  # (m,), with b: the beta priors
     b: Array
 
     @property
     def size(self) -> int:  # type: ignore[override]
-        return self.likelihood.size - 1
+        return self.law.size - 1
 
     @cached_property
     def _start(self) -> Array:
         """The posterior mode of log ratios and logits by a Dirichlet prior, as (p, theta)."""
-        law = self.prior
-        alpha = law.alpha if isinstance(law, DirichletLaw) else np.ones(self.likelihood.k)
-        return best_of_starts(with_answers(self.likelihood, alpha, self.a, self.b)).inner
+        own, k = self.prior, self.law.k
+        alpha = own.alpha if isinstance(own, DirichletLaw) else np.ones(k)
+        return best_of_starts(self.law, with_answers(self.reports, alpha, self.a, self.b))[0]
 
     @cached_property
     def _reference(self) -> int:
-        return int(np.argmax(self._start[: self.likelihood.k]))
+        return int(np.argmax(self._start[: self.law.k]))
 
     def _log_p_theta(self, z: Array) -> tuple[Array, Array]:
         """log p, (..., k), and theta, (..., m)."""
         from scipy.special import expit
 
-        ratios = np.insert(z[..., : self.likelihood.k - 1], self._reference, 0.0, axis=-1)
-        return softmax_log(ratios), np.asarray(expit(z[..., self.likelihood.k - 1 :]))
+        ratios = np.insert(z[..., : self.law.k - 1], self._reference, 0.0, axis=-1)
+        return softmax_log(ratios), np.asarray(expit(z[..., self.law.k - 1 :]))
 
     def constrained(self, z: Array) -> Array:
         logp, theta = self._log_p_theta(z)
@@ -573,16 +576,16 @@ class ParametersDensity(LogDensity):
         from scipy.special import log_expit
 
         logp, theta = self._log_p_theta(z)
-        logits = z[..., self.likelihood.k - 1 :]
+        k, n = self.law.k, self.reports.n
+        logits, p = z[..., k - 1 :], np.exp(logp)
         value, gradient = self.prior.evaluate(logp)
-        x = np.concatenate([np.exp(logp), theta], axis=-1)
-        log_likelihood, score = self.likelihood.evaluate(x)
-        value = value + log_likelihood
+        m, pull = self.law.at(self.reports, np.concatenate([p, theta], axis=-1))
+        value = value + self.reports.loglike(m)
         value = value + log_expit(logits) @ self.a + log_expit(-logits) @ self.b
-        p, by_p = x[..., : self.likelihood.k], score[..., : self.likelihood.k]
-        by_p = p * (by_p - np.einsum("...k,...k->...", p, by_p)[..., None])
-        by_theta = theta * (1.0 - theta) * score[..., self.likelihood.k :]
-        by_theta = by_theta + self.a - (self.a + self.b) * theta
+        with np.errstate(divide="ignore", invalid="ignore"):
+            score = pull(np.where(n > 0.0, n / m, 0.0))
+        by_p = p * (score[..., :k] - np.einsum("...k,...k->...", p, score[..., :k])[..., None])
+        by_theta = theta * (1.0 - theta) * score[..., k:] + self.a - (self.a + self.b) * theta
         ratios = np.delete(gradient + by_p, self._reference, axis=-1)
         return value, np.concatenate([ratios, by_theta], axis=-1)
 
@@ -592,19 +595,17 @@ class ParametersDensity(LogDensity):
         return np.asarray((down - up) / (2.0 * _STEP))
 
     def mode(self) -> Array:
-        p, theta = self._start[: self.likelihood.k], self._start[self.likelihood.k :]
+        p, theta = np.split(self._start, [self.law.k])
         logp = np.log(np.maximum(p, 1e-12))
         ratios = np.delete(logp - logp[self._reference], self._reference)
         theta = np.clip(theta, 1e-12, 1.0 - 1e-12)
         return maximum(self, np.concatenate([ratios, np.log(theta) - np.log1p(-theta)]))
 
 
-def with_answers(
-    likelihood: ParametricLikelihood, alpha: Array, a: Array, b: Array
-) -> ParametricLikelihood:
-    """The likelihood with direct answers alpha, (k,), and trials of theta: a of 1, b of 0, (m,)."""
-    k, m = likelihood.k, likelihood.m
-    matrices, counts = list(likelihood.matrices), list(likelihood.counts)
+def with_answers(reports: CellReports, alpha: Array, a: Array, b: Array) -> CellReports:
+    """The reports with direct answers alpha, (k,), and trials of theta: a of 1, b of 0, (m,)."""
+    k, m = alpha.size, a.size
+    matrices, counts = [reports.devices[0]], [reports.n]
     if alpha.any():
         matrices.append(PolynomialMatrix.constant(np.eye(k), m))
         counts.append(alpha)
@@ -614,7 +615,8 @@ def with_answers(
             rows = [np.tile([0.0, 1.0], (k, 1)), np.tile([1.0, -1.0], (k, 1))]
             matrices.append(PolynomialMatrix(exponents, np.array(rows)))
             counts.append(np.array([a[j], b[j]]))
-    return replace(likelihood, matrices=tuple(matrices), counts=tuple(counts))
+    Q, n = PolynomialMatrix.beside(matrices), np.concatenate(counts)
+    return replace(reports, n=n, devices={0: Q})
 
 
 # -- several groups with partial pooling: see the head of this module ------------------------------

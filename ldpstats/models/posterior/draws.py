@@ -15,11 +15,11 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import did_you_mean, numbers, one_of, replicates
+from ldpstats.cells import CellReports, Plain
 from ldpstats.errors import InvalidArgument, NotAvailable, PosteriorWarning
 from ldpstats.estimators.parametric import maximum
 from ldpstats.inference.chains import Chains, LogDensity, sample
 from ldpstats.labels import align
-from ldpstats.likelihood.parametric import ParametricLikelihood
 from ldpstats.likelihood.rows import Likelihood
 from ldpstats.models.posterior.densities import (
     FrequencyDensity,
@@ -180,7 +180,9 @@ def parameters_prior(prior: Any, names: Sequence[str]) -> ParametersPrior:
 
 
 def parameters_posterior(
-    likelihood: ParametricLikelihood,
+    law: Plain,
+    reports: CellReports,
+    group: Array,
     labels: pd.Index[Any],
     origin: Origin,
     rng: np.random.Generator,
@@ -188,29 +190,37 @@ def parameters_posterior(
     draws: int = 4000,
     engine: str = "hmc",
 ) -> PosteriorResults:
-    """Draw from the posterior of frequencies and parameters with these labels, k + m of them."""
+    """Draw from the posterior of frequencies and parameters with these labels, k + m of them.
+
+    `group`, (u,), is that of each report.
+    """
     engine = one_of("engine", engine, ENGINES)
     rng, draws = checked_generator(rng), checked_draws(draws)
-    k = likelihood.k
-    law = prior.frequencies.law(labels[:k])
+    k, of_p = law.k, prior.frequencies.law(labels[: law.k])
     a, b = (np.array([getattr(one, side) for one in prior.parameters]) for side in "ab")
-    density = ParametersDensity(likelihood, law, a, b)
+    density = ParametersDensity(law, reports, of_p, a, b)
     chains = chains_by(engine, density, rng, draws)
-    points = density.constrained(chains.z).reshape(-1, likelihood.size)
+    points = density.constrained(chains.z).reshape(-1, law.size)
     peak = None
-    if isinstance(law, DirichletLaw) and min(law.alpha.min(), a.min(), b.min()) >= 1.0:
+    if isinstance(of_p, DirichletLaw) and min(of_p.alpha.min(), a.min(), b.min()) >= 1.0:
         # exponents of at least one add answers that were asked directly
-        peak = maximum(with_answers(likelihood, law.alpha - 1.0, a - 1.0, b - 1.0)).x
-    before = np.column_stack([law.draw(rng, draws), rng.beta(a, b, size=(draws, a.size))])
+        peak = maximum(law, with_answers(reports, of_p.alpha - 1.0, a - 1.0, b - 1.0))[0]
+    before = np.column_stack([of_p.draw(rng, draws), rng.beta(a, b, size=(draws, a.size))])
+
+    ends = np.flatnonzero(np.diff(group)) + 1
+
+    def laws(x: Array) -> list[Array]:
+        return np.split(law.mix(reports, x), ends, axis=-1)
+
     return PosteriorResults.of(
         chains,
         density,
         labels,
         replace(origin, prior=prior.words, without_mode=BELOW_ONE if peak is None else ""),
-        simplex=np.r_[np.zeros(k, dtype=np.int64), np.full(likelihood.m, PROBABILITY)],
+        simplex=np.r_[np.zeros(k, dtype=np.int64), np.full(law.m, PROBABILITY)],
         peak=peak,
         prior_draws=before,
-        check=predictive_check(points, likelihood.laws, likelihood.counts, rng),
+        check=predictive_check(points, laws, np.split(reports.n, ends), rng),
         engine=engine,
     )
 

@@ -50,6 +50,7 @@ from ldpstats.likelihood.predictors import (
     constant_combination,
     stacked_indicators,
     start,
+    starts,
     units,
 )
 from ldpstats.likelihood.regression import (
@@ -274,7 +275,7 @@ class PrivatizedRegression(RegressionModel):
     def _climb_with_devices(self) -> Found:
         """The highest maximum of coefficients and parameters, with no other that is as high."""
         likelihood, m = self.likelihood, self.likelihood.m
-        top, rivals = search_bounded(likelihood, m, start(likelihood), self.units)
+        top, rivals = search_bounded(likelihood, starts(likelihood), self.units, m)
         flat = flat_direction(likelihood, top, self.units, ~self.bounded)
         if flat is not None:  # places there are many, of the same coefficients
             rivals = [

@@ -192,12 +192,34 @@ def _falls(results: ldp.ParametersResults, values: list[float]) -> list[tuple[fl
     return found
 
 
+def test_an_interval_where_a_report_was_never_made() -> None:
+    """Nobody says "no" in the second group: the limit of "yes" stopped at zero."""
+    with pytest.warns(ldp.errors.MisfitWarning, match="further outside"):
+        results = fitted((cheating(0.25), [70, 30]), (cheating(0.6), [0, 100]))
+    upper = results.conf_int().loc["yes", "upper"]
+
+    def best(yes: float) -> float:
+        """Over the share of "yes" in the second group, up to one."""
+        ratio = (0.25 + 0.75 * yes) / (0.6 + 0.4 * yes)
+
+        def loss(s: float) -> float:
+            return -float(30 * np.log(s * ratio) + 70 * np.log(1 - s * ratio) + 100 * np.log(s))
+
+        return min(minimize_scalar(loss, bounds=(0.5, 1), method="bounded").fun, loss(1.0))
+
+    top = best(results.linear_params["yes"])
+    tail = [0.5 * chi2.sf(2 * (best(v) - top), 1) for v in (0.0, upper)]
+    assert results.params["cheating"] == 0.0 and upper == pytest.approx(0.0612, abs=1e-4)
+    assert tail[1] / tail[0] == pytest.approx(0.025, rel=1e-3)
+
+
 def test_what_is_open_at_the_estimate_says_so() -> None:
     """No carriers: their honesty may be anything."""
     groups = (lie_detector(0.7), [420, 180]), (lie_detector(0.3), [170, 430])
     with pytest.warns(ldp.LDPWarning, match="leave honest open"):
         results = fitted(*groups)
     assert list(results.undetermined) == ["honest"] and np.isnan(results.bse["honest"])
+    assert results.params["honest"] == 0.5  # in the middle, as any other is as good
     assert np.isfinite(results.bse["yes"])
     assert results.conf_int().loc["honest"].tolist() == [0.0, 1.0]
     with pytest.raises(ldp.NotAvailable, match="honest"):
@@ -211,6 +233,8 @@ def test_a_report_that_is_impossible_at_the_estimate_leaves_no_standard_errors()
     assert np.isnan([results.fitted.bse(), results.linear.bse()]).all()
     assert results.conf_int().loc["yes"].to_numpy() == pytest.approx([0.947, 1.0], abs=1e-3)
     assert "no standard errors" in str(results.summary()) and "0.0000  " in str(results.summary())
+    with pytest.raises(ldp.NotAvailable, match="no covariance; method='profile'"):
+        results.conf_int(method="wald")
     with pytest.warns(ldp.LDPWarning, match="no and yes open"):
         fitted((cheating(0.25), [100, 0]), (cheating(0.6), [100, 0]))
 
@@ -312,6 +336,15 @@ def test_two_answers_that_fit_equally_well_are_refused() -> None:
     law = np.array([0.7, 0.3]) @ third.matrix_at(mix=0.8)
     model = ldp.FrequencyModel(third.counts(np.round(1000 * law).astype(int)))
     with pytest.raises(ldp.NotIdentified, match=r"two answers .* mix = 0\.(8|2|79)"):
+        model.fit()
+
+
+def test_two_answers_at_the_bounds_are_refused() -> None:
+    """All "no" and nine of ten cheat, or all "yes" and 29 of 30."""
+    honest = flip(0.75).when({"heads": truth, "tails": opposite})
+    once = flip(unknown("cheating")).when({"heads": "no", "tails": honest})
+    model = ldp.FrequencyModel(parts(once, once).mechanism(ANSWERS).counts([285, 5, 10, 0]))
+    with pytest.raises(ldp.NotIdentified, match=r"cheating = 0\.9(667)? or 0\.9"):
         model.fit()
 
 

@@ -85,7 +85,8 @@ def test_gradients_are_differences() -> None:
     first, second = protective(1, 1, 1), protective(1, 3, 2)
     groups = DeviceGroups((first.counts([50, 18, 12]), second.counts([33, 29, 18])))
     prior = Dirichlet([0.5, 1.0, 3.0]).law(first.categories)
-    density = ParametersDensity(groups.likelihood, prior, np.array([2.0]), np.array([5.0]))
+    own = np.array([2.0]), np.array([5.0])
+    density = ParametersDensity(groups.law, groups.reports, prior, *own)
     z = rng.normal(size=(1, 3))
     gradient = density.evaluate(z)[1][0]
     steps = 1e-6 * np.eye(3)
