@@ -55,6 +55,7 @@ __all__ = [
     "subset_bits",
     "uniformised",
     "water_filling",
+    "without_rounding",
 ]
 
 
@@ -269,6 +270,17 @@ def block_diagonal(parts: Sequence[Covariance]) -> Covariance:
         return Covariance.dense(block_diag(*(part.matrix() for part in parts)))
     diagonal = np.concatenate([part.diagonal for part in parts])
     return Covariance(diagonal, block_diag(*(part.core for part in parts)), block_diag(*factors))
+
+
+def without_rounding(V: Array, squares: Any) -> Covariance:
+    """A covariance matrix in which variances that rounding alone has left are zero.
+
+    `squares` are what the variances were computed from, by subtraction: a number, or shape (k,).
+    """
+    still = np.abs(np.diagonal(V)) <= 1e-13 * squares
+    V = V.copy()
+    V[still], V[:, still] = 0.0, 0.0
+    return Covariance.dense(V)
 
 
 def multinomial(m: npt.ArrayLike, n: float) -> Covariance:

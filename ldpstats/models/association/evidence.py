@@ -59,14 +59,9 @@ from ldpstats.likelihood.covariance import (
     Uncertain,
     project_simplex,
     project_subsimplex,
-)
-from ldpstats.likelihood.joint import (
-    Factor,
-    JointMoments,
-    JointRows,
-    unbiased_map,
     without_rounding,
 )
+from ldpstats.likelihood.joint import Factor, JointMoments, JointRows, unbiased_map
 from ldpstats.likelihood.rows import DenseRows, Likelihood, Solution, StackedRows
 from ldpstats.mechanisms import Mechanism
 from ldpstats.models.association.groups import JointGroup, Scores, VariableSpec
