@@ -23,7 +23,7 @@ from ldpstats.estimators.solvers import (
     STEP,
     Ascent,
     DenseModel,
-    DiagonalModel,
+    LowRankModel,
     certified_gap,
     line_search,
     require_possible,
@@ -482,7 +482,7 @@ def interior_newton(
     The penalty -N sum(p) makes p >= 0 the only constraint, as in `proximal_newton`. Each Newton
     step of ``-sum_i n_i log(W p)_i / N + sum(p) - mu sum_x log(p_x)`` is solved by conjugate
     gradients: two products with W for each, and no matrix of k x k. The preconditioner is the
-    diagonal plus rank one Hessian of `DiagonalModel`, exact where p_x is on its way to zero. It
+    diagonal plus rank one Hessian of `LowRankModel`, exact where p_x is on its way to zero. It
     stops at a gap of `target` after a step below `max_step` standard errors: as the barrier falls
     tenfold from step to step, what is left is shorter. All reports must be possible under `start`.
     """
@@ -530,10 +530,10 @@ def interior_newton(
 
 def _newton_step(W: Rows, v: Array, barrier: Array, g: Array) -> tuple[Array, Array]:
     """The x that solves ``(W' diag(v) W + diag(barrier)) x = -g``, and W x."""
-    model = DiagonalModel.at(W, v)
-    D = model.D + barrier
-    across = model.u / D
-    across /= np.sqrt(1.0 + model.u @ across)
+    model = LowRankModel.at(W, v)
+    D, u = model.D + barrier, model.U[:, 0]
+    across = u / D
+    across /= np.sqrt(1.0 + u @ across)
 
     def preconditioned(r: Array) -> Array:
         return np.asarray(r / D - across * (across @ r))
