@@ -611,8 +611,8 @@ class Smoothed(LikelihoodEstimator):
         return report(ascent, problem.nobs, how, target)
 
     def _at(self, W: Rows, n: Array, edges: Array, penalty: float) -> tuple[Ascent, float, float]:
-        f = Penalised(W, n, penalty * roughness(edges))
-        target = max(gap_target(round(f.nobs), self.tol), f.rounding)
+        f = Penalised(Likelihood(W, n), penalty * roughness(edges))
+        target = max(gap_target(f.likelihood.nobs, self.tol), f.rounding)
         return *penalised_maximum(f, target, self.max_iter), target
 
     def _chosen(self, W: Rows, n: Array, edges: Array) -> float:

@@ -92,6 +92,16 @@ def observed(problem: Likelihood) -> tuple[Rows, Array]:
     return W, problem.n[seen].astype(np.float64)
 
 
+def possible(W: Rows, p: Array) -> tuple[Array, Array]:
+    """p, or the mean of it and the uniform one where p rules out a report; and W p."""
+    d = W.mix(p)
+    if not d.min() > 0.0:
+        require_possible(W)
+        p = 0.5 * p + 0.5 / p.size
+        d = W.mix(p)
+    return p, d
+
+
 def require_possible(W: Rows) -> None:
     """Raise `InvalidArgument` where a report has probability zero under every category."""
     impossible = np.flatnonzero(W.mix(np.ones(W.shape[1])) <= 0.0)
@@ -449,12 +459,7 @@ def newton(
     standard errors: as f is self-concordant, a step s < 1 leaves at most ``(s / (1 - s))^2``.
     """
     total, k = float(n.sum()), W.shape[1]
-    p = np.full(k, 1.0 / k) if start is None else start
-    d = W.mix(p)
-    if not d.min() > 0.0:
-        require_possible(W)
-        p = 0.5 * p + 0.5 / k
-        d = W.mix(p)
+    p, d = possible(W, np.full(k, 1.0 / k) if start is None else start)
     for _ in range(_WARM_UP if start is None else 0):
         p = p * W.adjoint(n / (d * total))
         d = W.mix(p)
@@ -624,11 +629,7 @@ def proximal_newton(
     standard errors left.
     """
     total = float(n.sum())
-    p, d = start, W.mix(start)
-    if not d.min() > 0.0:
-        require_possible(W)
-        p = 0.5 * start + 0.5 / start.size
-        d = W.mix(p)
+    p, d = possible(W, start)
     best = Ascent(p, np.inf, 0, False)
     moved, last = np.inf, None
     model: Model | None = None
