@@ -401,7 +401,8 @@ class LowRankModel(Model):
         only, a noisy report raises the likelihood of all of these together.
         """
         models = [cls.at(part, w) for part, w in W.groups(v)]
-        return cls(sum(model.D for model in models), np.hstack([model.U for model in models]))
+        D = np.sum([model.D for model in models], axis=0)
+        return cls(D, np.hstack([model.U for model in models]))
 
     def times(self, x: Array) -> Array:
         return np.asarray(self.D * x + self.U @ (x @ self.U))
