@@ -23,14 +23,14 @@ from ldpstats.estimators.solvers import (
     STEP,
     Ascent,
     DenseModel,
-    DiagonalModel,
+    LowRankModel,
     certified_gap,
     line_search,
     require_possible,
     tell,
 )
 from ldpstats.likelihood.hashed import HashDesign, conjugate_gradients
-from ldpstats.likelihood.rows import Rows
+from ldpstats.likelihood.rows import Likelihood, Rows
 
 if TYPE_CHECKING:
     import cvxpy
@@ -357,27 +357,19 @@ _ROUNDING = 64.0 * float(np.finfo(np.float64).eps)
 class Penalised:
     """``f(p) = -sum_i n_i log(W p)_i / N + p'K p / 2``, minimised over the simplex; convex.
 
-    `W` has shape (u, k), `n` (u,) with all counts positive, `K` (k, k) is positive semidefinite.
+    The `likelihood` is that of W and n, `K`, (k, k), is positive semidefinite.
     """
 
-    W: Rows
-    n: Array
+    likelihood: Likelihood
     K: Array
-
-    @property
-    def nobs(self) -> float:
-        """Number of reports."""
-        return float(self.n.sum())
 
     def gradient(self, p: Array) -> Array:
         """Gradient of f, shape (k,)."""
-        d = self.W.mix(p)
-        return np.asarray(self.K @ p - self.W.adjoint(self.n / (d * self.nobs)))
+        return np.asarray(self.K @ p - self.likelihood.score(p) / self.likelihood.nobs)
 
     def information(self, p: Array) -> Array:
         """Hessian of the first term, shape (k, k)."""
-        d = self.W.mix(p)
-        return self.W.gram(self.n / (d * d * self.nobs))
+        return self.likelihood.information(p) / self.likelihood.nobs
 
     def gap(self, p: Array) -> float:
         """``p.g - min g`` for the gradient g: f(p) exceeds its minimum by no more, as f is convex.
@@ -407,8 +399,8 @@ def penalised_maximum(f: Penalised, target: float, max_iter: int) -> tuple[Ascen
     solved: Any = partial(cho_solve, check_finite=False)
     k = len(f.K)
     p = np.full(k, 1.0 / k)
-    if not f.W.mix(p).min() > 0.0:
-        require_possible(f.W)
+    if not f.likelihood.W.mix(p).min() > 0.0:
+        require_possible(f.likelihood.W)
     goal = max(target, f.rounding)
     g = f.gradient(p)
     y = -float(p @ g)
@@ -482,7 +474,7 @@ def interior_newton(
     The penalty -N sum(p) makes p >= 0 the only constraint, as in `proximal_newton`. Each Newton
     step of ``-sum_i n_i log(W p)_i / N + sum(p) - mu sum_x log(p_x)`` is solved by conjugate
     gradients: two products with W for each, and no matrix of k x k. The preconditioner is the
-    diagonal plus rank one Hessian of `DiagonalModel`, exact where p_x is on its way to zero. It
+    diagonal plus rank one Hessian of `LowRankModel`, exact where p_x is on its way to zero. It
     stops at a gap of `target` after a step below `max_step` standard errors: as the barrier falls
     tenfold from step to step, what is left is shorter. All reports must be possible under `start`.
     """
@@ -530,10 +522,10 @@ def interior_newton(
 
 def _newton_step(W: Rows, v: Array, barrier: Array, g: Array) -> tuple[Array, Array]:
     """The x that solves ``(W' diag(v) W + diag(barrier)) x = -g``, and W x."""
-    model = DiagonalModel.at(W, v)
-    D = model.D + barrier
-    across = model.u / D
-    across /= np.sqrt(1.0 + model.u @ across)
+    model = LowRankModel.at(W, v)
+    D, u = model.D + barrier, model.U[:, 0]
+    across = u / D
+    across /= np.sqrt(1.0 + u @ across)
 
     def preconditioned(r: Array) -> Array:
         return np.asarray(r / D - across * (across @ r))

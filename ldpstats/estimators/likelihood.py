@@ -20,7 +20,6 @@ from ldpstats.estimators.solvers import (
     STEP,
     Ascent,
     DenseModel,
-    DiagonalModel,
     LowRankModel,
     Model,
     certified_gap,
@@ -217,11 +216,11 @@ def _by_products(
     table, joint = _is_large_table(W), _is_sampled(W)
     tries = max_iter if W.shape[1] > _DENSE_K and not table else min(max_iter, _PROXIMAL)
     last = STEP if by_step else np.inf
-    model_at: Callable[[Rows, Array], Model] = DiagonalModel.at
+    model_at: Callable[[Rows, Array], Model] = LowRankModel.at
     if joint:
         model_at = sampled(W, n)
     elif len(W.groups(n)) > 1 and not table:
-        model_at = LowRankModel.at
+        model_at = LowRankModel.by_groups
     stale = np.inf if joint or table else STALE  # models of joint reports are costly
     begin = starting_point(W, n) if begin is None else begin
     ascent = proximal_newton(W, n, begin, target, last, tries, model_at, stale)
@@ -325,7 +324,7 @@ def squarem(W: Rows, n: Array, target: float, max_iter: int, max_step: float = n
         score = W.adjoint(n / (d * total))
         tell(float(score.max()) - 1.0, target)
         if score.max() - 1.0 <= target:
-            model = DiagonalModel.at(W, n / (d * d * total))
+            model = LowRankModel.at(W, n / (d * d * total))
             done = np.sqrt(total) * model.size(model.step(p, 1.0 - score)) <= max_step
         if done or steps >= max_iter:
             break
@@ -612,8 +611,8 @@ class Smoothed(LikelihoodEstimator):
         return report(ascent, problem.nobs, how, target)
 
     def _at(self, W: Rows, n: Array, edges: Array, penalty: float) -> tuple[Ascent, float, float]:
-        f = Penalised(W, n, penalty * roughness(edges))
-        target = max(gap_target(round(f.nobs), self.tol), f.rounding)
+        f = Penalised(Likelihood(W, n), penalty * roughness(edges))
+        target = max(gap_target(f.likelihood.nobs, self.tol), f.rounding)
         return *penalised_maximum(f, target, self.max_iter), target
 
     def _chosen(self, W: Rows, n: Array, edges: Array) -> float:

@@ -312,11 +312,10 @@ class Lasso(SelectingEstimator):
 
     def __post_init__(self) -> None:
         one_of("penalty", self.penalty, ("quantile", "universal"))
-        given = self.false_selections
         remedy = "must be a positive finite number, for example 1.0"
-        number = real_number("false_selections", given, remedy)
+        number = real_number("false_selections", self.false_selections, remedy)
         if not 0.0 < number < np.inf:
-            raise InvalidArgument("false_selections", given, remedy)
+            raise InvalidArgument("false_selections", self.false_selections, remedy)
         object.__setattr__(self, "false_selections", number)
 
     def refit(self, problem: Moments) -> tuple[Solution, Moments]:

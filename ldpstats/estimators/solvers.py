@@ -31,7 +31,6 @@ __all__ = [
     "STEP",
     "Ascent",
     "DenseModel",
-    "DiagonalModel",
     "LowRankModel",
     "Model",
     "certified_gap",
@@ -91,6 +90,16 @@ def observed(problem: Likelihood) -> tuple[Rows, Array]:
         raise InvalidArgument("n", problem.n.tolist(), "must count at least one report")
     W = problem.W if seen.all() else problem.W.select(seen)
     return W, problem.n[seen].astype(np.float64)
+
+
+def possible(W: Rows, p: Array) -> tuple[Array, Array]:
+    """p, or the mean of it and the uniform one where p rules out a report; and W p."""
+    d = W.mix(p)
+    if not d.min() > 0.0:
+        require_possible(W)
+        p = 0.5 * p + 0.5 / p.size
+        d = W.mix(p)
+    return p, d
 
 
 def require_possible(W: Rows) -> None:
@@ -360,8 +369,8 @@ def _definite(H: Array) -> tuple[Array, Array]:
 
 
 @dataclass(frozen=True, eq=False)
-class DiagonalModel(Model):
-    """Hessian model H = diag(D) + u u' of ``-sum_i n_i log(W p)_i / N``; D, u of shape (k,).
+class LowRankModel(Model):
+    """Hessian model H = diag(D) + U U' of ``-sum_i n_i log(W p)_i / N``; D (k,), U (k, G).
 
     With v = n / (W p)^2 / N the Hessian is W' diag(v) W. Its part u u', u = W'v / sqrt(1'v), comes
     from the means of the columns under the weights v; D holds their variances. What is left out are
@@ -372,56 +381,28 @@ class DiagonalModel(Model):
     """
 
     D: Array
-    u: Array
-
-    @classmethod
-    def at(cls, W: Rows, v: Array) -> DiagonalModel:
-        first, second = W.adjoints(v)
-        first, total = W.noise(v, first)
-        # The floors keep the step finite for a category that all reports are equally likely under.
-        D = np.maximum(second - first**2 / total, 1e-8 * second.max())
-        return cls(D, np.maximum(first, 1e-8 * first.max()) / np.sqrt(total))
-
-    def times(self, x: Array) -> Array:
-        return np.asarray(self.D * x + self.u * (self.u @ x))
-
-    def step(self, p: Array, g: Array) -> Array:
-        """By one sort: ``x = max(-p, -(g + u s)/D)`` with s = u.x.
-
-        Category i stays positive as long as s is below the level ``(D p - g)_i / u_i``.
-        """
-        D, u = self.D, self.u
-        level = (D * p - g) / u
-        order = np.argsort(-level)
-        mass = (u * p)[order]
-        outside = mass.sum() - np.cumsum(mass)
-        s = -(np.cumsum((u * g / D)[order]) + outside) / (1.0 + np.cumsum((u * u / D)[order]))
-        last = np.flatnonzero(level[order] > s)
-        free = np.zeros(p.size, dtype=bool)
-        free[order[: last[-1] + 1 if last.size else 1]] = True
-        # Once more on the final set, without the cancellation in the running sums.
-        fixed = u[~free] @ p[~free] + (u * g / D)[free].sum()
-        exact = -fixed / (1.0 + (u[free] ** 2 / D[free]).sum())
-        return np.where(free, np.maximum(-(g + u * exact) / D, -p), -p)
-
-
-@dataclass(frozen=True, eq=False)
-class LowRankModel(Model):
-    """Hessian model H = diag(D) + U U' of ``-sum_i n_i log(W p)_i / N``; D (k,), U (k, G).
-
-    It is the sum of the `DiagonalModel` of each of the G groups of reports in W (`Rows.groups`).
-    One for all of them would miss how they differ: where a mechanism protects some categories
-    only, a noisy report raises the likelihood of all of these together.
-    """
-
-    D: Array
     U: Array
 
     @classmethod
     def at(cls, W: Rows, v: Array) -> LowRankModel:
-        models = [DiagonalModel.at(part, w) for part, w in W.groups(v)]
+        """Of all reports together, G = 1."""
+        first, second = W.adjoints(v)
+        first, total = W.noise(v, first)
+        # The floors keep the step finite for a category that all reports are equally likely under.
+        D = np.maximum(second - first**2 / total, 1e-8 * second.max())
+        u = np.maximum(first, 1e-8 * first.max()) / np.sqrt(total)
+        return cls(D, u[:, None])
+
+    @classmethod
+    def by_groups(cls, W: Rows, v: Array) -> LowRankModel:
+        """The sum of the models of the G groups of reports (`Rows.groups`).
+
+        One for all of them would miss how they differ: where a mechanism protects some categories
+        only, a noisy report raises the likelihood of all of these together.
+        """
+        models = [cls.at(part, w) for part, w in W.groups(v)]
         D = np.sum([model.D for model in models], axis=0)
-        return cls(D, np.stack([model.u for model in models], axis=1))
+        return cls(D, np.hstack([model.U for model in models]))
 
     def times(self, x: Array) -> Array:
         return np.asarray(self.D * x + self.U @ (x @ self.U))
@@ -479,12 +460,7 @@ def newton(
     standard errors: as f is self-concordant, a step s < 1 leaves at most ``(s / (1 - s))^2``.
     """
     total, k = float(n.sum()), W.shape[1]
-    p = np.full(k, 1.0 / k) if start is None else start
-    d = W.mix(p)
-    if not d.min() > 0.0:
-        require_possible(W)
-        p = 0.5 * p + 0.5 / k
-        d = W.mix(p)
+    p, d = possible(W, np.full(k, 1.0 / k) if start is None else start)
     for _ in range(_WARM_UP if start is None else 0):
         p = p * W.adjoint(n / (d * total))
         d = W.mix(p)
@@ -504,7 +480,7 @@ def newton(
         step = DenseModel(W.gram(v)).step(p, g)
         t, change = search(W, n, p, d, step)
         if t == 0.0:  # columns so alike that rounding hides the way up; a diagonal model finds it
-            step = DiagonalModel.at(W, v).step(p, g)
+            step = LowRankModel.at(W, v).step(p, g)
             t, change = search(W, n, p, d, step)
         step_size = float(np.sqrt(n @ (change / d) ** 2))
         if t == 0.0:
@@ -639,7 +615,7 @@ def proximal_newton(
     target: float,
     max_step: float = np.inf,
     max_iter: int = 200,
-    model_at: Callable[[Rows, Array], Model] = DiagonalModel.at,
+    model_at: Callable[[Rows, Array], Model] = LowRankModel.at,
     stale: float = STALE,
 ) -> Ascent:
     """Maximise ``sum_i n_i log(W p)_i`` over the simplex, from `start`, shape (k,).
@@ -654,11 +630,7 @@ def proximal_newton(
     standard errors left.
     """
     total = float(n.sum())
-    p, d = start, W.mix(start)
-    if not d.min() > 0.0:
-        require_possible(W)
-        p = 0.5 * start + 0.5 / start.size
-        d = W.mix(p)
+    p, d = possible(W, start)
     best = Ascent(p, np.inf, 0, False)
     moved, last = np.inf, None
     model: Model | None = None

@@ -696,10 +696,9 @@ def popcount_fit(histogram: npt.ArrayLike, p1: float, p0: float) -> tuple[Array,
     expected = n * popcount_law(c.shape[-1] - 1, p1, p0)
     impossible = np.any(c[..., expected == 0] > 0, axis=-1)
     starts = _cells(expected)
-    pooled = np.add.reduceat(expected, starts)
-    observed = np.add.reduceat(c, starts, axis=-1)
-    statistic = np.sum((observed - pooled) ** 2 / pooled, axis=-1)
-    return np.where(impossible, np.inf, statistic), len(starts) - 1
+    pooled = np.add.reduceat(c, starts, axis=-1)
+    statistic, df = pearson_given(pooled, np.add.reduceat(expected, starts) / n)
+    return np.where(impossible, np.inf, statistic), df
 
 
 def popcount_pvalue(statistic: float, nobs: int, k: int, p1: float, p0: float) -> float:

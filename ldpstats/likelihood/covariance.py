@@ -14,7 +14,7 @@ m = p Q is the law of a report; n is the number of reports.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
@@ -55,6 +55,7 @@ __all__ = [
     "subset_bits",
     "uniformised",
     "water_filling",
+    "without_rounding",
 ]
 
 
@@ -269,6 +270,17 @@ def block_diagonal(parts: Sequence[Covariance]) -> Covariance:
         return Covariance.dense(block_diag(*(part.matrix() for part in parts)))
     diagonal = np.concatenate([part.diagonal for part in parts])
     return Covariance(diagonal, block_diag(*(part.core for part in parts)), block_diag(*factors))
+
+
+def without_rounding(V: Array, squares: Any) -> Covariance:
+    """A covariance matrix in which variances that rounding alone has left are zero.
+
+    `squares` are what the variances were computed from, by subtraction: a number, or shape (k,).
+    """
+    still = np.abs(np.diagonal(V)) <= 1e-13 * squares
+    V = V.copy()
+    V[still], V[:, still] = 0.0, 0.0
+    return Covariance.dense(V)
 
 
 def multinomial(m: npt.ArrayLike, n: float) -> Covariance:
@@ -621,21 +633,19 @@ class ReportLaw(Document):
 
     def covariance(self, R: Array) -> Array:
         """Covariance of the contrasts R p, shape (q, q), for R of shape (q, k)."""
-        total = np.zeros((len(R), len(R)))
-        for part in self.parts:
-            u = part.contrasts(R)
-            centred = u - (u @ part.law)[:, None]
-            total += (centred * part.law) @ centred.T / part.nobs
-        return total
+        parts = zip(self._centred(R), self.parts, strict=True)
+        return np.asarray(sum((u * one.law) @ u.T / one.nobs for u, one in parts))
 
     def third_cumulants(self, R: Array) -> Array:
         """Third cumulant of each contrast, shape (q,)."""
-        total = np.zeros(len(R))
+        parts = zip(self._centred(R), self.parts, strict=True)  # products are quicker than a power
+        return np.asarray(sum(u * u * u @ one.law / one.nobs**2 for u, one in parts))
+
+    def _centred(self, R: Array) -> Iterator[Array]:
+        """What reports of each source count for in contrasts, less the mean, (q, l)."""
         for part in self.parts:
             u = part.contrasts(R)
-            centred = u - (u @ part.law)[:, None]
-            total += centred * centred * centred @ part.law / part.nobs**2  # quicker than a power
-        return total
+            yield u - (u @ part.law)[:, None]
 
 
 # -- Counts that estimates rest on: their variance and skewness as a frequency varies -------------

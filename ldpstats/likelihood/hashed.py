@@ -442,11 +442,8 @@ class CohortMoments(Moments):
     @property
     def condition(self) -> float:  # type: ignore[override]
         """Of one cohort's labels, or bits; hashes that nearly agree are left to `inverse`."""
-        each = []
-        for source in self.sources:
-            slope = abs(source.design.slope)
-            each.append((slope + source.design.n_cells * source.absent) / slope)
-        return float(min(each))
+        each = (s.design.n_cells * s.absent / abs(s.design.slope) for s in self.sources)
+        return float(1.0 + min(each))
 
     def single(self, what: str) -> CohortSource:
         """The only source; several are refused where an algorithm is not made for them."""
@@ -693,12 +690,6 @@ class CohortMoments(Moments):
         v = source.precision * slope**2 * self.nobs
         return OwnCounts(self.nobs, *(np.full(m, value) for value in (low, slope, v)))
 
-    def wald_law(self) -> tuple[float, float] | None:
-        if not self.collisions:
-            return None
-        misfit = self.misfit()
-        return np.inf if misfit is None else misfit.df, self.wald_variance() / (2.0 * self.k)
-
     # -- lists that are not complete ---------------------------------------------------------
 
     def for_inference(self, incomplete: bool = False) -> CohortMoments:
@@ -849,16 +840,19 @@ class CohortMoments(Moments):
         """Whether the influences of all cells on all estimates are few enough to compute."""
         return sum(source.ones.size for source in self.sources) * self.k**2 <= _INFLUENCES
 
-    def wald_variance(self) -> float:
-        """Variance of the Wald statistic of all candidates: 2 S, and more by collisions.
+    def wald_law(self) -> tuple[float, float] | None:
+        """By collisions the Wald statistic of all candidates varies by more than 2 S.
 
         A cell that meets an unlisted answer is far off: with ``G_ii`` the weight of its square in
         the statistic, its fourth cumulant times ``G_ii^2`` is added. It is taken from the second
         and third, as if the unlisted answers were all as frequent.
         """
-        plain = 2.0 * self.k
-        if not self.collisions or not self._has_influences:  # so many cells that none matters
-            return plain
+        if not self.collisions:
+            return None
+        misfit = self.misfit()
+        df = np.inf if misfit is None else misfit.df
+        if not self._has_influences:  # so many cells that none matters
+            return df, 1.0
         third = self._collision_moments[2]
         scale = float(np.vdot(self.inverse, self.spread())) / self.k
         fourth = 0.0  # what collisions of equal answers add, but for scales
@@ -868,7 +862,7 @@ class CohortMoments(Moments):
             each = max(source.design.slope**2 * source.collision_variance * kurtosis, 0.0)
             for c, leverage, _ in source.influences(self.inverse):
                 fourth += each * float(((source.cohort_weights[c] * leverage) ** 2).sum())
-        return plain + third**2 / self.collisions * fourth / scale**2
+        return df, 1.0 + third**2 / self.collisions * fourth / scale**2 / (2.0 * self.k)
 
     def tally(self, linear: Uncertain, p: Array | None = None) -> OwnTally | None:
         """Tallies of own cells, whose noise is part of the variances of the estimate.
@@ -943,9 +937,7 @@ class CohortSource:
     @property
     def noise_weights(self) -> Array:
         """Squared weight per report of each cohort, shape (C,): what its noise counts with."""
-        n = self.reports.astype(np.float64)
-        squares = self.cohort_weights**2
-        return np.asarray(np.divide(squares, n, out=np.zeros_like(n), where=n > 0))
+        return _per_report(self.cohort_weights**2, self.reports)
 
     def reweighted(self, collisions: float) -> CohortSource:
         """With weights one over the variance of a cell: of its noise and of `collisions`."""
@@ -1027,9 +1019,8 @@ class CohortSource:
         square = (variances**2).sum(axis=1) + _pairs(loading**2) + gain**2 * squares
         n = self.reports.astype(np.float64)
         variance = n * single + 2.0 * n * (n - 1.0) * square
-        ratio = np.divide(self.cohort_weights, n, out=np.zeros_like(n), where=n > 0)
-        per_report = np.divide(ratio, n, out=np.zeros_like(n), where=n > 0)
-        return float(ratio @ variances.sum(axis=1)), float(per_report**2 @ variance)
+        ratio = _per_report(self.cohort_weights, n)
+        return float(ratio @ variances.sum(axis=1)), float(_per_report(ratio, n) ** 2 @ variance)
 
     def gradient_variances(self) -> Array:
         """Variance, shape (S,), of each entry of ``A' D t``, from the cells as observed."""
@@ -1045,8 +1036,7 @@ class CohortSource:
     def noise_third(self, p: Array) -> Array:
         """Third cumulants of cells by the noise of reports, shape (C, m); zero without reports."""
         means, n = self.cell_means(p), self.reports[:, None].astype(np.float64)
-        third = means * (1.0 - means) * (1.0 - 2.0 * means)
-        return np.divide(third, n**2, out=np.zeros_like(third), where=n > 0)
+        return _per_report(means * (1.0 - means) * (1.0 - 2.0 * means), n**2)
 
     @property
     def absent(self) -> float:
@@ -1087,6 +1077,11 @@ class CohortSource:
 def _pairs(x: Array) -> Array:
     """Sum over different cells j, k of a cohort of x_j x_k, for x of shape (C, m); shape (C,)."""
     return np.asarray(x.sum(axis=1) ** 2 - (x**2).sum(axis=1))
+
+
+def _per_report(x: Array, n: Array) -> Array:
+    """x / n; zero without reports."""
+    return np.divide(x, n, out=np.zeros(x.shape), where=n > 0)
 
 
 def _cube(x: Array) -> Array:

@@ -47,6 +47,7 @@ from ldpstats.likelihood.covariance import (
     block_diagonal,
     project_simplex,
     project_subsimplex,
+    without_rounding,
 )
 from ldpstats.likelihood.hashed import CohortMoments
 from ldpstats.likelihood.moments import Equations, Moments, OwnCounts
@@ -79,7 +80,6 @@ __all__ = [
     "table_noise",
     "table_rows",
     "unbiased_map",
-    "without_rounding",
 ]
 
 
@@ -174,11 +174,11 @@ class JointMoments(Moments):
         `Stratum.report_law`; where those of each variable can, that at p, by default `in_errors`;
         else the spread of the products of features as observed, whatever p is.
         """
-        if all(own.listed is None and own.alphabets is not None for own in self.strata):
+        spread, squares = np.asarray(0.0), np.asarray(0.0)
+        if all(one.listed is None and one.alphabets is not None for one in self.strata):
             at = self.in_errors if p is None else p
-            total: Any = sum(stratum.expected_spread(at) for stratum in self.strata)
-            return without_rounding(self._sandwich(total), 1.0 / self.nobs)
-        spread, squares = np.zeros((2, self.k, self.k))
+            spread = np.sum([stratum.expected_spread(at) for stratum in self.strata], axis=0)
+            return without_rounding(self._sandwich(spread), 1.0 / self.nobs)
         for stratum in self.strata:
             squares = squares + stratum.observed_squares
             if stratum.listed is None:
@@ -290,17 +290,6 @@ class PartialMoments(JointMoments):
             own = problem.covariance(p if problem is self.whole else A @ at)
             V += B @ own.matrix() @ B.T
         return Covariance.dense((V + V.T) / 2.0)
-
-
-def without_rounding(V: Array, squares: Any) -> Covariance:
-    """A covariance matrix in which variances that rounding alone has left are zero.
-
-    `squares` are what the variances were computed from, by subtraction: a number, or shape (k,).
-    """
-    still = np.abs(np.diagonal(V)) <= _ROUNDING * squares
-    V = V.copy()
-    V[still], V[:, still] = 0.0, 0.0
-    return Covariance.dense(V)
 
 
 # -- Respondents whose reports on different variables are independent given their true values -----
@@ -448,12 +437,11 @@ class Stratum:
             total[r] = along(p, given)
         others = 1.0 - p
         alone = others < _ALONE  # nothing is known of where the others would be
-        rest = np.empty_like(own)
-        for r in range(3):
-            rest[r] = (total[r] - p * own[r]) / np.where(alone, 1.0, others)
-            if alone.any():
-                even = along(np.full(p.size, 1.0 / p.size), [(G ** (r + 1)).T @ Q for G, Q in maps])
-                rest[r, alone] = even[alone]
+        rest = (total - p * own) / np.where(alone, 1.0, others)
+        if alone.any():
+            even = np.full(p.size, 1.0 / p.size)
+            for r in range(3):
+                rest[r, alone] = along(even, [(G ** (r + 1)).T @ Q for G, Q in maps])[alone]
         rest[1] = np.maximum(rest[1], 0.0)  # below 0 by rounding only
         # the largest product of features of each cell, and its part in the variance at p
         tops = [np.abs(G).argmax(axis=0) for G, _ in maps]
@@ -518,6 +506,12 @@ class Factor(NamedTuple):
         chosen = part if self.index is None else self.index[part]
         return np.asarray(self.W[chosen], dtype=np.float64)
 
+    def select(self, keep: Array | slice) -> Factor:
+        """The part of some joint reports."""
+        if self.index is not None:
+            return self._replace(index=self.index[keep])
+        return Factor(self.W[keep], None, None if self.scale is None else self.scale[keep])
+
 
 class JointRows(Rows):
     """Rows whose entries are products over variables: row i is the Kronecker product of theirs.
@@ -530,16 +524,14 @@ class JointRows(Rows):
     shape: tuple[int, int] = (0, 0)
 
     def __init__(self, factors: Sequence[Factor]) -> None:
-        self.factors = tuple(factors)
-        self.extent, sizes = zip(*(factor.W.shape for factor in factors), strict=True)
-        self.sizes, extent = sizes, self.extent
-        known = all(index is not None for _, index, _ in factors)
-        W, index, _ = factors[0]
-        self.shape = len(W) if index is None else index.size, prod(sizes)
-        work = 0  # of a product through the table of all combinations of distinct reports
-        for i, size in enumerate(sizes):
-            work += prod(extent[: i + 1]) * size * prod(sizes[i + 1 :])
-        quick = prod(extent) <= _TABLE and work <= _QUICK * prod(self.shape)
+        self.factors, (W, index, _) = tuple(factors), factors[0]
+        matrices = [factor.W for factor in factors]
+        self.extent, self.sizes = zip(*map(np.shape, matrices), strict=True)
+        self.shape = len(W) if index is None else index.size, prod(self.sizes)
+        # work of a product through the table of all combinations of distinct reports
+        work = sum(prod(self.extent[: i + 1] + self.sizes[i:]) for i in range(len(factors)))
+        quick = prod(self.extent) <= _TABLE and work <= _QUICK * prod(self.shape)
+        known = all(factor.index is not None for factor in factors)
         self.is_table = known and quick  # type: ignore[misc]
 
     @cached_property
@@ -592,7 +584,7 @@ class JointRows(Rows):
             second += (left * left).T @ (weighted * right)
         return first.reshape(-1), second.reshape(-1)
 
-    def gram(self, v: Array) -> Array:
+    def gram(self, v: Array, rough: bool = False) -> Array:
         """W' diag(v) W, shape (k, k).
 
         An entry depends on the two categories of each variable without their order: the products of
@@ -618,8 +610,15 @@ class JointRows(Rows):
         lengths = n_pairs(np.array(sizes))
         if lengths.sum() <= _BLOCK // _THIN:
             total = np.zeros(lengths)
-            for part, left, right in self._halves(lengths.sum()):
-                total += pairs(left).T @ (pairs(right) * v[part, None])
+            for part, *halves in self._halves(lengths.sum()):
+                weights = v[part, None]
+                if rough:  # rows with a largest entry of one stay in the range of float32
+                    tops = [np.abs(half).max(axis=1, keepdims=True) for half in halves]
+                    weights = (weights * (tops[0] * tops[1]) ** 2).astype(np.float32)
+                    scaled = zip(halves, tops, strict=True)
+                    halves = [(half / top).astype(np.float32) for half, top in scaled]
+                left, right = map(pairs, halves)
+                total += left.T @ (right * weights)
             return unpack(total, sizes, (0, 1))
         less, more = np.argsort(sizes, kind="stable").tolist()
         total = np.zeros((lengths[less], sizes[more], sizes[more]))
@@ -628,35 +627,14 @@ class JointRows(Rows):
         return unpack(total, sizes, (less, more))
 
     def rough_gram(self, v: Array) -> Array:
-        sizes = self._half_sizes
-        lengths = n_pairs(np.array(sizes))
-        if self.is_table or lengths.sum() > _BLOCK // _THIN:
-            return self.gram(v)
-        total = np.zeros(lengths)
-        for part, *halves in self._halves(lengths.sum()):
-            # rows with a largest entry of one stay in the range of float32
-            tops = [np.abs(half).max(axis=1, keepdims=True) for half in halves]
-            left, right = (
-                pairs((half / top).astype(np.float32))
-                for half, top in zip(halves, tops, strict=True)
-            )
-            weights = v[part, None] * (tops[0] * tops[1]) ** 2
-            total += left.T @ (right * weights.astype(np.float32))
-        return unpack(total, sizes, (0, 1))
+        return self.gram(v, rough=True)
 
     def take(self, start: int, stop: int) -> Array:
         return reduce(khatri_rao, (factor.rows(slice(start, stop)) for factor in self.factors))
 
     def select(self, keep: Array | slice) -> JointRows:
         """The rows in `keep`, a boolean array of shape (u,) or a slice, which copies nothing."""
-        return JointRows(
-            [
-                Factor(W[keep], None, None if scale is None else scale[keep])
-                if index is None
-                else Factor(W, index[keep], scale)
-                for W, index, scale in self.factors
-            ]
-        )
+        return JointRows([factor.select(keep) for factor in self.factors])
 
     def margins(self, n: Array) -> list[tuple[Array, Array]]:
         return [
@@ -1032,10 +1010,8 @@ def report_covariance(p: Array, decodings: Sequence[Decoding]) -> tuple[Array, A
     for axis in range(p.ndim):
         T = np.concatenate([T, T.sum(axis=axis, keepdims=True)], axis=axis)
     T[(-1,) * p.ndim] = 1.0  # what it lacks are other answers
-    found = []
-    for one in randomised(T, decodings):
-        found.append(one.reshape(T.shape * 2)[cells * 2].reshape(p.size, p.size))
-    noise, true = found
+    whole = (one.reshape(T.shape * 2)[cells * 2] for one in randomised(T, decodings))
+    noise, true = (one.reshape(p.size, p.size) for one in whole)
     return noise, noise + true - np.outer(p, p)
 
 
@@ -1084,12 +1060,9 @@ class PooledEquations(Equations):
         noiseless = np.all([form.offset == 0.0 for form in forms], axis=0)
         if len(forms) < len(self.given) or not noiseless.any():
             return None
-        nobs = sum(form.nobs for form in forms)
+        nobs, none = sum(form.nobs for form in forms), np.where(noiseless, 0.0, np.nan)
         scale = sum(form.nobs * form.scale for form in forms) / nobs
-        tally = np.sum([form.tally for form in forms], axis=0)
-        return ExactForm(
-            tally, nobs, np.where(noiseless, 0.0, np.nan), np.where(noiseless, scale, np.nan)
-        )
+        return ExactForm(np.sum([form.tally for form in forms], axis=0), nobs, none, scale + none)
 
     def tally(self, linear: Uncertain, p: Array | None = None) -> Tallies | None:
         """The counts of several sources, if categories have a count of their own in each."""

@@ -38,6 +38,7 @@ from ldpstats.likelihood.covariance import (
     picked,
     project_simplex,
     spectral_norm,
+    without_rounding,
 )
 
 __all__ = [
@@ -390,11 +391,8 @@ class Equations(Moments):
             if self._solved is not None and not np.any(self.offset):
                 return spectral_norm(np.asarray(self.A)) * spectral_norm(self._solved)
             values = np.linalg.svd(self.A + np.reshape(self.offset, (-1, 1)), compute_uv=False)
-            return (
-                float(values[0] / values[-1])
-                if values[-1] > 0.0 and len(values) == self.k
-                else np.inf
-            )
+            is_full = values[-1] > 0.0 and len(values) == self.k
+            return float(values[0] / values[-1]) if is_full else np.inf
         slope, k = np.abs(self.A), self.k  # exact where all categories are alike
         background = np.sqrt(k) * np.linalg.norm(np.broadcast_to(self.offset, (k,)))
         return float((np.max(slope) + background) / np.min(slope))
@@ -430,11 +428,8 @@ class Equations(Moments):
         G, V = self.inverse, self.V(self.plug_in if p is None else p)
         if np.ndim(G) < 2:
             return V.stretched(G)
-        G, spread = np.asarray(G), V.transform(np.asarray(G))
         size = np.abs(G) @ np.sqrt(V.variances())  # standard errors if nothing cancelled
-        known = np.diagonal(spread) <= 1e-13 * size**2
-        spread[known] = spread[:, known] = 0.0  # what is left of them is rounding
-        return Covariance.dense(spread)
+        return without_rounding(V.transform(np.asarray(G)), size**2)
 
     def null_standard_errors(self) -> Array:
         """With one equation a category, variance j depends on p_j alone, so a vertex gives it.
@@ -492,18 +487,23 @@ class Equations(Moments):
             return 1.0 / np.asarray(self.A) if np.ndim(self.A) else 1.0 / float(self.A)
         if self._solved is not None:
             return self._solved
-        A = np.asarray(self.A, dtype=np.float64)
-        d, k = A.shape
-        root = self._root
-        left, values, right = np.linalg.svd(root[:, None] * A, full_matrices=False)
-        rank = int(np.sum(values > max(d, k) * np.finfo(np.float64).eps * values[0]))
+        left, values, right = self._spectrum
+        d, k, rank = self.t.size, self.k, len(values)
         if rank < k:
             raise NotIdentified(
                 f"the {d} equations for {k} categories have rank {rank}: {k - rank} more "
                 "independent outputs, bits or cohorts are needed; collect them, or merge "
                 "categories that give the same reports"
             )
-        return np.asarray((right.T / values) @ left.T * root)
+        return np.asarray((right.T / values) @ left.T * self._root)
+
+    @property
+    def _spectrum(self) -> tuple[Array, Array, Array]:
+        """Singular vectors and values of the weighted equations, as many as their rank."""
+        A = self._root[:, None] * np.asarray(self.A, dtype=np.float64)
+        left, values, right = np.linalg.svd(A, full_matrices=False)
+        rank = int(np.sum(values > max(A.shape) * np.finfo(np.float64).eps * values[0]))
+        return left[:, :rank], values[:rank], right[:rank]
 
     @property
     def _root(self) -> Array:
@@ -539,11 +539,9 @@ class Equations(Moments):
         try:
             return super().estimable(p, contrasts)
         except NotIdentified:  # what a source tells that withholds reports, say
-            A, root = np.asarray(self.A, dtype=np.float64), np.sqrt(self.weights)
-        left, values, right = np.linalg.svd(root[:, None] * A, full_matrices=False)
-        rank = int(np.sum(values > max(A.shape) * np.finfo(np.float64).eps * values[0]))
-        G = (left[:, :rank] / values[:rank]).T * root
-        return Estimable(right[:rank], G, self.t - self.offset, self.V(p), True)
+            left, values, right = self._spectrum
+        G = (left / values).T * self._root
+        return Estimable(right, G, self.t - self.offset, self.V(p), True)
 
     def labels_under(self, p: Array) -> tuple[Array, Array] | None:
         if self.kind != "labels" or np.ndim(self.A) > 0:

@@ -776,21 +776,18 @@ class CompletedLikelihood:
 
     def spread(self, theta: Array) -> float:
         """Root of the mean square of the linear predictors, about their weighted means."""
-        total = float(self.weights.sum()) * len(self.designs)
-        means = squares = np.zeros(self.outcome.q)
-        for design in self.designs:
-            eta = design.eta(theta)
-            means = means + self.weights @ eta / total
-            squares = squares + self.weights @ eta**2 / total
-        return float(np.sqrt(max(np.max(squares - np.square(means)), 0.0)))
+        etas = [design.eta(theta) for design in self.designs]
+        variances = self._mean([eta**2 for eta in etas]) - self._mean(etas) ** 2
+        return float(np.sqrt(max(np.max(variances), 0.0)))
 
     def moved(self, theta: Array, other: Array) -> float:
         """Root mean square of the change of the linear predictors between two parameters."""
-        total, size = float(self.weights.sum()) * len(self.designs), np.zeros(self.outcome.q)
-        for design in self.designs:
-            change = design.eta(other) - design.eta(theta)
-            size = size + self.weights @ change**2 / total
-        return float(np.sqrt(np.max(size)))
+        squares = [(design.eta(other) - design.eta(theta)) ** 2 for design in self.designs]
+        return float(np.sqrt(np.max(self._mean(squares))))
+
+    def _mean(self, values: list[Array]) -> Array:
+        """Weighted mean over rows and configurations, (q,)."""
+        return np.asarray(self.weights @ np.mean(values, axis=0) / self.weights.sum())
 
 
 # -- Linear predictors of n respondents as functions of the parameters ----------------------------

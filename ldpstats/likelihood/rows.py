@@ -667,9 +667,7 @@ class BlockRows(Rows):
 
     def _inside(self, v: Array) -> Array:
         """Weighted number of the reports that hold each category, shape (k,)."""
-        return self.design.tallies(
-            np.bincount(self.codes, weights=v, minlength=self.design.n_labels)
-        )
+        return self.design.tallies(np.bincount(self.codes, v, self.design.n_labels))
 
     def take(self, start: int, stop: int) -> Array:
         return np.where(self.design.holds(self.codes[start:stop]), 1.0, self.ratio)
@@ -893,7 +891,7 @@ def other_rows(data: Reports | Counts, candidates: Any, p: Any, form: str = "pro
         squares = float((weight * (owned(ones, reports) - even) ** 2).sum())
         variance = max((squares - np.count_nonzero(weight)) / float(weight.sum()), 0.0)
         weight = variance * weight / (1.0 + variance * weight)
-    excess = 0.0
+    excess: Any = 0.0
     if not mechanism.n_bits:  # shares add up to one: what the projection takes off each
         whole = even + weight * (owned(ones, reports) - even)
         excess = np.array([[v.max() - project_simplex(v).max()] for v in whole])
@@ -966,11 +964,11 @@ class StackedRows(Rows):
         return np.asarray(np.sum(sums, axis=0))
 
     def take(self, start: int, stop: int) -> Array:
-        blocks = []
+        blocks = [np.empty((0, self.shape[1]))]
         for part, first, last in zip(self.parts, self._ends[:-1], self._ends[1:], strict=True):
             if first < stop and last > start:
                 blocks.append(part.take(max(start - first, 0), min(stop, last) - first))
-        return np.concatenate(blocks) if blocks else np.empty((0, self.shape[1]))
+        return np.concatenate(blocks)
 
     def select(self, keep: Array) -> StackedRows:
         return StackedRows(tuple(part.select(w) for part, w in self.groups(keep)))

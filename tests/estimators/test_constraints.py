@@ -17,7 +17,7 @@ from ldpstats.estimators import MLE, Smoothed
 from ldpstats.estimators import constraints as cons
 from ldpstats.estimators.constrained import Penalised
 from ldpstats.estimators.likelihood import roughness
-from ldpstats.likelihood.rows import DenseRows, Likelihood, UniformRows
+from ldpstats.likelihood.rows import Likelihood, UniformRows
 
 Array = npt.NDArray[Any]
 
@@ -215,7 +215,7 @@ def test_no_point_is_better_by_more_than_the_gap(penalty, uneven):
     assert objective(problem, by_cvxpy(problem, K), K) <= best + solution.gap + 1e-12
     assert abs(solution.p - by_cvxpy(problem, K)).max() < 2e-3
     rng = np.random.default_rng(1)
-    f = Penalised(DenseRows(problem.W.dense()), problem.n.astype(float), K)
+    f = Penalised(Likelihood(problem.W.dense(), problem.n), K)
     for near in (0.001, 0.1, 1.0):
         for _ in range(20):
             p = (1 - near) * solution.p + near * rng.dirichlet(np.ones(k))

@@ -172,8 +172,7 @@ def odds_ratio(
         kind: Kind = "bounded" if math.isfinite(high) else "unbounded"
         return Effect(name, ratio, low, high, alpha, kind, f"profile set, as {weak}")
     signs = np.array([1.0, 1.0, -1.0, -1.0])
-    gradient = signs / linear.values
-    log = float(signs @ np.log(linear.values))
+    gradient, log = signs / linear.values, float(signs @ np.log(linear.values))
     half = normal_critical(alpha) * math.sqrt(gradient @ linear.covariance @ gradient)
     return Effect(name, math.exp(log), math.exp(log - half), math.exp(log + half), alpha)
 
@@ -679,15 +678,11 @@ class _Norm:
 
     @classmethod
     def of(cls, z: Array, S: Covariance) -> _Norm:
-        value = float(z @ z)
-        if S.factors is None:
-            C = S.core
-            trace, squares, along = float(np.trace(C)), float(np.sum(C**2)), float(z @ C @ z)
-        else:
-            d, v, F = S.diagonal, S.variances(), S.factors
-            shared = S.core @ (F.T @ F)  # tr S^2 = sum d^2 + 2 sum d (v - d) + tr (C F'F)^2
-            squares = float(d @ (2.0 * v - d)) + float(np.sum(shared * shared.T))
-            trace, along = float(v.sum()), float(z @ S.times(z))
+        d, F, shared, v = S.diagonal, S.factors, S.core, np.diagonal(S.core)
+        if F is not None:  # tr S^2 = sum d^2 + 2 sum d (v - d) + tr (C F'F)^2
+            shared, v = S.core @ (F.T @ F), S.variances()
+        squares = float(d @ (2.0 * v - d)) + float(np.sum(shared * shared.T))
+        value, trace, along = float(z @ z), float(v.sum()), float(z @ S.times(z))
         usual = squares / trace if trace > 0.0 else 0.0  # of a z that is noise
         least = _RIDGE * usual  # where z, by rounding, has none
         return cls(value, trace, squares, max(along / value, least) if value > 0.0 else usual)

@@ -195,10 +195,8 @@ def linear_trend(
     su, sv = centred_scores(parts, u, v)
     scored = [trend_moments(part, su, sv) for part in parts]
     statistic = score(scored).statistic
-    shares = _shares(parts)
-    covariance = float(weighted([part.covariance() for part in scored], shares)[0, 0])
-    p = weighted([part.mean_x for part in parts], shares)
-    q = weighted([part.mean_y for part in parts], shares)
+    covariance = float(weighted([part.covariance() for part in scored], _shares(parts))[0, 0])
+    p, q = _means(parts)
     variances = float(p @ su**2), float(q @ sv**2)
     defined = min(variances) > 0
     correlation = covariance / math.sqrt(math.prod(variances)) if defined else math.nan
@@ -211,11 +209,9 @@ def centred_scores(
     """Scores u and v less their estimated means, for `linear_trend`."""
     if not parts:
         raise InvalidArgument("parts", parts, "must hold at least one stratum")
-    shares = _shares(parts)
-    p = weighted([part.mean_x for part in parts], shares)
-    q = weighted([part.mean_y for part in parts], shares)
     centred = []
-    for name, scores, mean in (("u", u, p), ("v", v, q)):  # estimates need not sum to one
+    given = zip("uv", (u, v), _means(parts), strict=True)
+    for name, scores, mean in given:  # estimates need not sum to one
         array = finite_array(name, scores, 1)
         if array.size != mean.size:
             raise InvalidArgument(name, array, f"must hold {mean.size} scores, one per category")
@@ -298,6 +294,12 @@ def _shares(parts: Sequence[CrossMoments]) -> Array:
     """Shares of the strata among the respondents."""
     sizes = np.array(list(map(attrgetter("n"), parts)), dtype=np.float64)
     return np.asarray(sizes / sizes.sum())
+
+
+def _means(parts: Sequence[CrossMoments]) -> list[Array]:
+    """Means of the features of both variables over all strata."""
+    each = zip(*((part.mean_x, part.mean_y) for part in parts), strict=True)
+    return [weighted(means, _shares(parts)) for means in each]
 
 
 # -- Tests of association from an estimated joint table and its covariance ------------------------

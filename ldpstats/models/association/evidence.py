@@ -63,6 +63,7 @@ from ldpstats.likelihood.covariance import (
     Uncertain,
     project_simplex,
     project_subsimplex,
+    without_rounding,
 )
 from ldpstats.likelihood.joint import (
     Factor,
@@ -70,7 +71,6 @@ from ldpstats.likelihood.joint import (
     JointRows,
     PartialMoments,
     unbiased_map,
-    without_rounding,
 )
 from ldpstats.likelihood.rows import DenseRows, Likelihood, Solution, StackedRows
 from ldpstats.mechanisms import Mechanism
