@@ -365,7 +365,8 @@ class LogLinear(CellLaw):
         return np.concatenate(parts)
 
     def _pull(self, theta: Array, p: Array, reports: CellReports, q: Array) -> Array:
-        return np.asarray(self._moments(p * q) - (p @ q) * self._moments(p))
+        q = p * q
+        return np.asarray(self._moments(q) - q.sum() * self._moments(p))
 
     def starts(self, reports: CellReports, rng: np.random.Generator) -> Iterator[Array]:
         yield np.zeros(self.size)

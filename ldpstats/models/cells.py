@@ -275,6 +275,8 @@ def formulas_of(structure: Any, parameters: Any) -> dict[str, Any]:
 def _covariates(argument: str, text: str, frame: Any, used: Array) -> dict[str, Array]:
     """Public columns of a formula, (N,) each, without a constant, of the rows that are used."""
     right, terms = one_sided(argument, text, "patsy")
+    if not names_of(terms):
+        raise InvalidArgument(argument, text, "names no column: leave it out")
     if frame is None:
         raise InvalidArgument("covariates", frame, f"must be a table: {text!r} needs its columns")
     table = as_frame("covariates", frame, sorted(names_of(terms)))
@@ -291,8 +293,6 @@ def _covariates(argument: str, text: str, frame: Any, used: Array) -> dict[str, 
             columns[one][used] = column
             if column.std() == 0.0:
                 raise InvalidArgument(argument, text, f"{one!r} is the same for all: leave it out")
-    if not columns:
-        raise InvalidArgument(argument, text, "names no column")
     return columns
 
 
@@ -388,13 +388,13 @@ class CellModel:
             raise InvalidArgument("candidates", others, remedy)
         _refuse_kept(got.rows, self.names, memoised)
         unknown = self._unknown
-        self.parameters = {name: str(text) for name, text in formulas.items() if name}
+        self.parameters = {name: str(text) for name, text in (parameters or {}).items()}
         for name in self.parameters:
             if name not in unknown:
-                known = in_turn(unknown) if unknown else 'none: write unknown("careless") in a step'
-                remedy = (
-                    f"is no unknown parameter of a device{did_you_mean(name, unknown)}: {known}"
-                )
+                known = 'write unknown("careless") in a step of one'
+                if unknown:
+                    known = f"they are {in_turn(unknown)}{did_you_mean(name, unknown)}"
+                remedy = f"is no unknown parameter of a device: {known}"
                 raise InvalidArgument("parameters", name, remedy)
         read = [
             _seen(own, lists.get(name), unknown if any(mech.unknown for mech in mechs) else ())
