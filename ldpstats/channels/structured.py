@@ -41,7 +41,10 @@ __all__ = [
     "OutputClasses",
     "Stacked",
     "Uniformised",
+    "bit_ratios",
+    "check_patterns",
     "n_patterns",
+    "pattern_law",
     "unary_scores",
 ]
 
@@ -439,20 +442,10 @@ class Bits(Channel):
         return np.asarray(self.p0 * np.sum(p) + (self.p1 - self.p0) * owned)
 
     def _matrix(self) -> Array:
-        patterns = np.arange(2**self.n_bits)
-        probability = self.p0 + (self.p1 - self.p0) * self.design()
-        Q = np.ones((self.k, patterns.size))
-        for j in range(self.n_bits):
-            q = probability[:, j, None]
-            Q *= np.where((patterns >> j) & 1, q, 1.0 - q)
-        return Q
+        return pattern_law(self.p0 + (self.p1 - self.p0) * self.design())
 
     def matrix(self) -> Array:
-        if self.n_bits > _LARGEST_ENUMERATION:
-            raise NotAvailable(
-                f"matrix() of reports of {self.n_bits} bits would list 2^{self.n_bits} patterns: "
-                "use channel().likelihood(y), which forms only the columns of observed reports"
-            )
+        check_patterns(self.n_bits)
         return super().matrix()
 
     def rows(self, y: npt.NDArray[np.uint8]) -> Rows:
@@ -508,17 +501,11 @@ class Bits(Channel):
 
     def _largest_ratio(self, x: Array | slice = slice(None)) -> float:
         """Largest ``ln Q[x, y] / Q[x', y]`` over these x, any other x' and all reports y."""
-        with np.errstate(divide="ignore"):
-            set_ratio = np.log(self.p1) - np.log(self.p0)
-            clear_ratio = np.log1p(-self.p1) - np.log1p(-self.p0)
-        if abs(self.p1 + self.p0 - 1.0) < 1e-15:  # 1 - p1 is p0, the more exact of the two
-            clear_ratio = -set_ratio
         if self.p1 == self.p0:
             return 0.0
-        up = max(set_ratio, clear_ratio)  # a bit that only x owns
-        down = max(-set_ratio, -clear_ratio)  # a bit that only x' owns
+        up, down = bit_ratios(self.p1, self.p0)  # of a bit that only x owns, or only x'
         if self.unary:
-            return float(up + down)
+            return up + down
         owned = self._owned()  # other bits do not distinguish categories
         common = owned @ owned.T
         alone = owned.sum(axis=1)[:, None] - common
@@ -527,6 +514,32 @@ class Bits(Channel):
             ratio = np.nan_to_num(alone * up, nan=0.0, posinf=np.inf)
             ratio = ratio + np.nan_to_num(alone.T * down, nan=0.0, posinf=np.inf)
         return float(ratio[x].max())
+
+
+def bit_ratios(p1: float, p0: float) -> tuple[float, float]:
+    """Largest log ratios of one bit for the answer that owns it, and against it, in nats."""
+    with np.errstate(divide="ignore"):
+        set_, clear = np.log(p1) - np.log(p0), np.log1p(-p1) - np.log1p(-p0)
+    if abs(p1 + p0 - 1.0) < 1e-15:  # 1 - p1 is p0, the more exact of the two
+        clear = -set_
+    return float(max(set_, clear)), float(max(-set_, -clear))
+
+
+def check_patterns(n_bits: int) -> None:
+    """Refuse to list the patterns of too many bits."""
+    if n_bits > _LARGEST_ENUMERATION:
+        raise NotAvailable(
+            f"matrix() of reports of {n_bits} bits would list 2^{n_bits} patterns: use "
+            "channel().likelihood(y), which forms only the columns of observed reports"
+        )
+
+
+def pattern_law(chance: Array) -> Array:
+    """Law of the patterns ``sum_j bit_j 2^j`` of independent bits, chances (m, S) -> (m, 2^S)."""
+    law = np.ones((len(chance), 1))
+    for q in chance.T[:, :, None]:
+        law = np.hstack([law * (1.0 - q), law * q])
+    return law
 
 
 def _log_power(probability: float, count: Array) -> Array:

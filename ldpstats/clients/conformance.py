@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from queue import Empty, Full, SimpleQueue
 from queue import Queue as BoundedQueue
 from types import TracebackType
-from typing import IO, Any
+from typing import Any
 
 from ldpstats.arguments import Printed
 from ldpstats.clients.random_vectors import Vector
@@ -258,7 +258,7 @@ class Program:
         self._timeout = timeout
         pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
         try:
-            self._process = subprocess.Popen(command, **pipes, start_new_session=True)
+            self._process: Any = subprocess.Popen(command, **pipes, start_new_session=True)
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or str(error)
             remedy = f"cannot be run ({why}): pass a program, and its arguments after it"
@@ -347,13 +347,13 @@ class Program:
     # -- threads -----------------------------------------------------------------------------------
 
     def _write(self) -> None:
-        with suppress(OSError, ValueError), _pipe(self._process.stdin) as pipe:
+        with suppress(OSError, ValueError), self._process.stdin as pipe:
             while (line := self._input.get()) is not None:
                 pipe.write(line)
                 pipe.flush()
 
     def _read(self) -> None:
-        with suppress(OSError, ValueError), _pipe(self._process.stdout) as pipe:
+        with suppress(OSError, ValueError), self._process.stdout as pipe:
             while line := pipe.readline(MOST_BYTES + 1):
                 if not self._kept(line) or len(line) > MOST_BYTES:
                     return
@@ -367,11 +367,6 @@ class Program:
         return False
 
     def _drain(self) -> None:
-        with suppress(OSError, ValueError), _pipe(self._process.stderr) as pipe:
+        with suppress(OSError, ValueError), self._process.stderr as pipe:
             while data := os.read(pipe.fileno(), 1 << 16):
                 self._complaint = (self._complaint + data)[-_TAIL:]
-
-
-def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
-    assert pipe is not None
-    return pipe

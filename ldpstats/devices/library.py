@@ -706,15 +706,8 @@ def cheating_detection(
     return spin({"cheats": cheats, "follows": 1 - cheats}).when({"cheats": no}, otherwise=told)
 
 
-_ALL: tuple[Callable[..., Device], ...] = (
-    *(cheating_detection, christofides, crosswise, disguised_response),
-    *(forced_cards, forced_categories, forced_coins, forced_dice, forced_response),
-    *(inattentive_crosswise, kuk, mangat, mangat_singh, moors, one_saying_crosswise),
-    *(stochastic_lie_detector, triangular),
-    *(unrelated_question, warner),
-)
 DESIGNS: dict[str, Callable[..., Device]] = {
-    design.__name__.replace("_", "-"): design for design in _ALL
+    name.replace("_", "-"): globals()[name] for name in __all__ if name != "DESIGNS"
 }
 """The designs by their names on the command line.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import product
 from typing import Any, NoReturn, Self
 
@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import EPSILON_RANGE, did_you_mean
-from ldpstats.channels.certificates import Audit
+from ldpstats.channels.certificates import Audit, sequential
 from ldpstats.channels.structured import Channel, Dense, Uniformised
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.labels import encode
@@ -613,9 +613,6 @@ def _asks(step: Step) -> bool:
 # -- Several reports about one answer, as one report with a label ---------------------------------
 
 
-_MOST = 1 << 27  # probabilities that are listed: 1 GB as float64
-
-
 def repeated(first: Any, *others: Any) -> CustomMechanism:
     """Two or more independent reports about the same answer, as one report.
 
@@ -680,32 +677,19 @@ def repeated(first: Any, *others: Any) -> CustomMechanism:
         chosen = list(second.values())
         after = [chosen[i] for i in np.argsort(codes)]  # in the order of the first reports
         categories, parts, channels = same_answers("others", [start, *after])
-        blocks = [channels[0][:, [y]] * Q for y, Q in enumerate(channels[1:])]
-        _check_size(sum(block.size for block in blocks))
+        Q = sequential(channels[0], channels[1:]).matrix()
         pairs = [
             (y, z)
             for y, part in zip(start.outputs.tolist(), parts[1:], strict=True)
             for z in part.outputs.tolist()
         ]
-        Q = np.hstack(blocks)
         description = f"{made_of(start)}, then {' or '.join(map(made_of, parts[1:]))}"
     else:
         categories, parts, channels = same_answers("others", [start, *others])
-        _check_size(len(categories) * int(np.prod([float(Q.shape[1]) for Q in channels])))
-        Q = channels[0]
-        for own in channels[1:]:
-            Q = (Q[:, :, None] * own[:, None, :]).reshape(len(Q), -1)
+        Q = reduce(lambda first, second: sequential(first, second).matrix(), channels)
         pairs = list(product(*(part.outputs.tolist() for part in parts)))
         description = ", then ".join(map(made_of, parts))
     return combined(
         *(Q, categories, joined_labels("outputs", pairs)),
         *(protected_by_all(parts, categories), description),
     )
-
-
-def _check_size(size: int) -> None:
-    if size > _MOST:
-        raise NotAvailable(
-            f"{size} probabilities of combined reports are too many to list: add up epsilons with "
-            "privacy.compose(), or lump categories first"
-        )

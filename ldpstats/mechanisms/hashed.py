@@ -26,7 +26,14 @@ from ldpstats.arguments import (
     positive_integer,
     whole_below,
 )
-from ldpstats.channels.structured import Bits, Channel, Mapped, Stacked, Uniformised
+from ldpstats.channels.structured import (
+    Bits,
+    Channel,
+    Mapped,
+    Stacked,
+    Uniformised,
+    bit_ratios,
+)
 from ldpstats.clients.device import drawn_report, opened
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.labels import as_labels, as_series, column_name, encode, missing_entries, place_of
@@ -66,7 +73,6 @@ __all__ = [
     "HashedBits",
     "MD5Hash",
     "UnknownHash",
-    "bit_ratios",
     "listed_cells",
     "most_different",
 ]
@@ -720,15 +726,6 @@ def most_different(n_bits: int, n_hashes: int, up: float, down: float) -> tuple[
     # the filters overlap: together they fill all bits, and what tells more has as many as it can
     least = max(1, n_bits - most)  # every answer owns a bit
     return (n_bits - least, least) if up > down else (least, n_bits - least)
-
-
-def bit_ratios(p1: float, p0: float) -> tuple[float, float]:
-    """Largest log ratios of one bit for the answer that owns it, and against it, in nats."""
-    with np.errstate(divide="ignore"):
-        set_, clear = np.log(p1) - np.log(p0), np.log1p(-p1) - np.log1p(-p0)
-    if abs(p1 + p0 - 1.0) < 1e-15:  # 1 - p1 is p0, the more exact of the two
-        clear = -set_
-    return float(max(set_, clear)), float(max(-set_, -clear))
 
 
 class HashedBits(Hashed):

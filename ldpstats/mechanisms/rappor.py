@@ -27,7 +27,7 @@ import pandas as pd
 
 from ldpstats.arguments import boolean, named_only, one_of, positive_integer, probability
 from ldpstats.channels.certificates import Audit
-from ldpstats.channels.structured import Channel, Dense
+from ldpstats.channels.structured import Channel, Dense, bit_ratios
 from ldpstats.clients.device import (
     Budget,
     SingleDevice,
@@ -48,7 +48,6 @@ from ldpstats.mechanisms.hashed import (
     HashedBits,
     MD5Hash,
     UnknownHash,
-    bit_ratios,
     most_different,
 )
 from ldpstats.sampling import samplers

@@ -26,7 +26,9 @@ from ldpstats.channels.structured import (
     Dense,
     OutputClasses,
     Uniformised,
+    check_patterns,
     n_patterns,
+    pattern_law,
     unary_scores,
 )
 from ldpstats.clients.device import check_table, numbers
@@ -222,12 +224,7 @@ class SensitiveBits(Channel):
         return self.format.n_bits, (int(2**S) if S else 0) + self.format.n_others
 
     def matrix(self) -> Array:
-        S = self._at.size
-        if S > 20:
-            raise NotAvailable(
-                f"matrix() of reports of {S} bits would list 2^{S} patterns: use "
-                "channel().likelihood(y), which forms only the columns of observed reports"
-            )
+        check_patterns(self._at.size)
         return super().matrix()
 
     def _matrix(self) -> Array:
@@ -237,8 +234,8 @@ class SensitiveBits(Channel):
             # any bit that the answer does not own is noise
             d1 = np.broadcast_to(self.d1, self._at.size)
             own = d1 + (np.broadcast_to(self.p1, d1.shape) - d1) * np.eye(d1.size)
-            Q[self._at, :patterns] = _pattern_law(own)
-            Q[self._others, :patterns] = self.d2 * _pattern_law(d1[None])
+            Q[self._at, :patterns] = pattern_law(own)
+            Q[self._others, :patterns] = self.d2 * pattern_law(d1[None])
         Q[self._others, patterns + np.arange(self._others.size)] = self.told
         return Q
 
@@ -350,14 +347,6 @@ class SensitiveBits(Channel):
             own = raised[:-1][at] if np.ndim(self.p1) else raised[:-1][: int(at.sum())]
             ratio[0] = max(own.max(initial=0.0), raised[-1] * mask[self._others].any())
         return replace(classes, log_ratio=ratio)
-
-
-def _pattern_law(chance: Array) -> Array:
-    """Law of the patterns ``sum_j bit_j 2^j`` of independent bits, chances (m, S) -> (m, 2^S)."""
-    law = np.ones((len(chance), 1))
-    for q in chance.T[:, :, None]:
-        law = np.hstack([law * (1.0 - q), law * q])
-    return law
 
 
 # -- An epsilon for each sensitive category, as `URR` and `URAP` take it --------------------------

@@ -500,10 +500,7 @@ def _checked_limit(limit: object) -> float | None:
     if limit is None:
         return None
     remedy = "must be a positive finite number (in nats), or None for no limit"
-    value = real_number("limit", limit, remedy)
-    if not 0.0 < value < np.inf:
-        raise InvalidArgument("limit", limit, remedy)
-    return value
+    return _positive("limit", limit, remedy)
 
 
 # -- entries: what reports of one question in one wave spent --------------------------------------
@@ -556,10 +553,7 @@ class Spending:
         if self.permanent is not None:
             object.__setattr__(self, "permanent", _text("permanent", self.permanent, False))
         for name in ("epsilon", "lifetime"):
-            value = real_number(name, getattr(self, name), _NUMBER)
-            if not value >= 0.0:
-                raise InvalidArgument(name, value, _NUMBER)
-            object.__setattr__(self, name, value)
+            object.__setattr__(self, name, _nats(name, getattr(self, name)))
         object.__setattr__(self, "reports", positive_integer("reports", self.reports))
         if self.sensitive is not None:
             remedy = "must be a list of labels, or None where all categories are protected"
@@ -602,9 +596,7 @@ def _spending_of(
         mechanism = mechanism.common
     if not isinstance(mechanism, Instrument):
         remedy = f"must be a mechanism, a questionnaire or an epsilon, which {_NUMBER}"
-        epsilon = real_number("mechanism", mechanism, remedy)
-        if not epsilon >= 0.0:
-            raise InvalidArgument("mechanism", mechanism, remedy)
+        epsilon = _nats("mechanism", mechanism, remedy)
         lifetime = np.inf if permanent is None else epsilon
         return Spending(question, epsilon, wave, "", reports, None, permanent, lifetime)
     epsilon, lifetime = mechanism._spent(), np.inf
@@ -769,15 +761,12 @@ def compose(epsilons: Sequence[float], delta: float = 0.0) -> float:
     >>> round(compose([0.1] * 50, delta=1e-6), 3)
     3.173
     """
-    given = _sequence("epsilons", epsilons)
-    for i, value in enumerate(given):
-        if not _number(value) >= 0.0:
-            raise InvalidArgument(f"epsilons[{i}]", value, _NUMBER)
+    given = [_nats(f"epsilons[{i}]", v) for i, v in enumerate(_sequence("epsilons", epsilons))]
     chance = probability("delta", delta, one=False)
-    total = float(sum(map(float, given)))
+    total = float(sum(given))
     if chance == 0.0 or not np.isfinite(total):
         return total
-    return _optimal_epsilon([float(value) for value in given], chance)
+    return _optimal_epsilon(given, chance)
 
 
 def split_budget(total: float, weights: Sequence[float]) -> tuple[float, ...]:
@@ -800,22 +789,18 @@ def split_budget(total: float, weights: Sequence[float]) -> tuple[float, ...]:
     >>> split_budget(3.0, [1, 1, 2])
     (0.75, 0.75, 1.5)
     """
-    remedy = "must be a positive finite number (in nats), for example 1.0"
-    if not 0.0 < _number(total) < np.inf:
-        raise InvalidArgument("total", total, remedy)
+    whole = _positive("total", total, "must be a positive finite number (in nats), for example 1.0")
     remedy = "must be a positive finite number: the share of one report, such as 1 for equal shares"
-    given = _sequence("weights", weights)
-    for i, value in enumerate(given):
-        if not 0.0 < _number(value) < np.inf:
-            raise InvalidArgument(f"weights[{i}]", value, remedy)
+    parts = enumerate(_sequence("weights", weights))
+    given = [_positive(f"weights[{i}]", value, remedy) for i, value in parts]
     if not given:
         raise InvalidArgument("weights", weights, "needs at least one positive finite number")
     shares = np.array(given, dtype=np.float64)
     shares = shares / shares.max()  # whose sum cannot overflow
-    parts = float(total) * (shares / shares.sum())
-    if not parts.all():
+    split = whole * (shares / shares.sum())
+    if not split.all():
         raise InvalidArgument("weights", weights, "differ so much that a share rounds to zero")
-    return tuple(parts.tolist())
+    return tuple(split.tolist())
 
 
 def _sequence(name: str, values: object) -> list[Any]:
@@ -825,12 +810,19 @@ def _sequence(name: str, values: object) -> list[Any]:
     return listed(name, values, remedy)
 
 
-def _number(value: object) -> float:
-    """The value as a float; NaN if it is not a real number."""
-    try:
-        return real_number("", value, "")
-    except InvalidArgument:
-        return np.nan
+def _nats(name: str, value: object, remedy: str = _NUMBER) -> float:
+    """An epsilon, from 0 to inf."""
+    number = real_number(name, value, remedy)
+    if not number >= 0.0:
+        raise InvalidArgument(name, value, remedy)
+    return number
+
+
+def _positive(name: str, value: object, remedy: str) -> float:
+    number = _nats(name, value, remedy)
+    if not 0.0 < number < np.inf:
+        raise InvalidArgument(name, value, remedy)
+    return number
 
 
 def _optimal_epsilon(epsilons: Sequence[float], delta: float) -> float:

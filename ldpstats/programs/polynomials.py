@@ -98,17 +98,6 @@ class Polynomial:
             total = total + term
         return total
 
-    def derivative(self, name: str) -> Chance:
-        """The derivative with respect to one unknown parameter."""
-        found: dict[Monomial, Fraction] = {}
-        for monomial, factor in self.terms:
-            powers = dict(monomial)
-            power = powers.pop(name, 0)
-            if power:
-                rest = powers | ({name: power - 1} if power > 1 else {})
-                found[tuple(sorted(rest.items()))] = factor * power
-        return _made(found)
-
     def bounds(self) -> tuple[Fraction, Fraction]:
         """Numbers between which the value lies for all parameters in [0, 1].
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import inf, lcm
@@ -28,24 +27,13 @@ __all__ = ["Sampler", "sampler"]
 Array = npt.NDArray[Any]
 
 
-class Sampler(ABC):
-    """Draws reports of a law, and says what its integers realise."""
-
-    @abstractmethod
-    def draw(self, codes: Array, words: Words) -> Array:
-        """Numbers of the outputs that users of these categories report, shape (n,)."""
-
-    @abstractmethod
-    def document(self) -> dict[str, Any]:
-        """The draw, as client documents say it."""
-
-    @abstractmethod
-    def ratio(self) -> Fraction | float:
-        """The largest ratio of two probabilities of one report that the integers realise."""
-
-
 def sampler(law: Law, outputs: list[Any]) -> Sampler:
-    """The sampler of a law without unknown parameters; reports are numbered as in `outputs`."""
+    """The sampler of a law without unknown parameters; reports are numbered as in `outputs`.
+
+    It draws the numbers of the outputs that users of some categories report, (n,); it writes the
+    draw as client documents say it, and knows the largest ratio of two probabilities of one report
+    that its integers realise.
+    """
     even, places = law.even, {label: y for y, label in enumerate(outputs)}
     if even is None or tuple(outputs[: len(law.categories)]) != law.categories:
         return _ByRow(law, places)
@@ -65,7 +53,7 @@ def sampler(law: Law, outputs: list[Any]) -> Sampler:
 
 
 @dataclass(frozen=True, eq=False)
-class _Kept(Sampler):
+class _Kept:
     """k-RR: the truth with probability (keep + rest) / 2**64, else any category."""
 
     k: int
@@ -85,7 +73,7 @@ class _Kept(Sampler):
 
 
 @dataclass(frozen=True, eq=False)
-class _Own(Sampler):
+class _Own:
     """The truth, or a report from a law that all categories have in common."""
 
     k: int
@@ -105,7 +93,7 @@ class _Own(Sampler):
 
 
 @dataclass(frozen=True, eq=False)
-class _Others(Sampler):
+class _Others:
     """A report from a common law, drawn anew with some probability where it is the truth."""
 
     k: int
@@ -127,7 +115,7 @@ class _Others(Sampler):
 
 
 @dataclass(frozen=True, eq=False)
-class _ByRow(Sampler):
+class _ByRow:
     """Each category by its own row."""
 
     law: Law
@@ -156,6 +144,9 @@ class _ByRow(Sampler):
     def ratio(self) -> Fraction | float:
         k = len(self.law.categories)
         return ratio_of_rows((enumerate(self.row(x).law()) for x in range(k)), k)
+
+
+Sampler = _Kept | _Own | _Others | _ByRow
 
 
 def _over(high: Fraction | int, low: Fraction | int) -> Fraction | float:

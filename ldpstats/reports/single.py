@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, ClassVar, Literal, NoReturn, Protocol, overload
+from typing import Any, ClassVar, Literal, NoReturn, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -176,7 +176,7 @@ class Reports:
         NotAvailable
             If ``bits=True`` and the reports are not bits.
         """
-        mechanism: Source = self.mechanism
+        mechanism = self.mechanism
         if not boolean("bits", bits):
             return tallied(self)
         if not mechanism.n_bits:
@@ -492,7 +492,7 @@ def _check(data: Reports | Counts, smallest: bool) -> None:
     """Check all fields; lists become arrays, codes int64 or the `smallest` integers."""
     check_mechanism("mechanism", data.mechanism)
     object.__setattr__(data, "n_missing", positive_integer("n_missing", data.n_missing, 0))
-    mechanism: Source = data.mechanism
+    mechanism = data.mechanism
     small = smallest and not mechanism.n_bits and mechanism.n_outputs < 1 << 32
     kind = np.min_scalar_type(mechanism.n_outputs) if small else np.dtype(np.int64)
     y = plain_array("y", data.y)
@@ -546,7 +546,7 @@ def _counted(
     y: Array,
     n: npt.NDArray[np.int64] | None,
     cohort: Array | None,
-    mechanism: Source,
+    mechanism: Any,
     n_missing: int,
     noise: Array | None = None,
 ) -> Counts:
@@ -590,7 +590,7 @@ _MOST_CELLS = 1 << 26  # labels of all cohorts that are counted in an array of 5
 
 
 def bit_sums(
-    y: Array, n: npt.NDArray[np.int64] | None, cohort: Array | None, mechanism: Source
+    y: Array, n: npt.NDArray[np.int64] | None, cohort: Array | None, mechanism: Any
 ) -> tuple[Array, Array]:
     """Sums of bits, shape (C, n_bits), and reports, (C,), of n packed reports each (None: one)."""
     C = max(mechanism.n_cohorts, 1)
@@ -600,7 +600,7 @@ def bit_sums(
 
 
 def _merged(
-    y: Array, n: npt.NDArray[np.int64] | None, cohort: Array | None, mechanism: Source
+    y: Array, n: npt.NDArray[np.int64] | None, cohort: Array | None, mechanism: Any
 ) -> tuple[Array, npt.NDArray[np.int64], Array | None]:
     """Merge equal reports, n of each (None: one), and drop those with count zero."""
     if y.ndim == 1:
@@ -670,18 +670,6 @@ def not_reports(name: str, value: object, remedy: str) -> InvalidArgument:
 # -- What reports and counts need to know of the mechanism that made them -------------------------
 
 
-class Source(Protocol):
-    """What counts need to know of the mechanism that made them."""
-
-    fingerprint: str
-    n_bits: int
-    n_outputs: int
-    n_cohorts: int
-    cohort_parts: tuple[Any, ...]  # of a device of cohorts
-    is_separable: bool
-    format: Any  # a ReportFormat: a BitFormat where reports are bits
-
-
 def check_mechanism(name: str, mechanism: object) -> None:
     """Refuse anything but a mechanism, such as its class."""
     cohorts, outputs = getattr(mechanism, "n_cohorts", None), getattr(mechanism, "n_outputs", None)
@@ -689,7 +677,7 @@ def check_mechanism(name: str, mechanism: object) -> None:
         raise InvalidArgument(name, mechanism, "must be the mechanism of the reports")
 
 
-def check_same(left: Source, right: Source, together: str) -> None:
+def check_same(left: Any, right: Any, together: str) -> None:
     """Refuse to add counts of two mechanisms; `together` fits them."""
     if left.fingerprint != right.fingerprint:
         raise MechanismMismatch(
@@ -717,10 +705,11 @@ def held(
 # -- Reports of a mechanism as numbers from 0, cohorts included, and back -------------------------
 
 
-def possible_reports(mechanism: Source) -> int:
+def possible_reports(mechanism: Any) -> int:
     """Number of different reports, cohorts included."""
     C = max(mechanism.n_cohorts, 1)
-    return C * (2**mechanism.format.packed_bits if mechanism.n_bits else mechanism.n_outputs)
+    size: int = 2**mechanism.format.packed_bits if mechanism.n_bits else mechanism.n_outputs
+    return C * size
 
 
 def report_numbers(part: Reports) -> Array:

@@ -104,8 +104,6 @@ def sample_krr(
     streams = None
     if true.size >= LARGE and isinstance(words, SimulationWords):
         streams = words.streams(3 * true.size)  # the time of numpy, in words
-    elif true.size == 1 and 0 <= true[0] < k:
-        return np.array([_single_krr(int(true[0]), k, keep, words, rest)])
     out = np.empty_like(true)
     source, report = true.view(np.uint64), out.view(np.uint64)  # negative codes become large
     scalars = np.uint64(k), np.uint64(keep >> 32), np.uint64((1 << 32) % k)
@@ -122,19 +120,6 @@ def sample_krr(
             _check_range("codes", true[where], k)
             report[where] = _settle_krr(source[where], random, k, keep, words, rest)
     return out
-
-
-def _single_krr(code: int, k: int, keep: int, words: Words, rest: Fraction) -> int:
-    """The report of one user, from the same words as among many."""
-    high, low = divmod(int(words(1)[0]), 1 << 32)
-    kept = high < keep >> 32
-    if high == keep >> 32:
-        further = int(words(1)[0]) >> 32
-        kept = further < keep & LOW or (further == keep & LOW and below(rest, words))
-    product = low * k
-    while not kept and product & LOW < (1 << 32) % k:
-        product = (int(words(1)[0]) & LOW) * k
-    return (product >> 32, code)[kept]
 
 
 def below(chance: Fraction, words: Words) -> bool:
