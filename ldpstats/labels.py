@@ -59,6 +59,7 @@ __all__ = [
     "place_of",
     "position",
     "positions",
+    "present_answers",
     "preview",
     "sensitive_codes",
     "sensitive_labels",
@@ -164,17 +165,7 @@ def encode(
     quick = _quickly(values, labels)
     if quick is not None and (not quick[1] or missing == "count"):
         return quick
-    series = as_series(name, values)
-    absent = missing_entries(name, series)
-    n_missing = int(absent.sum())
-    if n_missing and missing == "raise":
-        raise InvalidArgument(
-            f"{name}[{int(np.argmax(absent))}]",
-            series.iloc[int(np.argmax(absent))],
-            f"is missing ({n_missing} of {len(series)} are): leave missing answers out yourself, "
-            "or pass missing='count' to have them counted and reported",
-        )
-    present = series[~absent] if n_missing else series
+    present, n_missing = present_answers(name, values, missing)
     try:
         codes = _codes(present, labels)
     except Exception:  # lists, bytes; and to compare somebody else's object may raise anything
@@ -212,6 +203,20 @@ def _quickly(values: object, labels: pd.Index[Any]) -> tuple[npt.NDArray[np.int6
         return None
     present = codes[codes >= 0]
     return present, codes.size - present.size
+
+
+def present_answers(name: str, values: object, missing: str) -> tuple[pd.Series[Any], int]:
+    """The answers that are there, with their places, and how many are missing, if any may be."""
+    one_of("missing", missing, ("raise", "count"))
+    series = as_series(name, values)
+    absent = missing_entries(name, series)
+    n_missing = int(absent.sum())
+    if n_missing and missing == "raise":
+        first = int(np.argmax(absent))
+        remedy = f"is missing ({n_missing} of {len(series)} are): leave missing answers out "
+        remedy += "yourself, or pass missing='count' to have them counted and reported"
+        raise InvalidArgument(f"{name}[{first}]", series.iloc[first], remedy)
+    return series[~absent] if n_missing else series, n_missing
 
 
 def missing_entries(name: str, series: pd.Series[Any]) -> npt.NDArray[np.bool_]:

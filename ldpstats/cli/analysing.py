@@ -124,7 +124,7 @@ def add_fit(commands: Any) -> None:
     add_design(command)
 
 
-def _fit(given: argparse.Namespace) -> int:
+def _fit(given: argparse.Namespace) -> None:
     of = (given.spec, given.params, given.questionnaire)
     files = list(found_files(source(given), True)[0])
     check_output(given, (*map(str, files), *of, given.candidates, given.map, in_file(given.csv)))
@@ -150,7 +150,6 @@ def _fit(given: argparse.Namespace) -> int:
         write(document, lambda: results.plot(alpha=given.alpha, title=given.title), frame)
     printed = document if given.json == "-" else frame.rstrip("\n") if given.csv == "-" else table
     print(printed)
-    return 0
 
 
 def _from_counts(given: argparse.Namespace, files: list[Path]) -> Callable[[], Any]:
@@ -383,7 +382,7 @@ def add_associate(commands: Any) -> None:
     add_design(command)
 
 
-def _associate(given: argparse.Namespace) -> int:
+def _associate(given: argparse.Namespace) -> None:
     # The options of the test that draw at random
     method = given.test or METHODS[0]
     test_options: dict[str, Any] = {}
@@ -415,7 +414,6 @@ def _associate(given: argparse.Namespace) -> int:
         kind, how = given.plot_kind or _PLOTS[0], {"alpha": given.alpha, "title": given.title}
         write(text, lambda: results.plot(kind, **how))
     print(text if given.json == "-" else table)
-    return 0
 
 
 Fitted = tuple[Any, ldp.TestResult | None, bool]
@@ -557,7 +555,7 @@ def add_survey(commands: Any) -> None:
     add("--force", action="store_true", help="overwrite a file that exists")
 
 
-def _survey(given: argparse.Namespace) -> int:
+def _survey(given: argparse.Namespace) -> None:
     survey = ldp.DictionarySurvey(
         given.length,
         given.gram,
@@ -574,7 +572,6 @@ def _survey(given: argparse.Namespace) -> int:
     print(f"{given.output}: {survey}")
     print(f"  each gram: {survey.gram_mechanism}")
     print(f"  the string: {survey.string_mechanism}")
-    return 0
 
 
 def _characters(text: str) -> str:
@@ -623,7 +620,7 @@ def add_discover(commands: Any) -> None:
     add_reading(add, "reports", "leave such respondents out, and count them")
 
 
-def _discover(given: argparse.Namespace) -> int:
+def _discover(given: argparse.Namespace) -> None:
     files = files_of(given)
     check_output(given, (*map(str, files), given.survey))
     how = {name: getattr(given, name) for name in ("alpha", *_NUMBERS)}
@@ -653,7 +650,6 @@ def _discover(given: argparse.Namespace) -> int:
             draw = partial(results.plot, alpha=given.alpha, title=given.title)
         write(text, draw)
     print(text if given.json == "-" else table)
-    return 0
 
 
 def _reports(

@@ -85,7 +85,7 @@ def add_collect(commands: Any) -> None:
     add("--port", type=int, default=8000, help="0 takes any that is free (default: 8000)")
     words = "origin of another page that may send sheets, such as https://survey.example; null for "
     words += "pages that are opened from a disk; may be repeated"
-    add("--origin", action="append", default=[], metavar="URL", help=words)
+    add("--origin", dest="origins", action="append", default=[], metavar="URL", help=words)
     words = "all requests come through a proxy, which appends the address to X-Forwarded-For"
     add("--behind-proxy", action="store_true", help=words)
     limits, of = Limits(), "sheets in a minute"
@@ -110,23 +110,12 @@ def add_collect(commands: Any) -> None:
     add("--forget-tokens", action="store_true", help=words)
 
 
-def _collect(given: argparse.Namespace) -> int:
-    collect(
-        ldp.Questionnaire.from_json(given.questionnaire),
-        given.to,
-        texts=given.texts,
-        host=given.host,
-        port=given.port,
-        origins=given.origin,
-        behind_proxy=given.behind_proxy,
-        batch=given.batch,
-        limits=Limits(given.max_per_minute, given.max_per_address),
-        invitations=given.invitations,
-        max_sheets=given.max_sheets,
-        finish=given.finish,
-        forget_tokens=given.forget_tokens,
-    )
-    return 0
+def _collect(given: argparse.Namespace) -> None:
+    sheet = ldp.Questionnaire.from_json(given.questionnaire)
+    limits = Limits(given.max_per_minute, given.max_per_address)
+    names = list(signature(collect).parameters)[2:]  # options bear the names of arguments
+    how = {name: getattr(given, name) for name in names if name in given}
+    collect(sheet, given.to, limits=limits, **how)
 
 
 _INVITE = """\
@@ -158,13 +147,12 @@ def add_invite(commands: Any) -> None:
     add("--force", action="store_true", help="overwrite files that exist: their codes are lost")
 
 
-def _invite(given: argparse.Namespace) -> int:
+def _invite(given: argparse.Namespace) -> None:
     distinct(given.questionnaire, given.to)
     sheet = ldp.Questionnaire.from_json(given.questionnaire)
     hashes = invite(sheet, given.n, given.to, url=given.url, force=given.force)
     codes = "code" if given.n == 1 else "codes"
     print(f"{given.n:,} {codes} in {given.to}; for the collector: --invitations {hashes}")
-    return 0
 
 
 # -- ldpstats page: a questionnaire as a page that respondents fill in ----------------------------
@@ -202,7 +190,7 @@ def add_page(commands: Any) -> None:
     add("--force", action="store_true", help="overwrite files that exist")
 
 
-def _page(given: argparse.Namespace) -> int:
+def _page(given: argparse.Namespace) -> None:
     distinct(given.questionnaire, given.to, given.texts, given.write_texts)
     if (given.to is None) == (given.write_texts is None):
         raise LDPError("pass --to FILE for the page, or --write-texts FILE for its words")
@@ -213,14 +201,13 @@ def _page(given: argparse.Namespace) -> int:
             invitations=given.invitations,
             show_first=given.show_first,
         )
-        return 0
+        return
     for name in ("post", "texts", "invitations", "show_first"):
         if getattr(given, name):
             raise LDPError(f"--{name.replace('_', '-')} goes with --to: it is for a page")
     with replacing(given.write_texts, given.force) as temporary:
         text = json.dumps(ldp.page.page_texts(sheet), indent=2, ensure_ascii=False) + "\n"
         temporary.write_text(text, encoding="utf-8")
-    return 0
 
 
 # -- ldpstats client: what respondents' devices are given, in the language that they run ----------
@@ -251,7 +238,7 @@ def add_client(commands: Any) -> None:
     add("--force", action="store_true", help="overwrite files that exist")
 
 
-def _client(given: argparse.Namespace) -> int:
+def _client(given: argparse.Namespace) -> None:
     if given.survey is None and given.language is None:
         raise LDPError("pass --language for the files of a client, or SURVEY for its document")
     texts = {}
@@ -276,7 +263,6 @@ def _client(given: argparse.Namespace) -> int:
         if not there:
             with suppress(OSError):
                 folder.rmdir()  # only an empty one goes
-    return 0
 
 
 # -- ldpstats conformance: does a client, in any language, make the reports of the specification? --
@@ -375,7 +361,7 @@ def add_questionnaire(commands: Any) -> None:
     add("--force", action="store_true", help="overwrite a file that exists")
 
 
-def _questionnaire(given: argparse.Namespace) -> int:
+def _questionnaire(given: argparse.Namespace) -> None:
     for flag, *_, last in given.asked:
         if flag in ("--question", "--group"):  # several may have one specification
             distinct(given.file, last)
@@ -384,7 +370,7 @@ def _questionnaire(given: argparse.Namespace) -> int:
             if getattr(given, name) is not None:
                 raise LDPError(f"--{name} goes with --question or --krr: name the questions")
         print(as_text(ldp.Questionnaire.from_json(given.file)))
-        return 0
+        return
     mechanisms: dict[str, Any] = {}
     groups: dict[str, dict[str, Any]] = {}
     for flag, name, *values in given.asked:
@@ -423,7 +409,6 @@ def _questionnaire(given: argparse.Namespace) -> int:
     sheet = ldp.Questionnaire(mechanisms, ask=given.ask, refused=given.refused)
     sheet.to_json(given.file, force=given.force)
     print(as_text(ldp.Questionnaire.from_json(given.file)))
-    return 0
 
 
 # -- ldpstats privatize: replace a column of true answers by privatised reports -------------------
@@ -559,9 +544,10 @@ def add_privatize(commands: Any) -> None:
     command.set_defaults(missing=None)  # to tell whether it was given
 
 
-def _privatize(given: argparse.Namespace) -> int:
+def _privatize(given: argparse.Namespace) -> None:
     if given.questionnaire is not None:
-        return _privatize_sheets(given)
+        _privatize_sheets(given)
+        return
     if given.column is None:
         raise LDPError("--column is missing: name the column of true answers")
     distinct(given.input, given.output, given.spec, given.survey, given.write_spec)
@@ -582,10 +568,9 @@ def _privatize(given: argparse.Namespace) -> int:
         paths = given.input, given.output, given.column
         nobs, n_missing = privatize(*paths, collector, **how, advance=advance)
     print(f"{given.output}: {nobs} reports of {made_by}, {n_missing} missing")
-    return 0
 
 
-def _privatize_sheets(given: argparse.Namespace) -> int:
+def _privatize_sheets(given: argparse.Namespace) -> None:
     """Privatise the columns of a questionnaire."""
     params, given.param = given.param, []
     _exclude(given, "--questionnaire", "column", "survey", "spec", "missing")
@@ -608,7 +593,6 @@ def _privatize_sheets(given: argparse.Namespace) -> int:
         totals = privatize_sheets(given.input, given.output, collector, **how, advance=advance)
     counts = ", ".join(f"{name}: {number}" for name, number in totals.items())
     print(f"{given.output}: reports of {sheet}{f' ({counts})' if counts else ''}")
-    return 0
 
 
 def _exclude(given: argparse.Namespace, chosen: str, *more: str) -> None:

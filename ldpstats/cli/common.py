@@ -48,12 +48,12 @@ HOW: dict[str, Any] = {
 def added(
     commands: Any,
     name: str,
-    run: Callable[[argparse.Namespace], int],
+    run: Callable[[argparse.Namespace], int | None],
     words: str,
     description: str,
     examples: str | None = None,
 ) -> argparse.ArgumentParser:
-    """A command of the program, `run`; its options are still to be added."""
+    """A command of the program, `run`, which returns an exit status if it may be other than 0."""
     command: argparse.ArgumentParser = commands.add_parser(
         name, help=words, description=description, epilog=examples, **HOW
     )

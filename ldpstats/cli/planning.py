@@ -91,7 +91,7 @@ def add_plan(commands: Any) -> None:
     add("--force", action="store_true", help="overwrite files that exist")
 
 
-def _plan(given: argparse.Namespace) -> int:
+def _plan(given: argparse.Namespace) -> None:
     _check(given)
     candidates = None if given.candidates is None else tuple(io.read_candidates(given.candidates))
     # The mechanisms to compare, by name
@@ -147,7 +147,6 @@ def _plan(given: argparse.Namespace) -> int:
         print(document)
     else:
         print(frame.rstrip("\n") if given.csv == "-" else _text(given, table, law, name, value))
-    return 0
 
 
 def _check(given: argparse.Namespace) -> None:

@@ -127,7 +127,7 @@ def _status(argv: Sequence[str] | None) -> int:
                 first, stray = unknown[0], getattr(arguments, "stray", "")  # for one more file
                 hint = f"; {stray.format(first)}" if stray and not first.startswith("-") else ""
                 parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
-            status: int = arguments.run(arguments)
+            status: int = arguments.run(arguments) or 0
         return _flushed() or status
     except SystemExit as stop:  # --help and --version
         return _flushed() or int(stop.code or 0)

@@ -393,17 +393,10 @@ class CustomMechanism(Enumerated):
     def _sampler_epsilon(self) -> float:
         if self.sensitive is None:
             return super()._sampler_epsilon()
-        rows = samplers.integer_rows(self._channel.Q)
-        weights = np.zeros(self._channel.Q.shape, dtype=object)  # of which 2^64 is one: no int64
-        for x, y in enumerate(rows.outputs):
-            weights[x, y] = samplers.weights_of(rows, x)
         codes = sensitive_codes(self.sensitive, self.categories)
-        worst = 0.0
-        for column in weights[:, self._channel.output_classes().protected(codes)].T:
-            low = int(column.min())
-            ratio = samplers.log_ratio(int(column.max()), low) if low else float("inf")
-            worst = max(worst, ratio)
-        return worst
+        protected = self._channel.output_classes().protected(codes)
+        rows = samplers.integer_rows(self._channel.Q)
+        return samplers.realised_epsilon_rows(rows, np.flatnonzero(protected))
 
     def _specification(self) -> dict[str, Any]:
         document = super()._specification()

@@ -21,7 +21,6 @@ from ldpstats.arguments import (
     as_array,
     counts_vector,
     named_only,
-    one_of,
     positive_epsilon,
     positive_integer,
     whole_below,
@@ -36,7 +35,7 @@ from ldpstats.channels.structured import (
 )
 from ldpstats.clients.device import drawn_report, opened
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.labels import as_labels, as_series, column_name, encode, missing_entries, place_of
+from ldpstats.labels import as_labels, column_name, encode, place_of, present_answers
 from ldpstats.likelihood.hashed import (
     CohortMoments,
     CohortSource,
@@ -282,20 +281,8 @@ class Hashed(Mechanism):
             codes, n_missing = encode("values", values, self.alphabet, missing)
             n = codes.size
         else:
-            missing = one_of("missing", missing, ("raise", "count"))
-            strings = as_series("values", values)
-            absent = missing_entries("values", strings)
-            n_missing = int(absent.sum())
-            if n_missing and missing == "raise":
-                first = int(np.argmax(absent))
-                raise InvalidArgument(
-                    f"values[{first}]",
-                    strings.iloc[first],
-                    f"is missing ({n_missing} of {len(strings)} are): leave missing answers out "
-                    "yourself, or pass missing='count' to have them counted and reported",
-                )
-            if n_missing:
-                strings = strings[~absent].reset_index(drop=True)
+            present, n_missing = present_answers("values", values, missing)
+            strings = present.reset_index(drop=True) if n_missing else present
             n = len(strings)
         if given is None:  # a draw that never keeps its code is uniform
             cohort = samplers.sample_krr(np.zeros(n, dtype=np.int64), self.n_cohorts, 0, words)

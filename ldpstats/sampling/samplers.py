@@ -126,8 +126,6 @@ def below(chance: Fraction, words: Words) -> bool:
     """Whether a uniform number is below a fraction in [0, 1]: exactly so likely."""
     while 0 < chance < 1:
         chance = chance * CERTAIN - int(words(1)[0])
-        if not 0 < chance < 1:
-            break
     return chance > 0
 
 
@@ -803,8 +801,10 @@ def realised_bits_raised(own: list[int], other: list[int], told: int, others: in
     return np.asarray(np.maximum([*ratios, last], 0.0))
 
 
-def realised_epsilon_rows(rows: IntegerRows) -> float:
-    """Return the epsilon that `sample_rows` realises, in nats."""
+def realised_epsilon_rows(
+    rows: IntegerRows, among: npt.NDArray[np.bool_] | slice = slice(None)
+) -> float:
+    """Return the epsilon that `sample_rows` realises, in nats, of some outputs, (l,), or of all."""
     n_outputs = 1 + max(int(outputs[-1]) for outputs in rows.outputs)
     seen = np.zeros(n_outputs, dtype=np.int64)
     high, low = np.zeros(n_outputs, dtype=np.uint64), np.full(n_outputs, ALL)
@@ -813,11 +813,13 @@ def realised_epsilon_rows(rows: IntegerRows) -> float:
         less_one[1:] -= upper[:-1] + np.uint64(1)
         seen[y] += 1
         high[y], low[y] = np.maximum(high[y], less_one), np.minimum(low[y], less_one)
-    drawn = seen > 0
+    drawn = np.zeros(n_outputs, dtype=bool)
+    drawn[among] = seen[among] > 0
     if np.any(seen[drawn] < len(rows.upper)):
         return math.inf
     pairs = zip(high[drawn].tolist(), low[drawn].tolist(), strict=True)
-    return max(log_ratio(largest + 1, smallest + 1) for largest, smallest in pairs)
+    ratios = (log_ratio(largest + 1, smallest + 1) for largest, smallest in pairs)
+    return max(ratios, default=0.0)
 
 
 def realised_epsilon_kept(keep: int, share: int, of: int) -> float:

@@ -41,7 +41,7 @@ from ldpstats.clients.device import (
     opened,
 )
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
-from ldpstats.labels import as_series, column_name
+from ldpstats.labels import as_series, column_name, present_answers
 from ldpstats.mechanisms import KRAPPOR, KRR, ORR, RAPPOR, Mechanism, mechanism_from_dict
 from ldpstats.mechanisms.hashed import Hashed
 from ldpstats.reports.single import Reports, held
@@ -223,19 +223,8 @@ class DictionarySurvey(Instrument["DictionaryClient", "DictionaryCollector"]):
         return self._report(values, simulation_words(rng), missing)
 
     def _report(self, values: object, words: Words, missing: str) -> DictionaryReports:
-        one_of("missing", missing, ("raise", "count"))
-        series = as_series("values", values)
-        absent = series.isna().to_numpy()
-        n_missing = int(absent.sum())
-        if n_missing and missing == "raise":
-            first = int(np.argmax(absent))
-            raise InvalidArgument(
-                f"values[{first}]",
-                series.iloc[first],
-                "is missing: leave such answers out, or pass missing='count' to have them counted",
-            )
-        if n_missing:
-            series = series[~absent]  # errors name the others by their places among all
+        # errors name those that are there by their places among all
+        series, n_missing = present_answers("values", values, missing)
         layout = self.layout
         strings = layout.strings("values", series, self.replace)
         n, pairs = strings.size, np.array(layout.pairs)
