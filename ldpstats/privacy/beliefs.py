@@ -17,7 +17,7 @@ import pandas as pd
 
 from ldpstats.arguments import distribution, numbers
 from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
-from ldpstats.labels import align, preview
+from ldpstats.labels import align
 from ldpstats.mechanisms import Enumerated, Mechanism
 from ldpstats.models.plots import labels_of, plot_cells, title_text
 from ldpstats.reports.single import Counts, Reports
@@ -363,26 +363,13 @@ def _joint_law(p: Any, answers: list[pd.Index[Any]], names: list[Any]) -> Array:
 
 def _aligned(p: Any, answers: list[pd.Index[Any]], names: list[Any]) -> Array:
     """A Series by combination in the order of the answers; levels with names go by these."""
-    levels: list[Any] = [labels.astype(object) for labels in answers]
-    every = pd.MultiIndex.from_product(levels)
-    index = p.index
-    remedy = f"must be indexed by all combinations of answers, such as {preview(every)}"
-    if (
-        not isinstance(index, pd.MultiIndex)
-        or index.nlevels != len(answers)
-        or len(p) != len(every)
-    ):
-        raise InvalidArgument("p", list(index), remedy)
-    given = list(index.names)
+    given = list(p.index.names)
     if len(set(names)) == len(names) and set(given) == set(names):
-        index = index.reorder_levels([given.index(name) for name in names])
+        p = p.reorder_levels(names)
     elif any(
-        name is not None and name in names and name != names[i] for i, name in enumerate(given)
+        name in names and name not in (None, own) for name, own in zip(given, names, strict=False)
     ):
         remedy = f"must be those of the questions, {', '.join(map(str, names))}, or none"
         raise InvalidArgument("names of the levels of p", given, remedy)
-    given_levels: list[Any] = [level.astype(object) for level in index.levels]
-    places = index.set_levels(given_levels).get_indexer(every)
-    if (places < 0).any() or index.has_duplicates:
-        raise InvalidArgument("p", list(index), remedy)
-    return np.asarray(p.to_numpy()[places])
+    every = pd.MultiIndex.from_product(answers).to_flat_index()
+    return np.asarray(align("p", p.set_axis(p.index.to_flat_index()), every))

@@ -260,7 +260,11 @@ def _coins(size: int, limit: int, words: Words) -> U64:
     for start in range(0, size, 1 << 12):
         block = slice(start, start + (1 << 12))
         random = words(first * tied[block].size).reshape(first, -1)
-        _compare(random, flips, result[block], tied[block])
+        made, left = result[block], tied[block]
+        for word, flip in zip(random, flips, strict=False):
+            made ^= left & flip
+            left &= word
+        made ^= left & flips[-1]
     limit = limit << 12 & (CERTAIN - 1)
     rest = np.flatnonzero(tied != 0) if limit else tied[:0]
     if rest.size:
@@ -271,14 +275,6 @@ def _coins(size: int, limit: int, words: Words) -> U64:
 def _flips(digits: list[int]) -> U64:
     """Return all ones where a digit differs from the one before it, zeros coming at either end."""
     return np.where(np.diff([0, *digits, 0]) != 0, ALL, np.uint64(0))
-
-
-def _compare(random: U64, flips: U64, result: U64, tied: U64) -> None:
-    """Advance the lanes of `result` and `tied`, (n,), by r digits, with words (r, n)."""
-    for word, flip in zip(random, flips, strict=False):
-        result ^= tied & flip
-        tied &= word
-    result ^= tied & flips[-1]
 
 
 @dataclass(frozen=True)
