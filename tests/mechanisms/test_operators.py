@@ -255,7 +255,7 @@ def test_a_second_question_may_depend_on_the_first_report():
         ((KRR, dict.fromkeys((*JOBS, "clerk"), KRR)), r"others\[4\]='clerk'"),
         ((KRR, dict.fromkeys(JOBS, KRR), KRR), "must be one, where it is a dictionary"),
         ((ldp.KRR(2, 1.0) >> {0: "a", 1: "a, b"}, ldp.KRR(2, 1.0) >> {0: "b, c", 1: "c"}), "comma"),
-        ((ldp.KRR(1000, 1.0), ldp.KRR(1000, 1.0)), "too many to list"),
+        ((ldp.KRR(1000, 1.0), ldp.KRR(1000, 1.0)), "too many pairs"),
     ],
 )
 def test_what_cannot_be_repeated(arguments, match):
