@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import Printed, as_array, distribution, numbers
+from ldpstats.arguments import Printed, as_array, distribution, numbers, whole_below
 from ldpstats.channels.structured import Channel, Dense
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.labels import sensitive_codes
@@ -210,27 +210,18 @@ def sensitive_mask(sensitive: Any, Q: object, channel: Channel) -> npt.NDArray[n
     if isinstance(Q, Guarded):
         labels = Q.sensitive if sensitive is None else sensitive
         labels = Q.shielded if labels is None else labels
-        if labels is None:
-            return np.ones(len(Q.categories), dtype=bool)
-        mask = np.zeros(len(Q.categories), dtype=bool)
-        mask[sensitive_codes(labels, Q.categories)] = True
-        return mask
+        every = np.arange(len(Q.categories))
+        return np.isin(every, every if labels is None else sensitive_codes(labels, Q.categories))
     k = channel.shape[0]
     remedy = f"must be positions from 0 to {k - 1}, each once, or a mask of {k} booleans"
-    if sensitive is None:
-        raise InvalidArgument("sensitive", None, remedy)
     given = list(sensitive) if isinstance(sensitive, Set) else sensitive
     array = as_array("sensitive", given, remedy)
     if array.dtype == bool and array.shape == (k,):
         return array
-    whole = array.dtype.kind in "iu" or not array.size
-    if array.ndim != 1 or not whole or np.unique(array).size != array.size:
+    fits = array.ndim == 1 and (not array.size or whole_below(array, k))
+    if not fits or np.unique(array).size != array.size:
         raise InvalidArgument("sensitive", sensitive, remedy)
-    if array.size and not (array.min() >= 0 and array.max() < k):
-        raise InvalidArgument("sensitive", sensitive, remedy)
-    mask = np.zeros(k, dtype=bool)
-    mask[array.astype(np.int64)] = True
-    return mask
+    return np.isin(np.arange(k), array)
 
 
 # -- What a channel really guarantees: epsilon read off Q, and off the integers a sampler uses ----

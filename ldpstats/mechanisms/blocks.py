@@ -28,7 +28,8 @@ from ldpstats.sampling import samplers
 from ldpstats.sampling.samplers import (
     Words,
     drawn_sums,
-    sample_labels,
+    sample_below,
+    sample_coins,
     sample_subsets,
     simulation_words,
 )
@@ -95,7 +96,8 @@ class BlockMechanism(Mechanism):
         sizes, out = (self.design.size, self.n_outputs - self.design.size), np.empty_like(true)
         for start in range(0, true.size, _TOGETHER):
             code = true[start : start + _TOGETHER]
-            kept, number = sample_labels(code.size, *sizes, self._keep(), words)
+            kept = sample_coins(code.size, self._keep(), words)
+            number = sample_below(np.where(kept, *sizes), words)
             own = self.design.own_label(code, np.where(kept, number, 0))
             other = self.design.other_label(code, np.where(kept, 0, number))
             out[start : start + _TOGETHER] = np.where(kept, own, other)

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import EPSILON_RANGE, did_you_mean
+from ldpstats.arguments import EPSILON_RANGE, did_you_mean, listed
 from ldpstats.channels.certificates import Audit, sequential
 from ldpstats.channels.structured import Channel, Dense, Uniformised
 from ldpstats.errors import InvalidArgument, NotAvailable
@@ -501,12 +501,10 @@ class UnknownDevice(DeviceMechanism):
             values = values.to_dict()
         if values is not None and not isinstance(values, Mapping):
             remedy = f"must have one value for each of {', '.join(self.unknown)}"
-            if isinstance(values, str) or not isinstance(values, Sequence | np.ndarray):
+            several = listed("values", values, remedy)
+            if len(several) != len(self.unknown):
                 raise InvalidArgument("values", values, remedy)
-            flat = not isinstance(values, np.ndarray) or values.ndim == 1
-            if not flat or len(values) != len(self.unknown):
-                raise InvalidArgument("values", values, remedy)
-            values = dict(zip(self.unknown, values, strict=True))
+            values = dict(zip(self.unknown, several, strict=True))
         given = {**(values or {}), **named}
         for name in given:
             if not isinstance(name, str) or name not in self.unknown:
@@ -517,11 +515,13 @@ class UnknownDevice(DeviceMechanism):
         if lacking:
             remedy = f"must be given: {lacking[0]}=0.1, say"
             raise InvalidArgument(lacking[0], None, remedy)
-        found = {name: chance(name, given[name]) for name in self.unknown}
-        for name, value in found.items():
+        found: dict[str, Fraction] = {}
+        for name in self.unknown:
+            value = chance(name, given[name])
             if not isinstance(value, Fraction):
                 raise InvalidArgument(name, value, "must be a number in [0, 1]")
-        return found  # type: ignore[return-value]
+            found[name] = value
+        return found
 
     @cached_property
     def epsilon(self) -> float:  # type: ignore[override]

@@ -46,7 +46,6 @@ __all__ = [
     "sample_bits",
     "sample_inversions",
     "sample_krr",
-    "sample_labels",
     "sample_others",
     "sample_own",
     "sample_subsets",
@@ -639,18 +638,7 @@ def krr(
     return pending, words[pending]
 
 
-# -- Labels of blocks: whether a report is an own label of the answer, and which one --------------
-
-
-def sample_labels(
-    n: int, own: int, others: int, keep: int, words: Words
-) -> tuple[npt.NDArray[np.bool_], I64]:
-    """Whether users report one of their `own` labels, or of `others`, and its number; (n,) each.
-
-    They do with probability keep / 2**64. Numbers are uniform from 0.
-    """
-    kept = sample_coins(n, keep, words)
-    return kept, sample_below(np.where(kept, own, others), words)
+# -- Numbers of labels, of which blocks have several ----------------------------------------------
 
 
 def sample_below(bounds: I64, words: Words) -> I64:
