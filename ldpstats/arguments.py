@@ -22,6 +22,7 @@ from ldpstats.errors import InvalidArgument
 
 __all__ = [
     "EPSILON_RANGE",
+    "Array",
     "Printed",
     "as_array",
     "boolean",

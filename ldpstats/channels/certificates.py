@@ -32,9 +32,6 @@ __all__ = [
 ]
 
 
-Array = npt.NDArray[Any]
-
-
 @runtime_checkable
 class Guarded(Protocol):
     """What `uldp` needs to know of a mechanism.

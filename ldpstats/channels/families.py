@@ -6,20 +6,17 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from math import comb, lgamma
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ldpstats.arguments import Array
 from ldpstats.channels.structured import Channel, OutputClasses
 from ldpstats.errors import NotAvailable
 from ldpstats.likelihood.blocks import BlockDesign
 from ldpstats.likelihood.rows import BlockRows, Rows, SubsetRows
 
 __all__ = ["Band", "Blocks", "Geometric", "Subsets"]
-
-
-Array = npt.NDArray[Any]
 
 
 # -- Ordered categories: nearby ones make nearly the same reports ---------------------------------

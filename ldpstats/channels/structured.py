@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments import as_array, distribution, listed
+from ldpstats.arguments import Array, as_array, distribution, listed
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.likelihood.covariance import label_moments
 from ldpstats.likelihood.rows import DenseRows, Rows, StackedRows, UnaryRows, UniformRows
@@ -49,7 +49,6 @@ __all__ = [
 ]
 
 
-Array = npt.NDArray[Any]
 _LARGEST_MATRIX = 1 << 27  # entries that matrix() is willing to form: 1 GB as float64
 
 

@@ -19,6 +19,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import (
+    Array,
     as_array,
     counts_vector,
     distribution,
@@ -85,8 +86,6 @@ __all__ = [
     "threshold_of",
 ]
 
-
-Array = npt.NDArray[Any]
 
 _FORMAT, _VERSION = "ldpstats-mechanism", 1
 _HEAD = ("format", "version", "mechanism", "fingerprint")

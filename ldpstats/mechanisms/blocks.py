@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments import counts_vector, positive_integer
+from ldpstats.arguments import Array, counts_vector, positive_integer
 from ldpstats.channels.families import Blocks, Subsets
 from ldpstats.errors import InvalidArgument
 from ldpstats.likelihood.blocks import BlockDesign, HadamardDesign, ProjectiveDesign, SingleDesign
@@ -36,8 +36,6 @@ from ldpstats.sampling.samplers import (
 
 __all__ = ["HadamardResponse", "ProjectiveGeometryResponse", "SubsetSelection"]
 
-
-Array = npt.NDArray[Any]
 
 # -- Reports that are labels of blocks ------------------------------------------------------------
 

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import counts_vector, distribution, numbers, real_number, whole_below
+from ldpstats.arguments import Array, counts_vector, distribution, numbers, real_number, whole_below
 from ldpstats.channels.structured import Channel, Dense, Kronecker, Uniformised
 from ldpstats.clients.device import check_table, texts
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
@@ -60,8 +60,6 @@ __all__ = [
     "same_answers",
 ]
 
-
-Array = npt.NDArray[Any]
 
 # fields that are no part of the fingerprint, and what they say
 _UNMARKED = {"description": "the matrix is", "permanent": "response devices keep"}

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import EPSILON_RANGE, did_you_mean, listed
+from ldpstats.arguments import EPSILON_RANGE, Array, did_you_mean, listed
 from ldpstats.channels.certificates import Audit, sequential
 from ldpstats.channels.structured import Channel, Dense, Uniformised
 from ldpstats.errors import InvalidArgument, NotAvailable
@@ -53,9 +53,6 @@ from ldpstats.reports.single import Counts, Reports
 from ldpstats.sampling.samplers import Words, simulation_words
 
 __all__ = ["DeviceMechanism", "UnknownDevice", "repeated"]
-
-
-Array = npt.NDArray[Any]
 
 
 # -- What mechanisms made of a randomising device share -------------------------------------------

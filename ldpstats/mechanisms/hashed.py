@@ -18,6 +18,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import (
+    Array,
     as_array,
     counts_vector,
     named_only,
@@ -76,8 +77,6 @@ __all__ = [
     "most_different",
 ]
 
-
-Array = npt.NDArray[Any]
 
 _MOST_CELLS = 1 << 31
 _MOST_RANKED = 1 << 10  # categories; more are permuted faster by numpy

@@ -12,10 +12,9 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import EPSILON_RANGE, named_only, positive_epsilon, probability
+from ldpstats.arguments import EPSILON_RANGE, Array, named_only, positive_epsilon, probability
 from ldpstats.channels.structured import Channel, Dense, Uniformised
 from ldpstats.errors import InvalidArgument
 from ldpstats.labels import as_labels, sensitive_labels
@@ -33,9 +32,6 @@ __all__ = [
     "UnrelatedQuestion",
     "Warner",
 ]
-
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import probability
+from ldpstats.arguments import Array, probability
 from ldpstats.channels.structured import Bits, BitScores, Uniformised, unary_scores
 from ldpstats.clients.device import check_table, numbers
 from ldpstats.errors import InvalidArgument, NotAvailable
@@ -33,8 +33,6 @@ from ldpstats.sampling.samplers import Words
 
 __all__ = ["LumpedUnary", "lump"]
 
-
-Array = npt.NDArray[Any]
 
 _ALIKE = 1e-12  # by which the lumped categories may differ: rounding, no more
 _BLOCK = 1 << 22  # bits that are moved at a time

@@ -7,10 +7,9 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import positive_epsilon, positive_integer
+from ldpstats.arguments import Array, positive_epsilon, positive_integer
 from ldpstats.channels.families import Band, Geometric
 from ldpstats.clients.device import check_table
 from ldpstats.errors import InvalidArgument
@@ -21,9 +20,6 @@ from ldpstats.sampling import samplers
 from ldpstats.sampling.samplers import Words
 
 __all__ = ["GeometricResponse", "SquareWave", "optimal_half_width"]
-
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,8 +37,6 @@ from ldpstats.sampling.samplers import Words, simulation_words
 __all__ = ["PUM", "PUMClient"]
 
 
-Array = npt.NDArray[Any]
-
 _FORMAT, _VERSION = "ldpstats-pum", 1
 
 

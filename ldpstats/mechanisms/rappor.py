@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import boolean, named_only, one_of, positive_integer, probability
+from ldpstats.arguments import Array, boolean, named_only, one_of, positive_integer, probability
 from ldpstats.channels.certificates import Audit
 from ldpstats.channels.structured import Channel, Dense, bit_ratios
 from ldpstats.clients.device import (
@@ -55,8 +55,6 @@ from ldpstats.sampling.samplers import SystemWords, system_words
 
 __all__ = ["RAPPOR", "BooleanRAPPOR", "RAPPORClient"]
 
-
-Array = npt.NDArray[Any]
 
 _HASHES = ("ldpstats", "google", "given")
 _LEAST_F = 1e-6  # as the least epsilon: below it probabilities near one lose their digits

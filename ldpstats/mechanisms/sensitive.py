@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import positive_epsilon
+from ldpstats.arguments import Array, positive_epsilon
 from ldpstats.channels.certificates import Audit, sequential, uldp
 from ldpstats.channels.families import Subsets
 from ldpstats.channels.structured import (
@@ -53,9 +53,6 @@ from ldpstats.sampling import samplers
 from ldpstats.sampling.samplers import Words
 
 __all__ = ["URAP", "URR", "checked_levels", "paired", "secret_codes", "withhold"]
-
-
-Array = npt.NDArray[Any]
 
 
 # -- The form of reports that are noisy bits of sensitive categories, or reveal another category ---

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy.typing as npt
-
+from ldpstats.arguments import Array
 from ldpstats.channels.structured import Bits
 from ldpstats.likelihood.covariance import independent_bits
 from ldpstats.likelihood.moments import Moments
@@ -23,8 +22,6 @@ from ldpstats.sampling import samplers
 from ldpstats.sampling.samplers import Words
 
 __all__ = ["KRAPPOR"]
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,10 +12,9 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import distribution, numbers
+from ldpstats.arguments import Array, distribution, numbers
 from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
 from ldpstats.labels import align
 from ldpstats.mechanisms import Enumerated, Mechanism
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_posterior", "posterior"]
 
-
-Array = npt.NDArray[Any]
 
 _MOST = 1 << 26  # probabilities that are listed: half a GB
 

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import Printed
+from ldpstats.arguments import Array, Printed
 from ldpstats.channels.certificates import Guarded, as_channel, sensitive_mask, uldp
 from ldpstats.channels.structured import Channel, Dense
 from ldpstats.errors import InvalidArgument, NotAvailable, NotConverged
@@ -28,8 +28,6 @@ from ldpstats.labels import as_labels
 
 __all__ = ["OSLDP", "Factors", "deficiency", "dominates", "osldp", "osldp_factors"]
 
-
-Array = npt.NDArray[Any]
 
 _ALIKE = 1e-9  # of a row's total variation: what rounding of a typed or computed matrix may be
 _RATIO = 1e-13  # by which columns may differ, relatively, that are the same but for their size

@@ -19,10 +19,10 @@ from math import prod
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import (
+    Array,
     html_table,
     listed,
     one_of,
@@ -62,8 +62,6 @@ _MOST_ROUNDED = 5000
 _MOST_LINES = 40  # of entries in print
 _LONGEST = 24  # characters of a name in print
 _USUAL = {"permanent": "", "protects": "all"}  # columns that are shown where they are not this
-
-Array = npt.NDArray[Any]
 
 
 class Ledger(Specified):

@@ -22,9 +22,8 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from ldpstats.arguments import html_table, positive_integer, probability, real_number
+from ldpstats.arguments import Array, html_table, positive_integer, probability, real_number
 from ldpstats.channels.certificates import as_channel
 from ldpstats.channels.structured import Bits, Channel, Uniformised
 from ldpstats.errors import InvalidArgument, NotAvailable
@@ -411,8 +410,6 @@ def _two_reports(pairs: ShuffledPairs, n: int, target: float) -> TwoReports | No
 
 # -- What shuffling needs to know of a mechanism: laws of reports for its worst pairs of answers ---
 
-
-Array = npt.NDArray[Any]
 
 _MOST_PAIRS = 5000
 _MOST_ENTRIES = 1 << 22  # of a matrix Q that is listed

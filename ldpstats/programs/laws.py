@@ -24,11 +24,11 @@ from math import comb, inf
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from ldpstats.arguments import Array
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.programs.polynomials import Chance, Polynomial, distinct
+from ldpstats.programs.polynomials import Chance, Polynomial, closing_in, distinct
 from ldpstats.programs.steps import (
     Another,
     Cohorts,
@@ -58,7 +58,6 @@ __all__ = [
 ]
 
 
-Array = npt.NDArray[Any]
 Row = dict[Any, Chance]
 _MOST_ENTRIES = 1 << 22
 _ZERO, _ONE = Fraction(0), Fraction(1)
@@ -423,7 +422,6 @@ def nearest_log(ratio: Fraction | float) -> float:
 # -- Devices with unknown parameters: values for them, terms of their laws, and the worst privacy --
 
 
-_FINE = 65  # points of a grid of the parameters that enter with a power above one
 _ROUNDS = 12
 _MOST_FACES = 5  # axes, one of them the answers, up to which limits at faces are looked for
 
@@ -518,23 +516,16 @@ def _worst_ratio(G: Array) -> float:
 
 def _ratio_on_grid(G: Array) -> float:
     """The largest ratio on a grid that closes in on it."""
-    m = G.ndim - 1
-    size = 2 * max(1, round(_FINE ** (1.0 / m) / 2.0)) + 1  # odd: with the middle
     rounding = 1e-14 * float(np.abs(G).max()) if G.min() < 0.0 else 0.0
-    low, high, worst = np.zeros(m), np.ones(m), 1.0
-    for _ in range(_ROUNDS):
-        points = np.linspace(low, high, size, axis=1)  # (m, size)
+
+    def ratio(points: Array) -> Array:
         value = G
         for t in points:  # the first axis of what is left gives way to points at the end
             i = np.arange(value.shape[1])
             value = np.tensordot(value, t ** i[:, None] * (1.0 - t) ** (i[-1] - i)[:, None], (1, 0))
         value = np.where(np.abs(value) <= rounding, 0.0, value)
         top, least = value.max(axis=0), value.min(axis=0)
-        if np.any((least <= 0.0) & (top > 0.0)):
-            return np.inf
-        ratio = np.where(top > 0.0, top / np.where(top > 0.0, least, 1.0), 1.0)
-        at = np.array(np.unravel_index(np.argmax(ratio), ratio.shape))
-        worst = max(worst, float(ratio.max()))
-        center, width = points[np.arange(m), at], (high - low) / (size - 1)
-        low, high = np.maximum(0.0, center - width), np.minimum(1.0, center + width)
-    return worst
+        bounded = np.where(least > 0.0, top / np.where(least > 0.0, least, 1.0), np.inf)
+        return np.where(top > 0.0, bounded, 1.0)
+
+    return max(closing_in(ratio, G.ndim - 1, _ROUNDS)[1], 1.0)

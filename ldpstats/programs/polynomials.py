@@ -7,7 +7,7 @@ steps of a device are made of.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ldpstats.arguments import listed
+from ldpstats.arguments import Array, listed
 from ldpstats.errors import InvalidArgument
 from ldpstats.labels import as_labels
 
@@ -29,6 +29,7 @@ __all__ = [
     "Polynomial",
     "Proportions",
     "chance",
+    "closing_in",
     "cohort_names",
     "cohort_shares",
     "distinct",
@@ -142,16 +143,12 @@ class Polynomial:
 
     def _extreme(self, sign: float) -> dict[str, Fraction]:
         """Where the value times `sign` is largest, to six decimals."""
-        m = len(self.names)
-        size = 2 * max(1, round(_GRID ** (1.0 / m) / 2.0)) + 1  # odd: with the middle
-        low, high = np.zeros(m), np.ones(m)
-        for _ in range(_CLOSER):
-            points = np.linspace(low, high, size, axis=1)
+
+        def value(points: Array) -> Any:
             mesh = zip(self.names, np.meshgrid(*points, indexing="ij"), strict=True)
-            values = sign * self.at(dict(mesh))
-            at = np.unravel_index(np.argmax(values), values.shape)
-            center, width = points[np.arange(m), np.array(at)], (high - low) / (size - 1)
-            low, high = np.maximum(0.0, center - width), np.minimum(1.0, center + width)
+            return sign * self.at(dict(mesh))
+
+        center, _ = closing_in(value, len(self.names), _CLOSER)
         return {name: Fraction(f"{x:.6f}") for name, x in zip(self.names, center, strict=True)}
 
     def __add__(self, other: object) -> Chance:
@@ -206,6 +203,23 @@ class Polynomial:
             term = "*".join(powers)
             text += f" {sign} {term}" if text else term if sign == "+" else f"-{term}"
         return text
+
+
+def closing_in(value: Callable[[Array], Array], m: int, rounds: int) -> tuple[Array, float]:
+    """Where a function of [0, 1]^m is largest on a grid that closes in, and the largest value.
+
+    It takes points of each axis, (m, size), and has a value for each of their combinations.
+    """
+    size = 2 * max(1, round(_GRID ** (1.0 / m) / 2.0)) + 1  # odd: with the middle
+    low, high, largest = np.zeros(m), np.ones(m), -np.inf
+    for _ in range(rounds):
+        points = np.linspace(low, high, size, axis=1)
+        values = value(points)
+        at = np.array(np.unravel_index(np.argmax(values), values.shape))
+        largest = max(largest, float(values.max()))
+        center, width = points[np.arange(m), at], (high - low) / (size - 1)
+        low, high = np.maximum(0.0, center - width), np.minimum(1.0, center + width)
+    return center, largest
 
 
 Chance = Fraction | Polynomial

@@ -7,8 +7,7 @@ from fractions import Fraction
 from math import inf, lcm
 from typing import Any
 
-import numpy.typing as npt
-
+from ldpstats.arguments import Array
 from ldpstats.clients.device import check_table, fraction
 from ldpstats.programs.laws import Law, ratio_of_rows
 from ldpstats.sampling.samplers import (
@@ -23,8 +22,6 @@ from ldpstats.sampling.samplers import (
 )
 
 __all__ = ["Sampler", "sampler"]
-
-Array = npt.NDArray[Any]
 
 
 def sampler(law: Law, outputs: list[Any]) -> Sampler:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import counts_vector, listed, positive_integer, reports_in_all
+from ldpstats.arguments import Array, counts_vector, listed, positive_integer, reports_in_all
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.reports.single import (
     Counts,
@@ -35,8 +35,6 @@ from ldpstats.reports.single import (
 
 __all__ = ["ALWAYS_MERGED", "JointCounts"]
 
-
-Array = npt.NDArray[Any]
 
 _MOST_CELLS = 1 << 26  # combinations that are counted in an array of 512 MB at most
 ALWAYS_MERGED = 1 << 14  # up to so many combinations, equal ones are merged however few there are

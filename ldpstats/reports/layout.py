@@ -38,6 +38,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ldpstats.arguments import Array
 from ldpstats.errors import InvalidArgument, MechanismMismatch, shorten
 from ldpstats.kernels import in_numpy, repaid
 from ldpstats.labels import (
@@ -78,7 +79,6 @@ __all__ = [
 ]
 
 
-Array = npt.NDArray[Any]
 Packed = npt.NDArray[np.uint8]
 
 

@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import (
+    Array,
     as_array,
     boolean,
     check_slice,
@@ -54,8 +55,6 @@ __all__ = [
     "tallied",
 ]
 
-
-Array = npt.NDArray[Any]
 
 _MOST_REPORTS = 1 << 53  # sums of weights are exact below
 

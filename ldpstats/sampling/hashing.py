@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ldpstats.arguments import Array
 from ldpstats.errors import InvalidArgument
 from ldpstats.kernels import in_numpy, repaid
 
@@ -38,7 +39,6 @@ __all__ = [
 ]
 
 
-Array = npt.NDArray[Any]
 U64 = npt.NDArray[np.uint64]
 
 _GOLDEN = 0x9E3779B97F4A7C15

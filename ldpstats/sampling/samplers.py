@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from ldpstats.arguments import Array
 from ldpstats.errors import InvalidArgument
 from ldpstats.kernels import in_numpy, repaid
 
@@ -259,11 +260,7 @@ def _coins(size: int, limit: int, words: Words) -> U64:
     for start in range(0, size, 1 << 12):
         block = slice(start, start + (1 << 12))
         random = words(first * tied[block].size).reshape(first, -1)
-        made, left = result[block], tied[block]
-        for word, flip in zip(random, flips, strict=False):
-            made ^= left & flip
-            left &= word
-        made ^= left & flips[-1]
+        _compare(random, flips, result[block], tied[block])
     limit = limit << 12 & (CERTAIN - 1)
     rest = np.flatnonzero(tied != 0) if limit else tied[:0]
     if rest.size:
@@ -274,6 +271,14 @@ def _coins(size: int, limit: int, words: Words) -> U64:
 def _flips(digits: list[int]) -> U64:
     """Return all ones where a digit differs from the one before it, zeros coming at either end."""
     return np.where(np.diff([0, *digits, 0]) != 0, ALL, np.uint64(0))
+
+
+def _compare(random: U64, flips: U64, result: U64, tied: U64) -> None:
+    """Advance the lanes of `result` and `tied`, (n,), by r digits, with words (r, n)."""
+    for word, flip in zip(random, flips, strict=False):
+        result ^= tied & flip
+        tied &= word
+    result ^= tied & flips[-1]
 
 
 @dataclass(frozen=True)
@@ -656,8 +661,6 @@ def sample_below(bounds: I64, words: Words) -> I64:
 
 # -- Uniform subsets of one size that hold a given member with a given probability ----------------
 
-
-Array = npt.NDArray[Any]
 
 _ENTRIES = 1 << 19  # keys that are drawn at a time
 _MOST = 500_000_000  # people, of whom numpy draws some at random
