@@ -41,6 +41,7 @@ from ldpstats.clients.device import (
     plain,
     texts,
 )
+from ldpstats.clients.portable import ldpstats_client as portable
 from ldpstats.errors import InvalidArgument, NotAvailable, shorten
 from ldpstats.labels import (
     align,
@@ -230,9 +231,10 @@ class Mechanism(Instrument[Client, Collector]):
     ) -> Counts | BitCounts:
         """Draw the counts of reports of a whole population at once (see `draw`)."""
 
-    @abstractmethod
     def _sampler_epsilon(self) -> float:
-        """Epsilon of the law that the sampler's integer thresholds realise."""
+        """Epsilon of the law that the sampler's integers realise, as a device reads them."""
+        draw = portable.Fields(self._draw_document())
+        return portable.spent_draw(draw, 2 if self.is_open else self.k)
 
     @property
     def is_open(self) -> bool:

@@ -106,11 +106,6 @@ class BlockMechanism(Mechanism):
         others, keep = self.n_outputs - own, str(self._keep())
         return {"kind": "block", "own": own, "others": others, "keep": keep, "design": design}
 
-    def _sampler_epsilon(self) -> float:
-        keep, size = self._keep(), self.design.size
-        others = self.n_outputs - size
-        return abs(samplers.log_ratio(keep * others, ((1 << 64) - keep) * size))
-
     def simulate_counts(
         self, true_counts: Array, rng: np.random.Generator, candidates: Any = None
     ) -> Counts:
@@ -262,10 +257,6 @@ class SubsetSelection(CategoryBits):
 
     def _draw_document(self) -> dict[str, Any]:
         return {"kind": "subset", "k": self.k, "size": self.d, "keep": str(self._keep())}
-
-    def _sampler_epsilon(self) -> float:
-        keep, k, d = self._keep(), self.k, self.d
-        return abs(samplers.log_ratio(keep * (k - d), ((1 << 64) - keep) * d))
 
     def simulate_counts(
         self, true_counts: Array, rng: np.random.Generator, candidates: Any = None

@@ -183,6 +183,8 @@ class Enumerated(Mechanism):
         return samplers.integer_rows(self.channel().matrix()).document(self.n_outputs)
 
     def _sampler_epsilon(self) -> float:
+        if type(self)._draw_document is not Enumerated._draw_document:
+            return super()._sampler_epsilon()
         return samplers.realised_epsilon_rows(samplers.integer_rows(self.channel().matrix()))
 
     def simulate_counts(
@@ -759,7 +761,7 @@ def _law_of_processing(first: Enumerated, other: object) -> tuple[Array, pd.Inde
     return R, new, "recoded"
 
 
-def distinct_labels(name: str, labels: list[Any], least: int = 1) -> tuple[pd.Index[Any], Array]:
+def distinct_labels(name: str, labels: list[Any]) -> tuple[pd.Index[Any], Array]:
     """Each of n labels once, in order of first appearance, and the places of the n among them."""
     places: dict[Any, int] = {}
     plain = [value.item() if isinstance(value, np.generic) else value for value in labels]
@@ -768,7 +770,7 @@ def distinct_labels(name: str, labels: list[Any], least: int = 1) -> tuple[pd.In
     except TypeError:
         remedy = "must hold labels: strings, integers, finite floats or booleans"
         raise InvalidArgument(name, labels, remedy) from None
-    found = as_labels(name, [value for _, value in places], least)
+    found = as_labels(name, [value for _, value in places], least=1)
     return found, np.array(at, dtype=np.int64)
 
 

@@ -597,9 +597,6 @@ class ORR(Hashed):
         """k-RR: two answers that hash to different labels."""
         return self._krr.channel()
 
-    def _sampler_epsilon(self) -> float:
-        return self._krr.audit().sampler
-
     def likelihood(self, counts: Counts, candidates: Any = None) -> Likelihood:
         """The likelihood of the labels given the cohorts."""
         self._own(counts)

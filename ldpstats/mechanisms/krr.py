@@ -78,9 +78,6 @@ class KRR(Enumerated):
     def _draw_document(self) -> dict[str, Any]:
         return {"kind": "keep", "k": self.k, "keep": str(self._keep())}
 
-    def _sampler_epsilon(self) -> float:
-        return samplers.realised_epsilon_kept(self._keep(), 1, self.k)
-
 
 # -- Randomised response for a yes/no question: the designs of survey practice --------------------
 
@@ -193,9 +190,6 @@ class Warner(_Binary):
 
     def _draw_document(self) -> dict[str, Any]:
         return self._drawn._draw_document()
-
-    def _sampler_epsilon(self) -> float:
-        return self._drawn.audit().sampler
 
     @cached_property
     def _drawn(self) -> Enumerated:
@@ -395,9 +389,6 @@ class Observed(Enumerated):
 
     def _draw_document(self) -> dict[str, Any]:
         return {"kind": "same"}
-
-    def _sampler_epsilon(self) -> float:
-        return float("inf")
 
     def simulate_counts(
         self, true_counts: Array, rng: np.random.Generator, candidates: Any = None

@@ -198,7 +198,3 @@ class SquareWave(Enumerated):
     def _draw_document(self) -> dict[str, Any]:
         width, keep = self._channel.width, str(self._keep())
         return {"kind": "band", "k": self.k, "width": width, "keep": keep}
-
-    def _sampler_epsilon(self) -> float:
-        Q = self._channel
-        return samplers.realised_epsilon_kept(self._keep(), Q.width, Q.shape[1])

@@ -90,6 +90,3 @@ class KRAPPOR(CategoryBits):
     def _draw_document(self) -> dict[str, Any]:
         own, other = map(str, self._thresholds())
         return {"kind": "bits", "bits": self.k, "own": own, "other": other, "sent": self.k}
-
-    def _sampler_epsilon(self) -> float:
-        return sum(samplers.realised_ratios(*self._thresholds()))

@@ -332,10 +332,10 @@ def chance(name: str, value: object) -> Chance:
     return exact
 
 
-def spelled(value: Chance, quote: bool = True) -> str:
+def spelled(value: Chance) -> str:
     """A probability as the constructors of devices read it back: "'1/6'", "1 - unknown('c')"."""
     if isinstance(value, Fraction):
-        return repr(str(value)) if quote and value.denominator > 1 else str(value)
+        return repr(str(value)) if value.denominator > 1 else str(value)
     text = repr(value)
     text = re.sub(r"[^\W\d]\w*", lambda found: f"unknown({found[0]!r})", text)
     return re.sub(r"\b(\d+)/(\d+)", r"Fraction(\1, \2)", text)
