@@ -14,7 +14,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from abc import abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
@@ -48,7 +47,6 @@ from ldpstats.mechanisms.hashed import (
     HashedBits,
     MD5Hash,
     UnknownHash,
-    most_different,
 )
 from ldpstats.sampling import samplers
 from ldpstats.sampling.samplers import SystemWords, system_words
@@ -70,9 +68,12 @@ class TwoResponses(Mechanism):
     filter_digest: str  # of all that says which bits an answer owns
     _unsaid = ("epsilon",)  # f, p and q are long enough, and say it
 
-    @abstractmethod
     def lifetime_audit(self) -> Audit:
         """The audit of all reports of one answer together: of the permanent response."""
+        permanent: Any = replace(self, p=0.0, q=1.0)  # type: ignore[type-var]
+        sampler = permanent._largest(*samplers.realised_ratios(*self.permanent_thresholds()))
+        words, epsilon = f"the permanent response of {self}", permanent._channel_epsilon()
+        return Audit(words, self.lifetime_epsilon, epsilon, sampler)
 
     @property
     def p1(self) -> float:
@@ -292,16 +293,6 @@ class RAPPOR(TwoResponses, HashedBits):
         down = [value >> 64 for value in both]
         return (down[0], up[1]) if self.q > self.p else (up[0], down[1])
 
-    def lifetime_audit(self) -> Audit:
-        """The audit of all reports of one answer together: of the permanent response."""
-        permanent = RAPPOR(self.n_bits, self.n_hashes, self.n_cohorts, f=self.f, p=0.0, q=1.0)
-        f, worst = self.f, permanent.worst_channel()
-        bits = sum(most_different(self.n_bits, self.n_hashes, 1.0, 1.0))
-        declared = bits * float(np.log((1.0 - f / 2.0) / (f / 2.0))) if f else float("inf")
-        words = f"the permanent response of {self}"
-        sampler = samplers.realised_ratios(*self.permanent_thresholds())
-        return Audit(words, declared, worst.epsilon(), self._largest(*sampler))
-
     @property
     def answer_hash(self) -> AnswerHash:
         shape = self.n_cohorts, self.n_hashes, self.n_bits
@@ -407,13 +398,8 @@ class BooleanRAPPOR(TwoResponses, Enumerated):
         """Privacy of any number of reports of one answer by one client, in nats."""
         return float(np.log((1.0 - self.f / 2.0) / (self.f / 2.0))) if self.f else float("inf")
 
-    def lifetime_audit(self) -> Audit:
-        """The audit of all reports of one answer together: of the permanent response."""
-        kept, turned = 1.0 - self.f / 2.0, self.f / 2.0
-        channel = Dense(np.array([[kept, turned], [turned, kept]]))
-        up, down = samplers.realised_ratios(*self.permanent_thresholds())
-        words = f"the permanent response of {self}"
-        return Audit(words, self.lifetime_epsilon, channel.epsilon(), max(up, down))
+    def _largest(self, up: float, down: float) -> float:
+        return max(up, down)
 
     @cached_property
     def filter_digest(self) -> str:  # type: ignore[override]
