@@ -252,11 +252,11 @@ class Mechanism(Instrument[Client, Collector]):
 
     def likelihood(self, counts: Counts, candidates: Any = None) -> Likelihood:
         """The exact likelihood of the reports."""
-        self._closed(candidates)
+        Q = self.channel(candidates)
         self._own(counts)
         if isinstance(counts, BitCounts):
             raise NotAvailable("sums of bits have no likelihood: tally() without bits=True has one")
-        return Likelihood(self.channel().rows(counts.y), counts.n)
+        return Likelihood(Q.rows(counts.y), counts.n)
 
     @property
     @abstractmethod

@@ -80,9 +80,8 @@ class BlockMechanism(Mechanism):
         return Blocks(self.design, float(1.0 / Z), float(small / Z), float(gain))
 
     def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> Moments:
-        self._closed(candidates)
+        Q = self.channel(candidates)
         self._own(counts)
-        Q = self.channel()
         return block_equations(self.design, Q.low, Q.gain, counts.vector(), counts.nobs)
 
     def _keep(self) -> int:
@@ -241,8 +240,7 @@ class SubsetSelection(CategoryBits):
         return Subsets(k, d, float(d / (d + away)), float(away / (d + away)), float(slope))
 
     def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> Moments:
-        self._closed(candidates)
-        Q = self.channel()
+        Q = self.channel(candidates)
         law = Q.size, Q.own, Q.left_out
         return self._equations(
             "subsets", counts, Q.slope, Q.other, lambda p, n: subset_bits(p, *law, n)
@@ -261,9 +259,8 @@ class SubsetSelection(CategoryBits):
     def simulate_counts(
         self, true_counts: Array, rng: np.random.Generator, candidates: Any = None
     ) -> BitCounts:
-        self._closed(candidates)
         true = np.asarray(true_counts, dtype=np.int64)
-        nobs, Q = int(true.sum()), self.channel()
+        nobs, Q = int(true.sum()), self.channel(candidates)
         if Q.k * Q.shape[1] <= min(_MOST_SUBSET_ENTRIES, 16 * nobs):
             ones = rng.multinomial(true, Q.matrix()).sum(axis=0) @ Q.patterns()
         elif nobs > _FEW:

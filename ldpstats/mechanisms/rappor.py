@@ -49,7 +49,7 @@ from ldpstats.mechanisms.hashed import (
     UnknownHash,
 )
 from ldpstats.sampling import samplers
-from ldpstats.sampling.samplers import SystemWords, system_words
+from ldpstats.sampling.samplers import system_words
 
 __all__ = ["RAPPOR", "BooleanRAPPOR", "RAPPORClient"]
 
@@ -66,6 +66,7 @@ class TwoResponses(Mechanism):
     q: float
     lifetime_epsilon: float  # of any number of reports of one answer by one client
     filter_digest: str  # of all that says which bits an answer owns
+    cells_of_cohort: Any  # those of the answers of a list, (S, h), in one cohort
     _unsaid = ("epsilon",)  # f, p and q are long enough, and say it
 
     def lifetime_audit(self) -> Audit:
@@ -178,7 +179,33 @@ class TwoResponses(Mechanism):
         spent = self.epsilon if once else self.lifetime_epsilon
         self._permitted(spent, max_epsilon, allow_no_privacy)
         check_audit(self.lifetime_audit())
-        return _client(self, system_words(entropy), secret, state, 1 if once else None)
+        words, budget = system_words(entropy), Budget(1 if once else None)
+        if secret is not None:
+            if state is not None:
+                remedy = "goes without a secret, which it would hold too"
+                raise InvalidArgument("state", state, remedy)
+            if not isinstance(secret, bytes) or len(secret) != portable.SECRET_BYTES:
+                remedy = f"must be {portable.SECRET_BYTES} random bytes, "
+                remedy += "such as secrets.token_bytes(32)"
+                raise InvalidArgument("secret", HIDDEN, remedy)
+
+        def with_cohort(secret: bytes) -> tuple[int, bytes]:
+            return portable.cohort_of(secret, max(self.n_cohorts, 1)), secret
+
+        # the secret that is given, that of the file, or a new one
+        if state is None:
+            drawn = words.bytes(portable.SECRET_BYTES) if secret is None else secret
+            cohort, own = with_cohort(drawn)
+        else:
+            file = StateFile(state)
+            document, made = file.opened(
+                lambda: _state(self, *with_cohort(words.bytes(portable.SECRET_BYTES)))
+            )
+            cohort, own = _checked_state(document, self, file.path)
+            if once:  # marks would be a trace of each report
+                budget = Budget(1, file, document, made)
+        cells = None if self.is_open else self.cells_of_cohort(cohort)
+        return RAPPORClient(self, cohort, own, words, budget, cells)
 
 
 @named_only("RAPPOR(16, 2, 8, f=0.5, p=0.25, q=0.75)")
@@ -559,42 +586,6 @@ class RAPPORClient(SingleDevice):
             f"RAPPORClient({self.mechanism}, cohort={self.cohort}{once}, epsilon of all reports of "
             f"an answer together: {self.total_epsilon:.6g})"
         )
-
-
-def _client(
-    rappor: Any,
-    words: SystemWords,
-    secret: bytes | None,
-    state: str | os.PathLike[str] | None,
-    limit: int | None,
-) -> RAPPORClient:
-    """A client with the secret that is given, that of its file, or a new one."""
-    budget = Budget(limit)
-    if secret is not None:
-        if state is not None:
-            raise InvalidArgument("state", state, "goes without a secret, which it would hold too")
-        if not isinstance(secret, bytes) or len(secret) != portable.SECRET_BYTES:
-            remedy = (
-                f"must be {portable.SECRET_BYTES} random bytes, such as secrets.token_bytes(32)"
-            )
-            raise InvalidArgument("secret", HIDDEN, remedy)
-
-    def with_cohort(secret: bytes) -> tuple[int, bytes]:
-        return portable.cohort_of(secret, max(rappor.n_cohorts, 1)), secret
-
-    if state is None:
-        drawn = words.bytes(portable.SECRET_BYTES) if secret is None else secret
-        cohort, own = with_cohort(drawn)
-    else:
-        file = StateFile(state)
-        document, made = file.opened(
-            lambda: _state(rappor, *with_cohort(words.bytes(portable.SECRET_BYTES)))
-        )
-        cohort, own = _checked_state(document, rappor, file.path)
-        if limit is not None:  # marks would be a trace of each report
-            budget = Budget(limit, file, document, made)
-    cells = None if rappor.is_open else rappor.cells_of_cohort(cohort)
-    return RAPPORClient(rappor, cohort, own, words, budget, cells)
 
 
 def _state(rappor: Any, cohort: int, secret: bytes) -> dict[str, Any]:

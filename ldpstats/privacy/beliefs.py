@@ -137,7 +137,16 @@ def posterior(mechanism: Any, p: Any, reports: Any = None, candidates: Any = Non
         raise NotAvailable(f"{size:.0f} combinations of answers are too many to list")
     law = _joint_law(p, answers, names)
     if reports is None:
-        rows, labels = _all_reports(mechanisms, law.size)
+        # P(report | answer) of every combination of reports
+        for one in mechanisms:
+            if not isinstance(one, Enumerated):
+                remedy = f"reports of {one} are too many to list: pass those to judge as reports="
+                raise NotAvailable(remedy)
+        outputs: list[Any] = [one.outputs for one in mechanisms]
+        _check_size(float(np.prod([float(len(own)) for own in outputs])) * law.size)
+        rows = reduce(np.kron, [one.channel().matrix().T for one in mechanisms])
+        every = pd.MultiIndex.from_product(outputs)
+        labels = every.to_list() if len(outputs) > 1 else outputs[0]
     else:
         rows, labels = _likelihoods(mechanisms, names, reports, candidates, law.size, several)
     joint = rows * law
@@ -157,19 +166,6 @@ def posterior(mechanism: Any, p: Any, reports: Any = None, candidates: Any = Non
     total[places] = np.nan
     index = _index(answers, names, "answer", every=True)
     return pd.DataFrame(joint / total[:, None], _index(labels, names, "report"), index)
-
-
-def _all_reports(mechanisms: list[Mechanism], size: int) -> tuple[Array, list[Any]]:
-    """P(report | answer) of every combination of reports, (u, size), and their labels."""
-    for mechanism in mechanisms:
-        if not isinstance(mechanism, Enumerated):
-            raise NotAvailable(
-                f"reports of {mechanism} are too many to list: pass those to judge as reports="
-            )
-    outputs: list[Any] = [one.outputs for one in mechanisms]  # type: ignore[attr-defined]
-    _check_size(float(np.prod([float(len(labels)) for labels in outputs])) * size)
-    rows = reduce(np.kron, [one.channel().matrix().T for one in mechanisms])
-    return rows, pd.MultiIndex.from_product(outputs).to_list() if len(outputs) > 1 else outputs[0]
 
 
 def _likelihoods(
