@@ -23,6 +23,7 @@ from ldpstats.cli.common import (
     distinct,
     in_file,
     label_list,
+    numbers_in,
     output_files,
     split_labels,
 )
@@ -119,11 +120,8 @@ def _plan(given: argparse.Namespace) -> None:
     among = candidates if first.is_open else None
     shares = None
     if given.p is not None:
-        try:
-            shares = [float(share) for share in split_labels(given.p, "--p")]
-        except ValueError:
-            remedy = "must be numbers separated by commas, such as 0.5,0.3,0.2"
-            raise InvalidArgument("--p", given.p, remedy) from None
+        remedy = "must be numbers separated by commas, such as 0.5,0.3,0.2"
+        shares = numbers_in(split_labels(given.p, "--p"), "--p", remedy)
     categories = first.labels(among)
     law = planning.precision(first, shares, 1, candidates=among).p
     if given.category is not None:
