@@ -240,12 +240,10 @@ def _plot(
         [*kinds, *points],
         candidates or law.index,
         law,
-        n=given.n,
-        se=given.se,
         epsilons=sorted({*given.epsilon}) if len({*given.epsilon}) > _FEW else None,
-        category=given.category,
-        design_effect=given.design_effect,
-        title=given.title,
+        **{
+            name: getattr(given, name) for name in ("n", "se", "category", "design_effect", "title")
+        },
     )
 
 
