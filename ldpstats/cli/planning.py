@@ -236,14 +236,13 @@ def _plot(
     """The frontier of the kinds, with the mechanisms of specifications as points."""
     kinds = (given.mechanism or list(KINDS)) if given.categories is not None else []
     points = [io.read_mechanism(path) for path in dict.fromkeys(given.spec)]
+    how = {name: getattr(given, name) for name in ("n", "se", "category", "design_effect", "title")}
     return planning.plot_frontier(
         [*kinds, *points],
         candidates or law.index,
         law,
         epsilons=sorted({*given.epsilon}) if len({*given.epsilon}) > _FEW else None,
-        **{
-            name: getattr(given, name) for name in ("n", "se", "category", "design_effect", "title")
-        },
+        **how,
     )
 
 
