@@ -556,18 +556,9 @@ def add_survey(commands: Any) -> None:
 
 
 def _survey(given: argparse.Namespace) -> None:
-    survey = ldp.DictionarySurvey(
-        given.length,
-        given.gram,
-        _characters(given.alphabet),
-        given.epsilon,
-        given.split,
-        given.gram_mechanism,
-        given.string_mechanism,
-        given.pad,
-        given.step,
-        given.replace,
-    )
+    names = signature(ldp.DictionarySurvey).parameters  # as the options are called
+    how = {name: getattr(given, name) for name in names}
+    survey = ldp.DictionarySurvey(**how | {"alphabet": _characters(given.alphabet)})
     io.write_survey(survey, given.output, force=given.force)
     print(f"{given.output}: {survey}")
     print(f"  each gram: {survey.gram_mechanism}")

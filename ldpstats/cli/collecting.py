@@ -21,6 +21,7 @@ from ldpstats.cli.common import (
     added,
     distinct,
     label_list,
+    numbers_in,
     option,
     output_files,
     progress,
@@ -378,11 +379,7 @@ def _questionnaire(given: argparse.Namespace) -> None:
             raise InvalidArgument(flag, name, "is the name of two questions: rename one")
         if flag == "--krr":
             where, (labels, epsilon) = f"--krr {name}", values
-            try:
-                spent = float(epsilon)
-            except ValueError:
-                remedy = "must be a number: 1.0"
-                raise InvalidArgument(f"{where} epsilon", epsilon, remedy) from None
+            (spent,) = numbers_in([epsilon], f"{where} epsilon", "must be a number: 1.0")
             categories = as_labels(f"{where} labels", label_list(labels, where))
             mechanisms[name] = ldp.KRR(categories, positive_epsilon(f"{where} epsilon", spent))
         elif flag == "--observed":
@@ -650,14 +647,8 @@ def _mechanism(given: argparse.Namespace) -> ldp.Mechanism:
         if name in options:
             options[name] = label_list(options[name], option(name))
     if "edges" in options:
-        edges = []
-        for text in options["edges"].split(","):
-            try:
-                edges.append(float(text))
-            except ValueError:
-                remedy = "must be numbers separated by commas, such as 0,10,20.5"
-                raise InvalidArgument("--edges", text, remedy) from None
-        options["edges"] = edges
+        remedy = "must be numbers separated by commas, such as 0,10,20.5"
+        options["edges"] = numbers_in(options["edges"].split(","), "--edges", remedy)
     if "sensitive" in options:  # perhaps none; numbers if the categories are 0 to k-1
         text = options["sensitive"]
         members: list[Any] = list(split_labels(text, "--sensitive")) if text else []

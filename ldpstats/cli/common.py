@@ -31,6 +31,7 @@ __all__ = [
     "distinct",
     "in_file",
     "label_list",
+    "numbers_in",
     "on_a_terminal",
     "option",
     "output_files",
@@ -94,6 +95,17 @@ def split_labels(text: str, flag: str) -> list[str]:
         return next(csv.reader([text], strict=True))
     except csv.Error as error:
         raise InvalidArgument(flag, text, f"is not a list of labels ({error})") from None
+
+
+def numbers_in(texts: Iterable[str], flag: str, remedy: str) -> list[float]:
+    """Numbers in text."""
+    found = []
+    for text in texts:
+        try:
+            found.append(float(text))
+        except ValueError:
+            raise InvalidArgument(flag, text, remedy) from None
+    return found
 
 
 # -- reading ---------------------------------------------------------------------------------------

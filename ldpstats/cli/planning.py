@@ -23,6 +23,7 @@ from ldpstats.cli.common import (
     distinct,
     in_file,
     label_list,
+    numbers_in,
     output_files,
     split_labels,
 )
@@ -119,11 +120,8 @@ def _plan(given: argparse.Namespace) -> None:
     among = candidates if first.is_open else None
     shares = None
     if given.p is not None:
-        try:
-            shares = [float(share) for share in split_labels(given.p, "--p")]
-        except ValueError:
-            remedy = "must be numbers separated by commas, such as 0.5,0.3,0.2"
-            raise InvalidArgument("--p", given.p, remedy) from None
+        remedy = "must be numbers separated by commas, such as 0.5,0.3,0.2"
+        shares = numbers_in(split_labels(given.p, "--p"), "--p", remedy)
     categories = first.labels(among)
     law = planning.precision(first, shares, 1, candidates=among).p
     if given.category is not None:
@@ -238,16 +236,13 @@ def _plot(
     """The frontier of the kinds, with the mechanisms of specifications as points."""
     kinds = (given.mechanism or list(KINDS)) if given.categories is not None else []
     points = [io.read_mechanism(path) for path in dict.fromkeys(given.spec)]
+    how = {name: getattr(given, name) for name in ("n", "se", "category", "design_effect", "title")}
     return planning.plot_frontier(
         [*kinds, *points],
         candidates or law.index,
         law,
-        n=given.n,
-        se=given.se,
         epsilons=sorted({*given.epsilon}) if len({*given.epsilon}) > _FEW else None,
-        category=given.category,
-        design_effect=given.design_effect,
-        title=given.title,
+        **how,
     )
 
 

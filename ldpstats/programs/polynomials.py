@@ -121,18 +121,16 @@ class Polynomial:
             coefficients.append(total)
         return min(coefficients), max(coefficients)
 
-    def corners(self) -> tuple[Fraction, Fraction]:
-        """The least and the largest value where every parameter is 0 or 1."""
-        choices = product((0, 1), repeat=len(self.names))
-        values = [self.at(dict(zip(self.names, c, strict=True))) for c in choices]
-        return min(values), max(values)
-
     def outside(self) -> dict[str, Fraction]:
         """Parameters in [0, 1] at which the value is not in [0, 1]; empty if none were found.
 
         Corners decide where no name has a power above one. Else the least and the largest value
         are searched for on a grid that closes in, and checked exactly.
         """
+        for corner in product((Fraction(0), Fraction(1)), repeat=len(self.names)):
+            at = dict(zip(self.names, corner, strict=True))
+            if not 0 <= self.at(at) <= 1:
+                return at
         powers = [power for monomial, _ in self.terms for _, power in monomial]
         low, high = self.bounds() if max(powers) > 1 else (Fraction(0), Fraction(1))
         for wanted, sign in ((low < 0, -1.0), (high > 1, 1.0)):
@@ -299,9 +297,6 @@ def chance(name: str, value: object) -> Chance:
     if isinstance(value, Polynomial):
         if len(value.names) > 10:
             raise InvalidArgument(name, value, "must have at most ten unknown parameters")
-        low, high = value.corners()
-        if low < 0 or high > 1:
-            raise InvalidArgument(name, value, f"{_UNKNOWN}; it reaches {low if low < 0 else high}")
         if outside := value.outside():
             shown = ", ".join(f"{known} = {at}" for known, at in outside.items())
             remedy = f"{_UNKNOWN}; where {shown} it is {value.at(outside)}"

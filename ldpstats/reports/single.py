@@ -706,7 +706,7 @@ def held(
 
 def possible_reports(mechanism: Any) -> int:
     """Number of different reports, cohorts included."""
-    C = max(mechanism.n_cohorts, 1)
+    C: int = max(mechanism.n_cohorts, 1)
     size: int = 2**mechanism.format.packed_bits if mechanism.n_bits else mechanism.n_outputs
     return C * size
 

@@ -788,10 +788,8 @@ def realised_bits_raised(own: list[int], other: list[int], told: int, others: in
     return np.asarray(np.maximum([*ratios, last], 0.0))
 
 
-def realised_epsilon_rows(
-    rows: IntegerRows, among: npt.NDArray[np.bool_] | slice = slice(None)
-) -> float:
-    """Return the epsilon that `sample_rows` realises, in nats, of some outputs, (l,), or of all."""
+def realised_epsilon_rows(rows: IntegerRows, among: Any = slice(None)) -> float:
+    """Return the epsilon that `sample_rows` realises, in nats, of some outputs or of all."""
     n_outputs = 1 + max(int(outputs[-1]) for outputs in rows.outputs)
     seen = np.zeros(n_outputs, dtype=np.int64)
     high, low = np.zeros(n_outputs, dtype=np.uint64), np.full(n_outputs, ALL)

@@ -63,7 +63,7 @@ KINDS: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "open beyond one": (
         lambda: flip(unknown("c") * 2),
-        r"p=2\*c: must stay in \[0, 1\] whatever the unknown parameters .* it reaches 2",
+        r"p=2\*c: must stay in \[0, 1\] whatever the unknown parameters .* where c = 1 it is 2",
     ),
     "open above one inside": (
         lambda: flip(8 * unknown("c") * (1 - unknown("c"))),
