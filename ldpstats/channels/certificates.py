@@ -19,18 +19,6 @@ from ldpstats.channels.structured import Channel, Dense
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.labels import sensitive_codes
 
-__all__ = [
-    "ULDP",
-    "Audit",
-    "Guarded",
-    "as_channel",
-    "epsilon",
-    "post_process",
-    "sensitive_mask",
-    "sequential",
-    "uldp",
-]
-
 
 @runtime_checkable
 class Guarded(Protocol):

@@ -16,9 +16,6 @@ from ldpstats.errors import NotAvailable
 from ldpstats.likelihood.blocks import BlockDesign
 from ldpstats.likelihood.rows import BlockRows, Rows, SubsetRows
 
-__all__ = ["Band", "Blocks", "Geometric", "Subsets"]
-
-
 # -- Ordered categories: nearby ones make nearly the same reports ---------------------------------
 
 

@@ -31,24 +31,6 @@ from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.likelihood.covariance import label_moments
 from ldpstats.likelihood.rows import DenseRows, Rows, StackedRows, UnaryRows, UniformRows
 
-__all__ = [
-    "BitScores",
-    "Bits",
-    "Channel",
-    "Dense",
-    "Kronecker",
-    "Mapped",
-    "OutputClasses",
-    "Stacked",
-    "Uniformised",
-    "bit_ratios",
-    "check_patterns",
-    "n_patterns",
-    "pattern_law",
-    "unary_scores",
-]
-
-
 _LARGEST_MATRIX = 1 << 27  # entries that matrix() is willing to form: 1 GB as float64
 
 

@@ -61,9 +61,6 @@ from ldpstats.survey.analyses import sums_suffice, watching
 from ldpstats.survey.data import held_on, rows_of
 from ldpstats.survey.questions import FINGERPRINTS
 
-__all__ = ["add_associate", "add_discover", "add_fit", "add_survey"]
-
-
 _WIDTH = 76  # of a label in a list
 
 _CORRECTIONS = ("bonferroni", "holm", "bh")

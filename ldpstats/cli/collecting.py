@@ -41,17 +41,6 @@ from ldpstats.survey.analyses import privatize_sheets
 from ldpstats.survey.questionnaire import Questionnaire
 from ldpstats.survey.questions import as_text, read_specification
 
-__all__ = [
-    "add_client",
-    "add_collect",
-    "add_conformance",
-    "add_invite",
-    "add_page",
-    "add_privatize",
-    "add_questionnaire",
-]
-
-
 _COLLECT = """\
 Take answer sheets over HTTP, and keep their reports as Parquet files in DIR, which ldpstats fit DIR
 and Survey(DIR) read. Sheets wait until --batch of them have come, until the hour turns and a tenth

@@ -19,27 +19,6 @@ from ldpstats.arguments import level, positive_integer
 from ldpstats.errors import InvalidArgument
 from ldpstats.models.plots import progress_bar
 
-__all__ = [
-    "HOW",
-    "Once",
-    "add_output",
-    "add_reading",
-    "added",
-    "check_csv",
-    "check_output",
-    "check_plot",
-    "distinct",
-    "in_file",
-    "label_list",
-    "numbers_in",
-    "on_a_terminal",
-    "option",
-    "output_files",
-    "progress",
-    "split_labels",
-]
-
-
 HOW: dict[str, Any] = {
     "formatter_class": argparse.RawDescriptionHelpFormatter,
     "allow_abbrev": False,

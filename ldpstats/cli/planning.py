@@ -37,16 +37,6 @@ from ldpstats.planning.choice import cost, ratios
 from ldpstats.planning.expected_precision import shares_text
 from ldpstats.planning.power_of_tests import KINDS, contenders
 
-__all__ = [
-    "add_audit",
-    "add_device",
-    "add_device_options",
-    "add_plan",
-    "device_mechanism",
-    "refuse_params",
-]
-
-
 _PLAN = """\
 Compare mechanisms before a survey: the standard errors that --n respondents give, or the
 respondents that a precision needs. Mechanisms are those of the package, at each --epsilon, or those

@@ -37,9 +37,6 @@ from ldpstats.cli.planning import add_audit, add_device, add_plan
 from ldpstats.errors import MOST_CHARACTERS, LDPError, LDPWarning, cut
 from ldpstats.io.storage import cleaning_up, remove_unfinished
 
-__all__ = ["command", "main"]
-
-
 _EXAMPLES = """\
 examples:
   ldpstats plan --categories nurse,teacher,driver --epsilon 1 --epsilon 2 --se 0.02 --plot plan.png

@@ -25,9 +25,6 @@ from ldpstats.arguments import Printed
 from ldpstats.clients.random_vectors import Vector
 from ldpstats.errors import InvalidArgument, cut
 
-__all__ = ["Conformance", "Difference", "compared"]
-
-
 # -- What a client answers to test vectors, and where that differs from what is expected ----------
 
 

@@ -32,38 +32,6 @@ from ldpstats.errors import (
 )
 from ldpstats.sampling.samplers import SystemWords, Words, system_words
 
-__all__ = [
-    "Budget",
-    "Client",
-    "Collector",
-    "Device",
-    "Instrument",
-    "Procedure",
-    "SingleDevice",
-    "Specified",
-    "StateFile",
-    "bare",
-    "check_audit",
-    "check_cohorts",
-    "check_fields",
-    "check_fingerprint",
-    "check_format",
-    "check_state",
-    "check_table",
-    "client_document",
-    "drawn_report",
-    "fraction",
-    "listed",
-    "numbers",
-    "opened",
-    "opened_budget",
-    "plain",
-    "secretive",
-    "stripped",
-    "texts",
-]
-
-
 # -- Single reports, which the client for devices draws: the same as the samplers, but sooner -----
 
 

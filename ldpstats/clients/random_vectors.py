@@ -21,17 +21,6 @@ from ldpstats.clients.portable.ldpstats_client import (
 )
 from ldpstats.errors import InvalidArgument
 
-__all__ = [
-    "DRAWS",
-    "Vector",
-    "chosen",
-    "kinds",
-    "random_question",
-    "random_vectors",
-    "stored_vectors",
-]
-
-
 # -- Random draws of every kind, as client documents have them ------------------------------------
 
 

@@ -35,9 +35,6 @@ from ldpstats.io.storage import FilePath, refusal
 from ldpstats.page import page_text
 from ldpstats.survey.questionnaire import Questionnaire
 
-__all__ = ["Desk", "Limits", "application", "collect", "listening", "opened_desk", "server"]
-
-
 _CONNECTIONS = 2_000  # at a time
 _TOO_FEW = (
     f"must be {FEWEST} or more: a smaller file tells when each of its sheets came; at the end of "

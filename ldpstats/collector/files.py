@@ -28,8 +28,6 @@ from ldpstats.reports.single import Reports
 from ldpstats.survey.analyses import as_written, stored_notes
 from ldpstats.survey.questionnaire import Questionnaire
 
-__all__ = ["HOUR", "BatchWriter", "Tables", "compared", "fault_of", "named", "taken"]
-
 
 @dataclass(frozen=True)
 class BatchWriter:

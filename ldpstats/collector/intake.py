@@ -18,9 +18,6 @@ from ldpstats.clients.portable import ldpstats_client as portable
 from ldpstats.collector.files import HOUR
 from ldpstats.collector.store import FEWEST, DiskFailure, Invitations, Sent, Store
 
-__all__ = ["Checks", "Intake", "Refused", "say", "shape_of"]
-
-
 DAY = 24 * HOUR
 _RETRY = 10.0  # seconds after a batch could not be written
 

@@ -50,25 +50,6 @@ from ldpstats.io.storage import FilePath, checked_path, flush_folder, refusal, r
 from ldpstats.survey.data import QUESTIONNAIRE_FILE
 from ldpstats.survey.questionnaire import Questionnaire
 
-__all__ = [
-    "FEWEST",
-    "INVITED",
-    "DiskFailure",
-    "Invitations",
-    "Sent",
-    "Store",
-    "Withdrawals",
-    "enrol",
-    "hashed",
-    "invite",
-    "opened_folder",
-    "opened_store",
-    "opened_withdrawals",
-    "read_invitations",
-    "spend",
-]
-
-
 FEWEST = 20  # sheets in a file, but for the last one
 SMALL = 50_000  # sheets: files with fewer are merged
 _SMALL_BYTES = 1 << 25  # files with more are not

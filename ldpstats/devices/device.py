@@ -49,24 +49,6 @@ from ldpstats.programs.steps import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "Device",
-    "another",
-    "cards",
-    "cohorts",
-    "flip",
-    "hashed",
-    "opposite",
-    "parts",
-    "question",
-    "recode",
-    "roll",
-    "say",
-    "spin",
-    "tree_of",
-    "truth",
-]
-
 
 class Device:
     """A randomising device: steps that turn a true answer into a report.

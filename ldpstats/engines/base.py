@@ -14,25 +14,6 @@ from typing import Any, ClassVar
 from ldpstats import errors
 from ldpstats.errors import InvalidArgument, LDPError, NotAvailable, cut
 
-__all__ = [
-    "BATCH_ROWS",
-    "Engine",
-    "EngineFailure",
-    "Partial",
-    "needed",
-    "of_engine",
-    "picked",
-    "plain",
-    "polled",
-    "reason",
-    "running",
-    "sorted_cells",
-    "stacked",
-    "tell",
-    "watched",
-]
-
-
 BATCH_ROWS = 1 << 17
 
 Partial = Callable[[Iterator[Any]], Iterator[Any]]

@@ -29,8 +29,6 @@ from ldpstats.reports.layout import (
 )
 from ldpstats.reports.single import BitCounts
 
-__all__ = ["BitSums", "add_up"]
-
 Array = npt.NDArray[Any]
 
 MOST_BYTES = 1 << 30  # of memory that the sums of a share of the rows may fill

@@ -18,9 +18,6 @@ from ldpstats.engines.query import Query
 from ldpstats.errors import InvalidArgument
 from ldpstats.io.storage import reading
 
-__all__ = ["SUFFIXES", "DuckDB", "database"]
-
-
 SUFFIXES = (".duckdb", ".ddb", ".db")
 MEMORY = "1GB"  # beyond it DuckDB uses temporary files
 _FORKED: list[Any] = []  # connections of the process that this one was forked from

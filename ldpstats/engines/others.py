@@ -18,9 +18,6 @@ from ldpstats.engines.query import Query
 from ldpstats.errors import InvalidArgument
 from ldpstats.io.storage import checked_path, refusal
 
-__all__ = ["ENGINES", "is_files", "opened"]
-
-
 # -- Lazy frames of Polars ------------------------------------------------------------------------
 
 

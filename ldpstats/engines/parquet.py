@@ -33,9 +33,6 @@ from ldpstats.io.tables import file_format
 from ldpstats.labels import is_text
 from ldpstats.reports.layout import is_of_bytes
 
-__all__ = ["BATCH", "MERGED", "Files", "Found", "footer", "found_files", "parquet"]
-
-
 T = TypeVar("T")
 
 _CHANGED = "changed while it was in use: make the survey anew"

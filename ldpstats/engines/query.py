@@ -30,17 +30,6 @@ from ldpstats.engines.base import (
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.io.tables import columns_shown
 
-__all__ = [
-    "LEAST_WEIGHT",
-    "MOST_BYTES",
-    "MOST_WEIGHT",
-    "SIGNS",
-    "Query",
-    "compared",
-    "faults",
-    "known",
-]
-
 T = TypeVar("T")
 
 

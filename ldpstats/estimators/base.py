@@ -12,8 +12,6 @@ from ldpstats.likelihood.covariance import Covariance
 from ldpstats.likelihood.moments import Moments
 from ldpstats.likelihood.rows import Likelihood, Solution
 
-__all__ = ["Estimator", "LikelihoodEstimator", "MomentsEstimator", "SelectingEstimator"]
-
 Array = npt.NDArray[Any]
 Problem = TypeVar("Problem", Likelihood, Moments)
 

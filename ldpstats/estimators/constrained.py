@@ -35,16 +35,6 @@ from ldpstats.likelihood.rows import Likelihood, Rows
 if TYPE_CHECKING:
     import cvxpy
 
-__all__ = [
-    "NonnegativeFit",
-    "Penalised",
-    "constrained_maximum",
-    "interior_newton",
-    "nonnegative_lasso",
-    "penalised_maximum",
-]
-
-
 Array = npt.NDArray[Any]
 Constraints = Callable[["cvxpy.Expression"], list[Any]]
 

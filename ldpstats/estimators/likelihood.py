@@ -44,21 +44,6 @@ from ldpstats.likelihood.rows import DenseRows, Likelihood, Rows, Solution, Unif
 if TYPE_CHECKING:
     import cvxpy
 
-__all__ = [
-    "EM",
-    "MLE",
-    "Composite",
-    "CvxpyMLE",
-    "OneStep",
-    "Smoothed",
-    "em_step",
-    "maximise",
-    "model_of_refits",
-    "refitted",
-    "roughness",
-]
-
-
 Array = npt.NDArray[Any]
 Constraints = Callable[["cvxpy.Expression"], list[Any]]
 

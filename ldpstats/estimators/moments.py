@@ -18,18 +18,6 @@ from ldpstats.likelihood.joint import JointMoments
 from ldpstats.likelihood.moments import Equations, Moments
 from ldpstats.likelihood.rows import Solution
 
-__all__ = [
-    "NNLS",
-    "Inversion",
-    "Lasso",
-    "Minimax",
-    "MomentsGLS",
-    "Projected",
-    "Thresholded",
-    "penalty_level",
-]
-
-
 Array = npt.NDArray[Any]
 
 

@@ -19,9 +19,6 @@ from ldpstats.cells import CellReports, Plain
 from ldpstats.estimators.regression import search_bounded
 from ldpstats.likelihood.parametric import unidentified
 
-__all__ = ["ascend", "continued", "maximum"]
-
-
 Array = npt.NDArray[Any]
 
 _SAME = 1e-3  # by which two maxima differ at least

@@ -19,9 +19,6 @@ from ldpstats.likelihood.hashed import CohortMoments
 from ldpstats.likelihood.moments import Moments
 from ldpstats.likelihood.rows import Likelihood, Solution
 
-__all__ = ["Normalized", "PlainEM", "Unweighted"]
-
-
 Array = npt.NDArray[Any]
 
 _ROUNDING = 1e-14

@@ -45,25 +45,6 @@ from ldpstats.likelihood.regression import (
     predictors_of,
 )
 
-__all__ = [
-    "COVARIANCES",
-    "Corrected",
-    "Found",
-    "LeastSquares",
-    "Maximum",
-    "Objective",
-    "Penalised",
-    "ascend",
-    "corrected",
-    "expectation_maximisation",
-    "flat_direction",
-    "least_squares",
-    "maximise",
-    "search",
-    "search_bounded",
-]
-
-
 Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
 

@@ -25,34 +25,6 @@ from ldpstats.arguments import real_number
 from ldpstats.errors import ConvergenceWarning, InvalidArgument
 from ldpstats.likelihood.rows import DenseRows, Likelihood, Rows, Solution, nats_to_gain
 
-__all__ = [
-    "LAST_STEP",
-    "STALE",
-    "STEP",
-    "Ascent",
-    "DenseModel",
-    "LowRankModel",
-    "Model",
-    "certified_gap",
-    "check_tol",
-    "gap_target",
-    "has_few_reports",
-    "line_search",
-    "maximise_reduced",
-    "newton",
-    "newton_root",
-    "observed",
-    "proximal_newton",
-    "report",
-    "require_possible",
-    "root",
-    "sampled",
-    "starting_point",
-    "tell",
-    "watched",
-]
-
-
 Array = npt.NDArray[Any]
 
 GAP_NATS = 1e-3  # default tolerance: log-likelihood that may be left to gain, in nats

@@ -32,19 +32,6 @@ import numpy.typing as npt
 from ldpstats.arguments import numbers
 from ldpstats.errors import InvalidArgument
 
-__all__ = [
-    "Chains",
-    "LogDensity",
-    "ess_bulk",
-    "ess_mean",
-    "ess_tail",
-    "floored_eigen",
-    "maximum",
-    "rhat",
-    "sample",
-]
-
-
 Array = npt.NDArray[Any]
 
 CHAINS = 16

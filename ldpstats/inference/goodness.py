@@ -38,30 +38,6 @@ from ldpstats.inference.tails import chi2_pvalue, normal_pvalue, skewed_pvalue, 
 from ldpstats.inference.tests import binomial_excess, count_array, quadratic
 from ldpstats.likelihood.covariance import Covariance, finite_array, probabilities
 
-__all__ = [
-    "SMALLEST_EXPECTED",
-    "ReportSums",
-    "any_answers_fit",
-    "bit_total_fit",
-    "channel_distance",
-    "channel_fit",
-    "form_cumulants",
-    "given_distribution",
-    "group_sums",
-    "is_feasible",
-    "negative_estimates",
-    "pearson_given",
-    "popcount_fit",
-    "popcount_law",
-    "popcount_pvalue",
-    "rare_groups",
-    "several_samples_pearson",
-    "several_samples_wald",
-    "two_sample_pearson",
-    "two_sample_wald",
-]
-
-
 Array = npt.NDArray[np.float64]
 
 _ROUNDS = 3  # the first weights are observed frequencies; the rest follow the fit

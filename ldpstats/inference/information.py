@@ -18,15 +18,6 @@ import numpy.typing as npt
 from ldpstats.errors import InvalidArgument, NotIdentified
 from ldpstats.likelihood.covariance import Covariance, finite_array, positive, probabilities
 
-__all__ = [
-    "checked_inverse",
-    "expected_information",
-    "fpe16",
-    "observed_tangent_inverse",
-    "tangent_inverse",
-]
-
-
 Array = npt.NDArray[np.float64]
 
 

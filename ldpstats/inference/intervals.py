@@ -36,26 +36,6 @@ from ldpstats.inference.tails import (
     two_sided,
 )
 
-__all__ = [
-    "Difference",
-    "checked_tallies",
-    "clip_unit",
-    "edge_binomial",
-    "edge_normal",
-    "edge_range",
-    "exact_binomial",
-    "fewest_draws",
-    "inverted",
-    "percentile",
-    "profile",
-    "scheffe",
-    "simultaneous_alpha",
-    "skewed",
-    "wald",
-    "wilson",
-]
-
-
 Array = npt.NDArray[np.float64]
 
 _XTOL = 1e-10  # error of the ends of profile intervals

@@ -23,19 +23,6 @@ from ldpstats.estimators.parametric import WIDTH, ascend
 from ldpstats.estimators.regression import Maximum, Objective, maximise
 from ldpstats.estimators.solvers import newton_root
 
-__all__ = [
-    "Bounds",
-    "Probed",
-    "Profile",
-    "Surface",
-    "function_interval",
-    "profile_intervals",
-    "restricted",
-    "signed_roots",
-    "slopes_of",
-]
-
-
 Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
 

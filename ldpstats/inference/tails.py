@@ -23,20 +23,6 @@ from ldpstats.errors import InvalidArgument
 from ldpstats.estimators.solvers import root
 from ldpstats.likelihood.covariance import finite_array
 
-__all__ = [
-    "CellLaw",
-    "chi2_critical",
-    "chi2_pvalue",
-    "continuity",
-    "normal_critical",
-    "normal_pvalue",
-    "one_sided",
-    "path_cumulants",
-    "skewed_pvalue",
-    "two_sided",
-]
-
-
 Array = npt.NDArray[np.float64]
 
 _SLIGHT = 2e-3  # skewness below which gamma tails lose digits; expansions give 1e-4 at z = 5

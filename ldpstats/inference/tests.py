@@ -23,25 +23,6 @@ from ldpstats.inference.intervals import checked_tallies
 from ldpstats.inference.tails import chi2_pvalue, normal_pvalue
 from ldpstats.likelihood.covariance import Covariance, finite_array
 
-__all__ = [
-    "METHODS",
-    "TestResult",
-    "adjust",
-    "adjusted_differences",
-    "binomial_deficit",
-    "binomial_excess",
-    "count_array",
-    "independent",
-    "pvalue_text",
-    "quadratic",
-    "reject",
-    "selected_intervals",
-    "standardised",
-    "wald",
-    "z_test",
-]
-
-
 Array = npt.NDArray[np.float64]
 
 _KNOWN = 1e-10  # relative variance below which a value is known

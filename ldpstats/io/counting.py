@@ -28,9 +28,6 @@ from ldpstats.mechanisms import Mechanism
 from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import BitCounts, Counts, Reports
 
-__all__ = ["read_counts", "read_joint_counts"]
-
-
 Array = npt.NDArray[Any]
 
 MOST_BYTES = 1 << 31

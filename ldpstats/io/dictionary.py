@@ -43,16 +43,6 @@ from ldpstats.models.dictionary.survey import (
     DictionarySurvey,
 )
 
-__all__ = [
-    "DictionaryTable",
-    "of_fields",
-    "privatize_strings",
-    "read_dictionary_reports",
-    "starts_in",
-    "write_dictionary_reports",
-]
-
-
 Array = npt.NDArray[Any]
 
 

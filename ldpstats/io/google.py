@@ -44,19 +44,6 @@ from ldpstats.mechanisms import RAPPOR, BooleanRAPPOR, CandidateMap, Mechanism
 from ldpstats.reports.layout import format_bits
 from ldpstats.reports.single import BitCounts, Counts, Reports
 
-__all__ = [
-    "header_of",
-    "read_rappor_counts",
-    "read_rappor_map",
-    "read_rappor_params",
-    "read_rappor_reports",
-    "write_rappor_counts",
-    "write_rappor_map",
-    "write_rappor_params",
-    "write_rappor_reports",
-]
-
-
 Array = npt.NDArray[Any]
 
 # its names and ours, in the order of its file

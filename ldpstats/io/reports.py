@@ -70,29 +70,6 @@ from ldpstats.reports.layout import (
 )
 from ldpstats.reports.single import Reports
 
-__all__ = [
-    "ALREADY",
-    "FINGERPRINT",
-    "STORED_FINGERPRINT",
-    "SURVEY_COLUMNS",
-    "SURVEY_FINGERPRINT",
-    "SURVEY_FINGERPRINTS",
-    "KeptColumns",
-    "Layout",
-    "ReportColumn",
-    "ReportTable",
-    "check_labels",
-    "check_paths",
-    "chunks_of",
-    "constant",
-    "is_of_reports",
-    "privatize_file",
-    "read_candidates",
-    "read_fingerprints",
-    "stored_text",
-    "write_reports",
-]
-
 Array = npt.NDArray[Any]
 
 

@@ -13,24 +13,6 @@ from ldpstats.io.tables import check_mechanism
 from ldpstats.mechanisms import Mechanism
 from ldpstats.models.dictionary.survey import DictionarySurvey
 
-__all__ = [
-    "MECHANISM",
-    "QUESTIONNAIRE",
-    "SURVEY",
-    "check_survey",
-    "is_format",
-    "is_survey",
-    "json_document",
-    "json_text",
-    "read_mechanism",
-    "read_survey",
-    "specification_text",
-    "specified",
-    "write_mechanism",
-    "write_specification",
-    "write_survey",
-]
-
 MECHANISM, SURVEY = "ldpstats-mechanism", "ldpstats-dictionary-survey"  # what `to_dict` says
 QUESTIONNAIRE = "ldpstats-questionnaire"
 _SHEET = "is a questionnaire: read it with Questionnaire.from_json, or pass it as --questionnaire"

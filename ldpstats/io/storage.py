@@ -27,22 +27,6 @@ from ldpstats.arguments import boolean
 from ldpstats.clients.device import stripped
 from ldpstats.errors import HIDDEN, BudgetSpent, InvalidArgument, LDPError, NotAvailable
 
-__all__ = [
-    "FilePath",
-    "Permissions",
-    "checked_path",
-    "cleaning_up",
-    "flush_folder",
-    "privatized",
-    "reading",
-    "refusal",
-    "remove_unfinished",
-    "replacing",
-    "replacing_all",
-    "without_answers",
-]
-
-
 _EXISTS = "already exists: choose another name, or force=True (--force)"
 
 # errors of file systems without hard links, or systems that forbid them

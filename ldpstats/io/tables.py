@@ -26,49 +26,6 @@ from ldpstats.mechanisms.custom import Enumerated
 from ldpstats.reports.layout import cohort_column, holds_bytes, in_pandas, plain_bytes
 from ldpstats.reports.single import Reports
 
-__all__ = [
-    "CHUNK_ROWS",
-    "Advance",
-    "Cells",
-    "LabelOf",
-    "answers_in",
-    "arrow_type",
-    "cell_type",
-    "check_mechanism",
-    "check_spreadsheet_safe",
-    "coded",
-    "cohorts_in",
-    "column_metadata",
-    "columns_of",
-    "columns_shown",
-    "csv_lines",
-    "csv_writer",
-    "file_format",
-    "filled",
-    "guarded",
-    "label_of",
-    "missing_texts",
-    "names",
-    "objects",
-    "parsed",
-    "present",
-    "present_bytes",
-    "read_column",
-    "read_columns",
-    "refuse_guarded",
-    "refuse_missing",
-    "reports_in",
-    "row_named",
-    "stored_columns",
-    "stored_names",
-    "table_chunks",
-    "taken",
-    "unguarded",
-    "whole_counts",
-    "write_table",
-]
-
-
 Advance = Callable[[float], None]
 """Called after each chunk with the fraction of the file that has been read."""
 

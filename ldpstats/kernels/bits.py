@@ -16,18 +16,6 @@ import numpy.typing as npt
 
 from ldpstats.kernels.words import compiled
 
-__all__ = [
-    "add_bits",
-    "bit_mix",
-    "bit_sums",
-    "list_gram",
-    "list_mix",
-    "list_sums",
-    "listed",
-    "partial_sums",
-    "transpose",
-]
-
 Array = npt.NDArray[Any]
 
 # Rows of a table are a little longer than 256 entries: at a stride of a power of two the entries

@@ -13,23 +13,6 @@ import numpy as np
 from ldpstats.kernels.bits import partial_sums, transpose
 from ldpstats.kernels.words import compiled, copied
 
-__all__ = [
-    "WIDTH",
-    "bloom_mix",
-    "bloom_sums",
-    "bloom_two_mix",
-    "bloom_two_sums",
-    "gather",
-    "normal",
-    "pair_forms",
-    "pair_gram",
-    "pair_sums",
-    "scatter",
-    "sweep",
-    "two_bit_gram",
-]
-
-
 WIDTH = 64  # columns of a matrix that are filled at a time: what they need fits a near cache
 _COHORTS = 4  # that are added to them at a time
 

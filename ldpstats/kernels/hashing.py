@@ -13,8 +13,6 @@ import numpy.typing as npt
 
 from ldpstats.kernels.words import LANES, compiled, copied
 
-__all__ = ["cells", "own_cells", "owner_sums", "sha256_words"]
-
 U32 = npt.NDArray[np.uint32]
 U64 = npt.NDArray[np.uint64]
 

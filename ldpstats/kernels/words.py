@@ -15,20 +15,6 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-__all__ = [
-    "BLOCK",
-    "LANES",
-    "STEPS",
-    "CompiledStreams",
-    "coins",
-    "krr",
-    "krr_block",
-    "krr_is_pending",
-    "sfc64",
-    "sfc64_lanes",
-    "sfc64_rows",
-]
-
 LANES = 64  # as in `sampling.samplers`, which is above this floor
 STEPS = 4  # of a stream for each load and store of its state
 

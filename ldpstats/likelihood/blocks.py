@@ -14,9 +14,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["BlockDesign", "HadamardDesign", "ProjectiveDesign", "SingleDesign"]
-
-
 Array = npt.NDArray[Any]
 
 

@@ -26,39 +26,6 @@ from ldpstats.arguments import html_lines, level
 from ldpstats.documents import Document
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 
-__all__ = [
-    "Covariance",
-    "ExactForm",
-    "OwnTally",
-    "Pair",
-    "PathLaw",
-    "PooledTallies",
-    "ReportLaw",
-    "ReportPart",
-    "Tallies",
-    "Uncertain",
-    "Unexplained",
-    "answer_moments",
-    "bit_reach",
-    "block_diagonal",
-    "finite_array",
-    "independent_bits",
-    "label_moments",
-    "label_reach",
-    "multinomial",
-    "picked",
-    "positive",
-    "probabilities",
-    "project_simplex",
-    "project_subsimplex",
-    "spectral_norm",
-    "subset_bits",
-    "uniformised",
-    "water_filling",
-    "without_rounding",
-]
-
-
 Array = npt.NDArray[Any]
 
 _MAX_BYTES = 2e9  # the largest k x k float64 matrix that is formed on request

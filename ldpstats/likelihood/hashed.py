@@ -60,17 +60,6 @@ from ldpstats.likelihood.covariance import (
 )
 from ldpstats.likelihood.moments import LARGEST_LIST, Check, Misfit, Moments, OwnCounts
 
-__all__ = [
-    "LARGEST_DENSE",
-    "CohortMoments",
-    "CohortSource",
-    "HashDesign",
-    "conjugate_gradients",
-    "least_squares",
-    "undetermined",
-]
-
-
 Array = npt.NDArray[Any]
 
 _LARGE = 1 << 18  # cells from which compiled loops repay the import of numba

@@ -17,9 +17,6 @@ from ldpstats.likelihood.covariance import project_simplex
 from ldpstats.likelihood.hashed import HashDesign, least_squares
 from ldpstats.likelihood.rows import Rows, log_noise
 
-__all__ = ["BloomRows", "LabelRows"]
-
-
 Array = npt.NDArray[Any]
 
 _BLOCK = 1 << 19  # float64 numbers that a block of reports takes (4 MB); more leave the cache

@@ -54,35 +54,6 @@ from ldpstats.likelihood.moments import Equations, Moments, OwnCounts
 from ldpstats.likelihood.rows import DenseRows, Rows
 from ldpstats.reports.single import Counts, Reports
 
-__all__ = [
-    "Alphabet",
-    "CohortDecoding",
-    "Decoding",
-    "Factor",
-    "JointMoments",
-    "JointRows",
-    "LinearDecoding",
-    "PartialMoments",
-    "Stratum",
-    "Unit",
-    "decode",
-    "distinct_reports",
-    "each_once",
-    "indicators",
-    "joined",
-    "linear_features",
-    "linear_response",
-    "places_of",
-    "places_within",
-    "pool",
-    "randomised",
-    "report_covariance",
-    "table_noise",
-    "table_rows",
-    "unbiased_map",
-]
-
-
 Array = npt.NDArray[Any]
 
 _ROUNDING = 1e-13  # variance, relative to the mean square, that is rounding

@@ -41,19 +41,6 @@ from ldpstats.likelihood.covariance import (
     without_rounding,
 )
 
-__all__ = [
-    "LARGEST_LIST",
-    "Array",
-    "Check",
-    "Equations",
-    "Misfit",
-    "Moments",
-    "OwnCounts",
-    "block_equations",
-    "ill_conditioned",
-]
-
-
 Array = npt.NDArray[Any]
 
 _ILL_CONDITIONED = 1e8

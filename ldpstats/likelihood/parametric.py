@@ -17,16 +17,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = [
-    "PolynomialMatrix",
-    "exact_jacobian",
-    "generic_point",
-    "scattered",
-    "unidentified",
-    "unidentified_exactly",
-]
-
-
 Array = npt.NDArray[Any]
 
 

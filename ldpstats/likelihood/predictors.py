@@ -38,19 +38,6 @@ from ldpstats.likelihood.regression import (
 )
 from ldpstats.reports.single import Reports
 
-__all__ = [
-    "EvenLevel",
-    "ParametricRegression",
-    "constant_column",
-    "constant_combination",
-    "stacked_indicators",
-    "start",
-    "starts",
-    "unbiased_indicators",
-    "units",
-]
-
-
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
 

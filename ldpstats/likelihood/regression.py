@@ -34,31 +34,6 @@ import pandas as pd
 from ldpstats.likelihood.joint import distinct_reports, each_once
 from ldpstats.reports.single import Reports
 
-__all__ = [
-    "LINKS",
-    "Binary",
-    "Categorical",
-    "CompletedLikelihood",
-    "ExpectedInformation",
-    "Multinomial",
-    "Normal",
-    "Ordered",
-    "Outcome",
-    "Parallel",
-    "Poisson",
-    "Predictors",
-    "RegressionLikelihood",
-    "ReportLaw",
-    "Scaled",
-    "Seen",
-    "Separate",
-    "alike",
-    "crossed",
-    "likelihoods",
-    "predictors_of",
-]
-
-
 Array = npt.NDArray[Any]
 
 _BLOCK = 1 << 20  # numbers of the largest array that is made at a time: it stays in the cache

@@ -33,28 +33,6 @@ from ldpstats.likelihood.covariance import project_simplex, water_filling
 from ldpstats.likelihood.hashed import HashDesign
 from ldpstats.reports.single import Counts, Reports, cell_counts
 
-__all__ = [
-    "BlockRows",
-    "DenseRows",
-    "FixedEntry",
-    "Likelihood",
-    "PackedRows",
-    "Rows",
-    "SensitiveRows",
-    "Solution",
-    "StackedRows",
-    "SubsetRows",
-    "UnaryRows",
-    "UniformRows",
-    "WithOther",
-    "dense_if_small",
-    "log_noise",
-    "nats_to_gain",
-    "other_rows",
-    "rows_of_law",
-]
-
-
 Array = npt.NDArray[Any]
 
 _ROUNDING = 4.0 * float(np.finfo(np.float64).eps)  # of a gap; 1.3 was seen in exact arithmetic

@@ -68,27 +68,6 @@ from ldpstats.reports.single import BitCounts, Counts, Reports
 from ldpstats.sampling import samplers
 from ldpstats.sampling.samplers import SystemWords, Words, simulation_words
 
-__all__ = [
-    "KINDS",
-    "CategoryBits",
-    "Mechanism",
-    "check_document",
-    "check_labels",
-    "check_theta",
-    "common_labels",
-    "even_bit",
-    "joined_labels",
-    "kind_of",
-    "label_moments",
-    "made_of",
-    "other_bit",
-    "parameters",
-    "read_mechanism",
-    "set_fields",
-    "threshold_of",
-]
-
-
 _FORMAT, _VERSION = "ldpstats-mechanism", 1
 _HEAD = ("format", "version", "mechanism", "fingerprint")
 

@@ -34,9 +34,6 @@ from ldpstats.sampling.samplers import (
     simulation_words,
 )
 
-__all__ = ["HadamardResponse", "ProjectiveGeometryResponse", "SubsetSelection"]
-
-
 # -- Reports that are labels of blocks ------------------------------------------------------------
 
 

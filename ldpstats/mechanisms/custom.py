@@ -48,19 +48,6 @@ from ldpstats.reports.single import BitCounts, Counts, Reports
 from ldpstats.sampling import samplers
 from ldpstats.sampling.samplers import Words
 
-__all__ = [
-    "CustomMechanism",
-    "Enumerated",
-    "Product",
-    "combined",
-    "listed_mechanism",
-    "mixture",
-    "product",
-    "protected_by_all",
-    "same_answers",
-]
-
-
 # fields that are no part of the fingerprint, and what they say
 _UNMARKED = {"description": "the matrix is", "permanent": "response devices keep"}
 _OWN_EPSILON = "must be a number in nats, as a field or a property: channel().epsilon() is right"

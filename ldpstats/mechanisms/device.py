@@ -52,9 +52,6 @@ from ldpstats.reports.layout import LabelFormat
 from ldpstats.reports.single import Counts, Reports
 from ldpstats.sampling.samplers import Words, simulation_words
 
-__all__ = ["DeviceMechanism", "UnknownDevice", "repeated"]
-
-
 # -- What mechanisms made of a randomising device share -------------------------------------------
 
 

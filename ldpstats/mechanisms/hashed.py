@@ -63,21 +63,6 @@ from ldpstats.sampling.hashing import (
 )
 from ldpstats.sampling.samplers import Words, simulation_words
 
-__all__ = [
-    "OLH",
-    "ORAPPOR",
-    "ORR",
-    "AnswerHash",
-    "CandidateMap",
-    "Hashed",
-    "HashedBits",
-    "MD5Hash",
-    "UnknownHash",
-    "listed_cells",
-    "most_different",
-]
-
-
 _MOST_CELLS = 1 << 31
 _MOST_RANKED = 1 << 10  # categories; more are permuted faster by numpy
 

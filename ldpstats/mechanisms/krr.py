@@ -24,15 +24,6 @@ from ldpstats.reports.single import Counts
 from ldpstats.sampling import samplers
 from ldpstats.sampling.samplers import Words
 
-__all__ = [
-    "KRR",
-    "ForcedResponse",
-    "Mangat",
-    "Observed",
-    "UnrelatedQuestion",
-    "Warner",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class KRR(Enumerated):

@@ -31,9 +31,6 @@ from ldpstats.reports.single import BitCounts, Counts, Reports
 from ldpstats.sampling import samplers
 from ldpstats.sampling.samplers import Words
 
-__all__ = ["LumpedUnary", "lump"]
-
-
 _ALIKE = 1e-12  # by which the lumped categories may differ: rounding, no more
 _BLOCK = 1 << 22  # bits that are moved at a time
 

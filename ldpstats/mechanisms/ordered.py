@@ -19,8 +19,6 @@ from ldpstats.mechanisms.custom import Enumerated
 from ldpstats.sampling import samplers
 from ldpstats.sampling.samplers import Words
 
-__all__ = ["GeometricResponse", "SquareWave", "optimal_half_width"]
-
 
 @dataclass(frozen=True, eq=False)
 class GeometricResponse(Enumerated):

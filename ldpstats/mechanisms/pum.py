@@ -34,9 +34,6 @@ from ldpstats.mechanisms.sensitive import URAP, URR, checked_levels, secret_code
 from ldpstats.reports.single import Reports
 from ldpstats.sampling.samplers import Words, simulation_words
 
-__all__ = ["PUM", "PUMClient"]
-
-
 _FORMAT, _VERSION = "ldpstats-pum", 1
 
 

@@ -51,9 +51,6 @@ from ldpstats.mechanisms.hashed import (
 from ldpstats.sampling import samplers
 from ldpstats.sampling.samplers import system_words
 
-__all__ = ["RAPPOR", "BooleanRAPPOR", "RAPPORClient"]
-
-
 _HASHES = ("ldpstats", "google", "given")
 _LEAST_F = 1e-6  # as the least epsilon: below it probabilities near one lose their digits
 

@@ -52,9 +52,6 @@ from ldpstats.reports.single import BitCounts, Counts, Reports
 from ldpstats.sampling import samplers
 from ldpstats.sampling.samplers import Words
 
-__all__ = ["URAP", "URR", "checked_levels", "paired", "secret_codes", "withhold"]
-
-
 # -- The form of reports that are noisy bits of sensitive categories, or reveal another category ---
 
 

@@ -21,8 +21,6 @@ from ldpstats.reports.single import BitCounts, Counts
 from ldpstats.sampling import samplers
 from ldpstats.sampling.samplers import Words
 
-__all__ = ["KRAPPOR"]
-
 
 @dataclass(frozen=True, eq=False)
 class KRAPPOR(CategoryBits):

@@ -103,8 +103,6 @@ from ldpstats.reports.single import (
     report_numbers,
 )
 
-__all__ = ["CellData", "CellModel", "CellResults"]
-
 Array = npt.NDArray[Any]
 Part = tuple[Reports, npt.NDArray[np.bool_]]  # reports of one mechanism, and the rows that have one
 

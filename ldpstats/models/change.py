@@ -85,9 +85,6 @@ if TYPE_CHECKING:
     from ldpstats.models.results import ContrastLaw
     from ldpstats.models.weighted.results import WeightedResults
 
-__all__ = ["ChangeResults", "change", "change_between"]
-
-
 Array = npt.NDArray[Any]
 
 _WAVES = ("first", "second")

@@ -69,8 +69,6 @@ from ldpstats.priors import Pooling, checked_generator
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["GroupedModel", "GroupedResults"]
-
 Table = TypeVar("Table")  # a Series or a DataFrame
 
 _MOST_SOURCES = 4  # mechanisms that a header names

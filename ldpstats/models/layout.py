@@ -36,43 +36,6 @@ from ldpstats.likelihood.rows import nats_to_gain
 if TYPE_CHECKING:
     from statsmodels.iolib.summary import Summary
 
-__all__ = [
-    "CONSTRAINED",
-    "DOUBTFUL",
-    "LONGEST_LABEL",
-    "PARTLY_PROTECTED",
-    "SANDWICH",
-    "WITHOUT_ERRORS",
-    "Body",
-    "Cells",
-    "Fit",
-    "Frame",
-    "Heading",
-    "Pair",
-    "SummaryTable",
-    "Tabulated",
-    "closing_notes",
-    "count_of",
-    "decimals",
-    "distinct_lines",
-    "estimator_text",
-    "figures",
-    "header",
-    "in_blocks",
-    "in_turn",
-    "interval_columns",
-    "interval_note",
-    "is_partial",
-    "joined",
-    "names_alpha",
-    "one_line",
-    "outcome_notes",
-    "resolution_notes",
-    "tidy_names",
-    "title",
-]
-
-
 # -- Summaries ------------------------------------------------------------------------------------
 
 

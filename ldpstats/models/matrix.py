@@ -43,10 +43,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from statsmodels.iolib.summary import Summary
 
-
-__all__ = ["AssociationMatrix", "associations", "pairwise"]
-
-
 Weighted = Callable[[Sequence[Any], Sequence[Any]], WeightedTable]
 
 _LONGEST_NAME = 24

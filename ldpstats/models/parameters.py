@@ -58,9 +58,6 @@ from ldpstats.models.posterior.results import Origin, PosteriorResults
 from ldpstats.models.results import Results
 from ldpstats.programs.laws import terms_of
 
-__all__ = ["DeviceGroups", "ParametersResults", "fit_parameters", "polynomial_matrix"]
-
-
 Array = npt.NDArray[Any]
 
 MISFIT = 0.001  # p-value below which reports do not fit the devices

@@ -66,9 +66,6 @@ if TYPE_CHECKING:
     from ldpstats.inference.goodness import ReportSums
     from ldpstats.models.results import ContrastLaw
 
-__all__ = ["PersonalizedModel", "PersonalizedResults"]
-
-
 Array = npt.NDArray[Any]
 Data = Reports | Counts | BitCounts
 

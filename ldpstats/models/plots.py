@@ -25,47 +25,6 @@ from ldpstats.models.layout import Fit, distinct_lines, one_line
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "LONGEST_LABEL",
-    "LONGEST_LINE",
-    "axes_of",
-    "axis_labels",
-    "colour_bar",
-    "draw_estimates",
-    "figure_of",
-    "finish",
-    "fitting",
-    "font_scale",
-    "hatch",
-    "interval_name",
-    "keep_in_cell",
-    "labels_of",
-    "legend_below",
-    "longest_label",
-    "maybe_bar",
-    "moved",
-    "name_rows",
-    "percent_text",
-    "plain",
-    "plot_by_group",
-    "plot_cells",
-    "plot_class_lines",
-    "plot_curves",
-    "plot_frequencies",
-    "plot_groups",
-    "plot_rows",
-    "progress_bar",
-    "rows_height",
-    "set_figure_title",
-    "set_title",
-    "settle",
-    "shown_rows",
-    "sorts",
-    "title_text",
-    "variable_name",
-]
-
-
 Array = npt.NDArray[Any]
 
 _LIGHT = 0.55  # luma of a colour above which black is easier to read on it than white

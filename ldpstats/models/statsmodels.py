@@ -24,9 +24,6 @@ from ldpstats.arguments import display_width, html_text, latex_text
 from ldpstats.inference.intervals import inverted
 from ldpstats.inference.tests import pvalue_text
 
-__all__ = ["EscapedSummary", "ScoreContrasts"]
-
-
 Array = npt.NDArray[Any]
 
 _PAGE = 80  # of a summary whose table is narrower

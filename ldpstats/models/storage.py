@@ -15,9 +15,6 @@ from ldpstats.documents import damaged, made, read, written
 from ldpstats.errors import InvalidArgument, LDPError, LDPWarning
 from ldpstats.models.layout import Tabulated
 
-__all__ = ["Stored"]
-
-
 _ROUNDING = 1e-6  # of estimates by iteration
 
 

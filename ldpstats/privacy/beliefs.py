@@ -24,9 +24,6 @@ from ldpstats.reports.single import Counts, Reports
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_posterior", "posterior"]
-
-
 _MOST = 1 << 26  # probabilities that are listed: half a GB
 
 

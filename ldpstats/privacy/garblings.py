@@ -26,9 +26,6 @@ from ldpstats.channels.structured import Channel, Dense
 from ldpstats.errors import InvalidArgument, NotAvailable, NotConverged
 from ldpstats.labels import as_labels
 
-__all__ = ["OSLDP", "Factors", "deficiency", "dominates", "osldp", "osldp_factors"]
-
-
 _ALIKE = 1e-9  # of a row's total variation: what rounding of a typed or computed matrix may be
 _RATIO = 1e-13  # by which columns may differ, relatively, that are the same but for their size
 _LARGEST = 400_000  # k l_A l_B, coefficients of the programme: several seconds

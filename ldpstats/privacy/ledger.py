@@ -45,9 +45,6 @@ from ldpstats.mechanisms.pum import PUM
 from ldpstats.mechanisms.rappor import RAPPOR, BooleanRAPPOR
 from ldpstats.models.layout import one_line
 
-__all__ = ["Ledger", "Spending", "compose", "split_budget"]
-
-
 _FORMAT, _VERSION = "ldpstats-ledger", 1
 _FIELDS = {"format", "version", "limit", "entries", "fingerprint"}
 _KEEPING = (RAPPOR, BooleanRAPPOR)  # whose clients keep permanent responses

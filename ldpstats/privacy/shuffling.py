@@ -31,19 +31,6 @@ from ldpstats.estimators.solvers import root
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.hashed import Hashed
 
-__all__ = [
-    "Amplification",
-    "ReportLaws",
-    "TwoReports",
-    "amplification",
-    "clones",
-    "epsilon_bounds",
-    "hoeffding_delta",
-    "positive_part_bound",
-    "shuffled_pairs",
-]
-
-
 _LEAST_DELTA = 1e-100
 
 

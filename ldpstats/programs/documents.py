@@ -9,9 +9,6 @@ from ldpstats.errors import InvalidArgument
 from ldpstats.programs import steps
 from ldpstats.programs.polynomials import Chance, Polynomial, chance, unknown
 
-__all__ = ["step_from_dict", "step_to_dict"]
-
-
 _KINDS: dict[str, Any] = {
     kind.__name__.lower(): kind
     for kind in (

@@ -42,16 +42,6 @@ from ldpstats.programs.steps import (
     typed,
 )
 
-__all__ = [
-    "WORDS",
-    "counted_outcome",
-    "in_own_words",
-    "instructions",
-    "named_labels",
-    "own_outputs",
-]
-
-
 _CONDITIONS = {Flip: "shows", Roll: "shows", Spin: "stops", Cards: "drew"}
 _MOST_CATEGORIES = 10_000  # beyond which answers without a branch are "anything else"
 _ITS_KIND = {Flip: " result", Roll: " result", Spin: " result", Cards: " card"}

@@ -45,19 +45,6 @@ from ldpstats.programs.steps import (
 )
 from ldpstats.sampling.hashing import hash_strings, own_cells
 
-__all__ = [
-    "Law",
-    "Row",
-    "largest_ratio",
-    "law",
-    "nearest_log",
-    "ratio_of_rows",
-    "substituted",
-    "terms_of",
-    "worst_epsilon",
-]
-
-
 Row = dict[Any, Chance]
 _MOST_ENTRIES = 1 << 22
 _ZERO, _ONE = Fraction(0), Fraction(1)

@@ -24,25 +24,6 @@ from ldpstats.arguments import Array, listed
 from ldpstats.errors import InvalidArgument
 from ldpstats.labels import as_labels
 
-__all__ = [
-    "Chance",
-    "Polynomial",
-    "Proportions",
-    "chance",
-    "closing_in",
-    "cohort_names",
-    "cohort_shares",
-    "distinct",
-    "known_label",
-    "listed_labels",
-    "proportions",
-    "several_steps",
-    "spelled",
-    "two_labels",
-    "unknown",
-]
-
-
 Monomial = tuple[tuple[str, int], ...]
 
 _MOST_TERMS = 10_000

@@ -21,8 +21,6 @@ from ldpstats.sampling.samplers import (
     sample_own,
 )
 
-__all__ = ["Sampler", "sampler"]
-
 
 def sampler(law: Law, outputs: list[Any]) -> Sampler:
     """The sampler of a law without unknown parameters; reports are numbered as in `outputs`.

@@ -28,30 +28,6 @@ from ldpstats.programs.polynomials import (
     two_labels,
 )
 
-__all__ = [
-    "MOST_DEEP",
-    "Another",
-    "Cards",
-    "Cohorts",
-    "Draw",
-    "Flip",
-    "Hashed",
-    "Opposite",
-    "Parts",
-    "Question",
-    "Roll",
-    "Say",
-    "Spin",
-    "Step",
-    "Then",
-    "Truth",
-    "When",
-    "check_branches",
-    "check_step",
-    "typed",
-]
-
-
 MOST_DEEP, MOST_STEPS = 60, 20_000
 
 

@@ -33,9 +33,6 @@ from ldpstats.reports.single import (
     report_numbers,
 )
 
-__all__ = ["ALWAYS_MERGED", "JointCounts"]
-
-
 _MOST_CELLS = 1 << 26  # combinations that are counted in an array of 512 MB at most
 ALWAYS_MERGED = 1 << 14  # up to so many combinations, equal ones are merged however few there are
 _DENSE = 4  # combinations of reports, per respondent, up to which equal ones are merged

@@ -51,34 +51,6 @@ from ldpstats.labels import (
     whole,
 )
 
-__all__ = [
-    "BitFormat",
-    "BlockFormat",
-    "CellSums",
-    "LabelFormat",
-    "NumberFormat",
-    "ReportFormat",
-    "SubsetFormat",
-    "arrow_bytes",
-    "check_coded",
-    "check_fingerprints",
-    "cohort_beside",
-    "cohort_column",
-    "cohort_index",
-    "cohort_labels",
-    "fingerprint_column",
-    "format_bits",
-    "holds_bytes",
-    "in_pandas",
-    "is_fingerprint",
-    "is_of_bytes",
-    "label_codes",
-    "plain_bytes",
-    "split_cohorts",
-    "with_cohorts",
-]
-
-
 Packed = npt.NDArray[np.uint8]
 
 

@@ -32,30 +32,6 @@ from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
 from ldpstats.labels import as_series, check_column, column_name, missing_entries
 from ldpstats.reports.layout import check_fingerprints, cohort_beside, fingerprint_column
 
-__all__ = [
-    "BitCounts",
-    "Counts",
-    "Reports",
-    "alike",
-    "by_ids",
-    "by_rows",
-    "cell_counts",
-    "check_ids",
-    "check_mechanism",
-    "check_same",
-    "checked_parts",
-    "cohort_groups",
-    "cohort_strata",
-    "held",
-    "may_share",
-    "not_reports",
-    "numbered_reports",
-    "possible_reports",
-    "report_numbers",
-    "tallied",
-]
-
-
 _MOST_REPORTS = 1 << 53  # sums of weights are exact below
 
 _MIXED = "patterns cannot be added to sums of bits: use bit_counts() of the patterns first"

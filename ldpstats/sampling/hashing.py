@@ -25,20 +25,6 @@ from ldpstats.arguments import Array
 from ldpstats.errors import InvalidArgument
 from ldpstats.kernels import in_numpy, repaid
 
-__all__ = [
-    "cell_type",
-    "distinct_cells",
-    "hash_strings",
-    "hashed_cells",
-    "keys",
-    "md5_cells",
-    "mix64",
-    "own_cells",
-    "permuted_cells",
-    "utf8",
-]
-
-
 U64 = npt.NDArray[np.uint64]
 
 _GOLDEN = 0x9E3779B97F4A7C15

@@ -30,31 +30,6 @@ from ldpstats.kernels import in_numpy, repaid
 if TYPE_CHECKING:
     from ldpstats.kernels.words import CompiledStreams
 
-__all__ = [
-    "BULK",
-    "CERTAIN",
-    "I64",
-    "U8",
-    "Inversion",
-    "Streams",
-    "SystemWords",
-    "Words",
-    "drawn_sums",
-    "entropy_of",
-    "inversion",
-    "realised_bits_raised",
-    "realised_epsilon_rows",
-    "sample_bits",
-    "sample_inversions",
-    "sample_krr",
-    "sample_others",
-    "sample_own",
-    "sample_subsets",
-    "simulation_words",
-    "system_words",
-]
-
-
 I64 = npt.NDArray[np.int64]
 U64 = npt.NDArray[np.uint64]
 U8 = npt.NDArray[np.uint8]

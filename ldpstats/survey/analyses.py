@@ -82,24 +82,6 @@ from ldpstats.survey.questionnaire import (
 from ldpstats.survey.questions import FINGERPRINTS, Named, assigned
 from ldpstats.survey.tables import Table
 
-__all__ = [
-    "as_written",
-    "count",
-    "grouped",
-    "grouped_rows",
-    "joint",
-    "joint_groups",
-    "matched",
-    "pairs",
-    "privatize_sheets",
-    "refuse_kept",
-    "refuse_unanswered",
-    "stored_notes",
-    "sums_suffice",
-    "tally",
-    "watching",
-]
-
 
 def count(
     source: Any,

@@ -29,8 +29,6 @@ from ldpstats.engines.query import SIGNS, compared, known
 from ldpstats.errors import InvalidArgument, NotAvailable, UnknownCategory
 from ldpstats.survey.tables import DATE, Column
 
-__all__ = ["Condition", "Pushed", "is_mask", "parse", "read", "sides"]
-
 MOST_CHARACTERS, MOST_DIGITS, MOST_NESTED = 10_000, 40, 50
 
 

@@ -73,23 +73,6 @@ from ldpstats.survey.tables import (
     missing_codes,
 )
 
-__all__ = [
-    "QUESTIONNAIRE_FILE",
-    "Collected",
-    "Csv",
-    "Held",
-    "OnEngine",
-    "Waves",
-    "held_on",
-    "identifiers",
-    "maker_of",
-    "questionnaire_of",
-    "refuse_identifiers",
-    "refuse_other_kind",
-    "rows_of",
-]
-
-
 Array = npt.NDArray[Any]
 
 

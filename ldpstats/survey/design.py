@@ -38,9 +38,6 @@ from ldpstats.io.tables import columns_shown
 from ldpstats.models.layout import count_of
 from ldpstats.survey.data import Held
 
-__all__ = ["MadeReplicates", "ReplicateWeights", "SampleDesign", "refuse_rows", "stages_of"]
-
-
 _BY_STAGE = "must be the name of a column, or a list of names, one for each stage"
 
 

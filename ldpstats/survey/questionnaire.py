@@ -67,20 +67,6 @@ from ldpstats.survey.questions import (
 )
 from ldpstats.survey.tables import Column, MissingCodes, Table
 
-__all__ = [
-    "Coded",
-    "Questionnaire",
-    "SheetCollector",
-    "as_dictionary",
-    "as_observed",
-    "as_reports",
-    "marks",
-    "observed_column",
-    "refuse_labels",
-    "report_columns",
-]
-
-
 # -- Answer sheets: a respondent's reports to the questions that she is asked ---------------------
 
 

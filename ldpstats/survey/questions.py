@@ -33,29 +33,6 @@ from ldpstats.reports.single import Reports
 from ldpstats.sampling.samplers import Words, entropy_of, sample_krr, system_words
 from ldpstats.survey.tables import Table
 
-__all__ = [
-    "FINGERPRINTS",
-    "Named",
-    "PersonalQuestion",
-    "Question",
-    "SheetAudit",
-    "as_html",
-    "as_text",
-    "assigned",
-    "by_hand",
-    "check_columns",
-    "checked_mechanisms",
-    "checked_parameters",
-    "checked_refused",
-    "draw_asked",
-    "given_cohorts",
-    "largest",
-    "question_of",
-    "read_questions",
-    "read_specification",
-]
-
-
 Array = npt.NDArray[Any]
 Named = Callable[[int | None], str]
 """Names the place of answer i in an error, or all answers to a question if i is None."""

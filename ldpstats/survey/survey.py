@@ -76,9 +76,6 @@ from ldpstats.survey.weighing import (
     whole_of,
 )
 
-__all__ = ["Survey"]
-
-
 _QUESTIONS = "must be the name of a question, or a list of names"
 _MOST_NUMBERS = 20  # different numbers that make groups without a warning
 

@@ -22,18 +22,6 @@ from ldpstats.io.tables import columns_shown
 from ldpstats.labels import as_series, missing_entries, written_as
 from ldpstats.reports.layout import check_fingerprints, in_pandas, is_of_bytes, plain_bytes
 
-__all__ = [
-    "DATE",
-    "Column",
-    "MissingCodes",
-    "Table",
-    "as_column",
-    "as_numbers",
-    "check_names",
-    "missing_codes",
-]
-
-
 # -- Columns of Arrow in pandas and back, and what pandas notes in an Arrow schema ----------------
 
 

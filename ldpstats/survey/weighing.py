@@ -60,23 +60,6 @@ from ldpstats.survey.data import Held, OnEngine, maker_of
 from ldpstats.survey.design import SampleDesign, refuse_rows, stages_of
 from ldpstats.survey.questionnaire import Coded
 
-__all__ = [
-    "Reweighting",
-    "WeightChange",
-    "calibrated",
-    "poststratified",
-    "sample_facts",
-    "svy_sample",
-    "trimmed",
-    "weigh",
-    "weighted_change",
-    "weighted_crossing",
-    "weighted_model",
-    "weighted_pairs",
-    "whole_of",
-]
-
-
 Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
 

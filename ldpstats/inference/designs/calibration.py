@@ -25,21 +25,6 @@ import numpy.typing as npt
 from ldpstats.errors import InvalidArgument, LDPError, NotAvailable, NotConverged
 from ldpstats.inference.designs.linearisation import Replication, Sample, Scores, dense
 
-__all__ = [
-    "Distance",
-    "Linear",
-    "Logit",
-    "Margins",
-    "Raking",
-    "Recalibrated",
-    "Step",
-    "calibrate",
-    "calibrate_replicates",
-    "calibrated_sample",
-    "trimmed",
-]
-
-
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
 

@@ -30,31 +30,6 @@ from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.likelihood.covariance import Covariance
 from ldpstats.likelihood.joint import CohortDecoding, indicators
 
-__all__ = [
-    "SINGLE_UNIT",
-    "Estimated",
-    "LinearTotals",
-    "Ratios",
-    "ReplicatedTotals",
-    "Replication",
-    "Sample",
-    "Scores",
-    "Stage",
-    "Totals",
-    "checked",
-    "collision_covariance",
-    "collisions",
-    "degrees_of_freedom",
-    "dense",
-    "design_covariance",
-    "estimated_totals",
-    "in_one_unit",
-    "missed_noise",
-    "product",
-    "scale_of_strata",
-]
-
-
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
 

@@ -30,9 +30,6 @@ from ldpstats.inference.designs.linearisation import (
     scale_of_strata,
 )
 
-__all__ = ["KINDS", "Bootstrap", "GivenWeights", "Jackknife", "bootstrap", "jackknife", "scales_of"]
-
-
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
 

@@ -77,29 +77,6 @@ from ldpstats.likelihood.joint import (
 from ldpstats.likelihood.rows import Likelihood, Rows, Solution
 from ldpstats.reports.single import Reports
 
-__all__ = [
-    "METHODS",
-    "Counted",
-    "Differences",
-    "PseudoLikelihood",
-    "RaoScott",
-    "at_observed",
-    "critical",
-    "departures",
-    "fit_to",
-    "homogeneity",
-    "independence",
-    "maxima",
-    "metric",
-    "normal_level",
-    "paired",
-    "pseudo_likelihood",
-    "ratio_bounds",
-    "score_bounds",
-    "t_bounds",
-]
-
-
 Array = npt.NDArray[Any]
 
 METHODS = {

@@ -32,18 +32,6 @@ from ldpstats.inference.tables.ratio import Effect, Kind, fieller_within, odds_p
 from ldpstats.inference.tails import chi2_pvalue, normal_critical, normal_pvalue, skewed_pvalue
 from ldpstats.likelihood.covariance import Covariance, finite_array
 
-__all__ = [
-    "conditional",
-    "conditionals",
-    "cramers_v",
-    "departures",
-    "odds_ratio",
-    "risk_difference",
-    "risk_ratio",
-    "standardised",
-]
-
-
 Array = npt.NDArray[Any]
 
 

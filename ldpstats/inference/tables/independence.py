@@ -39,34 +39,6 @@ from ldpstats.inference.tails import chi2_pvalue, normal_critical
 from ldpstats.inference.tests import count_array
 from ldpstats.likelihood.covariance import Covariance, finite_array
 
-__all__ = [
-    "CrossMoments",
-    "Whitening",
-    "allow_for_unseen",
-    "axis_number",
-    "centred_scores",
-    "conditional_departures",
-    "conditional_independence",
-    "count_table",
-    "fitted_conditionals",
-    "fitted_cramers_v",
-    "fpe16",
-    "homogeneity",
-    "independent_given",
-    "interaction",
-    "linear_trend",
-    "pearson",
-    "refuse_weak_cells",
-    "score",
-    "smallest_expected",
-    "trend_moments",
-    "unvarying",
-    "wald_independence",
-    "wald_nonlinear",
-    "whiten",
-]
-
-
 Array = npt.NDArray[Any]
 
 

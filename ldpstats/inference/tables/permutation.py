@@ -42,22 +42,6 @@ from ldpstats.inference.tables.independence import CrossMoments, Whitening, coun
 from ldpstats.inference.tails import skewed_pvalue
 from ldpstats.likelihood.covariance import finite_array
 
-__all__ = [
-    "Blocks",
-    "Cumulants",
-    "Spread",
-    "all_table_scores",
-    "blocks_of",
-    "exact_pvalue",
-    "log_probability",
-    "moments",
-    "permutation_pvalue",
-    "permuted_scores",
-    "permuted_table_scores",
-    "score_cumulants",
-]
-
-
 Array = npt.NDArray[Any]
 
 _TIE = 1e-9  # relative difference below which two statistics are tied

@@ -16,17 +16,6 @@ from ldpstats.estimators.solvers import root
 from ldpstats.inference.tails import normal_critical
 from ldpstats.likelihood.covariance import finite_array
 
-__all__ = [
-    "Effect",
-    "FiellerInterval",
-    "Kind",
-    "beside",
-    "fieller",
-    "fieller_within",
-    "odds_profile",
-]
-
-
 Kind = Literal["bounded", "unbounded", "complement", "not given"]
 
 

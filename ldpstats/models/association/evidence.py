@@ -82,31 +82,6 @@ from ldpstats.reports.joint import ALWAYS_MERGED, JointCounts
 from ldpstats.reports.single import Reports
 from ldpstats.sampling.samplers import simulation_words
 
-__all__ = [
-    "METHODS",
-    "MOST_TALLIES",
-    "Evidence",
-    "Tallies",
-    "cell_law",
-    "check_options",
-    "collapsed",
-    "covariance_of",
-    "dispersion",
-    "likelihood_ratio_test",
-    "maximum",
-    "named_test",
-    "null_covariance",
-    "rests_on",
-    "score_test",
-    "simulated",
-    "smallest_expected",
-    "trend_test",
-    "unconstrained",
-    "wald_test",
-    "z_values",
-]
-
-
 Array = npt.NDArray[Any]
 
 _PART = 0.25  # of a step: half of the correction for continuity, which is half a step

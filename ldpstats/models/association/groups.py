@@ -49,21 +49,6 @@ from ldpstats.models.layout import in_turn
 from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import Counts, Reports, may_share
 
-__all__ = [
-    "UNASKED",
-    "JointGroup",
-    "Scores",
-    "VariableSpec",
-    "per_variable",
-    "prepared",
-    "refuse_shared",
-    "respondents",
-    "says_nothing",
-    "together",
-    "variable_names",
-]
-
-
 Array = npt.NDArray[Any]
 
 _CHUNK = 1 << 16  # reports whose likelihoods are formed at a time

@@ -44,9 +44,6 @@ from ldpstats.models.frequency.tests import misfit, warn_of_doubts
 from ldpstats.models.posterior.draws import ENGINES, frequency_posterior
 from ldpstats.models.posterior.results import Origin, TablePosterior, table_law
 
-__all__ = ["AssociationModel"]
-
-
 Array = npt.NDArray[Any]
 
 

@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import BoundaryNorm, Colormap
 
-__all__ = ["merging", "plot_heat_map", "plot_mosaic"]
-
-
 # Colours of departures from independence are the same in both plots: bands of their z value, grey
 # where it lies within 1.96, so that no colour is seen where nothing is established.
 

@@ -83,9 +83,6 @@ from ldpstats.reports.single import Counts
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["AssociationResults", "TableResults", "made_of", "names_in_turn"]
-
-
 Array = npt.NDArray[Any]
 
 _ROUNDING = 1e-9  # of frequencies

@@ -30,9 +30,6 @@ from ldpstats.models.plots import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["MOST_STRINGS", "plot_dictionary", "plot_graph", "read_truth"]
-
-
 Array = npt.NDArray[Any]
 
 _LONGEST_NAME = 30

@@ -50,15 +50,6 @@ from ldpstats.models.results import Results
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "DictionaryResults",
-    "edges_frame",
-    "fit_of",
-    "grams_frame",
-    "tested_strings",
-]
-
-
 Array = npt.NDArray[Any]
 
 CANDIDATE_COLUMNS = ("estimate", "se", "pvalue", "evidence", "edges")

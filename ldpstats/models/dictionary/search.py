@@ -70,41 +70,6 @@ from ldpstats.models.dictionary.survey import DictionaryReports, GramLayout
 from ldpstats.reports.single import BitCounts, Counts, Reports
 from ldpstats.sampling.hashing import distinct_cells, hash_strings, keys
 
-__all__ = [
-    "SEARCHES",
-    "STAGES",
-    "THRESHOLDS",
-    "Advance",
-    "OwnedCells",
-    "Pair",
-    "PairTable",
-    "ScreenedGrams",
-    "Stage",
-    "between",
-    "candidates",
-    "clearly_held",
-    "counted",
-    "critical_z",
-    "detectable",
-    "edges",
-    "gram_stage",
-    "grow",
-    "least_frequency",
-    "log_ratio",
-    "log_rivals",
-    "pair_errors",
-    "pair_stage",
-    "pair_tables",
-    "position_counts",
-    "printed_threshold",
-    "screen",
-    "search_again",
-    "silent",
-    "string_stage",
-    "without",
-]
-
-
 # -- how frequent a string must be to pass every stage of its discovery ---------------------------
 
 

@@ -49,21 +49,6 @@ from ldpstats.reports.single import Reports, held
 from ldpstats.sampling import samplers
 from ldpstats.sampling.samplers import Words, simulation_words
 
-__all__ = [
-    "GRAM_MECHANISMS",
-    "MOST_BITS",
-    "STRING_MECHANISMS",
-    "DictionaryClient",
-    "DictionaryCollector",
-    "DictionaryReports",
-    "DictionarySurvey",
-    "GramLayout",
-    "gram_mechanism",
-    "starts_of",
-    "string_mechanism",
-]
-
-
 Array = npt.NDArray[Any]
 
 _FORMAT, _VERSION = "ldpstats-dictionary-survey", 1

@@ -44,20 +44,6 @@ from ldpstats.mechanisms import Mechanism, mechanism_from_dict
 from ldpstats.models.frequency.intervals import Laws
 from ldpstats.models.results import ContrastLaw
 
-__all__ = [
-    "Answers",
-    "cell_law",
-    "contrast_law",
-    "cumulative_sums",
-    "difference_rows",
-    "known_answers",
-    "laws_between",
-    "mean_score",
-    "null_law",
-    "quantile_bounds",
-]
-
-
 Array = npt.NDArray[Any]
 
 _TILTS = np.linspace(-60.0, 60.0, 241)  # of the frequencies, in logarithms

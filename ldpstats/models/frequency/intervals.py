@@ -41,18 +41,6 @@ from ldpstats.mechanisms.base import Mechanism
 from ldpstats.models.layout import Fit
 from ldpstats.reports.single import BitCounts, Counts
 
-__all__ = [
-    "LARGEST_INFORMATION",
-    "Laws",
-    "OneStep",
-    "Specifications",
-    "effective_counts",
-    "information_covariance",
-    "inverse_information",
-    "rests_on_scores",
-    "stacked",
-]
-
 Array = npt.NDArray[Any]
 
 

@@ -68,16 +68,6 @@ from ldpstats.models.posterior.results import Origin, PosteriorResults
 from ldpstats.priors import SimplexPrior
 from ldpstats.reports.single import BitCounts, Counts, Reports, not_reports
 
-__all__ = [
-    "Data",
-    "FrequencyModel",
-    "missing_in",
-    "refuse_shared_persons",
-    "reports_in",
-    "settings_of",
-]
-
-
 Array = npt.NDArray[Any]
 _LARGEST_PLUG_IN = 256  # categories up to which a likelihood is maximised for variances
 _CERTAIN = 0.001  # p-value below which others than the candidates are held

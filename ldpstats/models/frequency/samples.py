@@ -49,9 +49,6 @@ from ldpstats.models.frequency.tests import (
 )
 from ldpstats.models.layout import names_alpha
 
-__all__ = ["TwoSampleResult", "homogeneity", "homogeneity_test", "two_sample_test"]
-
-
 Array = npt.NDArray[Any]
 
 _REPEATED = 1 << 12  # kinds of reports beyond which what was seen has next to no probability

@@ -52,24 +52,6 @@ from ldpstats.models.frequency.intervals import LARGEST_INFORMATION, OneStep, ef
 from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.reports.single import BitCounts, Counts
 
-__all__ = [
-    "MISFIT",
-    "all_candidates",
-    "by_moments",
-    "contrasts",
-    "goodness_of_fit",
-    "impossible",
-    "misfit",
-    "one_sample_test",
-    "plug_in",
-    "rare_categories",
-    "shown",
-    "together",
-    "warn_of_caution",
-    "warn_of_doubts",
-]
-
-
 Array = npt.NDArray[Any]
 
 _NULL = "the reports were made by this mechanism"

@@ -62,23 +62,6 @@ from ldpstats.priors import (
 )
 from ldpstats.priors import Normal as NormalPrior
 
-__all__ = [
-    "LEVEL",
-    "SLOPE",
-    "SPREAD",
-    "CoefficientPrior",
-    "EstimateDensity",
-    "FrequencyDensity",
-    "GroupReports",
-    "ParametersDensity",
-    "PooledDensity",
-    "RegressionDensity",
-    "cells_law",
-    "coefficient_prior",
-    "with_answers",
-]
-
-
 Array = npt.NDArray[Any]
 
 

@@ -50,19 +50,6 @@ from ldpstats.priors import (
     checked_generator,
 )
 
-__all__ = [
-    "ENGINES",
-    "GroupedPosterior",
-    "chains_by",
-    "checked_draws",
-    "checked_prior",
-    "frequency_posterior",
-    "parameters_posterior",
-    "parameters_prior",
-    "pooled_posterior",
-]
-
-
 ENGINES = ("hmc", "pymc")
 
 

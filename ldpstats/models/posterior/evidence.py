@@ -23,17 +23,6 @@ from ldpstats.inference.chains import ess_mean
 from ldpstats.inference.tests import TestResult
 from ldpstats.models.results import linear_hypothesis
 
-__all__ = [
-    "BayesFactor",
-    "bayes_factor",
-    "dirichlet_density",
-    "inequalities",
-    "package",
-    "point_null",
-    "predictive_check",
-]
-
-
 Array = npt.NDArray[Any]
 
 _FEWEST = 20  # draws on either side of a null whose density is estimated

@@ -33,16 +33,6 @@ from ldpstats.reports.layout import BitFormat
 from ldpstats.reports.single import BitCounts, Counts, Reports, not_reports
 from ldpstats.sampling.samplers import simulation_words
 
-__all__ = [
-    "density_chains",
-    "density_model",
-    "frequency_model",
-    "laplace",
-    "observed",
-    "pymc_chains",
-]
-
-
 Array = npt.NDArray[Any]
 
 _NEED = "engine='pymc'"

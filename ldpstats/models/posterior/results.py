@@ -66,23 +66,6 @@ from ldpstats.priors import DirichletLaw, LogitLaw
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "BELOW_ONE",
-    "POSITIVE",
-    "PROBABILITY",
-    "REAL",
-    "Origin",
-    "PosteriorResults",
-    "Run",
-    "TablePosterior",
-    "chain_doubts",
-    "contrast_range",
-    "frequency_mode",
-    "highest_density",
-    "table_law",
-]
-
-
 Array = npt.NDArray[Any]
 
 # what a parameter may be, beside 0, 1, ..., the distribution that a share belongs to

@@ -45,9 +45,6 @@ if TYPE_CHECKING:
 
     from ldpstats.models.regression.effects import AveragePredictions, MarginalEffects
 
-__all__ = ["KINDS", "Coefficients", "coefficient_labels", "model_name"]
-
-
 Array = npt.NDArray[Any]
 
 _SHOWN = 6  # coefficients that a note shows

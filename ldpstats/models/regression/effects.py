@@ -52,17 +52,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from statsmodels.iolib.summary import Summary
 
-__all__ = [
-    "AveragePredictions",
-    "MarginalEffects",
-    "average_predictions",
-    "margins_of",
-    "new_rows",
-    "predict_rows",
-    "prediction_frame",
-]
-
-
 Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
 

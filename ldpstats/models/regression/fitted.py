@@ -54,20 +54,6 @@ from ldpstats.models.regression.structure import (
     sandwich_meat,
 )
 
-__all__ = [
-    "Devices",
-    "FittedLaw",
-    "ReportTable",
-    "covariate",
-    "facts_from_json",
-    "goodness_of_fit",
-    "set_to",
-    "typical_row",
-    "with_column",
-    "with_values",
-]
-
-
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
 Devices = tuple[Sequence[Array], Sequence[Array]]  # channels, (k, l), and derivatives, (m, k, l)

@@ -34,28 +34,6 @@ from ldpstats.errors import InvalidArgument, LDPError, NotAvailable, cut
 from ldpstats.models.frequency.results import checked_scores
 from ldpstats.reports.single import Reports
 
-__all__ = [
-    "Design",
-    "Formula",
-    "PrivateColumn",
-    "Response",
-    "Spec",
-    "Terms",
-    "as_frame",
-    "caller_names",
-    "columns_of",
-    "combinations_of",
-    "design_matrices",
-    "known_names",
-    "marginal_matrix",
-    "names_of",
-    "one_sided",
-    "plain_numbers",
-    "private_response",
-    "public_response",
-]
-
-
 Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
 Columns = npt.NDArray[np.int64]

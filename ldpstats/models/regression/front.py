@@ -50,9 +50,6 @@ from ldpstats.models.regression.structure import RegressionData, outcome_of, pse
 from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import Reports
 
-__all__ = ["Extras", "Given", "Request", "regression"]
-
-
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 Rows = npt.NDArray[np.int64]

@@ -46,21 +46,6 @@ from ldpstats.models.layout import (
 from ldpstats.models.results import array_hypothesis, text_hypothesis
 from ldpstats.reports.single import Reports
 
-__all__ = [
-    "Degrees",
-    "WaldResults",
-    "flat",
-    "linear_constraints",
-    "naive_params",
-    "partial_score",
-    "reported_codes",
-    "t_contrasts",
-    "t_pvalues",
-    "t_quantile",
-    "wald_contrast",
-]
-
-
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
 Degrees = float | Callable[[Array], float] | None  # of contrasts, which may have their own

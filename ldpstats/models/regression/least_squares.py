@@ -37,9 +37,6 @@ from ldpstats.models.regression.structure import (
 if TYPE_CHECKING:
     from statsmodels.stats.contrast import ContrastResults
 
-__all__ = ["PrivatizedOLS", "PrivatizedOLSResults"]
-
-
 Array = npt.NDArray[Any]
 
 FEW_RESPONDENTS = 30.0  # degrees of freedom below which HC2 alone may miss a variance

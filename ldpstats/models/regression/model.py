@@ -84,16 +84,6 @@ from ldpstats.models.regression.structure import (
 )
 from ldpstats.priors import Beta, Normal
 
-__all__ = [
-    "PrivatePredictors",
-    "PrivatizedLogit",
-    "PrivatizedMNLogit",
-    "PrivatizedOrderedModel",
-    "PrivatizedRegression",
-    "RegressionModel",
-]
-
-
 Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
 

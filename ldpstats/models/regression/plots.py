@@ -37,9 +37,6 @@ from ldpstats.models.regression.fitted import FittedLaw, covariate, typical_row
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["draw_estimates", "plot_coefficients", "plot_effects"]
-
-
 Array = npt.NDArray[Any]
 
 _CONSTANTS = ("const", "Intercept")

@@ -46,9 +46,6 @@ from ldpstats.models.regression.coefficients import coefficient_labels
 from ldpstats.models.regression.fitted import ReportTable
 from ldpstats.priors import Beta, Normal, checked_generator
 
-__all__ = ["regression_posterior"]
-
-
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
 Laws = dict[int, tuple[float, float]]  # means and standard deviations of parameters, by place

@@ -52,9 +52,6 @@ from ldpstats.models.regression.hypotheses import (
 )
 from ldpstats.models.regression.structure import conditional_value, distinct_rows
 
-__all__ = ["DeviceRegressionResults", "RegressionResults"]
-
-
 Array = npt.NDArray[Any]
 
 _MOST_PROFILES = 30  # coefficients up to which each is profiled

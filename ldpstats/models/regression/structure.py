@@ -52,27 +52,6 @@ from ldpstats.models.frequency.results import checked_scores
 from ldpstats.models.regression.formulas import columns_of, plain_numbers
 from ldpstats.reports.single import BitCounts, Counts, Reports, not_reports
 
-__all__ = [
-    "Assembled",
-    "Named",
-    "RegressionData",
-    "assemble",
-    "cluster_options",
-    "conditional_value",
-    "covariates",
-    "distinct_rows",
-    "has_listed_reports",
-    "new_covariates",
-    "outcome_of",
-    "pseudo_response",
-    "refuse_aliased",
-    "report_channel",
-    "report_groups",
-    "response_data",
-    "sandwich_meat",
-]
-
-
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
 

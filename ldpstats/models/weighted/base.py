@@ -56,22 +56,6 @@ from ldpstats.models.results import (
     several_worded,
 )
 
-__all__ = [
-    "Dependence",
-    "DesignResults",
-    "Domains",
-    "Limits",
-    "Part",
-    "SampleFacts",
-    "cell_shares",
-    "check_counted",
-    "check_estimates",
-    "check_shapes",
-    "difference_rows",
-    "satterthwaite",
-]
-
-
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
 Limits = Callable[[Codes, Array], Array]  # of the estimates at some places, at critical values

@@ -12,9 +12,6 @@ import pandas as pd
 from ldpstats.inference.designs.linearisation import Sample
 from ldpstats.models.layout import LONGEST_LABEL, SummaryTable, count_of, header, one_line
 
-__all__ = ["CalibrationReport", "WeightStep", "weight_step"]
-
-
 Array = npt.NDArray[Any]
 
 _FACTORS = ("factor_min", "factor_q1", "factor_median", "factor_q3", "factor_max")

@@ -74,9 +74,6 @@ from ldpstats.models.weighted.tables import WeightedTable
 from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import Reports
 
-__all__ = ["WeightedModel", "WeightedVariable"]
-
-
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
 Decoded = list[tuple[Decoding, Codes]]  # of each variable, and the row of `phi` of each cell

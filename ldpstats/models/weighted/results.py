@@ -54,9 +54,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["WeightedResults"]
-
-
 Array = npt.NDArray[Any]
 
 

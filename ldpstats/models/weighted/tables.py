@@ -53,9 +53,6 @@ from ldpstats.models.weighted.base import (
     difference_rows,
 )
 
-__all__ = ["WeightedTable"]
-
-
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
 
