@@ -30,6 +30,7 @@ import pandas as pd
 from numpy.exceptions import ComplexWarning
 
 from ldpstats.arguments import (
+    Array,
     as_array,
     did_you_mean,
     listed,
@@ -53,7 +54,6 @@ __all__ = [
     "two_parameter",
 ]
 
-Array = npt.NDArray[Any]
 Questions = Mapping[str, "pd.Index[Any]"]  # with their answers
 Columns = Mapping[str, tuple[float, float]]  # what covariates are divided by, and then less
 

@@ -29,10 +29,9 @@ from types import NoneType, SimpleNamespace, UnionType
 from typing import Any, Literal, Self, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import boolean, one_of, positive_integer, real_number
+from ldpstats.arguments import Array, boolean, one_of, positive_integer, real_number
 from ldpstats.errors import InvalidArgument, LDPError, cut
 from ldpstats.labels import labels_from_json, labels_to_json
 
@@ -47,9 +46,6 @@ __all__ = [
     "read",
     "written",
 ]
-
-
-Array = npt.NDArray[Any]
 
 
 class Document:

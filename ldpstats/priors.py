@@ -16,17 +16,20 @@ from math import isfinite, prod
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import listed, numbers, positive_integer, positive_number, real_number
+from ldpstats.arguments import (
+    Array,
+    listed,
+    numbers,
+    positive_integer,
+    positive_number,
+    real_number,
+)
 from ldpstats.errors import InvalidArgument
 from ldpstats.labels import align, as_labels
 
 __all__ = ["Beta", "Dirichlet", "LogisticNormal", "Margins", "Normal", "Pooling", "SimplexPrior"]
-
-
-Array = npt.NDArray[Any]
 
 _MOST_NUMBERS = 100_000_000
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ldpstats.arguments import Array
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.io.tables import cohorts_in, reports_in, whole_counts
 from ldpstats.mechanisms import Mechanism
@@ -28,8 +29,6 @@ from ldpstats.reports.layout import (
     plain_bytes,
 )
 from ldpstats.reports.single import BitCounts
-
-Array = npt.NDArray[Any]
 
 MOST_BYTES = 1 << 30  # of memory that the sums of a share of the rows may fill
 _BYTES = 24  # of it for each bit of a group and cohort

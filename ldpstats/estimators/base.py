@@ -6,13 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar, Generic, TypeVar
 
-import numpy.typing as npt
-
+from ldpstats.arguments import Array
 from ldpstats.likelihood.covariance import Covariance
 from ldpstats.likelihood.moments import Moments
 from ldpstats.likelihood.rows import Likelihood, Solution
 
-Array = npt.NDArray[Any]
 Problem = TypeVar("Problem", Likelihood, Moments)
 
 

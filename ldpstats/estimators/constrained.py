@@ -15,8 +15,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ldpstats.arguments import Array
 from ldpstats.errors import InvalidArgument, LDPError, NotAvailable
 from ldpstats.estimators.solvers import (
     LAST_STEP,
@@ -35,7 +35,6 @@ from ldpstats.likelihood.rows import Likelihood, Rows
 if TYPE_CHECKING:
     import cvxpy
 
-Array = npt.NDArray[Any]
 Constraints = Callable[["cvxpy.Expression"], list[Any]]
 
 _LARGEST_K = 3000  # the quadratic model is a dense k x k matrix

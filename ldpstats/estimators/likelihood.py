@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from ldpstats.arguments import positive_integer, positive_number
+from ldpstats.arguments import Array, positive_integer, positive_number
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.estimators.base import LikelihoodEstimator, MomentsEstimator
 from ldpstats.estimators.constrained import Penalised, interior_newton, penalised_maximum
@@ -44,7 +43,6 @@ from ldpstats.likelihood.rows import DenseRows, Likelihood, Rows, Solution, Unif
 if TYPE_CHECKING:
     import cvxpy
 
-Array = npt.NDArray[Any]
 Constraints = Callable[["cvxpy.Expression"], list[Any]]
 
 _POLISH_K = 64  # dense problems up to this size are taken to a gap of 1e-12

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from ldpstats.arguments import level, one_of, real_number
+from ldpstats.arguments import Array, level, one_of, real_number
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.estimators.base import MomentsEstimator, SelectingEstimator
 from ldpstats.likelihood.covariance import Covariance, project_simplex
@@ -17,8 +16,6 @@ from ldpstats.likelihood.hashed import CohortMoments
 from ldpstats.likelihood.joint import JointMoments
 from ldpstats.likelihood.moments import Equations, Moments
 from ldpstats.likelihood.rows import Solution
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)

@@ -10,16 +10,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ldpstats.arguments import Array
 from ldpstats.cells import CellReports, Plain
 from ldpstats.estimators.regression import search_bounded
 from ldpstats.likelihood.parametric import unidentified
-
-Array = npt.NDArray[Any]
 
 _SAME = 1e-3  # by which two maxima differ at least
 WIDTH = 1.0  # by which the continued likelihood leaves [0, 1] on either side

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from ldpstats.arguments import positive_integer, real_number
+from ldpstats.arguments import Array, positive_integer, real_number
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.estimators.base import LikelihoodEstimator, MomentsEstimator
 from ldpstats.estimators.likelihood import em_step
@@ -18,8 +17,6 @@ from ldpstats.likelihood.covariance import Covariance
 from ldpstats.likelihood.hashed import CohortMoments
 from ldpstats.likelihood.moments import Moments
 from ldpstats.likelihood.rows import Likelihood, Solution
-
-Array = npt.NDArray[Any]
 
 _ROUNDING = 1e-14
 

@@ -27,11 +27,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import attrgetter
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from ldpstats.arguments import Array
 from ldpstats.errors import NotAvailable, NotIdentified
 from ldpstats.likelihood.regression import (
     CompletedLikelihood,
@@ -45,7 +46,6 @@ from ldpstats.likelihood.regression import (
     predictors_of,
 )
 
-Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
 
 _SAME_VALUE = 1e-6  # log-likelihood by which one maximum may differ from itself

@@ -21,11 +21,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments import real_number
+from ldpstats.arguments import Array, real_number
 from ldpstats.errors import ConvergenceWarning, InvalidArgument
 from ldpstats.likelihood.rows import DenseRows, Likelihood, Rows, Solution, nats_to_gain
-
-Array = npt.NDArray[Any]
 
 GAP_NATS = 1e-3  # default tolerance: log-likelihood that may be left to gain, in nats
 STEP = 5e-4  # length of the next step, in standard errors; its model is good to a factor of two

@@ -24,15 +24,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from math import ceil, log, sqrt
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments import numbers
+from ldpstats.arguments import Array, numbers
 from ldpstats.errors import InvalidArgument
-
-Array = npt.NDArray[Any]
 
 CHAINS = 16
 WARMUP = 150

@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ldpstats.arguments import Array
 from ldpstats.cells import CellReports, Plain
 from ldpstats.estimators.parametric import WIDTH, ascend
 from ldpstats.estimators.regression import Maximum, Objective, maximise
 from ldpstats.estimators.solvers import newton_root
 
-Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
 
 _ROOT_ERROR = 1e-5  # of the signed root, that a limit may be off

@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ldpstats.arguments import Array
 from ldpstats.inference.designs.linearisation import Ratios, Sample, Scores, estimated_totals
 from ldpstats.likelihood.regression import Outcome, Predictors
 from ldpstats.likelihood.regression import RegressionLikelihood as Points
@@ -51,8 +52,6 @@ __all__ = [
     "score_groups",
 ]
 
-
-Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
 
 

@@ -7,10 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import boolean, positive_integer, reports_in_all
+from ldpstats.arguments import Array, boolean, positive_integer, reports_in_all
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.io.reports import ReportColumn
 from ldpstats.io.storage import FilePath
@@ -27,8 +26,6 @@ from ldpstats.io.tables import (
 from ldpstats.mechanisms import Mechanism
 from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import BitCounts, Counts, Reports
-
-Array = npt.NDArray[Any]
 
 MOST_BYTES = 1 << 31
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import one_of
+from ldpstats.arguments import Array, one_of
 from ldpstats.errors import InvalidArgument, UnknownCategory
 from ldpstats.io.reports import (
     SURVEY_COLUMNS,
@@ -42,8 +42,6 @@ from ldpstats.models.dictionary.survey import (
     DictionaryReports,
     DictionarySurvey,
 )
-
-Array = npt.NDArray[Any]
 
 
 def read_dictionary_reports(

@@ -34,8 +34,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ldpstats.arguments import Array
 from ldpstats.errors import InvalidArgument
 from ldpstats.io.counting import read_counts
 from ldpstats.io.storage import FilePath, checked_path, refusal, replacing
@@ -43,8 +43,6 @@ from ldpstats.io.tables import Advance, csv_lines, csv_writer, file_format
 from ldpstats.mechanisms import RAPPOR, BooleanRAPPOR, CandidateMap, Mechanism
 from ldpstats.reports.layout import format_bits
 from ldpstats.reports.single import BitCounts, Counts, Reports
-
-Array = npt.NDArray[Any]
 
 # its names and ours, in the order of its file
 _FIELDS = {"k": "n_bits", "h": "n_hashes", "m": "n_cohorts", "p": "p", "q": "q", "f": "f"}

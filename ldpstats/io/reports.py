@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import one_of
+from ldpstats.arguments import Array, one_of
 from ldpstats.errors import HIDDEN, InvalidArgument, MechanismMismatch, shorten
 from ldpstats.io.specifications import specification_text
 from ldpstats.io.storage import (
@@ -69,8 +69,6 @@ from ldpstats.reports.layout import (
     label_codes,
 )
 from ldpstats.reports.single import Reports
-
-Array = npt.NDArray[Any]
 
 
 def write_reports(

@@ -21,9 +21,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, ParamSpec, TypeVar
 
-import numpy.typing as npt
-
-from ldpstats.arguments import boolean
+from ldpstats.arguments import Array, boolean
 from ldpstats.clients.device import stripped
 from ldpstats.errors import HIDDEN, BudgetSpent, InvalidArgument, LDPError, NotAvailable
 
@@ -566,8 +564,6 @@ def _set_acl(handle: int, acl: bytes | None) -> bool:
 
 # -- Errors that do not show true answers: neither their words nor the frames they passed ---------
 
-
-Array = npt.NDArray[Any]
 P = ParamSpec("P")
 T = TypeVar("T")
 Named = Callable[[int | None], str]

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import boolean, counts_vector, listed, positive_integer
+from ldpstats.arguments import Array, boolean, counts_vector, listed, positive_integer
 from ldpstats.errors import HIDDEN, InvalidArgument
 from ldpstats.io.storage import FilePath, checked_path, reading, refusal, replacing_all
 from ldpstats.labels import arrow_text, factorized, is_text, missing_entries
@@ -301,8 +301,6 @@ def column_metadata(path: FilePath, column: str, secret: bool = False) -> Mappin
 
 # -- Reports in columns: `reports.layout` says how they stand in tables ---------------------------
 
-
-Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
 
 

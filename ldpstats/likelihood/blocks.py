@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+from ldpstats.arguments import Array
 
 
 class BlockDesign(ABC):

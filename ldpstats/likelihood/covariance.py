@@ -22,11 +22,9 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments import html_lines, level
+from ldpstats.arguments import Array, html_lines, level
 from ldpstats.documents import Document
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
-
-Array = npt.NDArray[Any]
 
 _MAX_BYTES = 2e9  # the largest k x k float64 matrix that is formed on request
 

@@ -40,11 +40,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ldpstats.arguments import Array
 from ldpstats.errors import NotAvailable, NotIdentified
 from ldpstats.likelihood.covariance import (
     Covariance,
@@ -59,8 +59,6 @@ from ldpstats.likelihood.covariance import (
     project_subsimplex,
 )
 from ldpstats.likelihood.moments import LARGEST_LIST, Check, Misfit, Moments, OwnCounts
-
-Array = npt.NDArray[Any]
 
 _LARGE = 1 << 18  # cells from which compiled loops repay the import of numba
 _LOOKED_UP = 1 << 15  # cells at a time

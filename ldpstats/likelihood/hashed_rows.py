@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from ldpstats.arguments import Array
 from ldpstats.likelihood.covariance import project_simplex
 from ldpstats.likelihood.hashed import HashDesign, least_squares
 from ldpstats.likelihood.rows import Rows, log_noise
-
-Array = npt.NDArray[Any]
 
 _BLOCK = 1 << 19  # float64 numbers that a block of reports takes (4 MB); more leave the cache
 _LARGE = 1 << 21  # likelihoods from which compiled loops repay the import of numba

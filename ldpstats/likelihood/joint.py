@@ -36,6 +36,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ldpstats.arguments import Array
 from ldpstats.errors import NotAvailable, NotIdentified
 from ldpstats.likelihood.covariance import (
     Covariance,
@@ -53,8 +54,6 @@ from ldpstats.likelihood.hashed import CohortMoments
 from ldpstats.likelihood.moments import Equations, Moments, OwnCounts
 from ldpstats.likelihood.rows import DenseRows, Rows
 from ldpstats.reports.single import Counts, Reports
-
-Array = npt.NDArray[Any]
 
 _ROUNDING = 1e-13  # variance, relative to the mean square, that is rounding
 _SINGULAR = 1e-10  # spread of a sum, relative to that of its parts, below which it is certain

@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ldpstats.arguments import Array
 from ldpstats.errors import NotAvailable, NotIdentified
 from ldpstats.likelihood.blocks import BlockDesign, HadamardDesign
 from ldpstats.likelihood.covariance import (
@@ -40,8 +41,6 @@ from ldpstats.likelihood.covariance import (
     spectral_norm,
     without_rounding,
 )
-
-Array = npt.NDArray[Any]
 
 _ILL_CONDITIONED = 1e8
 LARGEST_LIST = 1 << 20  # numbers that a list of all possible reports may take

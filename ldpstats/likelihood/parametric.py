@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.NDArray[Any]
-
+from ldpstats.arguments import Array
 
 # -- Channel matrices whose entries are polynomials in unknown parameters -------------------------
 

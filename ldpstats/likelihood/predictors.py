@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ldpstats.arguments import Array
 from ldpstats.likelihood.joint import decode
 from ldpstats.likelihood.parametric import PolynomialMatrix, scattered
 from ldpstats.likelihood.regression import (
@@ -38,7 +39,6 @@ from ldpstats.likelihood.regression import (
 )
 from ldpstats.reports.single import Reports
 
-Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
 
 

@@ -31,10 +31,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ldpstats.arguments import Array
 from ldpstats.likelihood.joint import distinct_reports, each_once
 from ldpstats.reports.single import Reports
-
-Array = npt.NDArray[Any]
 
 _BLOCK = 1 << 20  # numbers of the largest array that is made at a time: it stays in the cache
 

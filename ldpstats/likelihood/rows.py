@@ -25,15 +25,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments import distribution, one_of
+from ldpstats.arguments import Array, distribution, one_of
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.labels import encode
 from ldpstats.likelihood.blocks import BlockDesign
 from ldpstats.likelihood.covariance import project_simplex, water_filling
 from ldpstats.likelihood.hashed import HashDesign
 from ldpstats.reports.single import Counts, Reports, cell_counts
-
-Array = npt.NDArray[Any]
 
 _ROUNDING = 4.0 * float(np.finfo(np.float64).eps)  # of a gap; 1.3 was seen in exact arithmetic
 

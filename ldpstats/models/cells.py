@@ -24,6 +24,7 @@ import pandas as pd
 from numpy.exceptions import ComplexWarning
 
 from ldpstats.arguments import (
+    Array,
     as_array,
     did_you_mean,
     level,
@@ -103,7 +104,6 @@ from ldpstats.reports.single import (
     report_numbers,
 )
 
-Array = npt.NDArray[Any]
 Part = tuple[Reports, npt.NDArray[np.bool_]]  # reports of one mechanism, and the rows that have one
 
 _LISTED = 1 << 20  # different reports up to which equal ones are merged

@@ -25,10 +25,10 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import (
+    Array,
     boolean,
     level,
     one_of,
@@ -84,8 +84,6 @@ if TYPE_CHECKING:
 
     from ldpstats.models.results import ContrastLaw
     from ldpstats.models.weighted.results import WeightedResults
-
-Array = npt.NDArray[Any]
 
 _WAVES = ("first", "second")
 _FEWEST = 10  # respondents whose reports show the variance of a change of the margins

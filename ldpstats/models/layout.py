@@ -22,6 +22,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import (
+    Array,
     boolean,
     latex_text,
     level,
@@ -37,9 +38,6 @@ if TYPE_CHECKING:
     from statsmodels.iolib.summary import Summary
 
 # -- Summaries ------------------------------------------------------------------------------------
-
-
-Array = npt.NDArray[Any]
 
 LONGEST_LABEL = 40
 

@@ -18,6 +18,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import (
+    Array,
     boolean,
     level,
     one_of,
@@ -57,8 +58,6 @@ from ldpstats.models.posterior.draws import parameters_posterior, parameters_pri
 from ldpstats.models.posterior.results import Origin, PosteriorResults
 from ldpstats.models.results import Results
 from ldpstats.programs.laws import terms_of
-
-Array = npt.NDArray[Any]
 
 MISFIT = 0.001  # p-value below which reports do not fit the devices
 

@@ -34,7 +34,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import boolean, distribution, level, one_of
+from ldpstats.arguments import Array, boolean, distribution, level, one_of
 from ldpstats.documents import read
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
 from ldpstats.estimators.base import Estimator
@@ -66,7 +66,6 @@ if TYPE_CHECKING:
     from ldpstats.inference.goodness import ReportSums
     from ldpstats.models.results import ContrastLaw
 
-Array = npt.NDArray[Any]
 Data = Reports | Counts | BitCounts
 
 

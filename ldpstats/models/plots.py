@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import numbers, positive_integer
+from ldpstats.arguments import Array, numbers, positive_integer
 from ldpstats.errors import InvalidArgument
 from ldpstats.estimators.solvers import watched
 from ldpstats.labels import align, midpoints, preview
@@ -24,8 +24,6 @@ from ldpstats.models.layout import Fit, distinct_lines, one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-Array = npt.NDArray[Any]
 
 _LIGHT = 0.55  # luma of a colour above which black is easier to read on it than white
 LONGEST_LINE = 56  # characters of a line of a title

@@ -16,10 +16,9 @@ from operator import add
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import boolean, level, listed, numbers, one_of
+from ldpstats.arguments import Array, boolean, level, listed, numbers, one_of
 from ldpstats.errors import (
     BoundaryWarning,
     IncompleteListWarning,
@@ -82,9 +81,6 @@ __all__ = [
     "warn_of_method",
     "worded",
 ]
-
-
-Array = npt.NDArray[Any]
 
 _ROUNDING = 1e-6  # of frequencies that sum to one
 _FACTS = (

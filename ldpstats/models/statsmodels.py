@@ -13,18 +13,15 @@ from itertools import zip_longest
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from statsmodels.iolib.summary import Summary
 from statsmodels.iolib.table import SimpleTable
 from statsmodels.iolib.tableformatting import fmt_base
 from statsmodels.stats.contrast import ContrastResults
 
-from ldpstats.arguments import display_width, html_text, latex_text
+from ldpstats.arguments import Array, display_width, html_text, latex_text
 from ldpstats.inference.intervals import inverted
 from ldpstats.inference.tests import pvalue_text
-
-Array = npt.NDArray[Any]
 
 _PAGE = 80  # of a summary whose table is narrower
 _SHORTEST_LINE = 24  # of a value of the header that is broken

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import one_of, positive_integer, probability
+from ldpstats.arguments import Array, one_of, positive_integer, probability
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.labels import position, preview
 from ldpstats.likelihood.covariance import Pair, picked
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from statsmodels.iolib.summary import Summary
 
 __all__ = ["Manipulation", "Shift", "manipulation"]
-
-Array = npt.NDArray[Any]
 
 _COHORTS = ("assigned", "chosen")
 

@@ -19,10 +19,10 @@ from math import comb, prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import (
+    Array,
     level,
     listed,
     positive_epsilon,
@@ -55,7 +55,6 @@ if TYPE_CHECKING:
 
 __all__ = ["CellPlan"]
 
-Array = npt.NDArray[Any]
 Effect = Callable[[Array], Any] | str | Sequence[str] | Mapping[str, Any]
 
 _MOST_REPORTS = 1 << 20  # joint reports, of all sets of questions, that are listed

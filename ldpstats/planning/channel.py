@@ -12,11 +12,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import (
     EPSILON_RANGE,
+    Array,
     as_array,
     distribution,
     numbers,
@@ -52,9 +52,6 @@ if TYPE_CHECKING:
     from statsmodels.iolib.summary import Summary
 
 __all__ = ["ChannelDesign", "design_channel"]
-
-
-Array = npt.NDArray[Any]
 
 _MOST_CATEGORIES = 1000
 _ENTRIES = 1 << 19  # of a channel that is written out

@@ -17,6 +17,7 @@ import pandas as pd
 
 from ldpstats.arguments import (
     EPSILON_RANGE,
+    Array,
     Printed,
     distribution,
     listed,
@@ -227,9 +228,6 @@ def recommend(
 
 
 # -- Several mechanisms side by side, at the same answers and number of respondents ---------------
-
-
-Array = npt.NDArray[Any]
 
 _REMEDY = "must be a list of mechanisms, or a mapping from names to mechanisms"
 

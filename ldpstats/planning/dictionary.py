@@ -8,11 +8,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import (
     EPSILON_RANGE,
+    Array,
     Printed,
     level,
     positive_epsilon,
@@ -44,9 +44,6 @@ from ldpstats.planning.losses import Rates, krappor_rates, several, several_name
 from ldpstats.planning.power_of_tests import report_bits
 
 __all__ = ["DictionaryPlan", "plan_dictionary"]
-
-
-Array = npt.NDArray[Any]
 
 _CLOSE = 1.02  # the closed forms are no more accurate than this ratio of frequencies
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import (
+    Array,
     distribution,
     level,
     numbers,
@@ -50,9 +51,6 @@ __all__ = [
     "personalized_bound",
     "precision",
 ]
-
-
-Array = npt.NDArray[Any]
 
 
 class Summarised:

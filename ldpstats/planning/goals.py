@@ -9,10 +9,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import (
+    Array,
     as_array,
     distribution,
     numbers,
@@ -38,9 +38,6 @@ from ldpstats.planning.laws import (
 )
 
 __all__ = ["CoefficientTest", "GroupsTest", "IndependenceTest", "PresenceTest", "ValueTest"]
-
-
-Array = npt.NDArray[Any]
 
 _SHARES = (
     "must be non-negative shares that sum to one: an array, or a Series or mapping by category"

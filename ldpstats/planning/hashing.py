@@ -27,6 +27,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import (
+    Array,
     Printed,
     boolean,
     distribution,
@@ -65,9 +66,6 @@ __all__ = [
     "realised_losses",
     "recommend_design",
 ]
-
-
-Array = npt.NDArray[Any]
 
 _NEVER = 1e-18  # a probability that cannot change a float near one
 _MOST_HASHES = (1 << 16) - 1

@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ldpstats.arguments import Array
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.inference.intervals import Difference
 from ldpstats.inference.tables.independence import whiten
@@ -30,8 +29,6 @@ from ldpstats.likelihood.regression import (
     predictors_of,
 )
 from ldpstats.planning.expected_precision import Setting
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)

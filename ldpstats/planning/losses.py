@@ -73,6 +73,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import (
+    Array,
     as_array,
     distribution,
     listed,
@@ -118,8 +119,6 @@ __all__ = [
     "urr_worst_l2",
 ]
 
-
-Array = npt.NDArray[Any]
 Loss = Any  # np.float64, or an array of float64 where epsilon or n is one
 
 LOSSES = ("l1", "l2")

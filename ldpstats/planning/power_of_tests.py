@@ -18,6 +18,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import (
+    Array,
     Printed,
     level,
     one_of,
@@ -46,9 +47,6 @@ from ldpstats.planning.goals import Goal, IndependenceTest, Ray
 from ldpstats.planning.laws import PlannedTest
 
 __all__ = ["Detectable", "minimum_detectable", "power", "sample_size"]
-
-
-Array = npt.NDArray[Any]
 
 _MOST = 2**53  # respondents
 _WINDOW = 1 << 15  # respondents below a solution that are looked at one by one

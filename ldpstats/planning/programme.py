@@ -37,11 +37,9 @@ from math import comb, fsum, prod
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ldpstats.arguments import Array
 from ldpstats.errors import NotConverged
-
-Array = npt.NDArray[Any]
 
 _MOST = 1 << 12  # orbits that are listed: all of 12 categories that differ
 _RANK = 1e-11  # relative to the largest: eigenvalues below count as zero

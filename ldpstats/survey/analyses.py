@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import boolean, one_of
+from ldpstats.arguments import Array, boolean, one_of
 from ldpstats.engines.base import watched
 from ldpstats.engines.bits import BitSums, add_up
 from ldpstats.engines.query import MOST_BYTES, Query
@@ -241,7 +241,6 @@ def watching(rows: Query | Held | None) -> Iterator[None]:
 
 
 Data = Reports | Counts | BitCounts
-Array = npt.NDArray[Any]
 
 _MOST_CELLS = 1 << 26  # combinations of reports beyond which hardly any repeats
 

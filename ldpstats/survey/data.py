@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import as_array, check_slice, did_you_mean
+from ldpstats.arguments import Array, as_array, check_slice, did_you_mean
 from ldpstats.engines.base import picked
 from ldpstats.engines.others import is_files, opened
 from ldpstats.engines.parquet import found_files
@@ -72,8 +72,6 @@ from ldpstats.survey.tables import (
     check_names,
     missing_codes,
 )
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import (
+    Array,
     boolean,
     did_you_mean,
     listed,
@@ -241,8 +242,6 @@ def _by_stage(argument: str, given: object) -> tuple[str | None, ...]:
 
 # -- The stages of a sample, from the columns of a table that describe them -----------------------
 
-
-Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 

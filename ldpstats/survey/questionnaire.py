@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import did_you_mean, positive_integer
+from ldpstats.arguments import Array, did_you_mean, positive_integer
 from ldpstats.clients.device import (
     Budget,
     Instrument,
@@ -688,8 +688,6 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
 
 # -- Tables of true answers made into tables of reports -------------------------------------------
 
-
-Array = npt.NDArray[Any]
 _TAGS = 'must be a dict of dicts, such as {"place": {"home": "home"}}'
 _OWN = (
     "must be one category a row: the name of a column, a Series, array or list (a respondent with "

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ldpstats.arguments import Array
 from ldpstats.channels.certificates import Audit
 from ldpstats.clients.device import plain
 from ldpstats.devices import Device
@@ -33,7 +34,6 @@ from ldpstats.reports.single import Reports
 from ldpstats.sampling.samplers import Words, entropy_of, sample_krr, system_words
 from ldpstats.survey.tables import Table
 
-Array = npt.NDArray[Any]
 Named = Callable[[int | None], str]
 """Names the place of answer i in an error, or all answers to a question if i is None."""
 

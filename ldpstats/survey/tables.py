@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import did_you_mean, listed
+from ldpstats.arguments import Array, did_you_mean, listed
 from ldpstats.engines.query import SIGNS
 from ldpstats.errors import HIDDEN, InvalidArgument
 from ldpstats.io.tables import columns_shown
@@ -75,9 +75,6 @@ def _levels(notes: Mapping[str, Any]) -> set[str]:
 # Kinds are "text" (without blanks around it; of blanks alone it is missing), "number", "boolean",
 # "date" (without a time zone; text that is a date in every row, too) and "empty". The order of
 # unordered values does not outlive a CSV file, and results must be the same from every table.
-
-
-Array = npt.NDArray[Any]
 
 DATE = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2})?)?")
 

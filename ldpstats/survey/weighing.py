@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import boolean, did_you_mean, listed, one_of, real_number
+from ldpstats.arguments import Array, boolean, did_you_mean, listed, one_of, real_number
 from ldpstats.engines.query import LEAST_WEIGHT, MOST_WEIGHT, faults
 from ldpstats.errors import (
     IncompleteListWarning,
@@ -60,7 +60,6 @@ from ldpstats.survey.data import Held, OnEngine, maker_of
 from ldpstats.survey.design import SampleDesign, refuse_rows, stages_of
 from ldpstats.survey.questionnaire import Coded
 
-Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
 
 _POSITIVE = (

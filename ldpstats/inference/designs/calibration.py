@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ldpstats.arguments import Array
 from ldpstats.errors import InvalidArgument, LDPError, NotAvailable, NotConverged
 from ldpstats.inference.designs.linearisation import Replication, Sample, Scores, dense
 
-Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
 
 TOLERANCE = 1e-12  # largest relative deviation from a target

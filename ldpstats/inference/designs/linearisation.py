@@ -25,12 +25,12 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from ldpstats.arguments import Array
 from ldpstats.documents import Document
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.likelihood.covariance import Covariance
 from ldpstats.likelihood.joint import CohortDecoding, indicators
 
-Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
 
 SINGLE_UNIT = ("fail", "certainty", "centered", "average")

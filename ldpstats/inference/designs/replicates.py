@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ldpstats.arguments import Array
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.designs.linearisation import (
     Replication,
@@ -30,7 +31,6 @@ from ldpstats.inference.designs.linearisation import (
     scale_of_strata,
 )
 
-Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
 
 _ROUNDING = 1e-12  # of a total, relative to its terms

@@ -52,7 +52,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments import one_of
+from ldpstats.arguments import Array, one_of
 from ldpstats.documents import Document
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.estimators.likelihood import MLE
@@ -76,8 +76,6 @@ from ldpstats.likelihood.joint import (
 )
 from ldpstats.likelihood.rows import Likelihood, Rows, Solution
 from ldpstats.reports.single import Reports
-
-Array = npt.NDArray[Any]
 
 METHODS = {
     "unbiased": "Pearson's chi-square with the second-order correction of Rao and Scott, "

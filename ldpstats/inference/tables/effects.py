@@ -25,14 +25,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import level
+from ldpstats.arguments import Array, level
 from ldpstats.errors import InvalidArgument
 from ldpstats.inference.tables.independence import axis_number
 from ldpstats.inference.tables.ratio import Effect, Kind, fieller_within, odds_profile
 from ldpstats.inference.tails import chi2_pvalue, normal_critical, normal_pvalue, skewed_pvalue
 from ldpstats.likelihood.covariance import Covariance, finite_array
-
-Array = npt.NDArray[Any]
 
 
 def risk_difference(

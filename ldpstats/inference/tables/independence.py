@@ -27,19 +27,16 @@ import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments import level, positive_integer
+from ldpstats.arguments import Array, level, positive_integer
 from ldpstats.errors import BoundaryWarning, InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.inference.information import checked_inverse
 from ldpstats.inference.tails import chi2_pvalue, normal_critical
 from ldpstats.inference.tests import count_array
 from ldpstats.likelihood.covariance import Covariance, finite_array
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)

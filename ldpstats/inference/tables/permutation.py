@@ -31,18 +31,15 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments import positive_integer
+from ldpstats.arguments import Array, positive_integer
 from ldpstats.errors import InvalidArgument
 from ldpstats.inference.tables.independence import CrossMoments, Whitening, count_table
 from ldpstats.inference.tails import skewed_pvalue
 from ldpstats.likelihood.covariance import finite_array
-
-Array = npt.NDArray[Any]
 
 _TIE = 1e-9  # relative difference below which two statistics are tied
 _CELLS = 2**22  # cells of random tables held at a time

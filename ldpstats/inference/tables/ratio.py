@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments import html_lines, html_table
+from ldpstats.arguments import Array, html_lines, html_table
 from ldpstats.documents import Document
 from ldpstats.errors import InvalidArgument
 from ldpstats.estimators.solvers import root
@@ -115,8 +115,6 @@ def beside(effect: Effect, ml: float) -> Effect:
 
 # -- Confidence sets of ratios, and of odds ratios ------------------------------------------------
 
-
-Array = npt.NDArray[Any]
 Within = tuple[float, float, Literal["bounded", "unbounded", "complement"], str]
 
 _LEAST = 1e-300  # smallest alpha

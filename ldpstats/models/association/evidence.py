@@ -40,7 +40,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import one_of, replicates
+from ldpstats.arguments import Array, one_of, replicates
 from ldpstats.documents import Document
 from ldpstats.errors import InvalidArgument, LDPError, NotAvailable, NotIdentified
 from ldpstats.estimators.base import Estimator, MomentsEstimator
@@ -81,8 +81,6 @@ from ldpstats.models.plots import fitting
 from ldpstats.reports.joint import ALWAYS_MERGED, JointCounts
 from ldpstats.reports.single import Reports
 from ldpstats.sampling.samplers import simulation_words
-
-Array = npt.NDArray[Any]
 
 _PART = 0.25  # of a step: half of the correction for continuity, which is half a step
 _ROUNDING = 1e-9  # of frequencies

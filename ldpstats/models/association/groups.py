@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import boolean, listed, one_of
+from ldpstats.arguments import Array, boolean, listed, one_of
 from ldpstats.channels.structured import Bits, Uniformised
 from ldpstats.errors import IncompleteListWarning, InvalidArgument, NotAvailable
 from ldpstats.inference.tables.independence import CrossMoments
@@ -48,8 +48,6 @@ from ldpstats.mechanisms.lumped import lump
 from ldpstats.models.layout import in_turn
 from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import Counts, Reports, may_share
-
-Array = npt.NDArray[Any]
 
 _CHUNK = 1 << 16  # reports whose likelihoods are formed at a time
 _ROUNDING = 1e-13  # of a ratio of likelihoods

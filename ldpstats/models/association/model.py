@@ -10,10 +10,9 @@ from operator import attrgetter
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import boolean, one_of
+from ldpstats.arguments import Array, boolean, one_of
 from ldpstats.errors import IncompleteListWarning, InvalidArgument, NotAvailable
 from ldpstats.estimators import JOINT_ESTIMATORS
 from ldpstats.estimators.base import Estimator, SelectingEstimator
@@ -43,8 +42,6 @@ from ldpstats.models.frequency.model import FrequencyModel, settings_of
 from ldpstats.models.frequency.tests import misfit, warn_of_doubts
 from ldpstats.models.posterior.draws import ENGINES, frequency_posterior
 from ldpstats.models.posterior.results import Origin, TablePosterior, table_law
-
-Array = npt.NDArray[Any]
 
 
 class AssociationModel:

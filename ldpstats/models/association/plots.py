@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ldpstats.arguments import Array
 from ldpstats.models.plots import (
     LONGEST_LINE,
     axes_of,
@@ -30,9 +31,6 @@ if TYPE_CHECKING:
 
 # Colours of departures from independence are the same in both plots: bands of their z value, grey
 # where it lies within 1.96, so that no colour is seen where nothing is established.
-
-
-Array = npt.NDArray[Any]
 
 _BANDS = (-8.0, -4.0, -1.96, 1.96, 4.0, 8.0)  # of z values; beyond the ends there is a colour more
 _GAP = 0.012  # between the columns of a mosaic, whose widths sum to one

@@ -22,6 +22,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import (
+    Array,
     boolean,
     level,
     listed,
@@ -82,8 +83,6 @@ from ldpstats.reports.single import Counts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-Array = npt.NDArray[Any]
 
 _ROUNDING = 1e-9  # of frequencies
 _FEW = 10.0  # reports of a cell or combination below which normal laws are doubtful

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments import level, one_of, positive_integer, positive_number
+from ldpstats.arguments import Array, level, one_of, positive_integer, positive_number
 from ldpstats.errors import InvalidArgument, NotIdentified
 from ldpstats.likelihood.hashed import LARGEST_DENSE
 from ldpstats.models.dictionary.results import (
@@ -55,9 +55,6 @@ from ldpstats.models.plots import progress_bar
 from ldpstats.reports.single import BitCounts, Counts
 
 __all__ = ["DictionaryModel", "DictionaryResults"]
-
-
-Array = npt.NDArray[Any]
 
 _TESTABLE = 3.0  # standard errors
 

@@ -8,10 +8,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import as_array, numbers
+from ldpstats.arguments import Array, as_array, numbers
 from ldpstats.errors import InvalidArgument
 from ldpstats.models.dictionary.survey import DictionarySurvey
 from ldpstats.models.plots import LONGEST_LABEL as LONGEST_TICK
@@ -29,8 +28,6 @@ from ldpstats.models.plots import (
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-Array = npt.NDArray[Any]
 
 _LONGEST_NAME = 30
 MOST_STRINGS = 10  # whose paths have colours that are told apart

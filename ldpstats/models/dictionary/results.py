@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import (
+    Array,
     level,
     one_of,
     positive_integer,
@@ -49,8 +50,6 @@ from ldpstats.models.results import Results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-Array = npt.NDArray[Any]
 
 CANDIDATE_COLUMNS = ("estimate", "se", "pvalue", "evidence", "edges")
 _EVEN = 20  # candidates that get about the same share of alpha

@@ -54,7 +54,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import probability
+from ldpstats.arguments import Array, probability
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.estimators.solvers import root
 from ldpstats.inference.tails import skewed_pvalue
@@ -251,9 +251,6 @@ def nested(items: Sequence[T], advance: Advance) -> Iterator[tuple[T, Advance]]:
 
 
 # -- how often two grams are in one string: joint decoding of pairs of positions (FPE16 IV-A, 5) ---
-
-
-Array = npt.NDArray[Any]
 
 _OTHER = "every other gram of the position"  # longer than a gram can be, to be told from them
 _CHUNK = 1 << 15  # reports whose likelihoods are formed at a time

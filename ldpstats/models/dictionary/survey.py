@@ -21,6 +21,7 @@ import pandas as pd
 
 from ldpstats.arguments import (
     EPSILON_RANGE,
+    Array,
     as_array,
     html_table,
     listed,
@@ -48,8 +49,6 @@ from ldpstats.mechanisms.hashed import Hashed
 from ldpstats.reports.single import Reports, held
 from ldpstats.sampling import samplers
 from ldpstats.sampling.samplers import Words, simulation_words
-
-Array = npt.NDArray[Any]
 
 _FORMAT, _VERSION = "ldpstats-dictionary-survey", 1
 _READ = ("length", "gram", "alphabet", "pad", "step", "replace")  # how strings are read

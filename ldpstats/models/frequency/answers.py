@@ -20,9 +20,9 @@ from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from ldpstats.arguments import Array
 from ldpstats.channels.families import Blocks, Subsets
 from ldpstats.channels.structured import Channel, Uniformised
 from ldpstats.errors import NotAvailable
@@ -43,8 +43,6 @@ from ldpstats.likelihood.rows import Likelihood, StackedRows
 from ldpstats.mechanisms import Mechanism, mechanism_from_dict
 from ldpstats.models.frequency.intervals import Laws
 from ldpstats.models.results import ContrastLaw
-
-Array = npt.NDArray[Any]
 
 _TILTS = np.linspace(-60.0, 60.0, 241)  # of the frequencies, in logarithms
 _EDGE = 1e-14  # values of scores in [0, 1] that are as good as its ends

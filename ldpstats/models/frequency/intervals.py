@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ldpstats.arguments import Array
 from ldpstats.channels.structured import Channel, Uniformised
 from ldpstats.errors import NotAvailable, NotIdentified
 from ldpstats.inference import information as fisher
@@ -40,9 +41,6 @@ from ldpstats.likelihood.rows import Likelihood, StackedRows, UniformRows
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.models.layout import Fit
 from ldpstats.reports.single import BitCounts, Counts
-
-Array = npt.NDArray[Any]
-
 
 # -- Covariance of the maximum likelihood estimate of one variable, from Fisher's information -----
 

@@ -17,10 +17,9 @@ from operator import attrgetter, itemgetter
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import boolean, distribution, one_of, replicates
+from ldpstats.arguments import Array, boolean, distribution, one_of, replicates
 from ldpstats.errors import (
     InvalidArgument,
     MisfitWarning,
@@ -68,7 +67,6 @@ from ldpstats.models.posterior.results import Origin, PosteriorResults
 from ldpstats.priors import SimplexPrior
 from ldpstats.reports.single import BitCounts, Counts, Reports, not_reports
 
-Array = npt.NDArray[Any]
 _LARGEST_PLUG_IN = 256  # categories up to which a likelihood is maximised for variances
 _CERTAIN = 0.001  # p-value below which others than the candidates are held
 

@@ -8,10 +8,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import (
+    Array,
     boolean,
     level,
     numbers,
@@ -66,8 +66,6 @@ __all__ = [
     "null_law",
     "quantile_table",
 ]
-
-Array = npt.NDArray[Any]
 
 _REFITS = {"model", "progress"}
 _OPTIONS = {"profile": _REFITS, "bootstrap": _REFITS | {"rng", "n_boot", "estimator"}}

@@ -16,10 +16,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import level, listed, one_of
+from ldpstats.arguments import Array, level, listed, one_of
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.inference import goodness
 from ldpstats.inference import tests as tests_
@@ -48,8 +47,6 @@ from ldpstats.models.frequency.tests import (
     together,
 )
 from ldpstats.models.layout import names_alpha
-
-Array = npt.NDArray[Any]
 
 _REPEATED = 1 << 12  # kinds of reports beyond which what was seen has next to no probability
 

@@ -29,6 +29,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ldpstats.arguments import Array
 from ldpstats.errors import (
     IncompleteListWarning,
     InvalidArgument,
@@ -51,8 +52,6 @@ from ldpstats.likelihood.rows import DenseRows
 from ldpstats.models.frequency.intervals import LARGEST_INFORMATION, OneStep, effective_counts
 from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.reports.single import BitCounts, Counts
-
-Array = npt.NDArray[Any]
 
 _NULL = "the reports were made by this mechanism"
 _NEGATIVE = "Bonferroni on the most negative estimate"

@@ -25,9 +25,9 @@ from math import prod
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from ldpstats.arguments import Array
 from ldpstats.cells import CellReports, Plain
 from ldpstats.errors import InvalidArgument
 from ldpstats.estimators.parametric import maximum as best_of_starts
@@ -61,8 +61,6 @@ from ldpstats.priors import (
     softmax_log,
 )
 from ldpstats.priors import Normal as NormalPrior
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)

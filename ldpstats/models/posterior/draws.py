@@ -11,10 +11,9 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import did_you_mean, numbers, one_of, replicates
+from ldpstats.arguments import Array, did_you_mean, numbers, one_of, replicates
 from ldpstats.cells import CellReports, Plain
 from ldpstats.errors import InvalidArgument, NotAvailable, PosteriorWarning
 from ldpstats.estimators.parametric import maximum
@@ -63,9 +62,6 @@ def chains_by(engine: str, density: LogDensity, rng: np.random.Generator, draws:
 
 
 # -- frequencies of one variable ------------------------------------------------------------------
-
-
-Array = npt.NDArray[Any]
 
 Results = TypeVar("Results", bound=PosteriorResults)
 

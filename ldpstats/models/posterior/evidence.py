@@ -14,16 +14,13 @@ from math import exp, inf, isfinite, isnan, lgamma, log, log1p, nan, sqrt
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import html_lines
+from ldpstats.arguments import Array, html_lines
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.chains import ess_mean
 from ldpstats.inference.tests import TestResult
 from ldpstats.models.results import linear_hypothesis
-
-Array = npt.NDArray[Any]
 
 _FEWEST = 20  # draws on either side of a null whose density is estimated
 _MOST = 700.0  # of the logarithm of a ratio

@@ -17,10 +17,9 @@ from math import ceil
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import did_you_mean, numbers, probability
+from ldpstats.arguments import Array, did_you_mean, numbers, probability
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.chains import Chains, LogDensity, floored_eigen
 from ldpstats.labels import align
@@ -32,8 +31,6 @@ from ldpstats.priors import DirichletLaw
 from ldpstats.reports.layout import BitFormat
 from ldpstats.reports.single import BitCounts, Counts, Reports, not_reports
 from ldpstats.sampling.samplers import simulation_words
-
-Array = npt.NDArray[Any]
 
 _NEED = "engine='pymc'"
 _CHAINS, _WARMUP = 4, 1000

@@ -20,6 +20,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import (
+    Array,
     level,
     one_of,
     positive_integer,
@@ -65,8 +66,6 @@ from ldpstats.priors import DirichletLaw, LogitLaw
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-Array = npt.NDArray[Any]
 
 # what a parameter may be, beside 0, 1, ..., the distribution that a share belongs to
 PROBABILITY = -1  # by itself

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import level, one_of
+from ldpstats.arguments import Array, level, one_of
 from ldpstats.documents import number_to_json, written
 from ldpstats.errors import NotAvailable
 from ldpstats.likelihood.regression import Binary, Multinomial, Normal, Ordered
@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ldpstats.models.regression.effects import AveragePredictions, MarginalEffects
-
-Array = npt.NDArray[Any]
 
 _SHOWN = 6  # coefficients that a note shows
 _MECHANISMS = 4

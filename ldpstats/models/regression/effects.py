@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import boolean, level, numbers, one_of
+from ldpstats.arguments import Array, boolean, level, numbers, one_of
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.regression import (
     Average,
@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from statsmodels.iolib.summary import Summary
 
-Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
 
 _AT = ("overall", "mean", "median", "zero", "all")

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import did_you_mean, level, numbers, positive_integer
+from ldpstats.arguments import Array, did_you_mean, level, numbers, positive_integer
 from ldpstats.documents import array_from_json, array_to_json, number_to_json
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.regression import (
@@ -54,7 +54,6 @@ from ldpstats.models.regression.structure import (
     sandwich_meat,
 )
 
-Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
 Devices = tuple[Sequence[Array], Sequence[Array]]  # channels, (k, l), and derivatives, (m, k, l)
 

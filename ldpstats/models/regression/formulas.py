@@ -28,13 +28,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import did_you_mean, one_of
+from ldpstats.arguments import Array, did_you_mean, one_of
 from ldpstats.documents import number_to_json
 from ldpstats.errors import InvalidArgument, LDPError, NotAvailable, cut
 from ldpstats.models.frequency.results import checked_scores
 from ldpstats.reports.single import Reports
 
-Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
 Columns = npt.NDArray[np.int64]
 

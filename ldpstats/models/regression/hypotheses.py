@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pandas as pd
 from statsmodels.stats.contrast import ContrastResults
 
-from ldpstats.arguments import did_you_mean, level
+from ldpstats.arguments import Array, did_you_mean, level
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.estimators.regression import least_squares, search
 from ldpstats.inference.tests import pvalue_text
@@ -46,7 +46,6 @@ from ldpstats.models.layout import (
 from ldpstats.models.results import array_hypothesis, text_hypothesis
 from ldpstats.reports.single import Reports
 
-Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
 Degrees = float | Callable[[Array], float] | None  # of contrasts, which may have their own
 

@@ -14,10 +14,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import boolean, one_of
+from ldpstats.arguments import Array, boolean, one_of
 from ldpstats.errors import NotAvailable
 from ldpstats.estimators.regression import COVARIANCES, LeastSquares, least_squares
 from ldpstats.inference.regression import InformationShares, cluster_sandwich
@@ -36,8 +35,6 @@ from ldpstats.models.regression.structure import (
 
 if TYPE_CHECKING:
     from statsmodels.stats.contrast import ContrastResults
-
-Array = npt.NDArray[Any]
 
 FEW_RESPONDENTS = 30.0  # degrees of freedom below which HC2 alone may miss a variance
 _SCORES = 8  # scores that a note shows

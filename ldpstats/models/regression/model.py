@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import numbers, one_of, positive_integer
+from ldpstats.arguments import Array, numbers, one_of, positive_integer
 from ldpstats.errors import (
     ConvergenceWarning,
     InvalidArgument,
@@ -84,7 +84,6 @@ from ldpstats.models.regression.structure import (
 )
 from ldpstats.priors import Beta, Normal
 
-Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
 
 _METHODS = ("mle", "newton", "em", "corrected")

@@ -11,10 +11,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import boolean, level, listed, one_of, positive_integer
+from ldpstats.arguments import Array, boolean, level, listed, one_of, positive_integer
 from ldpstats.errors import InvalidArgument
 from ldpstats.inference.regression import average, means
 from ldpstats.likelihood.regression import Categorical
@@ -36,8 +35,6 @@ from ldpstats.models.regression.fitted import FittedLaw, covariate, typical_row
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-Array = npt.NDArray[Any]
 
 _CONSTANTS = ("const", "Intercept")
 _PANEL = 2.6  # inches, of coefficients

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import did_you_mean, one_of
+from ldpstats.arguments import Array, did_you_mean, one_of
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified, PosteriorWarning
 from ldpstats.inference.regression import row_means, score_groups
 from ldpstats.inference.tests import TestResult
@@ -46,7 +46,6 @@ from ldpstats.models.regression.coefficients import coefficient_labels
 from ldpstats.models.regression.fitted import ReportTable
 from ldpstats.priors import Beta, Normal, checked_generator
 
-Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
 Laws = dict[int, tuple[float, float]]  # means and standard deviations of parameters, by place
 

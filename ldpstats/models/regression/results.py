@@ -16,10 +16,10 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import (
+    Array,
     did_you_mean,
     level,
     numbers,
@@ -51,8 +51,6 @@ from ldpstats.models.regression.hypotheses import (
     wald_contrast,
 )
 from ldpstats.models.regression.structure import conditional_value, distinct_rows
-
-Array = npt.NDArray[Any]
 
 _MOST_PROFILES = 30  # coefficients up to which each is profiled
 _MANY = 50_000  # rows from which on profiles are made only if they may differ from Wald,

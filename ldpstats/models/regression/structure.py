@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import as_array, boolean, numbers
+from ldpstats.arguments import Array, as_array, boolean, numbers
 from ldpstats.errors import IncompleteListWarning, InvalidArgument, NotIdentified
 from ldpstats.inference.regression import MOST_CLUSTERS, design_meat
 from ldpstats.labels import midpoints
@@ -52,7 +52,6 @@ from ldpstats.models.frequency.results import checked_scores
 from ldpstats.models.regression.formulas import columns_of, plain_numbers
 from ldpstats.reports.single import BitCounts, Counts, Reports, not_reports
 
-Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
 
 _ALIASED = 1e-10  # share of a covariate that the others leave, up to which it is one of them

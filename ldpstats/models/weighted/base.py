@@ -18,6 +18,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import (
+    Array,
     boolean,
     level,
     one_of,
@@ -56,7 +57,6 @@ from ldpstats.models.results import (
     several_worded,
 )
 
-Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
 Limits = Callable[[Codes, Array], Array]  # of the estimates at some places, at critical values
 

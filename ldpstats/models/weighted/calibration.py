@@ -6,13 +6,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from ldpstats.arguments import Array
 from ldpstats.inference.designs.linearisation import Sample
 from ldpstats.models.layout import LONGEST_LABEL, SummaryTable, count_of, header, one_line
-
-Array = npt.NDArray[Any]
 
 _FACTORS = ("factor_min", "factor_q1", "factor_median", "factor_q3", "factor_max")
 

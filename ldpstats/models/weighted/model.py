@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import one_of
+from ldpstats.arguments import Array, one_of
 from ldpstats.errors import (
     InvalidArgument,
     LDPWarning,
@@ -74,7 +74,6 @@ from ldpstats.models.weighted.tables import WeightedTable
 from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import Reports
 
-Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
 Decoded = list[tuple[Decoding, Codes]]  # of each variable, and the row of `phi` of each cell
 

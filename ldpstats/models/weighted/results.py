@@ -10,10 +10,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import distribution, level, one_of
+from ldpstats.arguments import Array, distribution, level, one_of
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.designs.linearisation import Ratios, Totals
 from ldpstats.inference.designs.tests import (
@@ -53,8 +52,6 @@ from ldpstats.models.weighted.base import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)

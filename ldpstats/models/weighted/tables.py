@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import level, listed, one_of
+from ldpstats.arguments import Array, level, listed, one_of
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.designs.linearisation import Ratios, checked
 from ldpstats.inference.designs.tests import (
@@ -53,7 +53,6 @@ from ldpstats.models.weighted.base import (
     difference_rows,
 )
 
-Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
 
 
