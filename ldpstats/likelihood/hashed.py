@@ -213,12 +213,12 @@ class HashDesign:
         B_c, (m, m), sums p over the owners of two different cells of cohort c; zero diagonal.
         """
         C, S, h = self.cells.shape
-        if h == 1:  # no two cells have an owner in common
+        if h == 1 or not S:  # no two cells have an owner in common
             return self.gram(diagonal)
         if C * self.n_cells * S * S <= max(_DENSE, _ADDED * C * h * S * S):
             total, step = np.zeros((S, S)), max(1, _BLOCK // max(self.n_cells * S, 1))
             for start in range(0, C, step):
-                H = self.incidence(start, step).reshape(min(step, C - start), self.n_cells, S)
+                H = self.incidence(start, step).reshape(-1, self.n_cells, S)
                 A, some = self.slope * (H - self.background), slice(start, start + step)
                 within = np.eye(self.n_cells)
                 X = scale[some, None, None] * ((H * p) @ H.swapaxes(1, 2)) * (1.0 - within)
