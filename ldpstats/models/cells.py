@@ -299,13 +299,13 @@ class CellModel:
 
     Parameters
     ----------
-    data : sequence of Reports, or of pairs (Reports, mask), or JointCounts
-        One element a question, or a mapping of their names to them; row i of all of them is one
-        respondent. Of a pair the mask, bool of shape (N,), says which of the N respondents have a
-        report: those who were not asked, or did not answer, count with all else that they said. A
-        question that groups of respondents answered by different mechanisms is a list of pairs.
-        `Survey.cells` takes all from a table. Unknown parameters of devices are estimated with the
-        structure.
+    data : Survey, JointCounts, or sequence of Reports or of pairs (Reports, mask)
+        Of a survey the questions `names`, by default all private ones, as `Survey.cells` has them.
+        Of reports one element a question, or a mapping of their names to them; row i of all of
+        them is one respondent. Of a pair the mask, bool of shape (N,), says which of the N
+        respondents have a report: those who were not asked, or did not answer, count with all else
+        that they said. A question that groups of respondents answered by different mechanisms is a
+        list of pairs. Unknown parameters of devices are estimated with the structure.
     structure : Structure
         What `ldpstats.cells` makes: saturated(), loglinear("a*b + c"), latent_class(2), rasch(),
         two_parameter(), function(...).
@@ -371,6 +371,13 @@ class CellModel:
         parameters: Mapping[str, str] | None = None,
     ) -> None:
         formulas = formulas_of(structure, parameters)
+        if hasattr(data, "questionnaire"):  # a survey, which reads its columns itself
+            if covariates is not None:
+                remedy = "are public columns of the survey: leave them out"
+                raise InvalidArgument("covariates", covariates, remedy)
+            asked = list(data.questionnaire.private) if names is None else names
+            vars(self).update(vars(data.cells(asked, structure, candidates, memoised, parameters)))
+            return
         if isinstance(data, Mapping) and names is None:
             names, data = list(data), list(data.values())
         got = data if isinstance(data, CellData) else _cell_data(data, covariates)

@@ -118,7 +118,9 @@ class RegressionModel(Named):
                 if group.mechanism.unknown:
                     raise NotAvailable(
                         f"{name}: a private predictor by a device with the unknown "
-                        f"{', '.join(group.mechanism.unknown)}: use one with known parameters"
+                        f"{', '.join(group.mechanism.unknown)}: use one with known parameters, or "
+                        "estimate them with the joint law of the answers, by Survey.cells(names, "
+                        "ldpstats.cells.loglinear(formula))"
                     )
         for name, groups in reports.items():
             listed = data.candidates.get(name)

@@ -211,3 +211,12 @@ def test_bad_input_is_named(
 ) -> None:
     with pytest.raises(ldp.InvalidArgument, match=message):
         ldp.Survey(table, sheet).cells(names, structure)
+
+
+def test_a_model_of_a_survey_is_its_cells(table: pd.DataFrame, sheet: ldp.Questionnaire) -> None:
+    survey = ldp.Survey(table, sheet, weights="w", clusters="school")
+    own = ldp.CellModel(survey, cells.latent_class(2, "~ age")).fit()
+    assert own.params.equals(survey.cells(NAMES, cells.latent_class(2, "~ age")).fit().params)
+    assert own.df == 199
+    with pytest.raises(ldp.InvalidArgument, match="public columns of the survey"):
+        ldp.CellModel(survey, cells.saturated(), covariates=table)
