@@ -19,7 +19,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import combinations, product
 from math import comb, prod
 from typing import Any, Literal
@@ -344,25 +344,58 @@ class LogLinear(CellLaw):
         self.size, self.bounded = sum(map(prod, self._shapes)), np.zeros(len(names), dtype=bool)
 
     def cells(self, theta: Array, reports: CellReports) -> Array:
-        eta, at = np.zeros(self._sizes, theta.dtype), 0
+        parts: dict[int, list[Array]] = {}  # by the first question of a term
+        at = 0
         for term, shape in zip(self._terms, self._shapes, strict=True):
-            part, across = theta[at : at + prod(shape)].reshape(shape), [1] * len(self._sizes)
+            part = theta[at : at + prod(shape)].reshape(shape)
             at += part.size
-            for j, B in term:  # each takes the first axis and puts its own last
-                part, across[j] = np.tensordot(part, B, (0, 1)), len(B)
-            eta += part.reshape(across)
+            for _, B in term:  # each takes the first axis and puts its own last
+                part = np.tensordot(part, B, (0, 1))
+            parts.setdefault(term[0][0], []).append(self._across(term, part))
+        eta = np.zeros((), theta.dtype)  # of the questions from j on: small tables first
+        for j in range(len(self._sizes) - 1, -1, -1):
+            eta = np.broadcast_to(eta, self._sizes[j:])
+            for part in parts.get(j, []):
+                eta = eta + part.reshape(part.shape[j:])
         return log_sum(eta.reshape(-1))
+
+    def _across(self, term: tuple[tuple[int, Array], ...], part: Array) -> Array:
+        """What is of the questions of a term, with an axis of length one for each of the others."""
+        inside = {j for j, _ in term}
+        return part.reshape([k if j in inside else 1 for j, k in enumerate(self._sizes)])
 
     def _moments(self, q: Array) -> Array:
         """The sum of the terms' columns with weights q, (cells,): (d,)."""
-        table, axes, parts = q.reshape(self._sizes), range(len(self._sizes)), []
+        sums: dict[tuple[int, ...], Array] = {}  # which terms share
+
+        def margin(inside: list[int], j: int) -> Array:
+            """q summed over the questions before j that are not inside."""
+            left = (*(i for i in inside if i < j), j)
+            if left not in sums:
+                if not j:
+                    sums[left] = q.reshape(self._sizes)
+                else:
+                    more = margin(inside, j - 1)
+                    sums[left] = more if j - 1 in inside else more.sum(axis=len(left) - 1)
+            return sums[left]
+
+        parts = []
         for term in self._terms:
-            inside = {j for j, _ in term}
-            part = table.sum(axis=tuple(j for j in axes if j not in inside))
+            inside = [j for j, _ in term]
+            part = margin(inside, inside[-1])
+            part = part.sum(axis=tuple(range(len(inside), part.ndim)))
             for _, B in term:
                 part = np.tensordot(part, B, (0, 0))
             parts.append(part.reshape(-1))
         return np.concatenate(parts)
+
+    def _turns(self, theta: Array, reports: CellReports) -> Iterator[Array]:
+        p = self.cells(theta, reports)
+        table, means = p.reshape(self._sizes), iter(self._moments(p))
+        for term in self._terms:
+            for columns in product(*(B.T for _, B in term)):
+                column = self._across(term, reduce(np.multiply.outer, columns))
+                yield (table * column).reshape(-1) - next(means) * p
 
     def _pull(self, theta: Array, p: Array, reports: CellReports, q: Array) -> Array:
         q = p * q
@@ -385,6 +418,13 @@ class Simplex(LogLinear):
 
     def _moments(self, q: Array) -> Array:
         return q[self._order[1:]]
+
+    def _turns(self, theta: Array, reports: CellReports) -> Iterator[Array]:
+        p = self.cells(theta, reports)
+        for cell in self._order[1:].tolist():
+            turn = -p[cell] * p
+            turn[cell] += p[cell]
+            yield turn
 
     def shown(self, theta: Array) -> Array:
         p = np.zeros((*theta.shape[:-1], len(self.names)), theta.dtype)

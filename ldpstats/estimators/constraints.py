@@ -18,6 +18,8 @@ from ldpstats.errors import InvalidArgument
 if TYPE_CHECKING:
     import cvxpy
 
+__all__ = ["all_of", "bounds", "known_margin", "monotone", "unimodal"]
+
 Constraints = Callable[["cvxpy.Expression"], list[Any]]
 
 
