@@ -456,6 +456,7 @@ def unbiased_map(response: Array, name: str) -> Array:
 _BLOCK = 1 << 19  # float64 numbers that a block of reports takes (4 MB); more leave the cache
 _THIN = 32  # reports in a block below which products of pairs are not worth it
 _QUICK = 4  # multiplications of a large product in the time that one by blocks takes
+_SMALL = 32  # rows and columns up to which matrices of two variables are joined
 _TABLE = 1 << 25  # combinations of distinct reports (256 MB) up to which they are tabulated
 
 
@@ -513,7 +514,7 @@ class JointRows(Rows):
     def mix(self, p: Array, power: Callable[[Array], Array] = np.asarray) -> Array:
         """W p, shape (u,), or with a power of each entry of W."""
         if self.is_table:
-            return along(p, map(power, self._matrices))[self._table]
+            return along(p, map(power, self._joined))[self._table]
         out, P = np.empty(self.shape[0]), np.ascontiguousarray(p.reshape(self.sizes[0], -1))
         for part, left, right in self._halves():
             out[part] = np.einsum("ij,ij->i", power(left) @ P, power(right))
@@ -524,7 +525,7 @@ class JointRows(Rows):
 
     def adjoint(self, v: Array) -> Array:
         if self.is_table:
-            return along(self._tally(v), map(np.transpose, self._matrices))
+            return along(self._tally(v), map(np.transpose, self._joined))
         total = np.zeros(self._half_sizes)
         for part, left, right in self._halves():
             total += left.T @ (v[part, None] * right)
@@ -624,6 +625,17 @@ class JointRows(Rows):
     def _matrices(self) -> list[Array]:
         return [np.asarray(factor.W, dtype=np.float64) for factor in self.factors]
 
+    @cached_property
+    def _joined(self) -> list[Array]:
+        """The same product of fewer matrices: small ones are joined, for each passes over all."""
+        joined = self._matrices[:1]
+        for W in self._matrices[1:]:
+            if max(np.multiply(joined[-1].shape, W.shape)) <= _SMALL:
+                joined[-1] = np.kron(joined[-1], W)
+            else:
+                joined.append(W)
+        return joined
+
     def _tally(self, v: Array) -> Array:
         """The sum of v over the joint reports of each cell of the table, (u_1 u_2 ...,)."""
         return np.bincount(self._table, v, prod(self.extent))
@@ -660,7 +672,7 @@ def along(values: Array, matrices: Iterable[Array]) -> Array:
     """``(M_1 (x) M_2 (x) ...) values`` for values of shape (k_1 k_2 ..., ...)."""
     tail = values.shape[1:]
     for M in matrices:  # each takes the first axis and puts its own last
-        values = (M @ values.reshape(M.shape[1], -1)).T
+        values = values.reshape(M.shape[1], -1).T @ M.T
     return values.reshape(prod(tail), -1).T.reshape(-1, *tail)
 
 

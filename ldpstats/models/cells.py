@@ -114,6 +114,7 @@ _NONE = 1e-12  # what it is taken for
 _EVERY = 1 << 14  # combinations of reports up to which all are listed
 _EDGE = 1e-6  # from a probability to a bound that it is on
 _FLAT = 1e-7  # singular value, relative to the largest, that counts as zero
+_SCORED = 1 << 24  # scores up to which a climb begins with their spread
 _MANY = 100  # parameters above which scores stand in for second derivatives
 _MOST_PROFILES = 60  # parameters up to which intervals are profiles by default
 _EACH = 25  # respondents for each pair of reports that is compared with the law
@@ -678,7 +679,7 @@ class CellModel:
             warnings.simplefilter("ignore")
             # in coordinates in which the information at the start is about the identity
             first, root = theta, np.eye(theta.size)
-            if theta.size <= _MANY:
+            if theta.size * len(self.reports.n) <= _SCORED:
                 S = np.sqrt(self.reports.n)[:, None] * self.law.scores(self.reports, theta)
                 size, axes = np.linalg.eigh(S.T @ S / self.nobs)
                 least = 1e-2 if self._tilt is not None else 0.0  # begun at an edge, which is flat
