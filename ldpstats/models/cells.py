@@ -701,6 +701,9 @@ class CellModel:
                 step = axes @ ((axes.T @ slope) / np.maximum(-size, 1e-8 * np.abs(size).max()))
                 gain = float(slope @ step) / 2.0
                 if gain < (1e-10 if theta.size <= _MANY else 1e-5):
+                    if size.max() < -1e-6 * np.abs(size).max():  # digits that no value tells
+                        theta = theta + step
+                        value = self.evaluate(theta)[0]
                     break
                 while step @ step > 1e-20:
                     new = self.evaluate(theta + step)[0]

@@ -19,6 +19,7 @@ from math import comb, prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import (
@@ -252,13 +253,12 @@ class CellPlan:
     @cached_property
     def _of_one(self) -> CellResults:
         """Results with the covariance that one respondent gives."""
-        size, axes = np.linalg.eigh(self.information)
-        flat = size <= _FLAT * max(size.max(initial=0.0), 1e-300)
+        law, theta = self._expected.law, self._expected.theta
+        size, axes, flat = _spectrum(self.information)
         V = (axes[:, ~flat] / size[~flat]) @ axes[:, ~flat].T * self.design_effect
-        inside = self._squared_scores(self._expected.law.inside(self.theta))
-        size, axes = np.linalg.eigh(inside)
-        left = axes[:, size <= _FLAT * max(size.max(initial=0.0), 1e-300)]
-        return replace(self._expected, inverse=V, covariance=V, flat=left, unknown=left)
+        _, inner, left = _spectrum(self._squared_scores(law.inside(theta)))
+        open_, unknown = axes[:, flat], inner[:, left]
+        return replace(self._expected, inverse=V, covariance=V, flat=open_, unknown=unknown)
 
     def _effects(self, effect: Effect) -> pd.DataFrame:
         """Expected values, and standard errors from one respondent."""
@@ -412,6 +412,12 @@ class CellPlan:
         loss = table[columns[1]] ** (2 if "n" in target else 1)
         table.insert(2, "ratio", loss / loss.min())
         return table
+
+
+def _spectrum(information: Array) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
+    """Eigenvalues, (d,), their axes, and which of them are zero."""
+    size, axes = np.linalg.eigh(information)
+    return size, axes, size <= _FLAT * max(size.max(initial=0.0), 1e-300)
 
 
 def _remade(name: str, mechanism: Any, epsilon: float) -> Any:

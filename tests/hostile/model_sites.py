@@ -87,8 +87,8 @@ def _association(reports: Any, **how: Any) -> Any:
 
 def _cell_sites(e: Examples) -> Iterator[Site]:
     """Joint models of several questions, and what their results answer."""
-    yes = ldp.KRR(("no", "yes"), 3.0)
-    data = [yes.privatize(rng().choice(["no", "yes"], 120), rng()) for _ in range(3)]
+    yes, dice = ldp.KRR(("no", "yes"), 3.0), rng()
+    data = [yes.privatize(dice.choice(["no", "yes"], 400), dice) for _ in range(3)]
     names, law = ["a", "b", "c"], ldp.cells.loglinear("a*b + c")
     given = {"data": data, "structure": law, "names": names, "covariates": None}
     yield Site(

@@ -234,3 +234,17 @@ def test_standard_errors_are_those_of_simulated_surveys(
     expected, se, _ = made.precision(effect, n).iloc[0]
     assert np.std(found, ddof=1) == pytest.approx(se, rel=4.0 / np.sqrt(2.0 * R))
     assert np.mean(found) == pytest.approx(expected, abs=4.0 * se / np.sqrt(R) + 0.1 * se)
+
+
+def test_margins_of_rare_cells_are_determined_by_pairs() -> None:
+    """Pairs of six questions are asked; some cells are rarer than one in a thousand."""
+    rare = sum(
+        w * np.multiply.outer(*[law] * 2) for w, law in ((0.4, [0.2, 0.8]), (0.6, [0.9, 0.1]))
+    )
+    whole = np.einsum("ab,cd,ef->abcdef", rare, rare, rare)
+    made = planning.CellPlan(krr(6, 2.0), cells.saturated(), whole, ask=2)
+    names = list(made.mechanisms)
+    pair = {name: "yes" for name in names[:2]}
+    assert 0.0 < made.precision(pair, 4000)["se"].item() < 0.05
+    with pytest.raises(ldp.NotIdentified, match="not determined"):
+        made.precision(names[:3], 4000)

@@ -149,5 +149,5 @@ def test_posteriors_are_calibrated(replications: Callable[..., int]) -> None:
     for own in ranks.values():
         seen = np.histogram(own, bins=8, range=(0, 1))[0]
         assert chi2.sf(np.sum((seen - R / 8) ** 2 / (R / 8)), 7) > 1e-4
-    shifted = np.histogram(np.clip(np.array(ranks["cheating"]) + 0.25, 0, 1), 8, (0, 1))[0]
+    shifted = np.histogram(np.clip(np.array(ranks["cheating"]) + 0.5, 0, 1), 8, (0, 1))[0]
     assert chi2.sf(np.sum((shifted - R / 8) ** 2 / (R / 8)), 7) < 1e-4  # a control
