@@ -283,12 +283,7 @@ class FunctionLaw(CellLaw):
             self._steps = False
 
     def cells(self, theta: Array, reports: CellReports) -> Array:
-        if np.iscomplexobj(theta) and not self._steps:
-            slopes = (
-                h * column for h, column in zip(theta.imag, self._moved(theta.real), strict=True)
-            )
-            return np.asarray(self.cells(theta.real, reports) + 1j * sum(slopes))
-        p = np.asarray(self._p(theta)).reshape(-1)
+        p = np.asarray(self._p(theta if self._steps else theta.real)).reshape(-1)
         return p if _is_law(p) else np.full(self._k, np.nan)  # no report is possible there
 
     def _moved(self, theta: Array) -> Iterator[Array]:
