@@ -543,11 +543,13 @@ class LatentClassLaw(Mixture):
 
         The laws of questions are `log_sum` of the latter with a `first_zero`.
         """
-        C, lead = self.n_classes, theta.shape[:-1]
-        ends = np.cumsum([(C - 1) * (1 + self._q), *(C * (k - 1) for k in self._sizes)])[:-1]
-        first, *own = np.split(theta, ends, axis=-1)
-        odds = first.reshape(*lead, C - 1, 1 + self._q)
-        return odds, [part.reshape(*lead, C, -1) for part in own]
+        C, lead, own = self.n_classes, theta.shape[:-1], []
+        at = (C - 1) * (1 + self._q)
+        odds = theta[..., :at].reshape(*lead, C - 1, 1 + self._q)
+        for k in self._sizes:
+            own.append(theta[..., at : at + C * (k - 1)].reshape(*lead, C, k - 1))
+            at += C * (k - 1)
+        return odds, own
 
     def nodes(self, theta: Array, z: Array) -> tuple[Array, list[Array]]:
         odds, own = self._split(theta)
@@ -773,8 +775,8 @@ class WithDevices(Law):
             names += [f"{name}: {one}" for one in ("const", *own)] if own else [name]
         self.names = (*law.names, *names)
         self.bounded = np.r_[law.bounded, np.repeat([not at for at in self._at], sizes)]
-        every = [np.broadcast_to(law.units, len(law.names))]
-        self.units = np.concatenate([*every, *(np.r_[1.0, units[at]] for at in self._at)])
+        every = np.broadcast_to(law.units, len(law.names))
+        self.units = np.concatenate([every, *(np.r_[1.0, units[at]] for at in self._at)])
 
     def _odds(self, theta: Array) -> list[Array]:
         """Of each parameter the constant and the slopes, (..., 1 + q_a)."""
@@ -795,9 +797,12 @@ class WithDevices(Law):
         law, known, own = self.alone(reports, theta)
         return law.mix(known, own)
 
-    def _by_device(self, reports: CellReports, theta: Array) -> Array:
-        """Derivatives of m by the log odds of the parameters, (u, .): a question's at a time."""
-        law, known, own = self.alone(reports, theta)
+    def _by_device(self, reports: CellReports, theta: Array, known: CellReports) -> Array:
+        """Derivatives of m by the log odds of the parameters, (u, .): a question's at a time.
+
+        `known` are the reports of `alone`.
+        """
+        law, own = self.inner, theta[: self.inner.size]
         values, columns = self.values(theta, reports.z), []
         slopes = {j: Q.powers(values, 1) for j, Q in reports.devices.items()}
         for a, at in enumerate(self._at):
@@ -813,11 +818,11 @@ class WithDevices(Law):
     def at(self, reports: CellReports, theta: Array) -> tuple[Array, Callable[[Array], Array]]:
         law, known, own = self.alone(reports, theta)
         m, pull = law.at(known, own)
-        return m, lambda v: np.r_[pull(v), v @ self._by_device(reports, theta)]
+        return m, lambda v: np.r_[pull(v), v @ self._by_device(reports, theta, known)]
 
     def scores(self, reports: CellReports, theta: Array) -> Array:
         law, known, own = self.alone(reports, theta)
-        by_device = self._by_device(reports, theta) / law.mix(known, own)[:, None]
+        by_device = self._by_device(reports, theta, known) / law.mix(known, own)[:, None]
         return np.hstack([law.scores(known, own), by_device])
 
     def cells(self, theta: Array, reports: CellReports) -> Array:

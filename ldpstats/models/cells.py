@@ -119,6 +119,7 @@ _MANY = 100  # parameters above which scores stand in for second derivatives
 _MOST_PROFILES = 60  # parameters up to which intervals are profiles by default
 _EACH = 25  # respondents for each pair of reports that is compared with the law
 _MOST_REPORTS = 64  # different ones of a question, up to which pairs are compared with the law
+_TOGETHER = 1 << 14  # reports whose scores are computed at a time
 
 
 # -- What was collected ----------------------------------------------------------------------------
@@ -1319,19 +1320,33 @@ class CellResults(Stored, WaldResults):
             asked += [
                 tuple(zip(some, y, strict=True)) for y in product(*(free[j].tolist() for j in some))
             ]
-        gaps, slopes = [], []
-        for feature in asked:
-            there = np.all([kinds[:, j] == groups[j][y] for j, y in feature], axis=0)
-            seen = np.all([at[:, j] == y for j, y in feature], axis=0)
-            index = np.tile([len(W) - 1 for W in reports.W], (len(n) if reports.z.size else 1, 1))
-            for j, y in feature:
-                index[:, j] = y
-            those = replace(reports, index=index, n=n[: len(index)], z=reports.z[: len(index)])
-            law = self.law.mix(those, self.theta)
-            if float((n * law) @ there) >= 5.0:
-                gaps.append(there * (seen - law))
-                slope = law[:, None] * self.law.scores(those, self.theta)
-                slopes.append((n * there) @ np.broadcast_to(slope, (len(n), slope.shape[1])))
+        gaps, slopes, none = [], [], [len(W) - 1 for W in reports.W]
+        rows = len(n) if reports.z.size else 1  # of covariates
+
+        def alone(features: Sequence[Any]) -> CellReports:
+            """Reports on these questions, as persons with all covariates would make them."""
+            index = np.tile(none, (len(features), rows, 1))
+            for own, feature in zip(index, features, strict=True):
+                for j, y in feature:
+                    own[:, j] = y
+            z = np.tile(reports.z[:rows], (len(features), 1))
+            return replace(reports, index=index.reshape(-1, J), n=np.ones(len(z)), z=z)
+
+        step = max(1, _TOGETHER // rows)
+        for some in (asked[start : start + step] for start in range(0, len(asked), step)):
+            kept = []
+            laws = self.law.mix(alone(some), self.theta).reshape(-1, rows)
+            for feature, law in zip(some, laws, strict=True):
+                there = np.all([kinds[:, j] == groups[j][y] for j, y in feature], axis=0)
+                seen = np.all([at[:, j] == y for j, y in feature], axis=0)
+                if float((n * law) @ there) >= 5.0:
+                    gaps.append(there * (seen - law))
+                    kept.append((feature, n * there, law))
+            if kept:
+                features, weights, laws = zip(*kept, strict=True)
+                scores = self.law.scores(alone(features), self.theta).reshape(len(kept), rows, -1)
+                for weight, law, S in zip(weights, laws, scores, strict=True):
+                    slopes.append(weight @ np.broadcast_to(law[:, None] * S, (len(n), S.shape[1])))
         if len(gaps) > self.nobs / _EACH:
             raise NotAvailable(
                 f"{len(gaps)} pairs of reports are too many to compare for {self.nobs} respondents"
