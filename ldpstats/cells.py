@@ -556,6 +556,20 @@ class LatentClassLaw(Mixture):
         eta = odds[:, 0] + z @ odds[:, 1:].T if self._q else odds[None, :, 0]
         return log_sum(first_zero(eta)), [log_sum(first_zero(part)) for part in own]
 
+    def _turns(self, theta: Array, z: Array) -> Iterator[tuple[Array, list[Array]]]:
+        weights, laws = self.nodes(theta, z)
+        still, C = [np.zeros(law.shape) for law in laws], self.n_classes
+        for c in range(1, C):
+            turn = weights * (np.eye(C)[c] - weights[:, [c]])
+            yield turn, still
+            for column in z.T:
+                yield turn * column[:, None], still
+        for j, law in enumerate(laws):
+            for c, y in product(range(C), range(1, law.shape[1])):
+                moved = np.zeros(law.shape)
+                moved[c] = law[c] * (np.arange(law.shape[1]) == y) - law[c, y] * law[c]
+                yield np.zeros((1, C)), [*still[:j], moved, *still[j + 1 :]]
+
     def shown(self, theta: Array) -> Array:
         odds, own = self._split(theta)
         parts = [_uncentred(odds, self._means) if self._q else log_sum(first_zero(odds[..., 0]))]
