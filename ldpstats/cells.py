@@ -317,7 +317,7 @@ def _called(
     """What a caller's function returns, of this size."""
     try:
         found = np.asarray(function(start), dtype=float)
-    except Exception as error:  # somebody else's function may raise anything
+    except Exception as error:  # a user's function may raise anything
         remedy = f"fails at {shown} ({error})"
         raise InvalidArgument(name, function, remedy) from None
     if found.size != prod(shape):
@@ -869,8 +869,8 @@ class WithDevices(Law):
             more[np.r_[0, self._ends]] = np.log(values / (1.0 - values))
             return more
 
-        # The starts of a law may be few, those of the devices are not. A start that was found for
-        # wrong values may be at an edge, from which no climb returns.
+        # A law may have few starts, the devices have many. Starts of the law are found for guessed
+        # parameters, and may lie on an edge, which no climb leaves.
         at = self.inner.size
         while True:
             more = drawn()
@@ -959,9 +959,9 @@ _MOST_NODES = 200
 def saturated() -> Structure:
     """Any distribution of the cells: what the reports say without an assumption.
 
-    The likelihood is concave: `gap` certifies the maximum. It is fitted where the questions that
-    persons were asked do not determine every cell, too: those left open have no standard errors,
-    and margins and effects that are determined have. Where some cells are estimated as zero, the
+    The likelihood is concave: `gap` certifies the maximum. The model can also be fitted where the
+    questions that were asked do not determine every cell: cells left open have no standard errors,
+    margins and effects that are determined have them. Where some cells are estimated as zero, the
     intervals of the others cover a little less (.92 where the true shares are zero too): those of
     `AssociationModel` rest on an estimate that may leave the simplex.
 
@@ -1186,9 +1186,9 @@ def list_experiment(n_items: int, covariates: str | None = None) -> Structure:
     -----
     Without covariates the estimated share is that of the difference in means, as far as it and the
     counts are within their bounds. Where nobody has the item, the counts of those who have it are
-    not identified, and the interval of the share covers less: zero in .82 of simulated surveys of
-    three items and 2,000 persons. That nobody's answer to the control items changes with the list
-    is an assumption, as that no one hides the item when all hold.
+    not identified, and the interval of the share covers less: it held zero in .82 of simulated
+    surveys of three items and 2,000 persons. The assumptions are that answers to the control items
+    do not depend on the list, and that nobody hides the item when all others hold.
 
     References
     ----------
@@ -1224,13 +1224,13 @@ def function(
     ----------
     p : callable
         Takes parameters, shape (d,), and returns the probabilities of the cells, an axis a question
-        or flat. Derivatives are complex steps: of numpy's functions all but abs, max, comparisons
-        and angles keep them. Where the result is real they are central differences.
+        or flat. Derivatives are taken by complex steps, which numpy's functions allow, but for abs,
+        max, comparisons and angles; where the result is real, by central differences.
     start : array, shape (d,)
-        Parameters to begin with. They are best free: where p is no distribution the likelihood is
-        zero, and a maximum at such an edge has no standard errors.
+        Starting values. Unconstrained parameters are best: where p is not a distribution the
+        likelihood is zero, and a maximum on such a boundary has no standard errors.
     names : sequence of str
-        What the parameters are called.
+        Names of the parameters.
     jac : callable, optional
         Takes parameters and returns the derivatives of the cells, shape (cells, d).
 

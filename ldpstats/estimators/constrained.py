@@ -215,7 +215,7 @@ def _optimise(problem: Any) -> None:
 
 # -- Non-negative least squares and the non-negative Lasso on a hashed design ---------------------
 # EPK14 first select the candidates that the reports support with a Lasso. Here it is solved to a
-# certificate, on the candidates that are, or want to be, above zero: at once where they are few,
+# certificate, on the candidates that are, or tend to be, above zero: at once where they are few,
 # else by coordinate descent. A coordinate reads one cell per cohort and hash, and the dense
 # background of the design is carried by two sums. Where coordinates are too correlated for that,
 # conjugate gradients on the positive coordinates take over. Candidates out of play are looked at in
