@@ -25,8 +25,9 @@ import numpy as np
 import pandas as pd
 
 from ldpstats.arguments import nearest_label
-from ldpstats.engines.query import SIGNS, compared, known
+from ldpstats.engines.query import compared, known
 from ldpstats.errors import InvalidArgument, NotAvailable, UnknownCategory
+from ldpstats.io.tables import SIGNS
 from ldpstats.survey.tables import DATE, Column
 
 MOST_CHARACTERS, MOST_DIGITS, MOST_NESTED = 10_000, 40, 50
