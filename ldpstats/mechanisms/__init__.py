@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ldpstats.mechanisms.rappor import RAPPOR, BooleanRAPPOR, RAPPORClient
     from ldpstats.mechanisms.sensitive import URAP, URR, paired, withhold
     from ldpstats.mechanisms.unary import KRAPPOR
+    from ldpstats.mechanisms.waves import Panel
 
 __all__ = [
     "KRAPPOR",
@@ -56,6 +57,7 @@ __all__ = [
     "Mechanism",
     "Observed",
     "PUMClient",
+    "Panel",
     "Product",
     "ProjectiveGeometryResponse",
     "RAPPORClient",
@@ -86,6 +88,7 @@ _HOMES = {  # and the modules of these, which are imported when one is first nam
     "rappor": "RAPPOR BooleanRAPPOR RAPPORClient",
     "sensitive": "URAP URR paired withhold",
     "unary": "KRAPPOR",
+    "waves": "Panel",
 }
 _MODULES = {name: module for module, names in _HOMES.items() for name in names.split()}
 

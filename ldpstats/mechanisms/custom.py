@@ -18,7 +18,15 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import Array, counts_vector, distribution, numbers, real_number, whole_below
+from ldpstats.arguments import (
+    Array,
+    counts_vector,
+    distribution,
+    listed,
+    numbers,
+    real_number,
+    whole_below,
+)
 from ldpstats.channels.structured import Channel, Dense, Kronecker, Uniformised
 from ldpstats.clients.device import check_table, texts
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
@@ -50,6 +58,8 @@ from ldpstats.sampling.samplers import Words
 
 # fields that are no part of the fingerprint, and what they say
 _UNMARKED = {"description": "the matrix is", "permanent": "response devices keep"}
+_STEPS = "must be two channel matrices whose product is Q, of the kept response and of its report"
+_SAME = 1e-12  # of probabilities, by which a product may be off by rounding
 _OWN_EPSILON = "must be a number in nats, as a field or a property: channel().epsilon() is right"
 
 
@@ -257,11 +267,15 @@ class Enumerated(Mechanism):
         else:
             Q = channel.matrix() @ R
         made = combined(Q, self.categories, labels, self.sensitive, f"{made_of(self)} >> {after}")
+        order = category_order(labels, self.categories)
+        R = R if order is None else R[:, order]
         if self.permanent is None:
             for law in (R, channel.matrix()):
                 if np.all((law == 0.0) | (law == 1.0)):  # nothing is random
                     return made
-        return replace(made, permanent=self.permanent or self.fingerprint)
+            return replace(made, permanent=self.fingerprint, steps=(channel.matrix(), R))
+        steps = None if self.steps is None else (self.steps[0], self.steps[1] @ R)
+        return replace(made, permanent=self.permanent, steps=steps)
 
 
 def listed_mechanism(name: str, mechanism: object) -> Enumerated:
@@ -315,6 +329,9 @@ class CustomMechanism(Enumerated):
         Name of the response that devices keep and report again with new noise, if they do; of
         ``first >> second`` the fingerprint of the first. As `description` it is in the
         specification, but not in its fingerprint.
+    steps : pair of array-like, shapes (k, b) and (b, l), optional
+        The channel of that response, and of a report given it: ``first >> second`` has those of
+        both. Their product is Q. In the specification, as `permanent`.
 
     Examples
     --------
@@ -339,7 +356,8 @@ class CustomMechanism(Enumerated):
     sensitive: Any = None
     description: str | None = None
     permanent: str | None = None
-    _unwritten = dict.fromkeys(("sensitive", *_UNMARKED))
+    steps: Any = None
+    _unwritten = dict.fromkeys(("sensitive", *_UNMARKED, "steps"))
     _channel: ClassVar[Dense]  # as a field it would be part of the specification
 
     def __post_init__(self) -> None:
@@ -372,6 +390,14 @@ class CustomMechanism(Enumerated):
             line = " ".join(text.split())
             line = "".join(c if c.isprintable() else repr(c)[1:-1] for c in line)
             set_fields(self, **{name: line})
+        if self.steps is not None:
+            steps = [Dense(one).Q for one in listed("steps", self.steps, _STEPS)]
+            if len(steps) != 2 or steps[0].shape[1] != len(steps[1]):
+                raise InvalidArgument("steps", [one.shape for one in steps], _STEPS)
+            made = steps[0] @ steps[1]
+            if self.permanent is None or made.shape != Q.shape or np.abs(made - Q).max() > _SAME:
+                raise InvalidArgument("steps", [one.shape for one in steps], _STEPS)
+            set_fields(self, steps=tuple(steps))
 
     @property
     def epsilon(self) -> float:  # type: ignore[override]
@@ -387,13 +413,15 @@ class CustomMechanism(Enumerated):
 
     def _specification(self) -> dict[str, Any]:
         document = super()._specification()
-        for name in _UNMARKED:  # two descriptions of one law are equal
+        for name in (*_UNMARKED, "steps"):  # two descriptions of one law are equal
             document.pop(name, None)
         return document
 
     def to_dict(self) -> dict[str, Any]:
         told = {name: getattr(self, name) for name in _UNMARKED}
-        return super().to_dict() | {name: text for name, text in told.items() if text is not None}
+        if self.steps is not None:
+            told["steps"] = [one.tolist() for one in self.steps]
+        return super().to_dict() | {name: one for name, one in told.items() if one is not None}
 
 
 # -- Mechanisms of which a respondent uses one by chance ------------------------------------------
@@ -665,7 +693,7 @@ class Product(Enumerated):
 
     def __str__(self) -> str:
         names = ", ".join(self.questions)
-        return f"Product({names}; k={self.k}, epsilon={self.epsilon:.6g})"
+        return f"{type(self).__name__}({names}; k={self.k}, epsilon={self.epsilon:.6g})"
 
     __repr__ = __str__
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import cached_property
@@ -41,18 +41,35 @@ from ldpstats.clients.portable import ldpstats_client as portable
 from ldpstats.errors import HIDDEN, InvalidArgument, NotAvailable
 from ldpstats.labels import as_labels, encode, labels_to_json
 from ldpstats.mechanisms.base import Mechanism, set_fields
-from ldpstats.mechanisms.custom import Enumerated
+from ldpstats.mechanisms.custom import CustomMechanism, Enumerated
 from ldpstats.mechanisms.hashed import (
     AnswerHash,
     HashedBits,
     MD5Hash,
     UnknownHash,
 )
+from ldpstats.reports.single import Reports
 from ldpstats.sampling import samplers
 from ldpstats.sampling.samplers import system_words
 
 _HASHES = ("ldpstats", "google", "given")
 _LEAST_F = 1e-6  # as the least epsilon: below it probabilities near one lose their digits
+
+
+_MOST_OWNED = 8  # bits of a cohort that are listed as labels
+
+
+def two_steps(device: TwoResponses, owned: Array) -> tuple[Array, Array]:
+    """Channels of a permanent response, (k, 2^m), and of a report given it, (2^m, 2^m).
+
+    Of the m bits that k answers own or not, (k, m); the first changes fastest.
+    """
+    P, R = np.ones((len(owned), 1)), np.ones((1, 1))
+    report = np.array([[1.0 - device.p, device.p], [1.0 - device.q, device.q]])
+    for bit in owned.T:
+        one = np.where(bit, 1.0 - device.f / 2.0, device.f / 2.0)
+        P, R = np.hstack([P * (1.0 - one)[:, None], P * one[:, None]]), np.kron(report, R)
+    return P, R
 
 
 class TwoResponses(Mechanism):
@@ -324,6 +341,68 @@ class RAPPOR(TwoResponses, HashedBits):
             return UnknownHash(*shape, str(self))
         return MD5Hash(*shape) if self.hashing == "google" else AnswerHash(*shape)
 
+    def log_same(self, waves: Sequence[Reports], candidates: Any = None) -> Array:
+        if not self.f:
+            return super().log_same(waves, candidates)
+        found, turned = np.zeros((len(waves[0]), len(self.labels(candidates)))), self.f / 2.0
+        for rows, owned, bits in self._owned(waves, candidates):
+            one, zero = np.ones((2, *bits[0].shape))  # of the reports, where the kept bit is so
+            for wave, seen in zip(waves, bits, strict=True):
+                own: Any = wave.mechanism
+                one *= np.where(seen, own.q, 1.0 - own.q)
+                zero *= np.where(seen, own.p, 1.0 - own.p)
+            with np.errstate(divide="ignore"):
+                mine = np.log((1.0 - turned) * one + turned * zero)
+                other = np.log(turned * one + (1.0 - turned) * zero)
+            for x, bits_of in enumerate(owned):
+                found[rows, x] = np.where(bits_of, mine, other).sum(axis=1)
+        return found
+
+    def _owned(
+        self, waves: Sequence[Reports], candidates: Any
+    ) -> Iterator[tuple[Array, Array, list[Array]]]:
+        """Cohort by cohort: respondents, bits that answers own, (k, m), and those of each wave."""
+        cells, cohort = self.cells(candidates), waves[0].cohort
+        for c in np.unique(cohort):
+            rows = np.flatnonzero(cohort == c)
+            owned = np.zeros((len(cells[c]), self.n_bits + 1), dtype=bool)
+            np.put_along_axis(owned, cells[c].astype(np.int64), True, axis=1)
+            bits = [np.unpackbits(w.y[rows], axis=1, count=self.n_bits, bitorder="little") == 1
+                    for w in waves]  # fmt: skip
+            yield rows, owned[:, : self.n_bits], bits
+
+    def as_labels(self, reports: Reports, candidates: Any = None) -> list[tuple[Array, Reports]]:
+        """Reports of the bits that answers own, as numbers: respondents of a cohort, and theirs.
+
+        Other bits say nothing of the answer in one wave, and in several as much as the noise of
+        the permanent response keeps of whether it is the same.
+
+        Raises
+        ------
+        NotAvailable
+            For more than 8 bits that answers own in a cohort.
+        """
+        found = []
+        for rows, owned, (bits,) in self._owned([reports], candidates):
+            own = owned.any(axis=0)
+            if own.sum() > _MOST_OWNED:
+                raise NotAvailable(
+                    f"{self}: answers own {own.sum()} bits, of which at most {_MOST_OWNED} can be "
+                    "listed: use fewer candidates"
+                )
+            steps = two_steps(self, owned[:, own])
+            made = CustomMechanism(
+                steps[0] @ steps[1],
+                self.labels(candidates),
+                steps[1].shape[1],
+                description=str(self),
+                permanent=self.permanent,
+                steps=steps,
+            )
+            y = bits[:, own] @ (1 << np.arange(own.sum()))
+            found.append((rows, Reports(y, made)))
+        return found
+
     def client_document(self) -> dict[str, Any]:
         """What a device without Python is given, see `Mechanism.client_document`.
 
@@ -416,6 +495,10 @@ class BooleanRAPPOR(TwoResponses, Enumerated):
     def epsilon(self) -> float:  # type: ignore[override]
         """Privacy of one report, in nats."""
         return self.channel().epsilon()
+
+    @property
+    def steps(self) -> tuple[Array, Array] | None:  # type: ignore[override]
+        return two_steps(self, np.array([[False], [True]])) if self.f else None
 
     @property
     def lifetime_epsilon(self) -> float:  # type: ignore[override]
