@@ -42,6 +42,7 @@ from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.likelihood.joint import Factor, JointRows
 from ldpstats.likelihood.parametric import PolynomialMatrix, scattered
 from ldpstats.likelihood.rows import DenseRows, Rows
+from ldpstats.mechanisms.waves import of_paths
 
 __all__ = [
     "Structure",
@@ -69,6 +70,9 @@ class CellReports:
     row, of those who have none; `index`, (u, J), the row of each joint report; `n`, (u,), the
     respondents or the sum of their weights; `z`, (u, q), public covariates. Of questions whose
     device has unknown parameters `devices` has the transpose of W, polynomials in these.
+
+    Questions in `waves`, one after the other, are of one device that keeps its response b to each
+    answer: `kept` has P(b | answer), (k, B), and P(report | b), (d_j, B), ones in the last row.
     """
 
     W: tuple[Array, ...]
@@ -76,6 +80,8 @@ class CellReports:
     n: Array
     z: Array
     devices: Mapping[int, PolynomialMatrix] = field(default_factory=dict)
+    kept: Mapping[int, tuple[Array, Array]] = field(default_factory=dict)
+    waves: tuple[tuple[int, ...], ...] = ()
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -85,11 +91,28 @@ class CellReports:
     @cached_property
     def rows(self) -> Rows:
         """The likelihoods of all cells, as products."""
-        factors = []
-        for W, at in zip(self.W, self.index.T, strict=True):
-            seen = W if at.max() == len(W) - 1 else W[:-1]  # everybody was asked
-            factors.append(Factor(np.ascontiguousarray(seen), np.ascontiguousarray(at)))
+        factors, joined = [], {places[0]: places for places in self.waves}
+        inside = {j for places in self.waves for j in places[1:]}
+        for j, (W, at) in enumerate(zip(self.W, self.index.T, strict=True)):
+            if j in joined:
+                kinds, at = np.unique(self.index[:, joined[j]], axis=0, return_inverse=True)
+                factors.append(Factor(self._of_paths(joined[j], kinds), at.reshape(-1)))
+            elif j not in inside:
+                seen = W if at.max() == len(W) - 1 else W[:-1]  # everybody was asked
+                factors.append(Factor(np.ascontiguousarray(seen), np.ascontiguousarray(at)))
         return JointRows(factors) if len(factors) > 1 else DenseRows(factors[0].rows(slice(None)))
+
+    def _of_paths(self, places: tuple[int, ...], index: Array) -> Array:
+        """Likelihoods of reports in all waves, (u, T), under each path of answers, (u, k^T)."""
+
+        def same(some: tuple[int, ...]) -> Array:
+            P = self.kept[places[0]][0]
+            of_kept = [self.kept[places[t]][1][index[:, t]] for t in some]
+            with np.errstate(divide="ignore"):
+                return np.asarray(np.log(reduce(np.multiply, of_kept) @ P.T))
+
+        waves = tuple(range(len(places)))
+        return np.exp(of_paths(same, waves, len(waves), self.W[places[0]].shape[1]))
 
     def loglike(self, m: Array) -> Array:
         """``sum n log m``, (...), of m, (..., u); -inf where what was seen is impossible."""

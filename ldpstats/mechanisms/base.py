@@ -284,6 +284,23 @@ class Mechanism(Instrument[Client, Collector]):
             raise NotAvailable(f"reports of {self} cannot be listed")
         return [(np.arange(len(reports)), reports)]
 
+    def joint_epsilon(self, waves: Sequence[Mechanism], candidates: Any = None) -> float:
+        """Epsilon of the reports of several waves together, of devices that keep their responses.
+
+        That of the worst pair of paths, in nats, from the law of all reports. Whether an answer
+        changed is known better than what it was: the permanent response hides the latter alone.
+
+        Parameters
+        ----------
+        waves : sequence of Mechanism
+            Of each wave, with one `permanent`.
+        candidates : optional
+            Answers over an open alphabet.
+        """
+        from ldpstats.mechanisms.waves import Panel
+
+        return Panel.of(waves).epsilon
+
     def joint_law(self, waves: int | Sequence[Mechanism] = 2) -> Panel:
         """The law of the reports of several waves, by devices that keep their responses.
 

@@ -48,6 +48,7 @@ from ldpstats.mechanisms.hashed import (
     MD5Hash,
     UnknownHash,
 )
+from ldpstats.mechanisms.waves import of_paths
 from ldpstats.reports.single import Reports
 from ldpstats.sampling import samplers
 from ldpstats.sampling.samplers import system_words
@@ -57,6 +58,7 @@ _LEAST_F = 1e-6  # as the least epsilon: below it probabilities near one lose th
 
 
 _MOST_OWNED = 8  # bits of a cohort that are listed as labels
+_MOST_PATHS = 1 << 16  # pairs of paths of answers
 
 
 def two_steps(device: TwoResponses, owned: Array) -> tuple[Array, Array]:
@@ -370,6 +372,33 @@ class RAPPOR(TwoResponses, HashedBits):
             bits = [np.unpackbits(w.y[rows], axis=1, count=self.n_bits, bitorder="little") == 1
                     for w in waves]  # fmt: skip
             yield rows, owned[:, : self.n_bits], bits
+
+    def joint_epsilon(self, waves: Sequence[Mechanism], candidates: Any = None) -> float:
+        T, k = len(waves), len(self.labels(candidates))
+        if k ** (2 * T) > _MOST_PATHS:
+            raise NotAvailable(f"epsilon of {k} answers in {T} waves has too many pairs of paths")
+        seen = np.indices((2,) * T).reshape(T, -1)  # what may be reported of a bit
+        found = 0.0
+        for cells in self.cells(candidates):
+            owned = np.zeros((k, self.n_bits + 1), dtype=bool)
+            np.put_along_axis(owned, cells.astype(np.int64), True, axis=1)
+            kinds, n = np.unique(owned[:, :-1], axis=1, return_counts=True)  # of bits
+
+            def same(some: tuple[int, ...], kinds: Array = kinds) -> Array:
+                total: Any = 0.0
+                for kept in (False, True):
+                    law = np.where(kinds == kept, 1.0 - self.f / 2.0, self.f / 2.0)[:, :, None]
+                    for t in some:
+                        own: Any = waves[t]
+                        one = own.q if kept else own.p
+                        law = law * np.where(seen[t], one, 1.0 - one)
+                    total = total + law
+                return np.log(np.maximum(total, 1e-300)).reshape(k, -1).T  # (kinds reports, k)
+
+            L = of_paths(same, tuple(range(T)), T, k).T.reshape(k**T, len(n), -1)
+            for one in L:
+                found = max(found, float(((one - L).max(axis=2) @ n).max()))
+        return found
 
     def as_labels(self, reports: Reports, candidates: Any = None) -> list[tuple[Array, Reports]]:
         """Reports of the bits that answers own, as numbers: respondents of a cohort, and theirs.

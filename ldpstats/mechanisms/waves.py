@@ -10,7 +10,7 @@ so that waves with one answer share b, and waves with different answers are inde
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product as combinations
@@ -76,17 +76,35 @@ def path_likelihoods(
             remedy = "differs between waves of some, whose devices kept nothing: leave them out, "
             remedy += "or pass memoised=False"
             raise InvalidArgument("cohort of a respondent", len(cohorts), remedy)
-        alike: dict[tuple[int, ...], Array] = {}  # by the waves that have one answer
-        for at, path in enumerate(combinations(range(k), repeat=len(waves))):
-            for v in {path[t] for t in own}:
-                same = tuple([t for t in own if path[t] == v])
-                if same not in alike:
-                    some = [own[t] for t in same]
-                    alike[same] = some[0].mechanism.log_same(some, candidates)
-                found[:, at] += alike[same][:, v]
+
+        def same(some: Sequence[int], own: dict[int, Reports] = own) -> Array:
+            reports = [own[t] for t in some]
+            return reports[0].mechanism.log_same(reports, candidates)
+
+        found += of_paths(same, tuple(own), len(waves), k)
     scale = found.max(axis=1)
     scale = np.where(np.isfinite(scale), scale, 0.0)  # of reports that nobody can make
     return np.exp(found - scale[:, None]), scale
+
+
+def of_paths(
+    same: Callable[[tuple[int, ...]], Array], own: tuple[int, ...], n_waves: int, k: int
+) -> Array:
+    """Log-likelihoods under each path, (u, k^T), of the reports of one device in its `own` waves.
+
+    `same` gives that of some waves if one answer was given in them, (u, k).
+    """
+    alike: dict[tuple[int, ...], Array] = {}
+    columns = []
+    for path in combinations(range(k), repeat=n_waves):
+        total: Any = 0.0
+        for v in {path[t] for t in own}:
+            some = tuple([t for t in own if path[t] == v])
+            if some not in alike:
+                alike[some] = same(some)
+            total = total + alike[some][:, v]
+        columns.append(total)
+    return np.stack(columns, axis=1)
 
 
 @dataclass(frozen=True, eq=False)

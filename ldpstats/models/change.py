@@ -48,7 +48,13 @@ from ldpstats.likelihood.joint import Alphabet, JointMoments
 from ldpstats.mechanisms import CustomMechanism, Panel
 from ldpstats.models import plots
 from ldpstats.models.association.evidence import Evidence, rests_on
-from ldpstats.models.association.groups import UNASKED, refuse_shared, together, variable_names
+from ldpstats.models.association.groups import (
+    UNASKED,
+    prepared,
+    refuse_shared,
+    together,
+    variable_names,
+)
 from ldpstats.models.association.model import AssociationModel
 from ldpstats.models.association.results import AssociationResults
 from ldpstats.models.frequency.model import FrequencyModel
@@ -85,8 +91,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ldpstats.models.results import ContrastLaw
+    from ldpstats.models.weighted.results import WeightedResults
 
 _WAVES = ("first", "second")
+_FEWEST = 10  # respondents whose reports show the variance of a change of the margins
 
 
 def change(
@@ -98,7 +106,7 @@ def change(
     method: str | Estimator[Any] | None = None,
     memoised: bool | None = None,
     partial: bool = False,
-) -> ChangeResults:
+) -> ChangeResults | WeightedResults:
     """Change of the frequencies between two waves of the same respondents.
 
     Parameters
@@ -131,7 +139,9 @@ def change(
 
     Returns
     -------
-    ChangeResults
+    ChangeResults; of memoised reports that cannot be listed, and of lumped ones, WeightedResults
+        The latter compares the margins alone, which needs no law of both reports together: its
+        `differences()` are the changes. Reports of a cohort that own over 8 bits cannot be listed.
 
     Raises
     ------
@@ -165,8 +175,13 @@ def change(
     [-0.245, 0.245]
     """
     parts = first, second
-    alone = _alone(parts) if boolean("partial", partial) else ()
-    return change_between(together(parts), name, waves, candidates, method, memoised, alone)
+    counts, alone = together(parts), tuple[Reports, ...]()
+    if boolean("partial", partial):
+        alone = _alone(parts)
+        known = [replace(part, n_missing=counts.n_missing - sum(map(len, alone)))
+                 for part in counts.reports]  # fmt: skip
+        counts = counts.with_reports(known)
+    return change_between(counts, name, waves, candidates, method, memoised, alone)
 
 
 def _alone(parts: Sequence[Any]) -> tuple[Reports, ...]:
@@ -196,7 +211,7 @@ def change_between(
     alone: Sequence[Reports] = (),
     *,
     lost: tuple[int, int] = (0, 0),
-) -> ChangeResults:
+) -> ChangeResults | WeightedResults:
     """Change between two variables of the same respondents, from their counts; see `change`.
 
     `lost` are the persons who are in one wave only, and not in the counts; `alone` are the reports
@@ -222,7 +237,14 @@ def change_between(
     if alone and candidates is not None:
         raise NotAvailable("partial=True goes with all categories: leave candidates= out")
     if memoised is not None and boolean("memoised", memoised):
-        joint = _of_paths(counts, names, candidates, method, alone, called)
+        if candidates is not None and not first.is_open:
+            return _margins_alone(counts, names, candidates, method, called)
+        try:
+            joint = _of_paths(counts, names, candidates, method, alone, called)
+        except NotAvailable:  # reports that cannot be listed
+            if alone:
+                raise
+            return _margins_alone(counts, names, candidates, method, called)
         return _changed(joint, called, lost)
     refuse_shared([counts], names, memoised, "change", ["wave", "wave"])
     lists, other = (None, False) if candidates is None else ([candidates] * 2, True)
@@ -275,8 +297,6 @@ def _of_paths(
 
     Of a law with a category for each path, by the reports of both waves as one.
     """
-    if isinstance(candidates, list | tuple) and not counts.mechanisms[0].is_open:
-        raise NotAvailable("memoised=True goes with all categories: leave candidates= out")
     rows = np.repeat(np.arange(len(counts.n)), counts.n)
     both = [replace(part[rows], n_missing=0) for part in counts.reports]
     cohorts = [part.cohort for part in both if part.cohort is not None]
@@ -316,8 +336,54 @@ def _of_paths(
         | {
             "sources": tuple([str(mechanism) for mechanism in counts.mechanisms]),
             "n_missing": counts.n_missing,
+            "epsilon": both[0].mechanism.joint_epsilon(counts.mechanisms, candidates),
         },
     )
+
+
+def _margins_alone(
+    counts: JointCounts, waves: tuple[str, ...], candidates: Any, method: Any, name: str
+) -> WeightedResults:
+    """The frequencies of both waves, the two reports of a person being one sampling unit."""
+    from ldpstats.inference.designs.linearisation import Sample, Stage
+    from ldpstats.models.weighted.base import SampleFacts
+    from ldpstats.models.weighted.model import WeightedModel, WeightedVariable
+
+    first, second = counts.reports
+    if method is not None:
+        remedy = "goes without the margins of memoised reports alone: leave it out"
+        raise InvalidArgument("method", method, remedy)
+    if first.mechanism != second.mechanism:
+        raise MechanismMismatch(
+            f"memoised=True compares waves of one mechanism, not {first.mechanism} and "
+            f"{second.mechanism}: fit each wave alone by FrequencyModel"
+        )
+    n = counts.nobs
+    if n < _FEWEST:
+        remedy = f"must be at least {_FEWEST}: fewer show no variance of the change"
+        raise InvalidArgument("respondents with both reports", n, remedy)
+    rows = np.repeat(np.arange(len(counts.n)), counts.n)
+    parts = [part[rows] for part in counts.reports]
+    cohort = None if first.cohort is None else np.concatenate([part.cohort for part in parts])
+    y = np.concatenate([part.y for part in parts])
+    both = Reports(y, first.mechanism, counts.n_missing, cohort, name)
+    if candidates is not None and not both.mechanism.is_open:
+        (both,), _ = prepared([both], candidates, True, name or "the variable")
+        candidates = None
+    person, wave = np.tile(np.arange(n), 2), np.repeat([0, 1], n)
+    none, ones = np.zeros(1), np.ones(2 * n)
+    stage = Stage(person, np.zeros(n, np.int64), none + n, none + np.inf, none.astype(int), ["all"])
+    words = "both reports of a person together"
+    facts = SampleFacts(words, "linearisation", 1, n, 2 * n, 2.0 * n, 1.0, n - 1.0)
+    model = WeightedModel(
+        Sample((stage,), ones, ones, ones),
+        facts,
+        (WeightedVariable(name, both, np.arange(2 * n), candidates),),
+        wave,
+        ("wave",),
+        tuple((label,) for label in waves),
+    )
+    return model.fit()
 
 
 # -- The law of the change, from the pairs of reports ---------------------------------------------
