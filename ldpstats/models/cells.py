@@ -151,6 +151,7 @@ def _cell_data(data: Any, covariates: Any) -> CellData:
         rows = [[(part, np.ones(len(part), dtype=bool))] for part in data.reports]
         return CellData(rows, data.n, public=covariates)
     rows, size = [], None
+    persons: dict[int, Any] = {}  # identifiers of rows
     for j, given in enumerate(listed("data", data, "must be a list of Reports, one a question")):
         several = isinstance(given, list) and all(isinstance(one, tuple) for one in given)
         parts: list[Part] = []
@@ -168,7 +169,12 @@ def _cell_data(data: Any, covariates: Any) -> CellData:
                 remedy += "pass pairs (reports, mask)"
                 raise InvalidArgument(f"data[{j}]", f"{there.size} respondents", remedy)
             size = there.size
-            parts.append((part, there))
+            known = part.ids if part.ids is not None else []
+            for row, one in zip(np.flatnonzero(there).tolist(), known, strict=False):
+                if persons.setdefault(row, one) != one:
+                    remedy = f"must be row {row} of every question: {persons[row]!r} is there"
+                    raise InvalidArgument(f"data[{j}].ids", one, remedy)
+            parts.append((replace(part, ids=None), there))
         if np.sum([there for _, there in parts], axis=0).max(initial=0) > 1:
             raise InvalidArgument(f"data[{j}]", "masks", "must not have respondents in common")
         rows.append(parts)

@@ -319,7 +319,10 @@ def _of_paths(
     for v, part in enumerate(both):
         margins.append(FrequencyModel([part, *alone[v : v + 1]], candidates, name=name))
     labels = margins[0].categories
-    fit = FrequencyModel(groups, name=name).fit(method)
+    fit, answered = FrequencyModel(groups, name=name).fit(method), None
+    if any(map(len, alone)):
+        each = ((names, len(both[0])), *(((w,), len(p)) for w, p in zip(names, alone, strict=True)))
+        answered = tuple([one for one in each if one[1]])
     return AssociationResults(
         names=names,
         labels=(labels, labels),
@@ -332,10 +335,12 @@ def _of_paths(
         digest="",
         lacking=counts.lacking,
         unprotected=(),
+        answered=answered,
         **vars(fit.fit)
         | {
             "sources": tuple([str(mechanism) for mechanism in counts.mechanisms]),
             "n_missing": counts.n_missing,
+            "settings": "; ".join(filter(None, (fit.settings, "devices keep their responses"))),
             "epsilon": both[0].mechanism.joint_epsilon(counts.mechanisms, candidates),
         },
     )
@@ -600,8 +605,10 @@ class ChangeResults(Results):
         Intervals, covariances, and all of it as a table, in print or as a figure.
     to_frame, glance, to_maketables
         Tables of data: a row for each estimate, one row in all, and for the package maketables.
-    test_homogeneity, turnover
-        Whether the distribution changed, and how many persons changed their answer.
+    test_homogeneity, test_symmetry
+        Whether the distribution changed, and whether as many moved one way as back.
+    turnover, transitions
+        How many persons changed their answer, and to which.
     to_dict, to_json, from_dict, from_json
         Storage; no report is in it.
 
@@ -732,6 +739,60 @@ class ChangeResults(Results):
             )
         return self.homogeneity
 
+    def test_symmetry(self) -> TestResult:
+        """Test that as many moved from each category to another as back: Bowker's test.
+
+        On the unconstrained estimates, with their covariance under the null. Without noise the
+        statistic is Bowker's, of two categories McNemar's. Pairs between which nobody moved are
+        left out.
+
+        Raises
+        ------
+        NotAvailable
+            Where the categories are too many for a covariance, or nobody moved.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> answers = ldp.Observed(("no", "yes"))
+        >>> first, second = np.repeat([[0, 0], [0, 1], [1, 0], [1, 1]], [60, 25, 15, 50], axis=0).T
+        >>> waves = ldp.Reports(first, answers), ldp.Reports(second, answers)
+        >>> round(ldp.change(*waves).test_symmetry().statistic, 6)
+        2.5
+        """
+        if self.joint.linear.covariance is None:
+            self.test_homogeneity()  # says why
+        cells = np.arange(self.k**2).reshape(self.k, self.k)
+        above = np.triu_indices(self.k, 1)
+        R = np.eye(self.k**2)[cells[above]] - np.eye(self.k**2)[cells.T[above]]
+        d = R @ self.joint.linear.estimate
+        V = self.joint.linear.known().transform(R) + np.outer(d, d) / self.nobs
+        some = np.diagonal(V) > _ROUNDING / self.nobs
+        null = f"as many moved from each category to another as back, {' to '.join(self.waves)}"
+        if not some.any():
+            raise NotAvailable(f"nobody moved: the test that {null} has nothing to rest on")
+        V = Covariance.dense(V[some][:, some])
+        statistic, df = wald(np.eye(int(some.sum())), np.zeros(int(some.sum())), d[some], V)
+        method = "Bowker test on the unconstrained estimate, covariance under the null"
+        return TestResult.chi_square(null, statistic, df, method)
+
+    def transitions(self, alpha: float = 0.05) -> pd.DataFrame:
+        """Shares of the categories of the second wave among those of each of the first.
+
+        See `AssociationResults.conditional`, which has the columns: "estimate", and the interval
+        "lower", "upper" around "unconstrained".
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> answers = ldp.Observed(("no", "yes"))
+        >>> first, second = np.repeat([[0, 0], [0, 1], [1, 0], [1, 1]], [60, 25, 15, 50], axis=0).T
+        >>> waves = ldp.Reports(first, answers), ldp.Reports(second, answers)
+        >>> ldp.change(*waves).transitions()["estimate"].round(3).tolist()
+        [0.706, 0.294, 0.231, 0.769]
+        """
+        return self.joint.conditional(self.waves[0], alpha)
+
     def turnover(self, alpha: float = 0.05) -> Effect:
         """Share of the respondents whose true answers differ, with its interval.
 
@@ -819,6 +880,8 @@ class ChangeResults(Results):
         left += [("Estimator:", estimator_text(self)), ("Categories:", self.k)]
         right: list[Pair] = [("No. Respondents:", self.nobs), ("Missing:", self.n_missing)]
         right += [("In one wave only:", sum(self.lost))] * any(self.lost)
+        if self.joint.answered:
+            right.append(("In both waves:", self.joint.answered[0][1]))
         right.append(("Epsilon, both (nats):", self.epsilon))
         waves = " to ".join(one_line(wave, LONGEST_LABEL) for wave in self.waves)
         return f"{title(self, 'Change', '')} from {waves}", left, right
