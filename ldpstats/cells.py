@@ -39,10 +39,9 @@ from ldpstats.arguments import (
     positive_number,
 )
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.likelihood.joint import Factor, JointRows
+from ldpstats.likelihood.joint import Factor, JointRows, of_paths
 from ldpstats.likelihood.parametric import PolynomialMatrix, scattered
 from ldpstats.likelihood.rows import DenseRows, Rows
-from ldpstats.mechanisms.waves import of_paths
 
 __all__ = [
     "Structure",

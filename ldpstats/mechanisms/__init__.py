@@ -13,7 +13,14 @@ if TYPE_CHECKING:
         ProjectiveGeometryResponse,
         SubsetSelection,
     )
-    from ldpstats.mechanisms.custom import CustomMechanism, Enumerated, Product, mixture, product
+    from ldpstats.mechanisms.custom import (
+        CustomMechanism,
+        Enumerated,
+        Panel,
+        Product,
+        mixture,
+        product,
+    )
     from ldpstats.mechanisms.device import DeviceMechanism, UnknownDevice, repeated
     from ldpstats.mechanisms.hashed import OLH, ORAPPOR, ORR, CandidateMap
     from ldpstats.mechanisms.krr import (
@@ -31,7 +38,6 @@ if TYPE_CHECKING:
     from ldpstats.mechanisms.rappor import RAPPOR, BooleanRAPPOR, RAPPORClient
     from ldpstats.mechanisms.sensitive import URAP, URR, paired, withhold
     from ldpstats.mechanisms.unary import KRAPPOR
-    from ldpstats.mechanisms.waves import Panel
 
 __all__ = [
     "KRAPPOR",
@@ -78,7 +84,7 @@ __all__ = [
 _HOMES = {  # and the modules of these, which are imported when one is first named
     "base": "Mechanism",
     "blocks": "HadamardResponse ProjectiveGeometryResponse SubsetSelection",
-    "custom": "CustomMechanism Enumerated Product mixture product",
+    "custom": "CustomMechanism Enumerated Panel Product mixture product",
     "device": "DeviceMechanism UnknownDevice repeated",
     "hashed": "OLH ORAPPOR ORR CandidateMap",
     "krr": "KRR ForcedResponse Mangat Observed UnrelatedQuestion Warner",
@@ -88,7 +94,6 @@ _HOMES = {  # and the modules of these, which are imported when one is first nam
     "rappor": "RAPPOR BooleanRAPPOR RAPPORClient",
     "sensitive": "URAP URR paired withhold",
     "unary": "KRAPPOR",
-    "waves": "Panel",
 }
 _MODULES = {name: module for module, names in _HOMES.items() for name in names.split()}
 

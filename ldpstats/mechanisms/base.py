@@ -10,9 +10,9 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, is_dataclass
-from functools import cached_property, reduce
+from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -67,9 +67,6 @@ from ldpstats.reports.layout import (
 from ldpstats.reports.single import BitCounts, Counts, Reports
 from ldpstats.sampling import samplers
 from ldpstats.sampling.samplers import SystemWords, Words, simulation_words
-
-if TYPE_CHECKING:
-    from ldpstats.mechanisms.waves import Panel
 
 _FORMAT, _VERSION = "ldpstats-mechanism", 1
 _HEAD = ("format", "version", "mechanism", "fingerprint")
@@ -243,35 +240,6 @@ class Mechanism(Instrument[Client, Collector]):
             raise NotAvailable("sums of bits have no likelihood: tally() without bits=True has one")
         return Likelihood(Q.rows(counts.y), counts.n)
 
-    def log_same(self, waves: Sequence[Reports], candidates: Any = None) -> Array:
-        """Log-likelihood of reports in several waves of respondents who gave one answer in all.
-
-        Parameters
-        ----------
-        waves : sequence of Reports
-            Of u respondents each, by mechanisms with the same `permanent`.
-        candidates : optional
-
-        Returns
-        -------
-        array, shape (u, k)
-            ``log sum_b P(b | x) prod_t P(r_t | b)`` of the response b that devices keep.
-        """
-        if self.steps is not None:
-            of_kept = reduce(np.multiply, (w.mechanism.steps[1][:, w.y] for w in waves))  # (b, u)
-            with np.errstate(divide="ignore"):
-                return np.asarray(np.log(of_kept.T @ self.steps[0].T))
-        if len(waves) > 1:
-            raise NotAvailable(
-                f"the law of several reports of {self} that rest on one kept response is not "
-                "known: make the mechanism as first >> second, which has both steps"
-            )
-        (wave,) = waves
-        each = Counts(wave.y, np.ones(len(wave), np.int64), self, 0, wave.cohort)
-        rows = self.likelihood(each, candidates).W
-        with np.errstate(divide="ignore"):
-            return np.log(rows.take(0, rows.shape[0])) + rows.log_scale[:, None]
-
     def as_labels(self, reports: Reports, candidates: Any = None) -> list[tuple[Array, Reports]]:
         """Reports whose law can be listed: respondents, (u,), and theirs, by cohort.
 
@@ -283,6 +251,10 @@ class Mechanism(Instrument[Client, Collector]):
         if self.n_bits or self.n_cohorts:
             raise NotAvailable(f"reports of {self} cannot be listed")
         return [(np.arange(len(reports)), reports)]
+
+    def joint_law(self, waves: int | Sequence[Mechanism] = 2) -> Any:
+        """The law of the reports of several waves, where reports are labels: see `Enumerated`."""
+        raise NotAvailable(f"reports of {self} cannot be listed: use those of as_labels()")
 
     def joint_epsilon(self, waves: Sequence[Mechanism], candidates: Any = None) -> float:
         """Epsilon of the reports of several waves together, of devices that keep their responses.
@@ -297,45 +269,7 @@ class Mechanism(Instrument[Client, Collector]):
         candidates : optional
             Answers over an open alphabet.
         """
-        from ldpstats.mechanisms.waves import Panel
-
-        return Panel.of(waves).epsilon
-
-    def joint_law(self, waves: int | Sequence[Mechanism] = 2) -> Panel:
-        """The law of the reports of several waves, by devices that keep their responses.
-
-        Parameters
-        ----------
-        waves : int, or sequence of Mechanism
-            How many waves of this mechanism; or the mechanism of each, over the same categories.
-            Those with the same `permanent` share the response to each answer, others nothing.
-
-        Returns
-        -------
-        Panel
-            A mechanism whose answers are the paths of answers, and whose reports are those of all
-            waves: what `FrequencyModel`, weights and designs are for one question they are for
-            paths.
-
-        Raises
-        ------
-        InvalidArgument
-            For less than two waves, and other categories.
-        NotAvailable
-            For mechanisms whose reports cannot be listed, and too many paths.
-
-        Examples
-        --------
-        >>> import ldpstats as ldp
-        >>> twice = ldp.KRR(2, epsilon=2.0) >> ldp.KRR(2, epsilon=2.0)
-        >>> law = twice.joint_law(2)
-        >>> law.matrix().round(3)
-              0, 0   0, 1   1, 0   1, 1
-        0, 0  0.685  0.105  0.105  0.105
-        """
-        from ldpstats.mechanisms.waves import Panel
-
-        return Panel.of([self] * waves if isinstance(waves, int) else waves)
+        return float(self.joint_law(waves).epsilon)
 
     @property
     @abstractmethod

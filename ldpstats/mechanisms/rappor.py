@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import cached_property
@@ -40,6 +40,7 @@ from ldpstats.clients.device import (
 from ldpstats.clients.portable import ldpstats_client as portable
 from ldpstats.errors import HIDDEN, InvalidArgument, NotAvailable
 from ldpstats.labels import as_labels, encode, labels_to_json
+from ldpstats.likelihood.joint import of_paths
 from ldpstats.mechanisms.base import Mechanism, set_fields
 from ldpstats.mechanisms.custom import CustomMechanism, Enumerated
 from ldpstats.mechanisms.hashed import (
@@ -48,7 +49,6 @@ from ldpstats.mechanisms.hashed import (
     MD5Hash,
     UnknownHash,
 )
-from ldpstats.mechanisms.waves import of_paths
 from ldpstats.reports.single import Reports
 from ldpstats.sampling import samplers
 from ldpstats.sampling.samplers import system_words
@@ -343,35 +343,11 @@ class RAPPOR(TwoResponses, HashedBits):
             return UnknownHash(*shape, str(self))
         return MD5Hash(*shape) if self.hashing == "google" else AnswerHash(*shape)
 
-    def log_same(self, waves: Sequence[Reports], candidates: Any = None) -> Array:
-        if not self.f:
-            return super().log_same(waves, candidates)
-        found, turned = np.zeros((len(waves[0]), len(self.labels(candidates)))), self.f / 2.0
-        for rows, owned, bits in self._owned(waves, candidates):
-            one, zero = np.ones((2, *bits[0].shape))  # of the reports, where the kept bit is so
-            for wave, seen in zip(waves, bits, strict=True):
-                own: Any = wave.mechanism
-                one *= np.where(seen, own.q, 1.0 - own.q)
-                zero *= np.where(seen, own.p, 1.0 - own.p)
-            with np.errstate(divide="ignore"):
-                mine = np.log((1.0 - turned) * one + turned * zero)
-                other = np.log(turned * one + (1.0 - turned) * zero)
-            for x, bits_of in enumerate(owned):
-                found[rows, x] = np.where(bits_of, mine, other).sum(axis=1)
-        return found
-
-    def _owned(
-        self, waves: Sequence[Reports], candidates: Any
-    ) -> Iterator[tuple[Array, Array, list[Array]]]:
-        """Cohort by cohort: respondents, bits that answers own, (k, m), and those of each wave."""
-        cells, cohort = self.cells(candidates), waves[0].cohort
-        for c in np.unique(cohort):
-            rows = np.flatnonzero(cohort == c)
-            owned = np.zeros((len(cells[c]), self.n_bits + 1), dtype=bool)
-            np.put_along_axis(owned, cells[c].astype(np.int64), True, axis=1)
-            bits = [np.unpackbits(w.y[rows], axis=1, count=self.n_bits, bitorder="little") == 1
-                    for w in waves]  # fmt: skip
-            yield rows, owned[:, : self.n_bits], bits
+    def _owned(self, cells: Array) -> npt.NDArray[np.bool_]:
+        """Which bits answers own, (k, m), whose cells these are, (k, h)."""
+        owned = np.zeros((len(cells), self.n_bits + 1), dtype=bool)  # the last is none
+        np.put_along_axis(owned, cells.astype(np.int64), True, axis=1)
+        return owned[:, :-1]
 
     def joint_epsilon(self, waves: Sequence[Mechanism], candidates: Any = None) -> float:
         T, k = len(waves), len(self.labels(candidates))
@@ -380,9 +356,7 @@ class RAPPOR(TwoResponses, HashedBits):
         seen = np.indices((2,) * T).reshape(T, -1)  # what may be reported of a bit
         found = 0.0
         for cells in self.cells(candidates):
-            owned = np.zeros((k, self.n_bits + 1), dtype=bool)
-            np.put_along_axis(owned, cells.astype(np.int64), True, axis=1)
-            kinds, n = np.unique(owned[:, :-1], axis=1, return_counts=True)  # of bits
+            kinds, n = np.unique(self._owned(cells), axis=1, return_counts=True)  # of bits
 
             def same(some: tuple[int, ...], kinds: Array = kinds) -> Array:
                 total: Any = 0.0
@@ -411,8 +385,10 @@ class RAPPOR(TwoResponses, HashedBits):
         NotAvailable
             For more than 8 bits that answers own in a cohort.
         """
-        found = []
-        for rows, owned, (bits,) in self._owned([reports], candidates):
+        found, cells = [], self.cells(candidates)
+        for c in np.unique(reports.cohort):
+            rows, owned = np.flatnonzero(reports.cohort == c), self._owned(cells[c])
+            bits = np.unpackbits(reports.y[rows], axis=1, count=self.n_bits, bitorder="little")
             own = owned.any(axis=0)
             if own.sum() > _MOST_OWNED:
                 raise NotAvailable(
@@ -428,7 +404,7 @@ class RAPPOR(TwoResponses, HashedBits):
                 permanent=self.permanent,
                 steps=steps,
             )
-            y = bits[:, own] @ (1 << np.arange(own.sum()))
+            y = bits[:, own].astype(np.int64) @ (1 << np.arange(own.sum()))
             found.append((rows, Reports(y, made)))
         return found
 
