@@ -21,7 +21,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import Array, as_array, check_slice, did_you_mean
-from ldpstats.engines.base import picked
+from ldpstats.engines.base import picked, running
 from ldpstats.engines.others import is_files, opened
 from ldpstats.engines.parquet import found_files
 from ldpstats.engines.query import Query, known
@@ -217,10 +217,17 @@ class Held(ABC):
         columns = {}
         for name in self.public_columns:
             with suppress(InvalidArgument, OverflowError):  # of values that it may not ask for
-                columns[name] = pyarrow.array(self.public(name).plain(), from_pandas=True)
+                column = self.public(name)
+                if column.kind == "number" and column.ordered is None:  # whole beside missing ones
+                    values = pyarrow.array(column.values)
+                    cells = values.take(pyarrow.array(column.codes, mask=column.missing))
+                else:
+                    cells = pyarrow.array(column.plain(), from_pandas=True)
+                columns[name] = cells
         frame = narwhals.from_native(pyarrow.table(columns))
-        check_expression(expression, frame)
-        made = frame.with_columns(expression.alias("where")).get_column("where")
+        with running("where", repr(expression)):
+            check_expression(expression, frame)
+            made = frame.with_columns(expression.alias("where")).get_column("where")
         if len(made) != len(self):
             raise InvalidArgument("where", expression, "the table has no public column")
         return made.fill_null(False).to_numpy()
@@ -865,7 +872,7 @@ def identifiers(held: Held, id: str) -> tuple[pd.Index[Any], str]:
 # The apostrophe of spreadsheet_safe= before =, +, - and @ is no part of a field, unless of a label.
 
 
-_WHOLE = re.compile("-?(0|[1-9][0-9]{0,17})")
+_WHOLE = re.compile("-?(0|[1-9][0-9]{0,99})")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]*)?([eE][-+]?[0-9]{1,3})?|-?inf")
 _TRUTH = {"true": True, "false": False}
 
@@ -929,7 +936,9 @@ class Csv(Table):
             return column
         values: Any
         if all(_WHOLE.fullmatch(text) for text in filled):
-            values = pd.array([int(text) if text else None for text in texts], dtype="Int64")
+            short = max(map(len, filled)) <= 18  # longer ones, such as identifiers, stay exact too
+            whole = [int(text) if text else None for text in texts]
+            values = pd.array(whole, dtype="Int64") if short else np.array(whole, dtype=object)
         elif all(_NUMBER.fullmatch(text) for text in filled):
             values = np.array([float(text or "nan") for text in texts])
         elif all(text.lower() in _TRUTH for text in filled):

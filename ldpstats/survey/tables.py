@@ -180,7 +180,11 @@ class Column:
             return pd.Categorical.from_codes(codes, categories=labels, ordered=self.ordered)
         if self.kind == "number":
             whole = values.dtype == object and not missing.any()
-            numbers = values.astype(np.int64 if whole else np.float64)
+            try:
+                numbers = values.astype(np.int64 if whole else np.float64)
+            except OverflowError:
+                remedy = "holds whole numbers beyond 64 bits: make it floats, or text, first"
+                raise InvalidArgument("column", self.name, remedy) from None
             return numbers[codes] if not missing.any() else np.append(numbers, np.nan)[codes]
         if self.kind == "date":
             return np.append(values, np.datetime64("NaT"))[codes]
